@@ -1,0 +1,98 @@
+"""What a crawl can be told, as frozen records with a default for each field.
+
+The command line merges flags > FOCUS_* variables > focus.toml > these defaults
+into one `CrawlConfig`; each room gets only its own part. Units are in the names.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+USER_AGENT = "focus/0.1 (focused crawler; contact not set)"
+
+
+class FetchConfig(msgspec.Struct, frozen=True):
+    """Limits and ways of the web fetcher (hostile-web goals R2)."""
+
+    user_agent: str = USER_AGENT
+    connect_timeout_s: float = 10.0
+    read_timeout_s: float = 15.0
+    total_timeout_s: float = 30.0
+    max_body_bytes: int = 10 * 1024 * 1024  # after content-decoding
+    max_raw_bytes: int = 10 * 1024 * 1024  # off the socket, headers and framing included
+    max_header_bytes: int = 64 * 1024
+    min_rate_bytes_s: float = 1000.0  # measured over `min_rate_window_s`
+    min_rate_window_s: float = 20.0
+    content_types: tuple[str, ...] = ("text/html", "application/xhtml+xml")
+    allow_net: tuple[str, ...] = ()  # CIDRs opened in spite of the guard
+    insecure: bool = False  # do not verify TLS certificates
+    proxy: str | None = None
+    connect_to: str | None = None  # ADDR:PORT; every connection goes there, in plain HTTP
+    concurrency: int = 256
+
+
+class PolitenessConfig(msgspec.Struct, frozen=True):
+    """How often one host may be asked."""
+
+    per_host: int = 1  # requests under way at once
+    delay_s: float = 1.0  # from the start of one request to the start of the next
+    max_crawl_delay_s: float = 30.0  # cap on robots.txt's own Crawl-delay
+    max_retry_after_s: float = 3600.0
+    ignore_robots: bool = False
+    robots_ttl_s: float = 24 * 3600.0
+
+
+class ScopeConfig(msgspec.Struct, frozen=True):
+    """Which URLs the crawl may ask for at all."""
+
+    scope: str = "any"  # host | domain | any
+    allow: tuple[str, ...] = ()  # at least one must match, if any is given
+    deny: tuple[str, ...] = ()  # none may match
+    max_depth: int | None = None
+
+
+class LimitConfig(msgspec.Struct, frozen=True):
+    """When the crawl ends; None = no such limit."""
+
+    max_pages: int | None = None
+    max_requests: int | None = None
+    max_time_s: float | None = None
+    max_bytes: int | None = None
+    target: int | None = None  # relevant pages
+
+
+class AnalysisConfig(msgspec.Struct, frozen=True):
+    """What a scorer worker does with a page; sent to every worker once."""
+
+    topic: dict[str, object] = {}  # topic.Topic as builtins
+    relevance: str = "position"
+    params: dict[str, float] = {}
+    as_published: bool = False
+    threshold: float | None = None  # None: the model's own
+    max_links: int = 2000
+    shapes: bool = False  # compute Link.shape
+    keep: str = "all"  # all | relevant | none: which bodies come back compressed
+    mask_meta: bool = False  # hide meta keywords and description (comparisons)
+    mask_urls: bool = False  # hide the words of URLs (comparisons)
+    compress_level: int = 1
+
+
+class CrawlConfig(msgspec.Struct, frozen=True):
+    """One crawl, whole."""
+
+    seeds: tuple[str, ...] = ()
+    strategy: str = "best-link"
+    params: dict[str, float] = {}
+    as_published: bool = False
+    min_priority: float | None = None
+    frontier_memory: int = 200_000  # waiting URLs held in memory; the rest in the store
+    commit_every_s: float = 1.0
+    agent: str = "focus"  # product token that robots.txt rules are read for
+    concurrency: int = 256
+    workers: int | None = None  # None: cores - 1, at least 1
+    parse_limit_s: float = 2.0
+    fetch: FetchConfig = FetchConfig()
+    politeness: PolitenessConfig = PolitenessConfig()
+    scope: ScopeConfig = ScopeConfig()
+    limits: LimitConfig = LimitConfig()
+    analysis: AnalysisConfig = AnalysisConfig()

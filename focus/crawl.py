@@ -1,0 +1,405 @@
+"""The crawl: take → fetch → score → rank → record, until a limit or an empty frontier.
+
+    _dispatch   the frontier gives its best URL; its host's robots.txt comes first
+    receive     the transport brings results: fetched, parsed and scored
+    _take_in    a result becomes a page, a redirect, a failure or a drop
+    discovery   its links: known or new, evidence from this page, graph, priority
+    trouble     another try, a failure, a drop
+    _commit     everything that follows from a few pages, in one transaction
+
+One coroutine decides everything here, so a crawl is a function of its input: the
+same results in the same order give the same crawl.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+import msgspec
+
+from focus.config import CrawlConfig
+from focus.discovery import Discovery
+from focus.frontier import Candidate, Frontier, Host
+from focus.gate import Gate
+from focus.known import Known
+from focus.ledger import Ledger
+from focus.records import (
+    SEED_PRIORITY,
+    Batch,
+    DropReason,
+    FailureKind,
+    FetchResult,
+    Outcome,
+    Page,
+    PageRow,
+    Result,
+    Task,
+    UrlRow,
+    UrlState,
+)
+from focus.scope import Scope
+from focus.score.pagerank import PageRank
+from focus.score.strategy import Parent, make_strategy
+from focus.transport import Transport
+from focus.trouble import Trouble
+from focus.urls import fingerprint, normalise, seed_candidates
+
+MAX_HOPS = 10
+REFILL = 1000  # URLs that a hungry queue takes from the store at once
+_UNBOUNDED = 1 << 60
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One request that came to an end: for the live line, logs and comparisons.
+
+    nth       its number, counting every request (robots.txt and failures too)
+    state     of the URL now; None for a robots.txt
+    reason    why it failed or was dropped
+    """
+
+    nth: int
+    at: float
+    url: str
+    state: UrlState | None
+    reason: str = ""
+    relevance: float = 0.0
+    relevant: bool = False
+    title: str = ""
+    priority: float = 0.0
+    depth: int = 0
+
+
+class Shelf(Protocol):
+    """Where batches go and waiting URLs come back from: the store of one crawl."""
+
+    async def write(self, batch: Batch) -> None:
+        """Keep a batch, whole or not at all."""
+
+    async def waiting(self, queue: int, limit: int) -> list[tuple[int, str, float]]:
+        """The best waiting (id, url, priority) of a queue."""
+
+
+class Crawl:
+    """One crawl over a transport. `shelf` None: nothing is kept (comparisons)."""
+
+    def __init__(
+        self,
+        config: CrawlConfig,
+        transport: Transport,
+        *,
+        shelf: Shelf | None = None,
+        observe: Callable[[Event], None] = lambda event: None,
+    ) -> None:
+        self.config = config
+        self.transport = transport
+        self.graph = PageRank()
+        strategy = make_strategy(
+            config.strategy, config.params, self.graph, as_published=config.as_published
+        )
+        self.known = Known(strategy.width)
+        self.frontier = Frontier(
+            self.known,
+            config.politeness,
+            strict=config.concurrency == 1,
+            capacity=config.frontier_memory if shelf is not None else _UNBOUNDED,
+            rescore=self._present_priority if strategy.moves else None,
+        )
+        self.ledger = Ledger(self.known, self.frontier, keep=shelf is not None)
+        self.gate = Gate(config.politeness, config.agent)
+        self.scope = Scope(config.scope)
+        self.trouble = Trouble(self.known, self.frontier, self.ledger)
+        self.discovery = Discovery(
+            strategy,
+            known=self.known,
+            frontier=self.frontier,
+            ledger=self.ledger,
+            scope=self.scope,
+            min_priority=config.min_priority,
+        )
+        self._shelf = shelf
+        self._observe = observe
+        self._taken_at: dict[int, int] = {}  # id in flight -> URLs waiting when it was taken
+        self.stop_reason = ""
+        self._began_at = self._committed_at = transport.now()
+
+    def _present_priority(self, url_id: int) -> float:
+        return self.discovery.present_priority(url_id)
+
+    def sow(self, seeds: Iterable[str]) -> None:
+        """Enter the seeds, as typed; one without a scheme is tried as https, then http."""
+        strategy = self.discovery.strategy
+        for text in seeds:
+            url, *others = seed_candidates(text)
+            self.scope.add_home(url)
+            key = fingerprint(url)
+            if self.known.find(key) >= 0:
+                continue
+            url_id = self.discovery.enter(UrlRow(-1, key, url, queue=-1, depth=0, priority=0.0))
+            self.trouble.seeds[url_id] = text
+            if self.known.state[url_id] != UrlState.WAITING:
+                self.trouble.of_seeds[text] = "not wanted by --allow, --deny or its file type"
+            if others:
+                self.trouble.fallbacks[url_id] = others[0]
+            self.discovery.strengthen(url_id, strategy.seed(), SEED_PRIORITY, None)
+
+    # -- the loop -----------------------------------------------------------------
+
+    async def run(self) -> str:
+        """Crawl until a limit, an empty frontier or `stop`; returns why it ended."""
+        while True:
+            await self._refill()
+            self._dispatch()
+            if not self.transport.in_flight and (reason := self._end_reason()):
+                break
+            for result in await self.transport.receive(self._wake_at()):
+                self._take_in(result)
+            await self._commit_if_due()
+        await self._commit()
+        return reason
+
+    def stop(self, reason: str) -> None:
+        """Take no new URLs; `run` ends when what is in flight has come home."""
+        self.stop_reason = self.stop_reason or reason
+        self.transport.wake()
+
+    def _end_reason(self) -> str:
+        if reason := self.stop_reason or self._limit():
+            return reason
+        waits = self.frontier.next_due() is not None or self.frontier.hungry
+        return "" if waits else "frontier empty"
+
+    def _limit(self) -> str:
+        limits, totals = self.config.limits, self.ledger.totals
+        for name, limit, value in (
+            ("max-pages", limits.max_pages, totals.pages),
+            ("max-requests", limits.max_requests, totals.requests),
+            ("max-bytes", limits.max_bytes, totals.bytes),
+            ("max-time", limits.max_time_s, self.transport.now() - self._began_at),
+            ("target", limits.target, totals.relevant),
+        ):
+            if limit is not None and value >= limit:
+                return f"{name} reached"
+        return ""
+
+    def _wake_at(self) -> float | None:
+        """When `receive` must come back though no result has arrived."""
+        times = []
+        if self._may_send() and (due := self.frontier.next_due()) is not None:
+            times.append(due)
+        if self.config.limits.max_time_s is not None and not self._limit():
+            times.append(self._began_at + self.config.limits.max_time_s)
+        if self._shelf is not None and not self.ledger.is_empty:
+            times.append(self._committed_at + self.config.commit_every_s)
+        return min(times, default=None)
+
+    # -- URLs out -----------------------------------------------------------------
+
+    def _may_send(self) -> bool:
+        in_flight = self.transport.in_flight
+        if in_flight >= self.config.concurrency or self.stop_reason or self._limit():
+            return False
+        limits, totals = self.config.limits, self.ledger.totals
+        full = limits.max_pages is not None and totals.pages + in_flight >= limits.max_pages
+        spent = (
+            limits.max_requests is not None and totals.requests + in_flight >= limits.max_requests
+        )
+        return not (full or spent)
+
+    def _dispatch(self) -> None:
+        while self._may_send():
+            candidate = self.frontier.next(self.transport.now())
+            if candidate is None:
+                return
+            host, start_at = candidate.host, candidate.start_at
+            robots = self.gate.question(host, candidate.url, start_at)
+            if robots is not None:
+                self.frontier.put_back(candidate)
+                self._ask_robots(host, robots, start_at)
+            elif self.gate.forbids(host, candidate.url):
+                self.trouble.drop(candidate.id, DropReason.ROBOTS, "robots.txt forbids it")
+            else:
+                self._send(candidate)
+
+    def _send(self, candidate: Candidate) -> None:
+        known, host, url_id = self.known, candidate.host, candidate.id
+        self._taken_at[url_id] = known.counts[UrlState.WAITING] + 1
+        self.ledger.sent(url_id)
+        self.frontier.occupy(host, candidate.start_at)
+        self.transport.send(
+            Task(
+                id=url_id,
+                url=candidate.url,
+                host=host.name,
+                start_at=candidate.start_at,
+                hops=known.hops[url_id],
+                depth=known.depth[url_id],
+                priority=candidate.priority,
+            )
+        )
+
+    def _ask_robots(self, host: Host, url: str, start_at: float) -> None:
+        """Have a robots.txt fetched; the host does nothing else until it is settled."""
+        self.frontier.occupy(host, start_at)
+        self.frontier.rest(host, math.inf, start_at)
+        self.transport.send(Task(id=None, url=url, host=host.name, start_at=start_at))
+
+    # -- results in ---------------------------------------------------------------
+
+    def _take_in(self, result: Result) -> None:
+        task, fetch, page = result.task, result.fetch, result.page
+        host = self.frontier.host(task.host)
+        totals = self.ledger.totals
+        totals.requests += 1
+        totals.bytes += fetch.raw_bytes
+        self.frontier.release(host, self.transport.now())
+        if task.id is None:
+            totals.robots += 1
+            self._robots_came(host, fetch)
+        else:
+            self._url_came(task.id, task, fetch, page)
+        self._report(task, fetch, page)
+
+    def _url_came(self, url_id: int, task: Task, fetch: FetchResult, page: Page | None) -> None:
+        now, host = self.transport.now(), self.frontier.host(task.host)
+        failure = fetch.failure or (page and page.failure)
+        if fetch.redirect_to is not None:
+            self._redirected(url_id, task, fetch.redirect_to)
+        elif failure is not None:
+            detail = fetch.detail or (page.detail if page else "")
+            self.trouble.failed(task, failure, msgspec.structs.replace(fetch, detail=detail), now)
+        elif page is not None:
+            self._page_came(url_id, task, fetch, page)
+        self._taken_at.pop(url_id, None)
+        if failure is None and host.failures:
+            host.failures = 0
+            self.ledger.host_changed(host)
+        if self.discovery.strategy.learns and fetch.redirect_to is None:
+            self.discovery.learn(self.frontier.queues[self.known.queue[url_id]], page)
+
+    def _report(self, task: Task, fetch: FetchResult, page: Page | None) -> None:
+        state = None if task.id is None else UrlState(self.known.state[task.id])
+        scored = page if state is UrlState.DONE else None
+        self._observe(
+            Event(
+                nth=self.ledger.totals.requests,
+                at=self.transport.now(),
+                url=task.url,
+                state=state,
+                reason=str(fetch.failure or (page and page.failure) or ""),
+                relevance=scored.relevance if scored else 0.0,
+                relevant=scored.relevant if scored else False,
+                title=scored.title if scored else "",
+                priority=task.priority,
+                depth=task.depth,
+            )
+        )
+
+    def _robots_came(self, host: Host, fetch: FetchResult) -> None:
+        now, trouble = self.transport.now(), self.trouble
+        turn = self.gate.answer(host, fetch, now)
+        self.ledger.host_changed(host)
+        if turn.ask is not None:
+            self._ask_robots(host, turn.ask, max(now, host.next_at))
+        elif turn.wait_s is not None and not trouble.fall_back(host):
+            self.frontier.rest(host, now + turn.wait_s, now)
+        elif turn.failure is not None and not trouble.fall_back(host):
+            trouble.give_up(host, turn.failure, f"robots.txt: {fetch.detail}")
+        else:
+            self.frontier.rest(host, 0.0, now)
+
+    def _redirected(self, url_id: int, task: Task, location: str) -> None:
+        """The target takes the URL's place: same priority, same evidence, one hop more."""
+        trouble, hops = self.trouble, task.hops + 1
+        target = normalise(location, task.url)
+        if target is None or target == task.url or task.hops >= MAX_HOPS:
+            trouble.fail(url_id, FailureKind.REDIRECT, f"hop {hops} to {location}"[:200])
+            return
+        key = fingerprint(target)
+        there = self.known.find(key)
+        if there == url_id:
+            trouble.requeue(url_id, target, hops)
+            return
+        is_seed = url_id in trouble.seeds
+        if is_seed:
+            self.scope.add_home(target)
+        if there < 0:
+            row = UrlRow(-1, key, target, -1, task.depth, 0.0, parent=url_id, hops=hops)
+            there = self.discovery.enter(row)
+            if is_seed:
+                trouble.seeds[there] = trouble.seeds[url_id]
+        trouble.drop(url_id, DropReason.REDIRECTED, target)
+        self.discovery.strengthen(there, self.known.carry(url_id), task.priority, url_id)
+
+    # -- pages --------------------------------------------------------------------
+
+    def _page_came(self, url_id: int, task: Task, fetch: FetchResult, page: Page) -> None:
+        robots_tag = (fetch.header("x-robots-tag") or "").lower()
+        nofollow = page.nofollow or "nofollow" in robots_tag or "none" in robots_tag
+        noindex = page.noindex or "noindex" in robots_tag or "none" in robots_tag
+        carry = self.known.carry(url_id)
+        queue = self.frontier.queues[self.known.queue[url_id]]
+        parent = Parent(
+            id=url_id,
+            nth=self.ledger.totals.pages + 1,
+            depth=task.depth,
+            host=task.host,
+            shape=queue.shape,
+            relevance=page.relevance,
+            relevant=page.relevant,
+            carry=carry,
+        )
+        targets = [] if nofollow else self.discovery.expand(parent, page.links)
+        if noindex:
+            self.trouble.drop(url_id, DropReason.NOINDEX, "meta robots or X-Robots-Tag")
+            return
+        self.ledger.ended(Outcome(url_id, UrlState.DONE, hops=task.hops))
+        self.ledger.page(
+            PageRow(
+                id=url_id,
+                url=task.url,
+                nth=self.ledger.totals.requests,
+                rank=self._taken_at.get(url_id, 0),
+                status=fetch.status or 0,
+                fetched_at=fetch.fetched_at,
+                elapsed_s=fetch.elapsed_s,
+                raw_bytes=fetch.raw_bytes,
+                priority=task.priority,
+                pagerank=self.graph.rank(url_id),
+                page=page,
+                content_type=fetch.header("content-type") or "",
+                etag=fetch.header("etag") or "",
+                last_modified=fetch.header("last-modified") or "",
+                targets=tuple(targets),
+            )
+        )
+
+    # -- keeping ----------------------------------------------------
+
+    async def _refill(self) -> None:
+        """Bring URLs of hungry queues back from the store; fail those of hosts given up."""
+        if self._shelf is None or not self.frontier.hungry:
+            return
+        await self._commit()
+        for queue_id in sorted(self.frontier.hungry):
+            rows = await self._shelf.waiting(queue_id, REFILL)
+            if self.frontier.queues[queue_id].host.given_up and rows:
+                waiting = [i for i, _, _ in rows if self.known.state[i] == UrlState.WAITING]
+                self.trouble.fail_all(waiting, "as the rest of its host")
+            else:
+                self.frontier.refill(queue_id, rows, more=len(rows) == REFILL)
+
+    async def _commit_if_due(self) -> None:
+        pending = self.ledger.pages_pending
+        waited_s = self.transport.now() - self._committed_at
+        if pending > min(64, self.transport.in_flight) or waited_s >= self.config.commit_every_s:
+            await self._commit()
+
+    async def _commit(self) -> None:
+        now = self.transport.now()
+        self.ledger.totals.active_s += now - self._committed_at
+        self._committed_at = now
+        if self._shelf is not None and not self.ledger.is_empty:
+            await self._shelf.write(self.ledger.take(now))
+            self.frontier.trim()

@@ -1,0 +1,176 @@
+"""What do the pages that lead to articles look like? Fronts, lists, tags, specials."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from functools import partial
+
+from focus.demo.frame import (
+    Frames,
+    crumbs,
+    inner_path,
+    items,
+    labels_of,
+    link,
+    listing_path,
+    tag_path,
+)
+from focus.demo.hosts import Section, Site
+from focus.demo.plan import Special
+from focus.demo.writing import OFTEN, TITLED, Draft, sentences, title
+
+LURES = (
+    "足球友谊赛",
+    "篮球公开课",
+    "电影放映会",
+    "美食市集",
+    "健康讲座",
+    "旅游推介会",
+    "科技体验日",
+)
+"""Events of the endless calendar: they sound relevant, and lead nowhere new."""
+
+
+class HubPages:
+    """Renders everything that is not an article."""
+
+    def __init__(self, frames: Frames) -> None:
+        self._frames = frames
+        self._plan = frames.plan
+
+    def front(self, site: Site) -> str:
+        """The front page: the newest of every section."""
+        shown = 5 if len(site.kind.sections) > 8 else 8
+        blocks = [self._block(site, index, shown) for index in range(len(site.kind.sections))]
+        head = f'<meta name="description" content="{site.name} {site.host}">'
+        body = f"<h1>{site.name}</h1>{''.join(blocks)}"
+        return self._frames.wrap(site, site.name, body, head=head)
+
+    def channel(self, site: Site, channel: str) -> str:
+        """The front page of a channel: the newest of its sub-channels."""
+        own = [n for n, section in enumerate(site.kind.sections) if section.channel == channel]
+        name = site.kind.sections[own[0]].channel_name
+        blocks = "".join([self._block(site, index, 12) for index in own])
+        body = f"<h1>{name}</h1>{blocks}"
+        return self._frames.wrap(site, f"{name}_{site.name}", body, channel=channel)
+
+    def listing(self, site: Site, index: int, page: int) -> str:
+        """One page of a section's list; the first also leads to what robots.txt forbids."""
+        section = site.kind.sections[index]
+        numbers = self._plan.listings[site.number, index]
+        body = f"<h1>{section.name}</h1>{self._entries(site, numbers, page)}"
+        if site.has("robots") and page == 1:
+            body += f"<p>{link(inner_path(section), self._inner_title(site, section))}</p>"
+        return self._frames.wrap(
+            site,
+            f"{section.name}_{site.name}",
+            body + self._pager(site, len(numbers), page, partial(listing_path, site, section)),
+            channel=section.channel,
+            crumbs=crumbs(site, section),
+        )
+
+    def tag(self, site: Site, tag: str, page: int) -> str:
+        """One page of the articles with a tag."""
+        words, numbers = labels_of(site), self._plan.tagged[site.number][tag]
+        pager = self._pager(site, len(numbers), page, partial(tag_path, site, tag))
+        body = f"<h1>{words.tags}：{tag}</h1>{self._entries(site, numbers, page)}{pager}"
+        head = f'<meta name="keywords" content="{tag}">'
+        return self._frames.wrap(site, f"{tag}_{site.name}", body, head=head)
+
+    def special(self, special: Special) -> str:
+        """A special topic: a few sentences and some eighteen chosen articles."""
+        site = self._plan.sites[special.site]
+        subject = special.subject or site.kind.sections[0].subject
+        text = sentences(Draft(subject, "", OFTEN, "", 0), 6, random.Random(special.path))
+        chosen = items([self._frames.headline(site, n) for n in special.articles])
+        body = f"<h1>{special.title}</h1><p>{''.join(text)}</p>{chosen}"
+        return self._frames.wrap(site, f"{special.title}_{site.name}", body)
+
+    def specials(self, site: Site) -> str:
+        """All special topics of the host."""
+        name = labels_of(site).specials
+        own = [special for special in self._plan.specials if special.site == site.number]
+        links = [link(special.path, special.title) for special in own]
+        return self._frames.wrap(site, f"{name}_{site.name}", f"<h1>{name}</h1>{items(links)}")
+
+    def inner(self, site: Site, index: int) -> str:
+        """A page off limits that would look relevant."""
+        section = site.kind.sections[index]
+        draft = Draft(section.subject, "", TITLED, "", 0)
+        text = "".join(sentences(draft, 20, random.Random(section.path)))
+        name = self._inner_title(site, section)
+        head = f'<meta name="keywords" content="{section.name}">'
+        return self._frames.wrap(site, name, f"<h1>{name}</h1><p>{text}</p>", head=head)
+
+    def about(self, site: Site, name: str) -> str:
+        """A page about the host itself, with a link to every section."""
+        words = labels_of(site)
+        heading = words.about if name == "about" else words.contact
+        links = [link(listing_path(site, one), one.name) for one in site.kind.sections]
+        links.append(link("/go/loop", words.more))
+        body = f"<h1>{heading}</h1><p>{site.name}，webmaster@{site.host}</p>{items(links)}"
+        return self._frames.wrap(site, f"{heading}_{site.name}", body)
+
+    def calendar(self, site: Site, year: int, month: int) -> str:
+        """A month of the calendar, with links to the months before and after: endless."""
+        rng = random.Random(year * 12 + month)
+        after = divmod(year * 12 + month, 12)
+        before = divmod(year * 12 + month - 2, 12)
+        days = [f"{month}月{rng.randint(1, 28)}日 {rng.choice(LURES)}" for _ in range(9)]
+        hrefs = [f"/calendar/{y}/{m + 1}/" for y, m in (before, after)]
+        links = link(hrefs[0], "上个月") + " " + link(hrefs[1], "下个月")
+        name = f"{year}年{month}月活动日历"
+        body = f"<h1>{name}</h1>{items(days)}<p>{links}</p>"
+        return self._frames.wrap(site, f"{name}_{site.name}", body)
+
+    def online(self, site: Site, session: str) -> str:
+        """Members online: every link carries a session id that was never seen before."""
+        rng = random.Random(session)
+        links = [
+            link(f"/online/?sid={rng.getrandbits(64):016x}", f"会员{rng.randint(1000, 9999)}")
+            for _ in range(12)
+        ]
+        return self._frames.wrap(site, f"在线会员_{site.name}", f"<h1>在线会员</h1>{items(links)}")
+
+    def missing(self, site: Site) -> str:
+        """The page in place of one that is not there."""
+        home = link("/", labels_of(site).home)
+        name = "Not found" if site.kind.language == "en" else "抱歉，您访问的页面不存在"
+        return self._frames.wrap(site, name, f"<h1>{name}</h1><p>{home}</p>")
+
+    def _inner_title(self, site: Site, section: Section) -> str:
+        text = title(section.subject, TITLED, random.Random(section.path))
+        return f"{labels_of(site).inner}：{text}"
+
+    def _block(self, site: Site, index: int, shown: int) -> str:
+        section = site.kind.sections[index]
+        newest = self._plan.listings[site.number, index][:shown]
+        more = link(listing_path(site, section), section.name)
+        return f"<h2>{more}</h2>{items([self._frames.headline(site, n) for n in newest])}"
+
+    def _entries(self, site: Site, numbers: list[int], page: int) -> str:
+        size = site.kind.style.per_page
+        chosen = numbers[(page - 1) * size : page * size]
+        return items(
+            [
+                f"{self._frames.headline(site, n)} <span>{self._plan.articles[n].published}</span>"
+                for n in chosen
+            ]
+        )
+
+    def _pager(self, site: Site, entries: int, page: int, path: Callable[[int], str]) -> str:
+        """Links to the pages around this one, the first and the last."""
+        words, last = labels_of(site), pages_for(site, entries)
+        near = [n for n in range(max(1, page - 3), min(last, page + 3) + 1) if n != page]
+        links = [link(path(n), str(n)) for n in near]
+        if page > 1:
+            links.insert(0, link(path(page - 1), words.previous))
+        if page < last:
+            links += [link(path(page + 1), words.next), link(path(last), words.last)]
+        return f'<p class="pager">{" ".join(links)}</p>'
+
+
+def pages_for(site: Site, entries: int) -> int:
+    """How many list pages `entries` articles fill; an empty list has one."""
+    return max(1, -(-entries // site.kind.style.per_page))

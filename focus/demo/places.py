@@ -1,0 +1,82 @@
+"""Where does every page of the generated web stand, and which lists belong to a topic?"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from urllib.parse import quote, unquote, urlsplit
+
+from focus.demo.frame import inner_path, listing_path, tag_path
+from focus.demo.hosts import Site
+from focus.demo.hubs import pages_for
+from focus.demo.plan import Plan
+from focus.demo.words import TAG_SUBJECTS
+
+
+class Place(NamedTuple):
+    """What stands at an address: a sort of page, and which one of its sort.
+
+    sort  front · channel · listing · tag · special · specials · article · about · inner
+    key   article id, index of section or special, or the name of channel, tag, page
+    """
+
+    sort: str
+    site: int
+    key: int | str = 0
+    page: int = 1
+
+
+def address(url: str) -> str:
+    """Host and path of a URL, percent-encoding made uniform: the key of every table here."""
+    parts = urlsplit(url)
+    path = parts.path or "/"
+    if "%" in path or not path.isascii():
+        path = quote(unquote(path), safe="/-_.~!$&'()*+,;=:@")
+    return f"{(parts.hostname or '')}{path}"
+
+
+def all_places(plan: Plan) -> dict[str, Place]:
+    """Address -> place, site by site; list pages as many as their articles fill."""
+    places: dict[str, Place] = {}
+    for site in plan.sites:
+        places |= {site.host + path: place for path, place in _hubs(plan, site).items()}
+    for number, special in enumerate(plan.specials):
+        host = plan.sites[special.site].host
+        places[host + special.path] = Place("special", special.site, number)
+    for article in plan.articles:
+        places[plan.sites[article.site].host + article.path] = Place(
+            "article", article.site, article.id
+        )
+    return places
+
+
+def _hubs(plan: Plan, site: Site) -> dict[str, Place]:
+    own = site.number
+    found = {"/": Place("front", own)}
+    found |= {f"/{name}/": Place("about", own, name) for name in ("about", "contact")}
+    for index, section in enumerate(site.kind.sections):
+        if section.channel != section.path:
+            found[f"/{section.channel}/"] = Place("channel", own, section.channel)
+        if site.has("robots"):
+            found[inner_path(section)] = Place("inner", own, index)
+        for page in range(1, pages_for(site, len(plan.listings[own, index])) + 1):
+            found[listing_path(site, section, page)] = Place("listing", own, index, page)
+    if any(special.site == own for special in plan.specials):
+        found["/zt/"] = Place("specials", own)
+    for tag, numbers in plan.tagged[own].items():
+        for page in range(1, pages_for(site, len(numbers)) + 1):
+            found[tag_path(site, tag, page)] = Place("tag", own, tag, page)
+    return found
+
+
+def hub_subjects(plan: Plan, place: Place) -> frozenset[str]:
+    """The subjects that a list page leads to; empty for fronts and for what is no list."""
+    sections = plan.sites[place.site].kind.sections
+    if place.sort == "listing":
+        return frozenset({sections[int(place.key)].subject})
+    if place.sort == "channel":
+        return frozenset(one.subject for one in sections if one.channel == place.key)
+    if place.sort == "tag":
+        return TAG_SUBJECTS[str(place.key)]
+    if place.sort == "special":
+        return frozenset({plan.specials[int(place.key)].subject})
+    return frozenset()

@@ -1,0 +1,96 @@
+"""What does an exception of the network say about the server?"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import socket
+import ssl
+
+import aiohttp
+from aiohttp.http_exceptions import LineTooLong
+
+from focus.records import FailureKind
+
+SERVER_FAULTS = (aiohttp.ClientError, asyncio.TimeoutError, OSError, ValueError)
+"""What a fetch can raise through no fault of ours."""
+
+_UNPRINTABLE = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+"
+)
+_MAX_DETAIL = 200
+
+
+def explain(error: Exception) -> tuple[FailureKind, str]:
+    """What an exception of aiohttp, the socket or TLS says about the server."""
+    causes = _causes(error)
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return _explain_dns(error.os_error)
+    if any(isinstance(cause, ssl.SSLError | ssl.CertificateError) for cause in causes):
+        return FailureKind.TLS, _tls_reason(causes)
+    if isinstance(error, asyncio.TimeoutError):
+        return FailureKind.TIMEOUT, "no connection in time"
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return FailureKind.CONNECT, _system_reason(error.os_error)
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        return FailureKind.CONNECT, f"the proxy answered {error.status}"
+    if isinstance(error, aiohttp.InvalidURL):
+        return FailureKind.GUARD, f"no usable host: {error}"
+    if any(isinstance(cause, LineTooLong) for cause in causes):
+        return FailureKind.HEADERS_TOO_LARGE, "a header line over the cap"
+    return _explain_answer(error, causes)
+
+
+def _explain_answer(error: Exception, causes: list[BaseException]) -> tuple[FailureKind, str]:
+    """What went wrong after the connection stood."""
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return FailureKind.RESET, "closed without an answer"
+    if isinstance(error, aiohttp.ClientResponseError):
+        return FailureKind.PROTOCOL, error.message or "not HTTP"
+    if isinstance(error, aiohttp.ClientPayloadError):
+        text = " ".join(map(str, causes))
+        if "not completed" in text or "Not enough data" in text:
+            return FailureKind.RESET, "broken off in mid-answer"
+        return FailureKind.PROTOCOL, str(causes[-1])
+    if isinstance(error, OSError):
+        return FailureKind.RESET, _system_reason(error)
+    return FailureKind.PROTOCOL, str(error) or type(error).__name__
+
+
+def _explain_dns(error: OSError) -> tuple[FailureKind, str]:
+    unknown = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
+    if isinstance(error, socket.gaierror) and error.errno in unknown:
+        return FailureKind.DNS, "no such host"
+    return FailureKind.DNS_TEMPORARY, error.strerror or str(error)
+
+
+def _causes(error: BaseException | None) -> list[BaseException]:
+    """An exception and what it came from, outermost first."""
+    chain: list[BaseException] = []
+    while error is not None and error not in chain:
+        chain.append(error)
+        inner = getattr(error, "os_error", None)
+        error = error.__cause__ or inner or error.__context__
+    return chain
+
+
+def _system_reason(error: OSError) -> str:
+    """The system's words; asyncio's own name our call rather than the reason."""
+    return os.strerror(error.errno) if error.errno else str(error)
+
+
+def _tls_reason(causes: list[BaseException]) -> str:
+    """The innermost reason, in OpenSSL's words."""
+    for cause in reversed(causes):
+        if message := getattr(cause, "verify_message", None):
+            return str(message)
+        if reason := getattr(cause, "reason", None):
+            return str(reason).replace("_", " ").lower()
+    return str(causes[-1])
+
+
+def one_line(text: str) -> str:
+    """A text by a stranger as one short line that is safe to print."""
+    text = " ".join(_UNPRINTABLE.sub(" ", text[: 4 * _MAX_DETAIL]).split())
+    return text if len(text) <= _MAX_DETAIL else text[: _MAX_DETAIL - 1] + "…"

@@ -1,0 +1,383 @@
+"""What came of asking the web for this URL?
+
+`WebFetcher` makes one GET, follows nothing and never raises for what a server
+does: a broken answer is a result too (`FailureKind`). aiohttp speaks HTTP; what
+a hostile server could do to it is bounded here and in `wire`:
+
+    address     the guard judges every address at the moment of connecting
+    bytes       counted off the socket, below the HTTP parser: chunk extensions,
+                trailers and endless 1xx answers count like any other byte
+    time        connect, between two reads, minimum rate, in all
+    decoding    by `coding`, within the same cap as the body
+
+DNS is looked up by the system's own resolver (hosts file and all), one thread
+per name that is being looked up: a slow name delays its own host and no other,
+and never the end of the program.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import NamedTuple, Self
+from urllib.parse import quote_from_bytes, urlsplit
+
+import aiohttp
+from aiohttp.abc import AbstractResolver
+from yarl import URL
+
+from focus.coding import ACCEPT_ENCODING, CodingError, Decoder
+from focus.config import FetchConfig
+from focus.dns import ThreadResolver
+from focus.errors import ConfigError
+from focus.faults import SERVER_FAULTS, explain, one_line
+from focus.guard import Guard
+from focus.http import SNIFF_BYTES, classify_status, is_html, redirect_target, retry_after_s
+from focus.records import FailureKind, FetchResult
+from focus.robots import MAX_BYTES as MAX_ROBOTS_BYTES
+from focus.wire import Connector, Exchange, Watch
+
+_URL = re.compile(r"(https?)://(?:[^/?#@]*@)?([^/?#@]+)([^#]*)", re.I)
+_NOT_SENDABLE = re.compile(r"[^!-~]")
+_UNPRINTABLE = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+"
+)
+_MAX_DETAIL = 200
+_MAX_HEADER_LINES = 2_000  # aiohttp's own cap; the bytes are counted by `wire`
+_DRAIN_BYTES = 64 * 1024  # of a body that nobody wants, read to keep the connection
+_DRAIN_S = 1.0
+_HEADER_NAMES: dict[bytes, str] = {}  # raw -> lower case; most answers use the same few
+
+
+class _Failed(Exception):
+    """Ends a fetch from within its steps; never leaves this module."""
+
+    def __init__(self, kind: FailureKind, detail: str) -> None:
+        super().__init__(detail)
+        self.kind, self.detail = kind, detail
+
+
+class _Target(NamedTuple):
+    """Where a request goes: its URL for aiohttp, and the Host header if that differs."""
+
+    url: URL
+    host: str | None
+
+
+class WebFetcher:
+    """Fetches over HTTP and HTTPS with one pool of connections.
+
+    clock     Unix seconds; for `fetched_at` and dates in Retry-After
+    resolver  names to addresses; None: the system's
+
+    Raises ConfigError for a proxy, address or network that makes no sense.
+    How many fetches run at once is the caller's business.
+    """
+
+    def __init__(
+        self,
+        config: FetchConfig,
+        *,
+        clock: Callable[[], float] = time.time,
+        resolver: AbstractResolver | None = None,
+    ) -> None:
+        self._config = config
+        self._clock = clock
+        self._resolver = resolver
+        self._guard = Guard(config.allow_net)
+        self._replay = _endpoint(config.connect_to)
+        if config.proxy is not None:
+            _check_proxy(config.proxy, config.connect_to)
+        self._watch = Watch(config)
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections; a later fetch would open new ones."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def fetch(self, url: str, *, robots: bool = False) -> FetchResult:
+        """GET `url` (absolute, normal) once and say what came of it.
+
+        robots  the answer is a robots.txt: any type, maybe empty, cut at 500 KiB
+        """
+        answer = _Answer(self._config, robots)
+        started, begun = self._clock(), time.monotonic()
+        failure: FailureKind | None = None
+        try:
+            detail = await self._request(url, answer, started)
+        except _Failed as error:
+            failure, detail = error.kind, error.detail
+        except CodingError as error:
+            failure, detail = FailureKind.PROTOCOL, str(error)
+        except SERVER_FAULTS as error:
+            failure, detail = explain(error)
+        exchange = answer.exchange
+        if exchange.verdict is not None:
+            failure, detail = exchange.verdict
+        return FetchResult(
+            url=url,
+            fetched_at=started,
+            status=answer.status,
+            headers=answer.headers,
+            body=b"" if failure else answer.body,
+            raw_bytes=exchange.received if failure else answer.raw_bytes,
+            elapsed_s=time.monotonic() - begun,
+            failure=failure,
+            detail=one_line(detail),
+            redirect_to=None if failure else answer.redirect_to,
+            retry_after_s=answer.retry_after_s,
+            address=exchange.address,
+            truncated=answer.truncated,
+        )
+
+    async def _request(self, url: str, answer: _Answer, started: float) -> str:
+        """One exchange; once more if a kept connection turns out to be dead."""
+        target = self._target(url)
+        for attempt in (1, 2):
+            try:
+                with self._watch.over(answer.exchange):
+                    return await self._exchange(url, target, answer, started)
+            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
+                # RFC 9112 9.3.1: the server closed it while it lay idle.
+                exchange = answer.exchange
+                stale = exchange.reused and not exchange.received and exchange.verdict is None
+                if attempt == 2 or not stale or isinstance(error, aiohttp.ClientConnectorError):
+                    raise
+                answer.exchange = Exchange(self._config)
+        raise AssertionError("the second attempt returns or raises")
+
+    async def _exchange(self, url: str, target: _Target, answer: _Answer, started: float) -> str:
+        headers = None if target.host is None else {"Host": target.host}
+        proxy = self._config.proxy
+        async with self._open().get(
+            target.url, headers=headers, proxy=proxy, allow_redirects=False
+        ) as response:
+            answer.take_head(response)
+            status = response.status
+            if retry_after := response.headers.get("Retry-After"):
+                answer.retry_after_s = retry_after_s(retry_after, started)
+            failure = classify_status(status, answer.retry_after_s is not None)
+            if failure is not None:
+                await self._drain(response, answer.exchange)
+                raise _Failed(failure, f"{status} {response.reason or ''}".strip())
+            if status >= 300:
+                answer.redirect_to = _redirect(url, response)
+                await self._drain(response, answer.exchange)
+            else:
+                await answer.read(response)
+            return str(status)
+
+    def _open(self) -> aiohttp.ClientSession:
+        """The session, made on the first use because it belongs to a running loop."""
+        if self._session is None:
+            config = self._config
+            connector = Connector(
+                concurrency=config.concurrency,
+                socket_factory=self._socket,
+                resolver=self._resolver or ThreadResolver(config.concurrency),
+                ssl=not config.insecure,
+            )
+            self._session = aiohttp.ClientSession(
+                connector=connector,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                trust_env=False,
+                auto_decompress=False,
+                headers={
+                    "User-Agent": config.user_agent,
+                    "Accept": f"{','.join(config.content_types)},*/*;q=0.1",
+                    "Accept-Language": "zh,en;q=0.8",
+                    "Accept-Encoding": ACCEPT_ENCODING,
+                },
+                # Other time-outs are the watch's: one timer for all requests.
+                timeout=aiohttp.ClientTimeout(
+                    total=None, connect=min(config.connect_timeout_s, config.total_timeout_s)
+                ),
+                max_line_size=config.max_header_bytes,
+                max_field_size=config.max_header_bytes,
+                max_headers=_MAX_HEADER_LINES,
+            )
+            # aiohttp would ask again even where a fresh connection broke off.
+            self._session._retry_connection = False
+        return self._session
+
+    def _target(self, url: str) -> _Target:
+        """`url` without fragment and credentials, byte for byte; raises _Failed."""
+        match = _URL.match(url)
+        if match is None:
+            raise _Failed(FailureKind.GUARD, "only http and https are fetched")
+        scheme, authority, path = match.groups()
+        if _NOT_SENDABLE.search(authority + path):
+            raise _Failed(FailureKind.PROTOCOL, "the URL has characters that must be escaped")
+        if self._config.proxy is not None:
+            self._check_literal(authority)
+        host = None
+        if self._replay is not None:
+            scheme, host, authority = "http", authority, self._replay
+        # The query stays in the path: yarl would drop a lone "?".
+        target = path if path.startswith("/") else f"/{path}"
+        url_ = URL.build(scheme=scheme.lower(), authority=authority, path=target, encoded=True)
+        return _Target(url_, host)
+
+    def _check_literal(self, authority: str) -> None:
+        """Refuse to name a private address to a proxy; names are the proxy's to resolve."""
+        host = re.sub(r":\d*$", "", authority).strip("[]").rstrip(".")
+        if ":" in host or re.fullmatch(r"(?:[0-9]+|0x[0-9a-f]*)", host.rpartition(".")[2], re.I):
+            if not self._guard.permits(host):
+                raise _Failed(FailureKind.GUARD, f"{host} is not a public address")
+        elif host.lower() == "localhost" or host.lower().endswith(".localhost"):
+            raise _Failed(FailureKind.GUARD, f"{host} is not a public host")
+
+    def _socket(self, info: tuple[int, int, int, str, tuple[object, ...]]) -> socket.socket:
+        """A socket for an address that is about to be connected, unless it is closed to us."""
+        family, kind, protocol, _, address = info
+        # The user named the proxy; everything goes to it and nowhere else.
+        if self._config.proxy is None and not self._guard.permits(str(address[0])):
+            Exchange.current().refuse(str(address[0]))
+            raise PermissionError(f"{address[0]} is not a public address")
+        return socket.socket(family, kind, protocol)
+
+    async def _drain(self, response: aiohttp.ClientResponse, exchange: Exchange) -> None:
+        """Read the rest of a small body that nobody wants: it frees the connection."""
+        if (response.content_length or 0) > _DRAIN_BYTES:
+            return
+        verdict, size = exchange.verdict, 0
+        exchange.hurry(_DRAIN_S)
+        try:
+            while size <= _DRAIN_BYTES and (chunk := await response.content.readany()):
+                size += len(chunk)
+        except SERVER_FAULTS:
+            pass
+        exchange.verdict = verdict
+
+
+class _Answer:
+    """One answer as it comes in, in the fields of `FetchResult`."""
+
+    def __init__(self, config: FetchConfig, robots: bool) -> None:
+        self._config = config
+        self._robots = robots
+        self.exchange = Exchange(config)
+        self.status: int | None = None
+        self.headers: tuple[tuple[str, str], ...] = ()
+        self.body = b""
+        self.raw_bytes = 0
+        self.redirect_to: str | None = None
+        self.retry_after_s: float | None = None
+        self.truncated = False
+
+    def take_head(self, response: aiohttp.ClientResponse) -> None:
+        self.status = response.status
+        self.headers = tuple([(_name(key), _text(value)) for key, value in response.raw_headers])
+
+    async def read(self, response: aiohttp.ClientResponse) -> None:
+        """Read, decode and judge the body of a 2xx answer; raises _Failed, CodingError."""
+        limit = MAX_ROBOTS_BYTES if self._robots else self._config.max_body_bytes
+        coding = response.headers.get("Content-Encoding")
+        decoder = Decoder(coding, limit) if coding else None
+        pieces: list[bytes] = []
+        size, judged = 0, self._robots
+        ended = False
+        while not ended:
+            piece = await response.content.readany()
+            self.raw_bytes += len(piece)
+            ended = not piece
+            if decoder is not None:
+                piece = decoder.finish() if ended else decoder.feed(piece)
+            pieces.append(piece)
+            size += len(piece)
+            if not judged and (size >= SNIFF_BYTES or ended):
+                self._judge(response, b"".join(pieces))
+                judged = True
+            if size > limit or (decoder is not None and decoder.full):
+                self._overflow(limit)
+                break
+        self.body = b"".join(pieces)[:limit]
+
+    def _judge(self, response: aiohttp.ClientResponse, head: bytes) -> None:
+        """Whether it is worth going on, once the first bytes are there."""
+        if not head:
+            raise _Failed(FailureKind.EMPTY, f"{response.status} without a body")
+        kind = response.headers.get("Content-Type")
+        if not is_html(kind, head, self._config.content_types):
+            raise _Failed(FailureKind.NOT_HTML, kind or "no Content-Type, and no HTML")
+        length = response.content_length or 0
+        if length > self._config.max_raw_bytes:
+            raise _Failed(FailureKind.TOO_LARGE, f"{length} bytes announced")
+
+    def _overflow(self, limit: int) -> None:
+        self.truncated = True
+        if not self._robots:
+            raise _Failed(FailureKind.TOO_LARGE, f"over {limit} bytes after decoding")
+
+
+def _redirect(url: str, response: aiohttp.ClientResponse) -> str:
+    """Where a redirect leads, absolute and http(s); raises _Failed."""
+    raw = next((value for key, value in response.raw_headers if key.lower() == b"location"), None)
+    target = redirect_target(url, None if raw is None else _location(raw))
+    if target is None:
+        raise _Failed(FailureKind.REDIRECT, f"{response.status} without a usable Location")
+    if not target.lower().startswith(("http://", "https://")):
+        raise _Failed(FailureKind.REDIRECT, f"{response.status} to {target}")
+    return target
+
+
+def _location(raw: bytes) -> str:
+    """Location as text; bytes that are no UTF-8 become escapes, as in browsers."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return quote_from_bytes(raw, safe="".join(map(chr, range(0x21, 0x7F))))
+
+
+def _name(raw: bytes) -> str:
+    name = _HEADER_NAMES.get(raw)
+    if name is None:
+        name = raw.decode("latin-1").lower()
+        if len(_HEADER_NAMES) < 1_000 and len(raw) <= 64:
+            _HEADER_NAMES[raw] = name
+    return name
+
+
+def _text(raw: bytes) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+def _endpoint(connect_to: str | None) -> str | None:
+    """ "ADDR:PORT" checked; raises ConfigError."""
+    if connect_to is None:
+        return None
+    try:
+        parts = urlsplit(f"//{connect_to}")
+        usable = parts.hostname and parts.port and parts.netloc == connect_to
+    except ValueError:
+        usable = False
+    if not usable or "@" in connect_to:
+        raise ConfigError(f"connect-to {connect_to!r} is not ADDR:PORT, like 127.0.0.1:8080")
+    return connect_to
+
+
+def _check_proxy(proxy: str, connect_to: str | None) -> None:
+    if connect_to is not None:
+        raise ConfigError("proxy and connect-to exclude each other; give one of them")
+    match = _URL.fullmatch(proxy)
+    if match is None or match[3] not in ("", "/"):
+        raise ConfigError(f"proxy {one_line(proxy)!r} is not like http://HOST:PORT")

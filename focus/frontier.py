@@ -1,0 +1,419 @@
+"""Which URL next, and when? The frontier: best first among hosts that are due.
+
+The life of a URL here
+    push      a new URL enters the queue of its host (and URL shape) with a priority
+    improve   better evidence turned up: its priority changes, it moves in the queue
+    next      the best URL among the hosts that may be asked now leaves its queue;
+              the host is busy until `release`, then rests for the politeness delay
+    defer     a URL that failed for now comes back at an instant of its own
+
+Three levels, each a `Ranking` (a heap with lazy deletion): URLs in a queue, queues
+in a host, hosts that are due. A host that rests lies on a wheel (a heap by time).
+Larger priority = sooner; ties go by discovery order, so that the same input gives
+the same order. With `strict` (one request at a time) the best URL of all is taken
+and its start put off until its host is due: the order is then the strategy's own,
+whatever the delays.
+
+Memory is bounded: past `capacity` the worst URLs of the longest queues are let go
+(`trim`, only after they are in the store) and come back by `refill`.
+No clock, no I/O: `now` is an argument.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from focus.config import PolitenessConfig
+from focus.known import Known
+from focus.records import UrlState
+
+Key = tuple[float, int]
+"""(-priority, url id): smaller = sooner; the only place where priority is negated."""
+
+
+class Ranking:
+    """Members by their present key, best first. A change costs O(log n)."""
+
+    __slots__ = ("_heap", "_keys")
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[Key, int]] = []
+        self._keys: dict[int, Key] = {}
+
+    def set(self, member: int, key: Key | None) -> None:
+        """Give a member its key; None takes it out."""
+        if key is None:
+            self._keys.pop(member, None)
+        elif self._keys.get(member) != key:
+            self._keys[member] = key
+            heapq.heappush(self._heap, (key, member))
+            if len(self._heap) > 64 + 4 * len(self._keys):
+                self._heap = [(key, member) for member, key in self._keys.items()]
+                heapq.heapify(self._heap)
+
+    def best(self) -> int | None:
+        """The member with the smallest key."""
+        heap = self._heap
+        while heap and self._keys.get(heap[0][1]) != heap[0][0]:
+            heapq.heappop(heap)
+        return heap[0][1] if heap else None
+
+    def key(self, member: int) -> Key | None:
+        """A member's present key."""
+        return self._keys.get(member)
+
+
+class Queue:
+    """The waiting URLs of one host and shape; `bonus` is added to each priority.
+
+    `floor` is set while more URLs wait in the store: none of those is better than it.
+    """
+
+    __slots__ = ("bonus", "floor", "heap", "host", "id", "shape")
+
+    def __init__(self, queue_id: int, host: Host, shape: str) -> None:
+        self.id = queue_id
+        self.host = host
+        self.shape = shape
+        self.heap: list[Key] = []
+        self.bonus = 0.0
+        self.floor: Key | None = None
+
+
+class Host:
+    """A host's queues and clock. Times are instants on the crawl's clock.
+
+    active       requests under way
+    free         may be asked now (kept by the frontier)
+    next_at      politeness: no request before it
+    rest_until   failures: put aside until then
+    wheel_at     when the wheel brings it back, None = it is not on the wheel
+    robots       scheme -> rules, as the crawl keeps them
+    """
+
+    __slots__ = (
+        "active",
+        "delay_s",
+        "failures",
+        "free",
+        "given_up",
+        "id",
+        "name",
+        "next_at",
+        "order",
+        "queues",
+        "rest_until",
+        "robots",
+        "wheel_at",
+    )
+
+    def __init__(self, host_id: int, name: str, delay_s: float) -> None:
+        self.id = host_id
+        self.name = name
+        self.delay_s = delay_s
+        self.active = 0
+        self.free = True
+        self.next_at = 0.0
+        self.rest_until = 0.0
+        self.wheel_at: float | None = None
+        self.failures = 0
+        self.given_up = False
+        self.queues: dict[str, Queue] = {}
+        self.order = Ranking()
+        self.robots: dict[str, Any] = {}
+
+
+class Candidate(NamedTuple):
+    """A URL that left the frontier; `start_at` ≥ now is when its host is due."""
+
+    id: int
+    url: str
+    host: Host
+    priority: float
+    start_at: float
+
+
+class Frontier:
+    """The queues of every host and the politeness clock, over the known URLs.
+
+    per_host   requests under way at once on one host
+    delay_s    rest of a host between two requests
+    capacity   URLs held in memory; the rest waits in the store
+    rescore    id -> the URL's priority as of now; asked when it is about to be
+               taken, so that strategies whose numbers move may be lazy
+    """
+
+    _RESCORE_TRIES = 8
+    _KEEP = 256  # URLs that a trimmed queue keeps at least
+
+    def __init__(
+        self,
+        known: Known,
+        politeness: PolitenessConfig,
+        *,
+        strict: bool = False,
+        capacity: int = 200_000,
+        rescore: Callable[[int], float] | None = None,
+    ) -> None:
+        self.known = known
+        self.hosts: list[Host] = []
+        self.queues: list[Queue] = []
+        self.hungry: set[int] = set()
+        self._by_name: dict[str, Host] = {}
+        self._ready = Ranking()
+        self._wheel: list[tuple[float, int]] = []
+        self._deferred: list[tuple[float, int]] = []
+        self._is_deferred: set[int] = set()
+        self._urls: dict[int, str] = {}
+        self._per_host = politeness.per_host
+        self._delay_s = politeness.delay_s
+        self._strict = strict
+        self._capacity = capacity
+        self._rescore = rescore
+
+    # -- hosts and queues ---------------------------------------------------------
+
+    def host(self, name: str) -> Host:
+        """The host of that name, made if new."""
+        host = self._by_name.get(name)
+        if host is None:
+            host = Host(len(self.hosts), name, self._delay_s)
+            self.hosts.append(host)
+            self._by_name[name] = host
+        return host
+
+    def queue(self, host: Host, shape: str = "") -> Queue:
+        """The queue of a host for a URL shape, made if new."""
+        queue = host.queues.get(shape)
+        if queue is None:
+            queue = host.queues[shape] = Queue(len(self.queues), host, shape)
+            self.queues.append(queue)
+        return queue
+
+    def set_bonus(self, queue: Queue, bonus: float) -> None:
+        """What a strategy has learned about a queue: added to each priority in it."""
+        if bonus != queue.bonus:
+            queue.bonus = bonus
+            self._relist(queue)
+
+    # -- URLs in ------------------------------------------------------------------
+
+    def push(self, url_id: int, url: str, priority: float) -> None:
+        """Let a waiting URL stand in its queue."""
+        self._urls[url_id] = url
+        self.improve(url_id, priority)
+
+    def improve(self, url_id: int, priority: float) -> None:
+        """Give a waiting URL a new priority; it moves in its queue."""
+        self.known.priority[url_id] = priority
+        if url_id in self._is_deferred:
+            return
+        queue = self.queues[self.known.queue[url_id]]
+        entry = (-priority, url_id)
+        if url_id in self._urls:
+            heapq.heappush(queue.heap, entry)
+        elif queue.floor is not None and entry < queue.floor:
+            queue.floor = entry  # it waits in the store: `refill` brings it
+        if not queue.heap or queue.heap[0] >= entry:
+            self._relist(queue)
+
+    def defer(self, url_id: int, url: str, until: float) -> None:
+        """Bring a waiting URL back at an instant of its own (a retry)."""
+        self._urls[url_id] = url
+        self._is_deferred.add(url_id)
+        heapq.heappush(self._deferred, (until, url_id))
+
+    # -- URLs out -----------------------------------------------------------------
+
+    def next(self, now: float) -> Candidate | None:
+        """Take the best URL that may be asked for now; its state becomes FETCHING.
+
+        None: nobody is due (see `next_due`), or nothing waits at all. Then `occupy`
+        its host when the request goes out and `release` it when it has ended, or
+        `put_back` the candidate.
+        """
+        self._wake(now)
+        tries = 0
+        while (host_id := self._ready.best()) is not None:
+            host = self.hosts[host_id]
+            best = host.order.best()
+            if best is None:
+                self._ready.set(host_id, None)
+                continue
+            queue = self.queues[best]
+            if not self._is_live(queue.heap[0]):
+                self._relist(queue)
+                continue
+            negated, url_id = queue.heap[0]
+            if self._rescore is not None and tries < self._RESCORE_TRIES:
+                priority = self._rescore(url_id)
+                if priority < -negated:
+                    tries += 1
+                    self.improve(url_id, priority)
+                    self._relist(queue)
+                    continue
+            return self._take(queue, now)
+        return None
+
+    def _take(self, queue: Queue, now: float) -> Candidate:
+        negated, url_id = heapq.heappop(queue.heap)
+        url = self._urls.pop(url_id)
+        self.known.move(url_id, UrlState.FETCHING)
+        self._relist(queue)
+        host = queue.host
+        return Candidate(url_id, url, host, -negated, max(now, host.next_at))
+
+    def occupy(self, host: Host, start_at: float) -> None:
+        """Count a request to a host that starts at this instant."""
+        host.active += 1
+        host.next_at = start_at + host.delay_s
+        self._place(host, start_at)
+
+    def release(self, host: Host, now: float) -> None:
+        """A request to the host has ended: its rest begins.
+
+        With one request at a time the delay runs from the end of the answer, so
+        that the server never sees two requests closer than that; with more it
+        runs between starts.
+        """
+        host.active -= 1
+        if self._per_host == 1:
+            host.next_at = max(host.next_at, now + host.delay_s)
+        self._place(host, now)
+
+    def put_back(self, candidate: Candidate) -> None:
+        """Undo a `next` whose request was not made."""
+        self.known.move(candidate.id, UrlState.WAITING)
+        self.push(candidate.id, candidate.url, candidate.priority)
+
+    def rest(self, host: Host, until: float, now: float) -> None:
+        """Put a host aside until an instant (inf: until told otherwise)."""
+        host.rest_until = until
+        self._place(host, now)
+
+    def give_up(self, host: Host) -> list[int]:
+        """Close a host's queues; the waiting URLs that memory held of them."""
+        host.given_up = True
+        host.free = False
+        queues = self.queues
+        left = [i for i in self._is_deferred if queues[self.known.queue[i]].host is host]
+        for queue in host.queues.values():
+            left += [entry[1] for entry in self._live(queue)]
+            queue.heap = []
+            self._relist(queue)
+        for url_id in left:
+            self._urls.pop(url_id, None)
+        return left
+
+    def next_due(self) -> float | None:
+        """When a resting host or a deferred URL comes up; None = never by itself."""
+        while self._wheel and self.hosts[self._wheel[0][1]].order.best() is None:
+            self.hosts[heapq.heappop(self._wheel)[1]].wheel_at = None
+        due = [heap[0][0] for heap in (self._wheel, self._deferred) if heap]
+        return min(due) if due else None
+
+    # -- bounded memory -----------------------------------------------------------
+
+    def trim(self) -> None:
+        """Let go of the worst URLs when too many are held. All must be in the store."""
+        if len(self._urls) <= self._capacity:
+            return
+        keep = max(self._KEEP, self._capacity // (2 * max(1, len(self.queues))))
+        for queue in self.queues:
+            if len(queue.heap) > keep:
+                live = sorted(self._live(queue))
+                for _, url_id in live[keep:]:
+                    del self._urls[url_id]
+                if len(live) > keep:
+                    queue.floor = min(live[keep], queue.floor or live[keep])
+                queue.heap = live[:keep]
+                self._relist(queue)
+
+    def refill(self, queue_id: int, rows: Iterable[tuple[int, str, float]], more: bool) -> None:
+        """Give a hungry queue its best waiting (id, url, priority) from the store.
+
+        `rows` come best first, the store must be up to date; `more` says that others
+        are left there, none better than the last row.
+        """
+        queue = self.queues[queue_id]
+        heap = set(self._live(queue))
+        last: Key | None = None
+        for url_id, url, priority in rows:
+            last = (-priority, url_id)
+            if self.known.state[url_id] == UrlState.WAITING and url_id not in self._is_deferred:
+                self._urls[url_id] = url
+                heap.add((-self.known.priority[url_id], url_id))
+        queue.heap = sorted(heap)
+        queue.floor = last if more else None
+        self.hungry.discard(queue_id)
+        self._relist(queue)
+
+    def reopen(self) -> None:
+        """After a restart: every queue may have URLs in the store."""
+        for queue in self.queues:
+            queue.floor = (-math.inf, -1)
+            self._relist(queue)
+
+    # -- inside -------------------------------------------------------------------
+
+    def _is_live(self, entry: Key) -> bool:
+        """Whether a heap entry still says the truth about its URL."""
+        url_id, known = entry[1], self.known
+        return (
+            known.state[url_id] == UrlState.WAITING
+            and known.priority[url_id] == -entry[0]
+            and url_id in self._urls
+            and url_id not in self._is_deferred
+        )
+
+    def _live(self, queue: Queue) -> Iterable[Key]:
+        """The true entries of a queue, each once, in no order."""
+        return dict.fromkeys(entry for entry in queue.heap if self._is_live(entry))
+
+    def _wake(self, now: float) -> None:
+        """Bring back hosts whose rest is over and URLs whose retry is due."""
+        while self._wheel and self._wheel[0][0] <= now:
+            host = self.hosts[heapq.heappop(self._wheel)[1]]
+            host.wheel_at = None
+            self._place(host, now)
+        while self._deferred and self._deferred[0][0] <= now:
+            _, url_id = heapq.heappop(self._deferred)
+            self._is_deferred.discard(url_id)
+            if self.known.state[url_id] == UrlState.WAITING:
+                self.improve(url_id, self.known.priority[url_id])
+
+    def _place(self, host: Host, now: float) -> None:
+        """Say anew whether a host may be asked now."""
+        host.free = self._has_slot(host) and self._due_at(host) <= now
+        self._list(host)
+
+    def _has_slot(self, host: Host) -> bool:
+        return host.active < self._per_host and not host.given_up
+
+    def _due_at(self, host: Host) -> float:
+        return host.rest_until if self._strict else max(host.rest_until, host.next_at)
+
+    def _list(self, host: Host) -> None:
+        """Rank a host among the ready ones, or lay it on the wheel, if it has URLs."""
+        best = host.order.best()
+        ready = host.free and best is not None
+        self._ready.set(host.id, host.order.key(best) if ready and best is not None else None)
+        if best is not None and not host.free and self._has_slot(host):
+            due_at = self._due_at(host)
+            if due_at < (math.inf if host.wheel_at is None else host.wheel_at):
+                host.wheel_at = due_at
+                heapq.heappush(self._wheel, (due_at, host.id))
+
+    def _relist(self, queue: Queue) -> None:
+        """Bring the rankings up to date after a change at the head of a queue."""
+        heap = queue.heap
+        while heap and not self._is_live(heap[0]):
+            heapq.heappop(heap)
+        if queue.floor is not None and (not heap or heap[0] > queue.floor):
+            self.hungry.add(queue.id)
+        head = (heap[0][0] - queue.bonus, heap[0][1]) if heap else None
+        queue.host.order.set(queue.id, head)
+        self._list(queue.host)

@@ -1,0 +1,91 @@
+"""May this URL be asked for, says its host's robots.txt? (RFC 9309)
+
+The gate has a host's robots.txt fetched before anything else of it, once per scheme,
+keeps the rules for a day, and refuses everything while the file cannot be had:
+4xx means no rules; 5xx or no answer means wait and, in the end, leave the host alone.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from focus.config import PolitenessConfig
+from focus.frontier import Host
+from focus.records import FailureKind, FetchResult
+from focus.retry import wait_s
+from focus.robots import Robots, from_answer
+from focus.urls import normalise
+
+MAX_HOPS = 5
+_ANSWERED = {FailureKind.HTTP_4XX, FailureKind.EMPTY, FailureKind.REDIRECT}
+
+
+class Turn(NamedTuple):
+    """What to do after an answer: exactly one is set, or none when the rules are in.
+
+    ask         URL to ask next (a redirect)
+    wait_s      ask again after so many seconds
+    failure     no way: give the host up for this reason
+    """
+
+    ask: str | None = None
+    wait_s: float | None = None
+    failure: FailureKind | None = None
+
+
+class Gate:
+    """Rules per host and scheme; `agent` is the product token they are read for."""
+
+    def __init__(self, config: PolitenessConfig, agent: str) -> None:
+        self._config = config
+        self._agent = agent
+        self._rules: dict[tuple[int, str], tuple[Robots, float]] = {}
+        self._asked: dict[int, tuple[str, int, int]] = {}  # host -> scheme, hops, failed tries
+
+    def question(self, host: Host, url: str, now: float) -> str | None:
+        """The robots.txt that must be fetched before this URL, None when it is known."""
+        scheme, _, rest = url.partition("://")
+        _, expires_at = self._rules.get((host.id, scheme), (None, 0.0))
+        if self._config.ignore_robots or expires_at > now:
+            return None
+        _, _, tries = self._asked.get(host.id, ("", 0, 0))
+        self._asked[host.id] = (scheme, 0, tries)
+        authority = rest.partition("/")[0].partition("?")[0]
+        return f"{scheme}://{authority}/robots.txt"
+
+    def forbids(self, host: Host, url: str) -> bool:
+        """Whether the rules forbid a URL (after `question` gave None)."""
+        if self._config.ignore_robots:
+            return False
+        rules, _ = self._rules[host.id, url.partition(":")[0]]
+        return not rules.allows(url, self._agent)
+
+    def answer(self, host: Host, fetch: FetchResult, now: float) -> Turn:
+        """Take in what came of a question."""
+        scheme, hops, tries = self._asked[host.id]
+        if fetch.redirect_to is not None and hops < MAX_HOPS:
+            target = normalise(fetch.redirect_to, fetch.url)
+            if target is not None:
+                self._asked[host.id] = (scheme, hops + 1, tries)
+                return Turn(ask=target)
+        if fetch.failure is None or fetch.failure in _ANSWERED:
+            found = fetch.failure is None and fetch.redirect_to is None
+            status = (fetch.status or 200) if found else 404
+            expires_at = now + self._config.robots_ttl_s
+            host.robots[scheme] = (fetch.body if found else b"", status, expires_at)
+            self.restore(host, scheme)
+            del self._asked[host.id]
+            return Turn()
+        tries += 1
+        self._asked[host.id] = (scheme, 0, tries)
+        again_s = wait_s(fetch.failure, tries, fetch.retry_after_s)
+        return Turn(failure=fetch.failure) if again_s is None else Turn(wait_s=again_s)
+
+    def restore(self, host: Host, scheme: str) -> None:
+        """Read `host.robots`; a Crawl-delay (up to the cap) becomes the host's delay."""
+        body, status, expires_at = host.robots[scheme]
+        rules = from_answer(status, body)
+        self._rules[host.id, scheme] = (rules, expires_at)
+        asked_s = rules.crawl_delay(self._agent)
+        if asked_s is not None:
+            host.delay_s = max(host.delay_s, min(asked_s, self._config.max_crawl_delay_s))

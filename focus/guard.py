@@ -1,0 +1,92 @@
+"""May a connection be made to this address?
+
+A crawler asks for whatever a page names, so it must not be talked into reaching
+the machine it runs on or the network behind it (server-side request forgery).
+The question is asked of the final address, at the moment of connecting: that
+covers links, redirects, robots.txt, odd spellings of addresses and names that
+resolve to something else the second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+from focus.errors import ConfigError
+
+# IANA's special-purpose registries, without the entries that are global after all.
+_CLOSED_V4 = tuple(
+    map(
+        IPv4Network,
+        (
+            "0.0.0.0/8",  # this network; 0.0.0.0 reaches the own machine
+            "10.0.0.0/8",
+            "100.64.0.0/10",  # shared by carriers; Alibaba's metadata server
+            "127.0.0.0/8",
+            "168.63.129.16/32",  # Azure's host, reached from inside only
+            "169.254.0.0/16",  # link-local; metadata servers of most clouds
+            "172.16.0.0/12",
+            "192.0.0.0/24",
+            "192.0.2.0/24",
+            "192.88.99.0/24",  # 6to4 relays, retired
+            "192.168.0.0/16",
+            "198.18.0.0/15",
+            "198.51.100.0/24",
+            "203.0.113.0/24",
+            "224.0.0.0/4",
+            "240.0.0.0/4",
+        ),
+    )
+)
+# Global unicast is 2000::/3. Everything outside is closed: loopback, fc00::/7,
+# fe80::/10, multicast, ::ffff:0:0/96 and 64:ff9b::/96, which wrap an IPv4 address.
+_GLOBAL_V6 = IPv6Network("2000::/3")
+_CLOSED_V6 = tuple(
+    map(
+        IPv6Network,
+        (
+            "2001::/23",  # protocol assignments; Teredo wraps an IPv4 address
+            "2001:db8::/32",
+            "2002::/16",  # 6to4 wraps an IPv4 address
+            "3fff::/20",
+        ),
+    )
+)
+
+
+class Guard:
+    """Permits global addresses and the networks that the user opens.
+
+    allow_net  networks in CIDR form ("10.0.0.0/8", "::1"); raises ConfigError
+    """
+
+    def __init__(self, allow_net: Sequence[str] = ()) -> None:
+        self._opened = tuple(map(_network, allow_net))
+
+    def permits(self, address: str) -> bool:
+        """Whether to connect to an IP address; False for anything that is none."""
+        try:
+            parsed = ip_address(address)
+        except ValueError:
+            return False
+        return is_global(parsed) or any(parsed in network for network in self._opened)
+
+
+def is_global(address: IPv4Address | IPv6Address) -> bool:
+    """Whether an address belongs to the public internet and wraps no other one.
+
+    Own tables, because `ipaddress.is_global` differs between Python releases
+    (gh-113171) and calls wrapped and multicast addresses global.
+    """
+    if isinstance(address, IPv4Address):
+        return not any(address in network for network in _CLOSED_V4)
+    return address in _GLOBAL_V6 and not any(address in network for network in _CLOSED_V6)
+
+
+def _network(text: str) -> IPv4Network | IPv6Network:
+    try:
+        return ip_network(text.strip(), strict=False)
+    except ValueError:
+        raise ConfigError(
+            f"allow-net {text!r} is no network; write it like 10.0.0.0/8 or ::1/128"
+        ) from None

@@ -1,0 +1,35 @@
+"""What does an HTML page say: its head, its links and where they stand, its text?
+
+`parse` walks the elements once, in document order (reader); each link learns its region
+and heading from its ancestors (places). Text, blocks and link contexts cost extra and
+are made on demand (blocks, contexts). Nobody else knows the parser underneath.
+
+The tree is lexbor's, built as by a browser without scripts: `<noscript>` is read,
+`<template>` is not. Two shapes cost lexbor quadratic time and are cut off before it sees
+them (guard), cheaply and so not always: whoever parses strangers' pages also needs a
+limit on wall time.
+"""
+
+from __future__ import annotations
+
+from selectolax.lexbor import LexborHTMLParser
+
+from focus.parse.blocks import Block
+from focus.parse.guard import guard
+from focus.parse.reader import Parsed, RawLink, Reader
+
+__all__ = ["Block", "Parsed", "RawLink", "parse"]
+
+
+def parse(html: str, *, max_links: int = 2000, context: bool = False) -> Parsed:
+    """Read a page. Every string is a page: nothing raises but running out of memory.
+
+    max_links  later links are only counted
+    context    fill `RawLink.context` too
+    """
+    tree = LexborHTMLParser(guard(html.encode("utf-8", "replace")))
+    page = Parsed(_tree=tree)
+    root = tree.root
+    if root is not None:
+        Reader(page, max_links=max_links, context=context).read(root)
+    return page

@@ -1,0 +1,61 @@
+"""What is this node called, and what words does it hold?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+HTTP_SPACE = "\t\n\f\r "
+MAX_ANCHOR = 200
+MAX_NODES = 1000
+"""Nodes looked at for the text of one anchor, heading or context."""
+
+Attributes = dict[str, str | None]
+
+
+def tag_ids(names: str) -> dict[int, str]:
+    """lexbor's number of each tag: comparing numbers spares making strings."""
+    tree = LexborHTMLParser("")
+    return {tree.create_node(name).tag_id: name for name in names.split()}
+
+
+TEXT = LexborHTMLParser("x").body.first_child.tag_id  # type: ignore[union-attr]
+A, BODY, BR, IMG, SVG = tag_ids("a body br img svg")
+LEVELS = {tag: int(name[1]) for tag, name in tag_ids("h1 h2 h3 h4 h5 h6").items()}
+BLOCKS = tag_ids(
+    "address article aside blockquote body button caption center dd details dialog dir div dl dt"
+    " fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr legend li main"
+    " menu nav ol optgroup option p pre section select summary table tbody td tfoot th thead tr ul"
+)
+HIDDEN_NAMES = "script style noscript template iframe object svg noframes"
+HIDDEN = tag_ids(HIDDEN_NAMES)
+_BREAKS = BLOCKS.keys() | {BR}
+_UNREAD = tag_ids("script style")
+
+
+def fold(text: str | None, limit: int) -> str:
+    """White space folded to single blanks, cut at `limit` characters."""
+    return " ".join(text.split(maxsplit=limit)[:limit])[:limit].rstrip() if text else ""
+
+
+def words_of(node: LexborNode, limit: int = MAX_ANCHOR) -> str:
+    """Text of an element: `<b>foot</b>ball` is one word, `<p>a</p><p>b</p>` are two."""
+    child = node.first_child
+    if child is None:
+        return ""
+    if child.tag_id == TEXT and child.next is None:
+        return fold(child.text_content, limit)
+    return fold("".join(_pieces(node)), limit)
+
+
+def _pieces(node: LexborNode) -> Iterator[str]:
+    for inner in islice(node.traverse(include_text=True), MAX_NODES):
+        before = inner.prev
+        if inner.tag_id in _BREAKS or (before is not None and before.tag_id in _BREAKS):
+            yield " "
+        if inner.tag_id == TEXT:
+            above = inner.parent
+            if above is None or above.tag_id not in _UNREAD:
+                yield inner.text_content or ""

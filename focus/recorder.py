@@ -1,0 +1,301 @@
+"""How is a crawl recorded? Requests and answers, appended to a WARC/1.1 file.
+
+ISO 28500:2017, each record a gzip member (annex D), an exchange in one write. Bodies
+come here decoded and are stored so, under headers that say so. No WARC library: what
+is needed of the format is short, and warcio stays an independent judge of it.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import mmap
+import os
+import re
+import time
+import uuid
+import zlib
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from http.client import responses
+from pathlib import Path
+from types import TracebackType
+from urllib.parse import urlsplit
+
+from focus.errors import ArchiveError
+from focus.records import FailureKind, FetchResult
+
+try:
+    import fcntl
+except ImportError:  # Windows: no lock; the database's own lock keeps crawls apart
+    fcntl = None  # type: ignore[assignment]
+
+_MEMBER = b"\x1f\x8b\x08"
+_HEAD_BYTES = 512  # enough of a member to unpack its first bytes
+_LOOK_BACK = 32 * 1024 * 1024  # more than any record: bodies end at 10 MB
+_BREAKS = re.compile(r"[\r\n\0]+")
+_UNTRUE = {"content-encoding", "transfer-encoding", "content-length"}  # of the decoded body
+_CUT_BY = {
+    FailureKind.TOO_LARGE: "length",
+    FailureKind.TIMEOUT: "time",
+    FailureKind.TOO_SLOW: "time",
+    FailureKind.RESET: "disconnect",
+}
+_NOTE = (
+    "bodies are stored after transfer and content decoding: content-encoding and "
+    "transfer-encoding are left out and content-length is that of the stored body; "
+    "bodies that the crawler did not keep are empty and marked WARC-Truncated"
+)
+
+Fields = Iterable[tuple[str, str]]
+
+
+def _new_id() -> str:
+    return uuid.uuid4().urn
+
+
+class Recorder:
+    """Writes exchanges to a `.warc.gz` file, after what it already holds.
+
+    A file whose last record was torn by a kill is cut back to its last whole one.
+    Raises ArchiveError when the file is no gzip WARC, is being written by another
+    process, or the disk does not take more; the file then ends in whole records.
+
+    software  name and version for the warcinfo record
+    new_id    gives record ids (urn:uuid:…)
+    clock     gives Unix seconds for the warcinfo record
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        software: str,
+        new_id: Callable[[], str] = _new_id,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._path = path
+        self._new_id = new_id
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+        except OSError as error:
+            raise ArchiveError(f"cannot write the archive {path}: {error.strerror}") from error
+        try:
+            self._lock()
+            self._end = self._whole_records()
+            os.ftruncate(self._file, self._end)
+            self._write(self._warcinfo(software, clock()))
+        except BaseException:
+            os.close(self._file)
+            raise
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def record(self, result: FetchResult, request_headers: Fields = ()) -> bool:
+        """Appends an exchange: a response record and its request record.
+
+        False, and nothing written, when there was no HTTP answer. The records are
+        with the system on return (a kill loses nothing), on disk after `flush`.
+        """
+        if result.status is None:
+            return False
+        response_id, request_id = f"<{self._new_id()}>", f"<{self._new_id()}>"
+        shared = [("WARC-Target-URI", result.url), ("WARC-Date", warc_date(result.fetched_at))]
+        shared += [("WARC-IP-Address", result.address)] if result.address else []
+        cut = _truncation(result)
+        response = [
+            ("WARC-Type", "response"),
+            ("WARC-Record-ID", response_id),
+            *shared,
+            *([("WARC-Truncated", cut)] if cut else []),
+            ("Content-Type", "application/http; msgtype=response"),
+        ]
+        request = [
+            ("WARC-Type", "request"),
+            ("WARC-Record-ID", request_id),
+            *shared,
+            ("WARC-Concurrent-To", response_id),
+            ("Content-Type", "application/http; msgtype=request"),
+        ]
+        self._write(
+            packed_record(response, _response_head(result), result.body)
+            + packed_record(request, _request_head(result.url, request_headers))
+        )
+        return True
+
+    def flush(self) -> None:
+        """Has the disk take everything."""
+        os.fsync(self._file)
+
+    def close(self) -> None:
+        """Ends the recording; may be called twice."""
+        if self._file >= 0:
+            os.fsync(self._file)
+            os.close(self._file)
+            self._file = -1
+
+    def _warcinfo(self, software: str, now: float) -> bytes:
+        fields = [
+            ("WARC-Type", "warcinfo"),
+            ("WARC-Record-ID", f"<{self._new_id()}>"),
+            ("WARC-Date", warc_date(now)),
+            ("WARC-Filename", self._path.name),
+            ("Content-Type", "application/warc-fields"),
+        ]
+        told = [("software", software), ("format", "WARC File Format 1.1"), ("description", _NOTE)]
+        return packed_record(fields, _lines(told))
+
+    def _write(self, data: bytes) -> None:
+        """Appends whole records, or nothing."""
+        try:
+            os.lseek(self._file, self._end, os.SEEK_SET)
+            rest = memoryview(data)
+            while rest:
+                rest = rest[os.write(self._file, rest) :]
+        except OSError as error:
+            os.ftruncate(self._file, self._end)
+            raise ArchiveError(
+                f"cannot write the archive {self._path}: {error.strerror}"
+            ) from error
+        self._end += len(data)
+
+    def _lock(self) -> None:
+        if fcntl is None:
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise ArchiveError(
+                f"another process records into {self._path}: choose another file"
+            ) from error
+
+    def _whole_records(self) -> int:
+        """Where the last whole record ends; what follows it was torn."""
+        if os.fstat(self._file).st_size == 0:
+            return 0
+        with mmap.mmap(self._file, 0, access=mmap.ACCESS_READ) as data:
+            first = _first_bytes(data, 0)
+            if first is None or not b"WARC/".startswith(first):
+                raise ArchiveError(f"{self._path} is no gzip WARC file: choose another name")
+            return whole_members(data)
+
+
+def whole_members(data: mmap.mmap | bytes) -> int:
+    """Length of the part of a gzip WARC that ends in a whole member.
+
+    Walks along the members of the last `_LOOK_BACK` bytes only, which takes at most
+    a second; if the end is not certain from there (a record larger than that, or a
+    page with a WARC inside), along the whole file.
+    """
+    for begin in sorted({max(0, len(data) - _LOOK_BACK), 0}, reverse=True):
+        start, end, certain = begin, 0, False
+        while not certain and (start := data.find(_MEMBER, start)) >= 0:
+            after = _member_end(data, start) if _first_bytes(data, start) == b"WARC/" else None
+            if after is None:
+                start += 1
+            elif after > len(data):  # torn, and in its place if it follows a whole one
+                certain = start == end or begin == 0
+                end = start
+            else:
+                start = end = after
+        if certain or end == len(data):
+            break
+    return end
+
+
+def _first_bytes(data: mmap.mmap | bytes, start: int) -> bytes | None:
+    """The first five unpacked bytes (fewer at the end of the data); None if no gzip."""
+    head = data[start : start + _HEAD_BYTES]
+    try:
+        found = zlib.decompressobj(31).decompress(head, 5)
+    except zlib.error:
+        return None
+    return found if head[:3] == _MEMBER[: len(head)] else None
+
+
+def _member_end(data: mmap.mmap | bytes, start: int) -> int | None:
+    """Where a member ends: beyond the data if it is cut short, None if it is broken."""
+    unpacker, at = zlib.decompressobj(31), start
+    try:
+        while not unpacker.eof and at < len(data):
+            chunk = data[at : at + 65536]
+            unpacker.decompress(chunk)
+            at += len(chunk)
+    except zlib.error:
+        return None
+    return at - len(unpacker.unused_data) if unpacker.eof else len(data) + 1
+
+
+def packed_record(fields: Fields, head: bytes, payload: bytes | None = None) -> bytes:
+    """A record as a gzip member. Its block is `head`, or an HTTP head and its payload.
+
+    Level 1: on a page of 32 KB 0.4 ms instead of the 0.7 of level 6, and 5 % larger.
+    """
+    block = head + (payload or b"")
+    digests = [("WARC-Block-Digest", digest(block))]
+    if payload is not None:
+        digests.append(("WARC-Payload-Digest", digest(payload)))
+    length = ("Content-Length", str(len(block)))
+    plain = b"WARC/1.1\r\n" + _lines([*fields, *digests, length]) + b"\r\n" + block + b"\r\n\r\n"
+    return gzip.compress(plain, compresslevel=1, mtime=0)
+
+
+def digest(data: bytes) -> str:
+    """A digest as WARC tools write it: SHA-1 in base 32."""
+    return "sha1:" + base64.b32encode(hashlib.sha1(data, usedforsecurity=False).digest()).decode()
+
+
+def warc_date(seconds: float) -> str:
+    """Unix seconds in the W3C form of WARC-Date: 2026-11-21T04:16:00.250000Z."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _response_head(result: FetchResult) -> bytes:
+    """Status line and headers as they are true for the decoded body."""
+    status = result.status or 0
+    kept = [(name, value) for name, value in result.headers if name not in _UNTRUE]
+    kept.append(("content-length", str(len(result.body))))
+    return (
+        f"HTTP/1.1 {status:03d} {responses.get(status, '')}\r\n".encode() + _lines(kept) + b"\r\n"
+    )
+
+
+def _request_head(url: str, headers: Fields) -> bytes:
+    """The request line and headers; Host is added if it was not given."""
+    parts = urlsplit(url)
+    target = re.sub(r"\s", "%20", (parts.path or "/") + (f"?{parts.query}" if parts.query else ""))
+    given = list(headers)
+    if not any(name.lower() == "host" for name, _ in given):
+        given.insert(0, ("Host", parts.netloc.rpartition("@")[2]))
+    return f"GET {target} HTTP/1.1\r\n".encode("utf-8", "replace") + _lines(given) + b"\r\n"
+
+
+def _truncation(result: FetchResult) -> str | None:
+    """Why the stored body is not all that the server had, None if it is."""
+    if result.failure in _CUT_BY:
+        return _CUT_BY[result.failure]
+    declared = result.header("content-length") or ""
+    lost = result.raw_bytes > 0 or (declared.isascii() and declared.strip("0").isdigit())
+    return "unspecified" if lost and not result.body else None
+
+
+def _lines(fields: Fields) -> bytes:
+    """Header lines; what would break one becomes a space."""
+    text = "".join(
+        f"{_BREAKS.sub(' ', name).replace(':', ' ').strip()}: {_BREAKS.sub(' ', value).strip()}\r\n"
+        for name, value in fields
+    )
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # a surrogate that stands for no byte
+        return text.encode("utf-8", "replace")

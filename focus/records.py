@@ -1,0 +1,335 @@
+"""The words that every room shares: what a URL, a fetch, a page and a link are.
+
+Records are frozen `msgspec.Struct`s: cheap to make by the hundred per page and
+able to cross the pipe to a scorer worker as MessagePack (`array_like` ones do).
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+
+import msgspec
+
+SEED_PRIORITY = 1e6
+"""Priority of seeds: before any scored link, in the order the user gave them."""
+
+
+class UrlState(IntEnum):
+    """Where a known URL stands (P2, P4: the queues of a focused crawler)."""
+
+    WAITING = 0
+    FETCHING = 1
+    DONE = 2
+    FAILED = 3
+    DROPPED = 4
+
+
+class FailureKind(StrEnum):
+    """Why a fetch or a page came to nothing. Ends up in the `reason` of a URL."""
+
+    DNS = "dns"  # the name does not resolve
+    DNS_TEMPORARY = "dns-temporary"  # the resolver could not answer now
+    CONNECT = "connect"  # refused or unreachable
+    TLS = "tls"  # handshake or certificate
+    TIMEOUT = "timeout"  # connect, read or total time
+    TOO_SLOW = "too-slow"  # under the minimum rate
+    RESET = "reset"  # broken off in mid-answer, or empty answer
+    PROTOCOL = "protocol"  # not HTTP, broken chunking or encoding
+    HEADERS_TOO_LARGE = "headers-too-large"
+    TOO_LARGE = "too-large"  # raw or decoded body over its cap
+    HTTP_4XX = "http-4xx"
+    HTTP_5XX = "http-5xx"
+    RATE_LIMITED = "rate-limited"  # 429, or 503 with Retry-After
+    REDIRECT = "redirect"  # no or bad Location, too many hops
+    GUARD = "guard"  # the connected address is private or not opened
+    NOT_HTML = "not-html"  # by type or by sniffing
+    EMPTY = "empty"  # a 2xx answer without a body
+    PARSE_TIMEOUT = "parse-timeout"  # the worker needed longer than its limit
+    PARSE_CRASH = "parse-crash"  # the worker died on this page
+    HOST_GIVEN_UP = "host-given-up"  # too many failures in a row on its host
+
+
+class DropReason(StrEnum):
+    """Why a URL is not (or no longer) wanted. Ends up in its `reason`."""
+
+    ROBOTS = "robots"
+    SCOPE = "scope"  # outside --scope
+    DENIED = "denied"  # --allow / --deny
+    DEPTH = "depth"  # beyond --max-depth or the strategy's own allowance
+    PRIORITY = "priority"  # under --min-priority, or dropped by the strategy
+    FRONTIER_FULL = "frontier-full"
+    NOT_HTML = "not-html"
+    REDIRECTED = "redirected"  # the target stands in its place
+    DUPLICATE = "duplicate"  # its canonical form is known
+    NOINDEX = "noindex"  # meta robots or X-Robots-Tag
+    TRAP = "trap"
+
+
+class Region(IntEnum):
+    """The part of the page that a link stands in."""
+
+    BODY = 0
+    NAV = 1
+    HEADER = 2
+    FOOTER = 3
+    ASIDE = 4
+
+
+class FetchResult(msgspec.Struct, frozen=True):
+    """What came of one request. A failure is a result too, never an exception.
+
+    url          what was requested (no fragment)
+    status       HTTP status, None when no answer came
+    headers      names in lower case, in order, repeats kept
+    body         after content-decoding, b"" for redirects and failures
+    raw_bytes    bytes read off the socket for the body (headers not counted)
+    fetched_at   Unix seconds at the start of the request
+    elapsed_s    until the last byte or the failure
+    failure      None when a 2xx body is there or `redirect_to` is set
+    detail       one line for people: "certificate has expired", "404"
+    redirect_to  absolute URL of a 3xx answer, as sent (not yet checked)
+    retry_after_s  what Retry-After asked for, as seconds from `fetched_at`
+    address      the connected IP address, None when there was none
+    truncated    the body was cut at its cap (only with failure TOO_LARGE)
+    """
+
+    url: str
+    fetched_at: float
+    status: int | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+    raw_bytes: int = 0
+    elapsed_s: float = 0.0
+    failure: FailureKind | None = None
+    detail: str = ""
+    redirect_to: str | None = None
+    retry_after_s: float | None = None
+    address: str | None = None
+    truncated: bool = False
+
+    def header(self, name: str) -> str | None:
+        """The first value of a header, by its lower-case name."""
+        return next((value for key, value in self.headers if key == name), None)
+
+
+class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One out-link as the scorer worker hands it over: final and compact.
+
+    url          what would be requested: absolute, normal, no fragment
+    key          16-byte MD5 of its duplicate key (urls.fingerprint)
+    host         host[:port] of `url`, lower case, default port dropped
+    anchor       visible text, or the image's alt; white space folded, cut
+    anchor_score relevance of the anchor text, 0…1
+    url_score    relevance of the words in the decoded path and query, 0…1
+    heading_score  relevance of the nearest heading above, 0…1
+    context_score  relevance of the text around the link, 0…1
+    region       Region as int
+    nofollow     rel=nofollow|ugc|sponsored
+    shape        class of the path (`urls.shape`), "" when not asked for
+    """
+
+    url: str
+    key: bytes
+    host: str
+    anchor: str = ""
+    anchor_score: float = 0.0
+    url_score: float = 0.0
+    heading_score: float = 0.0
+    context_score: float = 0.0
+    region: int = 0
+    nofollow: bool = False
+    shape: str = ""
+
+
+class Page(msgspec.Struct, frozen=True, array_like=True):
+    """A parsed and scored page, as it comes back from a worker.
+
+    relevance    the model's number (its range is the model's own)
+    relevant     relevance over the model's threshold
+    parts        how the relevance came about, by part: {"title": 0.5, …}
+    matched      topic words found, by part: {"title": ["足球"], …}
+    links        in document order, first occurrence of each key, capped
+    links_cut    how many links the cap left out
+    body_zstd    the decoded text of the page (UTF-8), compressed; b"" if not kept
+    failure      set when the page could not be parsed; the rest is then empty
+    """
+
+    title: str = ""
+    keywords: str = ""
+    description: str = ""
+    language: str = ""
+    charset: str = ""
+    canonical: str | None = None
+    refresh: str | None = None
+    noindex: bool = False
+    nofollow: bool = False
+    relevance: float = 0.0
+    relevant: bool = False
+    parts: dict[str, float] = {}
+    matched: dict[str, list[str]] = {}
+    links: list[Link] = []
+    links_cut: int = 0
+    simhash: int = 0
+    body_zstd: bytes = b""
+    failure: FailureKind | None = None
+    detail: str = ""
+    worker_s: float = 0.0
+
+
+class Task(msgspec.Struct, frozen=True):
+    """One request that the frontier lets go: the unit a transport carries.
+
+    id         URL id in this crawl; None for a robots.txt
+    start_at   not before this instant (clock of the crawl)
+    hops       redirects followed to come here
+    depth      links from a seed
+    priority   what it was taken at
+    """
+
+    id: int | None
+    url: str
+    host: str
+    start_at: float = 0.0
+    hops: int = 0
+    depth: int = 0
+    priority: float = 0.0
+
+
+class Result(msgspec.Struct, frozen=True):
+    """A task that came back: what was fetched and, if HTML, what was found."""
+
+    task: Task
+    fetch: FetchResult
+    page: Page | None = None
+
+
+class QueueRow(msgspec.Struct, frozen=True):
+    """A frontier queue: one host's URLs of one shape ("" if shapes are unused)."""
+
+    id: int
+    host: int
+    shape: str = ""
+    fetched: int = 0  # requests spent on it
+    yielded: float = 0.0  # relevant pages among them (soft counts add up)
+
+
+class HostRow(msgspec.Struct, frozen=True):
+    """A host as the frontier must find it again after a restart.
+
+    next_at         not to be asked before this instant (Unix seconds)
+    failures        failures in a row that the host is to blame for
+    given_up        too many: its URLs are failed as they come up
+    robots          scheme -> robots.txt as fetched: (body, status, expires_at);
+                    status 0 = unreachable
+    """
+
+    id: int
+    name: str
+    next_at: float = 0.0
+    failures: int = 0
+    given_up: bool = False
+    robots: dict[str, tuple[bytes, int, float]] = {}
+
+
+class UrlRow(msgspec.Struct, frozen=True):
+    """A URL that became known.
+
+    id        dense, from 0, in order of discovery; ties in priority go by it
+    priority  larger = sooner
+    carry     what the strategy hands down the path (its own meaning and width)
+    parent    id of the page with the best evidence for it; None for seeds
+    anchor    anchor text of that evidence
+    """
+
+    id: int
+    key: bytes
+    url: str
+    queue: int
+    depth: int
+    priority: float
+    carry: tuple[float, ...] = ()
+    parent: int | None = None
+    anchor: str = ""
+    state: UrlState = UrlState.WAITING
+    reason: str = ""
+    hops: int = 0
+
+
+class Change(msgspec.Struct, frozen=True):
+    """Better evidence for a waiting URL: new priority (and where it came from)."""
+
+    id: int
+    priority: float
+    carry: tuple[float, ...]
+    depth: int
+    parent: int | None  # None: as before
+    anchor: str
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """A URL changed its state: fetched, failed, dropped, or waiting again.
+
+    url      new URL of the row (http answered with https…), None: as before
+    tries    failed tries so far
+    retry_at not before this instant, for a URL that waits again
+    """
+
+    id: int
+    state: UrlState
+    reason: str = ""
+    detail: str = ""
+    tries: int = 0
+    retry_at: float = 0.0
+    hops: int = 0
+    url: str | None = None
+
+
+class PageRow(msgspec.Struct, frozen=True):
+    """A page to be stored.
+
+    nth       number of the request that brought it, counting every request from 1
+    rank      how many waiting URLs there were when it was taken
+    targets   URL ids of its links, in document order
+    """
+
+    id: int
+    url: str
+    nth: int
+    rank: int
+    status: int
+    fetched_at: float
+    elapsed_s: float
+    raw_bytes: int
+    priority: float
+    pagerank: float
+    page: Page
+    content_type: str = ""
+    etag: str = ""
+    last_modified: str = ""
+    targets: tuple[int, ...] = ()
+
+
+class Batch(msgspec.Struct):
+    """Everything that follows from a few pages: one transaction of the store."""
+
+    queues: list[QueueRow] = []  # new or changed
+    hosts: list[HostRow] = []  # new or changed
+    urls: list[UrlRow] = []  # new
+    changes: list[Change] = []
+    fetching: list[int] = []  # WAITING -> FETCHING
+    outcomes: list[Outcome] = []
+    pages: list[PageRow] = []
+    counters: dict[str, float] = {}  # totals of the crawl after this batch
+    now: float = 0.0
+
+
+class Tally(msgspec.Struct):
+    """Requests spent and relevant pages got for them (soft counts)."""
+
+    fetched: int = 0
+    yielded: float = 0.0
+
+    def add(self, reward: float) -> None:
+        """Count one request and what it brought, 0…1."""
+        self.fetched += 1
+        self.yielded += reward

@@ -1,0 +1,57 @@
+"""What follows from a failure: try again, after how long, and is the host to blame?
+
+One row per kind (BUbiNG's tables): wait before the first further try in seconds,
+doubled for each one after; tries in all; whether the host as a whole is to blame.
+A host to blame rests, too, and is given up after `HOST_FAILURES` in a row.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from focus.records import FailureKind as K
+
+HOST_FAILURES = 6
+HOST_KILLERS = frozenset({K.DNS, K.TLS})
+"""One of these and the host is given up at once: nothing will be different soon."""
+MAX_WAIT_S = 3600.0
+
+
+class Policy(NamedTuple):
+    """How one kind of failure is treated."""
+
+    wait_s: float
+    tries: int
+    blames_host: bool
+
+
+_ONCE = Policy(0.0, 1, False)
+POLICIES: dict[K, Policy] = {
+    K.DNS: Policy(0.0, 1, True),
+    K.DNS_TEMPORARY: Policy(5.0, 3, True),
+    K.CONNECT: Policy(5.0, 3, True),
+    K.TLS: Policy(0.0, 1, True),
+    K.TIMEOUT: Policy(10.0, 2, True),
+    K.TOO_SLOW: Policy(60.0, 2, True),
+    K.RESET: Policy(5.0, 3, True),
+    K.PROTOCOL: Policy(5.0, 2, False),
+    K.HTTP_5XX: Policy(10.0, 3, False),
+    K.RATE_LIMITED: Policy(60.0, 5, True),
+}
+"""Kinds that are not listed are final: the page itself is what it is."""
+
+
+def policy(kind: K) -> Policy:
+    """The row of a kind of failure."""
+    return POLICIES.get(kind, _ONCE)
+
+
+def wait_s(kind: K, tries: int, retry_after_s: float | None = None) -> float | None:
+    """Seconds until the next try after `tries` failed ones; None = no further try.
+
+    Retry-After wins where it asks for more. Worked: second 503: 10·2 = 20 s.
+    """
+    row = policy(kind)
+    if tries >= row.tries:
+        return None
+    return min(MAX_WAIT_S, max(row.wait_s * 2.0 ** (tries - 1), retry_after_s or 0.0))

@@ -1,0 +1,228 @@
+"""What a focus database looks like, and what is wrong with a file that is none.
+
+Text and pure checks only; `store` writes such a file, `query` reads it.
+
+Every row of a crawl has the one number ``crawl << 32 | id``, where `id` counts
+from 0 within the crawl (as in `records`). So each table is clustered by crawl,
+appends at its end, and needs no second index to be found by id. Columns that
+refer to another row of the same crawl (queue, host, parent) hold the bare `id`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from focus.errors import StoreError
+
+APPLICATION_ID = 0x666F6375
+"""`PRAGMA application_id` of our files ("focu"): others are refused untouched."""
+
+ID_BITS = 32
+LAST_ID = (1 << ID_BITS) - 1
+
+_FIRST = """
+-- One crawl: a set of seeds, a topic and a strategy.
+CREATE TABLE crawl (
+    id           INTEGER PRIMARY KEY,
+    digest       BLOB NOT NULL,   -- SHA-256 of `identity`: which command continues it
+    identity     TEXT NOT NULL,   -- canonical JSON: seeds, topic, strategy, ...
+    topic        TEXT NOT NULL,   -- name of the topic
+    strategy     TEXT NOT NULL,
+    config       TEXT NOT NULL,   -- JSON of the last run's whole configuration
+    counters     TEXT NOT NULL,   -- JSON object of totals after the last batch
+    started_at   REAL NOT NULL,   -- Unix seconds, like every instant here
+    heartbeat_at REAL NOT NULL,   -- last sign of life of its process
+    finished_at  REAL,            -- NULL: under way, or its process was killed
+    reason       TEXT,            -- why it ended; NULL as above
+    report       TEXT             -- JSON summary of its last run; NULL until it ended
+);
+
+-- A host, as politeness must find it again.
+CREATE TABLE host (
+    id       INTEGER PRIMARY KEY,  -- crawl << 32 | host
+    name     TEXT NOT NULL,        -- host[:port]
+    next_at  REAL NOT NULL,        -- not to be asked before
+    failures INTEGER NOT NULL,     -- in a row, the host's own fault
+    given_up INTEGER NOT NULL,     -- 1: too many of them
+    robots   BLOB                  -- MessagePack of HostRow.robots; NULL: never fetched
+);
+
+-- A queue of the frontier: one host's URLs of one shape.
+CREATE TABLE queue (
+    id      INTEGER PRIMARY KEY,   -- crawl << 32 | queue
+    host    INTEGER NOT NULL,
+    shape   TEXT NOT NULL,         -- '': shapes are not used
+    fetched INTEGER NOT NULL,
+    yielded REAL NOT NULL          -- relevant pages; soft counts add up
+);
+
+-- Every known URL, hence the seen-set and the frontier. Millions of rows: NULL
+-- stands for "" and (), as one byte. No index on `key`: a random place in the
+-- file per new URL would cost more than everything else here; the crawl knows
+-- its keys from memory, and `why` can afford one pass.
+CREATE TABLE url (
+    id       INTEGER PRIMARY KEY,  -- crawl << 32 | id, in order of discovery
+    state    INTEGER NOT NULL,     -- records.UrlState
+    key      BLOB NOT NULL,        -- 16 bytes: MD5 of the duplicate key
+    url      TEXT NOT NULL,
+    queue    INTEGER NOT NULL,
+    depth    INTEGER NOT NULL,
+    priority REAL NOT NULL,
+    parent   INTEGER,              -- URL with the best evidence; NULL: a seed
+    carry    BLOB,                 -- float32, little-endian; NULL: nothing
+    anchor   TEXT,                 -- of the link from `parent`; NULL: none
+    hops     INTEGER NOT NULL,     -- redirects followed to come here
+    tries    INTEGER NOT NULL DEFAULT 0,  -- failed so far
+    retry_at REAL,                 -- not before; NULL: at any time
+    reason   TEXT,                 -- failed, dropped (or tried again): why
+    detail   TEXT                  -- the same for people; NULL: nothing more to say
+);
+-- The waiting URLs of a queue (Store.waiting, Store.fail_waiting). In order of
+-- discovery, so that new ones land on the queue's last page; in order of priority
+-- each would land on a page of its own, three times the cost of everything at a
+-- few million URLs. The best are picked in one pass over these narrow entries.
+CREATE INDEX url_waiting ON url (queue, id, priority) WHERE state = 0;
+-- What was in flight when the process died (Store.begin_crawl); tiny.
+CREATE INDEX url_fetching ON url (state) WHERE state = 1;
+
+-- How many URLs came to which end: `status` without a pass over all of them.
+CREATE TABLE tally (
+    crawl  INTEGER NOT NULL,
+    state  INTEGER NOT NULL,       -- DONE, FAILED, DROPPED
+    reason TEXT NOT NULL,          -- '': none
+    n      INTEGER NOT NULL,
+    PRIMARY KEY (crawl, state, reason)
+) WITHOUT ROWID;
+CREATE TRIGGER url_born_ended AFTER INSERT ON url WHEN new.state > 1 BEGIN
+    INSERT INTO tally VALUES (new.id >> 32, new.state, ifnull(new.reason, ''), 1)
+        ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER url_ended AFTER UPDATE OF state ON url WHEN new.state > 1 BEGIN
+    INSERT INTO tally VALUES (new.id >> 32, new.state, ifnull(new.reason, ''), 1)
+        ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER url_revived AFTER UPDATE OF state ON url WHEN old.state > 1 BEGIN
+    UPDATE tally SET n = n - 1
+        WHERE crawl = old.id >> 32 AND state = old.state AND reason = ifnull(old.reason, '');
+END;
+
+-- A page that was fetched and scored: its numbers. Narrow, for sorting and
+-- filtering; its texts stand in page_text, its body in body.
+CREATE TABLE page (
+    id         INTEGER PRIMARY KEY,  -- = url.id
+    crawl      INTEGER NOT NULL,
+    nth        INTEGER NOT NULL,     -- request that brought it, from 1
+    rank       INTEGER NOT NULL,     -- waiting URLs when it was taken
+    status     INTEGER NOT NULL,     -- HTTP
+    fetched_at REAL NOT NULL,
+    elapsed_s  REAL NOT NULL,
+    raw_bytes  INTEGER NOT NULL,
+    priority   REAL NOT NULL,        -- what it was taken at
+    pagerank   REAL NOT NULL,        -- local PageRank as last written
+    relevance  REAL NOT NULL,        -- the model's number
+    relevant   INTEGER NOT NULL,     -- 1: over the model's threshold
+    noindex    INTEGER NOT NULL,     -- 1: asked not to be a result
+    simhash    INTEGER NOT NULL,     -- 64 bits, signed; 0: not computed
+    links_cut  INTEGER NOT NULL      -- links beyond the cap per page
+);
+-- The course of a crawl (harvest rate, its last pages) and its pages in order.
+CREATE INDEX page_nth ON page (crawl, nth, relevant);
+
+CREATE TABLE page_text (
+    id            INTEGER PRIMARY KEY,  -- = page.id
+    url           TEXT NOT NULL,        -- where it came from; url.url may change later
+    title         TEXT NOT NULL,
+    keywords      TEXT NOT NULL,
+    description   TEXT NOT NULL,
+    language      TEXT NOT NULL,
+    charset       TEXT NOT NULL,
+    canonical     TEXT,                 -- NULL: the page names none
+    parts         TEXT NOT NULL,        -- JSON: relevance by part
+    matched       TEXT NOT NULL,        -- JSON: topic words by part
+    content_type  TEXT NOT NULL,
+    etag          TEXT NOT NULL,        -- for conditional requests, as sent
+    last_modified TEXT NOT NULL
+);
+
+-- Decoded text of a page; no row when it was not to be kept.
+CREATE TABLE body (
+    id   INTEGER PRIMARY KEY,  -- = page.id
+    zstd BLOB NOT NULL         -- UTF-8, one zstd frame
+);
+
+-- The link graph: one row per page, in order of `nth` (Store.graph).
+CREATE TABLE link (
+    id      INTEGER PRIMARY KEY,  -- crawl << 32 | nth
+    source  INTEGER NOT NULL,     -- URL
+    targets BLOB NOT NULL         -- URLs as uint32, little-endian, in document order
+);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST,)
+"""Script n makes version n + 1 of version n (`PRAGMA user_version`). Append only."""
+
+VERSION = len(MIGRATIONS)
+
+_ADVICE = {
+    "SQLITE_BUSY": "another program is writing to it; close that and try again",
+    "SQLITE_LOCKED": "another program is writing to it; close that and try again",
+    "SQLITE_FULL": "the disk is full; make room and run the same command again, nothing is lost",
+    "SQLITE_READONLY": "it cannot be written; check the permissions of the file and its folder",
+    "SQLITE_PERM": "it cannot be opened; check the permissions of the file and its folder",
+    "SQLITE_CANTOPEN": "it cannot be opened; check that its folder exists and can be written",
+    "SQLITE_CORRUPT": "it is damaged; keep a copy, then try `sqlite3 FILE .recover`",
+    "SQLITE_NOTADB": "it is not a database; choose another --db",
+    "SQLITE_IOERR": "the disk reports an error; check it, then run the same command again",
+    "SQLITE_TOOBIG": "a value is too large for it",
+    "SQLITE_NOLFS": "its file system cannot hold a file of that size",
+    "SQLITE_PROTOCOL": "its locks do not work; put it on a local disk",
+}
+
+
+def row_id(crawl: int, number: int) -> int:
+    """The one number of a row: ``crawl << 32 | number``."""
+    return crawl << ID_BITS | number
+
+
+def id_range(crawl: int) -> tuple[int, int]:
+    """First and last row id that a crawl can have."""
+    return crawl << ID_BITS, crawl << ID_BITS | LAST_ID
+
+
+def explained(error: Exception, path: Path) -> StoreError | None:
+    """An SQLite error as one line for people; None for a mistake in our own SQL."""
+    name = getattr(error, "sqlite_errorname", "")
+    advice = _ADVICE.get("_".join(name.split("_")[:2]))  # SQLITE_IOERR_WRITE → SQLITE_IOERR
+    return StoreError(f"{path}: {advice} ({error})") if advice else None
+
+
+def check_file(path: Path) -> bool:
+    """Whether `path` holds a database of ours (False: nothing there yet).
+
+    Reads the header alone, so that another program's file is not even opened
+    by SQLite (which would fold its journal). The id reaches the header before
+    the first switch to WAL, see `Store.open`. StoreError if it is not ours.
+    """
+    try:
+        with path.open("rb") as file:
+            header = file.read(100)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {error.strerror}; choose another --db") from error
+    if not header:
+        return False
+    if not header.startswith(b"SQLite format 3\0"):
+        raise StoreError(f"{path} is not a database; choose another --db")
+    if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
+        raise StoreError(f"{path} is the database of another program; choose another --db")
+    return True
+
+
+def check_version(version: int, path: Path) -> None:
+    """StoreError if a newer focus wrote the file."""
+    if version > VERSION:
+        raise StoreError(
+            f"{path} was written by a newer focus (format {version}, this one knows {VERSION}); "
+            "update focus or choose another --db"
+        )

@@ -1,0 +1,111 @@
+"""The whole way of one page in a scorer worker: bytes in, scored Page out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import zstandard
+
+from focus.charset import decode
+from focus.config import AnalysisConfig
+from focus.parse import Parsed, RawLink, parse
+from focus.records import Link, Page
+from focus.score.match import Matcher
+from focus.score.relevance import Document, make_model
+from focus.topic import from_builtins
+from focus.urls import Joiner, fingerprint, host_of, normalise, shape, words
+
+_NO_WORDS = ""
+
+
+class Analyst:
+    """Decodes, parses, segments and scores pages for one topic and model."""
+
+    def __init__(self, config: AnalysisConfig) -> None:
+        topic = from_builtins(dict(config.topic))
+        self.config = config
+        self.matcher = Matcher(topic)
+        self.model = make_model(
+            config.relevance, self.matcher, config.params, as_published=config.as_published
+        )
+        chosen = (config.threshold, topic.threshold, self.model.threshold)
+        self.threshold = next(value for value in chosen if value is not None)
+        self._compressor = zstandard.ZstdCompressor(level=config.compress_level)
+
+    def analyse(self, url: str, body: bytes, content_type: str | None) -> Page:
+        """What the page says, how relevant it is, and what each link promises."""
+        text, charset = decode(body, content_type)
+        parsed = parse(text, max_links=self.config.max_links)
+        links = list(self._links(url, parsed))
+        judgement = self.model.judge(self._document(url, parsed))
+        relevant = judgement.relevance > self.threshold
+        kept = self.config.keep == "all" or (self.config.keep == "relevant" and relevant)
+        return Page(
+            title=parsed.title,
+            keywords=parsed.keywords,
+            description=parsed.description,
+            language=parsed.language,
+            charset=charset,
+            canonical=normalise(parsed.canonical, url) if parsed.canonical else None,
+            refresh=normalise(parsed.refresh, url) if parsed.refresh else None,
+            noindex=parsed.noindex,
+            nofollow=parsed.nofollow,
+            relevance=judgement.relevance,
+            relevant=relevant,
+            parts=judgement.parts,
+            matched=judgement.matched,
+            links=links,
+            links_cut=parsed.links_cut,
+            body_zstd=self._compressor.compress(text.encode("utf-8", "replace")) if kept else b"",
+        )
+
+    def _document(self, url: str, parsed: Parsed) -> Document:
+        masked = self.config.mask_meta
+        return Document(
+            title=parsed.title,
+            keywords="" if masked else parsed.keywords,
+            description="" if masked else parsed.description,
+            headings=parsed.headings,
+            anchors=[link.anchor for link in parsed.links],
+            url_words=self._words(url),
+            text=parsed.text,
+        )
+
+    def _words(self, url: str) -> str:
+        return _NO_WORDS if self.config.mask_urls else words(url)
+
+    def _links(self, url: str, parsed: Parsed) -> Iterator[Link]:
+        """The page's links: absolute, scored, each target once with its best anchor."""
+        base = normalise(parsed.base, url) if parsed.base else None
+        join = Joiner(base or url).join
+        best: dict[bytes, tuple[str, RawLink, float]] = {}
+        own = fingerprint(url)
+        for raw in parsed.links:
+            target = join(raw.href)
+            if target is None:
+                continue
+            key = fingerprint(target)
+            score = self.matcher.coverage(raw.anchor)
+            held = best.get(key)
+            if held is None and key != own:
+                best[key] = (target, raw, score)
+            elif held is not None and (score, bool(raw.anchor)) > (held[2], bool(held[1].anchor)):
+                best[key] = (held[0], raw, score)
+        for key, (target, raw, score) in best.items():
+            yield self._link(key, target, raw, score)
+
+    def _link(self, key: bytes, target: str, raw: RawLink, score: float) -> Link:
+        coverage = self.matcher.coverage
+        return Link(
+            url=target,
+            key=key,
+            host=host_of(target),
+            anchor=raw.anchor,
+            anchor_score=score,
+            url_score=coverage(self._words(target)),
+            heading_score=coverage(raw.heading) if raw.heading else 0.0,
+            context_score=coverage(raw.context) if raw.context else 0.0,
+            region=raw.region,
+            nofollow=raw.nofollow,
+            shape=shape(target) if self.config.shapes else "",
+        )

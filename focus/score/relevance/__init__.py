@@ -1,0 +1,35 @@
+"""The relevance models by name: page -> number (spec section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from focus.errors import ConfigError
+from focus.score.match import Matcher
+from focus.score.params import settle
+from focus.score.relevance.base import Document, Judgement, Model
+from focus.score.relevance.boolean import Boolean
+from focus.score.relevance.evidence import Evidence
+from focus.score.relevance.position import Position
+
+__all__ = ["RELEVANCE", "Document", "Judgement", "Model", "make_model", "model_class"]
+
+RELEVANCE: dict[str, type[Model]] = {m.name: m for m in (Evidence, Position, Boolean)}
+
+
+def model_class(name: str) -> type[Model]:
+    """The model of that name; ConfigError lists the names for an unknown one."""
+    try:
+        return RELEVANCE[name]
+    except KeyError:
+        known = ", ".join(RELEVANCE)
+        raise ConfigError(f"--relevance {name}: no such model; known: {known}") from None
+
+
+def make_model(
+    name: str, matcher: Matcher, params: Mapping[str, float], *, as_published: bool = False
+) -> Model:
+    """A model with its parameters settled."""
+    kind = model_class(name)
+    settled = settle(name, kind.defaults, kind.published, params, as_published=as_published)
+    return kind(matcher, settled)

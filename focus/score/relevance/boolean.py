@@ -1,0 +1,20 @@
+"""Relevance 1 if any keyword occurs in the page's text, else 0 (P1 3.1, Fish-Search)."""
+
+from __future__ import annotations
+
+from focus.score.match import fold_body
+from focus.score.relevance.base import Document, Judgement, Model
+
+
+class Boolean(Model):
+    """relevance = 1 if a keyword stands in title or visible text, else 0.
+
+    Worked: a page that says 足球 once, anywhere: 1.0.
+    """
+
+    name = "boolean"
+    source = "P1 3.1"
+
+    def judge(self, page: Document) -> Judgement:
+        matched = self.found(title=fold_body(page.title), body=page.body)
+        return Judgement(float(bool(matched)), dict.fromkeys(matched, 1.0), matched)

@@ -1,0 +1,40 @@
+"""The link-priority strategies by name (spec sections 4 and 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from focus.errors import ConfigError
+from focus.score.pagerank import PageRank
+from focus.score.params import settle
+from focus.score.strategy.base import Carry, Parent, Strategy
+from focus.score.strategy.best_first import BestFirst
+from focus.score.strategy.best_link import BestLink
+from focus.score.strategy.bfs import BreadthFirst
+from focus.score.strategy.rank import PageRankOrder
+from focus.score.strategy.topic_pagerank import TopicPageRank
+from focus.score.strategy.yielding import Yield
+
+__all__ = ["STRATEGIES", "Carry", "Parent", "Strategy", "make_strategy", "strategy_class"]
+
+STRATEGIES: dict[str, type[Strategy]] = {
+    s.name: s for s in (Yield, BestLink, TopicPageRank, BestFirst, PageRankOrder, BreadthFirst)
+}
+
+
+def strategy_class(name: str) -> type[Strategy]:
+    """The strategy of that name; ConfigError lists the names for an unknown one."""
+    try:
+        return STRATEGIES[name]
+    except KeyError:
+        known = ", ".join(STRATEGIES)
+        raise ConfigError(f"--strategy {name}: no such strategy; known: {known}") from None
+
+
+def make_strategy(
+    name: str, params: Mapping[str, float], graph: PageRank, *, as_published: bool = False
+) -> Strategy:
+    """A strategy with its parameters settled, over a link graph."""
+    kind = strategy_class(name)
+    settled = settle(name, kind.defaults, kind.published, params, as_published=as_published)
+    return kind(settled, graph, as_published=as_published)

@@ -1,0 +1,80 @@
+"""What a strategy is: evidence from links -> priority of a URL.
+
+Each link that is seen gives its target some evidence, a few floats (`carry`). A URL
+keeps, of each float, the largest that any link gave; its priority is a function of
+these and, where a strategy wants it, of the link graph. So "a queued child keeps the
+maximum of its old and new priority, and of its depth allowance" holds for all alike,
+and what a page hands down its links is simply its own carry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import msgspec
+
+from focus.records import Link, Tally
+from focus.score.pagerank import PageRank
+
+Carry = tuple[float, ...]
+
+
+class Parent(msgspec.Struct, frozen=True):
+    """The page just fetched, as far as a strategy may know it.
+
+    nth     its number among the fetched pages, from 1
+    carry   what it got from the links to it
+    """
+
+    id: int
+    nth: int
+    depth: int
+    host: str
+    shape: str
+    relevance: float
+    relevant: bool
+    carry: Carry = ()
+
+
+class Strategy:
+    """A link-priority strategy. Larger priority = sooner; ties go by discovery.
+
+    width    floats of evidence kept per URL
+    shapes   wants one queue per URL shape, and `Link.shape` filled
+    moves    priorities follow the graph: they are asked for again when ranks rise
+    learns   `bonus` says something: hit rates steer the queues
+    """
+
+    name: ClassVar[str]
+    source: ClassVar[str]
+    summary: ClassVar[str]
+    defaults: ClassVar[Mapping[str, float]] = {}
+    published: ClassVar[Mapping[str, float]] = {}
+    width: ClassVar[int] = 0
+    shapes: ClassVar[bool] = False
+    moves: ClassVar[bool] = False
+    learns: ClassVar[bool] = False
+
+    def __init__(
+        self, params: Mapping[str, float], graph: PageRank, *, as_published: bool = False
+    ) -> None:
+        self.params = params
+        self.graph = graph
+        self.as_published = as_published
+
+    def seed(self) -> Carry:
+        """The carry of a seed."""
+        return (0.0,) * self.width
+
+    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[Carry | None]:
+        """What each link of a page gives its target; None = do not follow."""
+        return [()] * len(links)
+
+    def priority(self, url_id: int, carry: Carry) -> float:
+        """The priority of a waiting URL with this evidence, now."""
+        return 0.0
+
+    def bonus(self, queue: Tally, host: Tally, crawl: Tally) -> float:
+        """What the hit rate of a queue adds to every priority in it."""
+        return 0.0

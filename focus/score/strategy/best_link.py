@@ -1,0 +1,42 @@
+"""Best link: everything that is known of a link before it is followed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from focus.records import Link
+from focus.score.strategy.base import Carry, Parent, Strategy
+
+
+def inherited(parent: Parent, passed_on: float, decay: float) -> float:
+    """What a page hands down: its relevance, or what it got itself, decayed.
+
+    A relevant page restores it, an off-topic hop decays it (tunnelling; P2 3.3,
+    Shark-Search). Worked, decay 0.5: relevance 0.1 and 0.8 passed on: 0.4.
+    """
+    return parent.relevance if parent.relevant else max(parent.relevance, decay * passed_on)
+
+
+class BestLink(Strategy):
+    """priority = anchor·A + url·U + heading·H + inherit·I, each the best over all in-links.
+
+    A, U, H   relevance of the anchor text, of the URL's words, of the heading above, 0…1
+    I         relevance of the parent, or its own I times `decay` when it is off topic
+
+    Worked (2.5, 1.5, 1, 1): anchor with the keyword on a page of relevance 0.6: 3.1.
+    """
+
+    name = "best-link"
+    source = "P2, P3 and Shark-Search combined"
+    summary = "parent, anchor, URL words and heading, best over all in-links"
+    defaults = {"anchor": 2.5, "url": 1.5, "heading": 1.0, "inherit": 1.0, "decay": 0.5}
+    width = 4
+
+    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[Carry | None]:
+        down = inherited(parent, parent.carry[3], self.params["decay"])
+        return [(k.anchor_score, k.url_score, k.heading_score, down) for k in links]
+
+    def priority(self, url_id: int, carry: Carry) -> float:
+        p = self.params
+        anchor, url, heading, down = carry
+        return p["anchor"] * anchor + p["url"] * url + p["heading"] * heading + p["inherit"] * down

@@ -1,0 +1,13 @@
+"""Breadth-first: in order of discovery (P1 2.2.2)."""
+
+from __future__ import annotations
+
+from focus.score.strategy.base import Strategy
+
+
+class BreadthFirst(Strategy):
+    """priority = 0 for all: ties go by discovery, which is the queue's order."""
+
+    name = "bfs"
+    source = "P1 2.2.2"
+    summary = "in order of discovery"

@@ -1,0 +1,280 @@
+"""One run of a crawl, whole: database, world, workers, signals, and the report.
+
+run(config, places)   open or continue the crawl, crawl, close, report
+restore(crawl, …)     the frontier, rules, graph and totals of an earlier run
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import time
+from array import array
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from focus.archive import Archive, Recorder
+from focus.config import CrawlConfig
+from focus.crawl import Crawl, Event
+from focus.errors import StoreLocked
+from focus.fetch import WebFetcher
+from focus.ledger import Totals
+from focus.records import Batch, Tally, UrlState
+from focus.store import CrawlInfo, Store
+from focus.transport import Clock, LiveTransport, ReplayTransport, Transport
+from focus.workers import WorkerPool
+
+GRACE_S = 10.0  # what is in flight may take so long after a stop
+
+
+class Places(msgspec.Struct, frozen=True):
+    """Where a run reads and writes.
+
+    archive   crawl this recorded web instead of the network
+    warc      record what is fetched there
+    wait_s    how long to wait for a database that another crawl holds
+    """
+
+    db: Path
+    archive: Path | None = None
+    warc: Path | None = None
+    fresh: bool = False
+    wait_s: float = 0.0
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What a run came to; `--report` writes it as JSON.
+
+    totals are of the crawl over all its runs, `run_*` of this run alone.
+    """
+
+    crawl: int
+    resumed: bool
+    stop_reason: str
+    strategy: str
+    topic: str
+    totals: Totals
+    run_requests: int
+    run_pages: int
+    run_seconds: float
+    pages_per_second: float
+    harvest_rate: float
+    states: dict[str, int]
+    hosts: int
+    failures: dict[str, int]
+    dropped: dict[str, int]
+    seed_troubles: dict[str, str]
+    database: str
+    warc: str | None = None
+
+
+class Watcher:
+    """What a user interface may want to hear of a run; every method may be replaced."""
+
+    def started(self, crawl: Crawl, info: CrawlInfo) -> None:
+        """The crawl is open and about to go."""
+
+    def event(self, event: Event) -> None:
+        """A request came to an end."""
+
+    def stopping(self, how: str) -> None:
+        """A signal was taken in; `how` says what happens now."""
+
+
+class _CrawlShelf:
+    """A store, as the crawl knows it."""
+
+    def __init__(self, store: Store, crawl: int) -> None:
+        self._store, self._crawl = store, crawl
+
+    async def write(self, batch: Batch) -> None:
+        await self._store.write(self._crawl, batch)
+
+    async def waiting(self, queue: int, limit: int) -> list[tuple[int, str, float]]:
+        return await self._store.waiting(self._crawl, queue, limit=limit)
+
+
+async def run(config: CrawlConfig, places: Places, watcher: Watcher) -> Report:
+    """Crawl as configured until it ends; what came of it.
+
+    Raises FocusError for a database, archive or output that cannot be used.
+    """
+    async with _opened(places) as store, contextlib.AsyncExitStack() as stack:
+        identity = {
+            "seeds": list(config.seeds),
+            "topic": config.analysis.topic,
+            "strategy": config.strategy,
+            "params": config.params,
+            "as_published": config.as_published,
+            "relevance": config.analysis.relevance,
+        }
+        text = msgspec.json.encode(config).decode()
+        info = await store.begin_crawl(identity, text, fresh=places.fresh, now=time.time())
+        transport = await _transport(config, places, stack)
+        crawl = Crawl(config, transport, shelf=_CrawlShelf(store, info.id), observe=watcher.event)
+        if info.resumed:
+            await restore(crawl, store, info)
+        crawl.sow(config.seeds)
+        before = msgspec.structs.replace(crawl.ledger.totals)
+        watcher.started(crawl, info)
+        began = time.monotonic()
+        with _signals(crawl, transport, watcher):
+            reason = await crawl.run()
+        report = _report(crawl, info, before, reason, time.monotonic() - began, places)
+        ranks = [
+            (url_id, crawl.graph.rank(url_id))
+            for url_id, state in enumerate(crawl.known.state)
+            if state == UrlState.DONE
+        ]
+        await store.finish(
+            info.id,
+            reason=reason,
+            report_json=msgspec.json.encode(report).decode(),
+            pageranks=ranks,
+            now=time.time(),
+        )
+        return report
+
+
+@contextlib.asynccontextmanager
+async def _opened(places: Places) -> AsyncIterator[Store]:
+    """The database, waited for up to `wait_s` if another crawl holds it."""
+    deadline = time.monotonic() + places.wait_s
+    while True:
+        try:
+            async with Store.open(places.db, now=time.time(), pid=os.getpid()) as store:
+                yield store
+                return
+        except StoreLocked:
+            if time.monotonic() >= deadline:
+                raise
+            await asyncio.sleep(0.2)
+
+
+async def _transport(
+    config: CrawlConfig, places: Places, stack: contextlib.AsyncExitStack
+) -> Transport:
+    """The live web or a recorded one, with its scorer workers started."""
+    workers = config.workers or max(1, (os.cpu_count() or 2) - 1)
+    pool = WorkerPool(config.analysis, workers=workers, limit_s=config.parse_limit_s)
+    transport: Transport
+    if places.archive is not None:
+        archive = stack.enter_context(Archive.open(places.archive))
+        transport = ReplayTransport(archive, pool, start=time.time())
+    else:
+        recorder = None
+        if places.warc is not None:
+            recorder = stack.enter_context(_recorder(places.warc))
+        clock = Clock()
+        transport = LiveTransport(
+            WebFetcher(config.fetch, clock=clock), pool, clock=clock, observe=recorder
+        )
+    stack.push_async_callback(transport.close)
+    await pool.start()
+    return transport
+
+
+@contextlib.contextmanager
+def _recorder(path: Path) -> Any:
+    raise NotImplementedError
+
+
+async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
+    """Bring back what an earlier run knew; queues fill from the store as needed."""
+    frontier, known, ledger = crawl.frontier, crawl.known, crawl.ledger
+    saved = await store.load(info.id)
+    for row in saved.hosts:
+        host = frontier.host(row.name)
+        host.next_at, host.failures, host.robots = row.next_at, row.failures, dict(row.robots)
+        host.given_up = row.given_up
+        host.free = not row.given_up
+        for scheme in row.robots:
+            crawl.gate.restore(host, scheme)
+    for queue_row in saved.queues:
+        queue = frontier.queue(frontier.hosts[queue_row.host], queue_row.shape)
+        crawl.discovery.count(queue, Tally(queue_row.fetched, queue_row.yielded))
+    async for chunk in store.urls(info.id):
+        for url in chunk:
+            known.restore(url.key, url.queue, url.depth, url.state, url.priority)
+            known.hops[url.id] = url.hops
+            if url.carry:
+                known.set_carry(url.id, array("f", url.carry))
+            if url.tries and url.state == UrlState.WAITING:
+                ledger.tries[url.id] = url.tries
+    crawl.graph.grow(len(known))
+    async for pages in store.graph(info.id):
+        for source, targets in pages:
+            crawl.graph.add(source, targets)
+    frontier.reopen()
+    ledger.resume(Totals(**info.counters))
+
+
+@contextlib.contextmanager
+def _signals(crawl: Crawl, transport: Transport, watcher: Watcher) -> Any:
+    """Ctrl-C: stop taking URLs; again: drop what is in flight; a third time: as ever.
+
+    SIGTERM stops as Ctrl-C does, but counts as a normal end.
+    """
+    loop = asyncio.get_running_loop()
+    graces: list[asyncio.TimerHandle] = []
+
+    def on_signal(number: int) -> None:
+        if crawl.stop_reason:
+            watcher.stopping("dropping what is in flight")
+            transport.cancel()
+            loop.remove_signal_handler(number)
+            return
+        crawl.stop("interrupted" if number == signal.SIGINT else "terminated")
+        graces.append(loop.call_later(GRACE_S, transport.cancel))
+        watcher.stopping(f"letting {transport.in_flight} requests finish, at most {GRACE_S:.0f} s")
+
+    handled = [signal.SIGINT, signal.SIGTERM]
+    for number in handled:
+        with contextlib.suppress(NotImplementedError):  # Windows loops have none
+            loop.add_signal_handler(number, on_signal, number)
+    try:
+        yield
+    finally:
+        for grace in graces:
+            grace.cancel()
+        for number in handled:
+            with contextlib.suppress(NotImplementedError):
+                loop.remove_signal_handler(number)
+
+
+def _report(
+    crawl: Crawl,
+    info: CrawlInfo,
+    before: Totals,
+    reason: str,
+    seconds: float,
+    places: Places,
+) -> Report:
+    totals, ledger = crawl.ledger.totals, crawl.ledger
+    pages = totals.pages - before.pages
+    topic = crawl.config.analysis.topic
+    return Report(
+        crawl=info.id,
+        resumed=info.resumed,
+        stop_reason=reason,
+        strategy=crawl.config.strategy,
+        topic=str(topic.get("name", "")),
+        totals=totals,
+        run_requests=totals.requests - before.requests,
+        run_pages=pages,
+        run_seconds=round(seconds, 3),
+        pages_per_second=round(pages / seconds, 2) if seconds > 0 else 0.0,
+        harvest_rate=round(totals.relevant / totals.pages, 4) if totals.pages else 0.0,
+        states={state.name.lower(): crawl.known.counts[state] for state in UrlState},
+        hosts=len(crawl.frontier.hosts),
+        failures=dict(ledger.failures.most_common()),
+        dropped=dict(ledger.drops.most_common()),
+        seed_troubles=dict(crawl.trouble.of_seeds),
+        database=str(places.db),
+        warc=str(places.warc) if places.warc else None,
+    )

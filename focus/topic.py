@@ -1,0 +1,123 @@
+"""What is the crawl about? A topic: weighted keywords, optionally learned features.
+
+`--topic 足球` or `--topic 足球,英超:0.8` makes one from words alone, `--topic
+football.toml` reads one that `focus topic` wrote. Text in, record out: no I/O here.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from typing import Any
+
+import msgspec
+
+from focus.errors import TopicError
+
+MAX_KEYWORDS = 1000
+
+
+class Keyword(msgspec.Struct, frozen=True):
+    """A word or phrase of the topic; `weight` in (0, 1], 1 = names the topic."""
+
+    text: str
+    weight: float = 1.0
+
+
+class Topic(msgspec.Struct, frozen=True):
+    """A topic.
+
+    keywords   experts' words; each is an alternative sign of the topic
+    features   word -> weight, learned from example pages (TF-IDF, spec section 2)
+    sources    word -> where its weight came from, for `focus topic show`
+    relevance  the relevance model that the topic was tuned with, None: the default
+    threshold  over it a page is relevant, None: the model's own
+    """
+
+    name: str
+    keywords: tuple[Keyword, ...]
+    features: dict[str, float] = {}
+    sources: dict[str, str] = {}
+    seeds: tuple[str, ...] = ()
+    relevance: str | None = None
+    threshold: float | None = None
+    model: str | None = None
+
+
+def from_words(words: str) -> Topic:
+    """A topic from `足球,英超:0.8,machine learning`; the first word names it.
+
+    Commas (also ， 、 and ;) separate, `:0.8` weighs. Raises TopicError for an empty
+    topic, a weight outside (0, 1] or more than 1,000 words.
+    """
+    keywords = tuple(_keyword(part) for part in re.split(r"[,，、;；\n]", words) if part.strip())
+    if not keywords:
+        raise TopicError(f"topic {words!r}: no word in it; write --topic 足球 or --topic 足球,英超")
+    return _checked(Topic(keywords[0].text, keywords))
+
+
+def _keyword(part: str) -> Keyword:
+    text, colon, weight = part.strip().rpartition(":")
+    if not colon or not re.fullmatch(r"[0-9.]+", weight):
+        return Keyword(part.strip())
+    try:
+        return Keyword(text.strip(), float(weight))
+    except ValueError:
+        raise TopicError(
+            f"topic word {part.strip()!r}: weight {weight!r} is no number in (0, 1]"
+        ) from None
+
+
+def _checked(topic: Topic) -> Topic:
+    if len(topic.keywords) > MAX_KEYWORDS:
+        raise TopicError(f"topic {topic.name!r}: more than {MAX_KEYWORDS} keywords")
+    for keyword in topic.keywords:
+        if not any(char.isalnum() for char in keyword.text):
+            raise TopicError(f"topic word {keyword.text!r}: holds no letter, digit or ideograph")
+        if not (math.isfinite(keyword.weight) and 0 < keyword.weight <= 1):
+            raise TopicError(f"topic word {keyword.text!r}: weight {keyword.weight} not in (0, 1]")
+    return topic
+
+
+def from_toml(text: str, where: str) -> Topic:
+    """A topic from the text of a topic file; `where` names it in errors."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise TopicError(f"{where}: {error}") from None
+    try:
+        topic = msgspec.convert(_plain(data), Topic)
+    except msgspec.ValidationError as error:
+        raise TopicError(f"{where}: {error}") from None
+    unknown = sorted(set(data) - set(Topic.__struct_fields__))
+    if unknown:
+        known = ", ".join(Topic.__struct_fields__)
+        raise TopicError(f"{where}: unknown key {unknown[0]!r}; known: {known}")
+    if not topic.keywords:
+        raise TopicError(f"{where}: a topic needs at least one keyword")
+    return _checked(topic)
+
+
+def _plain(data: dict[str, Any]) -> dict[str, Any]:
+    """Keywords may be written as words, `word:0.8`, a table, or a list of tables."""
+    keywords = data.get("keywords", [])
+    if isinstance(keywords, dict):
+        keywords = [{"text": text, "weight": weight} for text, weight in keywords.items()]
+    elif isinstance(keywords, list):
+        keywords = [
+            msgspec.to_builtins(_keyword(item)) if isinstance(item, str) else item
+            for item in keywords
+        ]
+    return {**data, "keywords": keywords}
+
+
+def to_builtins(topic: Topic) -> dict[str, Any]:
+    """The topic as plain data, for workers and the database."""
+    plain: dict[str, Any] = msgspec.to_builtins(topic)
+    return plain
+
+
+def from_builtins(data: dict[str, Any]) -> Topic:
+    """The inverse of `to_builtins`."""
+    return msgspec.convert(data, Topic)

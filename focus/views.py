@@ -1,0 +1,123 @@
+"""What does a reader of a crawl get to see? The records that `query` answers with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class CrawlSummary(msgspec.Struct, frozen=True):
+    """One crawl in a line.
+
+    finished_at  None while it runs, and after its process was killed
+    reason       why it ended; "" as above
+    relevant     pages over the model's threshold, out of `pages` stored
+    running      a process is at it this moment
+    """
+
+    id: int
+    topic: str
+    strategy: str
+    started_at: float
+    heartbeat_at: float
+    finished_at: float | None
+    reason: str
+    pages: int
+    relevant: int
+    running: bool
+
+    @property
+    def harvest_rate(self) -> float:
+        """Precision of the crawl: relevant / stored pages; 0 before the first."""
+        return self.relevant / self.pages if self.pages else 0.0
+
+
+class HostYield(msgspec.Struct, frozen=True):
+    """What a host gave for the requests spent on it (soft counts add up)."""
+
+    name: str
+    fetched: int
+    yielded: float
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """How many URLs ended for a reason."""
+
+    reason: str
+    urls: int
+
+
+class Status(msgspec.Struct, frozen=True):
+    """How a crawl stands.
+
+    states    URLs by state: waiting, fetching, done, failed, dropped
+    harvest_rate, harvest_last_100   share of relevant pages, overall and lately
+    hosts     best yield first
+    failures, drops   most frequent first
+    limits    as configured; counters and report as the crawl wrote them
+    """
+
+    crawl: CrawlSummary
+    states: dict[str, int]
+    harvest_rate: float
+    harvest_last_100: float
+    hosts: list[HostYield]
+    failures: list[Reason]
+    drops: list[Reason]
+    limits: dict[str, Any]
+    counters: dict[str, float]
+    report: Any = None
+
+
+class Step(msgspec.Struct, frozen=True):
+    """A URL on the way from a seed, with the link that led to it.
+
+    anchor     text of that link; "" for a seed
+    relevance  of the page there; None when it was not stored
+    """
+
+    url: str
+    anchor: str
+    depth: int
+    relevance: float | None
+
+
+class WhyPage(msgspec.Struct, frozen=True):
+    """How a stored page was judged and when it was taken.
+
+    nth, rank   the how-manieth request, among so many waiting URLs, at `priority`
+    parts       relevance by part of the page; `matched` the topic's words there
+    """
+
+    nth: int
+    rank: int
+    priority: float
+    status: int
+    fetched_at: float
+    relevance: float
+    relevant: bool
+    noindex: bool
+    pagerank: float
+    title: str
+    parts: dict[str, float]
+    matched: dict[str, list[str]]
+
+
+class Why(msgspec.Struct, frozen=True):
+    """Why a URL is where it is. `state` "" means: never seen, see `nearest`.
+
+    reason, detail  of a failure or a drop
+    path            from a seed to this URL, both included
+    """
+
+    url: str
+    state: str = ""
+    reason: str = ""
+    detail: str = ""
+    depth: int = 0
+    priority: float = 0.0
+    tries: int = 0
+    path: list[Step] = []
+    page: WhyPage | None = None
+    nearest: list[str] = []

@@ -1,0 +1,243 @@
+"""How much may a server send, and how slowly?
+
+The parts of the web fetcher below HTTP, as extensions of aiohttp's own:
+
+    Exchange   one request's budget of bytes and time, and its verdict
+    Watch      one timer that looks after the time of all exchanges
+    Connector  a pool whose connections count every byte into an exchange
+
+aiohttp does not bound chunk extensions, trailers or 1xx answers, and knows no
+minimum rate; so the bytes are counted where they arrive, before it parses them.
+An exchange over its budget gets its verdict and its connection is cut, which
+wakes whoever waits for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from contextvars import ContextVar
+from functools import partial
+from typing import Any, cast
+
+import aiohttp
+from aiohttp.client_proto import ResponseHandler
+
+from focus.config import FetchConfig
+from focus.records import FailureKind
+
+_DNS_TTL_S = 600
+_DNS_NAMES = 10_000
+_TICKS_PER_LIMIT = 8  # how finely the shortest time limit is watched
+_MIN_IDLE_HOSTS = 64
+
+_CURRENT: ContextVar[Exchange] = ContextVar("exchange")
+
+
+class Exchange:
+    """One request and its answer on a connection.
+
+    received  bytes off the socket so far, of headers, framing and body
+    reused    the connection had served another request before
+    address   the connected IP address
+    verdict   why it was cut, None as long as it is within its budget
+    """
+
+    __slots__ = (
+        "_changed_at",
+        "_config",
+        "_deadline",
+        "_handler",
+        "_window_bytes",
+        "_window_from",
+        "address",
+        "headers_done",
+        "received",
+        "reused",
+        "verdict",
+    )
+
+    def __init__(self, config: FetchConfig) -> None:
+        self._config = config
+        self._handler: _Handler | None = None
+        self._deadline = 0.0
+        self._changed_at = (0, 0.0)  # bytes received by then
+        self._window_from: float | None = None  # the rate is measured from the first byte
+        self._window_bytes = 0
+        self.received = 0
+        self.headers_done = False
+        self.reused = False
+        self.address: str | None = None
+        self.verdict: tuple[FailureKind, str] | None = None
+
+    @staticmethod
+    def current() -> Exchange:
+        """The exchange that the running task is making."""
+        return _CURRENT.get()
+
+    def start(self, now: float) -> None:
+        self._deadline = now + self._config.total_timeout_s
+        self._changed_at = (0, now)
+
+    def attach(self, handler: _Handler) -> None:
+        """A connection stands; what the guard refused before was another address."""
+        self._handler = handler
+        self.address = handler.address
+        self.reused = handler.served > 0
+        self.verdict = None
+
+    def detach(self) -> None:
+        """The answer is over: the connection is idle, closed, or another exchange's."""
+        if self._handler is not None and self._handler.exchange is self:
+            self._handler.exchange = None
+        self._handler = None
+
+    def hurry(self, seconds: float) -> None:
+        """Not longer than so many seconds from now."""
+        self._deadline = min(self._deadline, asyncio.get_running_loop().time() + seconds)
+
+    def refuse(self, address: str) -> None:
+        """The guard did not let us connect. Another address of the host may do."""
+        self.verdict = (FailureKind.GUARD, f"{address} is not a public address")
+
+    def stop(self, kind: FailureKind, detail: str) -> None:
+        if self.verdict is None:
+            self.verdict = (kind, detail)
+        handler = self._handler
+        if handler is not None and handler.exchange is self and handler.transport is not None:
+            handler.transport.abort()
+
+    def check_bytes(self) -> None:
+        """Called after each piece off the socket was counted and parsed."""
+        config = self._config
+        if self.received > config.max_raw_bytes:
+            self.stop(FailureKind.TOO_LARGE, f"over {config.max_raw_bytes} bytes off the socket")
+        elif not self.headers_done and self.received > config.max_header_bytes:
+            self.end_headers(self.received)
+
+    def end_headers(self, size: int) -> None:
+        """The final answer's headers are there and took `size` bytes or fewer."""
+        self.headers_done = True
+        if size > self._config.max_header_bytes:
+            limit = self._config.max_header_bytes
+            self.stop(FailureKind.HEADERS_TOO_LARGE, f"over {limit} bytes of headers")
+
+    def check_time(self, now: float) -> None:
+        """Called every now and then while the exchange is under way."""
+        config = self._config
+        if self._handler is None:
+            return  # aiohttp's connect time-out is at work
+        before, since = self._changed_at
+        if self.received != before:
+            self._changed_at = (self.received, now)
+        elif now - since >= config.read_timeout_s:
+            self.stop(FailureKind.TIMEOUT, f"no byte for {config.read_timeout_s:g} s")
+        if now >= self._deadline:
+            self.stop(FailureKind.TIMEOUT, f"not done after {config.total_timeout_s:g} s")
+        self._check_rate(now)
+
+    def _check_rate(self, now: float) -> None:
+        config = self._config
+        if self._window_from is None:
+            self._window_from = now if self.received else None
+        elif now - self._window_from >= config.min_rate_window_s:
+            rate = (self.received - self._window_bytes) / (now - self._window_from)
+            if rate < config.min_rate_bytes_s:
+                self.stop(FailureKind.TOO_SLOW, f"{rate:.0f} bytes/s")
+            self._window_from, self._window_bytes = now, self.received
+
+
+class Watch:
+    """Looks after the time of all exchanges with a single timer."""
+
+    def __init__(self, config: FetchConfig) -> None:
+        shortest = min(config.total_timeout_s, config.read_timeout_s, config.min_rate_window_s)
+        self._tick_s = min(1.0, shortest / _TICKS_PER_LIMIT)
+        self._exchanges: set[Exchange] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    @contextlib.contextmanager
+    def over(self, exchange: Exchange) -> Iterator[None]:
+        """For the time of one exchange; makes it the task's current one."""
+        loop = asyncio.get_running_loop()
+        exchange.start(loop.time())
+        _CURRENT.set(exchange)
+        self._exchanges.add(exchange)
+        if self._timer is None:
+            self._timer = loop.call_later(self._tick_s, self._look, loop)
+        try:
+            yield
+        finally:
+            self._exchanges.discard(exchange)
+            exchange.detach()
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        now = loop.time()
+        for exchange in self._exchanges:
+            exchange.check_time(now)
+        again = bool(self._exchanges)
+        self._timer = loop.call_later(self._tick_s, self._look, loop) if again else None
+
+
+class _Handler(ResponseHandler):
+    """A connection that counts what it receives."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop)
+        self.exchange: Exchange | None = None
+        self.address: str | None = None
+        self.served = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        peer = transport.get_extra_info("peername")
+        self.address = peer[0] if peer else None
+
+    def set_response_params(self, **options: Any) -> None:
+        self.exchange = Exchange.current()
+        self.exchange.attach(self)
+        self.served += 1
+        super().set_response_params(**options)
+
+    def data_received(self, data: bytes) -> None:
+        exchange = self.exchange
+        if exchange is None:
+            if self.served and data and self.transport is not None:
+                self.transport.abort()  # nothing was asked for
+            return
+        exchange.received += len(data)
+        super().data_received(data)
+        exchange.check_bytes()
+
+    def feed_data(self, data: Any, size: int = 0) -> None:
+        super().feed_data(data, size)
+        message, exchange = data[0], self.exchange
+        if exchange is not None and not 100 <= message.code < 200:
+            raw = message.raw_headers
+            exchange.end_headers(sum(len(name) + len(value) + 4 for name, value in raw))
+
+
+class Connector(aiohttp.TCPConnector):
+    """aiohttp's pool with counting connections and a cap on idle ones.
+
+    concurrency  about as many hosts keep an idle connection as are asked at once
+    """
+
+    def __init__(self, *, concurrency: int, **options: Any) -> None:
+        super().__init__(
+            limit=0,
+            ttl_dns_cache=_DNS_TTL_S,
+            dns_cache_max_size=_DNS_NAMES,
+            **options,
+        )
+        # The one private name of aiohttp that all counting hangs on; a test watches it.
+        self._factory = cast("partial[ResponseHandler]", partial(_Handler, loop=self._loop))
+        self._max_idle_hosts = max(_MIN_IDLE_HOSTS, concurrency)
+
+    def _release(self, key: Any, protocol: ResponseHandler, *, should_close: bool = False) -> None:
+        super()._release(key, protocol, should_close=should_close)
+        if len(self._conns) > self._max_idle_hosts:
+            oldest = next(iter(self._conns))
+            for idle, _ in self._conns.pop(oldest):
+                idle.close()

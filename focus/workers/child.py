@@ -1,0 +1,131 @@
+"""What goes on in a scorer worker? It waits for pages, analyses them, and answers.
+
+It ends when its stdin does, that is also when the parent dies. Ctrl-C and SIGTERM are
+the parent's business. Memory is capped, so that a bomb kills the worker and not the
+machine; and CPU time per page, so that a worker whose parent is gone does not spin on.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from typing import BinaryIO, Protocol
+
+import msgspec
+
+from focus.config import AnalysisConfig
+from focus.records import FailureKind, Page
+from focus.workers.messages import Job, Ready, Refused, Request, Scored, Setup, Update, Work, pack
+
+ANALYST = "focus.score.analyse.Analyst"
+MEMORY_BYTES = 1536 * 1024 * 1024
+FLUSH_S = 0.02
+_PIPE_BYTES = 1 << 20
+_CPU_MARGIN = 2.0  # the parent, who measures wall time, should be first
+
+
+class Analyst(Protocol):
+    """Turns bytes into a scored page. Its class is called with an `AnalysisConfig`."""
+
+    def analyse(self, url: str, body: bytes, content_type: str | None) -> Page:
+        """The page; may raise, hang or crash on hostile ones."""
+
+    def update(self, payload: bytes) -> None:
+        """Take over a changed topic or model."""
+
+
+def make_analyst(name: str, config: AnalysisConfig) -> Analyst:
+    """The analyst of that dotted name. Imported here: parsers and dictionaries are heavy."""
+    module, _, attribute = name.rpartition(".")
+    analyst: Analyst = getattr(importlib.import_module(module), attribute)(config)
+    return analyst
+
+
+def analyse(analyst: Analyst, job: Job) -> Page:
+    """The scored page with its time; an exception becomes a failed page."""
+    started = time.perf_counter()
+    try:
+        page = analyst.analyse(job.url, job.body, job.content_type)
+    except Exception as error:  # the border: no page may end the worker
+        page = failed(FailureKind.PARSE_CRASH, f"{type(error).__name__}: {error}")
+    return msgspec.structs.replace(page, worker_s=time.perf_counter() - started)
+
+
+def failed(kind: FailureKind, detail: str) -> Page:
+    """A page that could not be parsed, with the reason in one line."""
+    return Page(failure=kind, detail=" ".join(detail.split())[:300])
+
+
+def main() -> None:
+    """Serve the parent at the other end of stdin and stdout."""
+    requests, replies = sys.stdin.buffer, os.dup(1)
+    os.dup2(2, 1)  # what libraries print must not come between the replies
+    _shield(replies)
+    with suppress(BrokenPipeError):
+        serve(requests, replies)
+
+
+def serve(requests: BinaryIO, replies: int) -> None:
+    """Answer requests until there are no more."""
+    decoder = msgspec.msgpack.Decoder(Request)
+    analyst: Analyst | None = None
+    limit_s = 0.0
+    while prefix := requests.read(4):
+        request: Request = decoder.decode(requests.read(int.from_bytes(prefix, "little")))
+        if isinstance(request, Setup):
+            limit_s = request.limit_s * _CPU_MARGIN
+            try:
+                analyst = make_analyst(request.analyst, request.config)
+            except Exception as error:  # the border: told to the parent
+                return _send(replies, Refused(f"{type(error).__name__}: {error}"))
+            _send(replies, Ready())
+        elif analyst is None:
+            return None
+        elif isinstance(request, Update):
+            analyst.update(request.payload)
+        else:
+            _work(request, analyst, replies, limit_s)
+    return None
+
+
+def _work(work: Work, analyst: Analyst, replies: int, cpu_limit_s: float) -> None:
+    done: list[Page] = []
+    flushed = time.monotonic()
+    for job in work.jobs:
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_VIRTUAL, cpu_limit_s)
+        done.append(analyse(analyst, job))
+        if time.monotonic() - flushed > FLUSH_S:
+            _send(replies, Scored(done))
+            done, flushed = [], time.monotonic()
+    if done:
+        _send(replies, Scored(done))
+
+
+def _send(replies: int, message: Ready | Refused | Scored) -> None:
+    with memoryview(pack(message)) as frame:
+        sent = 0
+        while sent < len(frame):
+            sent += os.write(replies, frame[sent:])
+
+
+def _shield(replies: int) -> None:
+    """Signals, memory and, where it can be had, a pipe that takes a batch at once."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    if sys.platform == "win32":
+        return
+    import fcntl  # not everywhere
+    import resource
+
+    with suppress(OSError, ValueError):  # a lower limit is set already
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux":
+        with suppress(OSError):
+            fcntl.fcntl(replies, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)

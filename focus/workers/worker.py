@@ -1,0 +1,131 @@
+"""How is one worker process started, spoken to, and ended?"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections import deque
+from contextlib import suppress
+from typing import TYPE_CHECKING, cast
+
+import msgspec
+
+from focus.workers.messages import Ready, Refused, Request, Scored, Setup, Unpacker, pack
+
+if TYPE_CHECKING:
+    from focus.workers.pool import Waiting, WorkerPool
+
+_STDIN, _STDOUT = 0, 1
+
+
+class WorkerLost(Exception):
+    """A worker that ended before it was ready; the message says why."""
+
+
+class Worker(asyncio.SubprocessProtocol):
+    """The parent's side of one child process.
+
+    batches    pages given to it and not yet answered, oldest batch first
+    last_sign  loop time of its last answer, or of the batch that ended its rest
+    overdue    killed for being silent too long
+    reason     what is known about its end
+    """
+
+    def __init__(self, pool: WorkerPool) -> None:
+        self.batches: deque[deque[Waiting]] = deque()
+        self.last_sign = 0.0
+        self.overdue = False
+        self.reason = ""
+        self._pool = pool
+        self._replies = Unpacker()
+        loop = asyncio.get_running_loop()
+        self._ready: asyncio.Future[None] = loop.create_future()
+        self._gone: asyncio.Future[None] = loop.create_future()
+        self._transport: asyncio.SubprocessTransport
+        self._stdin: asyncio.WriteTransport
+
+    @classmethod
+    async def start(cls, pool: WorkerPool, setup: Setup, limit_s: float) -> Worker:
+        """A worker that has answered `Ready`; WorkerLost if none does in time."""
+        loop = asyncio.get_running_loop()
+        try:
+            _, worker = await loop.subprocess_exec(
+                lambda: cls(pool),
+                *(sys.executable, "-P", "-m", "focus.workers"),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise WorkerLost(str(error)) from error
+        try:
+            worker.send(setup)
+            async with asyncio.timeout(limit_s):
+                await worker._ready
+        except BaseException as error:
+            await worker.end()
+            if isinstance(error, TimeoutError):
+                raise WorkerLost(f"not ready within {limit_s:g} s") from error
+            raise
+        return worker
+
+    def send(self, request: Request) -> None:
+        """Queue a message; to a dead worker it is lost, `WorkerPool.lost` will come."""
+        if not self._stdin.is_closing():
+            self._stdin.write(pack(request))
+
+    def kill(self) -> None:
+        """End the process at once; `connection_lost` follows."""
+        with suppress(ProcessLookupError):
+            self._transport.kill()
+
+    async def end(self) -> None:
+        """Kill the process and wait until nothing is left of it."""
+        self.kill()
+        await self._gone
+
+    # Called by the loop
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.SubprocessTransport, transport)
+        self._stdin = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(_STDIN))
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        try:
+            for reply in self._replies.feed(data):
+                self._receive(reply)
+        except (ValueError, msgspec.MsgspecError) as error:
+            self.reason = f"it sent nonsense: {error}"
+            self.kill()
+
+    def _receive(self, reply: Ready | Refused | Scored) -> None:
+        if isinstance(reply, Scored):
+            self._pool.scored(self, reply)
+        elif isinstance(reply, Refused):
+            self.reason = reply.reason
+            self.kill()
+        elif not self._ready.done():
+            self._ready.set_result(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The process has ended and all it wrote has been read."""
+        self.reason = self.reason or _how_it_ended(self._transport.get_returncode())
+        self._transport.close()
+        if not self._gone.done():
+            self._gone.set_result(None)
+        if self._ready.done() and not self._ready.cancelled():
+            self._pool.lost(self)
+        elif not self._ready.done():
+            self._ready.set_exception(WorkerLost(self.reason))
+
+
+def _how_it_ended(code: int | None) -> str:
+    if code is not None and code < 0:
+        with suppress(ValueError):
+            return signal.Signals(-code).name
+    return f"exit code {code}"

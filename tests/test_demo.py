@@ -1,0 +1,463 @@
+"""The generated web keeps its promises: the same for a seed, real in its shape, true labels."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import json
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+from selectolax.lexbor import LexborHTMLParser
+
+from focus.demo.hosts import SUBJECTS, TOPICS
+from focus.demo.phrases import COMMON, PHRASES
+from focus.demo.server import encode, parse_request, serve
+from focus.demo.site import DemoWeb, Response, generate
+from focus.demo.truth import write_truth
+from focus.demo.words import TO_TRADITIONAL, WORDS
+
+PORTAL = "http://www.xinlan.example"
+FORUM = "http://bbs.qiuyou.example"
+GUIDE = "http://city.tongcheng.example"
+CODECS = {"www.jinbao.example": "gbk", "bbs.qiuyou.example": "gbk"}
+
+
+def get(web: DemoWeb, url: str) -> Response:
+    response = web.respond(url)
+    assert response is not None
+    return response
+
+
+def text_of(web: DemoWeb, url: str) -> str:
+    return get(web, url).body.decode(CODECS.get(urlsplit(url).netloc, "utf-8-sig"))
+
+
+def links_of(web: DemoWeb, url: str) -> list[tuple[str, str]]:
+    """(absolute URL, anchor text or image's alt) of every link of a page."""
+    found = []
+    for node in LexborHTMLParser(text_of(web, url)).css("a[href]"):
+        image = node.css_first("img")
+        anchor = node.text() or str(image.attributes.get("alt") if image else "")
+        found.append((urljoin(url, str(node.attributes["href"])), anchor))
+    return found
+
+
+@pytest.fixture(scope="module")
+def web() -> DemoWeb:
+    return generate(1)
+
+
+class Graph:
+    """Who links to whom, by the pages' own addresses."""
+
+    def __init__(self, web: DemoWeb) -> None:
+        self.links = {url: links_of(web, url) for url in web.urls()}
+        self.parents: dict[str, set[str]] = defaultdict(set)
+        self.anchors: dict[str, set[str]] = defaultdict(set)
+        for source, links in self.links.items():
+            for href, anchor in links:
+                target = web.canonical(href)
+                if target is not None and target != source:
+                    self.parents[target].add(source)
+                    self.anchors[target].add(anchor)
+
+    def reachable(self, seeds: tuple[str, ...]) -> set[str]:
+        """Pages that a polite crawl can come to."""
+        children: dict[str, set[str]] = defaultdict(set)
+        for target, sources in self.parents.items():
+            for source in sources:
+                children[source].add(target)
+        seen, waiting = set(seeds), list(seeds)
+        for url in waiting:
+            fresh = {one for one in children[url] if "/inner/" not in one} - seen
+            seen |= fresh
+            waiting += fresh
+        return seen
+
+
+@pytest.fixture(scope="module")
+def graph(web: DemoWeb) -> Graph:
+    return Graph(web)
+
+
+def test_the_same_seed_gives_the_same_web_and_another_seed_another(web: DemoWeb) -> None:
+    again, other = generate(1), generate(2)
+    assert again.urls() == web.urls()
+    assert all(again.respond(url) == web.respond(url) for url in web.urls()[::37])
+    assert again.labels("足球") == web.labels("足球")
+    assert other.urls() != web.urls()
+
+
+def test_a_page_does_not_depend_on_what_was_asked_before(web: DemoWeb) -> None:
+    url = web.urls()[-1]
+    assert generate(1).respond(url) == get(web, url)
+
+
+@pytest.mark.parametrize(
+    ("pages", "hosts", "portals"),
+    [(1000, 1, 1), (3000, 12, 1), (3000, 10, 10), (3000, 30, 2), (20_000, 12, 1)],
+)
+def test_the_web_has_about_as_many_pages_and_hosts_as_asked_for(
+    pages: int, hosts: int, portals: int
+) -> None:
+    web = generate(3, pages=pages, hosts=hosts, portals=portals)
+    assert abs(len(web.urls()) - pages) <= 0.1 * pages
+    assert len(set(web.urls())) == len(web.urls())
+    assert len(web.hosts) == hosts
+    assert {urlsplit(url).netloc for url in web.urls()} == set(web.hosts)
+    assert len(web.seeds) >= portals
+
+
+@pytest.mark.parametrize("wrong", [{"pages": 10}, {"hosts": 0}, {"portals": 13}, {"day": -1}])
+def test_sizes_that_make_no_web_are_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="demo web needs"):
+        generate(1, **wrong)
+
+
+def test_football_is_about_a_fifteenth_of_the_web_on_several_hosts(web: DemoWeb) -> None:
+    relevant = [url for url, label in web.labels("足球").items() if label]
+    assert 0.055 <= len(relevant) / len(web.urls()) <= 0.085
+    assert len({urlsplit(url).netloc for url in relevant}) >= 6
+
+
+def test_every_topic_has_pages_and_off_topic_seeds(web: DemoWeb) -> None:
+    topics = web.topics()
+    assert [topic["name"] for topic in topics] == list(TOPICS)
+    for topic in topics:
+        share = topic["relevant_fraction_of_html"]
+        assert isinstance(share, float)
+        assert 0.03 <= share <= 0.25
+        labels = web.labels(str(topic["name"]))
+        assert not any(labels.get(seed) for seed in web.seeds)
+
+
+def test_labels_leave_out_hubs_forbidden_and_noindex_pages(web: DemoWeb) -> None:
+    labels = web.labels("足球")
+    assert f"{PORTAL}/sports/football/" in web.hubs("足球")
+    assert labels.keys().isdisjoint(web.hubs("足球"))
+    assert not any("/inner/" in url for url in labels)
+    hidden = [article for article in web.plan.articles if article.noindex]
+    assert hidden
+    for article in hidden:
+        url = web.url_of(article)
+        header = ("x-robots-tag", "noindex") in get(web, url).headers
+        assert header or '<meta name="robots" content="noindex">' in text_of(web, url)
+        assert url not in labels
+
+
+def test_a_third_of_a_topic_has_no_relevant_parent_and_a_quarter_a_telling_anchor(
+    web: DemoWeb, graph: Graph
+) -> None:
+    relevant = {url for url, label in web.labels("足球").items() if label}
+    orphans = [url for url in relevant if not graph.parents[url] & relevant]
+    told = [url for url in relevant if any("足球" in text for text in graph.anchors[url])]
+    assert 0.28 <= len(orphans) / len(relevant) <= 0.46
+    assert 0.15 <= len(told) / len(relevant) <= 0.35
+
+
+def test_some_relevant_pages_are_reached_only_through_pages_off_topic(
+    web: DemoWeb, graph: Graph
+) -> None:
+    relevant = {url for url, label in web.labels("足球").items() if label}
+    leading = relevant | set(web.hubs("足球"))
+    tunnelled = {url for url in relevant if not graph.parents[url] & leading}
+    assert len(tunnelled) >= 0.05 * len(relevant)
+    assert tunnelled <= graph.reachable(web.seeds)
+    unlisted = [one for one in web.plan.articles if not one.listed]
+    hubs = {url for url in web.urls() if web.article_at(url) is None}
+    assert all(not graph.parents[web.url_of(one)] & hubs for one in unlisted)
+
+
+def test_everything_but_the_forbidden_part_can_be_reached_from_the_seeds(
+    web: DemoWeb, graph: Graph
+) -> None:
+    missed = set(web.urls()) - graph.reachable(web.seeds)
+    assert missed == {url for url in web.urls() if "/inner/" in url}
+
+
+def test_links_resolve_or_are_dead_on_purpose(web: DemoWeb, graph: Graph) -> None:
+    dead = set()
+    for href in {href for links in graph.links.values() for href, _ in links}:
+        if web.canonical(href) is not None:
+            continue
+        path = urlsplit(href).path
+        if "/gone-" in path:
+            dead.add(get(web, href).status)
+        else:
+            assert path.startswith(("/ad/", "/go/loop", "/files/", "/calendar/", "/online/"))
+            assert get(web, href).status in (200, 302)
+    assert dead == {404, 200}
+
+
+def test_pages_are_of_the_size_and_have_the_links_of_real_ones(web: DemoWeb, graph: Graph) -> None:
+    sizes = sorted(len(get(web, url).body) for url in web.urls()[::5])
+    counts = sorted(len({href for href, _ in links}) for links in graph.links.values())
+    middle = counts[len(counts) // 10], counts[len(counts) * 9 // 10]
+    assert sizes[len(sizes) // 10] >= 5000
+    assert sizes[len(sizes) * 9 // 10] <= 20_000
+    assert middle[0] >= 35
+    assert middle[1] <= 95
+
+
+def test_relevance_cannot_be_read_off_the_head_word(web: DemoWeb) -> None:
+    """Titles seldom hold it, some texts never do, and others say it in passing."""
+    said, titled, relevant, passing = 0, 0, 0, 0
+    for url, label in web.labels("足球").items():
+        article = web.article_at(url)
+        if article is None:
+            continue
+        text = text_of(web, url).partition("<article>")[2].partition("</article>")[0]
+        relevant += label
+        titled += label and "足球" in article.title
+        said += label and "足球" in text
+        passing += not label and "足球" in text.translate(TO_TRADITIONAL)
+    assert 0.15 <= titled / relevant <= 0.35
+    assert 0.65 <= said / relevant <= 0.9
+    assert passing >= 0.5 * relevant
+
+
+def test_charsets_decode_and_labels_lie_where_they_should(web: DemoWeb) -> None:
+    kinds = {site.host: site.kind for site in web.plan.sites}
+    for host, kind in kinds.items():
+        response = get(web, f"http://{host}/")
+        assert dict(response.headers)["content-type"] == kind.header
+        assert "\ufffd" not in text_of(web, f"http://{host}/")
+    assert {kind.codec for kind in kinds.values()} == {"utf-8", "gbk"}
+    forum = get(web, f"{FORUM}/").body
+    assert b"charset=gbk" in get(web, "http://www.jinbao.example/").body
+    assert b"charset=gb2312" in forum
+    forum.decode("gb18030")
+    with pytest.raises(UnicodeDecodeError):
+        forum.decode("gb2312")
+    with pytest.raises(UnicodeDecodeError):
+        forum.decode("utf-8")
+    assert get(web, "http://code.muyu.example/").body.startswith(b"\xef\xbb\xbf")
+    assert b"charset" not in get(web, "http://xiaoman.example/").body
+    assert "首頁" in text_of(web, "http://www.haixia.example/")
+    assert 'lang="en"' in text_of(web, "http://www.northgate.example/")
+
+
+def test_redirects_come_in_chains_and_one_in_a_circle(web: DemoWeb) -> None:
+    hops = set()
+    for alias, page in list(web.aliases().items())[:30]:
+        assert web.canonical(alias) == page
+        url, count = alias, 0
+        while (response := get(web, url)).status == 301:
+            url, count = urljoin(url, dict(response.headers)["location"]), count + 1
+        assert (response.status, url) == (200, page)
+        hops.add(count)
+    assert hops == {1, 2, 3}
+    loop = get(web, f"{PORTAL}/go/loop")
+    back = get(web, urljoin(PORTAL, dict(loop.headers)["location"]))
+    assert (loop.status, dict(back.headers)["location"]) == (302, "/go/loop")
+    assert web.canonical(f"{PORTAL}/go/loop") is None
+    assert dict(get(web, f"{PORTAL}/sports").headers)["location"] == "/sports/"
+
+
+def test_one_page_has_several_addresses_but_one_of_its_own(web: DemoWeb) -> None:
+    thread = next(url for url in web.urls() if url.startswith(f"{FORUM}/thread-"))
+    assert web.canonical(f"{thread}?sid=0123456789abcdef#last") == thread
+    assert get(web, f"{thread}?sid=0").body == get(web, thread).body
+    assert web.canonical(f"{PORTAL}/index.html") == f"{PORTAL}/"
+    assert get(web, f"{PORTAL}/index.html").body == get(web, f"{PORTAL}/").body
+    assert web.canonical("https://WWW.xinlan.example:443/tag/射门/") in web.hubs("足球")
+    assert web.canonical("http://elsewhere.example/") is None
+
+
+def test_the_calendar_and_the_session_trap_never_end(web: DemoWeb) -> None:
+    url, seen = f"{GUIDE}/calendar/2018/6/", set()
+    for _ in range(200):
+        seen.add(url)
+        url = next(href for href, text in links_of(web, url) if text == "下个月")
+    assert len(seen) == 200
+    url, seen = f"{FORUM}/online/", set()
+    for _ in range(50):
+        fresh = {href for href, _ in links_of(web, url) if "/online/?sid=" in href}
+        assert fresh.isdisjoint(seen)
+        seen |= fresh
+        url = max(fresh)
+    assert web.canonical(url) is None
+    assert url not in web.urls()
+
+
+def test_robots_txt_forbids_a_part_that_would_look_relevant(web: DemoWeb, graph: Graph) -> None:
+    robots = get(web, f"{PORTAL}/robots.txt")
+    assert dict(robots.headers)["content-type"] == "text/plain"
+    assert b"Disallow: /inner/" in robots.body
+    forbidden = f"{PORTAL}/inner/football/brief.html"
+    assert get(web, forbidden).status == 200
+    assert "足球" in text_of(web, forbidden).partition("<h1>")[2]
+    assert f"{PORTAL}/sports/football/" in graph.parents[forbidden]
+    assert get(web, f"{FORUM}/robots.txt").status == 404
+
+
+def test_what_is_not_there_is_404_or_a_page_that_says_so(web: DemoWeb) -> None:
+    assert get(web, f"{PORTAL}/no/such/page").status == 404
+    soft = get(web, "http://www.pingjia.example/no/such/page")
+    assert soft.status == 200
+    assert "不存在" in soft.body.decode()
+    assert web.respond("http://elsewhere.example/") is None
+
+
+def test_every_page_has_navigation_hot_news_and_a_footer(web: DemoWeb) -> None:
+    for url in [one for one in web.urls() if one.startswith(PORTAL)][::61]:
+        page = LexborHTMLParser(text_of(web, url))
+        assert len(page.css("nav a")) >= 20
+        assert len(page.css("aside a")) >= 20
+        assert len(page.css("footer a")) >= 5
+        assert [heading.text() for heading in page.css("aside h3")][:2] == ["热门排行", "最新更新"]
+
+
+def test_meta_keywords_stand_on_some_articles_only(web: DemoWeb) -> None:
+    pages = [text_of(web, url) for url in web.urls()[::7] if web.article_at(url)]
+    share = sum('<meta name="keywords"' in page for page in pages) / len(pages)
+    assert 0.7 <= share <= 0.9
+
+
+def test_later_days_add_articles_on_top_of_the_lists_and_change_no_text(web: DemoWeb) -> None:
+    later, latest = generate(1, day=1), generate(1, day=3)
+    fresh = later.plan.articles[len(web.plan.articles) :]
+    assert len(fresh) == len(web.plan.articles) // 100
+    assert latest.plan.articles[: len(later.plan.articles)] == later.plan.articles
+    assert set(web.urls()) <= set(later.urls()) <= set(latest.urls())
+    for article in fresh:
+        section = later.plan.listings[article.site, article.section]
+        assert article.id in section[: len(fresh)]
+    url = web.url_of(web.plan.articles[5])
+    before, after = (text_of(one, url).partition("<article>")[2] for one in (web, latest))
+    assert before.partition("</article>")[0] == after.partition("</article>")[0]
+
+
+def test_no_text_holds_a_topic_word_unless_it_is_meant_to() -> None:
+    plain = {key: (*WORDS[key].terms, *WORDS[key].names) for key in WORDS}
+    for key, phrases in PHRASES.items():
+        lines = (*plain[key], *phrases.titles, *phrases.sentences)
+        for topic, subjects in TOPICS.items():
+            if topic != "体育" or key not in subjects:
+                assert not [line for line in lines if topic in line], (key, topic)
+            if topic != "体育" and key in subjects:
+                assert all(topic in head for head in WORDS[key].heads)
+                for line in (*phrases.head_titles, *phrases.head_sentences, *phrases.mentions):
+                    assert topic in line or "{h}" in line
+    assert not [line for line in COMMON if any(topic in line for topic in TOPICS)]
+    assert set(SUBJECTS) | {"society"} == set(WORDS) == set(PHRASES)
+
+
+def test_truth_files_hold_what_the_web_says(web: DemoWeb, tmp_path: Path) -> None:
+    write_truth(web, tmp_path / "truth")
+    topics = json.loads((tmp_path / "truth/topics.json").read_text(encoding="utf-8"))
+    assert topics == web.topics()
+    with (tmp_path / "truth/labels.tsv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    football = {row["url"]: row["label"] == "1" for row in rows if row["topic"] == "足球"}
+    assert football == web.labels("足球")
+    assert all(row["evidence"].startswith("generator:") for row in rows)
+    hubs = (tmp_path / "truth/hubs.tsv").read_text(encoding="utf-8").splitlines()
+    assert len(hubs) == 1 + sum(len(web.hubs(topic)) for topic in TOPICS)
+    aliases = (tmp_path / "truth/aliases.tsv").read_text(encoding="utf-8").splitlines()
+    assert len(aliases) == 1 + len(web.plan.articles)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"",
+        b"POST / HTTP/1.1\r\nHost: a.example",
+        b"GET / HTTP/1.1",
+        b"GET x HTTP/1.1\r\nHost: a.example",
+        b"GET / HTTP/1.1\r\nHost: [",
+        b"GET / SPDY/3\r\nHost: a.example",
+    ],
+)
+def test_a_broken_request_is_none(head: bytes) -> None:
+    assert parse_request(head) is None
+
+
+def test_a_request_is_read_in_origin_and_in_proxy_form() -> None:
+    origin = parse_request(b"GET /a?b HTTP/1.1\r\nHost: WWW.a.example:8080")
+    proxy = parse_request(b"GET http://www.a.example/a?b HTTP/1.1\r\nHost: other")
+    assert origin == proxy
+    assert origin is not None
+    assert (origin.host, origin.target, origin.keep_alive) == ("www.a.example", "/a?b", True)
+    old = parse_request(b"HEAD / HTTP/1.0\r\nhost: a.example")
+    assert old is not None
+    assert (old.head_only, old.keep_alive) == (True, False)
+
+
+def test_a_response_without_body_keeps_its_length_in_a_head_answer() -> None:
+    data = encode(Response(200, (), b"12345"), keep_alive=True, head_only=True)
+    assert data.endswith(b"content-length: 5\r\nconnection: keep-alive\r\n\r\n")
+
+
+async def answer(reader: asyncio.StreamReader) -> tuple[int, dict[str, str], bytes]:
+    head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+    headers = dict(line.split(": ", 1) for line in head[1:] if line)
+    body = await reader.readexactly(int(headers.get("content-length", 0)))
+    return int(head[0].split()[1]), headers, body
+
+
+async def test_the_server_keeps_alive_answers_in_order_and_logs(web: DemoWeb) -> None:
+    server = await serve(web)
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    ask = "GET {} HTTP/1.1\r\nHost: {}\r\n{}\r\n"
+    slow, missing = "wenku.shuge.example", "elsewhere.example"
+    asked = [("/", slow), ("/", "www.xinlan.example"), ("/nothing", slow), ("/", missing)]
+    writer.write("".join(ask.format(path, host, "") for path, host in asked).encode())
+    answers = [await answer(reader) for _ in asked]
+    assert [status for status, _, _ in answers] == [200, 200, 404, 421]
+    assert answers[1][2] == get(web, f"{PORTAL}/").body
+    etag = f"If-None-Match: {answers[1][1]['etag']}\r\n"
+    writer.write(ask.format("/", "www.xinlan.example", etag).encode())
+    assert (await answer(reader))[0] == 304
+    writer.write(b"nonsense\r\n\r\n")
+    assert (await answer(reader))[0] == 400
+    assert await reader.read() == b""
+    writer.close()
+    assert [(entry.path, entry.host) for entry in server.log[:4]] == asked
+    assert server.log[0].elapsed_s >= 0.14
+    assert server.log[1].time >= server.log[0].time + server.log[0].elapsed_s
+    await server.close()
+
+
+async def test_an_endless_request_head_is_cut_off(web: DemoWeb) -> None:
+    server = await serve(web)
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(b"GET / HTTP/1.1\r\nx: " + b"y" * 200_000)
+    with pytest.raises((ConnectionResetError, asyncio.IncompleteReadError)):
+        await reader.readexactly(1)
+    writer.close()
+    await server.close()
+
+
+def test_the_server_program_says_where_it_is_and_ends_with_its_parent(tmp_path: Path) -> None:
+    log = tmp_path / "requests.tsv"
+    command = [sys.executable, "-m", "focus.demo.server", "--pages", "100", "--log", str(log)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        ready = child.stdout.readline().decode().split()
+        assert ready[0] == "READY"
+        assert ready[3] == "hosts=12"
+        status, body = asyncio.run(fetch_once(int(ready[1].rpartition(":")[2])))
+        assert status == 200
+        assert "新澜网".encode() in body
+        child.stdin.close()
+        assert child.wait(timeout=10) == 0
+    assert log.read_text(encoding="utf-8").splitlines()[1].split("\t")[1:4] == [
+        "www.xinlan.example",
+        "/",
+        "200",
+    ]
+
+
+async def fetch_once(port: int) -> tuple[int, bytes]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(b"GET / HTTP/1.1\r\nHost: www.xinlan.example\r\nConnection: close\r\n\r\n")
+    status, _, body = await answer(reader)
+    writer.close()
+    return status, body

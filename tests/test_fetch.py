@@ -1,0 +1,713 @@
+"""The web fetcher against servers that misbehave, over loopback sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import shutil
+import socket
+import ssl
+import subprocess
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from email.utils import formatdate
+from pathlib import Path
+from typing import Any
+
+import brotli
+import msgspec
+import pytest
+import zstandard
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+from focus.config import FetchConfig
+from focus.errors import ConfigError
+from focus.fetch import WebFetcher
+from focus.records import FailureKind, FetchResult
+from tests.web import TinyWeb
+
+PAGE = b"<!doctype html><title>a page</title><p>" + b"word " * 500
+NOW = 1_700_000_000.0
+Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+def config(**changes: Any) -> FetchConfig:
+    """Loopback opened, all limits small."""
+    small = FetchConfig(
+        allow_net=("127.0.0.0/8",),
+        connect_timeout_s=0.3,
+        read_timeout_s=0.25,
+        total_timeout_s=1.0,
+        max_body_bytes=200_000,
+        max_raw_bytes=400_000,
+    )
+    return msgspec.structs.replace(small, **changes)
+
+
+class Raw:
+    """A server that sends exactly the given bytes to every request, and counts."""
+
+    def __init__(self, *answer: bytes, close: bool = False, then: Handler | None = None) -> None:
+        self.answer, self.close, self.then = answer, close, then
+        self.requests: list[bytes] = []
+        self.connections = 0
+        self.sent = 0
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        with suppress(OSError, asyncio.IncompleteReadError):
+            while True:
+                self.requests.append(await reader.readuntil(b"\r\n\r\n"))
+                for piece in self.answer:
+                    writer.write(piece)
+                    await writer.drain()
+                if self.then is not None:
+                    await self.then(reader, writer)
+                if self.close:
+                    writer.close()
+                    await writer.wait_closed()
+                    break
+
+    def endless(self, piece: bytes, pause_s: float = 0.0) -> Handler:
+        """Go on with `piece` until the client has had enough (or 64 MB)."""
+
+        async def send(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            while self.sent < 64_000_000:
+                writer.write(piece)
+                self.sent += len(piece)
+                await writer.drain()
+                await asyncio.sleep(pause_s)
+
+        return send
+
+
+@asynccontextmanager
+async def serving(handler: Handler, **options: Any) -> AsyncIterator[int]:
+    tasks: set[asyncio.Task[Any]] = set()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        try:
+            await handler(reader, writer)
+        except asyncio.CancelledError:
+            pass  # the test is over
+        finally:
+            tasks.discard(task)
+            writer.transport.abort()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, **options)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        for task in tasks:
+            task.cancel()
+        while tasks:
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+
+async def ask(handler: Handler, path: str = "/", robots: bool = False, **limits: Any) -> FetchResult:
+    async with serving(handler) as port, WebFetcher(config(**limits), clock=lambda: NOW) as web:
+        return await web.fetch(f"http://127.0.0.1:{port}{path}", robots=robots)
+
+
+def answer(
+    body: bytes = PAGE, *headers: str, status: str = "200 OK", kind: str = "text/html"
+) -> bytes:
+    lines = [f"HTTP/1.1 {status}", *headers, f"Content-Length: {len(body)}"]
+    if kind:
+        lines.append(f"Content-Type: {kind}")
+    return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
+
+
+# A page
+
+
+async def test_a_page_comes_with_all_that_is_known_about_it() -> None:
+    server = Raw(answer(PAGE, "X-One: 1", "x-one: 2"))
+    result = await ask(server, "/a?b=%20c")
+    assert (result.status, result.failure, result.body) == (200, None, PAGE)
+    assert [value for name, value in result.headers if name == "x-one"] == ["1", "2"]
+    assert result.raw_bytes == len(PAGE)
+    assert result.address == "127.0.0.1"
+    assert result.fetched_at == NOW
+    assert 0 < result.elapsed_s < 1
+
+
+async def test_the_request_names_the_crawler_and_carries_no_credentials() -> None:
+    server = Raw(answer())
+    async with serving(server) as port, WebFetcher(config(user_agent="focus/9 test")) as web:
+        await web.fetch(f"http://user:secret@127.0.0.1:{port}/a?#frag")
+    request = server.requests[0].decode().lower()
+    assert request.startswith("get /a? http/1.1\r\n")
+    assert f"host: 127.0.0.1:{port}\r\n" in request
+    assert "user-agent: focus/9 test\r\n" in request
+    assert "accept-encoding: gzip, deflate, br, zstd\r\n" in request
+    assert "accept-language: zh" in request
+    assert "authorization" not in request
+    assert "secret" not in request
+
+
+async def test_cookies_are_never_sent_back() -> None:
+    server = Raw(answer(PAGE, "Set-Cookie: a=b"))
+    async with serving(server) as port, WebFetcher(config()) as web:
+        await web.fetch(f"http://127.0.0.1:{port}/")
+        await web.fetch(f"http://127.0.0.1:{port}/")
+    assert b"cookie" not in server.requests[1].lower()
+    assert server.connections == 1
+
+
+async def test_a_kept_connection_that_died_is_replaced_without_a_failure() -> None:
+    first = Raw(answer(), close=True)  # promises keep-alive, then closes
+    async with serving(first) as port, WebFetcher(config()) as web:
+        results = []
+        for _ in range(3):
+            results.append(await web.fetch(f"http://127.0.0.1:{port}/"))
+    assert [result.failure for result in results] == [None, None, None]
+
+
+async def test_a_fresh_connection_that_breaks_off_is_not_asked_again() -> None:
+    server = Raw(close=True)
+    result = await ask(server)
+    assert result.failure is FailureKind.RESET
+    assert len(server.requests) == 1
+
+
+# Status
+
+
+@pytest.mark.parametrize(
+    ("status", "failure"),
+    [
+        ("404 Not Found", FailureKind.HTTP_4XX),
+        ("500 Oops", FailureKind.HTTP_5XX),
+        ("503 Busy", FailureKind.HTTP_5XX),
+        ("429 Slow down", FailureKind.RATE_LIMITED),
+        ("304 Not Modified", FailureKind.REDIRECT),
+        ("301 Moved", FailureKind.REDIRECT),
+        ("204 Nothing", FailureKind.EMPTY),
+    ],
+)
+async def test_a_status_becomes_a_failure_without_body(status: str, failure: FailureKind) -> None:
+    body = b"" if status[:3] in ("204", "304") else b"<html>sorry"
+    result = await ask(Raw(answer(body, status=status)))
+    assert (result.failure, result.body) == (failure, b"")
+    assert result.status == int(status[:3])
+    assert status[:3] in result.detail
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [("120", 120.0), (formatdate(NOW + 60, usegmt=True), 60.0), ("nonsense", None)],
+)
+async def test_retry_after_is_understood_in_both_forms(value: str, seconds: float | None) -> None:
+    result = await ask(Raw(answer(b"", f"Retry-After: {value}", status="503 Busy")))
+    assert result.retry_after_s == seconds
+    limited = FailureKind.RATE_LIMITED if seconds else FailureKind.HTTP_5XX
+    assert result.failure is limited
+
+
+async def test_small_error_pages_keep_the_connection() -> None:
+    server = Raw(answer(b"x" * 3000, status="404 Not Found"))
+    async with serving(server) as port, WebFetcher(config()) as web:
+        for _ in range(3):
+            await web.fetch(f"http://127.0.0.1:{port}/")
+    assert server.connections == 1
+
+
+async def test_a_dripping_error_page_does_not_hold_up_the_verdict() -> None:
+    server = Raw(b"HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n")
+    server.then = server.endless(b"1\r\nx\r\n", 0.02)
+    result = await ask(server, total_timeout_s=10.0)
+    assert result.failure is FailureKind.HTTP_4XX
+    assert result.elapsed_s < 3
+
+
+@pytest.mark.parametrize("body", [b"", b" "])
+async def test_an_empty_page_is_a_failure_of_its_own(body: bytes) -> None:
+    result = await ask(Raw(answer(body)))
+    assert result.failure is (None if body else FailureKind.EMPTY)
+
+
+# Redirects
+
+
+@pytest.mark.parametrize(
+    ("location", "target"),
+    [
+        ("/b", "http://127.0.0.1:{port}/b"),
+        ("//b.test/", "http://b.test/"),
+        ("http://10.0.0.1/", "http://10.0.0.1/"),
+        ("/\xe4\xb8\xad", "http://127.0.0.1:{port}/中"),
+        ("/\xd6\xd0", "http://127.0.0.1:{port}/%D6%D0"),
+    ],
+)
+async def test_a_redirect_is_reported_and_not_followed(location: str, target: str) -> None:
+    server = Raw(answer(b"", f"Location: {location}", status="302 Found"))
+    async with serving(server) as port, WebFetcher(config()) as web:
+        result = await web.fetch(f"http://127.0.0.1:{port}/a")
+    assert result.redirect_to == target.format(port=port)
+    assert (result.failure, result.status) == (None, 302)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("location", ["file:///etc/passwd", "javascript:alert(1)", "ftp://a/", ""])
+async def test_a_redirect_out_of_the_web_is_a_failure(location: str) -> None:
+    result = await ask(Raw(answer(b"", f"Location: {location}", status="301 Moved")))
+    assert result.failure is FailureKind.REDIRECT
+    assert result.redirect_to is None
+
+
+# Types
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "failure"),
+    [
+        ("text/html", PAGE, None),
+        ("application/xhtml+xml", b"<?xml version='1.0'?><html xmlns='x'>", None),
+        ("text/plain", PAGE, None),
+        ("", PAGE, None),
+        ("image/png", PAGE, None),
+        ("text/html", b"%PDF-1.7 ....", FailureKind.NOT_HTML),
+        ("text/html", b"\x89PNG\r\n\x1a\n....", FailureKind.NOT_HTML),
+        ("text/html", b"PK\x03\x04....", FailureKind.NOT_HTML),
+        ("text/plain", b"just words", FailureKind.NOT_HTML),
+        ("application/json", b'{"a": 1}', FailureKind.NOT_HTML),
+    ],
+)
+async def test_the_type_is_sniffed_rather_than_trusted(
+    kind: str, body: bytes, failure: FailureKind | None
+) -> None:
+    result = await ask(Raw(answer(body, kind=kind)))
+    assert result.failure is failure
+
+
+async def test_a_large_download_is_left_after_its_first_bytes() -> None:
+    server = Raw(b"HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\nContent-Length: 9000000\r\n\r\n")
+    server.then = server.endless(b"\0" * 65536)
+    result = await ask(server, max_raw_bytes=50_000_000)
+    assert result.failure is FailureKind.NOT_HTML
+    assert server.sent < 8_000_000  # what the sockets' buffers swallowed
+
+
+# Sizes
+
+
+async def test_a_body_over_the_cap_is_cut_off() -> None:
+    server = Raw(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>")
+    server.then = server.endless(b"x" * 10_000)
+    result = await ask(server, max_raw_bytes=1_000_000)
+    assert (result.failure, result.truncated, result.body) == (FailureKind.TOO_LARGE, True, b"")
+
+
+async def test_an_announced_length_over_the_cap_is_believed() -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 999999999\r\n\r\n"
+    result = await ask(Raw(head + PAGE))
+    assert result.failure is FailureKind.TOO_LARGE
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("start", "piece", "failure"),
+    [
+        (b"HTTP/1.1 200 OK\r\nX: ", b"y" * 10_000, FailureKind.HEADERS_TOO_LARGE),
+        (b"HTTP/1.1 200 OK\r\n", b"X-Y: z\r\n" * 1000, FailureKind.HEADERS_TOO_LARGE),
+        (b"", b"HTTP/1.1 103 Early Hints\r\n\r\n" * 100, FailureKind.HEADERS_TOO_LARGE),
+        (b"HTTP/1.1 ", b"2" * 10_000, FailureKind.PROTOCOL),
+        (CHUNKED + b"1;", b"x=y;" * 4000, FailureKind.TOO_LARGE),
+        (CHUNKED, b"1;" + b"e" * 4000 + b"\r\n \r\n", FailureKind.TOO_LARGE),
+        (CHUNKED + b"1\r\nx\r\n0\r\n", b"X-Trailer: 1\r\n" * 1000, FailureKind.TOO_LARGE),
+    ],
+    ids=["one line", "many lines", "1xx", "status", "extension", "extensions", "trailers"],
+)
+async def test_endless_framing_is_bounded_off_the_socket(
+    start: bytes, piece: bytes, failure: FailureKind
+) -> None:
+    server = Raw(start)
+    server.then = server.endless(piece)
+    result = await ask(server, total_timeout_s=10.0)
+    assert result.failure in (failure, FailureKind.PROTOCOL)
+    assert result.raw_bytes < 2_000_000
+    assert server.sent < 10_000_000
+
+
+async def test_headers_within_the_cap_are_kept_whole() -> None:
+    result = await ask(Raw(answer(PAGE, "X-Long: " + "y" * 60_000, *["A: b"] * 150)))
+    assert result.failure is None
+    assert len(result.header("x-long") or "") == 60_000
+
+
+async def test_large_headers_in_one_piece_with_the_body_are_found_too() -> None:
+    result = await ask(Raw(answer(PAGE, *[f"X-{n}: {'y' * 1000}" for n in range(80)])))
+    assert result.failure is FailureKind.HEADERS_TOO_LARGE
+
+
+# Codings
+
+
+def raw_deflate(data: bytes) -> bytes:
+    compressor = zlib.compressobj(wbits=-15)
+    return compressor.compress(data) + compressor.flush()
+
+
+@pytest.mark.parametrize(
+    ("coding", "code"),
+    [("gzip", gzip.compress), ("br", brotli.compress), ("zstd", zstandard.compress), ("deflate", raw_deflate)],
+)
+@pytest.mark.parametrize("bomb", [False, True])
+async def test_coded_bodies_are_decoded_and_bombs_cut(
+    coding: str, code: Callable[[bytes], bytes], bomb: bool
+) -> None:
+    body = code(PAGE + b"\0" * 50_000_000) if bomb else code(PAGE)
+    result = await ask(Raw(answer(body, f"Content-Encoding: {coding}")))
+    assert result.failure is (FailureKind.TOO_LARGE if bomb else None)
+    assert result.body == (b"" if bomb else PAGE)
+    assert bomb or result.raw_bytes == len(body)
+
+
+@pytest.mark.parametrize("body", [gzip.compress(PAGE)[:-20], b"\x1f\x8b\x08" + b"\xff" * 99])
+async def test_broken_codings_are_a_failure(body: bytes) -> None:
+    result = await ask(Raw(answer(body, "Content-Encoding: gzip")))
+    assert result.failure is FailureKind.PROTOCOL
+    assert "gzip" in result.detail
+
+
+# Time
+
+
+async def test_silence_after_the_headers_times_out() -> None:
+    result = await ask(Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n<html>"))
+    assert result.failure is FailureKind.TIMEOUT
+    assert result.elapsed_s < 0.9
+
+
+async def test_silence_without_an_answer_times_out() -> None:
+    result = await ask(Raw())
+    assert (result.failure, result.status) == (FailureKind.TIMEOUT, None)
+
+
+async def test_a_drip_is_too_slow() -> None:
+    server = Raw(CHUNKED)
+    server.then = server.endless(b"1\r\nx\r\n", 0.02)
+    result = await ask(server, min_rate_window_s=0.2, total_timeout_s=5.0)
+    assert result.failure is FailureKind.TOO_SLOW
+
+
+async def test_dripping_headers_are_too_slow() -> None:
+    server = Raw(b"HTTP/1.1 200 OK\r\n")
+    server.then = server.endless(b"A: b\r\n", 0.03)
+    result = await ask(server, min_rate_window_s=0.2, total_timeout_s=5.0)
+    assert result.failure is FailureKind.TOO_SLOW
+
+
+async def test_the_total_time_is_bounded() -> None:
+    server = Raw(CHUNKED)
+    server.then = server.endless(b"10\r\n<html>0123456789\r\n", 0.01)
+    result = await ask(server, min_rate_bytes_s=1.0, total_timeout_s=0.3)
+    assert result.failure is FailureKind.TIMEOUT
+    assert result.elapsed_s < 0.9
+
+
+# Broken answers
+
+
+@pytest.mark.parametrize(
+    ("sent", "failure"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 9999\r\n\r\n<html>", "r"),
+        (CHUNKED + b"ff\r\n<html>", "r"),
+        (CHUNKED + b"6\r\n<html>\r\n", "r"),
+        (CHUNKED + b"zz\r\n<html>\r\n", "p"),
+        (b"220 mail.test ESMTP\r\n\r\n", "p"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n<html>", "p"),
+        (b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", "p"),
+        (b"HTTP/1.1 999 What\r\nContent-Length: 0\r\n\r\n", "p"),
+        (b"\0" * 100, "p"),
+        (b"HTTP/1.1 200 OK\r\nContent-Ty", "r"),
+    ],
+)
+async def test_broken_answers_are_results(sent: bytes, failure: str) -> None:
+    result = await ask(Raw(sent, close=True))
+    expected = {"r": FailureKind.RESET, "p": FailureKind.PROTOCOL}[failure]
+    assert result.failure is expected, result.detail
+    assert result.detail.isprintable()
+    assert len(result.detail) <= 200
+
+
+async def test_a_body_without_length_ends_with_the_connection() -> None:
+    sent = b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n" + PAGE
+    assert (await ask(Raw(sent, close=True))).body == PAGE
+
+
+async def test_a_reset_in_mid_body_is_a_reset() -> None:
+    async def reset(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        linger = b"\x01\0\0\0\0\0\0\0"
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        writer.transport.abort()
+
+    sent = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 99999\r\n\r\n<html>"
+    assert (await ask(Raw(sent, then=reset))).failure is FailureKind.RESET
+
+
+async def test_control_characters_never_reach_the_detail() -> None:
+    result = await ask(Raw(answer(b"", status="404 \x1b[31mred\x9b" + "x" * 500)))
+    assert result.detail.isprintable()
+    assert len(result.detail) <= 200
+
+
+async def test_unasked_bytes_cost_the_connection() -> None:
+    server = Raw(answer())
+    server.then = server.endless(b"HTTP/1.1 200 OK\r\n\r\nspam" * 99, 0.01)
+    async with serving(server) as port, WebFetcher(config()) as web:
+        first = await web.fetch(f"http://127.0.0.1:{port}/")
+        await asyncio.sleep(0.05)
+        second = await web.fetch(f"http://127.0.0.1:{port}/")
+    assert first.body == PAGE
+    assert second.body == PAGE
+    assert server.connections == 2
+
+
+# Connecting
+
+
+async def test_a_closed_port_is_a_connect_failure() -> None:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        async with WebFetcher(config()) as web:
+            result = await web.fetch(f"http://127.0.0.1:{held.getsockname()[1]}/")
+    assert result.failure is FailureKind.CONNECT
+    assert "refused" in result.detail
+
+
+class Names(AbstractResolver):
+    """Resolves every name to the next of the given answers; an int is an error."""
+
+    def __init__(self, *answers: str | int) -> None:
+        self.answers = list(answers)
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        found = self.answers.pop(0)
+        if isinstance(found, int):
+            raise socket.gaierror(found, "by the test")
+        return [
+            ResolveResult(hostname=host, host=each, port=port, family=family, proto=0, flags=0)
+            for each in found.split()
+        ]
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("error", "failure"),
+    [
+        (socket.EAI_NONAME, FailureKind.DNS),
+        (socket.EAI_AGAIN, FailureKind.DNS_TEMPORARY),
+        (socket.EAI_FAIL, FailureKind.DNS_TEMPORARY),
+    ],
+)
+async def test_unknown_names_differ_from_a_resolver_in_trouble(
+    error: int, failure: FailureKind
+) -> None:
+    async with WebFetcher(config(), resolver=Names(error)) as web:
+        assert (await web.fetch("http://nowhere.test/")).failure is failure
+
+
+async def test_the_systems_resolver_knows_localhost() -> None:
+    server = Raw(answer())
+    async with serving(server) as port, WebFetcher(config()) as web:
+        result = await web.fetch(f"http://localhost:{port}/")
+    assert result.failure is None
+    assert f"host: localhost:{port}".encode() in server.requests[0].lower()
+
+
+class Silent(AbstractResolver):
+    """Never answers."""
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        await asyncio.sleep(60)
+        return []
+
+    async def close(self) -> None:
+        pass
+
+
+async def test_a_silent_resolver_is_a_timeout() -> None:
+    async with WebFetcher(config(), resolver=Silent()) as web:
+        result = await web.fetch("http://nowhere.test/")
+    assert result.failure is FailureKind.TIMEOUT
+    assert result.elapsed_s < 0.9
+
+
+async def test_cancelling_a_fetch_passes_through() -> None:
+    async with serving(Raw()) as port, WebFetcher(config(read_timeout_s=5.0)) as web:
+        task = asyncio.create_task(web.fetch(f"http://127.0.0.1:{port}/"))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="openssl makes the certificate")
+@pytest.mark.parametrize("insecure", [False, True])
+async def test_an_unknown_certificate_fails_unless_insecure(tmp_path: Path, insecure: bool) -> None:
+    key, cert = tmp_path / "key.pem", tmp_path / "cert.pem"
+    made = f"req -x509 -newkey rsa:2048 -nodes -subj /CN=a -days 1 -keyout {key} -out {cert}"
+    subprocess.run(["openssl", *made.split()], check=True, capture_output=True)  # noqa: ASYNC221
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    wanted = config(insecure=insecure, connect_timeout_s=2.0, total_timeout_s=3.0)
+    async with serving(Raw(answer()), ssl=context) as port, WebFetcher(wanted) as web:
+        result = await web.fetch(f"https://127.0.0.1:{port}/")
+    assert result.failure is (None if insecure else FailureKind.TLS)
+    if not insecure:
+        assert "certificate" in result.detail
+
+
+async def test_speaking_tls_to_a_plain_server_is_a_tls_failure() -> None:
+    async with serving(Raw(b"no", close=True)) as port, WebFetcher(config()) as web:
+        result = await web.fetch(f"https://127.0.0.1:{port}/")
+    assert result.failure in (FailureKind.TLS, FailureKind.CONNECT, FailureKind.TIMEOUT)
+
+
+# The guard
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1",
+        "10.1.2.3",
+        "169.254.169.254",
+        "0.0.0.0",
+        "2130706433",
+        "017700000001",
+        "0x7f000001",
+        "0x7f.1",
+        "127.1",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "[64:ff9b::7f00:1]",
+        "[fe80::1]",
+        "localhost",
+    ],
+)
+async def test_private_addresses_are_refused_however_spelled(host: str) -> None:
+    server = Raw(answer())
+    async with serving(server) as port, WebFetcher(config(allow_net=())) as web:
+        result = await web.fetch(f"http://{host}:{port}/robots.txt", robots=True)
+    assert result.failure is FailureKind.GUARD, result.detail
+    assert server.connections == 0
+
+
+async def test_a_name_that_turns_private_is_refused_at_the_second_connection() -> None:
+    """DNS rebinding: judged is the connected address, each time."""
+    server = Raw(answer(), close=True)
+    names = Names("127.0.0.1", "10.0.0.1")
+    async with serving(server) as port, WebFetcher(config(), resolver=names) as web:
+        assert (await web.fetch(f"http://a.test:{port}/")).failure is None
+        await web.close()  # forgets connections and names
+        second = await web.fetch(f"http://a.test:{port}/")
+    assert second.failure is FailureKind.GUARD
+    assert "10.0.0.1" in second.detail
+    assert second.address is None
+
+
+async def test_a_public_address_beside_a_private_one_is_used() -> None:
+    server = Raw(answer())
+    names = Names("10.0.0.1 127.0.0.1")
+    async with serving(server) as port, WebFetcher(config(), resolver=names) as web:
+        result = await web.fetch(f"http://a.test:{port}/")
+    assert (result.failure, result.address) == (None, "127.0.0.1")
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://a.test/", "gopher://a.test/", "x"])
+async def test_only_http_is_fetched(url: str) -> None:
+    async with WebFetcher(config()) as web:
+        assert (await web.fetch(url)).failure is FailureKind.GUARD
+
+
+@pytest.mark.parametrize("url", ["http://a.test/\r\nX: y", "http://a.test/ b", "http://a.test/中"])
+async def test_a_url_that_is_not_normal_is_not_sent(url: str) -> None:
+    async with WebFetcher(config(), resolver=Names()) as web:
+        assert (await web.fetch(url)).failure is FailureKind.PROTOCOL
+
+
+@pytest.mark.parametrize("url", ["http://[::1/", "http://a.test:99999/", "http://:80/", "http://./"])
+async def test_a_url_without_a_usable_host_is_a_result(url: str) -> None:
+    async with WebFetcher(config(), resolver=Names(socket.EAI_NONAME)) as web:
+        assert (await web.fetch(url)).failure is not None
+
+
+# Robots, replaying, proxies
+
+
+async def test_a_robots_txt_may_be_of_any_type_and_is_cut() -> None:
+    body = b"User-agent: *\n" * 60_000
+    result = await ask(Raw(answer(body, kind="image/png")), robots=True, max_raw_bytes=9_000_000)
+    assert (result.failure, len(result.body), result.truncated) == (None, 500 * 1024, True)
+    result = await ask(Raw(answer(b"", kind="")), robots=True)
+    assert (result.failure, result.body) == (None, b"")
+
+
+async def test_every_connection_goes_to_the_replaying_server() -> None:
+    tiny = TinyWeb()
+    tiny.page("https://a.test/", links=["/b"], title="A")
+    tiny.page("http://b.test:8080/x?y", title="B")
+    tiny.redirect("http://b.test:8080/old", "https://a.test/")
+    async with tiny.serve() as address, WebFetcher(config(connect_to=address)) as web:
+        first = await web.fetch("https://a.test/")
+        second = await web.fetch("http://b.test:8080/x?y")
+        third = await web.fetch("http://b.test:8080/old")
+    assert b"<title>A</title>" in first.body
+    assert b"<title>B</title>" in second.body
+    assert third.redirect_to == "https://a.test/"
+    assert tiny.urls() == ["https://a.test/", "http://b.test:8080/x?y", "http://b.test:8080/old"]
+
+
+async def test_the_guard_holds_for_the_replaying_server_too() -> None:
+    async with WebFetcher(config(connect_to="127.0.0.1:9", allow_net=())) as web:
+        assert (await web.fetch("http://a.test/")).failure is FailureKind.GUARD
+
+
+async def test_a_proxy_gets_names_but_no_private_addresses() -> None:
+    proxy = Raw(answer())
+    async with serving(proxy) as port:
+        behind = config(proxy=f"http://127.0.0.1:{port}", allow_net=())
+        async with WebFetcher(behind) as web:
+            public = await web.fetch("http://a.test/x")
+            refused = [
+                (await web.fetch(f"http://{host}/")).failure
+                for host in ("10.0.0.1", "[::1]:80", "2130706433", "localhost", "0x7f.1")
+            ]
+    assert public.failure is None
+    assert proxy.requests[0].startswith(b"GET http://a.test/x HTTP/1.1")
+    assert refused == [FailureKind.GUARD] * 5
+    assert len(proxy.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"connect_to": "nowhere"},
+        {"connect_to": "a:b"},
+        {"proxy": "socks5://a:1"},
+        {"proxy": "http://a:1", "connect_to": "127.0.0.1:1"},
+        {"allow_net": ("10.0.0.0/99",)},
+    ],
+)
+def test_settings_that_make_no_sense_are_told(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError):
+        WebFetcher(FetchConfig(**wrong))

@@ -1,0 +1,304 @@
+"""The frontier: order, politeness, bounded memory. No clock: `now` is an argument."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from focus.config import PolitenessConfig
+from focus.frontier import Frontier, Ranking
+from focus.known import Known
+from focus.records import UrlState
+
+
+class World:
+    """A frontier with a store behind it that remembers every URL."""
+
+    def __init__(self, *, delay_s: float = 0.0, per_host: int = 1, **options: object) -> None:
+        self.known = Known(0)
+        politeness = PolitenessConfig(per_host=per_host, delay_s=delay_s)
+        self.frontier = Frontier(self.known, politeness, **options)  # type: ignore[arg-type]
+        self.urls: list[str] = []
+
+    def add(self, url: str, priority: float, shape: str = "") -> int:
+        host = self.frontier.host(url.split("/")[2])
+        queue = self.frontier.queue(host, shape)
+        key = hashlib.md5(url.encode()).digest()
+        url_id = self.known.add(key, queue.id, 1)
+        self.urls.append(url)
+        self.frontier.push(url_id, url, priority)
+        return url_id
+
+    def take(self, now: float = 0.0) -> str | None:
+        candidate = self.frontier.next(now)
+        if candidate is None:
+            return None
+        self.frontier.occupy(candidate.host, candidate.start_at)
+        return candidate.url
+
+    def finish(self, url: str, now: float) -> None:
+        host = self.frontier.host(url.split("/")[2])
+        self.frontier.release(host, now)
+        self.known.move(self.urls.index(url), UrlState.DONE)
+
+    def drain(self) -> list[str]:
+        order = []
+        self.feed()
+        while (url := self.take()) is not None:
+            order.append(url)
+            self.finish(url, 0.0)
+            self.feed()
+        return order
+
+    def feed(self) -> None:
+        """Refill hungry queues from the store, as the crawl does before each `next`."""
+        for queue_id in sorted(self.frontier.hungry):
+            rows = [
+                (i, self.urls[i], self.known.priority[i])
+                for i in self.known.waiting()
+                if self.known.queue[i] == queue_id
+            ]
+            rows.sort(key=lambda row: (-row[2], row[0]))
+            self.frontier.refill(queue_id, rows[:5], more=len(rows) > 5)
+
+
+def test_takes_the_best_first_and_ties_by_discovery() -> None:
+    world = World()
+    for name, priority in (("a", 1), ("b", 3), ("c", 3), ("d", 2)):
+        world.add(f"http://h/{name}", priority)
+    assert world.drain() == ["http://h/b", "http://h/c", "http://h/d", "http://h/a"]
+
+
+def test_takes_the_best_over_all_hosts() -> None:
+    world = World()
+    world.add("http://x/1", 1)
+    world.add("http://y/5", 5)
+    world.add("http://x/3", 3)
+    assert world.drain() == ["http://y/5", "http://x/3", "http://x/1"]
+
+
+def test_a_host_rests_from_the_end_of_its_answer() -> None:
+    world = World(delay_s=1.0)
+    world.add("http://h/1", 2)
+    world.add("http://h/2", 1)
+    assert world.take(10.0) == "http://h/1"
+    assert world.take(10.5) is None
+    world.finish("http://h/1", 10.5)
+    assert world.frontier.next_due() == 11.5
+    assert world.take(11.4) is None
+    assert world.take(11.5) == "http://h/2"
+
+
+def test_other_hosts_go_on_while_one_rests() -> None:
+    world = World(delay_s=1.0)
+    world.add("http://x/9", 9)
+    world.add("http://x/8", 8)
+    world.add("http://y/1", 1)
+    assert world.take(0.0) == "http://x/9"
+    assert world.take(0.0) == "http://y/1"
+    assert world.take(0.0) is None
+
+
+def test_strict_order_waits_for_the_best_host() -> None:
+    world = World(delay_s=1.0, strict=True)
+    world.add("http://x/9", 9)
+    world.add("http://x/8", 8)
+    world.add("http://y/1", 1)
+    assert world.take(0.0) == "http://x/9"
+    world.finish("http://x/9", 0.5)
+    candidate = world.frontier.next(0.5)
+    assert candidate is not None
+    assert candidate.url == "http://x/8"
+    assert candidate.start_at == 1.5
+
+
+def test_several_requests_per_host_start_a_delay_apart() -> None:
+    world = World(delay_s=1.0, per_host=2)
+    for number in range(3):
+        world.add(f"http://h/{number}", 1)
+    assert world.take(0.0) == "http://h/0"
+    assert world.take(0.9) is None
+    assert world.take(1.0) == "http://h/1"
+    assert world.take(5.0) is None, "two are under way"
+
+
+def test_a_better_priority_moves_a_url_forward_once() -> None:
+    world = World()
+    world.add("http://h/a", 1)
+    slow = world.add("http://h/b", 0)
+    world.frontier.improve(slow, 5)
+    assert world.drain() == ["http://h/b", "http://h/a"]
+
+
+def test_a_stale_priority_is_asked_for_again_when_taken() -> None:
+    now_worth = {0: 1.0, 1: 2.0}
+    world = World(rescore=now_worth.__getitem__)
+    world.add("http://h/a", 9)
+    world.add("http://h/b", 2)
+    assert world.drain() == ["http://h/b", "http://h/a"]
+
+
+def test_bonus_lifts_a_whole_queue() -> None:
+    world = World()
+    world.add("http://h/news/1", 1, shape="/news/D")
+    world.add("http://h/tag/1", 2, shape="/tag/W")
+    queue = world.frontier.host("h").queues["/news/D"]
+    world.frontier.set_bonus(queue, 5.0)
+    assert world.drain() == ["http://h/news/1", "http://h/tag/1"]
+
+
+def test_a_retry_comes_back_at_its_time_and_not_before() -> None:
+    world = World()
+    url_id = world.add("http://h/a", 1)
+    assert world.take(0.0) == "http://h/a"
+    world.frontier.release(world.frontier.host("h"), 0.0)
+    world.known.move(url_id, UrlState.WAITING)
+    world.frontier.defer(url_id, "http://h/a", 30.0)
+    world.frontier.improve(url_id, 7.0)
+    assert world.take(29.9) is None
+    assert world.frontier.next_due() == 30.0
+    assert world.take(30.0) == "http://h/a"
+
+
+def test_a_host_put_aside_without_end_is_not_waited_for() -> None:
+    world = World(per_host=2)
+    world.add("http://h/a", 1)
+    host = world.frontier.host("h")
+    world.frontier.occupy(host, 0.0)
+    world.frontier.rest(host, float("inf"), 0.0)
+    assert world.take(1e9) is None
+    assert world.frontier.next_due() is None
+    world.frontier.rest(host, 0.0, 5.0)
+    assert world.take(5.0) == "http://h/a"
+
+
+def test_an_empty_resting_host_is_not_waited_for() -> None:
+    world = World(delay_s=60.0)
+    world.add("http://h/a", 1)
+    assert world.take(0.0) == "http://h/a"
+    world.finish("http://h/a", 1.0)
+    assert world.frontier.next_due() is None
+    world.add("http://h/b", 1)
+    assert world.frontier.next_due() == 61.0
+    assert world.take(61.0) == "http://h/b"
+
+
+def test_giving_a_host_up_returns_what_waited() -> None:
+    world = World()
+    first = world.add("http://h/a", 1)
+    second = world.add("http://h/b", 2)
+    world.frontier.defer(second, "http://h/b", 99.0)
+    assert sorted(world.frontier.give_up(world.frontier.host("h"))) == [first, second]
+    assert world.take(100.0) is None
+
+
+def test_memory_is_bounded_and_the_order_stays() -> None:
+    small, large = World(capacity=3), World()
+    small.frontier._KEEP = 2  # type: ignore[misc]
+    for number in range(40):
+        for world in (small, large):
+            world.add(f"http://h{number % 2}/{number}", (number * 7) % 11)
+        small.frontier.trim()
+    assert len(small.frontier._urls) < 12
+    assert small.drain() == large.drain()
+
+
+def test_better_evidence_for_a_spilled_url_brings_it_back() -> None:
+    world = World(capacity=2)
+    world.frontier._KEEP = 1  # type: ignore[misc]
+    ids = [world.add(f"http://h/{n}", 10 - n) for n in range(8)]
+    world.frontier.trim()
+    world.frontier.improve(ids[7], 99.0)
+    assert world.drain() == [f"http://h/{n}" for n in (7, 0, 1, 2, 3, 4, 5, 6)]
+
+
+_ACTIONS = st.lists(
+    st.tuples(
+        st.sampled_from(["add", "improve", "take", "finish"]),
+        st.integers(0, 3),
+        st.integers(0, 9),
+    ),
+    max_size=120,
+)
+
+
+@given(_ACTIONS)
+@settings(max_examples=150, deadline=None)
+def test_no_url_twice_no_host_early_none_lost(actions: list[tuple[str, int, int]]) -> None:
+    world = World(delay_s=2.0)
+    taken: list[str] = []
+    active: dict[str, str] = {}
+    last_end: dict[str, float] = {}
+    now = 0.0
+    for action, host, value in actions:
+        now += 0.5
+        if action == "add":
+            world.add(f"http://h{host}/{len(world.urls)}", value)
+        elif action == "improve" and world.urls:
+            url_id = value % len(world.urls)
+            if world.known.is_waiting(url_id):
+                world.frontier.improve(url_id, world.known.priority[url_id] + value)
+        elif action == "take":
+            url = world.take(now)
+            if url is not None:
+                name = url.split("/")[2]
+                assert name not in active, "one at a time"
+                assert now >= last_end.get(name, -9.0) + 2.0, "not before its rest is over"
+                active[name] = url
+                taken.append(url)
+        elif action == "finish" and f"h{host}" in active:
+            world.finish(active.pop(f"h{host}"), now)
+            last_end[f"h{host}"] = now
+    for url in active.values():
+        world.finish(url, now)
+    while True:
+        while (url := world.take(now)) is not None:
+            taken.append(url)
+            world.finish(url, now)
+        if (due := world.frontier.next_due()) is None:
+            break
+        now = due
+    assert sorted(taken) == sorted(world.urls)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(-5, 5) | st.none())))
+def test_ranking_agrees_with_a_plain_minimum(changes: list[tuple[int, int | None]]) -> None:
+    ranking, plain = Ranking(), {}
+    for member, value in changes:
+        key = None if value is None else (float(value), member)
+        ranking.set(member, key)
+        if key is None:
+            plain.pop(member, None)
+        else:
+            plain[member] = key
+        best = min(plain, key=lambda m: plain[m]) if plain else None
+        assert ranking.best() == best
+
+
+def test_fingerprints_are_found_and_only_they() -> None:
+    known = Known(2)
+    keys = [hashlib.md5(str(n).encode()).digest() for n in range(20_000)]
+    for key in keys:
+        known.add(key, 0, 0)
+    assert all(known.find(key) == n for n, key in enumerate(keys))
+    assert known.find(hashlib.md5(b"other").digest()) == -1
+
+
+def test_carry_is_kept_per_url() -> None:
+    known = Known(2)
+    for n in range(3):
+        known.add(hashlib.md5(bytes([n])).digest(), 0, 0)
+    known.set_carry(1, (0.5, 0.25))
+    assert [known.carry(n) for n in range(3)] == [(0.0, 0.0), (0.5, 0.25), (0.0, 0.0)]
+
+
+@pytest.mark.parametrize("state", list(UrlState))
+def test_counts_follow_the_states(state: UrlState) -> None:
+    known = Known()
+    known.add(b"0" * 16, 0, 0)
+    known.move(0, state)
+    assert known.counts[state] == 1
+    assert sum(known.counts) == 1

@@ -1,0 +1,73 @@
+"""Incremental PageRank against the slow obvious version and its stated bound."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pytest import approx
+
+from focus.score.pagerank import PageRank, power_iteration
+
+ROWS = st.dictionaries(st.integers(0, 14), st.lists(st.integers(0, 14), max_size=8), max_size=15)
+
+
+def test_the_worked_number() -> None:
+    graph = PageRank()
+    graph.add(0, [1, 2])
+    assert graph.rank(0) == approx(0.15)
+    assert graph.rank(1) == approx(0.21375)
+
+
+@given(ROWS)
+@settings(deadline=None)
+def test_agrees_with_power_iteration_within_its_bound(rows: dict[int, list[int]]) -> None:
+    graph = PageRank(epsilon=0.01)
+    graph.grow(15)
+    for source, targets in rows.items():
+        graph.add(source, targets)
+    exact = power_iteration(rows, 15)
+    settled = [graph.rank(n) - (graph._r[n] if n in graph._rows else 0.0) for n in range(15)]
+    error = sum(abs(a - b) for a, b in zip(exact, settled, strict=True))
+    assert error <= graph.error_bound() + 1e-9
+    assert all(mine <= true + 1e-9 for mine, true in zip(settled, exact, strict=True))
+
+
+@given(ROWS)
+@settings(deadline=None)
+def test_is_exact_when_everything_is_pushed(rows: dict[int, list[int]]) -> None:
+    graph = PageRank(epsilon=1e-9)
+    graph.grow(15)
+    for source, targets in rows.items():
+        graph.add(source, targets)
+    exact = power_iteration(rows, 15)
+    assert [graph.rank(n) for n in range(15)] == approx(exact, abs=1e-6)
+
+
+@given(ROWS)
+@settings(deadline=None)
+def test_ranks_only_rise_and_the_risen_are_named(rows: dict[int, list[int]]) -> None:
+    graph = PageRank()
+    graph.grow(15)
+    before = [graph.rank(n) for n in range(15)]
+    for source, targets in rows.items():
+        touched = graph.add(source, targets)
+        now = [graph.rank(n) for n in range(15)]
+        assert all(b >= a - 1e-12 for a, b in zip(before, now, strict=True))
+        risen = {n for n in range(15) if now[n] > before[n] + 1e-12}
+        assert risen <= touched | {source}
+        before = now
+
+
+def test_repeated_links_and_links_to_itself_count_nothing() -> None:
+    plain, odd = PageRank(), PageRank()
+    plain.add(0, [1, 2])
+    odd.add(0, [1, 0, 2, 1])
+    assert [plain.rank(n) for n in range(3)] == [odd.rank(n) for n in range(3)]
+
+
+def test_scaled_is_the_share_of_the_largest() -> None:
+    graph = PageRank()
+    for source in (1, 2, 3):
+        graph.add(source, [0])
+    assert graph.scaled(0) == approx(1.0)
+    assert graph.scaled(1) == approx(0.15 / graph.rank(0))

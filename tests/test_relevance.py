@@ -1,0 +1,153 @@
+"""Topic words, matching and relevance models: the worked numbers of their docstrings."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest import approx
+
+from focus.errors import ConfigError, TopicError
+from focus.score.match import Matcher
+from focus.score.relevance import RELEVANCE, Document, make_model
+from focus.segment import Segmenter, jieba_cut, rjieba_cut
+from focus.topic import from_toml, from_words
+
+
+@pytest.fixture(scope="module")
+def football() -> Matcher:
+    return Matcher(from_words("足球"))
+
+
+SENTENCES = [
+    "昨晚的足球比赛非常精彩",
+    "欧冠决赛将在伦敦举行",
+    "他喜欢研究机器学习和数据库",
+    "北京大学生前来应聘",
+]
+
+
+@pytest.mark.parametrize("text", SENTENCES)
+def test_both_segmenters_agree(text: str) -> None:
+    words = ["机器学习"]
+    assert list(rjieba_cut(words)(text)) == list(jieba_cut(words)(text))
+
+
+def test_tokens_are_folded_words() -> None:
+    segmenter = Segmenter(["机器学习"])
+    assert segmenter.tokens("足球Java 8！") == ("足球", "java", "8")
+    assert segmenter.tokens("ＪＡＶＡ，机器学习") == ("java", "机器学习")
+    assert segmenter.tokens("——  ！？") == ()
+
+
+def test_a_chinese_keyword_matches_inside_a_token(football: Matcher) -> None:
+    assert football.share("足球赛") == (1, 1)
+    assert football.counts("足球赛和足球场") == {"足球": 2}
+
+
+def test_traditional_and_simplified_match_each_other() -> None:
+    for keyword, text in (("电影", "電影院"), ("電影", "电影院")):
+        assert Matcher(from_words(keyword)).coverage(text) == 1.0
+
+
+def test_a_latin_keyword_matches_whole_words_only() -> None:
+    java = Matcher(from_words("Java"))
+    assert java.counts("javascript and typescript") == {}
+    assert java.counts("core java, 用java写") == {"Java": 2}
+
+
+def test_a_phrase_counts_as_one_token() -> None:
+    phrase = Matcher(from_words("machine learning"))
+    assert phrase.share("an introduction to machine  learning") == (1, 4)
+    assert phrase.counts("machine\nlearning") == {"machine learning": 1}
+    assert phrase.counts("machine and learning") == {}
+
+
+def test_weights_add_up_as_independent_signs() -> None:
+    matcher = Matcher(from_words("足球,射门:0.5,门将:0.5"))
+    assert matcher.weight(["射门", "门将"]) == approx(0.75)
+    assert matcher.weight(["足球", "射门"]) == 1.0
+
+
+def test_cosine_of_an_anchor(football: Matcher) -> None:
+    assert football.cosine("足球 新闻 网站 首页") == approx(0.5)
+    assert football.cosine("首页") == 0.0
+
+
+def test_position_worked_number(football: Matcher) -> None:
+    page = Document(
+        title="足球 新闻 体育 首页",
+        keywords="足球,体育",
+        anchors=["足球", "足球", *["新闻"] * 38],
+    )
+    judgement = make_model("position", football, {}).judge(page)
+    assert judgement.relevance == approx(0.25 + 0.75 + 0.25 * 0.05)
+    assert judgement.matched["title"] == ["足球"]
+
+
+def test_boolean_reads_title_and_text(football: Matcher) -> None:
+    model = make_model("boolean", football, {})
+    assert model.judge(Document(text=lambda: "这里说到足球一次")).relevance == 1.0
+    assert model.judge(Document(title="篮球", text=lambda: "没有")).relevance == 0.0
+
+
+def test_evidence_worked_number(football: Matcher) -> None:
+    params = {"bias": -4.0, "title": 3.0, "body": 3.0, "k": 3.0, "b": 0.5, "typical": 24.0}
+    model = make_model("evidence", football, {**params, "anchors": 0.0})
+    page = Document(title="足球", text=lambda: "足球" * 6 + "。" * 12)
+    assert model.judge(page).relevance == approx(1 / (1 + 2.718281828**-1.0), abs=1e-6)
+
+
+_TEXT = st.text(alphabet="足球篮球 java，。ａ1-", max_size=40)
+
+
+@pytest.mark.parametrize("name", RELEVANCE)
+@given(title=_TEXT, keywords=_TEXT, body=_TEXT, anchors=st.lists(_TEXT, max_size=5))
+def test_relevance_stays_in_range_and_more_is_not_less(
+    name: str, title: str, keywords: str, body: str, anchors: list[str]
+) -> None:
+    model = make_model(name, Matcher(from_words("足球"), _SEGMENTER), {})
+    page = Document(title=title, keywords=keywords, anchors=anchors, text=lambda: body)
+    relevance = model.judge(page).relevance
+    assert 0.0 <= relevance <= (2.0 if name == "position" else 1.0)
+    assert model.judge(page).relevance == relevance
+
+
+_SEGMENTER = Segmenter(["足球"])
+
+
+def test_topics_from_words() -> None:
+    topic = from_words("足球，英超:0.8、machine learning")
+    assert [(k.text, k.weight) for k in topic.keywords] == [
+        ("足球", 1.0),
+        ("英超", 0.8),
+        ("machine learning", 1.0),
+    ]
+    assert topic.name == "足球"
+
+
+@pytest.mark.parametrize("words", ["", " , ，", "！", "足球:7", "足球:0", "足球:1.2.3"])
+def test_topics_that_make_no_sense_are_refused(words: str) -> None:
+    with pytest.raises(TopicError):
+        from_words(words)
+
+
+def test_topic_files_are_read_and_checked() -> None:
+    topic = from_toml('name = "球"\nkeywords = ["足球", "英超:0.5"]\nthreshold = 0.4', "x.toml")
+    assert topic.threshold == 0.4
+    assert topic.keywords[1].weight == 0.5
+    for text, said in (
+        ("name = ", "x.toml"),
+        ('name = "a"\nkeywords = []', "at least one keyword"),
+        ('name = "a"\nkeywords = ["b"]\ncolour = 1', "colour"),
+        ('name = "a"\nkeywords = [{text = "b", weight = "much"}]', "weight"),
+    ):
+        with pytest.raises(TopicError, match=said):
+            from_toml(text, "x.toml")
+
+
+def test_unknown_names_list_the_known_ones(football: Matcher) -> None:
+    with pytest.raises(ConfigError, match="evidence"):
+        make_model("no-such", football, {})
+    with pytest.raises(ConfigError, match="alpha"):
+        make_model("position", football, {"gamma": 1.0})

@@ -1,0 +1,214 @@
+"""Reading WARC files, whole and broken, and undoing HTTP codings."""
+
+import gzip
+import io
+import zlib
+from collections.abc import Callable
+
+import brotli
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from focus import warc
+from focus.codings import decode_body
+from focus.errors import ArchiveError
+from focus.records import FailureKind
+from focus.warc import http_answer, plain_chunks, read_records
+
+
+def record(number: int, size: int = 50) -> bytes:
+    block = f"{number:04d}".encode() * (size // 4)
+    return (
+        f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: <http://h/{number}>\r\n"
+        f"Content-Length: {len(block)}\r\n\r\n".encode()
+        + block
+        + b"\r\n\r\n"
+    )
+
+
+def read(data: bytes) -> tuple[list[str], list[str]]:
+    notes: list[str] = []
+    found = list(read_records(plain_chunks(io.BytesIO(data), notes.append), notes.append))
+    return [one.headers.get("warc-target-uri", "").strip("<>") for one in found], notes
+
+
+def names(*numbers: int) -> list[str]:
+    return [f"http://h/{number}" for number in numbers]
+
+
+def zstd_skippable(data: bytes, magic: int) -> bytes:
+    return magic.to_bytes(4, "little") + len(data).to_bytes(4, "little") + data
+
+
+RECORDS = [record(number, 40_000) for number in range(5)]
+TRAINED = zstandard.ZstdCompressionDict(b"".join(RECORDS)[:30_000])
+PACKINGS: dict[str, Callable[[], bytes]] = {
+    "plain": lambda: b"".join(RECORDS),
+    "gzip, a member each": lambda: b"".join(map(gzip.compress, RECORDS)),
+    "gzip, one stream": lambda: gzip.compress(b"".join(RECORDS)),
+    "zstd, a frame each": lambda: b"".join(map(zstandard.compress, RECORDS)),
+    "zstd, one frame": lambda: zstandard.compress(b"".join(RECORDS)),
+    "zstd, a window of 2 GiB": lambda: (
+        zstandard.ZstdCompressor(
+            compression_params=zstandard.ZstdCompressionParameters(window_log=31)
+        )
+        .compressobj()
+        .compress(b"")
+        + long_window(31)
+    ),
+    "zstd, dictionary": lambda: zstd_skippable(TRAINED.as_bytes(), 0x184D2A5D) + framed(),
+    "zstd, packed dictionary": lambda: (
+        zstd_skippable(zstandard.compress(TRAINED.as_bytes()), 0x184D2A5D) + framed()
+    ),
+    "zstd, other skippable frames": lambda: framed_between(),
+}
+
+
+def long_window(log: int) -> bytes:
+    params = zstandard.ZstdCompressionParameters(window_log=log, hash_log=10, chain_log=10)
+    packer = zstandard.ZstdCompressor(compression_params=params).compressobj()
+    return packer.compress(b"".join(RECORDS)) + packer.flush()
+
+
+def framed() -> bytes:
+    return b"".join(map(zstandard.ZstdCompressor(dict_data=TRAINED).compress, RECORDS))
+
+
+def framed_between() -> bytes:
+    gap = zstd_skippable(b"seek table", 0x184D2A5E)
+    return b"".join(zstandard.compress(one) + gap for one in RECORDS)
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_every_packing_is_read(packing: str) -> None:
+    assert read(PACKINGS[packing]()) == (names(0, 1, 2, 3, 4), [])
+
+
+def test_what_is_no_warc_is_refused() -> None:
+    for data in (b"", b"hello", b"PK\x03\x04", zstd_skippable(b"\x28\xb5\x2f\xfdjunk", 0x184D2A5D)):
+        with pytest.raises(ArchiveError):
+            read(data)
+
+
+def test_a_cut_tail_costs_one_record() -> None:
+    for packing in ("plain", "gzip, a member each", "gzip, one stream", "zstd, a frame each"):
+        data = PACKINGS[packing]()
+        found, notes = read(data[: len(data) - 30])
+        assert found[:3] == names(0, 1, 2), packing
+        assert len(found) <= 4 and notes, packing
+
+
+def test_reading_goes_on_behind_damage() -> None:
+    for packing in ("gzip, a member each", "zstd, a frame each"):
+        data = bytearray(PACKINGS[packing]())
+        at = data.index(data[:4], 10) + 20  # in the second member
+        data[at : at + 8] = b"\xff" * 8
+        found, notes = read(bytes(data))
+        assert names(0)[0] in found and found[-3:] == names(2, 3, 4), packing
+        assert "damaged" in notes[0], packing
+
+
+def test_bytes_between_plain_records_are_skipped() -> None:
+    data = RECORDS[0] + b"junk\r\n\r\nmore\nWARC/1.0\r\nContent-Length: x\r\n\r\n" + RECORDS[1]
+    found, notes = read(data)
+    assert found == names(0, 1)
+    assert notes
+
+
+def test_a_head_without_end_is_not_hoarded() -> None:
+    found, notes = read(RECORDS[0] + b"WARC/1.0\r\nX: " + b"y" * 3_000_000 + b"\n" + RECORDS[1])
+    assert found == names(0, 1)
+    assert notes
+
+
+def test_a_huge_block_comes_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warc, "MAX_BODY_BYTES", 1000)
+    notes: list[str] = []
+    data = record(1, 5_000_000) + record(2)
+    big, small = read_records(plain_chunks(io.BytesIO(data), notes.append), notes.append)
+    assert (len(big.block), big.cut, small.cut, notes) == (1000, True, False, [])
+
+
+@given(st.binary(max_size=300), st.sampled_from([b"WARC/", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"]))
+def test_arbitrary_bytes_end_in_records_or_notes(tail: bytes, magic: bytes) -> None:
+    found, notes = read(magic + tail)
+    assert found == [] or notes == []
+
+
+@given(st.integers(0, 5 * 90), st.binary(min_size=1, max_size=20))
+def test_overwritten_bytes_never_raise(at: int, junk: bytes) -> None:
+    for packing in (bytes, gzip.compress, zstandard.compress):
+        data = bytearray(b"".join(packing(record(number)) for number in range(5)))
+        data[at : at + len(junk)] = junk
+        try:
+            read(bytes(data))
+        except ArchiveError:
+            assert at < 5
+
+
+CODED = {
+    "gzip": gzip.compress,
+    "deflate": zlib.compress,
+    "br": brotli.compress,
+    "zstd": zstandard.compress,
+    "chunked": lambda data: b"%x;ext=1\r\n%s\r\n0\r\n\r\n" % (len(data), data),
+}
+
+
+@pytest.mark.parametrize("coding", CODED)
+def test_codings_are_undone(coding: str) -> None:
+    body = "<p>足球</p>".encode() * 50
+    assert decode_body(CODED[coding](body), [coding]) == body
+
+
+@pytest.mark.parametrize("coding", ["gzip", "zstd", "chunked", "deflate", "br"])
+def test_a_body_that_is_not_coded_after_all_is_kept(coding: str) -> None:
+    assert decode_body(b"<html>plain", [coding]) == b"<html>plain"
+
+
+def test_bare_deflate_and_nested_codings() -> None:
+    bare = zlib.compressobj(wbits=-15)
+    assert decode_body(bare.compress(b"text") + bare.flush(), ["deflate"]) == b"text"
+    assert decode_body(gzip.compress(zlib.compress(b"x")), ["deflate", "gzip"]) == b"x"
+
+
+def test_bad_codings_are_value_errors() -> None:
+    for payload, codings in (
+        (b"", ["sdch"]),
+        (b"\x1f\x8b\x08\x00garbage!!" + b"\xff" * 40, ["gzip"]),
+        (b"x", ["gzip"] * 9),
+    ):
+        with pytest.raises(ValueError, match=r"coding|broken"):
+            decode_body(payload, codings)
+
+
+def test_a_bomb_is_cut() -> None:
+    bomb = gzip.compress(bytes(80 * 1024 * 1024), 9)
+    assert len(decode_body(bomb, ["gzip"])) == 64 * 1024 * 1024 + 1
+
+
+def test_an_answer_is_taken_apart() -> None:
+    payload = gzip.compress(b"<p>x")
+    answer = http_answer(
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nX-Fold: a\r\n b\r\nSet-Cookie: 1\r\n"
+        b"set-cookie: 2\r\nX-Raw: \xff\r\nContent-Encoding: gzip\r\n\r\n" + payload
+    )
+    assert answer is not None
+    assert (answer.status, answer.body, answer.raw_bytes) == (200, b"<p>x", len(payload))
+    assert [value for name, value in answer.headers if name == "set-cookie"] == ["1", "2"]
+    assert (answer.header("x-fold"), answer.header("x-raw")) == ("a b", "ÿ")
+
+
+def test_an_undecodable_answer_says_so() -> None:
+    answer = http_answer(b"HTTP/1.1 200 OK\r\nContent-Encoding: sdch\r\n\r\nabc")
+    assert answer is not None
+    assert (answer.failure, answer.body) == (FailureKind.PROTOCOL, b"")
+    assert http_answer(b"hello") is None
+    assert http_answer(b"HTTP/1.1 2000 no") is None
+
+
+@given(st.binary(max_size=200))
+def test_answers_never_raise(data: bytes) -> None:
+    http_answer(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, deflate\r\n\r\n" + data)
