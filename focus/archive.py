@@ -26,7 +26,6 @@ from focus.config import FetchConfig
 from focus.errors import ArchiveError
 from focus.http import (
     REDIRECTS,
-    ROBOTS_BYTES,
     classify_status,
     is_html,
     redirect_target,
@@ -34,6 +33,7 @@ from focus.http import (
 )
 from focus.pack import Pack, PackError, PackWriter, keys
 from focus.records import FailureKind, FetchResult
+from focus.robots import MAX_BYTES as MAX_ROBOTS_BYTES
 from focus.warc import Answer, Record, http_answer, plain_chunks, read_records
 
 _SUFFIX = ".pack"
@@ -45,6 +45,7 @@ _CUT_BY = {  # WARC-Truncated, WARC/1.1 section 5.13
     "length": FailureKind.TOO_LARGE,
     "time": FailureKind.TIMEOUT,
     "disconnect": FailureKind.RESET,
+    "unspecified": FailureKind.NOT_HTML,  # with no body at all: nobody wanted it
 }
 
 
@@ -129,7 +130,7 @@ class Archive:
         http and https are one, fragments and default ports do not count, paths
         are compared percent-decoded, and a query is ignored when only the path
         is archived. An unknown URL gives status 404. With `robots` a body of any
-        type is handed over, cut at `ROBOTS_BYTES`.
+        type is handed over, cut at 500 KiB.
         """
         row = self._find(url)
         try:
@@ -138,19 +139,21 @@ class Archive:
             raise ArchiveError(
                 f"{self._file.name}, the cached form of the archive, is damaged: delete it"
             ) from error
-        status, failure = answer.status, answer.failure
-        body, detail, target = b"", answer.detail, None
+        body, failure, detail, target = b"", answer.failure, answer.detail, None
+        limit = MAX_ROBOTS_BYTES if robots else self._limits.max_body_bytes
         wait = answer.header("retry-after")
-        if refused := classify_status(status, wait is not None):
-            failure, detail = refused, detail or str(status)
-        elif status in REDIRECTS:
+        if refused := classify_status(answer.status, wait is not None):
+            failure, detail = refused, detail or str(answer.status)
+        elif answer.status in REDIRECTS:
             failure, detail, target = _redirect(url, answer)
-        elif failure is not FailureKind.PROTOCOL:
-            failure, detail, body = self._content(answer, robots)
+        else:
+            failure, detail = self._verdict(answer, robots)
+            if failure in (None, FailureKind.TOO_LARGE):
+                body = answer.body[:limit]
         return FetchResult(
             url=url,
             fetched_at=fetched_at,
-            status=status,
+            status=answer.status,
             headers=answer.headers,
             body=body,
             raw_bytes=answer.raw_bytes,
@@ -160,23 +163,27 @@ class Archive:
             redirect_to=target,
             retry_after_s=retry_after_s(wait, answer.date) if wait else None,
             address=answer.address,
-            truncated=failure is FailureKind.TOO_LARGE,
+            truncated=failure is FailureKind.TOO_LARGE
+            or (not failure and len(answer.body) > limit),
         )
 
-    def _content(self, answer: Answer, robots: bool) -> tuple[FailureKind | None, str, bytes]:
-        """Failure, detail and body of a 2xx answer."""
-        limit = ROBOTS_BYTES if robots else self._limits.max_body_bytes
-        cut = answer.failure is FailureKind.TOO_LARGE or len(answer.body) > limit
-        kind = answer.header("content-type")
-        if not robots and not is_html(kind, answer.body, self._limits.content_types):
-            return FailureKind.NOT_HTML, kind or "no content type", b""
-        if cut and not robots:
-            return FailureKind.TOO_LARGE, f"over {limit} bytes", answer.body[:limit]
-        if answer.failure and not cut:
-            return answer.failure, answer.detail, b""
+    def _verdict(self, answer: Answer, robots: bool) -> tuple[FailureKind | None, str]:
+        """Failure and detail of a 2xx answer, judged in the order of the web fetcher."""
+        limits, kind = self._limits, answer.header("content-type")
+        too_large = FailureKind.TOO_LARGE
+        if answer.failure and (answer.failure is not too_large or not answer.body):
+            return answer.failure, answer.detail
+        if robots:
+            return None, ""
         if not answer.body:
-            return FailureKind.EMPTY, f"{answer.status} without a body", b""
-        return None, "", answer.body[:limit]
+            return FailureKind.EMPTY, f"{answer.status} without a body"
+        if not is_html(kind, answer.body, limits.content_types):
+            return FailureKind.NOT_HTML, kind or "no Content-Type, and no HTML"
+        if answer.raw_bytes > limits.max_raw_bytes:
+            return too_large, f"over {limits.max_raw_bytes} bytes"
+        if answer.failure or len(answer.body) > limits.max_body_bytes:
+            return too_large, f"over {limits.max_body_bytes} bytes after decoding"
+        return None, ""
 
     def _find(self, url: str) -> int | None:
         return next((row for key in keys(url) if (row := self._pack.find(key)) is not None), None)
@@ -187,7 +194,10 @@ def _redirect(url: str, answer: Answer) -> tuple[FailureKind | None, str, str | 
     target = redirect_target(url, answer.header("location"))
     if target is None:
         return FailureKind.REDIRECT, f"{answer.status} without a usable Location", None
-    if next(keys(target), None) == next(keys(url), None):  # http and https are one here
+    key = next(keys(target), None)
+    if key is None:
+        return FailureKind.REDIRECT, f"{answer.status} to {target}", None
+    if key == next(keys(url), None):  # http and https are one here
         return FailureKind.REDIRECT, f"{answer.status} to itself, the target was not recorded", None
     return None, "", target
 
@@ -248,40 +258,46 @@ def _fill(source: BufferedReader, path: Path, file: BinaryIO) -> None:
 
 def _add(writer: PackWriter, record: Record) -> None:
     """Packs one record if it is an answer to a web request."""
-    fields = record.headers
-    url = fields.get("warc-target-uri", "").strip("<>")
+    url = record.headers.get("warc-target-uri", "").strip("<>")
     key = next(keys(url), None)
     if key is None:
         return
+    if record.headers.get("warc-type") == "revisit":  # as before, here or where it refers to
+        other = record.headers.get("warc-refers-to-target-uri", "").strip("<>")
+        known_as = next(keys(other), None)
+        if known_as is not None and known_as in writer and key not in writer:
+            writer.alias(key, url, known_as)
+        return
+    answer = _answer(record)
+    if answer is None:
+        return
+    target = answer.status in REDIRECTS and redirect_target(url, answer.header("location"))
+    if target and next(keys(target), None) == key and key in writer:
+        return  # http:// sent on to https:// after the page itself: keep the page
+    writer.add(key, url, answer)
+
+
+def _answer(record: Record) -> Answer | None:
+    """The answer in a record, with what the record says about its capture."""
+    fields, answer = record.headers, None
     match fields.get("warc-type"):
         case "response":
             answer = http_answer(record.block)
         case "resource":
             headers = (("content-type", fields.get("content-type", "")),)
             answer = Answer(200, headers, record.block, len(record.block))
-        case "revisit":  # as before: under this URL, or under the one it names
-            other = next(keys(fields.get("warc-refers-to-target-uri", "").strip("<>")), None)
-            if other is not None and other in writer and key not in writer:
-                writer.alias(key, url, other)
-            return
-        case _:
-            return
     if answer is None:
-        return
-    target = redirect_target(url, answer.header("location")) if answer.status in REDIRECTS else None
-    if target and next(keys(target), None) == key and key in writer:
-        return  # http:// sent on to https:// after the page itself: keep the page
+        return None
     cut = "length" if record.cut else fields.get("warc-truncated", "").lower()
-    writer.add(
-        key,
-        url,
-        msgspec.structs.replace(
-            answer,
-            failure=answer.failure or _CUT_BY.get(cut),
-            detail=answer.detail or (f"capture was cut: {cut}" if cut in _CUT_BY else ""),
-            address=fields.get("warc-ip-address"),
-            date=_unix_seconds(fields.get("warc-date", "")),
-        ),
+    failure, detail = answer.failure, answer.detail
+    if cut in _CUT_BY and not (cut == "unspecified" and answer.body):
+        failure, detail = _CUT_BY[cut], f"capture was cut: {cut}"
+    return msgspec.structs.replace(
+        answer,
+        failure=failure,
+        detail=detail,
+        address=fields.get("warc-ip-address"),
+        date=_unix_seconds(fields.get("warc-date", "")),
     )
 
 

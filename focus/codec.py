@@ -181,6 +181,27 @@ def decode_as(body: bytes, encoding: str) -> str:
     return text.translate(wrong) if wrong and pattern.search(text) else text
 
 
+def escape_query(query: str, encoding: str) -> str:
+    """A link's query with what is not ASCII percent-encoded as its page's encoding asks.
+
+    A link to `?kw=足球` on a GBK page asks for `?kw=%D7%E3%C7%F2` (URL Standard, "percent-
+    encode after encoding"); what the encoding lacks becomes a character reference. In
+    Unicode pages nothing is done: there the URL parser's own UTF-8 is right.
+    """
+    if encoding in _UTF8_QUERIES:
+        return query
+    codec = "gbk" if encoding == "gbk" else _CODECS[encoding]
+
+    def escaped(match: re.Match[str]) -> str:
+        try:
+            raw = match[0].encode(codec)
+        except UnicodeEncodeError:
+            return f"%26%23{ord(match[0])}%3B"
+        return "".join(chr(byte) if byte in _ALPHANUMERIC else f"%{byte:02X}" for byte in raw)
+
+    return re.sub("[^\x00-\x7f]", escaped, query)
+
+
 def _iso_2022_jp(body: bytes) -> str:
     """Escape sequences switch between ASCII, Roman, half-width katakana and JIS X 0208."""
     parts = [b"(B", *re.split(rb"\x1b(\([BJI]|\$[@B])", body)]
@@ -256,6 +277,8 @@ def _euc_jp_more(sequence: bytes) -> tuple[str, int]:
 
 
 _UNICODE: Final = ("utf-8", "utf-16le", "utf-16be")
+_UTF8_QUERIES: Final = (*_UNICODE, "replacement", "iso-2022-jp", "x-user-defined")
+_ALPHANUMERIC: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
 _SET_HIGH_BIT: Final = bytes(byte + 0x80 if 0x21 <= byte <= 0x7E else byte for byte in range(256))
 _KATAKANA: Final = {byte: chr(0xFF40 + byte) for byte in range(0x21, 0x60)}
 _HANDLERS: Final = {

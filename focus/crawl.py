@@ -263,7 +263,7 @@ class Crawl:
 
     def _url_came(self, url_id: int, task: Task, fetch: FetchResult, page: Page | None) -> None:
         now, host = self.transport.now(), self.frontier.host(task.host)
-        failure = fetch.failure or (page and page.failure)
+        failure = fetch.failure or (page.failure if page is not None else None)
         if fetch.redirect_to is not None:
             self._redirected(url_id, task, fetch.redirect_to)
         elif failure is not None:
@@ -310,7 +310,7 @@ class Crawl:
             self.frontier.rest(host, 0.0, now)
 
     def _redirected(self, url_id: int, task: Task, location: str) -> None:
-        """The target takes the URL's place: same priority, same evidence, one hop more."""
+        """The target takes the URL's place, just before its equals: same evidence, one hop more."""
         trouble, hops = self.trouble, task.hops + 1
         target = normalise(location, task.url)
         if target is None or target == task.url or task.hops >= MAX_HOPS:
@@ -330,7 +330,8 @@ class Crawl:
             if is_seed:
                 trouble.seeds[there] = trouble.seeds[url_id]
         trouble.drop(url_id, DropReason.REDIRECTED, target)
-        self.discovery.strengthen(there, self.known.carry(url_id), task.priority, url_id)
+        priority = math.nextafter(task.priority, math.inf)
+        self.discovery.strengthen(there, self.known.carry(url_id), priority, url_id)
 
     # -- pages --------------------------------------------------------------------
 

@@ -9,7 +9,6 @@ import socket
 import ssl
 
 import aiohttp
-from aiohttp.http_exceptions import LineTooLong
 
 from focus.records import FailureKind
 
@@ -37,8 +36,6 @@ def explain(error: Exception) -> tuple[FailureKind, str]:
         return FailureKind.CONNECT, f"the proxy answered {error.status}"
     if isinstance(error, aiohttp.InvalidURL):
         return FailureKind.GUARD, f"no usable host: {error}"
-    if any(isinstance(cause, LineTooLong) for cause in causes):
-        return FailureKind.HEADERS_TOO_LARGE, "a header line over the cap"
     return _explain_answer(error, causes)
 
 

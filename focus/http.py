@@ -16,8 +16,6 @@ from focus.records import FailureKind
 
 HTML_TYPES = ("text/html", "application/xhtml+xml")
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-ROBOTS_BYTES = 500 * 1024
-"""How much of a robots.txt is read; the rest is cut off, no failure (RFC 9309, 2.5)."""
 SNIFF_BYTES = 1445
 """How much of a body tells its type (MIME Sniffing Standard, section 5)."""
 

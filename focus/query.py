@@ -68,7 +68,7 @@ class Reader:
     def crawls(self) -> list[CrawlSummary]:
         """All crawls, oldest first."""
         running = self._running()
-        return [CrawlSummary(*row, row[0] == running) for row in self._all(_CRAWLS)]
+        return [CrawlSummary(*(*row, row[0] == running)) for row in self._all(_CRAWLS)]
 
     def ids(self, crawl: str, topic: str | None = None) -> list[int]:
         """The crawls that "latest", "all" or an id stands for; ConfigError for none."""
@@ -85,9 +85,11 @@ class Reader:
         return found
 
     def status(self, crawl: int) -> Status:
-        """How a crawl stands; costs no pass over its URLs."""
+        """How a crawl stands; costs no pass over its URLs. ConfigError when there is none."""
+        summary = next((each for each in self.crawls() if each.id == crawl), None)
+        if summary is None:
+            raise ConfigError(f"no crawl {crawl} in {self._path}; `focus status` lists them")
         row = self._one("SELECT config, counters, report FROM crawl WHERE id = ?", (crawl,))
-        summary = next(each for each in self.crawls() if each.id == crawl)
         config, counters, report = (msgspec.json.decode(text or "null") for text in row)
         tally = self._all("SELECT state, reason, n FROM tally WHERE crawl = ? AND n > 0", (crawl,))
         return Status(
@@ -156,9 +158,9 @@ class Reader:
         """From a seed to the URL; stops where parents would go in a circle."""
         steps: list[Step] = []
         seen: set[int] = set()
-        while number not in seen:
+        while number not in seen and (rows := self._all(_STEP, (number,))):
             seen.add(number)
-            *fields, parent = self._one(_STEP, (number,))
+            *fields, parent = rows[0]
             steps.append(Step(*fields))
             if parent is None:
                 break
@@ -190,14 +192,19 @@ class Reader:
         quality = results.quality_sql({crawl: self._largest(crawl) for crawl in crawls})
         ids = self._selected(*results.select_sql(selection, crawls, quality))
         sql = results.rows_sql(fields, quality)
-        convert = [(at, _CONVERT[types[n]]) for at, n in enumerate(fields) if types[n] in _CONVERT]
+        convert = [
+            (at, _CONVERT[types[name]])
+            for at, name in enumerate(fields, 1)
+            if types[name] in _CONVERT
+        ]
         for start in range(0, len(ids), CHUNK):
-            some = msgspec.json.encode(ids[start : start + CHUNK].tolist()).decode()
-            for row in self._all(sql, (some,)):
-                values = list(row)
+            some = ids[start : start + CHUNK].tolist()
+            found = {row[0]: row for row in self._all(sql, (msgspec.json.encode(some).decode(),))}
+            for number in filter(found.__contains__, some):
+                values = list(found[number])
                 for at, function in convert:
                     values[at] = function(values[at])
-                yield tuple(values)
+                yield tuple(values[1:])
 
     def _largest(self, crawl: int) -> tuple[float, float]:
         """Largest PageRank and relevance of a crawl's pages."""
@@ -216,10 +223,7 @@ class Reader:
             return self._db.execute(sql, values).fetchall()
 
     def _one(self, sql: str, values: Sequence[Any]) -> tuple[Any, ...]:
-        rows = self._all(sql, values)
-        if not rows:
-            raise ConfigError(f"no crawl {values[0]} in {self._path}")
-        row: tuple[Any, ...] = rows[0]
+        row: tuple[Any, ...] = self._all(sql, values)[0]
         return row
 
     @contextmanager
@@ -260,13 +264,11 @@ def _top(tally: list[Any], state: UrlState) -> list[Reason]:
     return sorted(found, key=lambda each: (-each.urls, each.reason))[:TOP]
 
 
-def _page_of(row: tuple[Any, ...]) -> WhyPage:
+def _page_of(row: Sequence[Any]) -> WhyPage:
     *numbers, parts, matched = row
-    return msgspec.convert(
-        [*numbers, msgspec.json.decode(parts), msgspec.json.decode(matched)],
-        WhyPage,
-        strict=False,
-    )
+    values = [*numbers, msgspec.json.decode(parts), msgspec.json.decode(matched)]
+    named = dict(zip(WhyPage.__struct_fields__, values, strict=True))
+    return msgspec.convert(named, WhyPage, strict=False)
 
 
 _CONVERT: dict[type, Callable[[Any], Any]] = {
@@ -279,162 +281,6 @@ SELECT id, topic, strategy, started_at, heartbeat_at, finished_at, ifnull(reason
 ifnull(n, 0), ifnull(hits, 0) FROM crawl
 LEFT JOIN (SELECT crawl, count(*) AS n, sum(relevant) AS hits FROM page GROUP BY crawl) AS found
 ON found.crawl = crawl.id ORDER BY id"""
-_UNDER_WAY)
-        return rows[0][0] if rows else None
-
-    # -- one URL ------------------------------------------------------------------
-
-    def why(self, crawl: int, url: str, *, key: bytes = b"") -> Why:
-        """How a URL came to be where it is, by its text or its duplicate key.
-
-        One pass over the crawl's URLs. If none is the URL, `state` is "" (never
-        seen) and `nearest` has known URLs of its host that begin like it.
-        """
-        found = self._all(_FIND, (*id_range(crawl), key, url, key))
-        if not found:
-            return Why(url=url, nearest=self._nearest(crawl, url))
-        number: int = found[0][0]
-        state, known_as, depth, priority, reason, detail, tries = self._one(_URL, (number,))
-        pages = self._all(_PAGE, (number,))
-        return Why(
-            url=known_as,
-            state=UrlState(state).name.lower(),
-            reason=reason or "",
-            detail=detail or "",
-            depth=depth,
-            priority=priority,
-            tries=tries,
-            path=self._path_to(number),
-            page=_page_of(pages[0]) if pages else None,
-        )
-
-    def _path_to(self, number: int) -> list[Step]:
-        """From a seed to the URL; stops where parents would go in a circle."""
-        steps: list[Step] = []
-        seen: set[int] = set()
-        while number not in seen:
-            seen.add(number)
-            *fields, parent = self._one(_STEP, (number,))
-            steps.append(Step(*fields))
-            if parent is None:
-                break
-            number = row_id(number >> schema.ID_BITS, parent)
-        return steps[::-1]
-
-    def _nearest(self, crawl: int, url: str) -> list[str]:
-        """Known URLs of the same host, the longest common beginning first."""
-        host = re.sub(r"^[a-z]+://(?:[^/?#@]*@)?", "", url.strip().lower())
-        host = re.split(r"[/?#]", host, maxsplit=1)[0]
-        span = id_range(crawl)
-        with self._explaining():
-            urls = (row[0] for row in self._db.execute(_OF_HOST, (*span, *span, host)))
-            return heapq.nlargest(NEAREST, urls, key=lambda each: _common(each, url))
-
-    # -- results ------------------------------------------------------------------
-
-    def rows(
-        self, selection: Selection, fields: Sequence[str] = FIELDS
-    ) -> Iterator[tuple[Any, ...]]:
-        """The results of a selection, each with these fields in this order.
-
-        Memory stays flat (8 bytes a result). Left out are pages that asked not to
-        be indexed and URLs that were dropped after all (duplicates). `parts` and
-        `matched` come as `msgspec.Raw` JSON, instants as ISO 8601 in UTC.
-        """
-        types = columns(fields)
-        crawls = self.ids(selection.crawl, selection.topic)
-        quality = results.quality_sql({crawl: self._largest(crawl) for crawl in crawls})
-        ids = self._selected(*results.select_sql(selection, crawls, quality))
-        sql = results.rows_sql(fields, quality)
-        convert = [(at, _CONVERT[types[n]]) for at, n in enumerate(fields) if types[n] in _CONVERT]
-        for start in range(0, len(ids), CHUNK):
-            some = msgspec.json.encode(ids[start : start + CHUNK].tolist()).decode()
-            for row in self._all(sql, (some,)):
-                values = list(row)
-                for at, function in convert:
-                    values[at] = function(values[at])
-                yield tuple(values)
-
-    def _largest(self, crawl: int) -> tuple[float, float]:
-        """Largest PageRank and relevance of a crawl's pages."""
-        rank, relevance = self._one(_LARGEST, id_range(crawl))
-        return rank or 0.0, relevance or 0.0
-
-    def _selected(self, sql: str, values: Sequence[Any]) -> array[int]:
-        """Row ids of the results, in order."""
-        with self._explaining():
-            return array("q", (row[0] for row in self._db.execute(sql, values)))
-
-    # -- inside -------------------------------------------------------------------
-
-    def _all(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        with self._explaining():
-            return self._db.execute(sql, values).fetchall()
-
-    def _one(self, sql: str, values: Sequence[Any]) -> tuple[Any, ...]:
-        rows = self._all(sql, values)
-        if not rows:
-            raise ConfigError(f"no crawl {values[0]} in {self._path}")
-        row: tuple[Any, ...] = rows[0]
-        return row
-
-    @contextmanager
-    def _explaining(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            if (known := schema.explained(error, self._path)) is None:
-                raise
-            raise known from error
-
-
-def _connected(path: Path) -> sqlite3.Connection:
-    """A read-only connection; in a folder that cannot be written, without a lock."""
-    uri = path.resolve().as_uri()
-    try:
-        db = sqlite3.connect(f"{uri}?mode=ro", uri=True, isolation_level=None)
-        db.execute("SELECT 1 FROM sqlite_schema").fetchone()
-    except sqlite3.OperationalError as error:
-        if (
-            error.sqlite_errorname != "SQLITE_CANTOPEN"
-            or path.with_name(path.name + "-wal").exists()
-        ):
-            raise
-        db = sqlite3.connect(f"{uri}?immutable=1", uri=True, isolation_level=None)
-    return db
-
-
-def _common(one: str, other: str) -> int:
-    """How many characters two URLs begin with in common."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
-
-
-def _top(tally: list[Any], state: UrlState) -> list[Reason]:
-    """The most frequent reasons of a state."""
-    found = [Reason(reason, n) for each, reason, n in tally if each == state]
-    return sorted(found, key=lambda each: (-each.urls, each.reason))[:TOP]
-
-
-def _page_of(row: tuple[Any, ...]) -> WhyPage:
-    *numbers, parts, matched = row
-    return msgspec.convert(
-        [*numbers, msgspec.json.decode(parts), msgspec.json.decode(matched)],
-        WhyPage,
-        strict=False,
-    )
-
-
-_CONVERT: dict[type, Callable[[Any], Any]] = {
-    bool: bool,
-    dict: lambda text: msgspec.Raw(text.encode()),
-}
-
-_CRAWLS = """
-SELECT id, topic, strategy, started_at, heartbeat_at, finished_at,
-(SELECT count(*) FROM page WHERE page.crawl = crawl.id),
-(SELECT ifnull(sum(relevant), 0) FROM page WHERE page.crawl = crawl.id), reason
-FROM crawl ORDER BY id"""
 _UNDER_WAY = "SELECT id FROM crawl WHERE finished_at IS NULL ORDER BY heartbeat_at DESC LIMIT 1"
 _FETCHING = "SELECT count(*) FROM url WHERE state = 1 AND id BETWEEN ? AND ?"
 _LARGEST = "SELECT max(pagerank), max(relevance) FROM page WHERE id BETWEEN ? AND ?"

@@ -148,7 +148,7 @@ def select_sql(selection: Selection, crawls: Sequence[int], quality: str) -> tup
 
 
 def rows_sql(fields: Sequence[str], quality: str) -> str:
-    """The fields of the results whose row ids are bound as a JSON array, in its order."""
+    """Row id and fields of the results whose row ids are bound as a JSON array."""
     chosen = ", ".join(_FIELDS[name][1].format(quality=quality) for name in fields)
     return _ROWS.format(columns=chosen)
 
@@ -159,10 +159,9 @@ _ON_HOST = f"""
     WHERE host.name = ? OR substr(host.name, -?) = ?)"""
 _SELECT = "SELECT p.id FROM page p JOIN url u ON u.id = p.id"
 _ROWS = f"""
-SELECT {{columns}} FROM json_each(?) AS wanted
+SELECT p.id, {{columns}} FROM json_each(?) AS wanted
 CROSS JOIN page p ON p.id = wanted.value
 CROSS JOIN url u ON u.id = p.id
 CROSS JOIN crawl c ON c.id = p.crawl
 LEFT JOIN page_text x ON x.id = p.id
-LEFT JOIN url v ON v.id = (p.id & ~{LAST_ID}) + u.parent
-ORDER BY wanted.key"""
+LEFT JOIN url v ON v.id = (p.id & ~{LAST_ID}) + u.parent"""

@@ -23,17 +23,17 @@ LAST_ID = (1 << ID_BITS) - 1
 _FIRST = """
 -- One crawl: a set of seeds, a topic and a strategy.
 CREATE TABLE crawl (
-    id           INTEGER PRIMARY KEY,
-    digest       BLOB NOT NULL,   -- SHA-256 of `identity`: which command continues it
-    identity     TEXT NOT NULL,   -- canonical JSON: seeds, topic, strategy, ...
-    topic        TEXT NOT NULL,   -- name of the topic
-    strategy     TEXT NOT NULL,
-    config       TEXT NOT NULL,   -- JSON of the last run's whole configuration
-    counters     TEXT NOT NULL,   -- JSON object of totals after the last batch
+    id           INTEGER PRIMARY KEY,  -- from 1
+    topic        TEXT NOT NULL,   -- its name; before what may be long, as rows read it
+    strategy     TEXT NOT NULL,   -- its name
     started_at   REAL NOT NULL,   -- Unix seconds, like every instant here
     heartbeat_at REAL NOT NULL,   -- last sign of life of its process
     finished_at  REAL,            -- NULL: under way, or its process was killed
     reason       TEXT,            -- why it ended; NULL as above
+    counters     TEXT NOT NULL,   -- JSON object of totals after the last batch
+    digest       BLOB NOT NULL,   -- SHA-256 of `identity`: which command continues it
+    identity     TEXT NOT NULL,   -- canonical JSON: seeds, topic, strategy, ...
+    config       TEXT NOT NULL,   -- JSON of the last run's whole configuration
     report       TEXT             -- JSON summary of its last run; NULL until it ended
 );
 
@@ -50,9 +50,9 @@ CREATE TABLE host (
 -- A queue of the frontier: one host's URLs of one shape.
 CREATE TABLE queue (
     id      INTEGER PRIMARY KEY,   -- crawl << 32 | queue
-    host    INTEGER NOT NULL,
+    host    INTEGER NOT NULL,      -- whose URLs
     shape   TEXT NOT NULL,         -- '': shapes are not used
-    fetched INTEGER NOT NULL,
+    fetched INTEGER NOT NULL,      -- requests spent on it
     yielded REAL NOT NULL          -- relevant pages; soft counts add up
 );
 
@@ -64,10 +64,10 @@ CREATE TABLE url (
     id       INTEGER PRIMARY KEY,  -- crawl << 32 | id, in order of discovery
     state    INTEGER NOT NULL,     -- records.UrlState
     key      BLOB NOT NULL,        -- 16 bytes: MD5 of the duplicate key
-    url      TEXT NOT NULL,
-    queue    INTEGER NOT NULL,
-    depth    INTEGER NOT NULL,
-    priority REAL NOT NULL,
+    url      TEXT NOT NULL,        -- as requested
+    queue    INTEGER NOT NULL,     -- of the frontier
+    depth    INTEGER NOT NULL,     -- links from a seed
+    priority REAL NOT NULL,        -- larger = sooner
     parent   INTEGER,              -- URL with the best evidence; NULL: a seed
     carry    BLOB,                 -- float32, little-endian; NULL: nothing
     anchor   TEXT,                 -- of the link from `parent`; NULL: none
@@ -87,10 +87,10 @@ CREATE INDEX url_fetching ON url (state) WHERE state = 1;
 
 -- How many URLs came to which end: `status` without a pass over all of them.
 CREATE TABLE tally (
-    crawl  INTEGER NOT NULL,
+    crawl  INTEGER NOT NULL,       -- whose URLs
     state  INTEGER NOT NULL,       -- DONE, FAILED, DROPPED
     reason TEXT NOT NULL,          -- '': none
-    n      INTEGER NOT NULL,
+    n      INTEGER NOT NULL,       -- how many
     PRIMARY KEY (crawl, state, reason)
 ) WITHOUT ROWID;
 CREATE TRIGGER url_born_ended AFTER INSERT ON url WHEN new.state > 1 BEGIN
@@ -110,13 +110,13 @@ END;
 -- filtering; its texts stand in page_text, its body in body.
 CREATE TABLE page (
     id         INTEGER PRIMARY KEY,  -- = url.id
-    crawl      INTEGER NOT NULL,
+    crawl      INTEGER NOT NULL,     -- = id >> 32, for page_nth
     nth        INTEGER NOT NULL,     -- request that brought it, from 1
     rank       INTEGER NOT NULL,     -- waiting URLs when it was taken
     status     INTEGER NOT NULL,     -- HTTP
-    fetched_at REAL NOT NULL,
-    elapsed_s  REAL NOT NULL,
-    raw_bytes  INTEGER NOT NULL,
+    fetched_at REAL NOT NULL,        -- start of the request
+    elapsed_s  REAL NOT NULL,        -- until the last byte
+    raw_bytes  INTEGER NOT NULL,     -- of the body, off the socket
     priority   REAL NOT NULL,        -- what it was taken at
     pagerank   REAL NOT NULL,        -- local PageRank as last written
     relevance  REAL NOT NULL,        -- the model's number
@@ -131,17 +131,17 @@ CREATE INDEX page_nth ON page (crawl, nth, relevant);
 CREATE TABLE page_text (
     id            INTEGER PRIMARY KEY,  -- = page.id
     url           TEXT NOT NULL,        -- where it came from; url.url may change later
-    title         TEXT NOT NULL,
-    keywords      TEXT NOT NULL,
-    description   TEXT NOT NULL,
-    language      TEXT NOT NULL,
-    charset       TEXT NOT NULL,
+    title         TEXT NOT NULL,        -- '' here and below: the page has none
+    keywords      TEXT NOT NULL,        -- meta
+    description   TEXT NOT NULL,        -- meta
+    language      TEXT NOT NULL,        -- as declared
+    charset       TEXT NOT NULL,        -- it was decoded by
     canonical     TEXT,                 -- NULL: the page names none
     parts         TEXT NOT NULL,        -- JSON: relevance by part
     matched       TEXT NOT NULL,        -- JSON: topic words by part
-    content_type  TEXT NOT NULL,
+    content_type  TEXT NOT NULL,        -- as sent
     etag          TEXT NOT NULL,        -- for conditional requests, as sent
-    last_modified TEXT NOT NULL
+    last_modified TEXT NOT NULL         -- the same
 );
 
 -- Decoded text of a page; no row when it was not to be kept.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+
 from focus.config import ScopeConfig
 from focus.errors import ConfigError
 from focus.records import DropReason

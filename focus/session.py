@@ -12,19 +12,20 @@ import os
 import signal
 import time
 from array import array
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from focus.archive import Archive, Recorder
+from focus import __version__
+from focus.archive import Archive
 from focus.config import CrawlConfig
 from focus.crawl import Crawl, Event
 from focus.errors import StoreLocked
 from focus.fetch import WebFetcher
 from focus.ledger import Totals
-from focus.records import Batch, Tally, UrlState
+from focus.recorder import Recorder
+from focus.records import Batch, FetchResult, Tally, UrlState
 from focus.store import CrawlInfo, Store
 from focus.transport import Clock, LiveTransport, ReplayTransport, Transport
 from focus.workers import WorkerPool
@@ -164,24 +165,20 @@ async def _transport(
     pool = WorkerPool(config.analysis, workers=workers, limit_s=config.parse_limit_s)
     transport: Transport
     if places.archive is not None:
-        archive = stack.enter_context(Archive.open(places.archive))
+        archive = stack.enter_context(Archive.open(places.archive, limits=config.fetch))
         transport = ReplayTransport(archive, pool, start=time.time())
     else:
-        recorder = None
+        observe: Callable[[FetchResult], object] | None = None
         if places.warc is not None:
-            recorder = stack.enter_context(_recorder(places.warc))
+            software = f"focus/{__version__}"
+            observe = stack.enter_context(Recorder(places.warc, software=software)).record
         clock = Clock()
         transport = LiveTransport(
-            WebFetcher(config.fetch, clock=clock), pool, clock=clock, observe=recorder
+            WebFetcher(config.fetch, clock=clock), pool, clock=clock, observe=observe
         )
     stack.push_async_callback(transport.close)
     await pool.start()
     return transport
-
-
-@contextlib.contextmanager
-def _recorder(path: Path) -> Any:
-    raise NotImplementedError
 
 
 async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
@@ -199,23 +196,24 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
         queue = frontier.queue(frontier.hosts[queue_row.host], queue_row.shape)
         crawl.discovery.count(queue, Tally(queue_row.fetched, queue_row.yielded))
     async for chunk in store.urls(info.id):
-        for url in chunk:
-            known.restore(url.key, url.queue, url.depth, url.state, url.priority)
-            known.hops[url.id] = url.hops
-            if url.carry:
-                known.set_carry(url.id, array("f", url.carry))
-            if url.tries and url.state == UrlState.WAITING:
-                ledger.tries[url.id] = url.tries
+        for row in chunk:
+            url_id, key, state, priority, carry, depth, queue_id, hops, tries, *_ = row
+            known.restore(key, queue_id, depth, state, priority)
+            known.hops[url_id] = hops
+            if carry:
+                known.set_carry(url_id, array("f", carry))
+            if tries and state == UrlState.WAITING:
+                ledger.tries[url_id] = tries
     crawl.graph.grow(len(known))
     async for pages in store.graph(info.id):
         for source, targets in pages:
             crawl.graph.add(source, targets)
     frontier.reopen()
-    ledger.resume(Totals(**info.counters))
+    ledger.resume(msgspec.convert(info.counters, Totals))
 
 
 @contextlib.contextmanager
-def _signals(crawl: Crawl, transport: Transport, watcher: Watcher) -> Any:
+def _signals(crawl: Crawl, transport: Transport, watcher: Watcher) -> Iterator[None]:
     """Ctrl-C: stop taking URLs; again: drop what is in flight; a third time: as ever.
 
     SIGTERM stops as Ctrl-C does, but counts as a normal end.

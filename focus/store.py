@@ -153,7 +153,7 @@ class Store:
         The batch belongs to the store until this returns (or is cancelled: it is
         then written all the same); it must not be changed meanwhile.
         """
-        synced = batch.now - self._synced_at < SYNC_EVERY_S
+        synced = 0 <= batch.now - self._synced_at < SYNC_EVERY_S  # clocks may be put back
         await self._run(partial(_write, crawl=crawl, batch=batch, durable=not synced))
         if not synced:
             self._synced_at = batch.now

@@ -89,7 +89,7 @@ class LiveTransport:
         scorer: Scorer,
         *,
         clock: Callable[[], float],
-        observe: Callable[[FetchResult], None] | None = None,
+        observe: Callable[[FetchResult], object] | None = None,
     ) -> None:
         self.now = clock
         self.in_flight = 0

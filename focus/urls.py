@@ -22,11 +22,12 @@ from typing import Any, Final
 
 import ada_url
 
+from focus.codec import escape_query
 from focus.errors import ConfigError
 from focus.urltext import shape, words
 
-try:
-    from _md5 import md5  # half the time of hashlib's, which goes through OpenSSL
+try:  # half the time of hashlib's, which goes through OpenSSL
+    from _md5 import md5  # type: ignore[import-not-found]
 except ImportError:  # a Python built without it
     from hashlib import md5
 
@@ -58,13 +59,17 @@ def normalise(url: str, base: str | None = None) -> str | None:
     """The URL to request, or None if that is no http(s) URL of at most MAX_URL characters.
 
     Relative references are joined to `base`. Fragment and credentials are dropped; lone
-    surrogates are read as U+FFFD. Never raises.
+    surrogates are read as U+FFFD. Host names are not held against DNS's limits (labels of
+    63 characters), just as the standard does not. Never raises.
     """
     if len(url) > _MAX_RAW:
         return None
-    url = _scalars(url)
+    return _parse(_scalars(url), base if base is None else _scalars(base))
+
+
+def _parse(url: str, base: str | None) -> str | None:
     try:
-        href = ada_url.normalize_url(url) if base is None else ada_url.join_url(_scalars(base), url)
+        href = ada_url.normalize_url(url) if base is None else ada_url.join_url(base, url)
     except ValueError:
         return None
     if not href.startswith(("http://", "https://")):
@@ -85,13 +90,18 @@ def _scalars(text: str) -> str:
 
 
 class Joiner:
-    """The hrefs of one page: `join` is `normalise(href, base)`, several times as fast."""
+    """The hrefs of one page: `join` is `normalise(href, base)`, several times as fast.
 
-    __slots__ = ("_base", "_folder", "_origin", "_page", "_scheme")
+    `encoding` is that of the page, as `charset.decode` names it: in a GBK page the query
+    of `?kw=足球` has to be asked for in GBK.
+    """
 
-    def __init__(self, base: str) -> None:
+    __slots__ = ("_base", "_encoding", "_folder", "_origin", "_page", "_scheme")
+
+    def __init__(self, base: str, encoding: str = "utf-8") -> None:
+        self._encoding = encoding
         url = normalise(base) or ""
-        self._base = url or base
+        self._base = url or _scalars(base)
         self._page = url.partition("?")[0]
         self._folder = self._page[: self._page.rfind("/") + 1]
         self._origin = origin_of(url) if url else ""
@@ -99,9 +109,13 @@ class Joiner:
 
     def join(self, href: str) -> str | None:
         """The URL to request for `href`; None if it leads nowhere on the web."""
+        if len(href) > _MAX_RAW:
+            return None
+        if not href.isascii():
+            href = self._escaped(_scalars(href))
         match = _PLAIN(href) if self._origin else None
-        if match is None:
-            return normalise(href, self._base)
+        if match is None or "/." in href or "/%2" in href or "xn--" in href:
+            return None if href.startswith(_ELSEWHERE) else _parse(href, self._base)
         host, host_path, path, relative, query = match.groups("")
         if host:
             scheme = self._scheme if host[0] == "/" else ""
@@ -112,20 +126,29 @@ class Joiner:
             url = self._folder + relative + query
         else:
             url = self._page + query if query else self._base
-        return url if len(url) <= MAX_URL and len(href) <= _MAX_RAW else None
+        return url if len(url) <= MAX_URL else None
+
+    def _escaped(self, href: str) -> str:
+        """Percent-encoded as the parser would: in UTF-8, a query in the page's encoding."""
+        if self._encoding != "utf-8":
+            address, hash_sign, fragment = href.partition("#")
+            path, mark, query = address.partition("?")
+            href = path + mark + escape_query(query, self._encoding) + hash_sign + fragment
+        return _NOT_ASCII.sub(lambda run: "%" + run[0].encode().hex("%").upper(), href)
 
 
-_HOST = r"(?:https?:)?//(?:(?!xn--)[a-z0-9-]++\.)*+(?!xn--)[a-z][a-z0-9-]*+"
-_SEGMENT = r"(?:/(?!\.|%2[eE])[A-Za-z0-9\-._~!$&'()*+,;=:@%]*+)"
-_RELATIVE = r"(?!\.|%2[eE])[A-Za-z0-9\-._~!$&'()*+,;=@%]++"
-_QUERY = r"\?[A-Za-z0-9\-._~!$&()*+,;=:@%/?]*+"
+_ELSEWHERE: Final = ("javascript:", "mailto:", "tel:", "data:")
+_NOT_ASCII: Final = re.compile("[^\x00-\x7f]+")
+_PATH = r"[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*+"
 _PLAIN: Final[Callable[[str], re.Match[str] | None]] = re.compile(
-    rf"(?:({_HOST})({_SEGMENT}+)?|(?!//)({_SEGMENT}+)|({_RELATIVE}{_SEGMENT}*))?"
-    rf"({_QUERY})?(?:#.*)?",
+    rf"(?:((?:https?:)?//[a-z0-9.-]*\.[a-z]++)(/{_PATH})?|(/(?!/){_PATH})"
+    rf"|([A-Za-z0-9\-_~!$&'()*+,;=@][A-Za-z0-9\-._~!$&'()*+,;=@%]*+(?:/{_PATH})?))?"
+    r"(\?[A-Za-z0-9\-._~!$&()*+,;=:@%/?]*+)?(?:#.*)?",
     re.DOTALL,
 ).fullmatch
 """(host, its path, path, relative path, query) of an href that WHATWG parsing leaves as it
-is: safe ASCII, no dot segment, no port, no punycode, and a host that is no IPv4 number."""
+is, if it has no dot segment and no punycode: safe ASCII, no port, and a host that ends in
+letters, so that it is no IPv4 number."""
 
 
 # What is the same page
@@ -154,7 +177,8 @@ def key(url: str) -> str:
 @lru_cache(maxsize=16384)
 def fingerprint(url: str) -> bytes:
     """MD5 (16 bytes) of the key of a normalised URL: what the set of known URLs holds."""
-    return md5(key(url).encode(), usedforsecurity=False).digest()
+    digest: bytes = md5(key(url).encode(), usedforsecurity=False).digest()
+    return digest
 
 
 def _canonical_escapes(text: str) -> str:
@@ -184,8 +208,10 @@ _NOT_MEANT: Final = re.compile(
     r"""(?:^|&)(?:
         # where the visitor came from: campaigns, clicks, mailings, shares
         utm_[^=&]* | gclid | gclsrc | dclid | [gw]braid | fbclid | msclkid | ys?clid | t[tw]clid
-        | li_fat_id | spm | scm | mc_[ce]id | _hs(?:enc|mi) | hsctatracking | mkt_tok | ig(?:shid|sh)
-        | _openstat | oly_(?:enc|anon)_id | vero_(?:id|conv) | wickedid | _g[al]
+        | li_fat_id | spm | scm | mc_[ce]id | _hs(?:enc|mi) | hsctatracking | mkt_tok
+        | mtm_[^=&]* | pk_(?:campaign|kwd|keyword|medium|source|content|cid)
+        | fb_(?:ref|source|action_ids|action_types) | ig(?:shid|sh) | _openstat
+        | oly_(?:enc|anon)_id | vero_(?:id|conv) | wickedid | _g[al]
         | bd_vid | hm(?:sr|pl|cu|kw|ci) | isappinstalled | nsukey | share_token
         # which visit this is
         | phpsessid | jsessionid | aspsessionid[a-z]* | asp\.net_sessionid | cfid | cftoken
@@ -216,13 +242,16 @@ def registrable_domain(host: str) -> str:
 
     By the Public Suffix List (with its private part: each `name.github.io` is a site of
     its own), as shipped in tldextract; nothing is downloaded. IP addresses, suffixes and
-    bare names are returned as they are.
+    single labels are returned as they are.
     """
     name = _PORT.sub("", host)
     try:
         ip_address(name.strip("[]"))
     except ValueError:
-        return _extractor()(name).top_domain_under_public_suffix or name
+        found = _extractor()(name)
+        if found.suffix:
+            return found.top_domain_under_public_suffix or name
+        return ".".join(name.split(".")[-2:])  # no rule: as if the list had the last label
     return name
 
 
@@ -256,7 +285,9 @@ def seed_candidates(text: str) -> list[str]:
     bare = seed.removeprefix("//")
     host = re.split(r"[/?#]", bare, maxsplit=1)[0]
     if not scheme and host.lower() != "localhost" and not re.search(r".[.。:].", host):
-        raise ConfigError(f"seed {seed!r}: is no web address; give one such as https://example.com/")
+        raise ConfigError(
+            f"seed {seed!r}: is no web address; give one such as https://example.com/"
+        )
     written = [seed] if scheme else [f"https://{bare}", f"http://{bare}"]
     found = [url for url in map(normalise, written) if url]
     if not found:

@@ -17,9 +17,12 @@ from typing import BinaryIO, Protocol
 import msgspec
 import zstandard
 
-from focus.codings import MAX_BODY_BYTES, decode_body
+from focus.coding import CodingError, Decoder
 from focus.errors import ArchiveError
 from focus.records import FailureKind
+
+MAX_BODY_BYTES = 64 * 1024 * 1024
+"""Longest body that is kept of a record, stored or decoded; the rest is cut."""
 
 _GZIP = b"\x1f\x8b\x08"
 _ZSTD = b"\x28\xb5\x2f\xfd"
@@ -28,6 +31,7 @@ _MAX_WINDOW = 2**31
 _PACKED_CHUNK = 8 * 1024  # small, since zstd may blow one byte up to 32 KB
 _PLAIN_CHUNK = 1024 * 1024
 _MAX_HEAD_BYTES = 1024 * 1024
+_CHUNK = re.compile(rb"\s*([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\n]*)?\r?\n")
 
 Note = Callable[[str], None]
 
@@ -278,17 +282,38 @@ def http_answer(block: bytes) -> Answer | None:
     end = re.search(rb"\r?\n\r?\n", block)
     head, payload = (block[: end.start()], block[end.end() :]) if end else (block, b"")
     headers = tuple(_fields(head))
-    body = payload
-    codings = [
-        coding.strip().lower()
-        for wanted in ("content-encoding", "transfer-encoding")
-        for name, value in headers
-        if name == wanted
-        for coding in value.split(",")
-    ]
-    failure, detail = None, ""
-    try:
-        body = decode_body(payload, codings)
-    except ValueError as error:
-        body, failure, detail = b"", FailureKind.PROTOCOL, str(error)
+    body, detail = _content(headers, payload)
+    failure = FailureKind.PROTOCOL if detail else None
     return Answer(int(status[1]), headers, body, len(payload), failure, detail)
+
+
+def _content(headers: tuple[tuple[str, str], ...], payload: bytes) -> tuple[bytes, str]:
+    """The payload with its codings undone as far as it goes, and what is wrong with it.
+
+    A payload that plainly is not in its coding is left as it is: many archives keep
+    the header of a coding that they have undone.
+    """
+    content = [value for name, value in headers if name == "content-encoding"]
+    transfer = ",".join(value for name, value in headers if name == "transfer-encoding").lower()
+    if "chunked" in transfer:
+        payload = _dechunk(payload)
+        content += [value for value in transfer.split(",") if value.strip() != "chunked"]
+    if not content:
+        return payload, ""
+    body = b""
+    try:
+        decoder = Decoder(",".join(content), MAX_BODY_BYTES)
+        body = decoder.feed(payload)
+        return body + decoder.finish(), ""
+    except CodingError as error:
+        return body, str(error)
+
+
+def _dechunk(payload: bytes) -> bytes:
+    """Undoes chunked transfer coding (RFC 9112 section 7.1); a cut tail is kept."""
+    parts, at, size = [], 0, -1
+    while size and (line := _CHUNK.match(payload, at)):
+        size = int(line[1], 16)
+        at = line.end() + size
+        parts.append(payload[line.end() : at])
+    return b"".join(parts) if at else payload

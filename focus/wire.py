@@ -23,6 +23,7 @@ from typing import Any, cast
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
+from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
 
 from focus.config import FetchConfig
 from focus.records import FailureKind
@@ -207,8 +208,20 @@ class _Handler(ResponseHandler):
                 self.transport.abort()  # nothing was asked for
             return
         exchange.received += len(data)
+        # Headers first: a body longer than its Content-Length, in one piece with
+        # them, would otherwise take the whole answer down.
+        split = 0 if exchange.headers_done else data.find(b"\r\n\r\n") + 4
+        if 4 <= split < len(data):
+            super().data_received(data[:split])
+            data = data[split:]
         super().data_received(data)
         exchange.check_bytes()
+
+    def set_exception(self, exc: BaseException, *cause: BaseException) -> None:
+        super().set_exception(exc, *cause)
+        ended = self._payload is not None and self._payload.is_eof()
+        if self.exchange is not None and isinstance(exc, HttpProcessingError) and not ended:
+            self.exchange.stop(*_parse_error(exc, *cause))
 
     def feed_data(self, data: Any, size: int = 0) -> None:
         super().feed_data(data, size)
@@ -216,6 +229,14 @@ class _Handler(ResponseHandler):
         if exchange is not None and not 100 <= message.code < 200:
             raw = message.raw_headers
             exchange.end_headers(sum(len(name) + len(value) + 4 for name, value in raw))
+
+
+def _parse_error(error: HttpProcessingError, *cause: BaseException) -> tuple[FailureKind, str]:
+    """aiohttp's parser bounds a line and the number of lines; all else is not HTTP."""
+    message = str(error.message or "not HTTP")
+    if message.startswith("Too many headers") or any(isinstance(c, LineTooLong) for c in cause):
+        return FailureKind.HEADERS_TOO_LARGE, message
+    return FailureKind.PROTOCOL, message
 
 
 class Connector(aiohttp.TCPConnector):

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from focus.archive import Archive
 from focus.config import FetchConfig
 from focus.errors import ArchiveError
-from focus.http import ROBOTS_BYTES
 from focus.pack import keys
 from focus.records import FailureKind
+from focus.robots import MAX_BYTES as MAX_ROBOTS_BYTES
 
 HTML = "Content-Type: text/html"
 PAGE = "<!doctype html><p>足球"
@@ -112,10 +112,11 @@ def test_anything_else_is_not_there(tmp_path: Path, asked: str) -> None:
         ("200 OK", ["Content-Type: image/png"], b"\x89PNG\r\n\x1a\n", FailureKind.NOT_HTML),
         ("200 OK", [HTML], b"%PDF-1.4", FailureKind.NOT_HTML),
         ("200 OK", [HTML], "", FailureKind.EMPTY),
-        ("200 OK", ["Content-Type: image/png"], "", FailureKind.NOT_HTML),
+        ("200 OK", ["Content-Type: image/png"], "", FailureKind.EMPTY),
         ("200 OK", [HTML], PAGE * 9, FailureKind.TOO_LARGE),
-        ("200 OK", [HTML, "Content-Encoding: sdch"], PAGE, FailureKind.PROTOCOL),
+        ("200 OK", [HTML, "Content-Encoding: sdch"], b"\0", FailureKind.PROTOCOL),
         ("301 Moved", [], "", FailureKind.REDIRECT),
+        ("301 Moved", ["Location: ftp://a.example/"], "", FailureKind.REDIRECT),
         ("304 Same", [], "", FailureKind.REDIRECT),
     ],
 )
@@ -147,13 +148,31 @@ def test_cut_captures_fail_as_they_did(tmp_path: Path, cut: str, failure: Failur
         assert web.lookup("http://a.example/p").failure is failure
 
 
+def test_a_body_that_was_not_kept_is_no_empty_page(tmp_path: Path) -> None:
+    fields = "WARC-Truncated: unspecified\r\n"
+    kept = response("http://a.example/1", HTML, fields=fields)
+    dropped = response("http://a.example/2", "Content-Type: image/png", body="", fields=fields)
+    with archive(tmp_path, kept, dropped) as web:
+        assert web.lookup("http://a.example/1").failure is None
+        assert web.lookup("http://a.example/2").failure is FailureKind.NOT_HTML
+
+
+def test_raw_bytes_have_a_limit_of_their_own(tmp_path: Path) -> None:
+    record = response("http://a.example/p", HTML)
+    with archive(tmp_path, record, limits=FetchConfig(max_raw_bytes=10)) as web:
+        assert web.lookup("http://a.example/p").failure is FailureKind.TOO_LARGE
+
+
 def test_robots_txt_needs_no_html(tmp_path: Path) -> None:
     rules = "User-agent: *\n" * 60_000
     record = response("http://a.example/robots.txt", "Content-Type: text/plain", body=rules)
     with archive(tmp_path, record) as web:
         result = web.lookup("https://a.example/robots.txt", robots=True)
-        assert (result.failure, len(result.body)) == (None, ROBOTS_BYTES)
+        assert (result.failure, result.truncated) == (None, True)
+        assert len(result.body) == MAX_ROBOTS_BYTES
         assert web.lookup("http://b.example/robots.txt", robots=True).status == 404
+    with archive(tmp_path, response("http://a.example/robots.txt", body="")) as web:
+        assert web.lookup("http://a.example/robots.txt", robots=True).failure is None
 
 
 def test_redirects_are_absolute(tmp_path: Path) -> None:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pytest import approx
 
 from focus.errors import ConfigError, TopicError
+from focus.parse import Block, RawLink
+from focus.records import Region
 from focus.score.match import Matcher
 from focus.score.relevance import RELEVANCE, Document, make_model
 from focus.segment import Segmenter, jieba_cut, rjieba_cut
 from focus.topic import from_toml, from_words
+
+
+def text(body: str) -> Callable[[], list[Block]]:
+    return lambda: [Block(body, 0, "p")]
 
 
 @pytest.fixture(scope="module")
@@ -65,12 +72,12 @@ def test_a_phrase_counts_as_one_token() -> None:
 
 def test_weights_add_up_as_independent_signs() -> None:
     matcher = Matcher(from_words("足球,射门:0.5,门将:0.5"))
-    assert matcher.weight(["射门", "门将"]) == approx(0.75)
+    assert matcher.weight(["射门", "门将"]) == pytest.approx(0.75)
     assert matcher.weight(["足球", "射门"]) == 1.0
 
 
 def test_cosine_of_an_anchor(football: Matcher) -> None:
-    assert football.cosine("足球 新闻 网站 首页") == approx(0.5)
+    assert football.cosine("足球 新闻 网站 首页") == pytest.approx(0.5)
     assert football.cosine("首页") == 0.0
 
 
@@ -78,24 +85,42 @@ def test_position_worked_number(football: Matcher) -> None:
     page = Document(
         title="足球 新闻 体育 首页",
         keywords="足球,体育",
-        anchors=["足球", "足球", *["新闻"] * 38],
+        links=[RawLink("/", anchor) for anchor in ["足球", "足球", *["新闻"] * 38]],
     )
     judgement = make_model("position", football, {}).judge(page)
-    assert judgement.relevance == approx(0.25 + 0.75 + 0.25 * 0.05)
+    assert judgement.relevance == pytest.approx(0.25 + 0.75 + 0.25 * 0.05)
     assert judgement.matched["title"] == ["足球"]
 
 
 def test_boolean_reads_title_and_text(football: Matcher) -> None:
     model = make_model("boolean", football, {})
-    assert model.judge(Document(text=lambda: "这里说到足球一次")).relevance == 1.0
-    assert model.judge(Document(title="篮球", text=lambda: "没有")).relevance == 0.0
+    assert model.judge(Document(blocks=text("这里说到足球一次"))).relevance == 1.0
+    assert model.judge(Document(title="篮球", blocks=text("没有"))).relevance == 0.0
 
 
 def test_evidence_worked_number(football: Matcher) -> None:
-    params = {"bias": -4.0, "title": 3.0, "body": 3.0, "k": 3.0, "b": 0.5, "typical": 24.0}
-    model = make_model("evidence", football, {**params, "anchors": 0.0})
-    page = Document(title="足球", text=lambda: "足球" * 6 + "。" * 12)
-    assert model.judge(page).relevance == approx(1 / (1 + 2.718281828**-1.0), abs=1e-6)
+    model = make_model("evidence", football, {"lead": 0.0})
+    page = Document(title="足球", blocks=text("足球" * 3 + "。" * 1994))
+    judgement = model.judge(page)
+    assert judgement.parts["text"] == pytest.approx(0.75)
+    assert judgement.relevance == pytest.approx(0.938, abs=1e-3)
+
+
+def test_evidence_reads_tags_but_not_tag_clouds(football: Matcher) -> None:
+    model = make_model("evidence", football, {})
+    tag = RawLink("/tags/x", "#足球")
+    others = [RawLink(f"/tags/{n}", f"标签{n}") for n in range(200)]
+    one = model.judge(Document(links=[tag], blocks=text("正文")))
+    cloud = model.judge(Document(links=[tag, *others], blocks=text("正文")))
+    menu = RawLink("/", "足球", region=Region.NAV)
+    nav = model.judge(Document(links=[menu], blocks=text("正文")))
+    assert one.relevance > 0.5 > cloud.relevance > nav.relevance
+
+
+def test_evidence_leaves_navigation_out_of_the_text(football: Matcher) -> None:
+    menu = Block("足球 篮球 网球", 8, "li")
+    page = Document(blocks=lambda: [menu, Block("今天天气很好。", 0, "p")])
+    assert "text" not in make_model("evidence", football, {}).judge(page).parts
 
 
 _TEXT = st.text(alphabet="足球篮球 java，。ａ1-", max_size=40)
@@ -107,7 +132,8 @@ def test_relevance_stays_in_range_and_more_is_not_less(
     name: str, title: str, keywords: str, body: str, anchors: list[str]
 ) -> None:
     model = make_model(name, Matcher(from_words("足球"), _SEGMENTER), {})
-    page = Document(title=title, keywords=keywords, anchors=anchors, text=lambda: body)
+    links = [RawLink("/", anchor) for anchor in anchors]
+    page = Document(title=title, keywords=keywords, links=links, blocks=text(body))
     relevance = model.judge(page).relevance
     assert 0.0 <= relevance <= (2.0 if name == "position" else 1.0)
     assert model.judge(page).relevance == relevance

@@ -37,7 +37,11 @@ _UNREAD = tag_ids("script style")
 
 def fold(text: str | None, limit: int) -> str:
     """White space folded to single blanks, cut at `limit` characters."""
-    return " ".join(text.split(maxsplit=limit)[:limit])[:limit].rstrip() if text else ""
+    if not text:
+        return ""
+    if len(text) <= limit:
+        return " ".join(text.split())
+    return " ".join(text.split(maxsplit=limit)[:limit])[:limit].rstrip()
 
 
 def words_of(node: LexborNode, limit: int = MAX_ANCHOR) -> str:

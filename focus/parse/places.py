@@ -64,6 +64,9 @@ class Place(NamedTuple):
     sectioned: bool = False
 
 
+_OUTSIDE = Place()
+
+
 class Places:
     """Finds the place of nodes; every ancestor is looked at once per page."""
 
@@ -74,28 +77,30 @@ class Places:
         """The place that a node's ancestors make."""
         known = self._known
         unknown: list[tuple[int, LexborNode]] = []
-        place = None
         above = node.parent
+        place = _OUTSIDE
         while above is not None:
             number = above.mem_id
-            place = known.get(number)
-            if place is not None:
+            if number in known:
+                place = known[number]
                 break
             unknown.append((number, above))
             above = above.parent
-        place = place or Place()
-        for number, element in reversed(unknown):
-            place = known[number] = _inside(place, element)
+        while unknown:
+            number, element = unknown.pop()
+            tag_id = element.tag_id
+            if tag_id in _CONTAINERS or tag_id in LEVELS:
+                place = _inside(place, element)
+            known[number] = place
         return place
 
 
 def _inside(place: Place, element: LexborNode) -> Place:
+    """The place of the children of a container or heading, given its own."""
     tag_id = element.tag_id
     if tag_id in LEVELS:
         return place._replace(level=LEVELS[tag_id])
-    tag = _CONTAINERS.get(tag_id)
-    if tag is None:
-        return place
+    tag = _CONTAINERS[tag_id]
     region = region_of(tag, element.attributes)
     if region is None or (place.sectioned and region in (Region.HEADER, Region.FOOTER)):
         region = place.region

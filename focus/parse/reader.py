@@ -166,24 +166,26 @@ class Reader:
 
     def _link(self, node: LexborNode) -> None:
         attributes = node.attributes
-        href = (attributes.get("href") or "").strip(HTTP_SPACE)
-        if not href or href.startswith(_NO_PAGE):
-            return
-        if self._is_full():
-            return
-        anchor = words_of(node) or _spare_anchor(node, attributes)
-        nofollow = "rel" in attributes and not _NOFOLLOW.isdisjoint(_words(attributes["rel"]))
-        self._add(node, href, anchor, nofollow)
+        href = attributes.get("href")
+        if href and self._is_wanted(href := href.strip(HTTP_SPACE)):
+            anchor = words_of(node) or _spare_anchor(node, attributes)
+            rel = attributes.get("rel")
+            nofollow = rel is not None and not _NOFOLLOW.isdisjoint(_words(rel))
+            self._add(node, href, anchor, nofollow)
 
     def _frame(self, node: LexborNode) -> None:
         src = (node.attributes.get("src") or "").strip(HTTP_SPACE)
-        if src and not src.startswith(_NO_PAGE) and not self._is_full():
+        if self._is_wanted(src):
             self._add(node, src, "", False)
 
-    def _is_full(self) -> bool:
-        full = len(self.page.links) >= self.max_links
-        self.page.links_cut += full
-        return full
+    def _is_wanted(self, href: str) -> bool:
+        """Whether a link leads anywhere and there is room for it; it is counted if not."""
+        if not href or href.startswith(_NO_PAGE):
+            return False
+        if len(self.page.links) < self.max_links:
+            return True
+        self.page.links_cut += 1
+        return False
 
     def _add(self, node: LexborNode, href: str, anchor: str, nofollow: bool) -> None:
         place = self.places.of(node)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
 import zstandard
 
 from focus.charset import decode
@@ -22,6 +23,13 @@ class Analyst:
     """Decodes, parses, segments and scores pages for one topic and model."""
 
     def __init__(self, config: AnalysisConfig) -> None:
+        self._set_up(config)
+
+    def update(self, payload: bytes) -> None:
+        """Go on with another configuration (an `AnalysisConfig` as MessagePack)."""
+        self._set_up(msgspec.msgpack.decode(payload, type=AnalysisConfig))
+
+    def _set_up(self, config: AnalysisConfig) -> None:
         topic = from_builtins(dict(config.topic))
         self.config = config
         self.matcher = Matcher(topic)
@@ -37,7 +45,7 @@ class Analyst:
         text, charset = decode(body, content_type)
         parsed = parse(text, max_links=self.config.max_links)
         links = list(self._links(url, parsed))
-        judgement = self.model.judge(self._document(url, parsed))
+        judgement = self.model.judge(self._document(url, text, parsed))
         relevant = judgement.relevance > self.threshold
         kept = self.config.keep == "all" or (self.config.keep == "relevant" and relevant)
         return Page(
@@ -59,16 +67,17 @@ class Analyst:
             body_zstd=self._compressor.compress(text.encode("utf-8", "replace")) if kept else b"",
         )
 
-    def _document(self, url: str, parsed: Parsed) -> Document:
+    def _document(self, url: str, text: str, parsed: Parsed) -> Document:
         masked = self.config.mask_meta
         return Document(
             title=parsed.title,
             keywords="" if masked else parsed.keywords,
             description="" if masked else parsed.description,
             headings=parsed.headings,
-            anchors=[link.anchor for link in parsed.links],
+            links=parsed.links,
             url_words=self._words(url),
-            text=parsed.text,
+            source=text,
+            blocks=parsed.blocks,
         )
 
     def _words(self, url: str) -> str:

@@ -47,6 +47,11 @@ class Matcher:
         self.cosine = lru_cache(maxsize=20_000)(self._cosine)
 
     @property
+    def longest(self) -> int:
+        """Characters of the longest keyword."""
+        return max(len(form) for word in self._words for form in word.forms)
+
+    @property
     def segmenter_words(self) -> list[str]:
         """What the segmenter must leave whole."""
         return [form for word in self._words for form in word.forms]

@@ -25,6 +25,7 @@ ANALYST = "focus.score.analyse.Analyst"
 MEMORY_BYTES = 1536 * 1024 * 1024
 FLUSH_S = 0.02
 _PIPE_BYTES = 1 << 20
+_DESCRIPTORS = 4096
 _CPU_MARGIN = 2.0  # the parent, who measures wall time, should be first
 
 
@@ -114,7 +115,7 @@ def _send(replies: int, message: Ready | Refused | Scored) -> None:
 
 
 def _shield(replies: int) -> None:
-    """Signals, memory and, where it can be had, a pipe that takes a batch at once."""
+    """Signals, memory, what was inherited, and a pipe that takes a batch at once."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     if sys.platform == "win32":
@@ -122,6 +123,8 @@ def _shield(replies: int) -> None:
     import fcntl  # not everywhere
     import resource
 
+    os.closerange(3, replies)  # uvloop lets some of the parent's descriptors through
+    os.closerange(replies + 1, _DESCRIPTORS)
     with suppress(OSError, ValueError):  # a lower limit is set already
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     with suppress(OSError, ValueError):

@@ -12,7 +12,7 @@ from focus.errors import FocusError
 from focus.records import FailureKind, Page
 from focus.workers.child import ANALYST, failed
 from focus.workers.messages import Job, Scored, Setup, Update, Work
-from focus.workers.worker import Worker, WorkerLost
+from focus.workers.worker import Waiting, Worker, WorkerLost
 
 MAX_BATCH = 16
 MAX_BATCH_BYTES = 1 << 20  # of bodies; one page always goes
@@ -21,22 +21,6 @@ MAX_CRASHES = 2  # a page that broke a worker is tried once more, alone
 MAX_STARTS = 3  # attempts to get a worker that works
 START_LIMIT_S = 60.0
 _RESTART_PAUSE_S = 0.2
-
-
-class Waiting:
-    """A page on its way through the pool."""
-
-    __slots__ = ("crashes", "future", "job")
-
-    def __init__(self, job: Job, future: asyncio.Future[Page]) -> None:
-        self.job = job
-        self.future = future
-        self.crashes = 0
-
-    def resolve(self, page: Page) -> None:
-        """Hand the result over, if anyone still wants it."""
-        if not self.future.done():
-            self.future.set_result(page)
 
 
 class WorkerPool:
@@ -79,13 +63,11 @@ class WorkerPool:
         """Start all workers at once and wait until they can work; FocusError if one cannot."""
         self._loop = asyncio.get_running_loop()
         self._open = True
+        starts = (self._start_worker() for _ in range(self._count))
         try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(self._count):
-                    group.create_task(self._start_worker())
-        except* WorkerLost as lost:
-            await self.close()
-            raise FocusError(_cannot_start(lost.exceptions[0])) from None
+            ends = await asyncio.gather(*starts, return_exceptions=True)
+            for lost in filter(None, ends):
+                raise FocusError(_cannot_start(lost)) if isinstance(lost, WorkerLost) else lost
         except BaseException:
             await self.close()
             raise
@@ -209,6 +191,8 @@ class WorkerPool:
 
     def lost(self, worker: Worker) -> None:
         """A worker has gone: find the guilty page, run the others again, replace it."""
+        if worker not in self._workers:
+            return
         self._workers.discard(worker)
         if not self._open:
             return
@@ -249,6 +233,8 @@ class WorkerPool:
 
     async def _start_worker(self) -> None:
         worker = await Worker.start(self, self._setup, START_LIMIT_S)
+        if worker.has_ended():
+            raise WorkerLost(worker.reason)
         if self._update is not None:
             worker.send(self._update)
         self._workers.add(worker)

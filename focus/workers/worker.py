@@ -9,20 +9,44 @@ import subprocess
 import sys
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, cast
+from typing import Protocol, cast
 
 import msgspec
 
-from focus.workers.messages import Ready, Refused, Request, Scored, Setup, Unpacker, pack
-
-if TYPE_CHECKING:
-    from focus.workers.pool import Waiting, WorkerPool
+from focus.records import Page
+from focus.workers.messages import Job, Ready, Refused, Request, Scored, Setup, Unpacker, pack
 
 _STDIN, _STDOUT = 0, 1
 
 
 class WorkerLost(Exception):
     """A worker that ended before it was ready; the message says why."""
+
+
+class Waiting:
+    """A page on its way through the pool."""
+
+    __slots__ = ("crashes", "future", "job")
+
+    def __init__(self, job: Job, future: asyncio.Future[Page]) -> None:
+        self.job = job
+        self.future = future
+        self.crashes = 0
+
+    def resolve(self, page: Page) -> None:
+        """Hand the result over, if anyone still wants it."""
+        if not self.future.done():
+            self.future.set_result(page)
+
+
+class Owner(Protocol):
+    """Who is told what becomes of a worker."""
+
+    def scored(self, worker: Worker, reply: Scored) -> None:
+        """Results have come; may raise ValueError."""
+
+    def lost(self, worker: Worker) -> None:
+        """A worker that was ready has ended, all it said before has been told."""
 
 
 class Worker(asyncio.SubprocessProtocol):
@@ -34,12 +58,12 @@ class Worker(asyncio.SubprocessProtocol):
     reason     what is known about its end
     """
 
-    def __init__(self, pool: WorkerPool) -> None:
+    def __init__(self, owner: Owner) -> None:
         self.batches: deque[deque[Waiting]] = deque()
         self.last_sign = 0.0
         self.overdue = False
         self.reason = ""
-        self._pool = pool
+        self._owner = owner
         self._replies = Unpacker()
         loop = asyncio.get_running_loop()
         self._ready: asyncio.Future[None] = loop.create_future()
@@ -48,12 +72,12 @@ class Worker(asyncio.SubprocessProtocol):
         self._stdin: asyncio.WriteTransport
 
     @classmethod
-    async def start(cls, pool: WorkerPool, setup: Setup, limit_s: float) -> Worker:
+    async def start(cls, owner: Owner, setup: Setup, limit_s: float) -> Worker:
         """A worker that has answered `Ready`; WorkerLost if none does in time."""
         loop = asyncio.get_running_loop()
         try:
             _, worker = await loop.subprocess_exec(
-                lambda: cls(pool),
+                lambda: cls(owner),
                 *(sys.executable, "-P", "-m", "focus.workers"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -75,7 +99,7 @@ class Worker(asyncio.SubprocessProtocol):
         return worker
 
     def send(self, request: Request) -> None:
-        """Queue a message; to a dead worker it is lost, `WorkerPool.lost` will come."""
+        """Queue a message; to a dead worker it is lost, `Owner.lost` will follow."""
         if not self._stdin.is_closing():
             self._stdin.write(pack(request))
 
@@ -83,6 +107,10 @@ class Worker(asyncio.SubprocessProtocol):
         """End the process at once; `connection_lost` follows."""
         with suppress(ProcessLookupError):
             self._transport.kill()
+
+    def has_ended(self) -> bool:
+        """Whether the process is gone."""
+        return self._gone.done()
 
     async def end(self) -> None:
         """Kill the process and wait until nothing is left of it."""
@@ -105,7 +133,7 @@ class Worker(asyncio.SubprocessProtocol):
 
     def _receive(self, reply: Ready | Refused | Scored) -> None:
         if isinstance(reply, Scored):
-            self._pool.scored(self, reply)
+            self._owner.scored(self, reply)
         elif isinstance(reply, Refused):
             self.reason = reply.reason
             self.kill()
@@ -118,9 +146,9 @@ class Worker(asyncio.SubprocessProtocol):
         self._transport.close()
         if not self._gone.done():
             self._gone.set_result(None)
-        if self._ready.done() and not self._ready.cancelled():
-            self._pool.lost(self)
-        elif not self._ready.done():
+        if self._ready.done():
+            self._owner.lost(self)
+        else:
             self._ready.set_exception(WorkerLost(self.reason))
 
 

@@ -8,11 +8,16 @@ from typing import ClassVar
 
 import msgspec
 
+from focus.parse import Block, RawLink
 from focus.score.match import Matcher, fold_body
 
 
 class Document:
-    """The parts of a page that speak of its topic; the body is read only if asked for."""
+    """The parts of a page that speak of its topic; its text is read only if asked for.
+
+    source   the page as decoded: a keyword that is not in there is nowhere on the page
+    blocks   makes the blocks of visible text, in document order
+    """
 
     def __init__(
         self,
@@ -21,22 +26,41 @@ class Document:
         keywords: str = "",
         description: str = "",
         headings: Sequence[str] = (),
-        anchors: Sequence[str] = (),
+        links: Sequence[RawLink] = (),
         url_words: str = "",
-        text: Callable[[], str] = str,
+        source: str | None = None,
+        blocks: Callable[[], Sequence[Block]] = tuple,
     ) -> None:
         self.title = title
         self.keywords = keywords
         self.description = description
         self.headings = headings
-        self.anchors = anchors
+        self.links = links
         self.url_words = url_words
-        self._text = text
+        self._source = source
+        self._read = blocks
+
+    @cached_property
+    def source(self) -> str | None:
+        """The decoded page, folded for matching; None when character references hide text."""
+        if self._source is None or "&#" in self._source:
+            return None
+        return fold_body(self._source)
+
+    @cached_property
+    def blocks(self) -> Sequence[Block]:
+        """The blocks of visible text."""
+        return self._read()
 
     @cached_property
     def body(self) -> str:
-        """Visible text, folded for matching."""
-        return fold_body(self._text())
+        """All visible text, folded for matching."""
+        return fold_body("\n".join(block.text for block in self.blocks))
+
+    @cached_property
+    def main(self) -> str:
+        """Visible text without navigation: blocks that are less than half links; folded."""
+        return fold_body("\n".join(b.text for b in self.blocks if 2 * b.link_chars < len(b.text)))
 
 
 class Judgement(msgspec.Struct, frozen=True):

@@ -26,8 +26,8 @@ class Position(Model):
         share = self.matcher.share
         title_hits, title_all = share(page.title)
         anchor_hits = anchor_all = 0
-        for anchor in page.anchors:
-            hits, tokens = share(anchor)
+        for link in page.links:
+            hits, tokens = share(link.anchor)
             anchor_hits += hits
             anchor_all += tokens
         matched = self.found(title=fold(page.title), keywords=fold(page.keywords))

@@ -1,0 +1,138 @@
+"""What does a focused crawl gain? One generated web, crawled by two strategies.
+
+A child process serves the web on loopback; each strategy crawls it through the same
+engine and options that a user has, and the generator's own labels judge the pages.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import uvloop
+
+from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, LimitConfig, PolitenessConfig
+from focus.crawl import Event
+from focus.demo.site import DemoWeb, generate
+from focus.errors import FocusError
+from focus.records import UrlState
+from focus.score.strategy import strategy_class
+from focus.session import Places, Report, Watcher, run
+from focus.topic import from_words, to_builtins
+
+TOPIC = "足球"
+STRATEGIES = ("bfs", "topic-pagerank")
+SHARE = 4  # each strategy may fetch one page in so many
+DELAY_S = 0.02
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """One strategy's crawl, judged by the generator's labels.
+
+    relevant         fetched pages that are about the topic in truth
+    first_relevant   number of the request that brought the first of them, 0 = none
+    """
+
+    strategy: str
+    report: Report
+    relevant: int
+    first_relevant: int
+
+    @property
+    def harvest_rate(self) -> float:
+        """Relevant pages per fetched page."""
+        return self.relevant / self.report.run_pages if self.report.run_pages else 0.0
+
+
+class Judge(Watcher):
+    """Counts truly relevant pages as they come; hands every call on to `inner`."""
+
+    def __init__(self, web: DemoWeb, inner: Watcher) -> None:
+        self._web = web
+        self._labels = web.labels(TOPIC)
+        self._seen: set[str] = set()
+        self.first_relevant = 0
+        self.inner = inner
+        self.started = inner.started  # type: ignore[method-assign]
+        self.stopping = inner.stopping  # type: ignore[method-assign]
+
+    def event(self, event: Event) -> None:
+        """A request came to an end."""
+        url = self._web.canonical(event.url) if event.state is UrlState.DONE else None
+        if url is not None and self._labels.get(url) and url not in self._seen:
+            self._seen.add(url)
+            self.first_relevant = self.first_relevant or event.nth
+        self.inner.event(event)
+
+    @property
+    def relevant(self) -> int:
+        """Distinct relevant pages fetched so far."""
+        return len(self._seen)
+
+
+def demo(
+    db: Path,
+    *,
+    pages: int,
+    seed: int,
+    watch: Callable[[str], contextlib.AbstractContextManager[Watcher]],
+    done: Callable[[Outcome], None],
+) -> list[Outcome]:
+    """Serve a web of about `pages` pages and crawl it; one outcome per strategy.
+
+    watch   strategy -> what follows its crawl (a live line); closed after it
+    done    called with each outcome as it is there
+    Ends early, with the outcomes so far, when a crawl is interrupted.
+    """
+    web = generate(seed, pages=pages)
+    outcomes = []
+    with _served(pages, seed) as address:
+        for strategy in STRATEGIES:
+            with watch(strategy) as watcher:
+                judge = Judge(web, watcher)
+                config = _config(web, strategy, address, pages)
+                report = uvloop.run(run(config, Places(db=db, fresh=True), judge))
+            outcomes.append(Outcome(strategy, report, judge.relevant, judge.first_relevant))
+            done(outcomes[-1])
+            if report.stop_reason in ("interrupted", "terminated"):
+                break
+    return outcomes
+
+
+def _config(web: DemoWeb, strategy: str, address: str, pages: int) -> CrawlConfig:
+    """What `focus crawl --seed … --topic 足球 --connect-to … --delay 0.02` would make."""
+    return CrawlConfig(
+        seeds=tuple(web.seeds),
+        strategy=strategy,
+        concurrency=32,
+        fetch=FetchConfig(connect_to=address, allow_net=("127.0.0.0/8",)),
+        politeness=PolitenessConfig(delay_s=DELAY_S),
+        limits=LimitConfig(max_pages=pages // SHARE),
+        analysis=AnalysisConfig(
+            topic=to_builtins(from_words(TOPIC)), shapes=strategy_class(strategy).shapes
+        ),
+    )
+
+
+@contextlib.contextmanager
+def _served(pages: int, seed: int) -> Iterator[str]:
+    """ADDR:PORT of the web in a child process, which ends with this block."""
+    command = [sys.executable, "-m", "focus.demo.server"]
+    command += ["--pages", str(pages), "--seed", str(seed), "--port", "0"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        try:
+            ready = server.stdout.readline()
+            if not ready.startswith("READY http://"):
+                raise FocusError("the demo's server did not start; is loopback networking there?")
+            yield ready.split()[1].removeprefix("http://")
+        finally:
+            server.stdin.close()
+            server.wait(10)

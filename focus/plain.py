@@ -1,0 +1,126 @@
+"""How is something put into plain text: strange words, times, sizes, tables?
+
+What comes off the web may hold terminal commands; `printable` takes them out before
+anything scraped is shown. Widths count terminal cells: 足 is two of them wide.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from focus.errors import ConfigError
+
+_UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_TIME = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|[smhd]))+|\d+(?:\.\d+)?")
+_TIME_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhd])?")
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([kmgt]?)(?:i?b)?", re.IGNORECASE)
+_SIZES = ("", "K", "M", "G", "T")
+
+
+def printable(text: str, width: int | None = None) -> str:
+    """A stranger's text as one line without control characters, at most `width` cells.
+
+    Every run of characters that do not print (escapes, newlines, marks that turn the
+    direction of writing, halves of surrogate pairs) becomes one space.
+    """
+    if not text.isprintable():
+        text = "".join(char if char.isprintable() else " " for char in text)
+    text = " ".join(text.split())
+    return text if width is None else cut(text, width)
+
+
+def cells(text: str) -> int:
+    """The width of a text in terminal cells: wide characters count 2, accents 0."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_cells_of, text))
+
+
+def _cells_of(char: str) -> int:
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def cut(text: str, width: int) -> str:
+    """The text, or its beginning with "…", within so many cells."""
+    if cells(text) <= width:
+        return text
+    used, kept = 1, []
+    for char in text:
+        used += _cells_of(char)
+        if used > width:
+            break
+        kept.append(char)
+    return "".join(kept) + "…"
+
+
+def table(rows: Iterable[Sequence[str]], *, indent: str = "  ") -> list[str]:
+    """Rows as lines with aligned columns; numbers are aligned by their ends."""
+    body = [tuple(map(str, row)) for row in rows]
+    widths = [max(map(cells, column)) for column in zip(*body, strict=True)]
+    return [indent + _aligned(row, widths).rstrip() for row in body]
+
+
+def _aligned(row: tuple[str, ...], widths: list[int]) -> str:
+    padded = []
+    for text, width in zip(row, widths, strict=True):
+        gap = " " * (width - cells(text))
+        is_number = (
+            text[:1].isdigit() and text.rstrip("%").replace(",", "").rstrip(" ")[-1].isdigit()
+        )
+        padded.append(gap + text if is_number else text + gap)
+    return "  ".join(padded)
+
+
+def count(number: int, noun: str) -> str:
+    """`1,234 pages`, `1 page`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def percent(share: float) -> str:
+    """0.3127 -> `31.3%`."""
+    return f"{100.0 * share:.1f}%"
+
+
+def span(seconds: float) -> str:
+    """Seconds for people, two units at most: `45s`, `2m05s`, `3h20m`, `2d04h`."""
+    whole = round(seconds)
+    if seconds < 10 and seconds != whole:
+        return f"{seconds:.1f}s"
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02d}s"
+    minutes = round(seconds / 60)
+    if minutes < 24 * 60:
+        return f"{minutes // 60}h{minutes % 60:02d}m"
+    hours = round(seconds / 3600)
+    return f"{hours // 24}d{hours % 24:02d}h"
+
+
+def size(number: int) -> str:
+    """Bytes for people, in powers of 1,024: `10M`, `31.2M`, `900`."""
+    value, unit = float(number), 0
+    while value >= 1024 and unit < len(_SIZES) - 1:
+        value, unit = value / 1024, unit + 1
+    digits = f"{value:.0f}" if value == int(value) else f"{value:.1f}"
+    return digits + _SIZES[unit]
+
+
+def read_span(text: str) -> float:
+    """Seconds out of `90`, `30m`, `1h30m`, `500ms` or `2d`; ConfigError for anything else."""
+    text = text.strip().lower()
+    if not _TIME.fullmatch(text):
+        raise ConfigError(f"{printable(text)!r} is no time; write 90 (seconds), 30m, 1h30m or 2d")
+    return sum(float(n) * _UNITS_S[unit or "s"] for n, unit in _TIME_PART.findall(text))
+
+
+def read_size(text: str) -> int:
+    """Bytes out of `500M`, `1.5G` or `64k`, in powers of 1,024; ConfigError otherwise."""
+    match = _SIZE.fullmatch(text.strip())
+    if not match:
+        raise ConfigError(f"{printable(text)!r} is no size; write 65536 (bytes), 64K, 500M or 2G")
+    return int(float(match[1]) * 1024 ** _SIZES.index(match[2].upper()))

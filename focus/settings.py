@@ -1,0 +1,256 @@
+"""What has the user ordered? The options of `focus crawl` as a `CrawlConfig` and `Places`.
+
+click has merged flags > FOCUS_* variables > focus.toml > defaults before; here seeds
+and topic are read and checked, parameters find their owner, and the User-Agent is made.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from focus import __version__
+from focus.config import (
+    AnalysisConfig,
+    CrawlConfig,
+    FetchConfig,
+    LimitConfig,
+    PolitenessConfig,
+    ScopeConfig,
+)
+from focus.errors import ConfigError, TopicError
+from focus.score.params import settle
+from focus.score.relevance import model_class
+from focus.score.strategy import strategy_class
+from focus.session import Places
+from focus.topic import Topic, from_toml, from_words, to_builtins
+from focus.urls import seed_candidates
+
+Params = dict[str, float]
+
+
+class Order(msgspec.Struct, frozen=True):
+    """A crawl as ordered. `anonymous`: the User-Agent names nobody to turn to."""
+
+    config: CrawlConfig
+    places: Places
+    topic: Topic
+    anonymous: bool
+
+
+def order(options: Mapping[str, Any]) -> Order:
+    """The order that these options of `focus crawl` make; ConfigError for what makes no sense."""
+    if options["topic"] is None:
+        raise TopicError("no topic; give one with --topic WORDS or --topic FILE.toml")
+    topic = read_topic(options["topic"])
+    seeds = _seeds(options["seed"], options["seeds_file"]) or topic.seeds
+    if not seeds:
+        raise ConfigError("no seed; give a page to start from with --seed URL")
+    for seed in seeds:
+        seed_candidates(seed)
+    places = _places(options)
+    for out in (options["warc"], options["report"], options["log_file"]):
+        _check_writable(out)
+    config = _config(options, topic, seeds)
+    anonymous = not (options["user_agent"] or options["contact"])
+    return Order(config, places, topic, anonymous)
+
+
+# -- seeds and topic ----------------------------------------------------------------
+
+
+def _seeds(given: Sequence[str], file: Path | None) -> tuple[str, ...]:
+    """Those given one by one, then the file's; each once."""
+    lines = [] if file is None else read_text(file, "seeds file").splitlines()
+    listed = (line.partition(" #")[0].strip() for line in lines)
+    seeds = (*given, *(line for line in listed if line and not line.startswith("#")))
+    if file is not None and not seeds:
+        raise ConfigError(f"seeds file {file}: there is no seed in it")
+    return tuple(dict.fromkeys(seed.strip() for seed in seeds))
+
+
+def read_topic(text: str) -> Topic:
+    """A topic out of what --topic was given: a file if it names one, else words."""
+    path = Path(text)
+    if text.endswith(".toml") or (len(text) < 255 and path.is_file()):
+        return from_toml(read_text(path, "topic file"), str(path))
+    return from_words(text)
+
+
+def read_text(path: Path, what: str) -> str:
+    """A file of the user's (- is the standard input), UTF-8; ConfigError if that fails."""
+    try:
+        data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+        return data.decode("utf-8-sig")
+    except OSError as error:
+        raise ConfigError(f"{what} {path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{what} {path}: is not UTF-8 (byte {error.start})") from None
+
+
+# -- the configuration --------------------------------------------------------------
+
+
+def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) -> CrawlConfig:
+    strategy = options["strategy"]
+    relevance = options["relevance"] or topic.relevance or AnalysisConfig().relevance
+    ours, models = split_params(options["param"], strategy, relevance)
+    return CrawlConfig(
+        seeds=seeds,
+        strategy=strategy,
+        params=ours,
+        as_published=options["as_published"],
+        min_priority=options["min_priority"],
+        agent=_product(options["user_agent"]),
+        concurrency=options["concurrency"],
+        workers=options["workers"],
+        fetch=_fetch(options),
+        politeness=PolitenessConfig(
+            per_host=options["per_host"],
+            delay_s=options["delay"],
+            ignore_robots=options["ignore_robots"],
+        ),
+        scope=ScopeConfig(
+            scope=options["scope"],
+            allow=options["allow"],
+            deny=options["deny"],
+            max_depth=options["max_depth"],
+        ),
+        limits=_limits(options),
+        analysis=AnalysisConfig(
+            topic=to_builtins(topic),
+            relevance=relevance,
+            params=models,
+            as_published=options["as_published"],
+            threshold=options["threshold"],
+            shapes=strategy_class(strategy).shapes,
+            keep=options["keep"],
+        ),
+    )
+
+
+def _limits(options: Mapping[str, Any]) -> LimitConfig:
+    return LimitConfig(
+        max_pages=options["max_pages"],
+        max_requests=options["max_requests"],
+        max_time_s=options["max_time"],
+        max_bytes=options["max_bytes"],
+        target=options["target"],
+    )
+
+
+def _fetch(options: Mapping[str, Any]) -> FetchConfig:
+    if options["proxy"] and options["connect_to"]:
+        raise ConfigError("--proxy and --connect-to exclude each other; give one of them")
+    return FetchConfig(
+        user_agent=user_agent(options["user_agent"], options["contact"]),
+        total_timeout_s=options["timeout"],
+        max_body_bytes=options["max_body"],
+        max_raw_bytes=options["max_body"],
+        content_types=options["content_type"],
+        allow_net=options["allow_net"],
+        insecure=options["insecure"],
+        proxy=options["proxy"],
+        connect_to=options["connect_to"],
+        concurrency=options["concurrency"],
+    )
+
+
+def user_agent(name: str | None, contact: str | None) -> str:
+    """`focus/0.1.0 (focused crawler; +CONTACT)`, or the user's own with the contact added."""
+    if name is None:
+        return (
+            f"focus/{__version__} (focused crawler; {f'+{contact}' if contact else 'no contact'})"
+        )
+    return f"{name} (+{contact})" if contact and contact not in name else name
+
+
+def _product(name: str | None) -> str:
+    """The product token (RFC 9309 2.2.1) of a User-Agent: what robots.txt calls us."""
+    if name is None:
+        return CrawlConfig().agent
+    match = re.search(r"compatible; *([A-Za-z_-]+)", name) or re.search(r"[A-Za-z_-]+", name)
+    return match[1 if match.lastindex else 0] if match else CrawlConfig().agent
+
+
+def split_params(
+    given: Iterable[tuple[str, float]], strategy: str, relevance: str
+) -> tuple[Params, Params]:
+    """The numbers for the strategy and those for the relevance model.
+
+    A name goes to whichever knows it, to both if both do; `strategy.` or `relevance.`
+    before it makes that plain. ConfigError for a name that neither knows.
+    """
+    owners: dict[str, tuple[str, Mapping[str, float], Params]] = {
+        "strategy": (strategy, strategy_class(strategy).defaults, {}),
+        "relevance": (relevance, model_class(relevance).defaults, {}),
+    }
+    for name, value in given:
+        prefix, dot, rest = name.partition(".")
+        asked = [prefix] if dot and prefix in owners else list(owners)
+        bare = rest if dot and prefix in owners else name
+        knowing = [owner for owner in asked if bare in owners[owner][1]]
+        if not knowing:
+            raise ConfigError(_unknown(name, bare, [owners[owner][:2] for owner in asked]))
+        for owner in knowing:
+            owners[owner][2][bare] = value
+    return owners["strategy"][2], owners["relevance"][2]
+
+
+def _unknown(name: str, bare: str, asked: list[tuple[str, Mapping[str, float]]]) -> str:
+    near = get_close_matches(bare, [known for _, names in asked for known in names], 1, 0.5)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    known = "; ".join(f"{owner}: {', '.join(names) or 'none'}" for owner, names in asked)
+    return f"--param {name}: no such parameter; {hint}known: {known}"
+
+
+# -- places -------------------------------------------------------------------------
+
+
+def _places(options: Mapping[str, Any]) -> Places:
+    archive, warc = options["archive"], options["warc"]
+    if archive is not None and warc is not None:
+        raise ConfigError("--warc records the network; with --archive there is nothing to record")
+    if archive is not None and not archive.is_file():
+        raise ConfigError(f"--archive {archive}: there is no such file")
+    return Places(
+        db=Path(options["db"]).expanduser(),
+        archive=archive,
+        warc=warc,
+        fresh=options["fresh"],
+        wait_s=options["wait"],
+    )
+
+
+def _check_writable(path: Path | None) -> None:
+    """Complain of a folder that is missing before the crawl, not after it."""
+    if path is not None and not path.absolute().parent.is_dir():
+        raise ConfigError(f"{path}: there is no folder {path.absolute().parent}; make it first")
+
+
+# -- what would be done -------------------------------------------------------------
+
+
+def spelled_params(order: Order) -> tuple[str, str]:
+    """Strategy and relevance model with all their numbers, for people."""
+    config = order.config
+    chosen = (
+        (config.strategy, strategy_class(config.strategy), config.params),
+        (config.analysis.relevance, model_class(config.analysis.relevance), config.analysis.params),
+    )
+    first, second = (
+        f"{name}: {numbers(settle(name, kind.defaults, kind.published, params, as_published=config.as_published))}"
+        for name, kind, params in chosen
+    )
+    return first, second
+
+
+def numbers(params: Mapping[str, float]) -> str:
+    """`gamma=0.2 W=20`; "no parameters" for none."""
+    return " ".join(f"{name}={value:g}" for name, value in params.items()) or "no parameters"

@@ -1,0 +1,350 @@
+"""The crawl over tiny webs: order, politeness, robots, redirects, failures. Virtual clock."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import pairwise
+
+import msgspec
+import pytest
+
+from focus.config import (
+    AnalysisConfig,
+    CrawlConfig,
+    LimitConfig,
+    PolitenessConfig,
+    ScopeConfig,
+)
+from focus.crawl import Crawl, Event
+from focus.records import FailureKind, FetchResult, UrlState
+from focus.topic import from_words, to_builtins
+from focus.transport import ReplayTransport
+from focus.workers import InlineScorer
+from tests.web import Answer, Hit, TinyWeb
+
+TOPIC = AnalysisConfig(topic=to_builtins(from_words("足球")), relevance="position")
+
+
+class World:
+    """A tiny web as a recorded one; `first` gives answers to be had once each, in order."""
+
+    def __init__(self, web: TinyWeb) -> None:
+        self.web = web
+        self.first: dict[str, list[Answer]] = defaultdict(list)
+
+    def lookup(self, url: str, *, robots: bool, fetched_at: float, elapsed_s: float) -> FetchResult:
+        self.web.log.append(Hit(url, fetched_at))
+        answer = self.web.answers.get(url) or Answer(status=404)
+        if self.first[url]:
+            answer = self.first[url].pop(0)
+        result = self.web._result(url, answer, fetched_at, robots)
+        return msgspec.structs.replace(result, fetched_at=fetched_at, elapsed_s=elapsed_s)
+
+
+class Run:
+    """A crawl that has ended."""
+
+    def __init__(self, crawl: Crawl, web: TinyWeb, events: list[Event], reason: str) -> None:
+        self.crawl, self.web, self.events, self.reason = crawl, web, events, reason
+
+    @property
+    def pages(self) -> list[str]:
+        return [event.url for event in self.events if event.state is UrlState.DONE]
+
+    def reasons(self) -> dict[str, str]:
+        return {event.url: event.reason for event in self.events if event.reason}
+
+
+async def crawl(
+    web: TinyWeb | World,
+    seeds: list[str],
+    *,
+    strategy: str = "bfs",
+    concurrency: int = 1,
+    delay_s: float = 1.0,
+    per_host: int = 1,
+    scope: ScopeConfig = ScopeConfig(),  # noqa: B008
+    **limits: float,
+) -> Run:
+    world = web if isinstance(web, World) else World(web)
+    config = CrawlConfig(
+        seeds=tuple(seeds),
+        strategy=strategy,
+        concurrency=concurrency,
+        politeness=PolitenessConfig(delay_s=delay_s, per_host=per_host),
+        scope=scope,
+        limits=msgspec.convert(limits, LimitConfig),
+        analysis=TOPIC,
+    )
+    events: list[Event] = []
+    transport = ReplayTransport(world, InlineScorer(TOPIC), start=1000.0)
+    engine = Crawl(config, transport, observe=events.append)
+    engine.sow(seeds)
+    return Run(engine, world.web, events, await engine.run())
+
+
+@pytest.fixture
+def web() -> TinyWeb:
+    web = TinyWeb()
+    web.page("http://a.test/", links=["/1", "/2", ("http://b.test/", "足球")])
+    web.page("http://a.test/1", links=["/3"])
+    web.page("http://a.test/2")
+    web.page("http://a.test/3", links=["/"])
+    web.page("http://b.test/", title="足球", keywords="足球", links=["/x"])
+    web.page("http://b.test/x")
+    return web
+
+
+async def test_robots_txt_comes_first_once_per_host(web: TinyWeb) -> None:
+    run = await crawl(web, ["http://a.test/"])
+    asked = [hit.url for hit in run.web.log]
+    assert asked[:2] == ["http://a.test/robots.txt", "http://a.test/"]
+    assert asked.count("http://b.test/robots.txt") == 1
+    assert asked.index("http://b.test/robots.txt") + 1 == asked.index("http://b.test/")
+
+
+async def test_breadth_first_takes_links_in_order_of_discovery(web: TinyWeb) -> None:
+    run = await crawl(web, ["http://a.test/"])
+    names = ["a.test/", "a.test/1", "a.test/2", "b.test/", "a.test/3", "b.test/x"]
+    assert run.pages == [f"http://{name}" for name in names]
+    assert run.reason == "frontier empty"
+
+
+async def test_best_link_follows_the_topical_anchor_first(web: TinyWeb) -> None:
+    run = await crawl(web, ["http://a.test/"], strategy="best-link")
+    assert run.pages[:3] == ["http://a.test/", "http://b.test/", "http://b.test/x"]
+
+
+@pytest.mark.parametrize("concurrency", [1, 2, 16])
+async def test_a_crawl_is_repeatable(web: TinyWeb, concurrency: int) -> None:
+    first = await crawl(web, ["http://a.test/"], concurrency=concurrency)
+    again = await crawl(web, ["http://a.test/"], concurrency=concurrency)
+    assert first.events == again.events
+    assert len(first.pages) == 6
+
+
+@pytest.mark.parametrize(("per_host", "concurrency"), [(1, 1), (1, 16), (2, 16)])
+async def test_no_host_is_asked_faster_than_its_delay(per_host: int, concurrency: int) -> None:
+    web = TinyWeb()
+    for host in "abc":
+        web.page(f"http://{host}.test/", links=[f"/{n}" for n in range(8)])
+        for n in range(8):
+            web.page(f"http://{host}.test/{n}")
+    seeds = [f"http://{host}.test/" for host in "abc"]
+    run = await crawl(web, seeds, concurrency=concurrency, per_host=per_host)
+    starts: dict[str, list[float]] = defaultdict(list)
+    for hit in run.web.log:
+        starts[hit.url.split("/")[2]].append(hit.at)
+    assert len(run.pages) == 27
+    for times in starts.values():
+        assert min(b - a for a, b in pairwise(sorted(times))) >= 1.0 - 1e-6
+
+
+async def test_a_crawl_delay_in_robots_is_honoured_up_to_a_cap(web: TinyWeb) -> None:
+    web.robots("a.test", "User-agent: *\nCrawl-delay: 7")
+    web.robots("b.test", "User-agent: *\nCrawl-delay: 9999")
+    run = await crawl(web, ["http://a.test/"])
+    hosts = {host.name: host.delay_s for host in run.crawl.frontier.hosts}
+    assert hosts == {"a.test": 7.0, "b.test": 30.0}
+    times = [hit.at for hit in run.web.log if "//a.test" in hit.url][1:]
+    assert min(b - a for a, b in pairwise(times)) >= 7.0
+
+
+async def test_what_robots_forbids_is_never_asked_for(web: TinyWeb) -> None:
+    web.robots("a.test", "User-agent: focus\nDisallow: /1\n\nUser-agent: *\nDisallow: /")
+    run = await crawl(web, ["http://a.test/"])
+    asked = run.web.urls()
+    assert "http://a.test/1" not in asked
+    assert "http://a.test/2" in asked
+    assert run.crawl.ledger.drops["robots"] == 1
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 410])
+async def test_a_missing_robots_txt_allows_everything(web: TinyWeb, status: int) -> None:
+    web.robots("a.test", "", status=status)
+    assert len((await crawl(web, ["http://a.test/"])).pages) == 6
+
+
+async def test_an_unreachable_robots_txt_is_waited_for_then_the_host_left_alone(
+    web: TinyWeb,
+) -> None:
+    web.robots("b.test", "", status=503)
+    run = await crawl(web, ["http://a.test/"])
+    assert not any(url.startswith("http://b.test/") for url in run.pages)
+    assert [hit.url for hit in run.web.log].count("http://b.test/robots.txt") == 3
+    assert run.crawl.ledger.failures["host-given-up"] == 1
+
+
+async def test_robots_redirects_are_followed_five_times(web: TinyWeb) -> None:
+    for scheme_host in ("http://a.test",):
+        web.redirect(f"{scheme_host}/robots.txt", "/r1")
+    web.redirect("http://a.test/r1", "/r2")
+    web.status("http://a.test/r2", 200, body=b"User-agent: *\nDisallow: /1")
+    assert "http://a.test/1" not in (await crawl(web, ["http://a.test/"])).pages
+
+
+async def test_a_redirect_s_target_takes_its_place(web: TinyWeb) -> None:
+    web.redirect("http://a.test/1", "http://b.test/new")
+    web.page("http://b.test/new", links=["/y"])
+    web.page("http://b.test/y")
+    run = await crawl(web, ["http://a.test/"])
+    assert run.pages[1] == "http://b.test/new"
+    assert "http://b.test/y" in run.pages
+    assert run.crawl.ledger.drops["redirected"] == 1
+
+
+async def test_http_to_https_of_the_same_page_is_one_url() -> None:
+    web = TinyWeb()
+    web.redirect("http://a.test/", "https://a.test/")
+    web.page("https://a.test/", links=["http://a.test/x"])
+    web.page("http://a.test/x")
+    run = await crawl(web, ["http://a.test/"])
+    assert run.pages == ["https://a.test/", "http://a.test/x"]
+    assert run.crawl.known.counts[UrlState.DONE] == 2
+
+
+async def test_redirect_loops_and_endless_chains_end() -> None:
+    web = TinyWeb()
+    web.page("http://a.test/", links=["/l1", "/self", "/c0"])
+    web.redirect("http://a.test/l1", "/l2")
+    web.redirect("http://a.test/l2", "/l1")
+    web.redirect("http://a.test/self", "/self")
+    for n in range(30):
+        web.redirect(f"http://a.test/c{n}", f"/c{n + 1}")
+    run = await crawl(web, ["http://a.test/"])
+    assert run.pages == ["http://a.test/"]
+    assert run.crawl.ledger.failures["redirect"] == 2, "to itself, and after ten hops"
+    assert len(run.web.log) < 20
+
+
+async def test_temporary_failures_are_tried_again_later(web: TinyWeb) -> None:
+    world = World(web)
+    world.first["http://a.test/1"] = [Answer(status=500), Answer(failure=FailureKind.RESET)]
+    run = await crawl(world, ["http://a.test/"])
+    times = [hit.at for hit in run.web.log if hit.url == "http://a.test/1"]
+    assert len(times) == 3
+    assert times[1] - times[0] >= 10.0
+    assert "http://a.test/3" in run.pages
+
+
+async def test_retry_after_is_obeyed_for_the_whole_host(web: TinyWeb) -> None:
+    world = World(web)
+    world.first["http://a.test/1"] = [Answer(status=429, headers={"retry-after": "120"})]
+    run = await crawl(world, ["http://a.test/"])
+    hits = [hit for hit in run.web.log if "//a.test" in hit.url]
+    at = next(n for n, hit in enumerate(hits) if hit.url.endswith("/1"))
+    assert hits[at + 1].at - hits[at].at >= 120.0
+    assert "http://a.test/1" in run.pages
+
+
+async def test_final_failures_are_not_tried_again(web: TinyWeb) -> None:
+    web.status("http://a.test/1", 404)
+    web.fail("http://a.test/2", FailureKind.TOO_LARGE)
+    run = await crawl(web, ["http://a.test/"])
+    assert run.reasons()["http://a.test/1"] == "http-4xx"
+    assert run.web.urls().count("http://a.test/1") == 1
+    assert run.web.urls().count("http://a.test/2") == 1
+
+
+async def test_a_host_that_cannot_be_resolved_is_given_up_at_once() -> None:
+    web = TinyWeb()
+    web.page("http://a.test/", links=[f"http://gone.test/{n}" for n in range(5)])
+    web.fail("http://gone.test/robots.txt", FailureKind.DNS)
+    run = await crawl(web, ["http://a.test/"])
+    assert [hit.url for hit in run.web.log].count("http://gone.test/robots.txt") == 1
+    assert run.crawl.known.counts[UrlState.FAILED] == 5
+
+
+async def test_a_bare_host_is_tried_as_https_then_http() -> None:
+    web = TinyWeb()
+    web.fail("https://a.test/robots.txt", FailureKind.CONNECT)
+    web.page("http://a.test/", links=["/1"])
+    web.page("http://a.test/1")
+    run = await crawl(web, ["a.test"])
+    assert run.pages == ["http://a.test/", "http://a.test/1"]
+
+
+async def test_troubles_of_seeds_are_told() -> None:
+    web = TinyWeb()
+    web.fail("http://gone.test/robots.txt", FailureKind.DNS)
+    web.status("http://a.test/", 404)
+    web.robots("b.test", "User-agent: *\nDisallow: /")
+    run = await crawl(web, ["http://gone.test/", "http://a.test/", "http://b.test/"])
+    troubles = run.crawl.trouble.of_seeds
+    assert "dns" in troubles["http://gone.test/"]
+    assert "http-4xx" in troubles["http://a.test/"]
+    assert "robots" in troubles["http://b.test/"]
+    assert run.pages == []
+
+
+async def test_noindex_pages_are_no_results_but_their_links_count(web: TinyWeb) -> None:
+    web.page("http://a.test/1", links=["/3"], head='<meta name="robots" content="noindex">')
+    web.page("http://a.test/2", links=["/4"], headers={"x-robots-tag": "nofollow"})
+    web.page("http://a.test/4")
+    run = await crawl(web, ["http://a.test/"])
+    assert "http://a.test/1" not in run.pages
+    assert "http://a.test/3" in run.pages
+    assert "http://a.test/4" not in run.pages
+
+
+@pytest.mark.parametrize(
+    ("limits", "pages", "said"),
+    [
+        ({"max_pages": 3}, 3, "max-pages"),
+        ({"max_requests": 4}, 3, "max-requests"),
+        ({"target": 1}, 4, "target"),
+        ({"max_bytes": 1}, 1, "max-bytes"),
+    ],
+)
+async def test_limits_end_a_crawl(
+    web: TinyWeb, limits: dict[str, int], pages: int, said: str
+) -> None:
+    run = await crawl(web, ["http://a.test/"], **limits)
+    assert run.reason == f"{said} reached"
+    assert len(run.pages) == pages
+
+
+async def test_no_limit_is_overshot_by_what_is_in_flight(web: TinyWeb) -> None:
+    run = await crawl(web, ["http://a.test/"], concurrency=16, max_pages=3)
+    assert len(run.pages) == 3
+
+
+@pytest.mark.parametrize(
+    ("scope", "missing"),
+    [
+        (ScopeConfig(scope="host"), {"http://b.test/", "http://b.test/x"}),
+        (ScopeConfig(deny=("/1$",)), {"http://a.test/1", "http://a.test/3"}),
+        (ScopeConfig(max_depth=1), {"http://a.test/3", "http://b.test/x"}),
+        (ScopeConfig(allow=("a.test",)), {"http://b.test/", "http://b.test/x"}),
+    ],
+)
+async def test_scope_keeps_the_crawl_in(
+    web: TinyWeb, scope: ScopeConfig, missing: set[str]
+) -> None:
+    everything = set((await crawl(web, ["http://a.test/"])).pages)
+    run = await crawl(web, ["http://a.test/"], scope=scope)
+    assert everything - set(run.pages) == missing
+
+
+async def test_pictures_and_archives_are_not_asked_for(web: TinyWeb) -> None:
+    web.page("http://a.test/2", links=["/photo.JPG", "/paper.pdf?x=1", "/page.php"])
+    run = await crawl(web, ["http://a.test/"])
+    assert "http://a.test/page.php" in run.web.urls()
+    assert not any("photo" in url or "paper" in url for url in run.web.urls())
+
+
+async def test_a_page_that_breaks_the_parser_costs_only_itself(web: TinyWeb) -> None:
+    class Broken(InlineScorer):
+        async def score(self, url: str, body: bytes, content_type: str | None):  # type: ignore[no-untyped-def]
+            page = await super().score(url, body, content_type)
+            if url.endswith("/1"):
+                return msgspec.structs.replace(page, failure=FailureKind.PARSE_CRASH)
+            return page
+
+    config = CrawlConfig(strategy="bfs", concurrency=1, analysis=TOPIC)
+    events: list[Event] = []
+    engine = Crawl(config, ReplayTransport(World(web), Broken(TOPIC)), observe=events.append)
+    engine.sow(["http://a.test/"])
+    await engine.run()
+    assert engine.ledger.failures["parse-crash"] == 1
+    assert engine.known.counts[UrlState.DONE] == 4

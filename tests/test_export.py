@@ -1,0 +1,237 @@
+"""export: every line a record, no cell a formula, no half file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from focus.errors import ConfigError, ExportError
+from focus.export import FORMATS, export, write_csv, write_jsonl
+
+ROOT = Path(__file__).parents[1]
+COLUMNS = {"url": str, "parts": dict, "relevance": float, "relevant": bool, "nth": int}
+ROWS: list[tuple[Any, ...]] = [
+    ("https://a.example/球", msgspec.Raw(b'{"title":0.5}'), 0.1 + 0.2, True, 1),
+    ("https://b.example/", msgspec.Raw(b"{}"), 2.0, False, 2),
+    ("https://c.example/", None, None, False, 3),
+]
+text = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+def jsonl(rows: list[tuple[Any, ...]], columns: dict[str, type]) -> bytes:
+    file = io.BytesIO()
+    write_jsonl(rows, columns, file)
+    return file.getvalue()
+
+
+def cells(values: list[Any]) -> list[str]:
+    """One column of CSV, read back as a spreadsheet would."""
+    file = io.BytesIO()
+    write_csv([(value,) for value in values], {"x": str}, file)
+    rows = list(csv.reader(io.StringIO(file.getvalue().decode(), newline=""), strict=True))
+    assert rows[0] == ["x"]
+    return [row[0] if row else "" for row in rows[1:]]
+
+
+# -- JSON lines -------------------------------------------------------------------------------
+
+
+def test_jsonl_keeps_text_nested_parts_and_every_digit() -> None:
+    lines = jsonl(ROWS, COLUMNS).splitlines()
+    assert lines[0].decode() == (
+        '{"url":"https://a.example/球","parts":{"title":0.5},'
+        '"relevance":0.30000000000000004,"relevant":true,"nth":1}'
+    )
+    assert json.loads(lines[2]) == {
+        "url": "https://c.example/", "parts": None, "relevance": None, "relevant": False, "nth": 3,
+    }  # fmt: skip
+
+
+@given(values=st.lists(text, max_size=5))
+def test_jsonl_is_one_line_per_record_for_every_reader(values: list[str]) -> None:
+    written = jsonl([(value,) for value in values], {"x": str})
+    assert [json.loads(line)["x"] for line in written.decode().splitlines()] == values
+
+
+# -- CSV --------------------------------------------------------------------------------------
+
+
+def test_csv_has_a_header_and_ends_lines_as_rfc_4180_says() -> None:
+    file = io.BytesIO()
+    write_csv(ROWS, COLUMNS, file)
+    assert file.getvalue().decode() == (
+        "url,parts,relevance,relevant,nth\r\n"
+        'https://a.example/球,"{""title"":0.5}",0.30000000000000004,true,1\r\n'
+        "https://b.example/,{},2.0,false,2\r\n"
+        "https://c.example/,,,false,3\r\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [
+        ("=1+1", "'=1+1"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("+86 10", "'+86 10"),
+        ("-1", "'-1"),
+        ("\t=1", "'\t=1"),
+        ("\r=1", "'\r=1"),
+        ("＝1", "'＝1"),
+        ("\x00=1", "'=1"),
+        ("a\x1b[31mb\x9b", "a[31mb"),
+        ('say "球", 好\r\nthen', 'say "球", 好\r\nthen'),
+        (-1.5, "-1.5"),
+        ("", ""),
+        (None, ""),
+    ],
+)
+def test_csv_cells(value: Any, cell: str) -> None:
+    assert cells([value]) == [cell]
+
+
+@given(values=st.lists(text, min_size=1))
+def test_no_cell_begins_a_formula_and_nothing_else_is_lost(values: list[str]) -> None:
+    for value, cell in zip(values, cells(values), strict=True):
+        kept = "".join(c for c in value if c in "\t\n\r" or not (c < " " or "\x7f" <= c <= "\x9f"))
+        assert cell in (kept, "'" + kept)
+        assert not cell.startswith(tuple("=+-@\t\r"))
+
+
+# -- Parquet ----------------------------------------------------------------------------------
+
+
+def test_parquet_keeps_types(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="the extra `parquet` is not installed")
+    out = tmp_path / "x.parquet"
+    assert export(iter(ROWS * 5000), COLUMNS, format="parquet", out=out) == 15_000
+    table = parquet.read_table(out)
+    assert [str(field.type) for field in table.schema] == [
+        "string", "string", "double", "bool", "int64",
+    ]  # fmt: skip
+    assert table.num_rows == 15_000
+    assert table.slice(0, 1).to_pylist() == [
+        {
+            "url": ROWS[0][0],
+            "parts": '{"title":0.5}',
+            "relevance": 0.1 + 0.2,
+            "relevant": True,
+            "nth": 1,
+        }
+    ]
+    assert export([], COLUMNS, format="parquet", out=out) == 0
+    assert parquet.read_table(out).num_rows == 0
+
+
+def test_parquet_without_its_library_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ExportError, match=r"pip install 'focus-crawler\[parquet\]'"):
+        export(ROWS, COLUMNS, format="parquet", out=tmp_path / "x.parquet")
+    assert list(tmp_path.iterdir()) == []
+
+
+# -- files ------------------------------------------------------------------------------------
+
+
+def test_a_file_appears_whole(tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    assert export(ROWS, COLUMNS, format="csv", out=out, bom=True) == 3
+    assert out.read_bytes().startswith("\ufeffurl,".encode())
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_an_export_that_breaks_off_leaves_the_old_file(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    out.write_text("old\n")
+
+    def breaking() -> Iterator[tuple[Any, ...]]:
+        yield from ROWS * 1000
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        export(breaking(), COLUMNS, format="jsonl", out=out)
+    assert out.read_text() == "old\n"
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    real, link = tmp_path / "real.jsonl", tmp_path / "link.jsonl"
+    real.write_text("old\n")
+    link.symlink_to(real)
+    export(ROWS, COLUMNS, format="jsonl", out=link)
+    assert link.is_symlink() and real.read_text().count("\n") == 3
+
+
+def test_files_that_cannot_be_written_get_one_line(tmp_path: Path) -> None:
+    for out in (tmp_path / "none" / "x.csv", tmp_path):
+        with pytest.raises(ExportError, match="cannot write") as caught:
+            export(ROWS, COLUMNS, format="csv", out=out)
+        assert str(out) in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("format", ["jsonl", "csv"])
+def test_a_full_disk_gets_one_line(format: str) -> None:
+    with pytest.raises(ExportError, match="cannot write /dev/full: No space left"):
+        export(ROWS * 10_000, COLUMNS, format=format, out=Path("/dev/full"))
+
+
+def test_unknown_formats_name_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match="the formats are: jsonl, csv, parquet"):
+        export(ROWS, COLUMNS, format="xml", out=None)
+    assert list(FORMATS) == ["jsonl", "csv", "parquet"]
+
+
+STDOUT = """
+    import sys
+    sys.path.insert(0, sys.argv[1])
+    from focus.export import export
+    rows = (("https://a.example/" + "x" * 100, n) for n in range(int(sys.argv[2])))
+    print(export(rows, {"url": str, "n": int}, format="jsonl", out=None), file=sys.stderr)
+"""
+
+
+def run_stdout(rows: int, **more: Any) -> subprocess.Popen[bytes]:
+    code = [sys.executable, "-c", textwrap.dedent(STDOUT), str(ROOT), str(rows)]
+    return subprocess.Popen(code, stderr=subprocess.PIPE, **more)
+
+
+def test_stdout_takes_the_rows() -> None:
+    out, errors = run_stdout(3, stdout=subprocess.PIPE).communicate()
+    assert out.count(b"\n") == 3
+    assert errors == b"3\n"
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    for rows in (3, 100_000):  # noticed at the last flush, and on the way
+        read, write = os.pipe()
+        process = run_stdout(rows, stdout=write)
+        os.close(write)
+        os.close(read)
+        _, errors = process.communicate()
+        assert process.returncode == 0
+        assert errors.strip().isdigit()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_disk_behind_stdout_is_an_error() -> None:
+    with Path("/dev/full").open("wb") as full:
+        _, errors = run_stdout(100_000, stdout=full).communicate()
+    assert errors.endswith(
+        b"focus.errors.ExportError: cannot write to the standard output: No space left on device\n"
+    )

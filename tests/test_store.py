@@ -1,0 +1,820 @@
+"""store: whole batches, exactly as given, whatever happens to the process or the disk."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from array import array
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from focus import schema
+from focus.errors import StoreError, StoreLocked
+from focus.lock import held, holder, lock_path
+from focus.records import (
+    Batch,
+    Change,
+    HostRow,
+    Outcome,
+    Page,
+    PageRow,
+    QueueRow,
+    UrlRow,
+    UrlState,
+)
+from focus.store import Store, UrlColumns
+
+ROOT = Path(__file__).parents[1]
+IDENTITY = {"seeds": ["https://a.example/"], "topic": "足球", "strategy": "bfs"}
+
+
+def url_row(number: int, **more: Any) -> UrlRow:
+    fields: dict[str, Any] = {
+        "id": number,
+        "key": number.to_bytes(16, "big"),
+        "url": f"https://a.example/{number}",
+        "queue": 0,
+        "depth": 1,
+        "priority": 1.0,
+    }
+    return UrlRow(**(fields | more))
+
+
+def page_row(number: int, **more: Any) -> PageRow:
+    fields: dict[str, Any] = {
+        "id": number,
+        "url": f"https://a.example/{number}",
+        "nth": number + 1,
+        "rank": 3,
+        "status": 200,
+        "fetched_at": 1000.0 + number,
+        "elapsed_s": 0.1,
+        "raw_bytes": 10,
+        "priority": 1.0,
+        "pagerank": 0.25,
+        "page": Page(title="球", relevance=0.5, relevant=True, body_zstd=b"zzz"),
+    }
+    return PageRow(**(fields | more))
+
+
+BASE = Batch(
+    queues=[QueueRow(id=0, host=0)],
+    hosts=[HostRow(id=0, name="a.example")],
+    urls=[url_row(n, priority=float(n)) for n in range(4)],
+    pages=[page_row(0, targets=(1, 2, 3))],
+    counters={"pages": 1.0},
+    now=1000.0,
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "focus.db"
+
+
+@pytest.fixture
+async def store(path: Path) -> AsyncIterator[Store]:
+    async with Store.open(path, now=0.0, pid=1, busy_s=0.05) as opened:
+        yield opened
+
+
+async def begin(store: Store, *, fresh: bool = False, now: float = 1.0) -> int:
+    return (await store.begin_crawl(IDENTITY, "{}", fresh=fresh, now=now)).id
+
+
+async def all_urls(store: Store, crawl: int, chunk: int = 1000) -> list[UrlColumns]:
+    return [UrlColumns(*row) async for rows in store.urls(crawl, chunk=chunk) for row in rows]
+
+
+def size(path: Path) -> int:
+    return path.stat().st_size
+
+
+def names(folder: Path) -> set[str]:
+    return {each.name for each in folder.iterdir()}
+
+
+def ask(path: Path, sql: str, *values: Any) -> list[Any]:
+    with sqlite3.connect(path) as db:
+        rows = db.execute(sql, values).fetchall()
+    db.close()
+    return rows
+
+
+# -- what goes in comes out -------------------------------------------------------------------
+
+text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+number32 = st.floats(width=32, allow_nan=False)
+real = st.floats(allow_nan=False)
+
+
+@st.composite
+def url_rows(draw: st.DrawFn) -> list[UrlRow]:
+    return [
+        UrlRow(
+            id=number,
+            key=draw(st.binary(min_size=16, max_size=16)),
+            url=draw(text),
+            queue=draw(st.integers(0, 3)),
+            depth=draw(st.integers(0, 9)),
+            priority=draw(real),
+            carry=tuple(draw(st.lists(number32, max_size=3))),
+            parent=draw(st.none() | st.integers(0, 9)),
+            anchor=draw(text),
+            state=draw(st.sampled_from(UrlState)),
+            reason=draw(text),
+            hops=draw(st.integers(0, 10)),
+        )
+        for number in range(draw(st.integers(0, 200)))
+    ]
+
+
+@given(urls=url_rows())
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+def test_urls_come_back_as_they_were(urls: list[UrlRow], tmp_path_factory: Any) -> None:
+    async def check() -> None:
+        folder = tmp_path_factory.mktemp("urls")
+        async with Store.open(folder / "x.db", now=0.0, pid=1) as store:
+            crawl = await begin(store)
+            await store.write(crawl, Batch(urls=urls))
+            back = await all_urls(store, crawl, chunk=37)
+            waiting = {q: await store.waiting(crawl, q) for q in range(4)}
+        assert [
+            (b.id, b.key, b.state, b.priority, b.depth, b.queue, b.hops, b.parent) for b in back
+        ] == [(u.id, u.key, u.state, u.priority, u.depth, u.queue, u.hops, u.parent) for u in urls]
+        assert [tuple(array("f", b.carry or b"")) for b in back] == [u.carry for u in urls]
+        for queue, found in waiting.items():
+            mine = [u for u in urls if u.queue == queue and u.state == UrlState.WAITING]
+            mine.sort(key=lambda u: (-u.priority, u.id))
+            assert found == [(u.id, u.url, u.priority) for u in mine]
+        shutil.rmtree(folder)
+
+    asyncio.run(check())
+
+
+@given(values=st.lists(real, min_size=1, max_size=60))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+def test_waiting_priorities_are_exact_to_the_last_bit(
+    values: list[float], tmp_path_factory: Any
+) -> None:
+    async def check() -> None:
+        folder = tmp_path_factory.mktemp("bits")
+        async with Store.open(folder / "x.db", now=0.0, pid=1) as store:
+            crawl = await begin(store)
+            await store.write(
+                crawl, Batch(urls=[url_row(n, priority=v) for n, v in enumerate(values)])
+            )
+            found = {number: value for number, _, value in await store.waiting(crawl, 0)}
+        assert [found[n] for n in range(len(values))] == values
+        shutil.rmtree(folder)
+
+    asyncio.run(check())
+
+
+changes = st.builds(
+    Change,
+    id=st.integers(0, 3),
+    priority=real,
+    carry=st.lists(number32, max_size=2).map(tuple),
+    depth=st.integers(0, 5),
+    parent=st.none() | st.integers(0, 9),
+    anchor=text,
+)
+outcomes = st.builds(
+    Outcome,
+    id=st.integers(0, 3),
+    state=st.sampled_from(UrlState),
+    reason=text,
+    detail=text,
+    tries=st.integers(0, 3),
+    retry_at=st.floats(0, 1e9),
+    hops=st.integers(0, 3),
+    url=st.none() | text,
+)
+
+
+@given(changes=st.lists(changes, max_size=12), outcomes=st.lists(outcomes, max_size=12))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_batch_means_its_changes_one_after_the_other(
+    changes: list[Change], outcomes: list[Outcome], tmp_path_factory: Any
+) -> None:
+    async def check() -> None:
+        folder = tmp_path_factory.mktemp("merge")
+        columns = "url, priority, carry, depth, parent, anchor, state, reason, detail, tries"
+        ends = []
+        for name, batches in {
+            "whole": [Batch(changes=changes, outcomes=outcomes)],
+            "single": [Batch(changes=[c]) for c in changes]
+            + [Batch(outcomes=[o]) for o in outcomes],
+        }.items():
+            async with Store.open(folder / name, now=0.0, pid=1) as store:
+                crawl = await begin(store)
+                await store.write(crawl, BASE)
+                for batch in batches:
+                    await store.write(crawl, batch)
+            counts = "SELECT state, count(*) FROM url WHERE state > 1 GROUP BY state"
+            tally = "SELECT state, sum(n) FROM tally WHERE n > 0 GROUP BY state"
+            assert ask(folder / name, counts) == ask(folder / name, tally)
+            ends.append(ask(folder / name, f"SELECT {columns} FROM url ORDER BY id"))
+        assert ends[0] == ends[1]
+        shutil.rmtree(folder)
+
+    asyncio.run(check())
+
+
+async def test_queues_and_hosts_come_back_and_are_replaced(store: Store) -> None:
+    crawl = await begin(store)
+    robots = {"https": (b"User-agent: *\n\xff", 200, 9.5), "http": (b"", 0, 1.0)}
+    hosts = [HostRow(0, "a.example", 5.5, 2, True, robots), HostRow(1, "b.example:81")]
+    queues = [QueueRow(0, 0, "/D/", 3, 1.5), QueueRow(1, 1)]
+    await store.write(crawl, Batch(hosts=hosts[:1], queues=queues[::-1]))
+    await store.write(crawl, Batch(hosts=hosts, queues=[QueueRow(1, 1, "", 7, 2.0)]))
+    saved = await store.load(crawl)
+    assert saved.hosts == hosts
+    assert saved.queues == [queues[0], QueueRow(1, 1, "", 7, 2.0)]
+
+
+async def test_graph_streams_in_order_of_requests(store: Store) -> None:
+    crawl = await begin(store)
+    pages = [page_row(n, nth=100 - n, targets=tuple(range(n, n + 3))) for n in range(5)]
+    await store.write(crawl, Batch(urls=[url_row(n) for n in range(8)], pages=pages))
+    found = [row async for rows in store.graph(crawl, chunk=2) for row in rows]
+    assert [(n, tuple(t)) for n, t in found] == [(n, (n, n + 1, n + 2)) for n in (4, 3, 2, 1, 0)]
+
+
+async def test_a_page_is_stored_whole(store: Store, path: Path) -> None:
+    crawl = await begin(store)
+    page = Page(
+        title="标题", keywords="a,b", parts={"title": 0.5}, matched={"title": ["足球"]},
+        simhash=2**64 - 5, relevance=1.25, relevant=True, noindex=True, body_zstd=b"\x00z",
+        canonical="https://c.example/", links_cut=4,
+    )  # fmt: skip
+    await store.write(crawl, Batch(urls=[url_row(0)], pages=[page_row(0, page=page, etag='"e"')]))
+    await store.update_pageranks(crawl, [(0, 0.75), (99, 1.0)])
+    assert ask(
+        path, "SELECT simhash, relevance, relevant, noindex, links_cut, pagerank FROM page"
+    ) == [(-5, 1.25, 1, 1, 4, 0.75)]
+    assert ask(path, "SELECT title, parts, matched, canonical, etag FROM page_text") == [
+        ("标题", '{"title":0.5}', '{"title":["足球"]}', "https://c.example/", '"e"')
+    ]
+    assert ask(path, "SELECT zstd FROM body") == [(b"\x00z",)]
+
+
+async def test_text_that_utf8_cannot_hold_does_not_stop_the_crawl(store: Store, path: Path) -> None:
+    crawl = await begin(store)
+    bad = Page(title="half \ud83d pair", matched={"\udc00": ["x"]}, body_zstd=b"\xff")
+    batch = Batch(urls=[url_row(0, carry=(1.0,))], pages=[page_row(0, page=bad, targets=(1,))])
+    await store.write(crawl, batch)
+    assert ask(path, "SELECT title, zstd FROM page_text JOIN body USING (id)") == [
+        ("half ? pair", b"\xff")
+    ]
+
+
+async def test_waiting_goes_on_below_the_last_one_had(store: Store) -> None:
+    crawl = await begin(store)
+    rows = [url_row(n, priority=float(n % 3)) for n in range(30)]
+    await store.write(crawl, Batch(urls=rows))
+    found: list[tuple[int, str, float]] = []
+    below: tuple[float, int] | None = None
+    while part := await store.waiting(crawl, 0, below=below, limit=7):
+        found += part
+        below = (part[-1][2], part[-1][0])
+    assert [number for number, _, _ in found] == sorted(range(30), key=lambda n: (-(n % 3), n))
+    assert await store.waiting(crawl, 5) == []
+
+
+async def test_fail_waiting_touches_only_what_waits_on_that_host(store: Store) -> None:
+    crawl = await begin(store)
+    queues = [QueueRow(0, 0), QueueRow(1, 0, "/x"), QueueRow(2, 1)]
+    urls = [url_row(n, queue=n % 3) for n in range(9)]
+    outcomes = [Outcome(id=0, state=UrlState.DONE)]
+    await store.write(crawl, Batch(queues=queues, urls=urls, outcomes=outcomes))
+    assert await store.fail_waiting(crawl, 0, reason="host-given-up") == 5
+    states = {row.id: row.state for row in await all_urls(store, crawl)}
+    assert states == {0: 2, 3: 3, 6: 3, 1: 3, 4: 3, 7: 3, 2: 0, 5: 0, 8: 0}
+
+
+# -- crawls -----------------------------------------------------------------------------------
+
+
+async def test_the_same_identity_goes_on_where_it_was(path: Path) -> None:
+    async with Store.open(path, now=0.0, pid=1) as store:
+        first = await store.begin_crawl(IDENTITY, "{}", fresh=False, now=1.0)
+        assert (first.resumed, first.finished, first.next_url, first.counters) == (
+            False,
+            False,
+            0,
+            {},
+        )
+        await store.write(first.id, BASE)
+        await store.write(first.id, Batch(fetching=[1, 2], now=1001.0))
+    async with Store.open(path, now=0.0, pid=2) as store:
+        turned = dict(reversed(IDENTITY.items()))
+        again = await store.begin_crawl(turned, "{}", fresh=False, now=2.0)
+        assert (again.id, again.resumed, again.finished) == (first.id, True, False)
+        assert (again.next_url, again.next_queue, again.next_host) == (4, 1, 1)
+        assert again.counters == {"pages": 1.0}
+        assert [row.state for row in await all_urls(store, again.id)] == [0, 0, 0, 0]
+
+
+async def test_a_finished_crawl_is_continued_and_said_to_be_finished(store: Store) -> None:
+    crawl = await begin(store)
+    await store.write(crawl, BASE)
+    await store.finish(crawl, reason="max-pages", report_json="{}", pageranks=[(0, 0.5)], now=9.0)
+    again = await store.begin_crawl(IDENTITY, "{}", fresh=False, now=10.0)
+    assert (again.id, again.resumed, again.finished, again.reason) == (
+        crawl,
+        True,
+        True,
+        "max-pages",
+    )
+    third = await store.begin_crawl(IDENTITY, "{}", fresh=False, now=11.0)
+    assert (third.finished, third.reason) == (False, "")
+
+
+async def test_fresh_and_other_identities_begin_crawls_of_their_own(store: Store) -> None:
+    first = await begin(store)
+    await store.write(first, BASE)
+    second = await begin(store, fresh=True)
+    other = await store.begin_crawl(
+        IDENTITY | {"topic": {"name": "篮球"}}, "{}", fresh=False, now=1.0
+    )
+    assert len({first, second, other.id}) == 3
+    await store.write(second, BASE)
+    await store.write(second, Batch(outcomes=[Outcome(id=3, state=UrlState.DONE)]))
+    assert [row.state for row in await all_urls(store, first)] == [0, 0, 0, 0]
+    assert [n for n, _, _ in await store.waiting(second, 0)] == [2, 1, 0]
+    assert [n for n, _, _ in await store.waiting(first, 0)] == [3, 2, 1, 0]
+    assert await begin(store) in (second, first)
+
+
+# -- one writer -------------------------------------------------------------------------------
+
+Call = Callable[[Store, int], Awaitable[Any]]
+
+
+async def _drain(stream: AsyncIterator[Any]) -> list[Any]:
+    return [each async for each in stream]
+
+
+WRITES: dict[str, Call] = {
+    "begin_crawl": lambda s, c: s.begin_crawl(IDENTITY, "{}", fresh=False, now=2.0),
+    "write": lambda s, c: s.write(c, Batch(urls=[url_row(9)], now=2000.0)),
+    "fail_waiting": lambda s, c: s.fail_waiting(c, 0, reason="x"),
+    "heartbeat": lambda s, c: s.heartbeat(c, now=3.0),
+    "update_pageranks": lambda s, c: s.update_pageranks(c, [(0, 0.5)]),
+    "finish": lambda s, c: s.finish(c, reason="x", report_json="{}", now=4.0),
+}
+READS: dict[str, Call] = {
+    "load": lambda s, c: s.load(c),
+    "urls": lambda s, c: _drain(s.urls(c)),
+    "waiting": lambda s, c: s.waiting(c, 0),
+    "graph": lambda s, c: _drain(s.graph(c)),
+}
+
+
+@pytest.fixture
+def other(path: Path, store: Store) -> Iterator[sqlite3.Connection]:
+    """Another program with the same file."""
+    db = sqlite3.connect(path, isolation_level=None)
+    yield db
+    db.close()
+
+
+@pytest.mark.parametrize("name", WRITES)
+async def test_writes_to_a_locked_database_say_so_and_work_later(
+    name: str, store: Store, path: Path, other: sqlite3.Connection
+) -> None:
+    crawl = await begin(store)
+    await store.write(crawl, BASE)
+    before = ask(path, "SELECT * FROM url"), ask(path, "SELECT * FROM crawl")
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreError, match="another program is writing") as caught:
+        await WRITES[name](store, crawl)
+    assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+    assert (ask(path, "SELECT * FROM url"), ask(path, "SELECT * FROM crawl")) == before
+    other.execute("ROLLBACK")
+    await WRITES[name](store, crawl)
+
+
+@pytest.mark.parametrize("name", READS)
+async def test_reads_of_a_locked_database_go_on(
+    name: str, store: Store, other: sqlite3.Connection
+) -> None:
+    crawl = await begin(store)
+    await store.write(crawl, BASE)
+    other.execute("BEGIN IMMEDIATE")
+    assert await READS[name](store, crawl)
+    other.execute("ROLLBACK")
+
+
+async def test_a_locked_new_database_is_not_opened(path: Path) -> None:
+    async with Store.open(path, now=0.0, pid=1):
+        pass
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("PRAGMA locking_mode = EXCLUSIVE")
+    db.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(StoreError, match="another program is writing"):
+        async with Store.open(path, now=0.0, pid=1, busy_s=0.05):
+            pass
+    db.close()
+
+
+async def test_a_cancelled_write_ends_whole_and_wedges_nothing(store: Store) -> None:
+    crawl = await begin(store)
+    for number in range(20):
+        urls = [url_row(number * 500 + n) for n in range(500)]
+        task = asyncio.create_task(store.write(crawl, Batch(urls=urls)))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    await store.write(crawl, Batch(urls=[url_row(10_000)]))
+    assert len(await all_urls(store, crawl)) == 10_001
+
+
+async def test_a_wrong_batch_leaves_no_trace(store: Store) -> None:
+    crawl = await begin(store)
+    await store.write(crawl, BASE)
+    with pytest.raises(sqlite3.IntegrityError):
+        await store.write(crawl, Batch(urls=[url_row(50), url_row(2)], counters={"pages": 9.0}))
+    assert len(await all_urls(store, crawl)) == 4
+    assert (await store.begin_crawl(IDENTITY, "{}", fresh=False, now=2.0)).counters == {
+        "pages": 1.0
+    }
+
+
+async def test_nothing_is_left_running_after_the_store(path: Path) -> None:
+    threads, interval = set(threading.enumerate()), sys.getswitchinterval()
+    with pytest.raises(RuntimeError):
+        async with Store.open(path, now=0.0, pid=1):
+            assert holder(path) == 1
+            raise RuntimeError
+    for thread in set(threading.enumerate()) - threads:
+        thread.join(5.0)
+        assert not thread.is_alive()
+    assert sys.getswitchinterval() == interval
+    assert holder(path) is None
+
+
+async def test_commits_are_synced_to_the_disk_once_a_second(store: Store, monkeypatch: Any) -> None:
+    crawl = await begin(store)
+    synced = []
+    for now in (10.0, 10.2, 10.9, 11.0, 11.5, 3.0, 3.5):
+        statements: list[str] = []
+        await store._connection.set_trace_callback(statements.append)
+        await store.write(crawl, Batch(now=now))
+        await store._connection.set_trace_callback(None)  # type: ignore[arg-type]
+        synced.append(any("FULL" in each for each in statements))
+    assert synced == [True, False, False, True, False, True, False]
+
+
+async def test_the_wal_stays_bounded_beside_a_reader(path: Path) -> None:
+    body = Page(body_zstd=random.Random(1).randbytes(300_000))
+    async with Store.open(path, now=0.0, pid=1) as store:
+        crawl = await begin(store)
+        reader = sqlite3.connect(path)
+        for number in range(300):
+            batch = Batch(urls=[url_row(number)], pages=[page_row(number, page=body)])
+            await store.write(crawl, batch)
+            reader.execute("SELECT count(*) FROM page").fetchone()
+            wal = size(path.with_name(path.name + "-wal"))
+            assert wal <= 64 * 2**20
+        reader.close()
+
+
+# -- files that are not ours ------------------------------------------------------------------
+
+
+async def refusal(path: Path) -> str:
+    with pytest.raises(StoreError) as caught:
+        async with Store.open(path, now=0.0, pid=1):
+            pass
+    message = str(caught.value)
+    assert "\n" not in message and str(path.name) in message
+    return message
+
+
+@pytest.mark.parametrize("mode", ["DELETE", "WAL"])
+async def test_the_database_of_another_program_is_not_touched(tmp_path: Path, mode: str) -> None:
+    path = tmp_path / "places.sqlite"
+    db = sqlite3.connect(path)
+    db.execute(f"PRAGMA journal_mode = {mode}")
+    db.execute("CREATE TABLE t (x)")
+    db.commit()
+    db.close()
+    before = path.read_bytes()
+    assert "another program" in await refusal(path)
+    assert path.read_bytes() == before
+    assert names(tmp_path) == {path.name, path.name + ".lock"}
+
+
+async def test_a_file_that_is_no_database_is_not_touched(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("dear diary\n" * 100)
+    assert "not a database" in await refusal(path)
+    assert path.read_text() == "dear diary\n" * 100
+
+
+async def test_a_database_of_a_newer_focus_is_refused(path: Path) -> None:
+    async with Store.open(path, now=0.0, pid=1):
+        pass
+    with sqlite3.connect(path) as db:
+        db.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
+    db.close()
+    assert "newer focus" in await refusal(path)
+    assert ask(path, "PRAGMA user_version") == [(schema.VERSION + 1,)]
+
+
+async def test_an_older_database_is_migrated_step_by_step(path: Path, monkeypatch: Any) -> None:
+    async with Store.open(path, now=0.0, pid=1) as store:
+        await begin(store)
+    steps = (*schema.MIGRATIONS, "CREATE TABLE label (id INTEGER PRIMARY KEY);")
+    monkeypatch.setattr(schema, "MIGRATIONS", (*steps, "ALTER TABLE label ADD COLUMN topic TEXT;"))
+    monkeypatch.setattr(schema, "VERSION", len(steps) + 1)
+    async with Store.open(path, now=0.0, pid=1) as store:
+        assert (await store.begin_crawl(IDENTITY, "{}", fresh=False, now=1.0)).resumed
+    assert ask(path, "PRAGMA user_version") == [(len(steps) + 1,)]
+    assert ask(path, "SELECT topic FROM label") == []
+
+
+async def test_a_migration_that_fails_leaves_the_old_version(path: Path, monkeypatch: Any) -> None:
+    async with Store.open(path, now=0.0, pid=1):
+        pass
+    bad = "CREATE TABLE label (id); CREATE TABLE url (id);"
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, bad))
+    with pytest.raises(sqlite3.OperationalError):
+        async with Store.open(path, now=0.0, pid=1):
+            pass
+    assert ask(path, "SELECT name FROM sqlite_schema WHERE name = 'label'") == []
+    assert ask(path, "PRAGMA user_version") == [(1,)]
+
+
+async def test_a_damaged_database_says_so(path: Path) -> None:
+    async with Store.open(path, now=0.0, pid=1) as store:
+        crawl = await begin(store)
+        await store.write(crawl, Batch(urls=[url_row(n) for n in range(5000)]))
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(os.urandom(size(path) - 4096))
+    with pytest.raises(StoreError, match="damaged"):
+        async with Store.open(path, now=0.0, pid=1) as store:
+            await begin(store)
+
+
+async def test_a_folder_that_cannot_be_used_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot make the folder"):
+        async with Store.open(tmp_path / "file" / "x.db", now=0.0, pid=1):
+            pass
+    lock_path(tmp_path / "y.db").mkdir()
+    with pytest.raises(StoreError, match="cannot write"):
+        async with Store.open(tmp_path / "y.db", now=0.0, pid=1):
+            pass
+    (tmp_path / "z.db").mkdir()
+    with pytest.raises(StoreError, match="cannot read"):
+        async with Store.open(tmp_path / "z.db", now=0.0, pid=1):
+            pass
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_folder_says_so(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    assert "cannot write" in asyncio.run(refusal(tmp_path / "x.db"))
+    tmp_path.chmod(0o700)
+
+
+# -- other processes --------------------------------------------------------------------------
+
+WRITER = """
+import asyncio, os, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from tests.test_store import IDENTITY, page_row, url_row
+from focus.records import Batch, Outcome, UrlState
+from focus.store import Store
+
+async def main():
+    async with Store.open(Path(sys.argv[1]), now=0.0, pid=os.getpid()) as store:
+        crawl = await store.begin_crawl(IDENTITY, "{}", fresh=False, now=1.0)
+        print("open", flush=True)
+        n, done = crawl.next_url, crawl.counters.get("pages", 0)
+        while True:
+            urls = [url_row(n + i) for i in range(50)]
+            pages = [page_row(n, nth=n + 1, targets=tuple(range(n, n + 50)))]
+            batch = Batch(urls=urls, pages=pages, outcomes=[Outcome(id=n, state=UrlState.DONE)])
+            batch.counters, n, done = {"pages": done + 1}, n + 50, done + 1
+            await store.write(crawl.id, batch)
+
+asyncio.run(main())
+"""
+
+
+def writer(path: Path) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(WRITER), str(path), str(ROOT)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None and process.stdout.readline() == "open\n"
+    return process
+
+
+def stop(process: subprocess.Popen[str]) -> None:
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert process.stdout is not None
+    process.stdout.close()
+
+
+async def test_kills_in_the_middle_of_writing_leave_whole_batches(path: Path) -> None:
+    rng, before = random.Random(4), 0
+    for _ in range(4):
+        process = writer(path)
+        await asyncio.sleep(rng.uniform(0.02, 0.25))
+        stop(process)
+        assert ask(path, "PRAGMA integrity_check") == [("ok",)]
+        (urls,), (pages,) = (ask(path, f"SELECT count(*) FROM {t}")[0] for t in ("url", "page"))
+        async with Store.open(path, now=0.0, pid=1) as store:
+            crawl = await store.begin_crawl(IDENTITY, "{}", fresh=False, now=1.0)
+            links = [row async for rows in store.graph(crawl.id) for row in rows]
+        assert urls == 50 * pages == 50 * crawl.counters["pages"] == 50 * len(links)
+        assert ask(path, "SELECT n FROM tally") == [(pages,)]
+        assert pages > before
+        before = pages
+
+
+async def test_a_second_crawl_is_told_who_has_the_file(path: Path) -> None:
+    process = writer(path)
+    try:
+        assert holder(path) == process.pid
+        began = time.monotonic()
+        with pytest.raises(
+            StoreLocked, match=rf"pid {process.pid}\) is using .*focus\.db"
+        ) as caught:
+            async with Store.open(path, now=0.0, pid=1):
+                pass
+        assert time.monotonic() - began < 1.0
+        assert caught.value.exit_code == 5
+    finally:
+        stop(process)
+    async with Store.open(path, now=0.0, pid=1):  # nothing stale is left
+        assert holder(path) == 1
+
+
+def test_a_forked_child_does_not_keep_the_lock(tmp_path: Path) -> None:
+    code = """
+        import os, sys, time
+        from pathlib import Path
+        sys.path.insert(0, sys.argv[2])
+        from focus.lock import held
+        with held(Path(sys.argv[1]), pid=os.getpid()):
+            if os.fork() == 0:
+                time.sleep(5)
+                os._exit(0)
+            print("forked", flush=True)
+            time.sleep(60)
+    """
+    database = tmp_path / "x.db"
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code), str(database), str(ROOT)],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None and process.stdout.readline() == "forked\n"
+    time.sleep(0.1)
+    assert holder(database) == process.pid
+    process.kill()
+    process.wait()
+    with held(database, pid=1):
+        assert holder(database) == 1
+    os.killpg(process.pid, signal.SIGKILL)  # the child that outlived it
+    process.stdout.close()
+
+
+# -- full disk --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 3 MB, where the test may make one."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(folder)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("may not mount a small file system here")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def make_room(folder: Path) -> None:
+    more = ["mount", "-o", "remount,size=20m", str(folder)]
+    subprocess.run(more, check=True, capture_output=True)
+
+
+async def fill(store: Store, crawl: int, first: int, count: int) -> int:
+    """Write pages of 50 kB until it fails; the number of the first that did not fit."""
+    for number in range(first, first + count):
+        body = Page(body_zstd=random.Random(number).randbytes(50_000))
+        batch = Batch(urls=[url_row(number)], pages=[page_row(number, page=body)])
+        batch.counters, batch.now = {"pages": number + 1.0}, float(number)
+        try:
+            await store.write(crawl, batch)
+        except StoreError as error:
+            assert "disk" in str(error) and "focus.db" in str(error) and "\n" not in str(error)
+            return number
+    return first + count
+
+
+async def test_a_full_disk_loses_nothing_and_goes_on_with_more_room(small_disk: Path) -> None:
+    path = small_disk / "focus.db"
+    async with Store.open(path, now=0.0, pid=1) as store:
+        crawl = await begin(store)
+        full_at = await fill(store, crawl, 0, 1000)
+        assert 10 < full_at < 1000
+        assert await fill(store, crawl, full_at, 1) == full_at  # still full, still one line
+    make_room(small_disk)
+    async with Store.open(path, now=0.0, pid=1) as store:
+        again = await store.begin_crawl(IDENTITY, "{}", fresh=False, now=1.0)
+        assert again.next_url == full_at == again.counters["pages"]
+        assert await fill(store, crawl, full_at, 20) == full_at + 20
+    assert ask(path, "PRAGMA integrity_check") == [("ok",)]
+
+
+def test_a_file_size_limit_is_a_full_disk(tmp_path: Path) -> None:
+    code = """
+        import asyncio, resource, signal, sys
+        from pathlib import Path
+        sys.path.insert(0, sys.argv[2])
+        from tests.test_store import Store, begin, fill
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, resource.RLIM_INFINITY))
+
+        async def main():
+            async with Store.open(Path(sys.argv[1]), now=0.0, pid=1) as store:
+                print(await fill(store, await begin(store), 0, 1000))
+
+        asyncio.run(main())
+    """
+    path = tmp_path / "focus.db"
+    command = [sys.executable, "-W", "error", "-c", textwrap.dedent(code), str(path), str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr == "" and done.returncode == 0
+    assert ask(path, "PRAGMA integrity_check") == [("ok",)]
+    assert ask(path, "SELECT count(*) FROM page") == [(int(done.stdout),)]
+
+
+# -- costs ------------------------------------------------------------------------------------
+
+
+async def test_a_waiting_url_costs_at_most_200_bytes(path: Path) -> None:
+    rng = random.Random(5)
+    async with Store.open(path, now=0.0, pid=1) as store:
+        crawl = await begin(store)
+        for start in range(0, 50_000, 1000):
+            urls = [
+                url_row(
+                    n, key=rng.randbytes(16), queue=rng.randrange(100), priority=rng.random(),
+                    carry=(0.5, 0.25), parent=n // 60, anchor="球队新闻标题在此",
+                    url=f"https://www.site{n % 100:03}.example.com/news/2024/doc-{n:010}.html",
+                )
+                for n in range(start, start + 1000)
+            ]  # fmt: skip
+            await store.write(crawl, Batch(urls=urls))
+    assert size(path) / 50_000 <= 200
+
+
+def test_every_column_of_the_schema_is_explained() -> None:
+    tables = re.findall(r"CREATE TABLE \w+ \(\n(.*?)\n\)", "".join(schema.MIGRATIONS), re.S)
+    assert len(tables) > 5
+    for line in "\n".join(tables).splitlines():
+        assert "--" in line or "PRIMARY KEY (" in line, line
+
+
+def test_batches_survive_the_cleaning_of_their_text_otherwise_unchanged() -> None:
+    from focus.rows import encodable
+
+    batch = msgspec.structs.replace(
+        BASE,
+        changes=[Change(1, 2.0, (0.5,), 1, None, "锚")],
+        outcomes=[Outcome(id=1, state=UrlState.FAILED, reason="dns")],
+        hosts=[HostRow(0, "h", robots={"https": (b"\xff", 200, 1.0)})],
+    )
+    assert encodable(batch) == batch

@@ -1,0 +1,517 @@
+"""What the scorer pool promises: every page answered, only the guilty blamed, nothing left over."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from focus.config import AnalysisConfig
+from focus.errors import FocusError
+from focus.records import FailureKind, Link, Page
+from focus.workers import InlineScorer, WorkerPool
+from focus.workers.messages import Ready, Reply, Scored, Unpacker, pack
+from focus.workers.pool import MAX_BATCH
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+
+HOOKED = "tests.analysts.Hooked"
+Run = Callable[[Callable[[], Awaitable[None]]], None]
+
+
+@pytest.fixture(params=["asyncio", "uvloop"])
+def run(request: pytest.FixtureRequest) -> Run:
+    """Runs a coroutine function on a loop of either kind, and looks for leftovers."""
+    if request.param == "uvloop":
+        factory = pytest.importorskip("uvloop").new_event_loop
+    else:
+        factory = asyncio.new_event_loop
+
+    def runner(main: Callable[[], Awaitable[None]]) -> None:
+        async def timed() -> None:
+            async with asyncio.timeout(30):
+                await main()
+
+        with asyncio.Runner(loop_factory=factory) as loop:
+            loop.run(warm_up())  # what a loop opens once per process is no leak
+        gc.collect()
+        before = descriptors()
+        with asyncio.Runner(loop_factory=factory) as loop:
+            loop.run(timed())
+        gc.collect()
+        assert descriptors() <= before
+        assert no_children()
+
+    return runner
+
+
+async def warm_up() -> None:
+    await (await asyncio.create_subprocess_exec("true")).wait()
+
+
+def descriptors() -> int:
+    folder = Path("/proc/self/fd")
+    return len(list(folder.iterdir())) if folder.exists() else 0
+
+
+def no_children() -> bool:
+    try:
+        return os.waitpid(-1, os.WNOHANG) is None
+    except ChildProcessError:
+        return True
+
+
+def pool(workers: int = 1, *, limit_s: float = 5.0, analyst: str = HOOKED) -> WorkerPool:
+    return WorkerPool(AnalysisConfig(), workers=workers, limit_s=limit_s, analyst=analyst)
+
+
+def url(number: int = 0, query: str = "") -> str:
+    return f"http://h/{number}?{query}"
+
+
+async def score_all(scorer: WorkerPool | InlineScorer, urls: list[str]) -> list[Page]:
+    return await asyncio.gather(*(scorer.score(each, b"body", None) for each in urls))
+
+
+def failures(pages: list[Page]) -> list[FailureKind | None]:
+    return [page.failure for page in pages]
+
+
+# Ordinary work
+
+
+def test_a_page_comes_back_whole(run: Run) -> None:
+    async def main() -> None:
+        async with pool() as workers:
+            page = await workers.score("http://h/a", b"\0" * 3_000_000, "text/html; charset=gbk")
+            assert page.title == "http://h/a"
+            assert page.description == "3000000 text/html; charset=gbk"
+            assert page.links == [Link(url="http://h/a", key=b"k" * 16, host="h")]
+            assert 0.0 < page.worker_s < 1.0
+            assert page.failure is None
+
+    run(main)
+
+
+def test_many_pages_each_get_their_own_answer_from_all_workers(run: Run) -> None:
+    async def main() -> None:
+        async with pool(2) as workers:
+            urls = [url(n, "sleep=0.002") for n in range(200)]
+            pages = await score_all(workers, urls)
+            assert [page.title for page in pages] == urls
+            counts = [
+                [page.charset for page in pages].count(pid) for pid in {p.charset for p in pages}
+            ]
+            assert len(counts) == 2 and min(counts) >= 60
+
+    run(main)
+
+
+def test_a_lone_page_does_not_wait_for_company_or_for_slow_ones(run: Run) -> None:
+    async def main() -> None:
+        async with pool(2) as workers:
+            await workers.score(url(), b"", None)
+            slow = asyncio.create_task(workers.score(url(1, "sleep=1"), b"", None))
+            await asyncio.sleep(0.05)
+            started = time.monotonic()
+            await workers.score(url(2), b"", None)
+            assert time.monotonic() - started < 0.5
+            assert not slow.done()
+            await slow
+
+    run(main)
+
+
+def test_results_of_a_slow_batch_come_as_they_are_done(run: Run) -> None:
+    async def main() -> None:
+        async with pool() as workers:
+            urls = [url(n, "sleep=0.15") for n in range(4)]
+            tasks = [asyncio.create_task(workers.score(each, b"", None)) for each in urls]
+            await tasks[0]
+            assert not any(task.done() for task in tasks[1:])
+            await asyncio.gather(*tasks)
+
+    run(main)
+
+
+def test_a_batch_of_slow_pages_may_take_longer_than_the_limit_of_one(run: Run) -> None:
+    async def main() -> None:
+        async with pool(limit_s=0.5) as workers:
+            pages = await score_all(workers, [url(n, "sleep=0.1") for n in range(12)])
+            assert failures(pages) == [None] * 12
+
+    run(main)
+
+
+def test_large_bodies_and_small_ones_share_the_pool(run: Run) -> None:
+    async def main() -> None:
+        async with pool(2) as workers:
+            sizes = [0, 5_000_000, 1, 900_000, 900_000, 2, 3_000_000] * 3
+            pages = await asyncio.gather(
+                *(workers.score(url(n), b"x" * size, None) for n, size in enumerate(sizes))
+            )
+            assert [page.description for page in pages] == [f"{size} None" for size in sizes]
+
+    run(main)
+
+
+def test_an_update_holds_for_later_pages_in_every_worker(run: Run) -> None:
+    async def main() -> None:
+        async with pool(2) as workers:
+            before = [asyncio.create_task(workers.score(url(n), b"", None)) for n in range(40)]
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            await workers.update(b"second")
+            after = await score_all(workers, [url(n) for n in range(100)])
+            assert {page.keywords for page in after} == {"second"}
+            assert "position" in {page.keywords for page in await asyncio.gather(*before)}
+            await score_all(workers, [url(n, f"kill={signal.SIGKILL}") for n in range(2)])
+            again = await score_all(workers, [url(n) for n in range(100)])
+            assert {page.keywords for page in again} == {"second"}
+
+    run(main)
+
+
+def test_what_a_library_prints_does_not_come_between(run: Run) -> None:
+    async def main() -> None:
+        async with pool() as workers:
+            pages = await score_all(workers, [url(n, "print=hello") for n in range(5)])
+            assert failures(pages) == [None] * 5
+
+    run(main)
+
+
+# Guilty pages
+
+
+def test_an_exception_is_a_failed_page(run: Run) -> None:
+    async def main() -> None:
+        async with pool() as workers:
+            (page, other) = await score_all(workers, [url(0, "fail=a%0Ab"), url(1)])
+            assert page.failure is FailureKind.PARSE_CRASH
+            assert page.detail == "ValueError: a b"
+            assert other.failure is None and other.charset != ""
+
+    run(main)
+
+
+@pytest.mark.parametrize(
+    ("query", "detail"),
+    [
+        (f"kill={signal.SIGSEGV}", "SIGSEGV"),
+        (f"kill={signal.SIGKILL}", "SIGKILL"),
+        ("exit=3", "exit code 3"),
+        ("exit=0", "exit code 0"),
+        ("babble=100", "nonsense"),
+        ("babble=3&exit=1", "exit code 1"),
+    ],
+)
+def test_a_crash_costs_exactly_that_page(run: Run, query: str, detail: str) -> None:
+    async def main() -> None:
+        async with pool(2) as workers:
+            urls = [url(n) for n in range(40)]
+            urls[17] = url(17, query)
+            pages = await score_all(workers, urls)
+            guilty = pages.pop(17)
+            assert failures(pages) == [None] * 39
+            assert guilty.failure is FailureKind.PARSE_CRASH
+            assert detail in guilty.detail
+            assert failures(await score_all(workers, [url(n) for n in range(9)])) == [None] * 9
+
+    run(main)
+
+
+def test_a_hang_costs_exactly_that_page(run: Run) -> None:
+    async def main() -> None:
+        async with pool(2, limit_s=0.4) as workers:
+            urls = [url(n) for n in range(3 * MAX_BATCH)]
+            urls[5], urls[20] = url(5, "spin=1"), url(20, "sleep=60")
+            started = time.monotonic()
+            pages = await score_all(workers, urls)
+            assert time.monotonic() - started < 10
+            kinds = failures(pages)
+            assert (kinds.pop(20), kinds.pop(5)) == (FailureKind.PARSE_TIMEOUT,) * 2
+            assert set(kinds) == {None}
+            assert pages[5].detail == "over 0.4 s"
+
+    run(main)
+
+
+def test_a_page_that_crashes_by_chance_is_tried_again(run: Run, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with pool() as workers:
+            marker = tmp_path / "crashed"
+            page = await workers.score(url(1, f"kill_once={marker}"), b"", None)
+            assert marker.exists()
+            assert page.failure is None
+
+    run(main)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="address space limits of Linux")
+def test_a_memory_bomb_is_a_failed_page(run: Run) -> None:
+    async def main() -> None:
+        async with pool() as workers:
+            page, other = await score_all(workers, [url(0, "allocate=100000"), url(1)])
+            assert (page.failure, other.failure) == (FailureKind.PARSE_CRASH, None)
+            assert "MemoryError" in page.detail
+
+    run(main)
+
+
+def test_every_page_guilty(run: Run) -> None:
+    async def main() -> None:
+        async with pool(2) as workers:
+            pages = await score_all(workers, [url(n, "exit=1") for n in range(6)])
+            assert set(failures(pages)) == {FailureKind.PARSE_CRASH}
+
+    run(main)
+
+
+def test_time_in_which_the_parent_stands_still_is_not_held_against_a_page(run: Run) -> None:
+    async def main() -> None:
+        async with pool(limit_s=0.3) as workers:
+            first = await workers.score(url(), b"", None)
+            task = asyncio.create_task(workers.score(url(1, "sleep=0.2"), b"", None))
+            await asyncio.sleep(0.05)
+            os.kill(int(first.charset), signal.SIGSTOP)
+            time.sleep(1.0)  # noqa: ASYNC251 (the whole group is stopped)
+            os.kill(int(first.charset), signal.SIGCONT)
+            page = await task
+            assert page.failure is None
+            assert page.charset == first.charset
+
+    run(main)
+
+
+def test_a_stopped_worker_is_replaced(run: Run) -> None:
+    async def main() -> None:
+        async with pool(limit_s=0.3) as workers:
+            first = await workers.score(url(), b"", None)
+            os.kill(int(first.charset), signal.SIGSTOP)
+            page = await workers.score(url(1), b"", None)
+            assert page.failure is None
+            assert page.charset != first.charset
+
+    run(main)
+
+
+def test_ctrl_c_and_sigterm_are_not_for_workers(run: Run) -> None:
+    async def main() -> None:
+        async with pool() as workers:
+            first = await workers.score(url(), b"", None)
+            assert os.getpgid(int(first.charset)) != os.getpgid(0)
+            os.kill(int(first.charset), signal.SIGINT)
+            os.kill(int(first.charset), signal.SIGTERM)
+            page = await workers.score(url(1), b"", None)
+            assert page.charset == first.charset
+
+    run(main)
+
+
+# Beginning and end
+
+
+@pytest.mark.parametrize(
+    ("analyst", "reason"),
+    [
+        ("tests.analysts.Unwilling", "ImportError: No module named 'dictionary'"),
+        ("tests.analysts.Dying", "SIGKILL"),
+        ("no.such.Thing", "ModuleNotFoundError: No module named 'no'"),
+    ],
+)
+def test_workers_that_cannot_start_are_one_clear_line(run: Run, analyst: str, reason: str) -> None:
+    async def main() -> None:
+        with pytest.raises(FocusError) as error:
+            await pool(2, analyst=analyst).start()
+        assert str(error.value).startswith(f"cannot start a scorer worker ({reason})")
+        assert "\n" not in str(error.value)
+
+    run(main)
+
+
+def test_a_missing_interpreter_is_one_clear_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+
+    async def main() -> None:
+        with pytest.raises(FocusError, match="No such file"):
+            await pool(2).start()
+
+    run(main)
+
+
+def test_workers_that_cannot_be_replaced_end_the_pool(run: Run, tmp_path: Path) -> None:
+    async def main() -> None:
+        file = tmp_path / "there"
+        file.touch()
+        config = AnalysisConfig(topic={"file": str(file)})
+        async with WorkerPool(config, workers=1, analyst="tests.analysts.Mortal") as workers:
+            assert (await workers.score(url(), b"", None)).failure is None
+            file.unlink()
+            for each in (url(1, "exit=1"), url(2)):
+                with pytest.raises(FocusError, match="the file is gone"):
+                    await workers.score(each, b"", None)
+
+    run(main)
+
+
+def test_idle_workers_that_die_are_replaced(run: Run) -> None:
+    async def main() -> None:
+        async with pool(2) as workers:
+            for _ in range(4):
+                page = await workers.score(url(), b"", None)
+                os.kill(int(page.charset), signal.SIGKILL)
+                await asyncio.sleep(0.05)
+            assert (await workers.score(url(), b"", None)).failure is None
+
+    run(main)
+
+
+def test_closing_in_the_middle_of_work_cancels_it(run: Run) -> None:
+    async def main() -> None:
+        workers = pool(2)
+        await workers.start()
+        tasks = [
+            asyncio.create_task(workers.score(url(n, "sleep=60"), b"x" * 100_000, None))
+            for n in range(60)
+        ]
+        await asyncio.sleep(0.1)
+        started = time.monotonic()
+        await workers.close()
+        await workers.close()
+        assert time.monotonic() - started < 2
+        done = await asyncio.gather(*tasks, return_exceptions=True)
+        assert all(isinstance(each, asyncio.CancelledError) for each in done)
+        with pytest.raises(FocusError, match="not running"):
+            await workers.score(url(), b"", None)
+
+    run(main)
+
+
+def test_closing_while_a_worker_is_replaced(run: Run) -> None:
+    async def main() -> None:
+        async with pool(2) as workers:
+            tasks = [
+                asyncio.create_task(workers.score(url(n, "exit=1"), b"", None)) for n in (1, 2)
+            ]
+            await asyncio.sleep(0.05)
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    run(main)
+
+
+def test_a_start_that_is_cancelled_leaves_nothing(run: Run) -> None:
+    async def main() -> None:
+        for delay in (0.0, 0.01, 0.05):
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(delay):
+                    await pool(2).start()
+
+    run(main)
+
+
+def test_pages_nobody_waits_for_any_more_are_left_out(run: Run, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with pool() as workers:
+            first = asyncio.create_task(workers.score(url(1, "sleep=0.3"), b"", None))
+            await asyncio.sleep(0.05)
+            note = tmp_path / "note"
+            second = asyncio.create_task(workers.score(url(2, f"note={note}"), b"", None))
+            await asyncio.sleep(0.05)
+            second.cancel()
+            await first
+            await workers.score(url(3), b"", None)
+            assert not note.exists()
+
+    run(main)
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_workers_die_with_their_parent(tmp_path: Path, loop: str) -> None:
+    pytest.importorskip(loop)
+    note = tmp_path / "worker"
+    program = f"""
+import asyncio, {loop}
+from focus.config import AnalysisConfig
+from focus.workers import WorkerPool
+async def main():
+    async with WorkerPool(AnalysisConfig(), workers=2, limit_s=0.5, analyst={HOOKED!r}) as pool:
+        await pool.score("http://h/?note={note}", b"", None)
+        print("up", flush=True)
+        await pool.score("http://h/?note={note}&spin=1", b"", None)
+{loop}.run(main())
+"""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, env=environment
+    ) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == b"up\n"
+        time.sleep(0.1)
+        parent.kill()
+    worker = int(note.read_text())
+    deadline = time.monotonic() + 10
+    while is_running(worker):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    stat = Path(f"/proc/{pid}/stat")
+    return not (stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z")
+
+
+# The same without processes
+
+
+def test_inline_scorer_is_the_same_to_its_caller(run: Run) -> None:
+    async def main() -> None:
+        async with InlineScorer(AnalysisConfig(), analyst=HOOKED) as scorer:
+            page = await scorer.score(url(1), b"body", "text/html")
+            assert (page.title, page.description) == (url(1), "4 text/html")
+            assert page.worker_s > 0.0
+            await scorer.update(b"second")
+            assert (await scorer.score(url(2), b"", None)).keywords == "second"
+            failed = await scorer.score(url(3, "fail=x"), b"", None)
+            assert (failed.failure, failed.detail) == (FailureKind.PARSE_CRASH, "ValueError: x")
+
+    run(main)
+
+
+# The wire
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(1, 9), max_size=30), st.lists(st.text(max_size=50), max_size=5))
+def test_replies_survive_any_cut_of_the_stream(cuts: list[int], titles: list[str]) -> None:
+    replies: list[Reply] = [Ready(), *(Scored([Page(title=title), Page()]) for title in titles)]
+    stream = b"".join(pack(reply) for reply in replies)
+    unpacker, found = Unpacker(), []
+    for cut in cuts:
+        found += unpacker.feed(stream[:cut])
+        stream = stream[cut:]
+    assert found + unpacker.feed(stream) == replies
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=200))
+def test_nonsense_on_the_wire_is_an_error_of_one_kind(data: bytes) -> None:
+    with suppress(ValueError):
+        Unpacker().feed(data)
+    with pytest.raises(ValueError):
+        Unpacker().feed(len(data + b"\xc1").to_bytes(4, "little") + b"\xc1" + data)
