@@ -93,7 +93,7 @@ def _utf16_without_bom(body: bytes) -> str | None:
     """UTF-16 shows in markup, where every other byte is zero."""
     head = body[:1024]
     even, odd = head[::2].count(0), head[1::2].count(0)
-    if max(even, odd) * 5 < len(head) or min(even, odd) * 10 > max(even, odd):
+    if not head or max(even, odd) * 5 < len(head) or min(even, odd) * 10 > max(even, odd):
         return None
     return "utf-16le" if odd > even else "utf-16be"
 

@@ -65,7 +65,7 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
     """What a scorer worker does with a page; sent to every worker once."""
 
     topic: dict[str, object] = {}  # topic.Topic as builtins
-    relevance: str = "position"
+    relevance: str = "evidence"
     params: dict[str, float] = {}
     as_published: bool = False
     threshold: float | None = None  # None: the model's own
@@ -81,7 +81,7 @@ class CrawlConfig(msgspec.Struct, frozen=True):
     """One crawl, whole."""
 
     seeds: tuple[str, ...] = ()
-    strategy: str = "best-link"
+    strategy: str = "yield"
     params: dict[str, float] = {}
     as_published: bool = False
     min_priority: float | None = None

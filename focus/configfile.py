@@ -63,7 +63,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def database(found: ConfigFile | None) -> Path:
-    """Where crawls are kept unless told otherwise: as the file says, beside it, or the user's own."""
+    """Where crawls are kept: as the file says, else beside it, else in the user's data folder."""
     if found is None:
         return Path(platformdirs.user_data_dir("focus")) / DATABASE
     said = found.data.get("db")

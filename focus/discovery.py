@@ -59,6 +59,7 @@ class Discovery:
         self._fresh: dict[int, UrlRow] = {}  # known since just now, priority not made yet
         self._host_tallies: dict[int, Tally] = {}
         self._tally = Tally()
+        self._hubs: dict[int, Tally] = {}
 
     def expand(self, parent: Parent, links: Sequence[Link]) -> list[int]:
         """Take in a page's links; the ids of those that are followed.
@@ -116,6 +117,7 @@ class Discovery:
             state, why = UrlState.DROPPED, str(reason)
         url_id = self.known.add(row.key, queue.id, row.depth, state)
         self.known.hops[url_id] = row.hops
+        self.known.parent[url_id] = -1 if row.parent is None else row.parent
         self.strategy.graph.grow(url_id + 1)
         row = msgspec.structs.replace(row, id=url_id, queue=queue.id, state=state, reason=why)
         if state is UrlState.WAITING:
@@ -135,7 +137,10 @@ class Discovery:
         if carry is not None:
             known.set_carry(target, carry if fresh else tuple(map(max, old, carry)))
         new = known.carry(target)
-        priority = self.strategy.priority(target, new)
+        rises_static = fresh is None and parent is not None and new != old and self.strategy.priority(target,new) > self.strategy.priority(target,old)
+        if rises_static:
+            known.parent[target] = parent
+        priority = self.strategy.priority(target, new) + self._hub_bonus(known.parent[target])
         if fresh is not None:
             self._admit(fresh, priority, new)
             return
@@ -179,9 +184,26 @@ class Discovery:
             return stored
         return self.strategy.priority(url_id, self.known.carry(url_id))
 
-    def learn(self, queue: Queue, page: Page | None) -> None:
+    def _hub_bonus(self, parent: int) -> float:
+        tally = self._hubs.get(parent)
+        if tally is None:
+            return 0.0
+        return self.strategy.hub_bonus(tally)
+
+    def learn(self, queue: Queue, page: Page | None, url_id: int) -> None:
         """Count what a request brought, and let it steer the queues (empirical Bayes)."""
         reward = min(1.0, max(0.0, page.relevance)) if page is not None else 0.0
+        parent = self.known.parent[url_id]
+        if parent >= 0 and self.strategy.params.get("hub"):
+            self._hubs.setdefault(parent, Tally()).add(reward)
+            bonus = self._hub_bonus(parent)
+            known = self.known
+            for child in self.strategy.graph.row(parent):
+                if known.parent[child] == parent and known.state[child] == UrlState.WAITING:
+                    priority = self.strategy.priority(child, known.carry(child)) + bonus
+                    if priority != known.priority[child]:
+                        self.frontier.improve(child, priority)
+                        self.frontier._relist(self.frontier.queues[known.queue[child]])
         self.count(queue, Tally(1, reward))
         self.ledger.queue_changed(queue)
         everywhere = self._tally.fetched % _RELEARN_EVERY == 0

@@ -84,6 +84,7 @@ class Known:
         self.depth = array("H")
         self.queue = array("I")
         self.hops = array("B")
+        self.parent = array("i")
         self._carry = array("f")
         self._fingerprints = Fingerprints()
         self.counts = [0] * len(UrlState)
@@ -104,6 +105,7 @@ class Known:
         self.depth.append(min(depth, 65535))
         self.queue.append(queue)
         self.hops.append(0)
+        self.parent.append(-1)
         self._carry.extend([0.0] * self.width)
         self.counts[state] += 1
         return url_id

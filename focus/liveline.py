@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.text import Text
 
 from focus.crawl import Crawl, Event
-from focus.plain import cut, span
+from focus.plain import cut
 from focus.progress import Moment, Teller, page_line, spelled, started_line
 from focus.session import Report
 from focus.store import CrawlInfo

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from focus.errors import ConfigError
 
@@ -57,22 +57,21 @@ def cut(text: str, width: int) -> str:
     return "".join(kept) + "…"
 
 
-def table(rows: Iterable[Sequence[str]], *, indent: str = "  ") -> list[str]:
-    """Rows as lines with aligned columns; numbers are aligned by their ends."""
-    body = [tuple(map(str, row)) for row in rows]
+def table(
+    rows: Iterable[Sequence[str]], *, indent: str = "  ", right: Collection[int] = ()
+) -> list[str]:
+    """Rows as lines with aligned columns; those numbered in `right` by their ends."""
+    body = [tuple(row) for row in rows]
     widths = [max(map(cells, column)) for column in zip(*body, strict=True)]
-    return [indent + _aligned(row, widths).rstrip() for row in body]
-
-
-def _aligned(row: tuple[str, ...], widths: list[int]) -> str:
-    padded = []
-    for text, width in zip(row, widths, strict=True):
-        gap = " " * (width - cells(text))
-        is_number = (
-            text[:1].isdigit() and text.rstrip("%").replace(",", "").rstrip(" ")[-1].isdigit()
-        )
-        padded.append(gap + text if is_number else text + gap)
-    return "  ".join(padded)
+    lines = []
+    for row in body:
+        gaps = [" " * (width - cells(text)) for text, width in zip(row, widths, strict=True)]
+        padded = [
+            gap + text if at in right else text + gap
+            for at, (text, gap) in enumerate(zip(row, gaps, strict=True))
+        ]
+        lines.append((indent + "  ".join(padded)).rstrip())
+    return lines
 
 
 def count(number: int, noun: str) -> str:

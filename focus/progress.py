@@ -16,7 +16,7 @@ from collections.abc import Callable
 import msgspec
 
 from focus.crawl import Crawl, Event
-from focus.plain import percent, printable, span
+from focus.plain import count, percent, printable, span
 from focus.records import UrlState
 from focus.session import Report, Watcher
 from focus.store import CrawlInfo
@@ -132,20 +132,22 @@ class Pulse:
 
 
 def spelled(moment: Moment) -> str:
-    """A moment as one line."""
-    parts = [
-        f"{moment.pages:,} pages",
-        f"{moment.pages_per_second:.1f}/s",
-        f"{moment.relevant:,} relevant",
-        f"harvest {percent(moment.harvest_rate)}",
-        f"last {RECENT_PAGES} {percent(moment.harvest_recent)}",
-        f"{moment.waiting:,} waiting",
-        f"{moment.hosts:,} hosts",
-        f"{moment.failed:,} failed",
-    ]
+    """A moment as one line; what matters most comes first, as narrow terminals cut it."""
+    pace = f"{moment.pages_per_second:.1f}/s"
     if moment.left_s is not None:
-        parts.append(f"{span(moment.left_s)} to {moment.limit}")
-    return " · ".join(parts)
+        pace += f", {span(moment.left_s)} to {moment.limit}"
+    harvest = f"harvest {percent(moment.harvest_rate)}"
+    recent = f"last {RECENT_PAGES} {percent(moment.harvest_recent)}"
+    return " · ".join(
+        (
+            f"{count(moment.pages, 'page')} ({pace})",
+            f"{moment.relevant:,} relevant",
+            f"{harvest}, {recent}",
+            f"{moment.waiting:,} waiting",
+            count(moment.hosts, "host"),
+            f"{moment.failed:,} failed",
+        )
+    )
 
 
 def page_line(event: Event) -> str:

@@ -72,7 +72,7 @@ class Reader:
 
     def ids(self, crawl: str, topic: str | None = None) -> list[int]:
         """The crawls that "latest", "all" or an id stands for; ConfigError for none."""
-        rows = self._all("SELECT id, topic FROM crawl ORDER BY heartbeat_at, id")
+        rows = self._all(_TOPICS)
         found = [number for number, name in rows if topic is None or name == topic]
         if crawl == "latest":
             found = found[-1:]
@@ -89,7 +89,7 @@ class Reader:
         summary = next((each for each in self.crawls() if each.id == crawl), None)
         if summary is None:
             raise ConfigError(f"no crawl {crawl} in {self._path}; `focus status` lists them")
-        row = self._one("SELECT config, counters, report FROM crawl WHERE id = ?", (crawl,))
+        row = self._one(_CONFIG, (crawl,))
         config, counters, report = (msgspec.json.decode(text or "null") for text in row)
         tally = self._all("SELECT state, reason, n FROM tally WHERE crawl = ? AND n > 0", (crawl,))
         return Status(
@@ -199,7 +199,7 @@ class Reader:
         ]
         for start in range(0, len(ids), CHUNK):
             some = ids[start : start + CHUNK].tolist()
-            found = {row[0]: row for row in self._all(sql, (msgspec.json.encode(some).decode(),))}
+            found = {row[0]: row for row in self._all(sql, (msgspec.json.encode(sorted(some)).decode(),))}
             for number in filter(found.__contains__, some):
                 values = list(found[number])
                 for at, function in convert:
@@ -276,12 +276,19 @@ _CONVERT: dict[type, Callable[[Any], Any]] = {
     dict: lambda text: msgspec.Raw(text.encode()),
 }
 
+_TOPICS = """
+SELECT id, topic FROM crawl JOIN progress ON progress.crawl = crawl.id ORDER BY heartbeat_at, id"""
+_CONFIG = """
+SELECT config, counters, report FROM crawl JOIN progress ON progress.crawl = crawl.id
+WHERE id = ?"""
 _CRAWLS = """
 SELECT id, topic, strategy, started_at, heartbeat_at, finished_at, ifnull(reason, ''),
-ifnull(n, 0), ifnull(hits, 0) FROM crawl
+ifnull(n, 0), ifnull(hits, 0) FROM crawl JOIN progress ON progress.crawl = crawl.id
 LEFT JOIN (SELECT crawl, count(*) AS n, sum(relevant) AS hits FROM page GROUP BY crawl) AS found
 ON found.crawl = crawl.id ORDER BY id"""
-_UNDER_WAY = "SELECT id FROM crawl WHERE finished_at IS NULL ORDER BY heartbeat_at DESC LIMIT 1"
+_UNDER_WAY = """
+SELECT id FROM crawl JOIN progress ON progress.crawl = crawl.id WHERE finished_at IS NULL
+ORDER BY heartbeat_at DESC LIMIT 1"""
 _FETCHING = "SELECT count(*) FROM url WHERE state = 1 AND id BETWEEN ? AND ?"
 _LARGEST = "SELECT max(pagerank), max(relevance) FROM page WHERE id BETWEEN ? AND ?"
 _LAST_PAGES = "SELECT relevant FROM page WHERE crawl = ? ORDER BY nth DESC LIMIT ?"

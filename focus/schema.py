@@ -27,14 +27,19 @@ CREATE TABLE crawl (
     topic        TEXT NOT NULL,   -- its name; before what may be long, as rows read it
     strategy     TEXT NOT NULL,   -- its name
     started_at   REAL NOT NULL,   -- Unix seconds, like every instant here
-    heartbeat_at REAL NOT NULL,   -- last sign of life of its process
     finished_at  REAL,            -- NULL: under way, or its process was killed
     reason       TEXT,            -- why it ended; NULL as above
-    counters     TEXT NOT NULL,   -- JSON object of totals after the last batch
     digest       BLOB NOT NULL,   -- SHA-256 of `identity`: which command continues it
     identity     TEXT NOT NULL,   -- canonical JSON: seeds, topic, strategy, ...
     config       TEXT NOT NULL,   -- JSON of the last run's whole configuration
     report       TEXT             -- JSON summary of its last run; NULL until it ended
+);
+
+-- What each batch changes of a crawl; apart, as `identity` may hold 100,000 seeds.
+CREATE TABLE progress (
+    crawl        INTEGER PRIMARY KEY,  -- = crawl.id
+    heartbeat_at REAL NOT NULL,        -- last sign of life of its process
+    counters     TEXT NOT NULL         -- JSON object of totals after the last batch
 );
 
 -- A host, as politeness must find it again.

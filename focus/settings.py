@@ -25,7 +25,6 @@ from focus.config import (
     ScopeConfig,
 )
 from focus.errors import ConfigError, TopicError
-from focus.score.params import settle
 from focus.score.relevance import model_class
 from focus.score.strategy import strategy_class
 from focus.session import Places
@@ -232,25 +231,3 @@ def _check_writable(path: Path | None) -> None:
     """Complain of a folder that is missing before the crawl, not after it."""
     if path is not None and not path.absolute().parent.is_dir():
         raise ConfigError(f"{path}: there is no folder {path.absolute().parent}; make it first")
-
-
-# -- what would be done -------------------------------------------------------------
-
-
-def spelled_params(order: Order) -> tuple[str, str]:
-    """Strategy and relevance model with all their numbers, for people."""
-    config = order.config
-    chosen = (
-        (config.strategy, strategy_class(config.strategy), config.params),
-        (config.analysis.relevance, model_class(config.analysis.relevance), config.analysis.params),
-    )
-    first, second = (
-        f"{name}: {numbers(settle(name, kind.defaults, kind.published, params, as_published=config.as_published))}"
-        for name, kind, params in chosen
-    )
-    return first, second
-
-
-def numbers(params: Mapping[str, float]) -> str:
-    """`gamma=0.2 W=20`; "no parameters" for none."""
-    return " ".join(f"{name}={value:g}" for name, value in params.items()) or "no parameters"

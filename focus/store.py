@@ -15,81 +15,34 @@ the disk at least every `SYNC_EVERY_S` (what a power cut may take).
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 import sys
 from array import array
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import aiosqlite
-import msgspec
 
-from focus import rows, schema
+from focus import database, schema
+from focus.database import CrawlInfo, Saved, UrlColumns
 from focus.errors import StoreError
 from focus.lock import held
-from focus.records import Batch, HostRow, QueueRow
+from focus.records import Batch
 from focus.schema import id_range, row_id
 
 SYNC_EVERY_S = 1.0
-WAL_PAGES = 8000  # 32 MiB: then the WAL is folded into the file and begun again
-CACHE_KIB = 32 * 1024
 CHUNK = 20_000  # rows per thread hop when reading a crawl back
 SWITCH_S = 0.0001
 """How long the loop may keep the store's thread from running Python (5 ms by default).
 A busy loop that polls its sockets every millisecond would starve it for seconds."""
 
+__all__ = ["CrawlInfo", "Saved", "Store", "UrlColumns"]
+
 T = TypeVar("T")
-
-
-class CrawlInfo(NamedTuple):
-    """What `begin_crawl` found.
-
-    resumed   an earlier crawl of the same identity is continued
-    finished  that one had come to an end of its own (`reason`), it was not killed
-    counters  totals as of its last batch; {} for a new crawl
-    next_url, next_queue, next_host   first free ids
-    """
-
-    id: int
-    resumed: bool
-    finished: bool
-    reason: str
-    counters: dict[str, float]
-    next_url: int
-    next_queue: int
-    next_host: int
-
-
-class Saved(NamedTuple):
-    """A crawl's queues and hosts, each in order of id."""
-
-    queues: list[QueueRow]
-    hosts: list[HostRow]
-
-
-class UrlColumns(NamedTuple):
-    """A URL as `Store.urls` reads it back: what the frontier keeps in memory.
-
-    `carry` is packed float32 (`array("f").frombytes`), None when there is none;
-    `retry_at` is None for "at any time". The rows are plain tuples in this order.
-    """
-
-    id: int
-    key: bytes
-    state: int
-    priority: float
-    carry: bytes | None
-    depth: int
-    queue: int
-    hops: int
-    tries: int
-    retry_at: float | None
-    parent: int | None
 
 
 class Store:
@@ -126,7 +79,7 @@ class Store:
                 await connection
             try:
                 store = cls(connection, path, now)
-                await store._run(partial(_prepare, path=path))
+                await store._run(partial(database.prepare, path=path))
                 yield store
             finally:
                 with _explaining(path):
@@ -144,7 +97,7 @@ class Store:
         broke off waits again.
         """
         return await self._run(
-            partial(_begin, identity=identity, config=config_json, fresh=fresh, now=now)
+            partial(database.begin, identity=identity, config=config_json, fresh=fresh, now=now)
         )
 
     async def write(self, crawl: int, batch: Batch) -> None:
@@ -154,17 +107,17 @@ class Store:
         then written all the same); it must not be changed meanwhile.
         """
         synced = 0 <= batch.now - self._synced_at < SYNC_EVERY_S  # clocks may be put back
-        await self._run(partial(_write, crawl=crawl, batch=batch, durable=not synced))
+        await self._run(partial(database.write, crawl=crawl, batch=batch, durable=not synced))
         if not synced:
             self._synced_at = batch.now
 
     async def load(self, crawl: int) -> Saved:
         """The queues and hosts of a crawl."""
-        return await self._run(partial(_load, crawl=crawl))
+        return await self._run(partial(database.load, crawl=crawl))
 
     async def urls(self, crawl: int, *, chunk: int = CHUNK) -> AsyncIterator[list[UrlColumns]]:
         """All URLs of a crawl in order of id, as lists of at most `chunk` `UrlColumns`."""
-        async for each in self._pages(_URLS, crawl, chunk):
+        async for each in self._pages(database.URLS, crawl, chunk):
             yield each
 
     async def waiting(
@@ -174,33 +127,35 @@ class Store:
 
         `below` = (priority, id) of the last one had: only what comes after it.
         """
-        priority, last = below or (float("inf"), 0)
-        values = (queue, *id_range(crawl), priority, priority, row_id(crawl, last), limit)
-        packed, priorities = (await self._run(partial(_select, sql=_WAITING, values=values)))[0]
+        priority, last = (below[0], row_id(crawl, below[1])) if below else (float("inf"), 0)
+        values = (queue, *id_range(crawl), priority, priority, last, limit)
+        packed, priorities = (
+            await self._run(partial(database.select, sql=database.WAITING, values=values))
+        )[0]
         if priorities is None:
             return []
         numbers = map(float, priorities.split())
         return [
             (number, url, value)
-            for (number, url), value in zip(_pairs.decode(packed), numbers, strict=True)
+            for (number, url), value in zip(database.pairs.decode(packed), numbers, strict=True)
         ]
 
     async def graph(
         self, crawl: int, *, chunk: int = 2_000
     ) -> AsyncIterator[list[tuple[int, array[int]]]]:
         """Each stored page's (URL id, ids of its link targets), by `nth`, in lists."""
-        async for each in self._pages(_GRAPH, crawl, chunk):
+        async for each in self._pages(database.GRAPH, crawl, chunk):
             yield [(source, array("I", targets)) for _, source, targets in each]
 
     async def fail_waiting(self, crawl: int, host: int, *, reason: str) -> int:
         """Fail all waiting URLs of a host (given up); how many they were."""
         span = id_range(crawl)
         values = (reason, *span, *span, host)
-        return await self._run(partial(_change, sql=_FAIL_WAITING, values=values))
+        return await self._run(partial(database.change, sql=database.FAIL_WAITING, values=values))
 
     async def heartbeat(self, crawl: int, *, now: float) -> None:
         """Say that the crawl is alive though nothing was written."""
-        await self._run(partial(_change, sql=_ALIVE, values=(now, None, crawl)))
+        await self._run(partial(database.change, sql=database.ALIVE, values=(now, None, crawl)))
 
     async def update_pageranks(self, crawl: int, values: Iterable[tuple[int, float]]) -> None:
         """Write the (URL id, PageRank) of fetched pages; others are ignored.
@@ -209,7 +164,7 @@ class Store:
         """
         left = iter(values)
         while part := list(islice(left, CHUNK)):
-            await self._run(partial(_write_pageranks, crawl=crawl, values=part))
+            await self._run(partial(database.write_pageranks, crawl=crawl, values=part))
 
     async def finish(
         self,
@@ -222,13 +177,15 @@ class Store:
     ) -> None:
         """Close the crawl's run: final PageRanks, why it ended, its report; on disk."""
         await self.update_pageranks(crawl, pageranks)
-        values = (now, now, reason, report_json, crawl)
-        await self._run(partial(_change, sql=_FINISH, values=values, durable=True))
+        values = (now, reason, report_json, crawl)
+        await self._run(partial(database.change, sql=database.FINISH, values=values, durable=True))
 
     async def _pages(self, sql: str, crawl: int, chunk: int) -> AsyncIterator[list[Any]]:
         """Rows that begin with their number in the crawl; no cursor left open between lists."""
         first, last = id_range(crawl)
-        while part := await self._run(partial(_select, sql=sql, values=(first, last, chunk))):
+        while part := await self._run(
+            partial(database.select, sql=sql, values=(first, last, chunk))
+        ):
             yield part
             first = row_id(crawl, part[-1][0] + 1)
 
@@ -237,9 +194,6 @@ class Store:
         with _explaining(self._path):
             result: T = await self._connection._execute(work, self._connection._conn)  # type: ignore[no-untyped-call]
             return result
-
-
-# -- in the thread of the connection: plain functions over sqlite3 ----------------------------
 
 
 @contextmanager
@@ -261,175 +215,3 @@ def _switching() -> Iterator[None]:
         yield
     finally:
         sys.setswitchinterval(before)
-
-
-@contextmanager
-def _transaction(db: sqlite3.Connection, *, durable: bool = False) -> Iterator[None]:
-    """All or nothing. `durable`: on the disk itself when it returns (fsync of the WAL)."""
-    if durable:
-        db.execute("PRAGMA synchronous = FULL")
-    try:
-        db.execute("BEGIN IMMEDIATE")  # never upgrade a read: that fails without waiting
-        yield
-        db.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.Error):  # SQLite has rolled back by itself on some errors
-            db.execute("ROLLBACK")
-        raise
-    finally:
-        if durable:
-            db.execute("PRAGMA synchronous = NORMAL")
-
-
-def _prepare(db: sqlite3.Connection, path: Path) -> None:
-    """Check the version, migrate, and set the connection up."""
-    version: int = db.execute("PRAGMA user_version").fetchone()[0]
-    schema.check_version(version, path)
-    for number, script in enumerate(schema.MIGRATIONS[version:], version + 1):
-        try:
-            db.executescript(
-                f"BEGIN IMMEDIATE; {script} PRAGMA application_id = {schema.APPLICATION_ID}; "
-                f"PRAGMA user_version = {number}; COMMIT"
-            )
-        except BaseException:
-            with suppress(sqlite3.Error):
-                db.execute("ROLLBACK")
-            raise
-    # Only now: the application id must stand in the file itself, not in the WAL alone.
-    (mode,) = db.execute("PRAGMA journal_mode = WAL").fetchone()
-    if mode != "wal":
-        raise StoreError(f"{path}: its file system cannot lock it; put it on a local disk")
-    db.execute("PRAGMA synchronous = NORMAL")
-    db.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
-    db.execute(f"PRAGMA journal_size_limit = {WAL_PAGES * 4096}")
-    db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-    db.execute("PRAGMA secure_delete = OFF")  # some builds overwrite what is freed with zeros
-
-
-def _select(db: sqlite3.Connection, sql: str, values: tuple[Any, ...]) -> list[Any]:
-    return db.execute(sql, values).fetchall()
-
-
-def _change(
-    db: sqlite3.Connection, sql: str, values: tuple[Any, ...], durable: bool = False
-) -> int:
-    with _transaction(db, durable=durable):
-        return db.execute(sql, values).rowcount
-
-
-def _write_pageranks(
-    db: sqlite3.Connection, *, crawl: int, values: list[tuple[int, float]]
-) -> None:
-    with _transaction(db):
-        _execute_all(db, *rows.pageranks(crawl, values))
-
-
-def _begin(
-    db: sqlite3.Connection, *, identity: dict[str, Any], config: str, fresh: bool, now: float
-) -> CrawlInfo:
-    canonical = msgspec.json.encode(identity, order="sorted")
-    digest = hashlib.sha256(canonical).digest()
-    with _transaction(db, durable=True):
-        row = None if fresh else db.execute(_LAST_CRAWL, (digest,)).fetchone()
-        if row is None:
-            topic = identity.get("topic", "")
-            name = topic.get("name", "") if isinstance(topic, dict) else topic
-            strategy = str(identity.get("strategy", ""))
-            values = (digest, canonical.decode(), str(name), strategy, config, now, now)
-            crawl = db.execute(_NEW_CRAWL, values).lastrowid or 0
-        else:
-            crawl = row[0]
-            db.execute(_REOPEN_CRAWL, (config, now, crawl))
-            db.execute(_FETCHING_AGAIN, id_range(crawl))
-        free = [_next_id(db, table, crawl) for table in ("url", "queue", "host")]
-    _, ended, reason, counters = row or (crawl, None, None, "{}")
-    return CrawlInfo(
-        id=crawl,
-        resumed=row is not None,
-        finished=ended is not None,
-        reason=reason or "",
-        counters=msgspec.json.decode(counters),
-        next_url=free[0],
-        next_queue=free[1],
-        next_host=free[2],
-    )
-
-
-def _next_id(db: sqlite3.Connection, table: str, crawl: int) -> int:
-    sql = f"SELECT max(id) FROM {table} WHERE id BETWEEN ? AND ?"
-    (last,) = db.execute(sql, id_range(crawl)).fetchone()
-    return 0 if last is None else (last & schema.LAST_ID) + 1
-
-
-def _load(db: sqlite3.Connection, crawl: int) -> Saved:
-    span = id_range(crawl)
-    hosts = [
-        HostRow(number, name, next_at, failures, bool(given_up), _robots(robots))
-        for number, name, next_at, failures, given_up, robots in db.execute(_HOSTS, span)
-    ]
-    return Saved([QueueRow(*row) for row in db.execute(_QUEUES, span)], hosts)
-
-
-_pairs = msgspec.json.Decoder(list[tuple[int, str]])
-_robots_decoder = msgspec.msgpack.Decoder(dict[str, tuple[bytes, int, float]])
-
-
-def _robots(packed: bytes | None) -> dict[str, tuple[bytes, int, float]]:
-    return _robots_decoder.decode(packed) if packed else {}
-
-
-def _write(db: sqlite3.Connection, *, crawl: int, batch: Batch, durable: bool) -> None:
-    try:
-        _write_batch(db, crawl, batch, durable)
-    except UnicodeEncodeError:  # half of a surrogate pair, which is no text
-        _write_batch(db, crawl, rows.encodable(batch), durable)
-
-
-def _write_batch(db: sqlite3.Connection, crawl: int, batch: Batch, durable: bool) -> None:
-    totals = msgspec.json.encode(batch.counters).decode() if batch.counters else None
-    with _transaction(db, durable=durable):
-        for statement, values in rows.statements(crawl, batch):
-            _execute_all(db, statement, values)
-        db.execute(_ALIVE, (batch.now, totals, crawl))
-
-
-def _execute_all(db: sqlite3.Connection, statement: str, values: list[rows.Row]) -> None:
-    for sql, flat in rows.blocks(statement, values):
-        db.execute(sql, flat)
-
-
-_LAST_CRAWL = (
-    "SELECT id, finished_at, reason, counters FROM crawl WHERE digest = ? ORDER BY id DESC LIMIT 1"
-)
-_NEW_CRAWL = """
-INSERT INTO crawl (digest, identity, topic, strategy, config, counters, started_at, heartbeat_at)
-VALUES (?, ?, ?, ?, ?, '{}', ?, ?)"""
-_REOPEN_CRAWL = """
-UPDATE crawl SET config = ?, heartbeat_at = ?, finished_at = NULL, reason = NULL WHERE id = ?"""
-_ALIVE = "UPDATE crawl SET heartbeat_at = ?, counters = ifnull(?, counters) WHERE id = ?"
-_FINISH = """
-UPDATE crawl SET heartbeat_at = ?, finished_at = ?, reason = ?, report = ? WHERE id = ?"""
-
-_QUEUES = f"""
-SELECT id & {schema.LAST_ID}, host, shape, fetched, yielded FROM queue
-WHERE id BETWEEN ? AND ? ORDER BY id"""
-_HOSTS = f"""
-SELECT id & {schema.LAST_ID}, name, next_at, failures, given_up, robots FROM host
-WHERE id BETWEEN ? AND ? ORDER BY id"""
-_URLS = f"""
-SELECT id & {schema.LAST_ID}, key, state, priority, carry, depth, queue, hops, tries,
-retry_at, parent FROM url WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"""
-_GRAPH = f"""
-SELECT id & {schema.LAST_ID}, source, targets FROM link
-WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"""
-# One row in all, see rows.BLOCK. JSON would round a float, quote() does not.
-_WAITING = f"""
-SELECT json_group_array(json_array(best.id & {schema.LAST_ID}, url.url)),
-group_concat(quote(best.priority), ' ') FROM (
-    SELECT id, priority FROM url WHERE state = 0 AND queue = ? AND id BETWEEN ? AND ?
-    AND (priority < ? OR priority = ? AND id > ?) ORDER BY priority DESC, id LIMIT ?
-) AS best CROSS JOIN url ON url.id = best.id"""
-_FETCHING_AGAIN = "UPDATE url SET state = 0 WHERE state = 1 AND id BETWEEN ? AND ?"
-_FAIL_WAITING = f"""
-UPDATE url SET state = 3, reason = ? WHERE state = 0 AND id BETWEEN ? AND ? AND queue IN
-(SELECT id & {schema.LAST_ID} FROM queue WHERE id BETWEEN ? AND ? AND host = ?)"""

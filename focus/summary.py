@@ -65,17 +65,16 @@ def summary(report: Report) -> list[str]:
         ),
     ]
     if report.failures:
-        rows.append(("failed", _by_number(report.failures)))
+        since = " (in this run)" if report.resumed else ""
+        rows.append(("failed", _by_number(report.failures) + since))
     if report.dropped:
         rows.append(("dropped", _by_number(report.dropped)))
     if report.warc:
         rows.append(("recorded", report.warc))
     rows.append(("database", report.database))
-    lines = [
-        f"Crawl {report.crawl} ended: {report.stop_reason}.",
-        *table(rows),
-        *seed_lines(report),
-    ]
+    lines = [f"Crawl {report.crawl} ended: {report.stop_reason}.", *table(rows)]
+    if totals.pages:  # else `complaint` names them
+        lines += seed_lines(report)
     if report.stop_reason in _BROKEN_OFF:
         lines.append("The same command continues it.")
     return lines
@@ -98,7 +97,8 @@ def _nothing_to_do(report: Report) -> str:
 
 def _pages(report: Report) -> str:
     totals = report.totals
-    text = f"{totals.pages:,}, {totals.relevant:,} relevant (harvest rate {percent(report.harvest_rate)})"
+    harvest = percent(report.harvest_rate)
+    text = f"{totals.pages:,}, {totals.relevant:,} relevant (harvest rate {harvest})"
     first = f", the first after {count(totals.first_relevant, 'request')}"
     return text + (first if totals.first_relevant else "")
 

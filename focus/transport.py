@@ -40,7 +40,10 @@ class Scorer(Protocol):
 
 
 class Transport(Protocol):
-    """Takes tasks away and brings results back. `now` is the clock of the crawl."""
+    """Takes tasks away and brings results back.
+
+    in_flight   tasks sent whose results were not received yet
+    """
 
     in_flight: int
 
@@ -115,12 +118,14 @@ class LiveTransport:
         fetch = await self._fetcher.fetch(task.url, robots=task.id is None)
         if self._observe is not None:
             self._observe(fetch)
-        self._done.append(await _scored(self._scorer, task, fetch))
+        result = await _scored(self._scorer, task, fetch)
+        self._done.append(result)  # the list of now: `receive` has swapped it meanwhile
 
     def _ended(self, running: asyncio.Task[None]) -> None:
         self._tasks.discard(running)
-        self.in_flight -= 1
-        if not running.cancelled() and running.exception() is not None:
+        if running.cancelled():
+            self.in_flight -= 1  # nothing will be received
+        elif running.exception() is not None:
             self._failed = running.exception()
         self._ready.set()
 
@@ -137,6 +142,7 @@ class LiveTransport:
         if self._failed is not None:
             raise self._failed
         done, self._done = self._done, []
+        self.in_flight -= len(done)
         return done
 
     def wake(self) -> None:

@@ -195,7 +195,9 @@ def _canonical_escape(match: re.Match[str]) -> str:
 
 
 _UNRESERVED: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-_ESCAPABLE: Final = re.compile(r"%(?:[0-9A-Fa-f]{2})?|[\x00-\x20\"<>\[\\\]^`{|}\x7f]")
+_ESCAPABLE: Final = re.compile(
+    r"%(?![89A-F][0-9A-F])(?:[0-9A-Fa-f]{2})?|[\x00-\x20\"<>\[\\\]^`{|}\x7f]"
+)
 _DEFAULT_PORT: Final = re.compile(r":(?:80|443)\Z")
 _PLAIN_KEY: Final = re.compile(r"https?://[a-z0-9.-]+/[A-Za-z0-9\-._~!$&'*+,=:@/]*").fullmatch
 _PATH_SESSION: Final = re.compile(

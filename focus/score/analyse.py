@@ -44,7 +44,7 @@ class Analyst:
         """What the page says, how relevant it is, and what each link promises."""
         text, charset = decode(body, content_type)
         parsed = parse(text, max_links=self.config.max_links)
-        links = list(self._links(url, parsed))
+        links = list(self._links(url, parsed, charset))
         judgement = self.model.judge(self._document(url, text, parsed))
         relevant = judgement.relevance > self.threshold
         kept = self.config.keep == "all" or (self.config.keep == "relevant" and relevant)
@@ -83,10 +83,10 @@ class Analyst:
     def _words(self, url: str) -> str:
         return _NO_WORDS if self.config.mask_urls else words(url)
 
-    def _links(self, url: str, parsed: Parsed) -> Iterator[Link]:
+    def _links(self, url: str, parsed: Parsed, charset: str) -> Iterator[Link]:
         """The page's links: absolute, scored, each target once with its best anchor."""
         base = normalise(parsed.base, url) if parsed.base else None
-        join = Joiner(base or url).join
+        join = Joiner(base or url, charset).join
         best: dict[bytes, tuple[str, RawLink, float]] = {}
         own = fingerprint(url)
         for raw in parsed.links:

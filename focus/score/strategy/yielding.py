@@ -29,15 +29,20 @@ class Yield(BestLink):
     name = "yield"
     source = "best-link and empirical Bayes"
     summary = "best-link plus learned hit rates of hosts and URL shapes"
-    defaults = {**BestLink.defaults, "weight": 0.9, "k": 4.0}
+    defaults = {**BestLink.defaults, "weight": 0.9, "k": 4.0, "p0": 0.2, "k0": 1e9, "hub": 0.0, "kh": 2.0}
     shapes = True
     learns = True
 
+    def hub_bonus(self, hub: Tally) -> float:
+        p0 = self.params["p0"]
+        return self.params["hub"] * (_logit(shrunk_rate(hub, p0, self.params["kh"])) - _logit(p0))
+
     def bonus(self, queue: Tally, host: Tally, crawl: Tally) -> float:
         k = self.params["k"]
-        overall = (crawl.yielded + 1.0) / (crawl.fetched + 5.0)
+        p0, k0 = self.params["p0"], self.params["k0"]
+        overall = (crawl.yielded + k0 * p0) / (crawl.fetched + k0)
         rate = shrunk_rate(queue, shrunk_rate(host, overall, k), k)
-        return self.params["weight"] * (_logit(rate) - _logit(overall))
+        return self.params["weight"] * (_logit(rate) - _logit(p0))
 
 
 def _logit(rate: float) -> float:

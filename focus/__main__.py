@@ -1,0 +1,114 @@
+"""`focus` as a program: streams, exit codes, and the last border for errors."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TextIO
+
+import click
+from click.core import ParameterSource
+from click.shell_completion import shell_complete
+
+from focus.errors import FocusError
+
+INTERRUPTED = 130
+_NOT_OUR_FAULT = {
+    errno.EACCES, errno.EDQUOT, errno.EMFILE, errno.EPERM, errno.ENOSPC, errno.EROFS,
+}  # fmt: skip
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command (`sys.argv` unless given); the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        _use_utf8(stream)
+    try:
+        _invoke(sys.argv[1:] if arguments is None else list(arguments))
+        sys.stdout.flush()
+        return 0
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except click.UsageError as error:
+        return _fail(_misuse(error), error.exit_code)
+    except click.ClickException as error:
+        return _fail(error.format_message(), error.exit_code)
+    except FocusError as error:
+        return _fail(str(error), error.exit_code)
+    except BrokenPipeError:
+        return _close_quietly()
+    except OSError as error:
+        if error.errno not in _NOT_OUR_FAULT:
+            return _report_bug()
+        where = f"{error.filename}: " if error.filename else ""
+        return _fail(f"{where}{error.strerror}", 1)
+    except Exception:
+        return _report_bug()
+
+
+def _invoke(arguments: list[str]) -> None:
+    """One command, or an answer to a shell that completes one.
+
+    `cli.main` would end by itself on a broken pipe.
+    """
+    from focus.cli import COMPLETE, cli
+
+    if asked := os.environ.get(COMPLETE):
+        raise click.exceptions.Exit(shell_complete(cli, {}, "focus", COMPLETE, asked))
+    with cli.make_context("focus", arguments) as ctx:
+        cli.invoke(ctx)
+
+
+def _use_utf8(stream: TextIO) -> None:
+    """UTF-8 whatever the locale says; what cannot be written is escaped."""
+    with suppress(AttributeError, OSError, ValueError):  # replaced by a test, or closed
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[attr-defined]
+
+
+def _misuse(error: click.UsageError) -> str:
+    """What was wrong, and where: the option as typed, or the variable."""
+    ctx, option = error.ctx, getattr(error, "param", None)
+    if ctx is None or not isinstance(option, click.Option):
+        command = ctx.command_path if ctx else "focus"
+        return f"{error.format_message()} (see `{command} --help`)"
+    is_variable = ctx.get_parameter_source(str(option.name)) is ParameterSource.ENVIRONMENT
+    where = option.envvar if is_variable else max(option.opts, key=len)
+    return f"{where}: {error.message}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _fail(message: str, code: int) -> int:
+    with suppress(OSError, ValueError):
+        print(f"focus: error: {_one_line(message)}", file=sys.stderr)
+    return code
+
+
+def _report_bug() -> int:
+    with suppress(OSError, ValueError):
+        traceback.print_exc()
+        print(
+            "focus: this is a mistake in focus itself; please report the lines above",
+            file=sys.stderr,
+        )
+    return 1
+
+
+def _close_quietly() -> int:
+    """Whoever read our output has had enough, which is no error; nor shall Python call it one."""
+    with suppress(OSError, ValueError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

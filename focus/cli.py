@@ -1,0 +1,362 @@
+"""What can be typed? The commands of `focus`: options in, one call, lines out.
+
+Data goes to standard output, everything else to standard error. Errors are FocusError
+and end up in `__main__`. What is heavy is imported by the command that needs it, so
+that `focus --help` and shell completion are quick.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.shell_completion import get_completion_class
+
+from focus import __version__, configfile
+from focus.crawloptions import crawl_options
+from focus.errors import ConfigError, ExportError
+from focus.options import DB, FILE, Command, option
+
+if TYPE_CHECKING:
+    from focus.demo.run import Outcome
+    from focus.session import Report
+    from focus.settings import Order
+
+T = TypeVar("T")
+
+SHELLS = ("bash", "zsh", "fish")
+COMPLETE = "_FOCUS_COMPLETE"  # variable by which a shell asks
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="focus")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Crawl a topic: from these sites, the pages about it, best first.
+
+    \b
+    Example:
+        focus crawl --seed sports.sina.com.cn --topic 足球 --max-pages 1000
+        focus export --relevant > football.jsonl
+
+    Options may also stand in focus.toml and in FOCUS_* variables; the command line wins
+    over variables, these over the file.
+    """
+    if ctx.invoked_subcommand in ("completion", "strategies"):
+        return
+    found = configfile.find(Path.cwd())
+    ctx.default_map = configfile.defaults(found, {"crawl": crawl})
+    database = configfile.database(found)
+    for name, command in cli.commands.items():
+        if name != "demo" and any(each.name == "db" for each in command.params):
+            ctx.default_map.setdefault(name, {}).setdefault("db", database)
+
+
+def stray_variables(environment: Iterable[str]) -> list[str]:
+    """FOCUS_* variables that look like a misspelt one of ours."""
+    known = [str(each.envvar) for each in crawl.params if each.envvar]
+    strange = [name for name in environment if name.startswith("FOCUS_") and name not in known]
+    near = {name: get_close_matches(name, known, 1, 0.85) for name in strange}
+    return [f"{name} is not known; did you mean {each[0]}?" for name, each in near.items() if each]
+
+
+# -- crawl --------------------------------------------------------------------------
+
+
+@cli.command(cls=Command)
+@crawl_options
+@click.pass_context
+def crawl(ctx: click.Context, /, **options: Any) -> None:
+    """Crawl for a topic, or go on with an unfinished crawl.
+
+    \b
+    Example:
+        focus crawl --seed sports.sina.com.cn --topic 足球 --strategy topic-pagerank \\
+            --max-pages 1000 --contact mailto:me@example.com
+
+    The same command continues it. Ctrl-C ends it cleanly, and nothing is lost. Exit codes:
+    0 done, 2 wrong use, 3 not one page fetched, 4 too many failures, 5 database in use by
+    another crawl, 130 Ctrl-C.
+
+    Every option may stand in focus.toml under [crawl], and in the variable named with it.
+    What would be done, without doing it:
+
+    \b
+        focus crawl --seed example.com --topic football --dry-run
+    """
+    from focus import settings
+
+    order = settings.order(options)
+    if options["dry_run"]:
+        from focus.preview import order_lines
+
+        _print(order_lines(order))
+        return
+    ctx.exit(_crawled(order, options))
+
+
+def _crawled(order: Order, options: dict[str, Any]) -> int:
+    """Crawl and tell of it; the exit code."""
+    from focus import session
+    from focus.logs import telling
+    from focus.summary import complaint, exit_code
+
+    wishes = ("quiet", "verbose", "log_format", "log_file")
+    with telling(**{name: options[name] for name in wishes}) as teller:
+        teller.say(f"Database {order.places.db}")
+        if order.anonymous and order.places.archive is None:
+            teller.say("Note: site owners cannot reach you; set --contact URL or MAIL")
+        for line in stray_variables(os.environ):
+            teller.say(f"Note: {line}")
+        report = run_loop(session.run(order.config, order.places, teller))
+        teller.ended(report)
+    if options["report"] is not None:
+        _write_report(options["report"], report)
+    code = exit_code(report, options["fail_error_rate"])
+    for line in complaint(report, code):
+        click.echo(line, err=True)
+    return code
+
+
+def run_loop(work: Coroutine[Any, Any, T]) -> T:
+    """Run to the end on uvloop where there is one: a TLS connection costs it a fifth.
+
+    A pipe that breaks in there is a worker's, not that of a reader who has had enough.
+    """
+    import asyncio
+
+    factory: Callable[[], asyncio.AbstractEventLoop] | None = None
+    with suppress(ImportError):  # Windows has none
+        import uvloop
+
+        factory = uvloop.new_event_loop
+    try:
+        with asyncio.Runner(loop_factory=factory) as runner:
+            return runner.run(work)
+    except BrokenPipeError as error:
+        raise RuntimeError("a pipe to a worker broke") from error
+
+
+def _write_report(path: Path, report: Report) -> None:
+    """The whole report as JSON; the file appears whole or not at all."""
+    import msgspec
+
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        try:
+            part.write_bytes(msgspec.json.format(msgspec.json.encode(report)) + b"\n")
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise ExportError(f"--report {path}: cannot be written: {error.strerror}") from None
+
+
+@cli.command(cls=Command)
+@option(
+    "--pages", type=click.IntRange(100, 200_000), default=3000, metavar="N", help="Size of the web."
+)
+@option("--seed", type=int, default=1, metavar="N", help="Another number, another web.")
+@option(
+    "--db", type=FILE, default=Path("focus-demo/focus.db"), metavar="FILE", help="The database."
+)
+@click.pass_context
+def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
+    """Crawl a web made on this machine, by two strategies.
+
+    It needs no network: the web is served on this machine, crawled as any other, and the
+    strategies are compared by its labels.
+
+    \b
+    Example:
+        focus demo --pages 1000
+    """
+    from focus.demo.run import STRATEGIES, demo
+    from focus.logs import telling
+    from focus.show import demo_lines
+
+    click.echo(f"A web of about {pages:,} pages, for 足球, by {' and '.join(STRATEGIES)}", err=True)
+
+    def done(outcome: Outcome) -> None:
+        click.echo(f"{outcome.strategy}: {outcome.relevant:,} relevant pages", err=True)
+
+    outcomes = demo(db, pages=pages, seed=seed, watch=lambda strategy: telling(), done=done)
+    _print(demo_lines(outcomes, db))
+    ctx.exit(130 if outcomes[-1].report.stop_reason == "interrupted" else 0)
+
+
+# -- what was found -----------------------------------------------------------------
+
+
+@cli.command(cls=Command)
+@DB
+@option("--crawl", default="latest", metavar="ID|all", help="Of this crawl, or of all.")
+@option(
+    "--format", type=click.Choice(["jsonl", "csv", "parquet"]), default="jsonl", help="Of the file."
+)
+@option(
+    "-o",
+    "--output",
+    type=click.Path(allow_dash=True, path_type=Path),
+    default="-",
+    metavar="FILE",
+    help="Write here; - is the standard output.",
+)
+@option("--relevant", is_flag=True, help="Only relevant pages.")
+@option(
+    "--min-relevance", type=float, metavar="NUMBER", help="Only pages of at least this relevance."
+)
+@option(
+    "--since",
+    metavar="WHEN",
+    help="Only pages fetched since 2026-01-31, 2026-01-31T18:00 or 7d ago.",
+)
+@option("--host", metavar="HOST", help="Only pages of this host and its subdomains.")
+@option("--fields", metavar="A,B,C", show_default="all", help="Only these fields, in this order.")
+@option(
+    "--sort",
+    type=click.Choice(["quality", "relevance", "fetched"]),
+    show_default="in the order of fetching",
+    help="Best or newest first.",
+)
+@option("--limit", type=click.IntRange(0), metavar="N", help="So many pages at most.")
+@option("--bom", is_flag=True, help="CSV for spreadsheets: begin with a byte order mark.")
+def export(db: Path, **options: Any) -> None:
+    """Write the pages of a crawl as JSON lines, CSV or Parquet.
+
+    A file appears whole or not at all. Parquet needs the extra focus-crawler[parquet].
+
+    \b
+    Example:
+        focus export --relevant --sort quality --fields url,title,relevance -o best.jsonl
+    """
+    from focus.export import export as write
+    from focus.query import Reader
+    from focus.results import FIELDS, Selection, columns, parse_since
+
+    names = [name.strip() for name in (options["fields"] or "").split(",") if name.strip()]
+    types = columns(names)
+    since = options["since"]
+    chosen = Selection(
+        crawl=options["crawl"],
+        relevant=options["relevant"],
+        min_relevance=options["min_relevance"],
+        since=None if since is None else parse_since(since, now=time.time()),
+        host=options["host"],
+        sort=options["sort"] or "",
+        limit=options["limit"],
+    )
+    out = None if str(options["output"]) == "-" else options["output"]
+    with Reader(db.expanduser()) as reader:
+        rows = reader.rows(chosen, names or FIELDS)
+        number = write(rows, types, format=options["format"], out=out, bom=options["bom"])
+    if out is not None:
+        click.echo(f"{number:,} pages in {out}", err=True)
+
+
+_CRAWL = option("--crawl", default="latest", metavar="ID", help="This crawl.")
+_JSON = option("--json", "as_json", is_flag=True, help="As JSON.")
+
+
+@cli.command(cls=Command)
+@DB
+@_CRAWL
+@_JSON
+def status(db: Path, crawl: str, as_json: bool) -> None:
+    """Show the crawls of a database, and how one stands.
+
+    \b
+    Example:
+        focus status --json | jq .status.states
+    """
+    from focus.query import Reader
+
+    with Reader(db.expanduser()) as reader:
+        crawls = reader.crawls()
+        found = [reader.status(number) for number in reader.ids(crawl)[-1:]]
+    one = found[0] if found else None
+    if as_json:
+        _print_json({"database": str(db), "crawls": crawls, "status": one})
+        return
+    from focus.show import status_lines
+
+    _print(status_lines(str(db), crawls, one))
+
+
+@cli.command(cls=Command)
+@DB
+@_CRAWL
+@_JSON
+@click.argument("url")
+def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
+    """Tell why a URL was taken when it was, or why it was not.
+
+    Shown are the way to it from a seed, with the texts of the links, and its relevance by
+    part with the words that were found; or why it failed, was dropped, or still waits.
+
+    \b
+    Example:
+        focus why https://sports.sina.com.cn/china/
+    """
+    from focus.query import Reader
+    from focus.urls import fingerprint, seed_candidates
+
+    candidates = seed_candidates(url)
+    with Reader(db.expanduser()) as reader:
+        number = next(iter(reader.ids(crawl)[-1:]), None)
+        if number is None:
+            raise ConfigError(f"{db} holds no crawl yet; `focus crawl` begins one")
+        answer = reader.why(number, candidates[0], key=fingerprint(candidates[0]))
+    if as_json:
+        _print_json(answer)
+        return
+    from focus.show import why_lines
+
+    _print(why_lines(answer))
+
+
+# -- about focus itself -------------------------------------------------------------
+
+
+@cli.command(cls=Command)
+def strategies() -> None:
+    """List the strategies and relevance models with their numbers.
+
+    \b
+    Example:
+        focus strategies
+    """
+    from focus.preview import strategies_lines
+
+    _print(strategies_lines())
+
+
+@cli.command(cls=Command)
+@click.argument("shell", type=click.Choice(SHELLS))
+def completion(shell: str) -> None:
+    """Print what makes a shell complete `focus` commands.
+
+    \b
+    Example:
+        focus completion bash > ~/.local/share/bash-completion/completions/focus
+    """
+    kind = get_completion_class(shell)
+    assert kind is not None
+    click.echo(kind(cli, {}, "focus", COMPLETE).source())
+
+
+def _print(lines: list[str]) -> None:
+    for line in lines:
+        click.echo(line)
+
+
+def _print_json(value: Any) -> None:
+    import msgspec
+
+    click.echo(msgspec.json.format(msgspec.json.encode(value)).decode())

@@ -1,0 +1,475 @@
+"""Do the commands do what is typed, tell it where they should, and end with the right code?"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import pytest
+
+from focus import errors, session
+from focus.__main__ import main
+from focus.cli import cli, stray_variables
+from focus.ledger import Totals
+from focus.session import Report
+
+ROOT = Path(__file__).parents[1]
+PAGES = {
+    "/": ("Portal", [("/football", "足球"), ("/weather", "weather"), ("/gone", "gone")]),
+    "/football": ("足球新闻", [("/goal", "足球进球"), ("/", "home")]),
+    "/goal": ("足球进球", []),
+    "/weather": ("Rain", [("/football", "足球")]),
+}
+
+
+class Ended(NamedTuple):
+    """A command that came to its end."""
+
+    code: int
+    out: str
+    err: str
+
+
+Focus = Callable[..., Ended]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home and working directory, no FOCUS_* variables."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+    for name in [name for name in os.environ if name.startswith("FOCUS_")]:
+        monkeypatch.delenv(name)
+    return tmp_path
+
+
+@pytest.fixture
+def focus(capfd: pytest.CaptureFixture[str]) -> Focus:
+    """Runs a command in this process."""
+
+    def run(*arguments: str) -> Ended:
+        capfd.readouterr()
+        return Ended(main(arguments), *capfd.readouterr())
+
+    return run
+
+
+def spawn(*arguments: str, **options: Any) -> subprocess.Popen[str]:
+    """Start a command as a process of its own."""
+    command = [sys.executable, "-m", "focus", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        command, stdout=pipe, stderr=pipe, text=True, encoding="utf-8", env=environment, **options
+    )
+
+
+@pytest.fixture
+def web(home: Path) -> Path:
+    """A recorded web of four pages."""
+    records = []
+    for path, (title, links) in PAGES.items():
+        anchors = "".join(f'<p><a href="{to}">{text}</a>' for to, text in links)
+        body = f"<!doctype html><meta charset=utf-8><title>{title}</title>{anchors}<p>{title}"
+        block = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{body}".encode()
+        head = f"WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.test{path}\r\n"
+        records.append(f"{head}Content-Length: {len(block)}\r\n\r\n".encode() + block + b"\r\n\r\n")
+    file = home / "web.warc.gz"
+    file.write_bytes(b"".join(map(gzip.compress, records)))
+    return file
+
+
+def on(web: Path, *more: str) -> list[str]:
+    """A crawl of that web."""
+    where = ["crawl", "--archive", str(web), "--seed", "http://a.test/", "--topic", "足球"]
+    return [*where, "--concurrency", "1", "--workers", "1", "--db", "a.db", *more]
+
+
+# -- a crawl, whole -----------------------------------------------------------------
+
+
+def test_crawl_export_status_and_why_work_together(focus: Focus, web: Path, home: Path) -> None:
+    crawled = focus(*on(web, "--report", "r.json", "-v", "--log-file", "log.txt"))
+    assert (crawled.code, crawled.out) == (0, "")
+    assert crawled.err.startswith("Database a.db\nCrawl 1: 足球 by ")
+    assert "relevant" in crawled.err.splitlines()[3]
+    assert "Crawl 1 ended: frontier empty." in crawled.err
+    assert "pages     4, " in crawled.err
+    report = json.loads((home / "r.json").read_text(encoding="utf-8"))
+    assert (report["topic"], report["totals"]["pages"]) == ("足球", 4)
+    assert [path.name for path in home.glob("*.part")] == []
+    assert "http://a.test/goal" in (home / "log.txt").read_text(encoding="utf-8")
+
+    exported = focus("export", "--db", "a.db", "--fields", "url,title", "--limit", "2")
+    rows = [json.loads(line) for line in exported.out.splitlines()]
+    assert (exported.code, exported.err) == (0, "")
+    assert rows[:1] == [{"url": "http://a.test/", "title": "Portal"}]
+    assert "足球新闻" in exported.out
+    written = focus("export", "--db", "a.db", "--format", "csv", "-o", "x.csv")
+    assert (written.out, written.err) == ("", "4 pages in x.csv\n")
+
+    status = focus("status", "--db", "a.db")
+    assert "frontier empty" in status.out
+    assert "failures  http-4xx 1" in status.out
+    as_json = json.loads(focus("status", "--db", "a.db", "--json").out)
+    assert as_json["status"]["states"]["done"] == 4
+    assert [crawl["id"] for crawl in as_json["crawls"]] == [1]
+
+    why = focus("why", "a.test/goal", "--db", "a.db")
+    assert why.code == 0
+    assert "“足球进球”" in why.out
+    assert "  0  http://a.test/" in why.out
+    gone = json.loads(focus("why", "http://a.test/gone", "--db", "a.db", "--json").out)
+    assert (gone["state"], gone["reason"]) == ("failed", "http-4xx")
+    unseen = focus("why", "http://a.test/nowhere", "--db", "a.db").out
+    assert unseen.startswith("http://a.test/nowhere was never seen")
+
+
+def test_same_command_goes_on_and_says_so(focus: Focus, web: Path) -> None:
+    first = focus(*on(web, "--max-pages", "2"))
+    assert "ended: max-pages reached" in first.err
+    again = focus(*on(web, "--max-pages", "2"))
+    assert again.code == 0
+    assert re.search(r"^Continuing crawl 1 \(5 known, \d waiting\)$", again.err, re.MULTILINE)
+    assert "Crawl 1 already has its 2 pages; raise --max-pages or use --fresh." in again.err
+    more = focus(*on(web))
+    assert "pages     4, " in more.err
+    assert "this run  2 pages" in more.err
+    assert "Crawl 1 is complete" in focus(*on(web)).err
+    assert "Crawl 2: " in focus(*on(web, "--fresh", "--max-pages", "1")).err
+
+
+def test_json_log_is_json_from_first_to_last_line(focus: Focus, web: Path) -> None:
+    ended = focus(*on(web, "--log-format", "json", "-v"))
+    events = [json.loads(line) for line in ended.err.splitlines()]
+    assert [event["event"] for event in events[:2]] == ["note", "started"]
+    assert events[-1]["event"] == "ended"
+    assert {"http://a.test/goal"} <= {e["url"] for e in events if e["event"] == "request"}
+
+
+def test_quiet_crawl_says_nothing(focus: Focus, web: Path) -> None:
+    assert focus(*on(web, "-q")) == Ended(0, "", "")
+
+
+def test_nothing_fetched_names_each_seed_even_if_quiet(focus: Focus, web: Path) -> None:
+    arguments = on(web, "--seed", "http://no.test/", "-q")
+    arguments.remove("http://a.test/")
+    arguments.remove("--seed")
+    ended = focus(*arguments)
+    assert ended.code == 3
+    lines = ended.err.splitlines()
+    assert lines[:2] == ["focus: error: not one page was fetched", "Seeds that came to nothing:"]
+    assert lines[2].startswith("  http://no.test/  http-4xx")
+
+
+def test_dry_run_requests_nothing(focus: Focus, home: Path) -> None:
+    arguments = ["--strategy", "topic-pagerank", "--param", "γ=0.3", "--max-time", "30m"]
+    ended = focus("crawl", "--seed", "a.test", "--topic", "足球,英超:0.8", *arguments, "-n")
+    assert (ended.code, ended.err) == (0, "")
+    lines = {line.split()[0]: line.split(maxsplit=1)[1] for line in ended.out.splitlines()[1:]}
+    assert lines["seed"] == "https://a.test/, else http://a.test/"
+    assert lines["topic"] == "足球: 足球, 英超:0.8"
+    assert lines["strategy"].startswith("topic-pagerank: gamma=0.3 ")
+    assert lines["limits"] == "max-time 30m00s"
+    assert lines["User-Agent"].startswith("focus/")
+    assert lines["database"] == str(home / "home" / "focus" / "focus.db")
+    assert list(home.iterdir()) == []
+
+
+# -- a crawl that is only played ----------------------------------------------------
+
+
+def played(monkeypatch: pytest.MonkeyPatch, **fields: Any) -> None:
+    """`session.run` gives this report instead of crawling."""
+    values: dict[str, Any] = dict.fromkeys(Report.__struct_fields__, 0)
+    values |= {"stop_reason": "frontier empty", "totals": Totals(pages=6), "run_pages": 6}
+    values |= {"states": {}, "failures": {}, "dropped": {}, "seed_troubles": {}, "database": "x"}
+
+    async def run(*_: object) -> Report:
+        return Report(**(values | {"warc": None} | fields))
+
+    monkeypatch.setattr(session, "run", run)
+
+
+CRAWL = ["crawl", "--seed", "a.test", "--topic", "x"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({}, 0),
+        ({"stop_reason": "interrupted"}, 130),
+        ({"stop_reason": "terminated"}, 0),
+        ({"totals": Totals()}, 3),
+        ({"failures": {"timeout": 4}}, 0),
+        ({"failures": {"timeout": 7}}, 4),
+    ],
+)
+def test_exit_code_tells_how_it_ended(
+    focus: Focus, monkeypatch: pytest.MonkeyPatch, fields: dict[str, Any], code: int
+) -> None:
+    played(monkeypatch, **fields)
+    assert focus(*CRAWL, "--fail-error-rate", "0.5").code == code
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (errors.StoreLocked("a crawl (pid 1) is using x"), 5, "a crawl (pid 1) is using x"),
+        (errors.StoreError("x is full"), 1, "x is full"),
+        (errors.ArchiveError("two\nlines"), 1, "two lines"),
+        (OSError(28, "No space left on device", "/x"), 1, "/x: No space left on device"),
+    ],
+)
+def test_errors_for_users_are_one_line(
+    focus: Focus, monkeypatch: pytest.MonkeyPatch, error: Exception, code: int, line: str
+) -> None:
+    async def run(*_: object) -> Report:
+        raise error
+
+    monkeypatch.setattr(session, "run", run)
+    ended = focus(*CRAWL, "-q")
+    assert ended == Ended(code, "", f"focus: error: {line}\n")
+
+
+def test_mistake_of_our_own_shows_a_traceback(
+    focus: Focus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run(*_: object) -> Report:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(session, "run", run)
+    ended = focus(*CRAWL)
+    assert ended.code == 1
+    assert "Traceback" in ended.err
+    assert ended.err.endswith("please report the lines above\n")
+
+
+def test_keyboard_interrupt_before_the_crawl_is_130(
+    focus: Focus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run(*_: object) -> Report:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(session, "run", run)
+    assert focus(*CRAWL, "-q") == Ended(130, "", "")
+
+
+def test_broken_pipe_that_is_not_the_output_is_a_mistake(
+    focus: Focus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run(*_: object) -> Report:
+        raise BrokenPipeError
+
+    monkeypatch.setattr(session, "run", run)
+    ended = focus(*CRAWL)
+    assert ended.code == 1
+    assert "BrokenPipeError" in ended.err
+
+
+def test_missing_contact_is_noted_once(focus: Focus, monkeypatch: pytest.MonkeyPatch) -> None:
+    played(monkeypatch)
+    assert focus(*CRAWL).err.count("site owners cannot reach you") == 1
+    assert "site owners" not in focus(*CRAWL, "--contact", "a@b.test").err
+
+
+def test_misspelt_variable_is_noted(focus: Focus, monkeypatch: pytest.MonkeyPatch) -> None:
+    played(monkeypatch)
+    monkeypatch.setenv("FOCUS_MAX_PAGE", "3")
+    note = "FOCUS_MAX_PAGE is not known; did you mean FOCUS_MAX_PAGES?"
+    assert note in focus(*CRAWL).err
+    assert stray_variables(["FOCUS_DB", "FOCUS_SOMETHING_ELSE", "PATH"]) == []
+
+
+def test_report_that_cannot_be_written_is_named(
+    focus: Focus, monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    played(monkeypatch)
+    (home / "r").mkdir()
+    (home / "r" / "x").touch()
+    monkeypatch.setattr(Path, "replace", _refused)
+    ended = focus(*CRAWL, "-q", "--report", "r.json")
+    assert (ended.code, ended.err) == (1, "focus: error: --report r.json: cannot be written: no\n")
+    assert not list(home.glob(".r.json*"))
+
+
+def _refused(*_: object) -> None:
+    raise PermissionError(13, "no")
+
+
+# -- the other commands -------------------------------------------------------------
+
+
+def test_strategies_are_listed_with_their_numbers(focus: Focus) -> None:
+    out = focus("strategies").out
+    assert "topic-pagerank" in out
+    assert "gamma=0.2" in out
+    assert "as published: gamma=0.8" in out
+    assert "P1 eq. 3-1…3-7" in out
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_printed(focus: Focus, shell: str) -> None:
+    assert "_FOCUS_COMPLETE" in focus("completion", shell).out
+
+
+def test_shell_completes_names_of_strategies(home: Path) -> None:
+    environment = {
+        **os.environ, "PYTHONPATH": str(ROOT), "_FOCUS_COMPLETE": "bash_complete",
+        "COMP_WORDS": "focus crawl --strategy top", "COMP_CWORD": "3",
+    }  # fmt: skip
+    command = [sys.executable, "-m", "focus"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout == "plain,topic-pagerank\n"
+
+
+def test_demo_compares_strategies(focus: Focus, monkeypatch: pytest.MonkeyPatch) -> None:
+    def demo(db: Path, *, pages: int, seed: int, watch: Any, done: Any) -> list[Any]:
+        assert (pages, seed) == (500, 2)
+        with watch("bfs") as teller:
+            teller.say("on it")
+        report = SimpleNamespace(run_pages=100, pages_per_second=9.0, stop_reason="interrupted")
+        outcome = SimpleNamespace(
+            strategy="bfs", report=report, relevant=25, harvest_rate=0.25, first_relevant=7
+        )
+        done(outcome)
+        return [outcome]
+
+    monkeypatch.setattr("focus.demo.run.demo", demo)
+    ended = focus("demo", "--pages", "500", "--seed", "2", "--db", "d.db")
+    assert ended.code == 130
+    assert "on it" in ended.err
+    assert "bfs         100        25    25.0%      9.0  after 7 requests" in ended.out
+    assert "focus status --db d.db" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["crwl"], "No such command 'crwl'. Did you mean 'crawl'? (see `focus --help`)"),
+        (["why"], "Missing argument 'URL'. (see `focus why --help`)"),
+        (["why", "x y", "--db", "no.db"], "seed 'x y': has white space in it; "),
+        (["export", "--fields", "urls", "--db", "no.db"], "unknown field 'urls'; "),
+        (["export", "--since", "soon", "--db", "no.db"], "cannot read 'soon' as a date; "),
+        (["export", "--format", "xml"], "--format: 'xml' is not one of 'jsonl', 'csv', 'parquet'"),
+    ],
+)
+def test_misuse_gets_one_line(focus: Focus, arguments: list[str], line: str) -> None:
+    ended = focus(*arguments)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(f"focus: error: {line}")
+    assert ended.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [["export"], ["status"], ["why", "a.test"]])
+def test_missing_database_is_said_to_be_missing(focus: Focus, command: list[str]) -> None:
+    ended = focus(*command, "--db", "no.db")
+    assert ended.code == 1
+    assert "there is no database at no.db" in ended.err
+
+
+def test_version_and_help(focus: Focus) -> None:
+    assert focus("--version").out.startswith("focus, version ")
+    assert focus("-h").out.startswith("Usage: focus ")
+    help_text = focus("crawl", "--help").out
+    sections = ["What to crawl:", "How far:", "How fast:", "How to ask:", "Output:"]
+    assert [line for line in help_text.splitlines() if line in sections] == sections
+    assert "[default: 256; FOCUS_CONCURRENCY]" in help_text
+    assert set(cli.commands) >= {"crawl", "export", "status", "why", "demo", "strategies"}
+
+
+# -- as a process -------------------------------------------------------------------
+
+
+def test_nothing_heavy_is_imported_for_help() -> None:
+    heavy = ["aiohttp", "aiosqlite", "jieba", "rjieba", "opencc", "selectolax", "tldextract"]
+    heavy += ["rich", "uvloop", "asyncio", "sqlite3", "zstandard", "warcio"]
+    code = f"import sys, focus.cli; print([m for m in {heavy!r} if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_help_is_quick() -> None:
+    times = []
+    for _ in range(3):
+        began = time.perf_counter()
+        process = spawn("--help")
+        assert "Usage: focus" in process.communicate()[0]
+        times.append(time.perf_counter() - began)
+    assert min(times) < 0.8  # a quarter of that where nothing else runs
+
+
+def test_closed_pipe_is_quiet() -> None:
+    process = spawn("strategies")
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    with process.stderr as stream:
+        assert stream.read() == ""
+    assert process.wait() == 0
+
+
+def test_streams_are_utf8_whatever_the_locale() -> None:
+    out, err = spawn("crawl", "--help").communicate()
+    assert "足球" in out
+    assert err == ""
+
+
+@contextmanager
+def silent_server() -> Iterator[str]:
+    """A server that takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals to send there")
+@pytest.mark.parametrize(
+    ("signals", "code", "reason"),
+    [([signal.SIGINT] * 2, 130, "interrupted"), ([signal.SIGTERM] * 2, 0, "terminated")],
+)
+def test_signals_end_a_crawl_in_order(signals: list[int], code: int, reason: str) -> None:
+    with silent_server() as address:
+        process = spawn(
+            "crawl", "--seed", "http://a.test/", "--topic", "x", "--connect-to", address,
+            "--allow-net", "127.0.0.0/8", "--ignore-robots", "--workers", "1", "--db", "s.db",
+        )  # fmt: skip
+        assert process.stderr is not None
+        assert any(line.startswith("Crawl 1: ") for line in process.stderr)
+        for number in signals:
+            time.sleep(0.3)
+            process.send_signal(number)
+        _, rest = process.communicate(timeout=20)
+    assert process.returncode == code
+    assert "Stopping: " in rest
+    assert f"Crawl 1 ended: {reason}." in rest
+    assert "The same command continues it." in rest
+
+
+def test_second_crawl_on_a_database_ends_at_once_with_5(focus: Focus, web: Path) -> None:
+    with silent_server() as address:
+        process = spawn(
+            "crawl", "--seed", "http://a.test/", "--topic", "x", "--connect-to", address,
+            "--allow-net", "127.0.0.0/8", "--ignore-robots", "--workers", "1", "--db", "a.db",
+        )  # fmt: skip
+        assert process.stderr is not None
+        assert any(line.startswith("Crawl 1: ") for line in process.stderr)
+        ended = focus(*on(web, "-q"))
+        process.kill()
+        process.communicate()
+    assert ended.code == 5
+    assert ended.err.startswith("focus: error: another focus crawl (pid ")

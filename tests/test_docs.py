@@ -1,0 +1,58 @@
+"""Do the documents say what the program does?"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import click
+import pytest
+
+from focus.cli import cli
+
+DOCS = Path(__file__).parents[1] / "docs"
+COMMANDS = sorted(cli.commands.items())
+
+
+@pytest.fixture(scope="module")
+def make_cli() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("make_cli", DOCS / "make_cli.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_cli_page_is_what_the_commands_say(make_cli: ModuleType) -> None:
+    message = "run `python docs/make_cli.py`"
+    assert (DOCS / "cli.md").read_text(encoding="utf-8") == make_cli.page(), message
+
+
+@pytest.mark.parametrize(("name", "command"), COMMANDS)
+def test_command_has_help_that_ends_with_an_example(name: str, command: click.Command) -> None:
+    assert command.help
+    last = command.help.rstrip().rpartition("\b")[2]
+    assert f"focus {name}" in last
+    assert all(line.startswith("    ") for line in last.strip("\n").splitlines()[1:])
+
+
+@pytest.mark.parametrize(("name", "command"), COMMANDS)
+def test_summary_of_command_fits_the_list(name: str, command: click.Command) -> None:
+    assert not command.get_short_help_str(limit=62).endswith("...")
+
+
+@pytest.mark.parametrize(("name", "command"), COMMANDS)
+def test_every_option_has_help(name: str, command: click.Command) -> None:
+    for option in command.params:
+        if isinstance(option, click.Option):
+            assert option.help, option.opts
+            assert option.help.endswith("."), option.opts
+            assert option.is_flag or option.metavar or isinstance(option.type, click.Choice)
+
+
+def test_every_crawl_option_but_dry_run_has_its_variable() -> None:
+    for option in cli.commands["crawl"].params:
+        name = max(option.opts, key=len).removeprefix("--").upper().replace("-", "_")
+        assert option.envvar == (None if name == "DRY_RUN" else f"FOCUS_{name}")

@@ -1,0 +1,377 @@
+"""Is a crawl told of truly, safely and without ever disturbing it?"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from focus.config import AnalysisConfig, CrawlConfig, LimitConfig
+from focus.crawl import Crawl, Event
+from focus.ledger import Totals
+from focus.liveline import LiveLine
+from focus.logs import JsonLog, Printer, Several, TextLog, telling
+from focus.plain import cells
+from focus.progress import Moment, Pulse, Teller, page_line, spelled, started_line
+from focus.records import UrlState
+from focus.session import Report
+from focus.store import CrawlInfo
+from focus.summary import complaint, error_rate, exit_code, summary
+
+
+class FakeCrawl(SimpleNamespace):
+    """As much of a crawl as tellers look at; `clock` is the crawl's own."""
+
+    def __init__(self, **limits: Any) -> None:
+        self.clock = 1000.0
+        topic = {"name": "足球"}
+        super().__init__(
+            config=CrawlConfig(
+                seeds=("a.test",),
+                strategy="bfs",
+                limits=LimitConfig(**limits),
+                analysis=AnalysisConfig(topic=cast(dict[str, object], topic)),
+            ),
+            ledger=SimpleNamespace(totals=Totals(), failures=Counter({"timeout": 2})),
+            known=Known(),
+            frontier=SimpleNamespace(hosts=[1, 2, 3]),
+            transport=SimpleNamespace(now=lambda: self.clock, in_flight=4),
+        )
+
+    @property
+    def real(self) -> Crawl:
+        return cast(Crawl, self)
+
+
+class Known:
+    """12,345 known URLs, 410 of them waiting."""
+
+    counts = dict.fromkeys(UrlState, 0) | {UrlState.WAITING: 410}
+
+    def __len__(self) -> int:
+        return 12_345
+
+
+def page(nth: int = 7, **fields: Any) -> Event:
+    values: dict[str, Any] = {
+        "at": 1.0, "url": "http://a.test/", "state": UrlState.DONE, "relevance": 0.834,
+        "relevant": True, "title": "足球\x1b[2J新闻", **fields,
+    }  # fmt: skip
+    return Event(nth=nth, **values)
+
+
+def info(**fields: Any) -> CrawlInfo:
+    blank: dict[str, Any] = dict.fromkeys(CrawlInfo._fields, 0)
+    return CrawlInfo(**(blank | {"id": 7, "resumed": False, "counters": {}} | fields))
+
+
+def report(**fields: Any) -> Report:
+    totals = Totals(**fields.pop("totals", {"requests": 1200, "pages": 1000, "relevant": 313}))
+    values: dict[str, Any] = {
+        "crawl": 7, "resumed": False, "stop_reason": "max-pages reached", "strategy": "bfs",
+        "topic": "足球", "totals": totals, "run_requests": 1200, "run_pages": 1000,
+        "run_seconds": 125.0, "pages_per_second": 8.0, "harvest_rate": 0.313,
+        "states": {"waiting": 410}, "hosts": 3, "failures": {}, "dropped": {},
+        "seed_troubles": {}, "database": "/x/focus.db",
+    }  # fmt: skip
+    return Report(**(values | fields))
+
+
+# -- numbers ------------------------------------------------------------------------
+
+
+def test_moment_has_the_numbers_of_now() -> None:
+    crawl, wall = FakeCrawl(), 50.0
+    pulse = Pulse(crawl.real, now=lambda: wall)
+    crawl.ledger.totals = Totals(requests=30, pages=20, relevant=5)
+    wall = 60.0
+    moment = pulse.moment()
+    assert (moment.pages, moment.pages_per_second, moment.relevant) == (20, 2.0, 5)
+    assert (moment.harvest_rate, moment.waiting, moment.hosts) == (0.25, 410, 3)
+    assert (moment.failed, moment.in_flight, moment.left_s, moment.limit) == (2, 4, None, "")
+
+
+def test_recent_harvest_is_of_the_last_100_pages() -> None:
+    pulse = Pulse(FakeCrawl().real)
+    for nth in range(200):
+        pulse.event(page(nth, relevant=nth >= 175))
+    pulse.event(page(201, state=UrlState.FAILED, relevant=False))
+    assert pulse.moment().harvest_recent == 0.25
+
+
+def test_pace_is_of_the_last_seconds_only() -> None:
+    crawl, wall = FakeCrawl(), 0.0
+    pulse = Pulse(crawl.real, now=lambda: wall)
+    for second in range(1, 101):
+        wall = float(second)
+        crawl.ledger.totals.pages += 10 if second <= 50 else 1
+        pulse.sample()
+    assert pulse.moment().pages_per_second == pytest.approx(1.0)
+
+
+def test_nearest_limit_gives_the_time_left() -> None:
+    crawl, wall = FakeCrawl(max_pages=100, target=30, max_time_s=1000.0), 0.0
+    pulse = Pulse(crawl.real, now=lambda: wall)
+    crawl.ledger.totals = Totals(pages=20, relevant=10)
+    wall, crawl.clock = 10.0, 1010.0
+    assert (pulse.moment().left_s, pulse.moment().limit) == (20.0, "target")  # 20 more at 1/s
+    crawl.ledger.totals = Totals(pages=20, relevant=0)
+    assert (pulse.moment().left_s, pulse.moment().limit) == (40.0, "max-pages")
+
+
+def test_time_limit_on_a_virtual_clock_is_told_in_the_users_time() -> None:
+    crawl, wall = FakeCrawl(max_time_s=1000.0), 0.0
+    pulse = Pulse(crawl.real, now=lambda: wall)
+    wall, crawl.clock = 1.0, 1100.0  # 100 virtual seconds went by in one
+    assert pulse.moment().left_s == pytest.approx(9.0)
+
+
+# -- lines --------------------------------------------------------------------------
+
+
+def test_moment_as_a_line() -> None:
+    moment = Moment(12_340, 8.25, 3100, 0.2512, 0.4, 13_000, 9, 410, 320, 34, 200.0, "max-pages")
+    assert spelled(moment) == (
+        "12,340 pages (8.2/s, 3m20s to max-pages) · 3,100 relevant · "
+        "harvest 25.1%, last 100 40.0% · 410 waiting · 320 hosts · 34 failed"
+    )
+
+
+def test_request_lines_neutralise_what_was_scraped() -> None:
+    assert page_line(page()) == "     7  relevant 0.83     http://a.test/  足球 [2J新闻"
+    failed = page(8, state=UrlState.FAILED, reason="timeout", title="")
+    assert page_line(failed) == "     8  failed timeout    http://a.test/"
+    robots = page(9, state=None, title="")
+    assert page_line(robots) == "     9  robots.txt        http://a.test/"
+
+
+def test_first_line_says_what_begins_or_goes_on() -> None:
+    crawl = FakeCrawl().real
+    assert started_line(crawl, info()) == "Crawl 7: 足球 by bfs from 1 seed"
+    line = started_line(crawl, info(resumed=True))
+    assert line == "Continuing crawl 7 (12,345 known, 410 waiting)"
+
+
+# -- tellers ------------------------------------------------------------------------
+
+
+async def test_text_log_tells_at_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TextLog, "every_s", 0.01)
+    lines: list[str] = []
+    log = TextLog(lines.append, pages=False)
+    log.started(FakeCrawl().real, info())
+    log.event(page())
+    await asyncio.sleep(0.1)
+    log.stopping("letting 3 requests finish")
+    assert lines[0].startswith("Crawl 7: ")
+    assert lines[1].startswith("0 pages (0.0/s) · 0 relevant")
+    assert len(lines) > 3
+    assert lines[-1] == "Stopping: letting 3 requests finish"
+
+
+async def test_text_log_has_a_line_per_request_if_asked() -> None:
+    lines: list[str] = []
+    log = TextLog(lines.append, pages=True)
+    log.started(FakeCrawl().real, info())
+    log.event(page())
+    assert lines[1:] == [page_line(page())]
+
+
+async def test_json_log_writes_one_object_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(JsonLog, "every_s", 0.01)
+    lines: list[str] = []
+    log = JsonLog(lines.append, pages=True, clock=lambda: 0.0)
+    log.say("Database x")
+    log.started(FakeCrawl().real, info())
+    log.event(page())
+    log.event(page(8, state=None))
+    await asyncio.sleep(0.05)
+    log.stopping("now")
+    log.ended(report())
+    events = [json.loads(line) for line in lines]
+    names = [event["event"] for event in events]
+    assert names[:4] == ["note", "started", "request", "request"]
+    assert set(names[4:-2]) == {"progress"}
+    assert names[-2:] == ["stopping", "ended"]
+    assert events[0]["at"] == "1970-01-01T00:00:00.000+00:00"
+    assert events[1] | {"crawl": 7, "topic": "足球", "waiting": 410} == events[1]
+    assert (events[2]["state"], events[3]["state"]) == ("done", None)
+    assert events[-1]["totals"]["relevant"] == 313
+    assert "足球" in lines[1]
+    assert all("\x1b" not in line and "\n" not in line for line in lines)
+
+
+def console(width: int = 60) -> Console:
+    return Console(file=io.StringIO(), force_terminal=True, width=width, color_system=None)
+
+
+def shown(live: LiveLine) -> str:
+    return cast(io.StringIO, live._console.file).getvalue()
+
+
+async def test_live_line_redraws_within_the_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LiveLine, "every_s", 0.01)
+    live = LiveLine(console(40), pages=True)
+    live.started(FakeCrawl(max_pages=10).real, info())
+    live.event(page(title="足" * 40))
+    await asyncio.sleep(0.05)
+    live.ended(report())
+    text = shown(live)
+    assert text.startswith("Crawl 7: ")
+    assert "     7  relevant 0.83     http://a.test/  足" in text
+    frames = [part for part in text.split("\x1b[2K") if part.startswith("0 pages")]
+    assert frames
+    assert max(cells(frame.split("\r")[0].split("\n")[0]) for frame in frames) < 40
+    assert text.rstrip().endswith("database  /x/focus.db")
+
+
+async def test_live_line_redraws_four_times_a_second() -> None:
+    assert LiveLine.every_s == 0.25
+    assert TextLog.every_s == JsonLog.every_s == 60.0
+
+
+async def test_terminal_that_goes_away_does_not_end_the_crawl() -> None:
+    live = LiveLine(console(), pages=True)
+    live.started(FakeCrawl().real, info())
+    live._console.file.close()
+    live.event(page())
+    live.tick(cast(Any, live.pulse).moment())
+    live.ended(report())
+
+
+def test_printer_falls_silent_when_its_stream_breaks() -> None:
+    class Broken(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    write = Printer(Broken())
+    write("a")
+    write("b")
+
+
+async def test_several_tell_all() -> None:
+    first: list[str] = []
+    second: list[str] = []
+    both = Several([TextLog(first.append, pages=True), TextLog(second.append, pages=False)])
+    both.started(FakeCrawl().real, info())
+    both.event(page())
+    both.say("x")
+    both.stopping("y")
+    both.ended(report())
+    both.close()
+    assert len(first) == len(second) + 1
+    assert second[-1] == "  database  /x/focus.db"
+
+
+def test_quiet_tells_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with telling(quiet=True, verbose=True) as teller:
+        teller.say("x")
+        teller.ended(report())
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+async def test_log_file_gets_every_request_even_if_quiet(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "focus.log"
+    path.write_text("before\n")
+    with telling(quiet=True, log_format=form, log_file=path) as teller:
+        teller.started(FakeCrawl().real, info())
+        teller.event(page())
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "before"
+    assert len(lines) == 3
+    assert "http://a.test/" in lines[2]
+    assert capsys.readouterr() == ("", "")
+
+
+def test_json_without_a_file_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with telling(log_format="json") as teller:
+        teller.say("x")
+    assert json.loads(capsys.readouterr().err)["text"] == "x"
+
+
+def test_teller_hears_nothing_before_a_crawl_begins() -> None:
+    Teller().event(page())
+
+
+# -- summary and exit codes ---------------------------------------------------------
+
+
+def test_summary_is_short_and_whole() -> None:
+    made = report(
+        totals={"requests": 1200, "pages": 1000, "relevant": 313, "bytes": 33_000_000,
+                "first_relevant": 12},
+        failures={"http-4xx": 14, "timeout": 20},
+        seed_troubles={"b.test\x1b": "dns: no such host"},
+    )  # fmt: skip
+    assert summary(made) == [
+        "Crawl 7 ended: max-pages reached.",
+        "  pages     1,000, 313 relevant (harvest rate 31.3%), the first after 12 requests",
+        "  this run  1,000 pages in 2m05s, 8.0 pages/s",
+        "  received  31.5M in 1,200 requests",
+        "  waiting   410 URLs on 3 hosts",
+        "  failed    34: timeout 20, http-4xx 14",
+        "  database  /x/focus.db",
+        "Seeds that came to nothing:",
+        "  b.test  dns: no such host",
+    ]
+
+
+def test_interrupted_crawl_says_how_to_go_on() -> None:
+    assert summary(report(stop_reason="interrupted"))[-1] == "The same command continues it."
+    assert summary(report(stop_reason="terminated"))[-1] == "The same command continues it."
+
+
+@pytest.mark.parametrize(
+    ("reason", "line"),
+    [
+        ("max-pages reached", "already has its 1,000 pages; raise --max-pages or use --fresh."),
+        ("target reached", "already has its 313 relevant pages; raise --target or use --fresh."),
+        ("max-requests reached", "already made its 1,200 requests; raise --max-requests or"),
+        ("frontier empty", "is complete: no URL waits after 1,000 pages; use --fresh"),
+    ],
+)
+def test_crawl_that_was_at_its_end_says_so(reason: str, line: str) -> None:
+    made = report(resumed=True, run_requests=0, run_pages=0, stop_reason=reason)
+    assert len(summary(made)) == 1
+    assert line in summary(made)[0]
+    assert exit_code(made) == 0
+
+
+def test_exit_codes_follow_the_contract() -> None:
+    none = report(totals={"requests": 3}, run_pages=0, stop_reason="frontier empty")
+    assert exit_code(report()) == 0
+    assert exit_code(none) == 3
+    for reason, code in (("interrupted", 130), ("terminated", 0)):
+        assert exit_code(msgspec.structs.replace(none, stop_reason=reason)) == code
+
+
+def test_error_budget_counts_urls_that_were_asked_for() -> None:
+    made = report(run_pages=60, failures={"timeout": 40, "host-given-up": 1000})
+    assert error_rate(made) == 0.4
+    assert exit_code(made) == exit_code(made, 0.4) == 0
+    assert exit_code(made, 0.39) == 4
+    assert error_rate(report(run_pages=0)) == 0.0
+
+
+def test_bad_ends_are_complained_of() -> None:
+    made = report(totals={}, seed_troubles={"b.test": "dns: no such host"})
+    assert complaint(made, 3) == [
+        "focus: error: not one page was fetched",
+        "Seeds that came to nothing:",
+        "  b.test  dns: no such host",
+    ]
+    assert complaint(report(run_pages=1, failures={"dns": 3}), 4)[0].startswith(
+        "focus: error: 75.0% of the URLs failed"
+    )
+    assert complaint(made, 0) == []

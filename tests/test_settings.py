@@ -1,0 +1,404 @@
+"""Do flags, variables, focus.toml and defaults make the configuration that was meant?"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from focus import configfile
+from focus.__main__ import main
+from focus.cli import cli, crawl
+from focus.config import AnalysisConfig, CrawlConfig, FetchConfig
+from focus.errors import ConfigError
+from focus.session import Places
+from focus.settings import Order, read_topic, split_params, user_agent
+
+Ordered = Callable[..., Order]
+BASE = ["--seed", "a.test", "--topic", "足球"]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home and working directory, no FOCUS_* variables."""
+    for name in ("work", "config", "data"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    monkeypatch.setattr("platformdirs.user_config_dir", lambda app: str(tmp_path / "config"))
+    monkeypatch.setattr("platformdirs.user_data_dir", lambda app: str(tmp_path / "data"))
+    for option in crawl.params:
+        monkeypatch.delenv(str(option.envvar), raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def ordered(monkeypatch: pytest.MonkeyPatch) -> Ordered:
+    """Runs `focus crawl ARGUMENTS` up to the order."""
+    seen: list[Order] = []
+
+    def crawled(order: Order, options: dict[str, Any]) -> int:
+        seen.append(order)
+        return 0
+
+    monkeypatch.setattr("focus.cli._crawled", crawled)
+
+    def run(*arguments: str) -> Order:
+        cli.main(["crawl", *arguments], standalone_mode=False)
+        return seen.pop()
+
+    return run
+
+
+def toml(folder: Path, text: str) -> None:
+    (folder / "focus.toml").write_text(text, encoding="utf-8")
+
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
+def error_of(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 2) -> str:
+    """The one line that a wrong command ends with."""
+    assert main(arguments) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("focus: error: ")
+    assert err.count("\n") == 1
+    return err.removeprefix("focus: error: ").rstrip("\n")
+
+
+# -- defaults -----------------------------------------------------------------------
+
+
+def test_defaults_are_those_of_the_config_records(ordered: Ordered) -> None:
+    config, plain = ordered(*BASE).config, CrawlConfig()
+    assert config.seeds == ("a.test",)
+    for name in ("strategy", "params", "politeness", "scope", "limits", "concurrency", "workers"):
+        assert getattr(config, name) == getattr(plain, name)
+    assert config.analysis.relevance == AnalysisConfig().relevance
+    assert config.fetch.max_body_bytes == FetchConfig().max_body_bytes
+    assert config.fetch.total_timeout_s == FetchConfig().total_timeout_s
+    assert config.fetch.content_types == FetchConfig().content_types
+
+
+def test_every_option_reaches_its_place(ordered: Ordered, home: Path) -> None:
+    (home / "web.warc").touch()
+    made = ordered(
+        *BASE,
+        *words("--strategy bfs --relevance boolean --threshold 0.7 --as-published"),
+        *words("--max-pages 1 --max-requests 2 --max-time 1m --max-bytes 3k --max-depth 4"),
+        *words("--target 5 --min-priority 0.1 --concurrency 6 --per-host 7 --delay 0"),
+        *words("--workers 8 --scope host --allow x --allow y --deny z --content-type text/html"),
+        *words("--user-agent bot/1.0 --contact a@b.test --proxy http://p.test:80"),
+        *words("--allow-net 127.0.0.1/8 --insecure --ignore-robots --max-body 1M --timeout 9"),
+        *words(f"--archive {home / 'web.warc'} --keep none --fresh --wait 3 --db x.db"),
+    )
+    config = made.config
+    assert (config.strategy, config.as_published, config.min_priority) == ("bfs", True, 0.1)
+    assert (config.concurrency, config.workers, config.agent) == (6, 8, "bot")
+    analysis = config.analysis
+    assert (analysis.relevance, analysis.threshold, analysis.keep) == ("boolean", 0.7, "none")
+    assert analysis.as_published
+    limits = config.limits
+    assert (limits.max_pages, limits.max_requests, limits.max_time_s) == (1, 2, 60)
+    assert (limits.max_bytes, limits.target, config.scope.max_depth) == (3072, 5, 4)
+    assert (config.scope.scope, config.scope.allow, config.scope.deny) == (
+        "host",
+        ("x", "y"),
+        ("z",),
+    )
+    politeness = config.politeness
+    assert (politeness.per_host, politeness.delay_s, politeness.ignore_robots) == (7, 0, True)
+    assert config.fetch == FetchConfig(
+        user_agent="bot/1.0 (+a@b.test)",
+        total_timeout_s=9,
+        max_body_bytes=1 << 20,
+        max_raw_bytes=1 << 20,
+        content_types=("text/html",),
+        allow_net=("127.0.0.0/8",),
+        insecure=True,
+        proxy="http://p.test:80",
+        concurrency=6,
+    )
+    assert made.places == Places(db=Path("x.db"), archive=home / "web.warc", fresh=True, wait_s=3.0)
+
+
+def test_shapes_follow_the_strategy(ordered: Ordered) -> None:
+    assert ordered(*BASE, "--strategy", "yield").config.analysis.shapes
+    assert not ordered(*BASE, "--strategy", "bfs").config.analysis.shapes
+
+
+# -- precedence ---------------------------------------------------------------------
+
+
+def test_flag_beats_variable_beats_file_beats_default(
+    ordered: Ordered, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def delay(*flags: str) -> float:
+        return ordered(*BASE, *flags).config.politeness.delay_s
+
+    assert delay() == 1.0
+    toml(home / "work", "[crawl]\ndelay = '2s'\n")
+    assert delay() == 2.0
+    monkeypatch.setenv("FOCUS_DELAY", "3s")
+    assert delay() == 3.0
+    assert delay("--delay", "4s") == 4.0
+
+
+def test_nearest_file_upward_holds_alone(
+    ordered: Ordered, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    toml(home / "config", "[crawl]\nper-host = 2\n")
+    assert ordered(*BASE).config.politeness.per_host == 2
+    toml(home, "[crawl]\nper_host = 3\n")
+    assert ordered(*BASE).config.politeness.per_host == 3
+    (home / "work" / "deep").mkdir()
+    toml(home / "work", "[crawl]\nconcurrency = 9\n")
+    monkeypatch.chdir(home / "work" / "deep")
+    config = ordered(*BASE).config
+    assert (config.politeness.per_host, config.concurrency) == (1, 9)
+
+
+def test_file_can_say_everything(ordered: Ordered, home: Path) -> None:
+    (home / "topic.toml").write_text("name='t'\nkeywords=['a', 'b:0.5']\n", encoding="utf-8")
+    toml(
+        home,
+        """
+        db = "t.db"
+        [crawl]
+        seed = ["a.test", "b.test"]
+        topic = "topic.toml"
+        strategy = "topic-pagerank"
+        param = {gamma = 0.3, "relevance.alpha" = 1}
+        relevance = "position"
+        max-time = 60
+        max_bytes = "1M"
+        insecure = true
+        deny = "x"
+        warc = "out.warc.gz"
+        """,
+    )
+    made = ordered()
+    assert made.config.seeds == ("a.test", "b.test")
+    assert [word.text for word in made.topic.keywords] == ["a", "b"]
+    assert made.config.params == {"gamma": 0.3}
+    assert made.config.analysis.params == {"alpha": 1}
+    assert (made.config.limits.max_time_s, made.config.limits.max_bytes) == (60, 1 << 20)
+    assert made.config.fetch.insecure
+    assert made.config.scope.deny == ("x",)
+    assert made.places.db == home / "t.db"
+    assert made.places.warc == home / "out.warc.gz"
+
+
+def test_variables_hold_several_values(ordered: Ordered, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOCUS_SEED", "a.test b.test")
+    monkeypatch.setenv("FOCUS_TOPIC", "machine learning,ai")
+    monkeypatch.setenv("FOCUS_INSECURE", "1")
+    made = ordered()
+    assert made.config.seeds == ("a.test", "b.test")
+    assert [word.text for word in made.topic.keywords] == ["machine learning", "ai"]
+    assert made.config.fetch.insecure
+
+
+def test_database_is_where_it_was_said(
+    ordered: Ordered, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ordered(*BASE).places.db == home / "data" / "focus.db"
+    toml(home / "config", "[crawl]\n")
+    assert ordered(*BASE).places.db == home / "data" / "focus.db"
+    toml(home, "[crawl]\n")
+    assert ordered(*BASE).places.db == home / "focus.db"
+    toml(home, "db = 'sub/x.db'\n")
+    assert ordered(*BASE).places.db == home / "sub" / "x.db"
+    monkeypatch.setenv("FOCUS_DB", "/v.db")
+    assert ordered(*BASE).places.db == Path("/v.db")
+    assert ordered(*BASE, "--db", "f.db").places.db == Path("f.db")
+
+
+# -- mistakes in the file -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[crawl]\nmax-page = 3", "unknown key 'max-page' in [crawl]; did you mean 'max-pages'?"),
+        ("[crawl]\nzzzz = 3", "unknown key 'zzzz' in [crawl]; see `focus crawl --help`"),
+        ("[crawl]\nhelp = true", "unknown key 'help' in [crawl]; "),
+        ("[craw]\n", "unknown key 'craw'; did you mean 'crawl'?"),
+        ("delay = 3", "unknown key 'delay'; "),
+        ("crawl = 3", "crawl must be a table: [crawl]"),
+        ("db = 3", "db must be the path of a file, in quotes"),
+        ("[crawl]\nmax-pages = 'x'", "max-pages in [crawl]: 'x' is not a valid integer range"),
+        ("[crawl]\nmax-pages = 1.5", "max-pages in [crawl]: '1.5' is not a valid integer range"),
+        ("[crawl]\nmax-pages = true", "max-pages in [crawl] must be text or a number, not True"),
+        ("[crawl]\nmax-pages = [1]", "max-pages in [crawl] must be text or a number, not [1]"),
+        ("[crawl]\ndelay = 'x'", "delay in [crawl]: 'x' is no time; write 90"),
+        ("[crawl]\nfresh = 'yes'", "fresh in [crawl] must be true or false, not 'yes'"),
+        ("[crawl]\nallow = ['(']", "allow in [crawl]: '(' is no regular expression"),
+        ("[crawl]\nseed = [['a']]", "seed in [crawl] must be text or a number, or a list of them"),
+        ("[crawl]\nparam = {gamma = 'x'}", "param in [crawl]: 'gamma=x' is not NAME=NUMBER"),
+        ("[crawl\n", "is no TOML: "),
+    ],
+)
+def test_mistake_in_the_file_is_named_with_file_and_key(
+    home: Path, capsys: pytest.CaptureFixture[str], text: str, complaint: str
+) -> None:
+    toml(home / "work", text)
+    line = error_of(capsys, "crawl", *BASE, "-n")
+    assert line.startswith(f"{home / 'work' / 'focus.toml'}: ")
+    assert complaint in line
+
+
+def test_file_that_is_no_text_is_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / "work" / "focus.toml").write_bytes(b"\xff\xfe")
+    assert "focus.toml: is not UTF-8 (byte 0)" in error_of(capsys, "status")
+
+
+def test_no_file_is_no_mistake(home: Path) -> None:
+    assert configfile.find(home) is None
+    assert configfile.defaults(None, {}) == {}
+
+
+# -- mistakes in options ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--topic", "x"], "no seed; give a page to start from with --seed URL"),
+        (["--seed", "a.test"], "no topic; give one with --topic"),
+        ([*BASE, "--seed", "ftp://a.test/"], "ftp: cannot be crawled"),
+        ([*BASE, "--topic", "，"], "no word in it"),
+        ([*BASE, "--topic", "no.toml"], "topic file no.toml: cannot be read: No such file"),
+        ([*BASE, "--seeds-file", "no.txt"], "seeds file no.txt: cannot be read: No such file"),
+        ([*BASE, "--strategy", "bestlink"], "--strategy: no strategy 'bestlink'; did you mean"),
+        ([*BASE, "--relevance", "x"], "--relevance: no relevance model 'x'; known: "),
+        ([*BASE, "--param", "gama=1"], "--param gama: no such parameter; "),
+        ([*BASE, "--param", "gamma"], "--param: 'gamma' is not NAME=NUMBER, like gamma=0.3"),
+        ([*BASE, "--param", "gamma=nan"], "--param: 'gamma=nan' is not NAME=NUMBER"),
+        ([*BASE, "--max-time", "0"], "--max-time: must be longer than 0"),
+        ([*BASE, "--max-bytes", "0k"], "--max-bytes: must be more than 0"),
+        ([*BASE, "--max-pages", "0"], "--max-pages: 0 is not in the range"),
+        ([*BASE, "--deny", "*"], "--deny: '*' is no regular expression: nothing to repeat"),
+        ([*BASE, "--allow-net", "x"], "--allow-net: 'x' is no network; write one like 127.0.0.0/8"),
+        ([*BASE, "--connect-to", "a:99999"], "--connect-to: 'a:99999' is not ADDR:PORT"),
+        ([*BASE, "--proxy", "socks5://x"], "--proxy: 'socks5://x' is not like http://HOST:PORT"),
+        ([*BASE, "--user-agent", "a\nb: c"], "--user-agent: must be printable ASCII"),
+        ([*BASE, "--contact", "我"], "--contact: must be printable ASCII"),
+        ([*BASE, "--content-type", "html"], "--content-type: 'html' is no media type"),
+        ([*BASE, "--archive", "no.warc"], "--archive no.warc: there is no such file"),
+        ([*BASE, "--report", "no/r.json"], "no/r.json: there is no folder "),
+        ([*BASE, "--proxy", "http://p:1", "--connect-to", "h:1"], "exclude each other"),
+        ([*BASE, "--max-page", "1"], "No such option '--max-page'. (Did you mean one of: "),
+    ],
+)
+def test_wrong_option_gets_one_line(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], complaint: str
+) -> None:
+    assert complaint in error_of(capsys, "crawl", *arguments)
+
+
+def test_wrong_variable_is_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FOCUS_DELAY", "soon")
+    assert error_of(capsys, "crawl", *BASE).startswith("FOCUS_DELAY: 'soon' is no time")
+
+
+def test_archive_leaves_nothing_to_record(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / "a.warc").touch()
+    line = error_of(capsys, "crawl", *BASE, "--archive", str(home / "a.warc"), "--warc", "b.warc")
+    assert "--warc records the network" in line
+
+
+# -- seeds, topics, parameters, User-Agent ------------------------------------------
+
+
+def test_seeds_file_has_comments_and_repeats(ordered: Ordered, home: Path) -> None:
+    lines = "\ufeffb.test\n# no\n\n http://a.test/#x \nc.test # why\na.test\n"
+    (home / "seeds.txt").write_text(lines, encoding="utf-8")
+    seeds = ordered(*BASE, "--seeds-file", str(home / "seeds.txt")).config.seeds
+    assert seeds == ("a.test", "b.test", "http://a.test/#x", "c.test")
+
+
+def test_seeds_come_from_standard_input(ordered: Ordered, monkeypatch: pytest.MonkeyPatch) -> None:
+    stdin = io.TextIOWrapper(io.BytesIO(b"s.test\n"))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert ordered("--topic", "x", "--seeds-file", "-").config.seeds == ("s.test",)
+
+
+def test_topic_file_gives_seeds_model_and_words(ordered: Ordered, home: Path) -> None:
+    text = "name='t'\nkeywords=['a']\nseeds=['t.test']\nrelevance='boolean'\n"
+    (home / "t.toml").write_text(text, encoding="utf-8")
+    made = ordered("--topic", str(home / "t.toml"))
+    assert made.config.seeds == ("t.test",)
+    assert made.config.analysis.relevance == "boolean"
+    made = ordered(*BASE, "--topic", str(home / "t.toml"), "--relevance", "position")
+    assert made.config.seeds == ("a.test",)
+    assert made.config.analysis.relevance == "position"
+
+
+def test_topic_is_words_unless_a_file_is_there(home: Path) -> None:
+    assert [word.text for word in read_topic("足球,英超").keywords] == ["足球", "英超"]
+    (home / "work" / "words").write_text("name='t'\nkeywords=['a']\n", encoding="utf-8")
+    assert read_topic("words").name == "t"
+    with pytest.raises(ConfigError, match=r"gone\.toml: cannot be read"):
+        read_topic("gone.toml")
+
+
+def test_parameters_go_to_whoever_knows_them() -> None:
+    given = [("gamma", 0.3), ("alpha", 0.5), ("relevance.beta", 0.6), ("strategy.T", 0.7)]
+    assert split_params(given, "topic-pagerank", "position") == (
+        {"gamma": 0.3, "T": 0.7},
+        {"alpha": 0.5, "beta": 0.6},
+    )
+
+
+def test_greek_letters_name_parameters(ordered: Ordered) -> None:
+    options = ("--strategy", "topic-pagerank", "--relevance", "position")
+    config = ordered(*BASE, *options, "--param", "γ=0.3", "--param", "relevance.α=0.5").config
+    assert (config.params, config.analysis.params) == ({"gamma": 0.3}, {"alpha": 0.5})
+
+
+def test_unknown_parameter_lists_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match=r"known: bfs: none; position: alpha, beta$"):
+        split_params([("x", 1.0)], "bfs", "position")
+    with pytest.raises(ConfigError, match=r"--param strategy.alpha: .* known: bfs: none$"):
+        split_params([("strategy.alpha", 1.0)], "bfs", "position")
+
+
+@pytest.mark.parametrize(
+    ("name", "contact", "header"),
+    [
+        (None, "a@b.test", "(focused crawler; +a@b.test)"),
+        (None, None, "(focused crawler; no contact)"),
+        ("bot/1", "http://b.test", "bot/1 (+http://b.test)"),
+        ("bot/1 (+http://b.test)", "http://b.test", "bot/1 (+http://b.test)"),
+    ],
+)
+def test_user_agent_carries_the_contact(name: str | None, contact: str | None, header: str) -> None:
+    assert user_agent(name, contact).endswith(header)
+
+
+@pytest.mark.parametrize(
+    ("name", "product"),
+    [
+        ("my-bot/2.1 (x)", "my-bot"),
+        ("Mozilla/5.0 (compatible; FooBot/1.0; +http://f.test)", "FooBot"),
+        ("123", "focus"),
+    ],
+)
+def test_robots_are_read_for_the_product_that_is_sent(
+    ordered: Ordered, name: str, product: str
+) -> None:
+    assert ordered(*BASE, "--user-agent", name).config.agent == product
+
+
+def test_nobody_is_anonymous_who_says_who_they_are(ordered: Ordered) -> None:
+    assert ordered(*BASE).anonymous
+    assert not ordered(*BASE, "--contact", "a@b.test").anonymous
+    assert not ordered(*BASE, "--user-agent", "bot/1").anonymous
