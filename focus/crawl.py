@@ -276,7 +276,7 @@ class Crawl:
             host.failures = 0
             self.ledger.host_changed(host)
         if self.discovery.strategy.learns and fetch.redirect_to is None:
-            self.discovery.learn(self.frontier.queues[self.known.queue[url_id]], page, url_id)
+            self.discovery.learning.outcome(url_id, page)
 
     def _report(self, task: Task, fetch: FetchResult, page: Page | None) -> None:
         state = None if task.id is None else UrlState(self.known.state[task.id])

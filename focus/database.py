@@ -232,6 +232,11 @@ group_concat(quote(best.priority), ' ') FROM (
     AND (priority < ? OR priority = ? AND id > ?) ORDER BY priority DESC, id LIMIT ?
 ) AS best CROSS JOIN url ON url.id = best.id"""
 _FETCHING_AGAIN = "UPDATE url SET state = 0 WHERE state = 1 AND id BETWEEN ? AND ?"
+HUBS = """
+SELECT url.parent, count(*), total(max(0, min(1, page.relevance)))
+FROM url LEFT JOIN page ON page.id = url.id
+WHERE url.id BETWEEN ? AND ? AND url.state IN (2, 3) AND url.parent IS NOT NULL
+GROUP BY url.parent ORDER BY url.parent"""
 FAIL_WAITING = f"""
 UPDATE url SET state = 3, reason = ? WHERE state = 0 AND id BETWEEN ? AND ? AND queue IN
 (SELECT id & {schema.LAST_ID} FROM queue WHERE id BETWEEN ? AND ? AND host = ?)"""

@@ -3,7 +3,6 @@
     expand       the links of a page: each target known or new, the graph, the priorities
     enter        a URL becomes known: host, queue, state
     strengthen   the target of a redirect takes the place of its source
-    learn        what a request brought steers the queues of its host
 
 A URL keeps the largest of each float of evidence that any link gave it; its priority
 is the strategy's function of that, so it only rises, whoever links to it.
@@ -15,8 +14,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from focus.frontier import Frontier, Queue
+from focus.frontier import Frontier
 from focus.known import Known
+from focus.learning import Learning
 from focus.ledger import Ledger
 from focus.records import (
     SEED_PRIORITY,
@@ -24,17 +24,12 @@ from focus.records import (
     DropReason,
     FailureKind,
     Link,
-    Page,
-    Tally,
     UrlRow,
     UrlState,
 )
 from focus.scope import Scope
 from focus.score.strategy import Carry, Parent, Strategy
 from focus.urls import host_of, shape
-
-_RELEARN_EVERY = 64  # requests after which all queues' bonuses are made anew
-_NOTHING = Tally()
 
 
 class Discovery:
@@ -57,9 +52,9 @@ class Discovery:
         self.scope = scope
         self._min_priority = min_priority
         self._fresh: dict[int, UrlRow] = {}  # known since just now, priority not made yet
-        self._host_tallies: dict[int, Tally] = {}
-        self._tally = Tally()
-        self._hubs: dict[int, Tally] = {}
+        self.learning = Learning(
+            strategy, known=known, frontier=frontier, ledger=ledger, reweigh=self.reweigh
+        )
 
     def expand(self, parent: Parent, links: Sequence[Link]) -> list[int]:
         """Take in a page's links; the ids of those that are followed.
@@ -137,19 +132,45 @@ class Discovery:
         if carry is not None:
             known.set_carry(target, carry if fresh else tuple(map(max, old, carry)))
         new = known.carry(target)
-        rises_static = fresh is None and parent is not None and new != old and self.strategy.priority(target,new) > self.strategy.priority(target,old)
-        if rises_static:
-            known.parent[target] = parent
-        priority = self.strategy.priority(target, new) + self._hub_bonus(known.parent[target])
         if fresh is not None:
-            self._admit(fresh, priority, new)
+            self._admit(fresh, self.priority(target), new)
             return
+        better = new != old and self.strategy.priority(target, new) > self.strategy.priority(
+            target, old
+        )
+        if better and parent is not None:
+            known.parent[target] = parent
+        priority = self.priority(target)
         rises = priority > known.priority[target]
         if rises:
             self.frontier.improve(target, priority)
         if rises or new != old:
-            depth = known.depth[target]
-            self.ledger.improved(Change(target, known.priority[target], new, depth, parent, anchor))
+            self._improved(target, parent if better else None, anchor)
+
+    def _improved(self, target: int, parent: int | None, anchor: str) -> None:
+        known = self.known
+        self.ledger.improved(
+            Change(
+                id=target,
+                priority=known.priority[target],
+                carry=known.carry(target),
+                depth=known.depth[target],
+                parent=parent,
+                anchor=anchor,
+            )
+        )
+
+    def priority(self, url_id: int) -> float:
+        """The priority of a URL as of now, by its evidence, the graph and its hub."""
+        priority = self.strategy.priority(url_id, self.known.carry(url_id))
+        return priority + self.learning.hub_bonus(url_id) if self.strategy.learns else priority
+
+    def reweigh(self, url_id: int) -> None:
+        """Make the priority of a waiting URL anew; it may fall. Seeds keep theirs."""
+        priority = self.present_priority(url_id)
+        if priority != self.known.priority[url_id]:
+            self.frontier.improve(url_id, priority)
+            self._improved(url_id, None, "")
 
     def _admit(self, row: UrlRow, priority: float, carry: Carry) -> None:
         """A new URL has its priority: into the frontier, or dropped if that is too low."""
@@ -174,54 +195,9 @@ class Discovery:
         self._weigh(target, carry, parent, "")
         if priority > self.known.priority[target]:
             self.frontier.improve(target, priority)
-            new, depth = self.known.carry(target), self.known.depth[target]
-            self.ledger.improved(Change(target, priority, new, depth, parent, ""))
+            self._improved(target, None, "")
 
     def present_priority(self, url_id: int) -> float:
         """The priority of a waiting URL as of now; seeds keep theirs."""
         stored = self.known.priority[url_id]
-        if stored >= SEED_PRIORITY:
-            return stored
-        return self.strategy.priority(url_id, self.known.carry(url_id))
-
-    def _hub_bonus(self, parent: int) -> float:
-        tally = self._hubs.get(parent)
-        if tally is None:
-            return 0.0
-        return self.strategy.hub_bonus(tally)
-
-    def learn(self, queue: Queue, page: Page | None, url_id: int) -> None:
-        """Count what a request brought, and let it steer the queues (empirical Bayes)."""
-        reward = min(1.0, max(0.0, page.relevance)) if page is not None else 0.0
-        parent = self.known.parent[url_id]
-        if parent >= 0 and self.strategy.params.get("hub"):
-            self._hubs.setdefault(parent, Tally()).add(reward)
-            bonus = self._hub_bonus(parent)
-            known = self.known
-            for child in self.strategy.graph.row(parent):
-                if known.parent[child] == parent and known.state[child] == UrlState.WAITING:
-                    priority = self.strategy.priority(child, known.carry(child)) + bonus
-                    if priority != known.priority[child]:
-                        self.frontier.improve(child, priority)
-                        self.frontier._relist(self.frontier.queues[known.queue[child]])
-        self.count(queue, Tally(1, reward))
-        self.ledger.queue_changed(queue)
-        everywhere = self._tally.fetched % _RELEARN_EVERY == 0
-        for other in self.frontier.queues if everywhere else queue.host.queues.values():
-            self._set_bonus(other)
-
-    def count(self, queue: Queue, more: Tally) -> None:
-        """Add to the tallies of a queue, its host and the crawl."""
-        tallies = self.ledger.queue_tallies
-        host_tally = self._host_tallies.setdefault(queue.host.id, Tally())
-        for tally in (tallies.setdefault(queue.id, Tally()), host_tally, self._tally):
-            tally.fetched += more.fetched
-            tally.yielded += more.yielded
-
-    def _set_bonus(self, queue: Queue) -> None:
-        bonus = self.strategy.bonus(
-            self.ledger.queue_tallies.get(queue.id, _NOTHING),
-            self._host_tallies.get(queue.host.id, _NOTHING),
-            self._tally,
-        )
-        self.frontier.set_bonus(queue, bonus)
+        return stored if stored >= SEED_PRIORITY else self.priority(url_id)

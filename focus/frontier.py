@@ -207,7 +207,8 @@ class Frontier:
         self.improve(url_id, priority)
 
     def improve(self, url_id: int, priority: float) -> None:
-        """Give a waiting URL a new priority; it moves in its queue."""
+        """Give a waiting URL a new priority, higher or lower; it moves in its queue."""
+        falls = priority < self.known.priority[url_id]
         self.known.priority[url_id] = priority
         if url_id in self._is_deferred:
             return
@@ -217,7 +218,7 @@ class Frontier:
             heapq.heappush(queue.heap, entry)
         elif queue.floor is not None and entry < queue.floor:
             queue.floor = entry  # it waits in the store: `refill` brings it
-        if not queue.heap or queue.heap[0] >= entry:
+        if falls or not queue.heap or queue.heap[0] >= entry:
             self._relist(queue)
 
     def defer(self, url_id: int, url: str, until: float) -> None:
@@ -253,7 +254,6 @@ class Frontier:
                 if priority < -negated:
                     tries += 1
                     self.improve(url_id, priority)
-                    self._relist(queue)
                     continue
             return self._take(queue, now)
         return None

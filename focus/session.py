@@ -194,12 +194,13 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
             crawl.gate.restore(host, scheme)
     for queue_row in saved.queues:
         queue = frontier.queue(frontier.hosts[queue_row.host], queue_row.shape)
-        crawl.discovery.count(queue, Tally(queue_row.fetched, queue_row.yielded))
+        crawl.discovery.learning.count(queue, Tally(queue_row.fetched, queue_row.yielded))
     async for chunk in store.urls(info.id):
         for row in chunk:
-            url_id, key, state, priority, carry, depth, queue_id, hops, tries, *_ = row
+            url_id, key, state, priority, carry, depth, queue_id, hops, tries, _, parent = row
             known.restore(key, queue_id, depth, state, priority)
             known.hops[url_id] = hops
+            known.parent[url_id] = -1 if parent is None else parent
             if carry:
                 known.set_carry(url_id, array("f", carry))
             if tries and state == UrlState.WAITING:
@@ -208,6 +209,10 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     async for pages in store.graph(info.id):
         for source, targets in pages:
             crawl.graph.add(source, targets)
+    for hub, fetched, yielded in await store.hubs(info.id):
+        crawl.discovery.learning.count_hub(hub, Tally(fetched, yielded))
+    if crawl.discovery.strategy.learns:
+        crawl.discovery.learning.restore()
     frontier.reopen()
     ledger.resume(msgspec.convert(info.counters, Totals))
 

@@ -147,6 +147,10 @@ class Store:
         async for each in self._pages(database.GRAPH, crawl, chunk):
             yield [(source, array("I", targets)) for _, source, targets in each]
 
+    async def hubs(self, crawl: int) -> list[tuple[int, int, float]]:
+        """(URL id, links of it that were fetched, relevance they brought) of pages linked from."""
+        return await self._run(partial(database.select, sql=database.HUBS, values=id_range(crawl)))
+
     async def fail_waiting(self, crawl: int, host: int, *, reason: str) -> int:
         """Fail all waiting URLs of a host (given up); how many they were."""
         span = id_range(crawl)

@@ -109,11 +109,17 @@ def test_topic_pagerank_as_published_has_width_and_depth() -> None:
 
 def test_yield_learns_where_pages_pay() -> None:
     strategy = make("yield")
-    crawl, host = Tally(100, 10.0), Tally(40, 8.0)
+    host = Tally(40, 8.0)
     good, bad, unknown = Tally(20, 15.0), Tally(20, 0.0), Tally()
-    bonus = [strategy.bonus(queue, host, crawl) for queue in (good, unknown, bad)]
+    bonus = [strategy.bonus(queue, host) for queue in (good, unknown, bad)]
     assert bonus == sorted(bonus, reverse=True)
-    assert strategy.bonus(unknown, Tally(), Tally()) == 0.0
+    assert strategy.bonus(unknown, Tally()) == 0.0
+    assert strategy.hub_bonus(good) > 0.0 > strategy.hub_bonus(bad)
+
+
+def test_yield_worked_number() -> None:
+    strategy = make("yield", p0=0.5, k=4.0, weight=0.9)
+    assert strategy.bonus(Tally(20, 15.0), Tally(40, 8.0)) == pytest.approx(0.61, abs=0.005)
 
 
 def test_shrunk_rate_worked_number() -> None:

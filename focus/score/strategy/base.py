@@ -43,7 +43,7 @@ class Strategy:
     width    floats of evidence kept per URL
     shapes   wants one queue per URL shape, and `Link.shape` filled
     moves    priorities follow the graph: they are asked for again when ranks rise
-    learns   `bonus` says something: hit rates steer the queues
+    learns   `bonus` and `hub_bonus` say something: hit rates steer
     """
 
     name: ClassVar[str]
@@ -75,6 +75,10 @@ class Strategy:
         """The priority of a waiting URL with this evidence, now."""
         return 0.0
 
-    def bonus(self, queue: Tally, host: Tally, crawl: Tally) -> float:
-        """What the hit rate of a queue adds to every priority in it."""
+    def bonus(self, queue: Tally, host: Tally) -> float:
+        """What the hit rates of a queue and its host add to every priority in it."""
+        return 0.0
+
+    def hub_bonus(self, hub: Tally) -> float:
+        """What the hit rate of a page's links adds to those that still wait."""
         return 0.0
