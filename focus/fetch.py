@@ -23,21 +23,21 @@ import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import NamedTuple, Self
-from urllib.parse import quote_from_bytes, urlsplit
+from urllib.parse import urlsplit
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
 from yarl import URL
 
-from focus.coding import ACCEPT_ENCODING, CodingError, Decoder
+from focus.answer import Answer, Failed, redirect
+from focus.coding import ACCEPT_ENCODING, CodingError
 from focus.config import FetchConfig
 from focus.dns import ThreadResolver
 from focus.errors import ConfigError
 from focus.faults import SERVER_FAULTS, explain, one_line
 from focus.guard import Guard
-from focus.http import SNIFF_BYTES, classify_status, is_html, redirect_target, retry_after_s
+from focus.http import classify_status, retry_after_s
 from focus.records import FailureKind, FetchResult
-from focus.robots import MAX_BYTES as MAX_ROBOTS_BYTES
 from focus.wire import Connector, Exchange, Watch
 
 _URL = re.compile(r"(https?)://(?:[^/?#@]*@)?([^/?#@]+)([^#]*)", re.I)
@@ -49,15 +49,7 @@ _MAX_DETAIL = 200
 _MAX_HEADER_LINES = 2_000  # aiohttp's own cap; the bytes are counted by `wire`
 _DRAIN_BYTES = 64 * 1024  # of a body that nobody wants, read to keep the connection
 _DRAIN_S = 1.0
-_HEADER_NAMES: dict[bytes, str] = {}  # raw -> lower case; most answers use the same few
-
-
-class _Failed(Exception):
-    """Ends a fetch from within its steps; never leaves this module."""
-
-    def __init__(self, kind: FailureKind, detail: str) -> None:
-        super().__init__(detail)
-        self.kind, self.detail = kind, detail
+_BACKSTOP_S = 5.0
 
 
 class _Target(NamedTuple):
@@ -116,12 +108,12 @@ class WebFetcher:
 
         robots  the answer is a robots.txt: any type, maybe empty, cut at 500 KiB
         """
-        answer = _Answer(self._config, robots)
+        answer = Answer(self._config, robots)
         started, begun = self._clock(), time.monotonic()
         failure: FailureKind | None = None
         try:
             detail = await self._request(url, answer, started)
-        except _Failed as error:
+        except Failed as error:
             failure, detail = error.kind, error.detail
         except CodingError as error:
             failure, detail = FailureKind.PROTOCOL, str(error)
@@ -146,7 +138,7 @@ class WebFetcher:
             truncated=answer.truncated,
         )
 
-    async def _request(self, url: str, answer: _Answer, started: float) -> str:
+    async def _request(self, url: str, answer: Answer, started: float) -> str:
         """One exchange; once more if a kept connection turns out to be dead."""
         target = self._target(url)
         for attempt in (1, 2):
@@ -162,7 +154,7 @@ class WebFetcher:
                 answer.exchange = Exchange(self._config)
         raise AssertionError("the second attempt returns or raises")
 
-    async def _exchange(self, url: str, target: _Target, answer: _Answer, started: float) -> str:
+    async def _exchange(self, url: str, target: _Target, answer: Answer, started: float) -> str:
         headers = None if target.host is None else {"Host": target.host}
         proxy = self._config.proxy
         async with self._open().get(
@@ -175,9 +167,9 @@ class WebFetcher:
             failure = classify_status(status, answer.retry_after_s is not None)
             if failure is not None:
                 await self._drain(response, answer.exchange)
-                raise _Failed(failure, f"{status} {response.reason or ''}".strip())
+                raise Failed(failure, f"{status} {response.reason or ''}".strip())
             if status >= 300:
-                answer.redirect_to = _redirect(url, response)
+                answer.redirect_to = redirect(url, response)
                 await self._drain(response, answer.exchange)
             else:
                 await answer.read(response)
@@ -204,9 +196,11 @@ class WebFetcher:
                     "Accept-Language": "zh,en;q=0.8",
                     "Accept-Encoding": ACCEPT_ENCODING,
                 },
-                # Other time-outs are the watch's: one timer for all requests.
+                # The other limits are the watch's; `total` is only there in case of a
+                # connection that aiohttp forgets to tell us about.
                 timeout=aiohttp.ClientTimeout(
-                    total=None, connect=min(config.connect_timeout_s, config.total_timeout_s)
+                    total=config.total_timeout_s + _BACKSTOP_S,
+                    connect=min(config.connect_timeout_s, config.total_timeout_s),
                 ),
                 max_line_size=config.max_header_bytes,
                 max_field_size=config.max_header_bytes,
@@ -217,13 +211,13 @@ class WebFetcher:
         return self._session
 
     def _target(self, url: str) -> _Target:
-        """`url` without fragment and credentials, byte for byte; raises _Failed."""
+        """`url` without fragment and credentials, byte for byte; raises Failed."""
         match = _URL.match(url)
         if match is None:
-            raise _Failed(FailureKind.GUARD, "only http and https are fetched")
+            raise Failed(FailureKind.GUARD, "only http and https are fetched")
         scheme, authority, path = match.groups()
         if _NOT_SENDABLE.search(authority + path):
-            raise _Failed(FailureKind.PROTOCOL, "the URL has characters that must be escaped")
+            raise Failed(FailureKind.PROTOCOL, "the URL has characters that must be escaped")
         if self._config.proxy is not None:
             self._check_literal(authority)
         host = None
@@ -239,9 +233,9 @@ class WebFetcher:
         host = re.sub(r":\d*$", "", authority).strip("[]").rstrip(".")
         if ":" in host or re.fullmatch(r"(?:[0-9]+|0x[0-9a-f]*)", host.rpartition(".")[2], re.I):
             if not self._guard.permits(host):
-                raise _Failed(FailureKind.GUARD, f"{host} is not a public address")
+                raise Failed(FailureKind.GUARD, f"{host} is not a public address")
         elif host.lower() == "localhost" or host.lower().endswith(".localhost"):
-            raise _Failed(FailureKind.GUARD, f"{host} is not a public host")
+            raise Failed(FailureKind.GUARD, f"{host} is not a public host")
 
     def _socket(self, info: tuple[int, int, int, str, tuple[object, ...]]) -> socket.socket:
         """A socket for an address that is about to be connected, unless it is closed to us."""
@@ -264,101 +258,6 @@ class WebFetcher:
         except SERVER_FAULTS:
             pass
         exchange.verdict = verdict
-
-
-class _Answer:
-    """One answer as it comes in, in the fields of `FetchResult`."""
-
-    def __init__(self, config: FetchConfig, robots: bool) -> None:
-        self._config = config
-        self._robots = robots
-        self.exchange = Exchange(config)
-        self.status: int | None = None
-        self.headers: tuple[tuple[str, str], ...] = ()
-        self.body = b""
-        self.raw_bytes = 0
-        self.redirect_to: str | None = None
-        self.retry_after_s: float | None = None
-        self.truncated = False
-
-    def take_head(self, response: aiohttp.ClientResponse) -> None:
-        self.status = response.status
-        self.headers = tuple([(_name(key), _text(value)) for key, value in response.raw_headers])
-
-    async def read(self, response: aiohttp.ClientResponse) -> None:
-        """Read, decode and judge the body of a 2xx answer; raises _Failed, CodingError."""
-        limit = MAX_ROBOTS_BYTES if self._robots else self._config.max_body_bytes
-        coding = response.headers.get("Content-Encoding")
-        decoder = Decoder(coding, limit) if coding else None
-        pieces: list[bytes] = []
-        size, judged = 0, self._robots
-        ended = False
-        while not ended:
-            piece = await response.content.readany()
-            self.raw_bytes += len(piece)
-            ended = not piece
-            if decoder is not None:
-                piece = decoder.finish() if ended else decoder.feed(piece)
-            pieces.append(piece)
-            size += len(piece)
-            if not judged and (size >= SNIFF_BYTES or ended):
-                self._judge(response, b"".join(pieces))
-                judged = True
-            if size > limit or (decoder is not None and decoder.full):
-                self._overflow(limit)
-                break
-        self.body = b"".join(pieces)[:limit]
-
-    def _judge(self, response: aiohttp.ClientResponse, head: bytes) -> None:
-        """Whether it is worth going on, once the first bytes are there."""
-        if not head:
-            raise _Failed(FailureKind.EMPTY, f"{response.status} without a body")
-        kind = response.headers.get("Content-Type")
-        if not is_html(kind, head, self._config.content_types):
-            raise _Failed(FailureKind.NOT_HTML, kind or "no Content-Type, and no HTML")
-        length = response.content_length or 0
-        if length > self._config.max_raw_bytes:
-            raise _Failed(FailureKind.TOO_LARGE, f"{length} bytes announced")
-
-    def _overflow(self, limit: int) -> None:
-        self.truncated = True
-        if not self._robots:
-            raise _Failed(FailureKind.TOO_LARGE, f"over {limit} bytes after decoding")
-
-
-def _redirect(url: str, response: aiohttp.ClientResponse) -> str:
-    """Where a redirect leads, absolute and http(s); raises _Failed."""
-    raw = next((value for key, value in response.raw_headers if key.lower() == b"location"), None)
-    target = redirect_target(url, None if raw is None else _location(raw))
-    if target is None:
-        raise _Failed(FailureKind.REDIRECT, f"{response.status} without a usable Location")
-    if not target.lower().startswith(("http://", "https://")):
-        raise _Failed(FailureKind.REDIRECT, f"{response.status} to {target}")
-    return target
-
-
-def _location(raw: bytes) -> str:
-    """Location as text; bytes that are no UTF-8 become escapes, as in browsers."""
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return quote_from_bytes(raw, safe="".join(map(chr, range(0x21, 0x7F))))
-
-
-def _name(raw: bytes) -> str:
-    name = _HEADER_NAMES.get(raw)
-    if name is None:
-        name = raw.decode("latin-1").lower()
-        if len(_HEADER_NAMES) < 1_000 and len(raw) <= 64:
-            _HEADER_NAMES[raw] = name
-    return name
-
-
-def _text(raw: bytes) -> str:
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return raw.decode("latin-1")
 
 
 def _endpoint(connect_to: str | None) -> str | None:

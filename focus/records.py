@@ -122,10 +122,11 @@ class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
     anchor_score relevance of the anchor text, 0…1
     url_score    relevance of the words in the decoded path and query, 0…1
     heading_score  relevance of the nearest heading above, 0…1
-    context_score  relevance of the text around the link, 0…1
+    context_score  relevance of the text around the link, 0…1, 0 when not asked for
     region       Region as int
     nofollow     rel=nofollow|ugc|sponsored
     shape        class of the path (`urls.shape`), "" when not asked for
+    cosine_score cosine of the anchor text and the topic, 0…1, 0 when not asked for
     """
 
     url: str
@@ -139,6 +140,7 @@ class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
     region: int = 0
     nofollow: bool = False
     shape: str = ""
+    cosine_score: float = 0.0
 
 
 class Page(msgspec.Struct, frozen=True, array_like=True):

@@ -113,6 +113,8 @@ async def run(config: CrawlConfig, places: Places, watcher: Watcher) -> Report:
             "params": config.params,
             "as_published": config.as_published,
             "relevance": config.analysis.relevance,
+            "relevance_params": config.analysis.params,
+            "threshold": config.analysis.threshold,
         }
         text = msgspec.json.encode(config).decode()
         info = await store.begin_crawl(identity, text, fresh=places.fresh, now=time.time())
@@ -185,12 +187,16 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     """Bring back what an earlier run knew; queues fill from the store as needed."""
     frontier, known, ledger = crawl.frontier, crawl.known, crawl.ledger
     saved = await store.load(info.id)
-    for row in saved.hosts:
-        host = frontier.host(row.name)
-        host.next_at, host.failures, host.robots = row.next_at, row.failures, dict(row.robots)
-        host.given_up = row.given_up
-        host.free = not row.given_up
-        for scheme in row.robots:
+    for host_row in saved.hosts:
+        host = frontier.host(host_row.name)
+        host.next_at, host.failures, host.robots = (
+            host_row.next_at,
+            host_row.failures,
+            dict(host_row.robots),
+        )
+        host.given_up = host_row.given_up
+        host.free = not host_row.given_up
+        for scheme in host_row.robots:
             crawl.gate.restore(host, scheme)
     for queue_row in saved.queues:
         queue = frontier.queue(frontier.hosts[queue_row.host], queue_row.shape)

@@ -98,6 +98,7 @@ def read_text(path: Path, what: str) -> str:
 
 def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) -> CrawlConfig:
     strategy = options["strategy"]
+    wanted = strategy_class(strategy)
     relevance = options["relevance"] or topic.relevance or AnalysisConfig().relevance
     ours, models = split_params(options["param"], strategy, relevance)
     return CrawlConfig(
@@ -128,7 +129,9 @@ def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) ->
             params=models,
             as_published=options["as_published"],
             threshold=options["threshold"],
-            shapes=strategy_class(strategy).shapes,
+            shapes=wanted.shapes,
+            contexts=wanted.contexts,
+            cosines=wanted.cosines,
             keep=options["keep"],
         ),
     )

@@ -165,9 +165,7 @@ class LiveTransport:
 class World(Protocol):
     """A recorded web: answers by URL, at once."""
 
-    def lookup(
-        self, url: str, *, robots: bool, fetched_at: float, elapsed_s: float
-    ) -> FetchResult:
+    def lookup(self, url: str, *, robots: bool, fetched_at: float, elapsed_s: float) -> FetchResult:
         """The stored answer; an unknown URL is a 404."""
 
 

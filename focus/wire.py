@@ -105,9 +105,8 @@ class Exchange:
     def stop(self, kind: FailureKind, detail: str) -> None:
         if self.verdict is None:
             self.verdict = (kind, detail)
-        handler = self._handler
-        if handler is not None and handler.exchange is self and handler.transport is not None:
-            handler.transport.abort()
+        if self._handler is not None and self._handler.exchange is self:
+            self._handler.cut()
 
     def check_bytes(self) -> None:
         """Called after each piece off the socket was counted and parsed."""
@@ -217,10 +216,21 @@ class _Handler(ResponseHandler):
         super().data_received(data)
         exchange.check_bytes()
 
+    def cut(self) -> None:
+        """Break the connection off and wake whoever reads from it."""
+        if self._payload is not None and not self._payload.is_eof():
+            # After a parse error aiohttp itself would leave the reader waiting.
+            self._payload.set_exception(aiohttp.ClientPayloadError("cut off"))
+        if self.transport is not None:
+            self.transport.abort()
+
     def set_exception(self, exc: BaseException, *cause: BaseException) -> None:
         super().set_exception(exc, *cause)
-        ended = self._payload is not None and self._payload.is_eof()
-        if self.exchange is not None and isinstance(exc, HttpProcessingError) and not ended:
+        if self.exchange is None or not isinstance(exc, HttpProcessingError):
+            return
+        if self._payload is not None and self._payload.is_eof():
+            self.exchange = None  # rubbish behind a complete answer, which stays good
+        else:
             self.exchange.stop(*_parse_error(exc, *cause))
 
     def feed_data(self, data: Any, size: int = 0) -> None:

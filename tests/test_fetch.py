@@ -92,10 +92,9 @@ async def serving(handler: Handler, **options: Any) -> AsyncIterator[int]:
         tasks.add(task)
         try:
             await handler(reader, writer)
-        except asyncio.CancelledError:
-            pass  # the test is over
+        except (asyncio.CancelledError, OSError):
+            pass  # the test is over, or the client is gone
         finally:
-            tasks.discard(task)
             writer.transport.abort()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0, **options)
@@ -105,8 +104,7 @@ async def serving(handler: Handler, **options: Any) -> AsyncIterator[int]:
         server.close()
         for task in tasks:
             task.cancel()
-        while tasks:
-            await asyncio.sleep(0)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.sleep(0)
 
 

@@ -43,7 +43,7 @@ class Analyst:
     def analyse(self, url: str, body: bytes, content_type: str | None) -> Page:
         """What the page says, how relevant it is, and what each link promises."""
         text, charset = decode(body, content_type)
-        parsed = parse(text, max_links=self.config.max_links)
+        parsed = parse(text, max_links=self.config.max_links, context=self.config.contexts)
         links = list(self._links(url, parsed, charset))
         judgement = self.model.judge(self._document(url, text, parsed))
         relevant = judgement.relevance > self.threshold
@@ -117,4 +117,5 @@ class Analyst:
             region=raw.region,
             nofollow=raw.nofollow,
             shape=shape(target) if self.config.shapes else "",
+            cosine_score=self.matcher.cosine(raw.anchor) if self.config.cosines else 0.0,
         )

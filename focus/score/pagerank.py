@@ -18,9 +18,10 @@ p(1) + r(1) = 0.15 + 0.85·0.15/2 = 0.21375.
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 DAMPING = 0.85
 EPSILON = 0.01
@@ -35,6 +36,8 @@ class PageRank:
 
     damping   d in (0, 1)
     epsilon   push threshold relative to 1 - d; smaller = more exact, slower
+    followers are told of each page added: (source, its distinct targets) -> ids whose
+              number rose there (score/hits.py)
     """
 
     def __init__(self, damping: float = DAMPING, epsilon: float = EPSILON) -> None:
@@ -47,6 +50,7 @@ class PageRank:
         self._pending: deque[int] = deque()
         self._queued: set[int] = set()
         self.largest = self._teleport
+        self.followers: list[Callable[[int, Sequence[int]], set[int]]] = []
 
     def __len__(self) -> int:
         return len(self._p)
@@ -70,7 +74,7 @@ class PageRank:
         return min(1.0, (self._p[url_id] + self._r[url_id]) / self.largest)
 
     def add(self, source: int, targets: Sequence[int]) -> set[int]:
-        """Insert the out-links of a page just fetched; the ids whose rank rose.
+        """Insert the out-links of a page just fetched; the ids whose rank rose, here or there.
 
         Repeated targets and links to itself count nothing. A page is added once;
         adding it again changes nothing.
@@ -85,6 +89,8 @@ class PageRank:
         touched: set[int] = set()
         self._spread(source, self._p[source], touched)
         self._push(touched)
+        for follower in self.followers:
+            touched |= follower(source, row)
         return touched
 
     def _spread(self, source: int, amount: float, touched: set[int]) -> int:
@@ -105,10 +111,14 @@ class PageRank:
         touched.update(row)
         return len(row)
 
-    def _push(self, touched: set[int]) -> None:
-        """Settle residuals over the threshold, first come first served."""
+    def settle(self) -> None:
+        """Push on until no residual is over the threshold, without the cap per page."""
+        self._push(set(), math.inf)
+
+    def _push(self, touched: set[int], limit: float = MAX_PUSHES) -> None:
+        """Push residuals over the threshold, first come first served."""
         work = 0
-        while self._pending and work < MAX_PUSHES:
+        while self._pending and work < limit:
             source = self._pending.popleft()
             self._queued.discard(source)
             amount = self._r[source]

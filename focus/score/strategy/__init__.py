@@ -11,14 +11,40 @@ from focus.score.strategy.base import Carry, Parent, Strategy
 from focus.score.strategy.best_first import BestFirst
 from focus.score.strategy.best_link import BestLink
 from focus.score.strategy.bfs import BreadthFirst
+from focus.score.strategy.depth_limited import DepthLimited
+from focus.score.strategy.dfs import DepthFirst
+from focus.score.strategy.fish_position import FishPosition
+from focus.score.strategy.fish_search import FishSearch
+from focus.score.strategy.gene import Gene
+from focus.score.strategy.gene_authority import GeneAuthority
+from focus.score.strategy.hits import HitsOrder
 from focus.score.strategy.rank import PageRankOrder
+from focus.score.strategy.shark_search import SharkSearch
 from focus.score.strategy.topic_pagerank import TopicPageRank
+from focus.score.strategy.url_structure import UrlStructure
 from focus.score.strategy.yielding import Yield
 
 __all__ = ["STRATEGIES", "Carry", "Parent", "Strategy", "make_strategy", "strategy_class"]
 
 STRATEGIES: dict[str, type[Strategy]] = {
-    s.name: s for s in (Yield, BestLink, TopicPageRank, BestFirst, PageRankOrder, BreadthFirst)
+    s.name: s
+    for s in (
+        Yield,
+        BestLink,
+        SharkSearch,
+        TopicPageRank,
+        UrlStructure,
+        Gene,
+        GeneAuthority,
+        BestFirst,
+        FishSearch,
+        FishPosition,
+        PageRankOrder,
+        HitsOrder,
+        BreadthFirst,
+        DepthLimited,
+        DepthFirst,
+    )
 }
 
 

@@ -42,6 +42,7 @@ class Strategy:
 
     width    floats of evidence kept per URL
     shapes   wants one queue per URL shape, and `Link.shape` filled
+    contexts, cosines   wants `Link.context_score`, `Link.cosine_score` filled
     moves    priorities follow the graph: they are asked for again when ranks rise
     learns   `bonus` and `hub_bonus` say something: hit rates steer
     """
@@ -53,6 +54,8 @@ class Strategy:
     published: ClassVar[Mapping[str, float]] = {}
     width: ClassVar[int] = 0
     shapes: ClassVar[bool] = False
+    contexts: ClassVar[bool] = False
+    cosines: ClassVar[bool] = False
     moves: ClassVar[bool] = False
     learns: ClassVar[bool] = False
 

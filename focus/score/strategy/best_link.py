@@ -36,7 +36,7 @@ class BestLink(Strategy):
         "anchor": 2.5,
         "url": 1.5,
         "heading": 1.0,
-        "home": 1.0,
+        "home": 1.5,
         "inherit": 1.0,
         "decay": 0.5,
     }

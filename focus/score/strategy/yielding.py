@@ -40,7 +40,7 @@ class Yield(BestLink):
         "weight": 0.9,
         "hub": 0.5,
         "p0": 0.5,
-        "k": 4.0,
+        "k": 6.0,
     }
     shapes = True
     learns = True

@@ -1,0 +1,201 @@
+"""Which things of a knowledge base does a text speak of? Entities, linked by longest match.
+
+    spans        pieces of the text that may be a name, by the first two letters and the length
+    longest      those that are names; where they overlap the one further left, then the longer
+    choose       of several entities with that name the one whose context the text shares
+
+Where the names come from is the business of a `Gazetteer`: a knowledge base in SQLite
+(kb.py) while training, a small table inside the classifier in a scorer worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+
+from focus.segment import fold, has_han
+
+HEAD = 2
+"""Characters of a name that are looked up first; shorter names are not linked."""
+
+MAX_NAME = 48
+"""Longer names are not linked: the lengths that occur are kept as bits of one integer."""
+
+
+class Entity(msgspec.Struct, frozen=True):
+    """A thing that has names.
+
+    aliases      other names, without its own
+    categories   what it is, such as 足球俱乐部
+    description  a few sentences
+    facts        every (attribute, value) as told, those above included
+    """
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    description: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+
+
+class Mention(msgspec.Struct, frozen=True):
+    """A place in a folded text, and the entity that it means."""
+
+    start: int
+    end: int
+    text: str
+    entity: str
+
+
+class Gazetteer(Protocol):
+    """Names of entities, asked in batches. All texts are folded."""
+
+    def lengths(self, heads: Collection[str]) -> Mapping[str, int]:
+        """For each first two characters: bit n set = there is a name of n characters."""
+
+    def named(self, texts: Collection[str]) -> Mapping[str, Sequence[str]]:
+        """The entities that have each of these names, the best known first; no name, no key."""
+
+    def contexts(self, entities: Collection[str]) -> Mapping[str, Collection[str]]:
+        """The words that stand around each entity: its categories and description."""
+
+
+def is_linkable(name: str) -> bool:
+    """Whether a folded name may be looked for: not too short or long, no bare number."""
+    return HEAD <= len(name) <= MAX_NAME and any(c.isalpha() for c in name)
+
+
+def link(text: str, tokens: Sequence[str], gazetteer: Gazetteer) -> list[Mention]:
+    """The entities that a text speaks of, in order; `tokens` are its words (segment.py).
+
+    Three questions to the gazetteer, however long the text.
+    """
+    text = fold(text)
+    borders = token_borders(text, tokens)
+    heads = {text[at : at + HEAD] for at in range(len(text) - HEAD + 1)}
+    candidates = list(spans(text, borders, gazetteer.lengths(heads)))
+    names = gazetteer.named({text[start:end] for start, end in candidates})
+    found = longest(span for span in candidates if text[span[0] : span[1]] in names)
+    ambiguous = {e for a, b in found if len(names[text[a:b]]) > 1 for e in names[text[a:b]]}
+    contexts = gazetteer.contexts(ambiguous) if ambiguous else {}
+    words = set(tokens)
+    mentions = []
+    for start, end in found:
+        name = text[start:end]
+        entity = choose(names[name], contexts, words)
+        if entity is not None:
+            mentions.append(Mention(start, end, name, entity))
+    return mentions
+
+
+def token_borders(text: str, tokens: Iterable[str]) -> tuple[set[int], set[int]]:
+    """Where the words of a folded text begin and where they end: 足球 in 踢足球 is (1, 3)."""
+    starts, ends = set(), set()
+    at = 0
+    for token in tokens:
+        at = text.find(token, at)
+        if at < 0:
+            break
+        starts.add(at)
+        at += len(token)
+        ends.add(at)
+    return starts, ends
+
+
+def spans(
+    text: str, borders: tuple[set[int], set[int]], lengths: Mapping[str, int]
+) -> Iterator[tuple[int, int]]:
+    """Pieces that may be names, from left to right.
+
+    A name of two ideographs must be a word or several, as 国民 in 中国民航 is none; one of
+    three or more may stand anywhere, as segmenters cut names that they do not know. Names
+    in other scripts begin and end where words do.
+    """
+    starts, ends = borders
+    for start in range(len(text) - HEAD + 1):
+        mask = lengths.get(text[start : start + HEAD], 0)
+        if not mask:
+            continue
+        first_free = has_han(text[start])
+        if not first_free and start not in starts:
+            continue
+        for length in range(HEAD, min(mask.bit_length(), len(text) - start + 1)):
+            end = start + length
+            if not mask >> length & 1:
+                continue
+            is_free = first_free and length > HEAD and has_han(text[end - 1])
+            if is_free or (start in starts and end in ends):
+                yield start, end
+
+
+def longest(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans that do not overlap: from the left, of several that begin there the longest.
+
+    Worked: (0, 2), (0, 4), (2, 6), (5, 7) → (0, 4), (5, 7).
+    """
+    best: dict[int, int] = {}
+    for start, end in spans:
+        best[start] = max(end, best.get(start, 0))
+    chosen: list[tuple[int, int]] = []
+    for start in sorted(best):
+        if not chosen or start >= chosen[-1][1]:
+            chosen.append((start, best[start]))
+    return chosen
+
+
+def choose(
+    entities: Sequence[str], contexts: Mapping[str, Collection[str]], words: Collection[str]
+) -> str | None:
+    """The entity that a name means among these words; None when nothing speaks for any.
+
+    The largest overlap |context ∩ words| / √|context| wins, of equals the best known. A
+    name with a single bearer needs no overlap. Worked: 苹果, words {手机, 发布}: the firm,
+    context {公司, 手机, 电脑, 品牌}, 1/2; the fruit, {水果, 植物, 栽培, 果实}, 0.
+    """
+    if len(entities) == 1:
+        return entities[0]
+    best, most = None, 0.0
+    for entity in entities:
+        context = contexts.get(entity, ())
+        if context:
+            share = sum(word in words for word in context) / len(context) ** 0.5
+            if share > most:
+                best, most = entity, share
+    return best
+
+
+class Table(msgspec.Struct, frozen=True):
+    """A gazetteer in memory, small enough to travel inside a classifier.
+
+    names      folded name -> entities, the best known first
+    around     entity -> words of its context, for those that share a name
+    """
+
+    names: dict[str, list[str]]
+    around: dict[str, list[str]] = {}
+    heads: dict[str, int] = {}
+
+    def lengths(self, heads: Collection[str]) -> Mapping[str, int]:
+        """Every head at once: it is in memory anyhow."""
+        return self.heads
+
+    def named(self, texts: Collection[str]) -> Mapping[str, Sequence[str]]:
+        return {text: self.names[text] for text in texts if text in self.names}
+
+    def contexts(self, entities: Collection[str]) -> Mapping[str, Collection[str]]:
+        return self.around
+
+
+def make_table(names: Mapping[str, Sequence[str]], around: Mapping[str, Sequence[str]]) -> Table:
+    """A table of these names, with the bits of their heads."""
+    heads: dict[str, int] = {}
+    for name in names:
+        if is_linkable(name):
+            heads[name[:HEAD]] = heads.get(name[:HEAD], 0) | 1 << len(name)
+    return Table(
+        {name: list(each) for name, each in names.items()},
+        {entity: list(words) for entity, words in around.items()},
+        heads,
+    )

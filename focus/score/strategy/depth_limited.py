@@ -1,0 +1,28 @@
+"""Depth-limited: breadth-first to a depth and no further (P1 2.2.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from focus.records import Link
+from focus.score.strategy.base import Carry, Parent, Strategy
+
+
+class DepthLimited(Strategy):
+    """In order of discovery; links of a page `depth` links from a seed are not followed.
+
+    P1's figure 2-6 with a preset depth of 2 gives A, B, C: it counts the first page as 1,
+    so its 2 is depth = 1 here.
+
+    Worked, depth = 1: the seed's links are followed, theirs are not.
+    """
+
+    name = "depth-limited"
+    source = "P1 2.2.2"
+    summary = "in order of discovery, to a depth and no further"
+    defaults = {"depth": 3.0}
+    published = {"depth": 1.0}
+
+    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[Carry | None]:
+        ended = parent.depth >= self.params["depth"]
+        return [None if ended else ()] * len(links)

@@ -1,0 +1,49 @@
+"""Depth-first: the links of the page fetched last come first (P1 2.2.2, P3 5.1)."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+from focus.records import SEED_PRIORITY, Link
+from focus.score.strategy.base import Carry, Parent, Strategy
+
+_PLACES = 2048
+_LAST = int(SEED_PRIORITY) - 1
+
+
+class DepthFirst(Strategy):
+    """priority(c) = n - place/2048: by the page fetched last, in document order within it.
+
+    n        number of the parent among the fetched pages; 999,999 for all after that
+    place    of the link on its page, 0 for the first, 2047 for all after that
+
+    A link that stands on a later page too moves there, as on a stack. So the two numbers
+    have to be compared as one: the carry is n·2048 + 2047 - place as the bits of a float32,
+    whose order is that of these whole numbers. Seeds come before all links, as always.
+
+    Worked: the second link of the third page: 3 - 1/2048 = 2.9995.
+    """
+
+    name = "dfs"
+    source = "P1 2.2.2"
+    summary = "links of the page fetched last, in document order"
+    width = 1
+
+    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[Carry | None]:
+        first = min(parent.nth, _LAST) * _PLACES + _PLACES - 1
+        return [(_float_of(first - min(n, _PLACES - 1)),) for n in range(len(links))]
+
+    def priority(self, url_id: int, carry: Carry) -> float:
+        return (_whole_of(carry[0]) + 1) / _PLACES - 1.0
+
+
+def _float_of(whole: int) -> float:
+    """The float32 ≥ 0 with these 31 bits: larger for a larger number."""
+    value: float = struct.unpack("<f", struct.pack("<I", whole))[0]
+    return value
+
+
+def _whole_of(value: float) -> int:
+    whole: int = struct.unpack("<I", struct.pack("<f", value))[0]
+    return whole

@@ -1,0 +1,32 @@
+"""Fish-Search with continuous scores (P1 3.2, Table 3-3)."""
+
+from __future__ import annotations
+
+from focus.score.strategy.base import Parent
+from focus.score.strategy.fish_search import FishSearch
+
+
+class FishPosition(FishSearch):
+    """As `fish-search`, but the first links get sim(u), the page's own relevance.
+
+    W, a, D   as there
+    T         u is relevant if sim(u) > T; 0 = if it is over the model's threshold
+
+    P1 takes sim from the places of the keywords: the relevance model `position`.
+
+    Worked, T = 0.5: the 20th link of a page of relevance 0.4 gets 0.4, the 21st 0; the
+    30th link of a page of relevance 0.8 gets 0.8.
+    """
+
+    name = "fish-position"
+    source = "P1 Table 3-3"
+    summary = "parent's relevance, with width and depth"
+    defaults = {**FishSearch.defaults, "T": 0.0}
+    published = {**FishSearch.published, "T": 0.5}
+
+    def is_relevant(self, parent: Parent) -> bool:
+        threshold = self.params["T"]
+        return parent.relevance > threshold if threshold else parent.relevant
+
+    def score(self, parent: Parent) -> float:
+        return parent.relevance

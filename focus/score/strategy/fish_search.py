@@ -1,0 +1,55 @@
+"""Fish-Search: relevant pages feed the school, others starve it (P1 3.1, Table 3-1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from focus.records import Link
+from focus.score.strategy.base import Carry, Parent, Strategy
+
+
+class FishSearch(Strategy):
+    """priority(c) in three bands: 1, ½ or 0 (P1 Table 3-1; De Bra and Post 1994).
+
+    u relevant       its first a·W links get 1, its others 0; they keep its depth allowance
+    u not relevant   its first W links get ½, its others 0; their allowance is one less
+    allowance 0      the page's links are not followed
+    D                allowance of a seed
+
+    Relevant means over the model's threshold. A link found again keeps the larger band
+    and the larger allowance.
+
+    Worked, W = 20, a = 1.5, D = 2: the 30th link of a relevant seed gets 1 and allowance
+    2, the 31st 0 and 2; the first of an irrelevant seed ½ and 1.
+    """
+
+    name = "fish-search"
+    source = "P1 Table 3-1"
+    summary = "three bands by the parent's relevance, with width and depth"
+    defaults = {"W": 20.0, "a": 1.5, "D": 2.0}
+    published = {"W": 20.0, "a": 1.5, "D": 2.0}
+    width = 2
+
+    def seed(self) -> Carry:
+        return (1.0, self.params["D"])
+
+    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[Carry | None]:
+        allowance = parent.carry[1]
+        if allowance <= 0:
+            return [None] * len(links)
+        relevant = self.is_relevant(parent)
+        wide = int(self.params["W"] * (self.params["a"] if relevant else 1.0))
+        score = self.score(parent)
+        left = allowance if relevant else allowance - 1.0
+        return [(score if n < wide else 0.0, left) for n in range(len(links))]
+
+    def is_relevant(self, parent: Parent) -> bool:
+        """Whether a page feeds the school."""
+        return parent.relevant
+
+    def score(self, parent: Parent) -> float:
+        """What the first links of a page get."""
+        return 1.0 if parent.relevant else 0.5
+
+    def priority(self, url_id: int, carry: Carry) -> float:
+        return carry[0]

@@ -1,0 +1,32 @@
+"""HITS order: the most authoritative first, whatever the topic (P1 2.2.4.1, P3 5.2.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from focus.score.hits import Hits
+from focus.score.pagerank import PageRank
+from focus.score.strategy.base import Carry, Strategy
+
+
+class HitsOrder(Strategy):
+    """priority(c) = a(c), the authority that c has on the graph so far (see score/hits.py).
+
+    Worked: two fetched pages that link to c alone share it: a(c) is the sum of their hub
+    values, 1 + 1.
+    """
+
+    name = "hits"
+    source = "P1 2.2.4.1; P3 5.2.2"
+    summary = "local HITS authority of the link's target"
+    moves = True
+
+    def __init__(
+        self, params: Mapping[str, float], graph: PageRank, *, as_published: bool = False
+    ) -> None:
+        super().__init__(params, graph, as_published=as_published)
+        self.hits = Hits()
+        graph.followers.append(self.hits.add)
+
+    def priority(self, url_id: int, carry: Carry) -> float:
+        return self.hits.authority(url_id)
