@@ -32,6 +32,11 @@ from focus.score.strategy import Carry, Parent, Strategy
 from focus.urls import host_of, shape
 
 
+def _is_more(new: float, old: float) -> bool:
+    """Whether evidence is better than what is kept of it (as float32)."""
+    return new > old + 1e-6
+
+
 class Discovery:
     """Turns links into known URLs with priorities. `min_priority`: drop new ones under it."""
 
@@ -128,23 +133,26 @@ class Discovery:
         """
         known = self.known
         fresh = self._fresh.pop(target, None)
-        old = known.carry(target)
-        if carry is not None:
-            known.set_carry(target, carry if fresh else tuple(map(max, old, carry)))
-        new = known.carry(target)
         if fresh is not None:
-            self._admit(fresh, self.priority(target), new)
+            known.set_carry(target, carry or ())
+            self._admit(fresh, self.priority(target), known.carry(target))
             return
-        better = new != old and self.strategy.priority(target, new) > self.strategy.priority(
-            target, old
-        )
-        if better and parent is not None:
-            known.parent[target] = parent
+        old = known.carry(target)
+        better = False
+        changed = carry is not None and any(map(_is_more, carry, old))
+        if carry is not None and changed:
+            before = self.strategy.priority(target, old)
+            known.set_carry(target, tuple(map(max, carry, old)))
+            better = self.strategy.priority(target, known.carry(target)) > before
+            if better and parent is not None:
+                known.parent[target] = parent
+        elif not self.strategy.moves:
+            return
         priority = self.priority(target)
         rises = priority > known.priority[target]
         if rises:
             self.frontier.improve(target, priority)
-        if rises or new != old:
+        if rises or changed:
             self._improved(target, parent if better else None, anchor)
 
     def _improved(self, target: int, parent: int | None, anchor: str) -> None:

@@ -5,6 +5,7 @@
     │   └── TopicError         topic words or topic file                         exit 2
     ├── StoreError             database: other program, other version, disk      exit 1
     │   └── StoreLocked        another crawl holds this database                 exit 5
+    ├── KnowledgeError         knowledge base or dump                            exit 1
     ├── ArchiveError           WARC file that cannot be read or written          exit 1
     └── ExportError            output file or format                             exit 1
 
@@ -39,6 +40,10 @@ class StoreLocked(StoreError):
     """Another process is crawling into this database."""
 
     exit_code = 5
+
+
+class KnowledgeError(FocusError):
+    """A knowledge base or a dump that cannot be read or written."""
 
 
 class ArchiveError(FocusError):

@@ -42,10 +42,6 @@ from focus.wire import Connector, Exchange, Watch
 
 _URL = re.compile(r"(https?)://(?:[^/?#@]*@)?([^/?#@]+)([^#]*)", re.I)
 _NOT_SENDABLE = re.compile(r"[^!-~]")
-_UNPRINTABLE = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+"
-)
-_MAX_DETAIL = 200
 _MAX_HEADER_LINES = 2_000  # aiohttp's own cap; the bytes are counted by `wire`
 _DRAIN_BYTES = 64 * 1024  # of a body that nobody wants, read to keep the connection
 _DRAIN_S = 1.0
@@ -141,18 +137,19 @@ class WebFetcher:
     async def _request(self, url: str, answer: Answer, started: float) -> str:
         """One exchange; once more if a kept connection turns out to be dead."""
         target = self._target(url)
-        for attempt in (1, 2):
-            try:
-                with self._watch.over(answer.exchange):
-                    return await self._exchange(url, target, answer, started)
-            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
-                # RFC 9112 9.3.1: the server closed it while it lay idle.
-                exchange = answer.exchange
-                stale = exchange.reused and not exchange.received and exchange.verdict is None
-                if attempt == 2 or not stale or isinstance(error, aiohttp.ClientConnectorError):
-                    raise
-                answer.exchange = Exchange(self._config)
-        raise AssertionError("the second attempt returns or raises")
+        try:
+            with self._watch.over(answer.exchange):
+                return await self._exchange(url, target, answer, started)
+        except aiohttp.ClientConnectorError:
+            raise
+        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+            exchange = answer.exchange
+            if exchange.received or exchange.verdict or not exchange.reused:
+                raise
+        # RFC 9112 9.3.1: the server had closed it while it lay idle.
+        answer.exchange = Exchange(self._config)
+        with self._watch.over(answer.exchange):
+            return await self._exchange(url, target, answer, started)
 
     async def _exchange(self, url: str, target: _Target, answer: Answer, started: float) -> str:
         headers = None if target.host is None else {"Host": target.host}

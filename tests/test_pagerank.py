@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from focus.score.pagerank import PageRank, power_iteration
+from focus.score.pagerank import TOLD, PageRank, power_iteration
 
 ROWS = st.dictionaries(st.integers(0, 14), st.lists(st.integers(0, 14), max_size=8), max_size=15)
 
@@ -46,16 +46,18 @@ def test_is_exact_when_everything_is_pushed(rows: dict[int, list[int]]) -> None:
 
 @given(ROWS)
 @settings(deadline=None)
-def test_ranks_only_rise_and_the_risen_are_named(rows: dict[int, list[int]]) -> None:
+def test_ranks_only_rise_and_noticeable_rises_are_named(rows: dict[int, list[int]]) -> None:
     graph = PageRank()
     graph.grow(15)
-    before = [graph.rank(n) for n in range(15)]
+    told = [graph.rank(n) for n in range(15)]
+    before = list(told)
     for source, targets in rows.items():
-        touched = graph.add(source, targets)
+        risen = graph.add(source, targets)
         now = [graph.rank(n) for n in range(15)]
         assert all(b >= a - 1e-12 for a, b in zip(before, now, strict=True))
-        risen = {n for n in range(15) if now[n] > before[n] + 1e-12}
-        assert risen <= touched | {source}
+        for n in risen:
+            told[n] = now[n]
+        assert all(rank <= TOLD * old * 1.001 for rank, old in zip(now, told, strict=True))
         before = now
 
 
@@ -70,5 +72,5 @@ def test_scaled_is_the_share_of_the_largest() -> None:
     graph = PageRank()
     for source in (1, 2, 3):
         graph.add(source, [0])
-    assert graph.scaled(0) == pytest.approx(1.0)
-    assert graph.scaled(1) == pytest.approx(0.15 / graph.rank(0))
+    assert graph.scaled(0) == pytest.approx(1.0, abs=0.05)
+    assert graph.scaled(1) == pytest.approx(0.15 / graph.rank(0), rel=0.05)

@@ -25,7 +25,14 @@ from collections.abc import Callable, Sequence
 
 DAMPING = 0.85
 EPSILON = 0.01
-"""Residual per page, in units of the teleport share, under which nothing is pushed."""
+"""Residual of a page, in units of the teleport share, under which nothing is pushed."""
+
+WIDE = 20
+"""Out-links from which on a page's threshold grows with their number: a push costs as much
+as the page has links, so all pushes together cost at most Σv·WIDE/ε edge operations."""
+
+TOLD = 1.05
+"""A rank has risen when it is so many times what it was when that was last told."""
 
 MAX_PUSHES = 2000
 """Edge operations per added page; the queue is carried over, the bound stays valid."""
@@ -46,6 +53,7 @@ class PageRank:
         self._threshold = epsilon * self._teleport
         self._p = array("d")
         self._r = array("d")
+        self._told = array("f")
         self._rows: dict[int, array[int]] = {}
         self._pending: deque[int] = deque()
         self._queued: set[int] = set()
@@ -61,6 +69,7 @@ class PageRank:
         if new > 0:
             self._p.frombytes(bytes(8 * new))
             self._r.extend([self._teleport] * new)
+            self._told.extend([self._teleport] * new)
 
     def rank(self, url_id: int) -> float:
         """The rank of a URL, in units where the average known URL has at most 1.
@@ -86,37 +95,37 @@ class PageRank:
         self._rows[source] = row
         self._p[source] += self._r[source]
         self._r[source] = 0.0
-        touched: set[int] = set()
-        self._spread(source, self._p[source], touched)
-        self._push(touched)
-        for follower in self.followers:
-            touched |= follower(source, row)
-        return touched
-
-    def _spread(self, source: int, amount: float, touched: set[int]) -> int:
-        """Hand d·amount to the out-links of a page in equal shares."""
-        row = self._rows[source]
-        if not row:
-            return 0
-        share = self.damping * amount / len(row)
-        r, rows, threshold = self._r, self._rows, self._threshold
-        for target in row:
-            r[target] += share
-            if target in rows:
-                if r[target] > threshold and target not in self._queued:
-                    self._queued.add(target)
-                    self._pending.append(target)
-            elif (rank := r[target]) > self.largest:
-                self.largest = rank
-        touched.update(row)
-        return len(row)
+        risen: set[int] = set()
+        self._spread(row, self._p[source], risen)
+        self._push(risen, MAX_PUSHES)
+        return risen
 
     def settle(self) -> None:
-        """Push on until no residual is over the threshold, without the cap per page."""
+        """Push on until no residual is over its threshold, without the cap per page."""
         self._push(set(), math.inf)
 
-    def _push(self, touched: set[int], limit: float = MAX_PUSHES) -> None:
-        """Push residuals over the threshold, first come first served."""
+    def _spread(self, row: array[int], amount: float, risen: set[int]) -> None:
+        """Hand d·amount to the out-links of a page in equal shares."""
+        if not row:
+            return
+        share = self.damping * amount / len(row)
+        p, r, rows, told = self._p, self._r, self._rows, self._told
+        for target in row:
+            residual = r[target] + share
+            r[target] = residual
+            rank = p[target] + residual
+            if rank > TOLD * told[target]:
+                told[target] = rank
+                risen.add(target)
+                if rank > self.largest:
+                    self.largest = rank
+            if residual > self._threshold and target in rows and target not in self._queued:
+                if residual * WIDE > self._threshold * len(rows[target]):
+                    self._queued.add(target)
+                    self._pending.append(target)
+
+    def _push(self, risen: set[int], limit: float) -> None:
+        """Push residuals over their threshold, first come first served."""
         work = 0
         while self._pending and work < limit:
             source = self._pending.popleft()
@@ -124,9 +133,9 @@ class PageRank:
             amount = self._r[source]
             self._r[source] = 0.0
             self._p[source] += amount
-            if self._p[source] > self.largest:
-                self.largest = self._p[source]
-            work += self._spread(source, amount, touched)
+            row = self._rows[source]
+            work += len(row)
+            self._spread(row, amount, risen)
 
     def error_bound(self) -> float:
         """Largest possible ‖p* - p‖₁: the residual on fetched pages over 1 - d.

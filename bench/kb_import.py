@@ -1,0 +1,122 @@
+"""What do millions of lines cost? Imports a generated dump and looks names up in it.
+
+    python bench/kb_import.py --lines 5000000 [--folder DIR] [--gz]
+
+Prints seconds, lines per second, peak memory of the importing process, size of the
+result, and lookups per second: names (in batches, one by one) and linked pages. The dump
+has the form and the proportions of CN-DBpedia's: five facts an entity, a third of the
+entities with other names, every tenth name shared by several, each 10,000th line broken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+from focus.kb import KnowledgeBase, import_dump
+from focus.score.entities import link
+from focus.segment import Segmenter
+
+# Common ideographs: names made of them begin alike as real ones do.
+SIGNS = (
+    "的一是在不了有和人这中大为上个国我以要他时来用们生到作地于出就分对成会可主发年动同工也能下过子说产"
+    "种面而方后多定行学法所民得经十三之进着等部度家电力里如水化高自二理起小物现实加量都两体制机当使点从"
+    "业本去把性好应开它合还因由其些然前外天政四日那社义事平形相全表间样与关各重新线内数正心反你明看原又"
+)
+WORDS = "位于 成立 著名 公司 城市 作品 小说 电影 球队 大学 历史 演员 作家 河流 山峰 植物".split()
+KINDS = "人物 地点 组织机构 作品 生物 体育 社会 科学 武器装备 食品".split()
+
+
+def name(rng: Random) -> str:
+    """A name of two to eight ideographs, the early ones of the list oftener."""
+    length = rng.choice((2, 3, 3, 3, 4, 4, 5, 6, 8))
+    return "".join(SIGNS[int(len(SIGNS) * rng.random() ** 2)] for _ in range(length))
+
+
+def lines(number: int, rng: Random) -> Iterator[str]:
+    """A dump of so many lines."""
+    shared = [name(rng) for _ in range(1000)]
+    written = 0
+    while written < number:
+        entity = name(rng) + (f"（{rng.choice(KINDS)}）" if rng.random() < 0.1 else "")
+        facts = [("CATEGORY_ZH", rng.choice(KINDS)), ("DESC", " ".join(rng.choices(WORDS, k=30)))]
+        facts += [(f"属性{rng.randrange(200)}", str(rng.randrange(10**6))) for _ in range(2)]
+        if rng.random() < 0.35:
+            alias = rng.choice(shared) if rng.random() < 0.3 else name(rng)
+            facts += [("别名", alias), ("外文名", f"name {rng.randrange(10**6)}")]
+        for attribute, value in facts:
+            written += 1
+            yield f"{entity}\t{value}\n" if written % 10_000 == 0 else f"{entity}\t{attribute}\t{value}\n"
+
+
+def write(path: Path, number: int) -> None:
+    """Write the dump."""
+    opened = gzip.open(path, "wt", 1, "utf-8") if path.suffix == ".gz" else path.open("w", 1 << 20, "utf-8")
+    with opened as file:
+        file.writelines(lines(number, Random(1)))
+
+
+def imported(dump: Path, kb: Path) -> None:
+    """The import alone, in a process of its own, so that its memory can be told."""
+    started = time.perf_counter()
+    report = import_dump(dump, kb)
+    seconds = time.perf_counter() - started
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"import  {report.lines:,} lines in {seconds:.1f} s, {report.lines / seconds:,.0f}/s")
+    print(f"        {report.entities:,} entities, {report.aliases:,} names, {report.malformed} bad")
+    print(f"        peak memory {peak:.0f} MiB, file {kb.stat().st_size / 2**20:.0f} MiB")
+
+
+def looked_up(kb: Path) -> None:
+    """Names per second and linked pages per second."""
+    rng = Random(2)
+    segmenter = Segmenter()
+    with KnowledgeBase.open(kb, segmenter) as base:
+        asked = [name(rng) for _ in range(100_000)]
+        base.named(asked[:100])
+        started = time.perf_counter()
+        hits = sum(len(base.named(asked[at : at + 1000])) for at in range(0, len(asked), 1000))
+        seconds = time.perf_counter() - started
+        print(f"lookups {len(asked) / seconds:,.0f} names/s in batches of 1,000 ({hits:,} hits)")
+        started = time.perf_counter()
+        for each in asked[:10_000]:
+            base.named([each])
+        print(f"        {10_000 / (time.perf_counter() - started):,.0f} names/s one by one")
+        pages = ["".join(rng.choices(SIGNS, k=1000)) for _ in range(50)]
+        started = time.perf_counter()
+        found = sum(len(link(page, segmenter.tokens(page), base)) for page in pages)
+        seconds = time.perf_counter() - started
+        print(f"linking {len(pages) / seconds:.0f} pages of 1,000 signs/s, {found / len(pages):.0f} each")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("--lines", type=int, default=5_000_000)
+    parser.add_argument("--folder", type=Path, help="keep dump and knowledge base here")
+    parser.add_argument("--gz", action="store_true")
+    parser.add_argument("--only-import", nargs=2, type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.only_import:
+        imported(*options.only_import)
+        return
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.folder or Path(temporary)
+        dump, kb = folder / ("dump.tsv.gz" if options.gz else "dump.tsv"), folder / "kb.db"
+        if not dump.exists():
+            write(dump, options.lines)
+        kb.unlink(missing_ok=True)
+        command = [sys.executable, __file__, "--only-import", str(dump), str(kb)]
+        subprocess.run(command, check=True)
+        looked_up(kb)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,236 @@
+"""What a robots.txt allows."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from focus.robots import ALLOW_ALL, DENY_ALL, MAX_BYTES, Robots, from_answer
+
+
+def allows(rules: str, path: str, agent: str = "focus") -> bool:
+    return Robots.parse(rules.encode()).allows(f"http://a.test{path}", agent)
+
+
+def everyone(rules: str, path: str) -> bool:
+    return allows(f"User-agent: *\n{rules}", path)
+
+
+# RFC 9309 section 2.2.1: groups
+
+
+GROUPS = """
+User-agent: a
+User-agent: FOCUS
+Crawl-delay: 2
+Disallow: /one
+Sitemap: http://a.test/s.xml
+Unknown: thing
+Disallow: /two
+User-agent: *
+Disallow: /three
+User-agent: focus/2.0
+Disallow: /four
+Crawl-delay: 0.5
+"""
+
+
+@pytest.mark.parametrize(
+    ("agent", "forbidden"),
+    [("focus", "one two four"), ("A", "one two"), ("other", "three"), ("foc", "three")],
+)
+def test_the_groups_that_name_an_agent_are_its_own_and_stand_together(
+    agent: str, forbidden: str
+) -> None:
+    paths = ["one", "two", "three", "four"]
+    assert [p for p in paths if not allows(GROUPS, f"/{p}", agent)] == forbidden.split()
+
+
+def test_the_longest_crawl_delay_that_names_the_agent_counts() -> None:
+    robots = Robots.parse(GROUPS.encode())
+    assert robots.crawl_delay("focus") == 2.0
+    assert robots.crawl_delay("other") is None
+
+
+@pytest.mark.parametrize("value", ["", "soon", "-1", "nan", "inf", "1e999"])
+def test_a_crawl_delay_that_is_no_time_is_ignored(value: str) -> None:
+    assert Robots.parse(f"User-agent: *\nCrawl-delay: {value}".encode()).crawl_delay("x") is None
+
+
+def test_an_own_group_without_rules_allows_all() -> None:
+    assert allows("User-agent: *\nDisallow: /\nUser-agent: focus\nDisallow:", "/x")
+
+
+def test_rules_before_any_agent_are_nobodys() -> None:
+    assert allows("Disallow: /\nUser-agent: b\nDisallow: /", "/")
+
+
+# Section 2.2.2: which rule decides
+
+
+@pytest.mark.parametrize(
+    ("rules", "path", "allowed"),
+    [
+        ("Disallow: /a\nAllow: /a/b", "/a/b/c", True),
+        ("Allow: /a/b\nDisallow: /a", "/a/c", False),
+        ("Disallow: /a\nAllow: /a", "/a", True),
+        ("Allow: /p\nDisallow: /*", "/p", True),
+        ("Disallow: /", "/", False),
+        ("Disallow: /a", "/A", True),
+        ("Disallow: /?", "", True),
+        ("Disallow: /a?", "/a?b=c", False),
+        ("Disallow: /a#b", "/a#c", False),
+        ("Disallow: a", "/a", True),
+        # Section 2.2.3: wildcards
+        ("Disallow: /*.gif$", "/x/y.gif", False),
+        ("Disallow: /*.gif$", "/x/y.gif?z", True),
+        ("Disallow: /a$", "/a", False),
+        ("Disallow: /a$", "/ab", True),
+        ("Disallow: /a*b*c", "/a-b-c-d", False),
+        ("Disallow: /a*b*c", "/a-c-b", True),
+        ("Disallow: /*a$", "/a", False),
+        ("Disallow: /ab*b$", "/ab", True),
+        ("Disallow: *x", "/yx", False),
+        ("Disallow: /a**b", "/a-b", False),
+        ("Disallow: /x%2A", "/x*y", False),
+        ("Disallow: /x%24", "/x$", False),
+        ("Disallow: /a$b", "/a$bc", False),
+        ("Allow: /a/index.html\nDisallow: /", "/a/", True),
+        ("Allow: /a/index.html\nDisallow: /", "/a/b", False),
+        # Percent-encoding
+        ("Disallow: /%7ejoe", "/~joe", False),
+        ("Disallow: /~joe", "/%7Ejoe", False),
+        ("Disallow: /a%2fb", "/a/b", True),
+        ("Disallow: /a%2fb", "/a%2Fb", False),
+        ("Disallow: /中文", "/%E4%B8%AD%e6%96%87", False),
+        ("Disallow: /%E4%B8%AD", "/中", False),
+        ("Disallow: /\nAllow: /中", "/中", False),
+        ("Disallow: /100%25", "/100%", True),
+        ("Disallow: /100%", "/100%", False),
+        ("Disallow: /a b", "/a%20b", False),
+    ],
+)
+def test_the_longest_rule_decides(rules: str, path: str, allowed: bool) -> None:
+    assert everyone(rules, path) is allowed
+
+
+# Reading what people write
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "User-agent: *\rDisallow: /\r",
+        "User-agent: *\r\nDisallow: /\r\n",
+        "\ufeffUser-agent: *\nDisallow: /",
+        "USER-AGENT:*\ndisallow:/",
+        "  User-agent  :  *  # all\n\tDisallow : / # everything",
+        "user agent: *\nDissallow: /",
+        "User-agent: * \nDisallow /",
+        "User-agent: *\0\nDisallow: /\0",
+        "<html>\n\nUser-agent: *\n\n\nDisallow: /",
+    ],
+)
+def test_oddly_written_files_are_understood(text: str) -> None:
+    assert not allows(text, "/x")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "<html><body>Not found</body></html>", "\xff\xfe\0", "Disallow"]
+)
+def test_what_is_no_robots_txt_forbids_nothing(text: str) -> None:
+    assert allows(text, "/x")
+
+
+def test_sitemaps_are_listed_once_each_in_order() -> None:
+    text = b"Sitemap: http://a/1\nUser-agent: *\nsitemap:http://a/2 # x\nSite-map: http://a/1\n"
+    assert Robots.parse(text).sitemaps == ("http://a/1", "http://a/2")
+
+
+def test_only_the_first_half_megabyte_counts() -> None:
+    body = b"User-agent: *\n" + b"#" * MAX_BYTES + b"\nDisallow: /"
+    assert Robots.parse(body).allows("http://a.test/", "focus")
+
+
+@given(st.binary(max_size=400), st.text(max_size=40))
+def test_nothing_makes_it_fail(body: bytes, path: str) -> None:
+    robots = Robots.parse(b"User-agent: *\n" + body)
+    assert robots.allows(f"http://a.test/{path}", "focus") in (True, False)
+    assert DENY_ALL.allows(path, "focus") is False
+
+
+# Section 2.3.1: answers
+
+
+@pytest.mark.parametrize(
+    ("status", "allowed"),
+    [
+        (200, False),
+        (206, False),
+        (301, True),
+        (401, True),
+        (403, True),
+        (404, True),
+        (410, True),
+        (429, False),
+        (500, False),
+        (503, False),
+        (0, False),
+        (None, False),
+    ],
+)
+def test_the_status_decides_before_the_file(status: int | None, allowed: bool) -> None:
+    robots = from_answer(status, b"User-agent: *\nDisallow: /")
+    assert robots.allows("http://a.test/x", "focus") is allowed
+
+
+def test_the_two_constants_say_what_they_are_called() -> None:
+    assert ALLOW_ALL.allows("http://a.test/", "focus")
+    assert not DENY_ALL.allows("http://a.test/", "focus")
+    assert ALLOW_ALL.crawl_delay("focus") is None
+
+
+# Hostile files
+
+LINES = 30_000
+HOSTILE = {
+    "wildcards": "User-agent: *\n" + "".join(f"Disallow: /*{n:x}b\n" for n in range(LINES)),
+    "deep": "User-agent: *\n" + "".join(f"Allow: /{'*a' * 99}*b{n}\n" for n in range(2_400)),
+    "stars": "User-agent: *\nDisallow: /" + "*" * 500_000,
+    "agents": "".join(f"User-agent: a{n}\n" for n in range(15_000)) + "Allow: /\n" * LINES,
+    "prefixes": "User-agent: *\n" + "".join(f"Allow: /{n:x}\n" for n in range(LINES)),
+    "lengths": "User-agent: *\n" + "".join(f"Allow: /{'a' * n}b\n" for n in range(1_000)),
+    "escapes": "User-agent: *\nAllow: /" + "%41" * 160_000,
+    "foreign": "User-agent: *\nAllow: /" + "ü" * 240_000,
+    "spaces": ("\nAllow" + " " * 250_000) * 2,
+    "lines": "\n" * 500_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files_cost_little(name: str) -> None:
+    """Goals 100 ms to read (with the first query), 1 ms a query; slack for slow machines."""
+    body = HOSTILE[name].encode()
+    url = "http://a.test/" + "a" * 2_000
+    begun = time.process_time()
+    robots = Robots.parse(body)
+    robots.allows(url, "focus")
+    read = time.process_time()
+    for _ in range(5):
+        robots.allows(url, "focus")
+    assert read - begun < 0.5
+    assert (time.process_time() - read) / 5 < 0.01
+
+
+def test_beyond_the_cap_on_wildcards_less_is_allowed_and_not_more() -> None:
+    many = "User-agent: *\n" + "".join(f"Disallow: /x/*{n}b\n" for n in range(5_000))
+    assert not allows(many, "/x/3b")  # within the cap: as written
+    assert not allows(many, "/x/4999b")
+    assert not allows(many, "/x/anything")  # the price
+    assert allows(many, "/y/3b")
+    generous = "User-agent: *\nDisallow: /\n" + "".join(f"Allow: /*{n}b\n" for n in range(5_000))
+    assert allows(generous, "/3b")
+    assert not allows(generous, "/z4999c")

@@ -1,0 +1,91 @@
+"""The tiny web that other tests crawl: both of its backends say the same."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+import pytest
+
+from focus.config import FetchConfig
+from focus.fetch import WebFetcher
+from focus.records import FailureKind, FetchResult
+from tests.web import TinyWeb
+
+SOCKETS = FetchConfig(allow_net=("127.0.0.0/8",), total_timeout_s=2.0)
+URLS = ("/", "/gbk", "/old", "/busy", "/pdf", "/empty", "/none", "/robots.txt")
+
+
+def draw() -> TinyWeb:
+    web = TinyWeb(clock=lambda: 1000.0)
+    web.page("http://a.test/", links=["/gbk", ("http://b.test/", "<b>")], title="A & B", text="hi")
+    web.page("http://a.test/gbk", title="足球", charset="gbk", keywords="球")
+    web.redirect("http://a.test/old", "/", 302)
+    web.status("http://a.test/busy", 503, headers={"retry-after": "7"})
+    web.status("http://a.test/pdf", 200, headers={"content-type": "text/html"}, body=b"%PDF-1.7")
+    web.status("http://a.test/empty", 200)
+    web.robots("a.test", "User-agent: *\nDisallow: /no\n")
+    return web
+
+
+def gist(result: FetchResult) -> tuple[object, ...]:
+    return (
+        result.url,
+        result.status,
+        result.failure,
+        result.body,
+        result.redirect_to,
+        result.retry_after_s,
+        result.header("content-type") if result.body else None,
+    )
+
+
+async def test_memory_and_sockets_give_the_same_results() -> None:
+    web = draw()
+    urls = [f"http://a.test{path}" for path in URLS]
+    drawn = [gist(await web.fetch(url, robots="robots" in url)) for url in urls]
+    async with web.serve() as address:
+        config = msgspec.structs.replace(SOCKETS, connect_to=address)
+        async with WebFetcher(config) as fetcher:
+            served = [gist(await fetcher.fetch(url, robots="robots" in url)) for url in urls]
+    assert drawn == served
+    assert web.urls(robots=True) == urls * 2
+    assert len(web.urls()) == 2 * (len(urls) - 1)
+
+
+async def test_a_page_says_what_was_drawn() -> None:
+    body = (await draw().fetch("http://a.test/")).body.decode()
+    assert "<title>A &amp; B</title>" in body
+    assert '<a href="http://b.test/">&lt;b&gt;</a>' in body
+    assert (await draw().fetch("http://a.test/gbk")).body.decode("gbk").count("足球") == 1
+
+
+async def test_what_was_drawn_to_fail_fails() -> None:
+    web = draw()
+    web.fail("http://a.test/", FailureKind.RESET)
+    assert (await web.fetch("http://a.test/")).failure is FailureKind.RESET
+    async with web.serve() as address:
+        config = msgspec.structs.replace(SOCKETS, connect_to=address)
+        async with WebFetcher(config) as fetcher:
+            assert (await fetcher.fetch("http://a.test/")).failure is FailureKind.RESET
+
+
+async def test_slow_pages_wait_by_the_given_sleep_and_are_counted_in_flight() -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        await asyncio.sleep(0)
+
+    web = TinyWeb(sleep=sleep)
+    web.page("http://a.test/")
+    web.slow("http://a.test/", 5.0)
+    results = await asyncio.gather(*[web.fetch("http://a.test/") for _ in range(3)])
+    assert [result.failure for result in results] == [None] * 3
+    assert slept == [5.0] * 3
+    assert (web.most_in_flight, web.in_flight) == (3, 0)
+
+
+def test_a_url_without_a_path_is_a_mistake_of_the_test() -> None:
+    with pytest.raises(AssertionError):
+        TinyWeb().page("http://a.test")
