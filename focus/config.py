@@ -67,6 +67,7 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
     topic: dict[str, object] = {}  # topic.Topic as builtins
     relevance: str = "evidence"
     params: dict[str, float] = {}
+    learned: bytes = b""  # what `focus train` made for the model, as that wants it
     as_published: bool = False
     threshold: float | None = None  # None: the model's own
     max_links: int = 2000

@@ -47,9 +47,13 @@ _SENSE = re.compile(r"\s*[(（][^()（）]*[)）]$")  # 苹果（水果）
 
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS entity (
-    id    INTEGER PRIMARY KEY,  -- in the order of the dump
-    name  TEXT NOT NULL,        -- several rows may have one: their facts are put together
-    size  INTEGER NOT NULL,     -- how many facts: the better known comes first
+    id   INTEGER PRIMARY KEY,  -- in the order of the dump
+    name TEXT NOT NULL,        -- several rows may have one: their facts are put together
+    size INTEGER NOT NULL      -- how many facts: the better known comes first
+);
+-- Apart, so that looking names up reads narrow rows only.
+CREATE TABLE IF NOT EXISTS fact (
+    id    INTEGER PRIMARY KEY,  -- = entity.id
     facts TEXT NOT NULL         -- JSON: [[attribute, value], ...]
 );
 -- Every name an entity goes by, folded; its own among them.
@@ -133,11 +137,15 @@ def _fill(db: sqlite3.Connection, facts: Iterable[Fact], last: int) -> tuple[int
     encode = msgspec.json.Encoder().encode
     written = names = 0
     grouped = itertools.groupby(facts, key=lambda fact: fact[0])
-    numbered = ((n, name, [f[1:] for f in each]) for n, (name, each) in enumerate(grouped, last + 1))
+    numbered = (
+        (n, name, [f[1:] for f in each]) for n, (name, each) in enumerate(grouped, last + 1)
+    )
     while batch := list(itertools.islice(numbered, _BATCH)):
-        rows = [(n, name, len(own), encode(own).decode()) for n, name, own in batch]
+        rows = [(n, name, len(own)) for n, name, own in batch]
+        facts_of = [(n, encode(own).decode()) for n, _, own in batch]
         aliases = [(text, n) for n, name, own in batch for text in names_of(name, own)]
-        db.executemany("INSERT INTO entity VALUES (?, ?, ?, ?)", rows)
+        db.executemany("INSERT INTO entity VALUES (?, ?, ?)", rows)
+        db.executemany("INSERT INTO fact VALUES (?, ?)", facts_of)
         db.executemany("INSERT INTO alias VALUES (?, ?)", aliases)
         written += len(rows)
         names += len(aliases)
@@ -237,7 +245,7 @@ class KnowledgeBase:
         wanted = set(categories)
         found: dict[str, None] = {}
         with _explaining(self._where):
-            for name, facts in self._db.execute("SELECT name, facts FROM entity ORDER BY id"):
+            for name, facts in self._db.execute(_EVERYTHING):
                 if not any(category in facts for category in wanted):
                     continue
                 if not wanted.isdisjoint(_entity(name, _facts.decode(facts)).categories):
@@ -341,6 +349,7 @@ SELECT alias.text, entity.name FROM json_each(?) AS asked
 CROSS JOIN alias ON alias.text = asked.value CROSS JOIN entity ON entity.id = alias.entity
 ORDER BY alias.text, entity.size DESC, entity.id"""
 _FACTS = """
-SELECT entity.name, entity.facts FROM json_each(?) AS asked
+SELECT entity.name, fact.facts FROM json_each(?) AS asked
 CROSS JOIN alias ON alias.text = asked.value CROSS JOIN entity ON entity.id = alias.entity
-ORDER BY entity.id"""
+CROSS JOIN fact ON fact.id = entity.id ORDER BY entity.id"""
+_EVERYTHING = "SELECT name, facts FROM entity JOIN fact USING (id) ORDER BY id"

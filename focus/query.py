@@ -199,7 +199,9 @@ class Reader:
         ]
         for start in range(0, len(ids), CHUNK):
             some = ids[start : start + CHUNK].tolist()
-            found = {row[0]: row for row in self._all(sql, (msgspec.json.encode(sorted(some)).decode(),))}
+            found = {
+                row[0]: row for row in self._all(sql, (msgspec.json.encode(sorted(some)).decode(),))
+            }
             for number in filter(found.__contains__, some):
                 values = list(found[number])
                 for at, function in convert:

@@ -34,7 +34,11 @@ class Analyst:
         self.config = config
         self.matcher = Matcher(topic)
         self.model = make_model(
-            config.relevance, self.matcher, config.params, as_published=config.as_published
+            config.relevance,
+            self.matcher,
+            config.params,
+            as_published=config.as_published,
+            learned=config.learned,
         )
         chosen = (config.threshold, topic.threshold, self.model.threshold)
         self.threshold = next(value for value in chosen if value is not None)

@@ -8,13 +8,14 @@ from focus.errors import ConfigError
 from focus.score.match import Matcher
 from focus.score.params import settle
 from focus.score.relevance.base import Document, Judgement, Model
+from focus.score.relevance.bayes import Bayes
 from focus.score.relevance.boolean import Boolean
 from focus.score.relevance.evidence import Evidence
 from focus.score.relevance.position import Position
 
 __all__ = ["RELEVANCE", "Document", "Judgement", "Model", "make_model", "model_class"]
 
-RELEVANCE: dict[str, type[Model]] = {m.name: m for m in (Evidence, Position, Boolean)}
+RELEVANCE: dict[str, type[Model]] = {m.name: m for m in (Evidence, Position, Boolean, Bayes)}
 
 
 def model_class(name: str) -> type[Model]:
@@ -27,9 +28,16 @@ def model_class(name: str) -> type[Model]:
 
 
 def make_model(
-    name: str, matcher: Matcher, params: Mapping[str, float], *, as_published: bool = False
+    name: str,
+    matcher: Matcher,
+    params: Mapping[str, float],
+    *,
+    as_published: bool = False,
+    learned: bytes = b"",
 ) -> Model:
-    """A model with its parameters settled."""
+    """A model with its parameters settled, and with what it has learned."""
     kind = model_class(name)
     settled = settle(name, kind.defaults, kind.published, params, as_published=as_published)
-    return kind(matcher, settled)
+    model = kind(matcher, settled)
+    model.adopt(learned)
+    return model

@@ -88,6 +88,12 @@ class Model:
         self.matcher = matcher
         self.params = params
 
+    def adopt(self, learned: bytes) -> None:
+        """Take over what was learned from examples; most models learn nothing.
+
+        ConfigError from a model that cannot do without when there is nothing (b"").
+        """
+
     def judge(self, page: Document) -> Judgement:
         """The page's relevance with its parts and matched words."""
         raise NotImplementedError

@@ -1,0 +1,113 @@
+"""Relevance by what labelled pages were like: a calibrated naive Bayes classifier (P3 ch. 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from focus.errors import ConfigError
+from focus.score.bayes import Calibration, NaiveBayes
+from focus.score.entities import Entity, Mention, Table, link
+from focus.score.match import fold_body
+from focus.score.relevance.base import Document, Judgement, Model
+from focus.score.vector import is_term
+from focus.segment import Segmenter, fold
+
+SHOWN = 10  # words named in a judgement, on each side
+LINKED_CHARS = 10_000  # of a page's text that entities are looked for in
+
+
+class Expansion(msgspec.Struct, frozen=True):
+    """What entities add to a page that speaks of them: the part of a knowledge base in use.
+
+    features   entity -> features it brings, of those that the classifier looks at
+    """
+
+    table: Table
+    features: dict[str, list[str]]
+
+    def of(self, mentions: Iterable[Mention]) -> set[str]:
+        """The features that these mentions bring."""
+        return {each for m in mentions for each in self.features.get(m.entity, ())}
+
+
+class Classifier(msgspec.Struct, frozen=True):
+    """A trained classifier as the scorer workers get it, once, as MessagePack."""
+
+    bayes: NaiveBayes
+    calibration: Calibration
+    expansion: Expansion | None = None
+
+
+def page_text(page: Document) -> str:
+    """What a page says about itself: title, meta keywords and description, main text (P3 3.4)."""
+    return fold_body("\n".join((page.title, page.keywords, page.description, page.main)))
+
+
+def terms(tokens: Iterable[str]) -> set[str]:
+    """The words that may be features."""
+    return {token for token in tokens if is_term(token)}
+
+
+def linked(text: str, tokens: Sequence[str], table: Table) -> list[Mention]:
+    """The entities that the beginning of a text speaks of."""
+    return link(text[:LINKED_CHARS], tokens, table)
+
+
+def entity_features(entity: Entity, segmenter: Segmenter) -> set[str]:
+    """What an entity stands for: its name, its categories, the words of its description.
+
+    Its other names need not be features: a page that has one of them is linked to the
+    entity, and so gets its name. 红魔 → 曼联, 足球俱乐部, 英超球队, 老特拉福德…
+    """
+    names = {" ".join(fold(text).split()) for text in (entity.name, *entity.categories)}
+    return names | terms(segmenter.tokens(entity.description))
+
+
+class Bayes(Model):
+    """relevance = σ(scale · log-odds + offset) of a naive Bayes classifier, see score/bayes.py.
+
+    log-odds   by the presence of the trained words, and of what entities linked in the page
+               stand for, if the classifier was trained with a knowledge base
+    parts      `on` and `off`: what the page's words add for and against, in log-odds
+
+    The bare posterior is 0 or 1 on nearly every page and makes no order; scale and offset
+    were fitted on pages that the classifier had not seen.
+    """
+
+    name = "bayes"
+    source = "P3 eq. 4-4…4-10; Platt 1999"
+
+    def adopt(self, learned: bytes) -> None:
+        """Take the classifier over; ConfigError when there is none."""
+        if not learned:
+            raise ConfigError(
+                "--relevance bayes: the topic has no trained classifier; make one with "
+                "`focus train --topic FILE.toml --positive DIR --negative DIR`"
+            )
+        self._classifier = msgspec.msgpack.decode(learned, type=Classifier)
+
+    def judge(self, page: Document) -> Judgement:
+        classifier, text = self._classifier, page_text(page)
+        tokens = self.matcher.segmenter.tokens(text)
+        words = terms(tokens)
+        if classifier.expansion is not None:
+            expansion = classifier.expansion
+            words |= expansion.of(linked(text, tokens, expansion.table))
+        weights = classifier.bayes.weights
+        found = sorted(((weights[w], w) for w in words if w in weights), key=_by_weight)
+        relevance = classifier.calibration.probability(classifier.bayes.log_odds(words))
+        on, off = [w for w, _ in found if w > 0], [w for w, _ in found if w < 0]
+        return Judgement(
+            relevance,
+            {"on": sum(on), "off": sum(off)},
+            {
+                "on": [word for _, word in found[: min(SHOWN, len(on))]],
+                "off": [word for _, word in found[::-1][: min(SHOWN, len(off))]],
+            },
+        )
+
+
+def _by_weight(item: tuple[float, str]) -> tuple[float, str]:
+    return -item[0], item[1]
