@@ -18,6 +18,8 @@ INTRO = """\
 
 Made by `python docs/make_cli.py` from the commands; a test holds that it is up to date.
 
+[Using focus](usage.md) goes by what you want to do instead of by option.
+
 Data goes to standard output, everything else to standard error. An option may also stand
 in its variable or, for `focus crawl`, under `[crawl]` in `focus.toml` (the nearest one upward
 from the working directory, else the one in the user's configuration folder); the command line
@@ -30,9 +32,10 @@ db = "football.db"             # for every command
 [crawl]
 seed = ["sports.sina.com.cn"]
 topic = "足球,英超:0.8"
+strategy = "topic-pagerank"
+param = {gamma = 0.3}          # a number of this strategy
 max-pages = 10000
 delay = "2s"
-param = {gamma = 0.3}
 ```
 
 Times are written 90 (seconds), 45s, 30m, 1h30m or 2d; sizes 65536 (bytes), 64K, 500M or 2G,

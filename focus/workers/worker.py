@@ -19,6 +19,9 @@ from focus.workers.messages import Job, Ready, Refused, Request, Scored, Setup, 
 _STDIN, _STDOUT = 0, 1
 
 
+END_LIMIT_S = 5.0  # a killed process is gone at once; this only bounds a kernel that dawdles
+
+
 class WorkerLost(Exception):
     """A worker that ended before it was ready; the message says why."""
 
@@ -76,15 +79,22 @@ class Worker(asyncio.SubprocessProtocol):
         """A worker that has answered `Ready`; WorkerLost if none does in time."""
         loop = asyncio.get_running_loop()
         try:
-            _, worker = await loop.subprocess_exec(
-                lambda: cls(owner),
-                *(sys.executable, "-P", "-m", "focus.workers"),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-                start_new_session=True,
+            starting = asyncio.ensure_future(
+                loop.subprocess_exec(
+                    lambda: cls(owner),
+                    *(sys.executable, "-P", "-m", "focus.workers"),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+                    start_new_session=True,
+                )
             )
+            _, worker = await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            _, worker = await starting  # half a start cannot be undone: uvloop would leave it
+            await worker.end()
+            raise
         except OSError as error:
             raise WorkerLost(str(error)) from error
         try:
@@ -113,9 +123,9 @@ class Worker(asyncio.SubprocessProtocol):
         return self._gone.done()
 
     async def end(self) -> None:
-        """Kill the process and wait until nothing is left of it."""
+        """Kill the process and wait until nothing is left of it, for `END_LIMIT_S` at most."""
         self.kill()
-        await self._gone
+        await asyncio.wait([self._gone], timeout=END_LIMIT_S)
 
     # Called by the loop
 

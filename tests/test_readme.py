@@ -1,0 +1,182 @@
+"""Is what the documents tell people to type, click and open really there?"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import takewhile
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from focus.cli import cli
+from focus.score.strategy import STRATEGIES
+
+ROOT = Path(__file__).parents[1]
+READMES = [ROOT / "README.md", ROOT / "README.zh-CN.md"]
+PAGES = [*READMES, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+IDS = [str(page.relative_to(ROOT)) for page in PAGES]
+
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
+_CODE = re.compile(r"`([^`\n]+)`")
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+_RUNS = re.compile(  # a shell's line, a unit file's, a crontab's; not what focus prints
+    r"""^(?:\$ |ExecStart=\S*/|[\d*/]+ [\d*]+ .*/)?focus"? +([a-z].*)$"""
+)
+_ENDS = {"|", ">", "<", "&&", ";"}  # what ends a command in a shell
+
+
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def commands(text: str) -> Iterator[list[str]]:
+    """The arguments of every `focus …` in blocks of code."""
+    for language, block in _FENCE.findall(text):
+        lines = [] if language == "toml" else block.replace("\\\n", " ").splitlines()
+        for found in filter(None, (_RUNS.match(line.strip()) for line in lines)):
+            lexer = shlex.shlex(found[1], posix=True, punctuation_chars="|><&;")
+            lexer.whitespace_split = True
+            yield list(takewhile(lambda word: word not in _ENDS, lexer))
+
+
+def parse(arguments: list[str]) -> None:
+    """Read a command line as the program would, and run nothing."""
+    with suppress(click.exceptions.Exit):  # --help
+        group = cli.make_context("focus", list(arguments))
+        name, command, rest = cli.resolve_command(group, list(arguments))
+        assert command is not None
+        command.make_context(name, rest)
+
+
+def known_options(*names: str) -> set[str]:
+    """All options of these commands, of every one if none is named."""
+    chosen = [cli.commands[name] for name in names] or [cli, *cli.commands.values()]
+    options = {option for command in chosen for each in command.params for option in each.opts}
+    return options | {"--help", "-h"}
+
+
+@pytest.fixture(autouse=True)
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No focus.toml and no variable of whoever runs the tests."""
+    monkeypatch.chdir(tmp_path)
+    for option in cli.commands["crawl"].params:
+        if isinstance(option.envvar, str):
+            monkeypatch.delenv(option.envvar, raising=False)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_every_command_is_one_that_focus_takes(page: Path) -> None:
+    for arguments in commands(text_of(page)):
+        try:
+            parse(arguments)
+        except click.ClickException as error:
+            pytest.fail(f"{page.name}: focus {shlex.join(arguments)}: {error.format_message()}")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_commands_and_options_in_running_text_exist(page: Path) -> None:
+    for code in _CODE.findall(_FENCE.sub("", text_of(page))):
+        if re.match(r"focus [a-z]", code):
+            name, *rest = code.partition(" |")[0].split()[1:]
+            assert name in cli.commands, f"{page.name}: {code}"
+            named = {word for word in rest if word.startswith("-")}
+            assert named <= known_options(name), f"{page.name}: {code}"
+        elif re.match(r"--?[a-z]", code):
+            assert code.split()[0].rstrip(",") in known_options(), f"{page.name}: {code}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_files_that_are_shown_can_be_used(page: Path) -> None:
+    for block in (block for language, block in _FENCE.findall(text_of(page)) if language == "toml"):
+        if "[crawl]" in block:
+            Path("focus.toml").write_text(block, encoding="utf-8")
+            ran = CliRunner().invoke(cli, ["crawl", "--dry-run"])
+        else:
+            Path("topic.toml").write_text(block, encoding="utf-8")
+            ran = CliRunner().invoke(cli, ["crawl", "--dry-run", "--topic", "topic.toml"])
+        assert ran.exit_code == 0, f"{page.name}: {ran.exception}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in _LINK.findall(text_of(page)):
+        if target.startswith(("http://", "https://")):
+            continue
+        path, _, heading = target.partition("#")
+        file = page.parent / path if path else page
+        assert file.is_file(), f"{page.name}: {target}"
+        if heading:
+            headings = re.findall(r"^#+ (.*)$", text_of(file), re.M)
+            assert heading in [each.lower().replace(" ", "-") for each in headings], target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_files_that_are_named_exist(page: Path) -> None:
+    for code in _CODE.findall(text_of(page)):
+        if re.fullmatch(r"(focus|tests|bench|docs)/[a-z_/]*(\.\w+)?", code):
+            assert (ROOT / code).exists(), f"{page.name}: {code}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_no_machine_is_given_away(page: Path) -> None:
+    assert not re.search(r"/work/|/tmp/|/root/|/opt/|simple/|index-url", text_of(page))
+
+
+@pytest.mark.parametrize("readme", READMES, ids=IDS[:2])
+def test_readme_is_short(readme: Path) -> None:
+    assert len(text_of(readme).splitlines()) <= 150
+
+
+@pytest.mark.parametrize("readme", READMES, ids=IDS[:2])
+def test_readme_lists_every_strategy_in_order(readme: Path) -> None:
+    named = re.findall(r"^\| `([\w-]+)`.*? \| (.*?) \| (.*?) \|$", text_of(readme), re.M)
+    assert [name for name, *_ in named] == list(STRATEGIES)
+    assert [source for *_, source in named] == [each.source for each in STRATEGIES.values()]
+    if readme.name == "README.md":
+        assert [text for _, text, _ in named] == [each.summary for each in STRATEGIES.values()]
+
+
+@pytest.mark.parametrize("readme", READMES, ids=IDS[:2])
+def test_readme_shows_what_a_dry_run_prints(readme: Path) -> None:
+    shown = re.search(r"^\$ focus (crawl .*--dry-run)\n(.*?)^```$", text_of(readme), re.M | re.S)
+    assert shown is not None
+    printed = CliRunner().invoke(cli, shlex.split(shown[1])).output
+    # the database is wherever the user's data folder is
+    assert shown[2].splitlines()[:-1] == printed.splitlines()[:-1]
+
+
+def test_both_readmes_say_to_type_the_same() -> None:
+    english, chinese = (list(commands(text_of(readme))) for readme in READMES)
+    assert english == chinese
+    blocks = [_FENCE.findall(text_of(readme)) for readme in READMES]
+    bare_blocks = [[re.sub(r" +#.*", "", code) for _, code in each] for each in blocks]
+    assert bare_blocks[0] == bare_blocks[1]
+
+
+def test_both_readmes_name_the_same_files() -> None:
+    maps = [re.findall(r"^(\d+)\. (.*?)[:：]", text_of(readme), re.M) for readme in READMES]
+    english, chinese = ([(n, _CODE.findall(files)) for n, files in each] for each in maps)
+    assert english == chinese
+    assert [int(number) for number, _ in english] == list(range(1, len(english) + 1))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("```sh\nfocus status --json | jq .a\n```", [["status", "--json"]]),
+        ("```sh\nfocus crawl --seed a \\\n  --topic 足球 > x\n```",
+         [["crawl", "--seed", "a", "--topic", "足球"]]),
+        ('```\n15 2 * * *  cd "$HOME/f" && "$HOME/bin/focus" crawl -q\n```', [["crawl", "-q"]]),
+        ("```ini\nExecStart=%h/.local/bin/focus crawl --max-time 1h\n```",
+         [["crawl", "--max-time", "1h"]]),
+        ("```\nDatabase focus-demo/focus.db\n  focus status\n```", [["status"]]),
+        ("```toml\nfocus = 1\n```", []),
+    ],
+)  # fmt: skip
+def test_commands_are_found(text: str, found: list[list[str]]) -> None:
+    assert list(commands(text)) == found
