@@ -70,7 +70,7 @@ class UrlColumns(NamedTuple):
 
 
 @contextmanager
-def _transaction(db: sqlite3.Connection, *, durable: bool = False) -> Iterator[None]:
+def transaction(db: sqlite3.Connection, *, durable: bool = False) -> Iterator[None]:
     """All or nothing. `durable`: on the disk itself when it returns (fsync of the WAL)."""
     if durable:
         db.execute("PRAGMA synchronous = FULL")
@@ -117,12 +117,12 @@ def select(db: sqlite3.Connection, sql: str, values: tuple[Any, ...]) -> list[An
 
 
 def change(db: sqlite3.Connection, sql: str, values: tuple[Any, ...], durable: bool = False) -> int:
-    with _transaction(db, durable=durable):
+    with transaction(db, durable=durable):
         return db.execute(sql, values).rowcount
 
 
 def write_pageranks(db: sqlite3.Connection, *, crawl: int, values: list[tuple[int, float]]) -> None:
-    with _transaction(db):
+    with transaction(db):
         _execute_all(db, *rows.pageranks(crawl, values))
 
 
@@ -131,7 +131,7 @@ def begin(
 ) -> CrawlInfo:
     canonical = msgspec.json.encode(identity, order="sorted")
     digest = hashlib.sha256(canonical).digest()
-    with _transaction(db, durable=True):
+    with transaction(db, durable=True):
         row = None if fresh else db.execute(_LAST_CRAWL, (digest,)).fetchone()
         if row is None:
             topic = identity.get("topic", "")
@@ -174,7 +174,6 @@ def load(db: sqlite3.Connection, crawl: int) -> Saved:
     return Saved([QueueRow(*row) for row in db.execute(_QUEUES, span)], hosts)
 
 
-pairs = msgspec.json.Decoder(list[tuple[int, str]])
 _robots_decoder = msgspec.msgpack.Decoder(dict[str, tuple[bytes, int, float]])
 
 
@@ -191,7 +190,7 @@ def write(db: sqlite3.Connection, *, crawl: int, batch: Batch, durable: bool) ->
 
 def _write_batch(db: sqlite3.Connection, crawl: int, batch: Batch, durable: bool) -> None:
     totals = msgspec.json.encode(batch.counters).decode() if batch.counters else None
-    with _transaction(db, durable=durable):
+    with transaction(db, durable=durable):
         for statement, values in rows.statements(crawl, batch):
             _execute_all(db, statement, values)
         db.execute(ALIVE, (batch.now, totals, crawl))
@@ -224,13 +223,11 @@ retry_at, parent FROM url WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"""
 GRAPH = f"""
 SELECT id & {schema.LAST_ID}, source, targets FROM link
 WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"""
-# One row in all, see rows.BLOCK. JSON would round a float, quote() does not.
 WAITING = f"""
-SELECT json_group_array(json_array(best.id & {schema.LAST_ID}, url.url)),
-group_concat(quote(best.priority), ' ') FROM (
+SELECT best.id & {schema.LAST_ID}, url.url, best.priority FROM (
     SELECT id, priority FROM url WHERE state = 0 AND queue = ? AND id BETWEEN ? AND ?
     AND (priority < ? OR priority = ? AND id > ?) ORDER BY priority DESC, id LIMIT ?
-) AS best CROSS JOIN url ON url.id = best.id"""
+) AS best CROSS JOIN url ON url.id = best.id ORDER BY best.priority DESC, best.id"""
 _FETCHING_AGAIN = "UPDATE url SET state = 0 WHERE state = 1 AND id BETWEEN ? AND ?"
 HUBS = """
 SELECT url.parent, count(*), total(max(0, min(1, page.relevance)))

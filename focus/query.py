@@ -14,7 +14,7 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -28,6 +28,8 @@ from focus.views import CrawlSummary, HostYield, Reason, Status, Step, Why, WhyP
 
 CHUNK = 256  # rows per read of an export
 TOP = 10  # hosts and reasons in a status
+T = TypeVar("T")
+
 NEAREST = 3  # known URLs to name instead of one never seen
 
 
@@ -199,9 +201,7 @@ class Reader:
         ]
         for start in range(0, len(ids), CHUNK):
             some = ids[start : start + CHUNK].tolist()
-            found = {
-                row[0]: row for row in self._all(sql, (msgspec.json.encode(sorted(some)).decode(),))
-            }
+            found = {row[0]: row for row in self._all(sql, (msgspec.json.encode(some).decode(),))}
             for number in filter(found.__contains__, some):
                 values = list(found[number])
                 for at, function in convert:
@@ -217,6 +217,11 @@ class Reader:
         """Row ids of the results, in order."""
         with self._explaining():
             return array("q", (row[0] for row in self._db.execute(sql, values)))
+
+    def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Read something else (`labels`)."""
+        with self._explaining():
+            return work(self._db)
 
     # -- inside -------------------------------------------------------------------
 

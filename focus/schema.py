@@ -163,7 +163,19 @@ CREATE TABLE link (
 );
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST,)
+_LABELS = """
+-- What people said of pages (`focus label`). By topic, as a page may be in several crawls.
+CREATE TABLE label (
+    topic       TEXT NOT NULL,     -- its name
+    url         TEXT NOT NULL,     -- as in page_text
+    page        INTEGER NOT NULL,  -- = page.id that was looked at
+    relevant    INTEGER NOT NULL,  -- 1: on topic
+    labelled_at REAL NOT NULL,     -- the last time, if several
+    PRIMARY KEY (topic, url)
+) WITHOUT ROWID;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _LABELS)
 """Script n makes version n + 1 of version n (`PRAGMA user_version`). Append only."""
 
 VERSION = len(MIGRATIONS)

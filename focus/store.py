@@ -129,16 +129,7 @@ class Store:
         """
         priority, last = (below[0], row_id(crawl, below[1])) if below else (float("inf"), 0)
         values = (queue, *id_range(crawl), priority, priority, last, limit)
-        packed, priorities = (
-            await self._run(partial(database.select, sql=database.WAITING, values=values))
-        )[0]
-        if priorities is None:
-            return []
-        numbers = map(float, priorities.split())
-        return [
-            (number, url, value)
-            for (number, url), value in zip(database.pairs.decode(packed), numbers, strict=True)
-        ]
+        return await self._run(partial(database.select, sql=database.WAITING, values=values))
 
     async def graph(
         self, crawl: int, *, chunk: int = 2_000
@@ -183,6 +174,10 @@ class Store:
         await self.update_pageranks(crawl, pageranks)
         values = (now, reason, report_json, crawl)
         await self._run(partial(database.change, sql=database.FINISH, values=values, durable=True))
+
+    async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do something else to the database (`labels`), whole, in the store's thread."""
+        return await self._run(work)
 
     async def _pages(self, sql: str, crawl: int, chunk: int) -> AsyncIterator[list[Any]]:
         """Rows that begin with their number in the crawl; no cursor left open between lists."""

@@ -75,7 +75,8 @@ class Trouble:
     def fail(self, url_id: int, kind: FailureKind, detail: str, tries: int = 1) -> None:
         """A URL has failed for good."""
         self.ledger.ended(Outcome(url_id, UrlState.FAILED, str(kind), detail, tries))
-        self._note(url_id, str(kind), detail)
+        told = "" if kind is FailureKind.HOST_GIVEN_UP else str(kind)  # the detail says it
+        self._note(url_id, told, detail)
 
     def drop(self, url_id: int, reason: DropReason, detail: str = "") -> None:
         """A URL is not wanted any more."""
@@ -85,7 +86,7 @@ class Trouble:
 
     def _note(self, url_id: int, reason: str, detail: str) -> None:
         if url_id in self.seeds:
-            self.of_seeds[self.seeds[url_id]] = f"{reason}: {detail}" if detail else reason
+            self.of_seeds[self.seeds[url_id]] = ": ".join(filter(None, (reason, detail)))
 
     def fall_back(self, host: Host) -> bool:
         """Seeds without a scheme were tried as https; try those of this host as http."""

@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from focus import schema
@@ -169,6 +169,7 @@ def test_urls_come_back_as_they_were(urls: list[UrlRow], tmp_path_factory: Any) 
 
 
 @given(values=st.lists(real, min_size=1, max_size=60))
+@example(values=[float("inf"), 1.3080876571714898e-302, 5e-324, 0.1, -1e6])
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 def test_waiting_priorities_are_exact_to_the_last_bit(
     values: list[float], tmp_path_factory: Any
@@ -545,25 +546,25 @@ async def test_a_database_of_a_newer_focus_is_refused(path: Path) -> None:
 async def test_an_older_database_is_migrated_step_by_step(path: Path, monkeypatch: Any) -> None:
     async with Store.open(path, now=0.0, pid=1) as store:
         await begin(store)
-    steps = (*schema.MIGRATIONS, "CREATE TABLE label (id INTEGER PRIMARY KEY);")
-    monkeypatch.setattr(schema, "MIGRATIONS", (*steps, "ALTER TABLE label ADD COLUMN topic TEXT;"))
+    steps = (*schema.MIGRATIONS, "CREATE TABLE trial (id INTEGER PRIMARY KEY);")
+    monkeypatch.setattr(schema, "MIGRATIONS", (*steps, "ALTER TABLE trial ADD COLUMN topic TEXT;"))
     monkeypatch.setattr(schema, "VERSION", len(steps) + 1)
     async with Store.open(path, now=0.0, pid=1) as store:
         assert (await store.begin_crawl(IDENTITY, "{}", fresh=False, now=1.0)).resumed
     assert ask(path, "PRAGMA user_version") == [(len(steps) + 1,)]
-    assert ask(path, "SELECT topic FROM label") == []
+    assert ask(path, "SELECT topic FROM trial") == []
 
 
 async def test_a_migration_that_fails_leaves_the_old_version(path: Path, monkeypatch: Any) -> None:
     async with Store.open(path, now=0.0, pid=1):
         pass
-    bad = "CREATE TABLE label (id); CREATE TABLE url (id);"
+    bad = "CREATE TABLE trial (id); CREATE TABLE url (id);"
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, bad))
     with pytest.raises(sqlite3.OperationalError):
         async with Store.open(path, now=0.0, pid=1):
             pass
-    assert ask(path, "SELECT name FROM sqlite_schema WHERE name = 'label'") == []
-    assert ask(path, "PRAGMA user_version") == [(1,)]
+    assert ask(path, "SELECT name FROM sqlite_schema WHERE name = 'trial'") == []
+    assert ask(path, "PRAGMA user_version") == [(schema.VERSION,)]
 
 
 async def test_a_damaged_database_says_so(path: Path) -> None:
