@@ -57,12 +57,20 @@ def page() -> str:
     """The whole page."""
     parts = [INTRO]
     for name in sorted(cli.commands, key=_order):
-        parts.append("\n".join(_command(name, cli.commands[name])))
+        for full_name, command in _with_subcommands(name, cli.commands[name]):
+            parts.append("\n".join(_command(full_name, command)))
     return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).rstrip() + "\n"
 
 
+def _with_subcommands(name: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    yield name, command
+    if isinstance(command, click.Group):
+        for inner, each in command.commands.items():
+            yield from _with_subcommands(f"{name} {inner}", each)
+
+
 def _order(name: str) -> int:
-    order = ["crawl", "export", "status", "why", "strategies", "demo", "completion"]
+    order = ["crawl", "export", "status", "why", "train", "label", "kb", "strategies", "demo"]
     return order.index(name) if name in order else len(order)
 
 

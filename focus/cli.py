@@ -21,6 +21,8 @@ from click.shell_completion import get_completion_class
 from focus import __version__, configfile
 from focus.crawloptions import crawl_options
 from focus.errors import ConfigError, ExportError
+from focus.kbcli import kb
+from focus.learncli import label, train
 from focus.options import DB, FILE, Command, option
 
 if TYPE_CHECKING:
@@ -319,6 +321,12 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
     from focus.show import why_lines
 
     _print(why_lines(answer))
+
+
+# -- teaching it --------------------------------------------------------------------
+
+for command in (train, label, kb):
+    cli.add_command(command)
 
 
 # -- about focus itself -------------------------------------------------------------

@@ -47,6 +47,7 @@ from focus.trouble import Trouble
 from focus.urls import fingerprint, normalise, seed_candidates
 
 MAX_HOPS = 10
+BATCH = 64  # answers that one transaction writes, a quarter of what is in flight if less
 REFILL = 1000  # URLs that a hungry queue takes from the store at once
 _UNBOUNDED = 1 << 60
 
@@ -134,7 +135,8 @@ class Crawl:
             url, *others = seed_candidates(text)
             self.scope.add_home(url)
             key = fingerprint(url)
-            if self.known.find(key) >= 0:
+            if (url_id := self.known.find(key)) >= 0:  # named twice, or of an earlier run
+                self._sown_before(url_id, text, others)
                 continue
             url_id = self.discovery.enter(UrlRow(-1, key, url, queue=-1, depth=0, priority=0.0))
             self.trouble.seeds[url_id] = text
@@ -143,6 +145,12 @@ class Crawl:
             if others:
                 self.trouble.fallbacks[url_id] = others[0]
             self.discovery.strengthen(url_id, strategy.seed(), SEED_PRIORITY, None)
+
+    def _sown_before(self, url_id: int, text: str, others: Iterable[str]) -> None:
+        self.trouble.seeds.setdefault(url_id, text)
+        if self.known.state[url_id] == UrlState.WAITING:
+            for other in others:
+                self.trouble.fallbacks.setdefault(url_id, other)
 
     # -- the loop -----------------------------------------------------------------
 
@@ -198,7 +206,10 @@ class Crawl:
 
     def _may_send(self) -> bool:
         in_flight = self.transport.in_flight
-        if in_flight >= self.config.concurrency or self.stop_reason or self._limit():
+        # What was answered and not written yet counts: a kill costs no more requests.
+        if in_flight + self.ledger.unwritten >= self.config.concurrency:
+            return False
+        if self.stop_reason or self._limit():
             return False
         limits, totals = self.config.limits, self.ledger.totals
         full = limits.max_pages is not None and totals.pages + in_flight >= limits.max_pages
@@ -392,9 +403,9 @@ class Crawl:
                 self.frontier.refill(queue_id, rows, more=len(rows) == REFILL)
 
     async def _commit_if_due(self) -> None:
-        pending = self.ledger.pages_pending
         waited_s = self.transport.now() - self._committed_at
-        if pending > min(64, self.transport.in_flight) or waited_s >= self.config.commit_every_s:
+        most = min(BATCH, self.transport.in_flight // 4)
+        if self.ledger.unwritten > most or waited_s >= self.config.commit_every_s:
             await self._commit()
 
     async def _commit(self) -> None:

@@ -216,14 +216,15 @@ class Frontier:
         entry = (-priority, url_id)
         if url_id in self._urls:
             heapq.heappush(queue.heap, entry)
-        elif queue.floor is not None and entry < queue.floor:
+        elif queue.floor is None or entry < queue.floor:
             queue.floor = entry  # it waits in the store: `refill` brings it
         if falls or not queue.heap or queue.heap[0] >= entry:
             self._relist(queue)
 
-    def defer(self, url_id: int, url: str, until: float) -> None:
-        """Bring a waiting URL back at an instant of its own (a retry)."""
-        self._urls[url_id] = url
+    def defer(self, url_id: int, url: str | None, until: float) -> None:
+        """Bring a waiting URL back at an instant of its own (a retry). None: it is in the store."""
+        if url is not None:
+            self._urls[url_id] = url
         self._is_deferred.add(url_id)
         heapq.heappush(self._deferred, (until, url_id))
 

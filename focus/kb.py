@@ -237,21 +237,28 @@ class KnowledgeBase:
         """Those of exactly these names."""
         return {each.name: each for each in self._entities(names)}
 
-    def in_category(self, categories: Collection[str], limit: int) -> list[str]:
-        """Names of entities in any of these categories, at most so many, in order of the dump.
+    def __len__(self) -> int:
+        """How many entities, more or less: those told of in several places count often."""
+        number: int = self._db.execute("SELECT count(*) FROM entity").fetchone()[0]
+        return number
 
-        One pass over all entities: meant for training, not for a crawl.
+    def names(self, limit: int, categories: Collection[str] | None = None) -> list[str]:
+        """The first so many entities of the dump, of all or of any of these categories.
+
+        One pass over everything: meant for training, not for a crawl.
         """
-        wanted = set(categories)
         found: dict[str, None] = {}
         with _explaining(self._where):
             for name, facts in self._db.execute(_EVERYTHING):
-                if not any(category in facts for category in wanted):
-                    continue
-                if not wanted.isdisjoint(_entity(name, _facts.decode(facts)).categories):
+                if len(found) >= limit:
+                    break
+                if categories is None or (
+                    any(each in facts for each in categories)
+                    and not set(categories).isdisjoint(
+                        _entity(name, _facts.decode(facts)).categories
+                    )
+                ):
                     found[name] = None
-                    if len(found) >= limit:
-                        break
         return list(found)
 
     def _entities(self, names: Collection[str]) -> list[Entity]:

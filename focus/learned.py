@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from focus.topic import Topic, from_toml
 FORMAT = "focus-model"
 VERSION = 1
 SUFFIX = ".model.json"
+VECTOR_MODELS = ("cosine", "euclid", "adaptive")
 
 
 class Trained(msgspec.Struct, frozen=True):
@@ -32,6 +34,7 @@ class Trained(msgspec.Struct, frozen=True):
     counts     pages by word: of the training pages (words of one page only are left out)
     labelled   the same of the pages labelled by hand
     features   the words it looks at
+    calibration  by cross-validation; `corrected` the same as labels have moved it
     verdicts   what cross-validation said, by kind: "words", "words, calibrated", …
     """
 
@@ -43,11 +46,12 @@ class Trained(msgspec.Struct, frozen=True):
     expansion: Expansion | None = None
     verdicts: dict[str, Verdict] = {}
     labelled: Counts = Counts(0, 0, {})
+    corrected: Calibration | None = None
 
     def classifier(self) -> Classifier:
         """As the scorer workers want it."""
         bayes = train(self.counts.plus(self.labelled), self.features)
-        return Classifier(bayes, self.calibration, self.expansion)
+        return Classifier(bayes, self.corrected or self.calibration, self.expansion)
 
 
 class Learned(msgspec.Struct, frozen=True):
@@ -55,7 +59,7 @@ class Learned(msgspec.Struct, frozen=True):
 
     bayes     the classifier of the relevance model `bayes`
     params    relevance model -> its numbers as labels have corrected them
-    features  the topic's vector as labels have moved it; {} = as in the topic file
+    features  the topic's vector as labels have moved it; {}: as in the topic file
     """
 
     topic: str
@@ -157,11 +161,7 @@ def named_in(text: str, where: str, model: str) -> str:
     if _LINE.search(top):
         top = _LINE.sub(lambda _: line, top, count=1)
     else:
-        top = (
-            f"{top.rstrip()}\n{line}\n{'\n' if rest else ''}"
-            if rest
-            else f"{top.rstrip()}\n{line}\n"
-        )
+        top = f"{top.rstrip()}\n{line}\n" + ("\n" if rest else "")
     if from_toml(top + rest, where).model != model:
         raise TopicError(f"{where}: cannot put {line} into it; do so by hand")
     return top + rest
@@ -170,33 +170,26 @@ def named_in(text: str, where: str, model: str) -> str:
 # -- for the workers ----------------------------------------------------------------
 
 
-class Applied(msgspec.Struct, frozen=True):
-    """What a crawl takes from it: parts of its `AnalysisConfig`."""
+def applied(
+    topic: Topic, relevance: str, chosen: Mapping[str, float] | None = None
+) -> tuple[Topic, bytes]:
+    """The topic naming no file, and what was learned for a relevance model (`Model.adopt`).
 
-    topic: Topic
-    params: dict[str, float]
-    payload: bytes
-
-
-def applied(topic: Topic, relevance: str) -> Applied:
-    """The topic with what was learned for a relevance model.
-
-    The topic that comes back names no file: where a model lies is no part of what a crawl
-    is about. Raises ConfigError for a file that cannot be used, or that is not there when
-    the model needs it (`bayes`).
+    chosen   numbers of the model that the user has set: these win
+    Raises ConfigError for a file that cannot be used, or that is not there when the model
+    needs it (`bayes`). Where a model lies is no part of what a crawl is about.
     """
     learned = load_for(topic)
     bare = msgspec.structs.replace(topic, model=None)
-    if relevance == "bayes" and (learned is None or learned.bayes is None):
-        raise TopicError(
-            f"--relevance bayes: topic {topic.name!r} has no trained classifier; make one with "
-            "`focus train --topic FILE.toml --positive DIR --negative DIR`"
-        )
+    if relevance == "bayes":
+        if learned is None or learned.bayes is None:
+            raise TopicError(
+                f"--relevance bayes: topic {topic.name!r} has no trained classifier; make one "
+                "with `focus train --topic FILE.toml --positive DIR --negative DIR`"
+            )
+        return bare, msgspec.msgpack.encode(learned.bayes.classifier())
     if learned is None:
-        return Applied(bare, {}, b"")
-    payload = b""
-    if relevance == "bayes" and learned.bayes is not None:
-        payload = msgspec.msgpack.encode(learned.bayes.classifier())
-    if learned.features:
-        bare = msgspec.structs.replace(bare, features=learned.features)
-    return Applied(bare, learned.params.get(relevance, {}), payload)
+        return bare, b""
+    moved = learned.features if relevance in VECTOR_MODELS else learned.params.get(relevance, {})
+    left = {name: value for name, value in moved.items() if name not in (chosen or {})}
+    return bare, msgspec.msgpack.encode(left) if left else b""

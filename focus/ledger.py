@@ -58,17 +58,19 @@ class Ledger:
         self._queues: set[int] = set()
         self._hosts_known = 0
         self._queues_known = 0
+        self._written = 0  # requests that the batches so far count
 
     def resume(self, totals: Totals) -> None:
         """Go on from the totals of an earlier run; its hosts and queues are written."""
         self.totals = totals
+        self._written = totals.requests
         self._hosts_known = len(self._frontier.hosts)
         self._queues_known = len(self._frontier.queues)
 
     @property
-    def pages_pending(self) -> int:
-        """Pages not yet written."""
-        return len(self._batch.pages)
+    def unwritten(self) -> int:
+        """Answers taken in since the last batch: a kill would have them asked for again."""
+        return self.totals.requests - self._written if self._keep else 0
 
     @property
     def is_empty(self) -> bool:
@@ -142,6 +144,7 @@ class Ledger:
         batch.queues = [self._queue_row(queues[i]) for i in sorted(self._queues)]
         self._hosts.clear()
         self._queues.clear()
+        self._written = self.totals.requests
         batch.counters = msgspec.structs.asdict(self.totals)
         batch.now = now
         return batch

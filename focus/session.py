@@ -186,6 +186,7 @@ async def _transport(
 async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     """Bring back what an earlier run knew; queues fill from the store as needed."""
     frontier, known, ledger = crawl.frontier, crawl.known, crawl.ledger
+    now = crawl.transport.now()
     saved = await store.load(info.id)
     for host_row in saved.hosts:
         host = frontier.host(host_row.name)
@@ -198,12 +199,14 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
         host.free = not host_row.given_up
         for scheme in host_row.robots:
             crawl.gate.restore(host, scheme)
+        # Nobody wrote down what was asked in the moment before a kill: a whole rest.
+        host.next_at = max(host.next_at, now + host.delay_s)
     for queue_row in saved.queues:
         queue = frontier.queue(frontier.hosts[queue_row.host], queue_row.shape)
         crawl.discovery.learning.count(queue, Tally(queue_row.fetched, queue_row.yielded))
     async for chunk in store.urls(info.id):
         for row in chunk:
-            url_id, key, state, priority, carry, depth, queue_id, hops, tries, _, parent = row
+            url_id, key, state, priority, carry, depth, queue_id, hops, tries, retry_at, parent = row
             known.restore(key, queue_id, depth, state, priority)
             known.hops[url_id] = hops
             known.parent[url_id] = -1 if parent is None else parent
@@ -211,16 +214,33 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
                 known.set_carry(url_id, array("f", carry))
             if tries and state == UrlState.WAITING:
                 ledger.tries[url_id] = tries
+                frontier.defer(url_id, None, max(now, retry_at or 0.0))
+    _restore_homes(crawl)
     crawl.graph.grow(len(known))
     async for pages in store.graph(info.id):
         for source, targets in pages:
-            crawl.graph.add(source, targets)
+            crawl.graph.add(source, targets, pushes=0)
+    crawl.graph.settle()
     for hub, fetched, yielded in await store.hubs(info.id):
         crawl.discovery.learning.count_hub(hub, Tally(fetched, yielded))
     if crawl.discovery.strategy.learns:
         crawl.discovery.learning.restore()
     frontier.reopen()
     ledger.resume(msgspec.convert(info.counters, Totals))
+
+
+def _restore_homes(crawl: Crawl) -> None:
+    """Where seeds redirected to is home to the scope, too: walk back to see which it was."""
+    known, frontier = crawl.known, crawl.frontier
+    for url_id, hops in enumerate(known.hops):
+        chain = [url_id]
+        while hops > 0 and (parent := known.parent[chain[-1]]) >= 0:
+            chain.append(parent)
+            hops -= 1
+        is_of_seed = len(chain) > 1 and known.parent[chain[-1]] < 0
+        if is_of_seed and known.state[url_id] != UrlState.DROPPED:
+            for each in chain:
+                crawl.scope.add_home(f"http://{frontier.queues[known.queue[each]].host.name}/")
 
 
 @contextlib.contextmanager

@@ -25,6 +25,7 @@ from focus.config import (
     ScopeConfig,
 )
 from focus.errors import ConfigError, TopicError
+from focus.learned import applied
 from focus.score.relevance import model_class
 from focus.score.strategy import strategy_class
 from focus.session import Places
@@ -78,7 +79,10 @@ def read_topic(text: str) -> Topic:
     """A topic out of what --topic was given: a file if it names one, else words."""
     path = Path(text)
     if text.endswith(".toml") or (len(text) < 255 and path.is_file()):
-        return from_toml(read_text(path, "topic file"), str(path))
+        topic = from_toml(read_text(path, "topic file"), str(path))
+        if topic.model is None:
+            return topic
+        return msgspec.structs.replace(topic, model=str(path.parent / topic.model))
     return from_words(text)
 
 
@@ -101,6 +105,7 @@ def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) ->
     wanted = strategy_class(strategy)
     relevance = options["relevance"] or topic.relevance or AnalysisConfig().relevance
     ours, models = split_params(options["param"], strategy, relevance)
+    topic, learned = applied(topic, relevance, models)
     return CrawlConfig(
         seeds=seeds,
         strategy=strategy,
@@ -127,6 +132,7 @@ def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) ->
             topic=to_builtins(topic),
             relevance=relevance,
             params=models,
+            learned=learned,
             as_published=options["as_published"],
             threshold=options["threshold"],
             shapes=wanted.shapes,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -12,7 +13,17 @@ import pytest
 from focus.cli import cli
 
 DOCS = Path(__file__).parents[1] / "docs"
-COMMANDS = sorted(cli.commands.items())
+
+
+def flat(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Every command with its full name, those of groups too."""
+    for name, command in sorted(group.commands.items()):
+        yield prefix + name, command
+        if isinstance(command, click.Group):
+            yield from flat(command, f"{prefix}{name} ")
+
+
+COMMANDS = list(flat(cli))
 
 
 @pytest.fixture(scope="module")

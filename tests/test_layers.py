@@ -27,9 +27,9 @@ LEVELS = {
     "measure: oracle significance",
     3: "fetch: answer dns faults wire; archive: pack warc; recorder; workers/; transport; "
     "store: query labels database lock schema rows results views; export; kb: dump; learned",
-    4: "crawl; session; training; labelling; reranking; demo/",
-    5: "cli: options crawloptions readers configfile settings; show: preview summary; "
-    "logs: liveline progress; __main__",
+    4: "crawl; session; training; teaching: labelling reranking; demo/",
+    5: "cli: kbcli learncli options crawloptions readers configfile settings; show: preview summary; "
+    "logs: liveline progress bar; __main__",
 }
 OUTSIDE = 3
 """The level of the world outside: only from here on may a module touch it."""

@@ -82,11 +82,14 @@ class PageRank:
         """The rank divided by the largest of the graph, in (0, 1]."""
         return min(1.0, (self._p[url_id] + self._r[url_id]) / self.largest)
 
-    def add(self, source: int, targets: Sequence[int]) -> set[int]:
+    def add(
+        self, source: int, targets: Sequence[int], *, pushes: float = MAX_PUSHES
+    ) -> set[int]:
         """Insert the out-links of a page just fetched; the ids whose rank rose, here or there.
 
         Repeated targets and links to itself count nothing. A page is added once;
-        adding it again changes nothing.
+        adding it again changes nothing. `pushes` 0: `settle` follows, which for many
+        pages together costs a quarter of what it does page by page.
         """
         if source in self._rows:
             return set()
@@ -97,7 +100,9 @@ class PageRank:
         self._r[source] = 0.0
         risen: set[int] = set()
         self._spread(row, self._p[source], risen)
-        self._push(risen, MAX_PUSHES)
+        self._push(risen, pushes)
+        for follower in self.followers:
+            risen |= follower(source, row)
         return risen
 
     def settle(self) -> None:

@@ -89,10 +89,14 @@ class Model:
         self.params = params
 
     def adopt(self, learned: bytes) -> None:
-        """Take over what was learned from examples; most models learn nothing.
+        """Take over what was learned from examples and labels: numbers in place of its own.
 
-        ConfigError from a model that cannot do without when there is nothing (b"").
+        A model that learns something else says so; ConfigError from one that cannot do
+        without when there is nothing (b"").
         """
+        if learned:
+            corrected = msgspec.msgpack.decode(learned, type=dict[str, float])
+            self.params = {**self.params, **corrected}
 
     def judge(self, page: Document) -> Judgement:
         """The page's relevance with its parts and matched words."""

@@ -18,6 +18,7 @@ from focus.score.strategy.fish_search import FishSearch
 from focus.score.strategy.gene import Gene
 from focus.score.strategy.gene_authority import GeneAuthority
 from focus.score.strategy.hits import HitsOrder
+from focus.score.strategy.random_order import RandomOrder
 from focus.score.strategy.rank import PageRankOrder
 from focus.score.strategy.shark_search import SharkSearch
 from focus.score.strategy.topic_pagerank import TopicPageRank
@@ -44,6 +45,7 @@ STRATEGIES: dict[str, type[Strategy]] = {
         BreadthFirst,
         DepthLimited,
         DepthFirst,
+        RandomOrder,
     )
 }
 
