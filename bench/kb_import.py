@@ -21,13 +21,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-from focus.kb import KnowledgeBase, import_dump
+from focus.kb import KnowledgeBase
+from focus.kbimport import import_dump
 from focus.score.entities import link
 from focus.segment import Segmenter
 
 SIGNS = [chr(0x4E00 + at * 7) for at in range(2500)]
-WORDS = "位于 成立 著名 公司 城市 作品 小说 电影 球队 大学 历史 演员 作家 河流 山峰 植物".split()
-KINDS = "人物 地点 组织机构 作品 生物 体育 社会 科学 武器装备 食品".split()
+WORDS = ["位于", "成立", "著名", "公司", "城市", "作品", "小说", "电影", "球队", "大学", "历史", "演员", "作家", "河流", "山峰", "植物"]
+KINDS = ["人物", "地点", "组织机构", "作品", "生物", "体育", "社会", "科学", "武器装备", "食品"]
 
 
 def name(rng: Random) -> str:
@@ -58,13 +59,9 @@ def lines(number: int, rng: Random) -> Iterator[str]:
 
 def write(path: Path, number: int) -> None:
     """Write the dump."""
-    opened = (
-        gzip.open(path, "wt", 1, "utf-8")
-        if path.suffix == ".gz"
-        else path.open("w", 1 << 20, "utf-8")
-    )
-    with opened as file:
-        file.writelines(lines(number, Random(1)))
+    packed = path.suffix == ".gz"
+    with gzip.open(path, "wb", 1) if packed else path.open("wb") as file:
+        file.writelines(line.encode() for line in lines(number, Random(1)))
 
 
 def imported(dump: Path, kb: Path) -> None:

@@ -34,6 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return end.exit_code
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message())
+        return 0
     except click.UsageError as error:
         return _fail(_misuse(error), error.exit_code)
     except click.ClickException as error:
@@ -78,6 +81,8 @@ def _misuse(error: click.UsageError) -> str:
         return f"{error.format_message()} (see `{command} --help`)"
     is_variable = ctx.get_parameter_source(str(option.name)) is ParameterSource.ENVIRONMENT
     where = option.envvar if is_variable else max(option.opts, key=len)
+    if isinstance(error, click.MissingParameter):
+        return f"{where} is missing (see `{ctx.command_path} --help`)"
     return f"{where}: {error.message}"
 
 

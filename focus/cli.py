@@ -22,7 +22,8 @@ from focus import __version__, configfile
 from focus.crawloptions import crawl_options
 from focus.errors import ConfigError, ExportError
 from focus.kbcli import kb
-from focus.learncli import label, train
+from focus.labelcli import label
+from focus.learncli import train
 from focus.options import DB, FILE, Command, option
 
 if TYPE_CHECKING:
@@ -188,7 +189,8 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
     def done(outcome: Outcome) -> None:
         click.echo(f"{outcome.strategy}: {outcome.relevant:,} relevant pages", err=True)
 
-    outcomes = demo(db, pages=pages, seed=seed, watch=lambda strategy: telling(), done=done)
+    watch = lambda strategy: telling()  # noqa: E731
+    outcomes = demo(db, pages=pages, seed=seed, watch=watch, done=done, run_loop=run_loop)
     _print(demo_lines(outcomes, db))
     ctx.exit(130 if outcomes[-1].report.stop_reason == "interrupted" else 0)
 

@@ -35,9 +35,8 @@ class PolitenessConfig(msgspec.Struct, frozen=True):
     """How often one host may be asked."""
 
     per_host: int = 1  # requests under way at once
-    delay_s: float = 1.0  # from the start of one request to the start of the next
+    delay_s: float = 1.0  # from the end of an answer to the next request
     max_crawl_delay_s: float = 30.0  # cap on robots.txt's own Crawl-delay
-    max_retry_after_s: float = 3600.0
     ignore_robots: bool = False
     robots_ttl_s: float = 24 * 3600.0
 

@@ -281,12 +281,13 @@ class Crawl:
             detail = fetch.detail or (page.detail if page else "")
             self.trouble.failed(task, failure, msgspec.structs.replace(fetch, detail=detail), now)
         elif page is not None:
+            self.trouble.came_through(url_id)
             self._page_came(url_id, task, fetch, page)
         self._taken_at.pop(url_id, None)
         if failure is None and host.failures:
             host.failures = 0
             self.ledger.host_changed(host)
-        if self.discovery.strategy.learns and fetch.redirect_to is None:
+        if fetch.redirect_to is None:
             self.discovery.learning.outcome(url_id, page)
 
     def _report(self, task: Task, fetch: FetchResult, page: Page | None) -> None:

@@ -32,7 +32,7 @@ from focus.score.strategy import Carry, Parent, Strategy
 from focus.urls import host_of, shape
 
 
-def _is_more(new: float, old: float) -> bool:
+def is_more(new: float, old: float) -> bool:
     """Whether evidence is better than what is kept of it (as float32)."""
     return new > old + 1e-6
 
@@ -139,7 +139,7 @@ class Discovery:
             return
         old = known.carry(target)
         better = False
-        changed = carry is not None and any(map(_is_more, carry, old))
+        changed = carry is not None and any(map(is_more, carry, old))
         if carry is not None and changed:
             before = self.strategy.priority(target, old)
             known.set_carry(target, tuple(map(max, carry, old)))

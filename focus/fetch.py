@@ -35,7 +35,7 @@ from focus.config import FetchConfig
 from focus.dns import ThreadResolver
 from focus.errors import ConfigError
 from focus.faults import SERVER_FAULTS, explain, one_line
-from focus.guard import Guard
+from focus.guard import Guard, not_public
 from focus.http import classify_status, retry_after_s
 from focus.records import FailureKind, FetchResult
 from focus.wire import Connector, Exchange, Watch
@@ -230,7 +230,7 @@ class WebFetcher:
         host = re.sub(r":\d*$", "", authority).strip("[]").rstrip(".")
         if ":" in host or re.fullmatch(r"(?:[0-9]+|0x[0-9a-f]*)", host.rpartition(".")[2], re.I):
             if not self._guard.permits(host):
-                raise Failed(FailureKind.GUARD, f"{host} is not a public address")
+                raise Failed(FailureKind.GUARD, not_public(host))
         elif host.lower() == "localhost" or host.lower().endswith(".localhost"):
             raise Failed(FailureKind.GUARD, f"{host} is not a public host")
 
@@ -240,7 +240,7 @@ class WebFetcher:
         # The user named the proxy; everything goes to it and nowhere else.
         if self._config.proxy is None and not self._guard.permits(str(address[0])):
             Exchange.current().refuse(str(address[0]))
-            raise PermissionError(f"{address[0]} is not a public address")
+            raise PermissionError(not_public(address[0]))
         return socket.socket(family, kind, protocol)
 
     async def _drain(self, response: aiohttp.ClientResponse, exchange: Exchange) -> None:

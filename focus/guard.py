@@ -83,6 +83,11 @@ def is_global(address: IPv4Address | IPv6Address) -> bool:
     return address in _GLOBAL_V6 and not any(address in network for network in _CLOSED_V6)
 
 
+def not_public(address: object) -> str:
+    """What a user is told of a refused address."""
+    return f"{address} is not a public address; open it with --allow-net"
+
+
 def _network(text: str) -> IPv4Network | IPv6Network:
     try:
         return ip_network(text.strip(), strict=False)

@@ -167,6 +167,25 @@ def named_in(text: str, where: str, model: str) -> str:
     return top + rest
 
 
+def name_in_topic(topic_file: Path, model: Path) -> None:
+    """Write `model = "…"` into a topic file, as a path from its folder; ConfigError if not."""
+    try:
+        text = topic_file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise TopicError(f"topic file {topic_file}: cannot be read: {error}") from None
+    name = Path(os.path.relpath(model.absolute(), topic_file.absolute().parent)).as_posix()
+    named = named_in(text, str(topic_file), name)
+    if named == text:
+        return
+    try:
+        topic_file.write_text(named, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(
+            f"topic file {topic_file}: cannot be written: {error.strerror}; "
+            f'put model = "{name}" into it'
+        ) from None
+
+
 # -- for the workers ----------------------------------------------------------------
 
 

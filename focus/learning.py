@@ -51,6 +51,8 @@ class Learning:
         queue = self._frontier.queues[self._known.queue[url_id]]
         self.count(queue, Tally(1, reward))
         self._ledger.queue_changed(queue)
+        if not self._strategy.learns:
+            return
         siblings = queue.host.queues.values()
         for other in siblings if len(siblings) <= _FEW_QUEUES else (queue,):
             self._set_bonus(other)

@@ -51,7 +51,8 @@ def from_words(words: str) -> Topic:
     Commas (also ， 、 and ;) separate, `:0.8` weighs. Raises TopicError for an empty
     topic, a weight outside (0, 1] or more than 1,000 words.
     """
-    keywords = tuple(_keyword(part) for part in re.split(r"[,，、;；\n]", words) if part.strip())
+    parts = re.split(r"[,，、;；\n]", words.replace("：", ":"))
+    keywords = tuple(_keyword(part) for part in parts if part.strip())
     if not keywords:
         raise TopicError(f"topic {words!r}: no word in it; write --topic 足球 or --topic 足球,英超")
     return _checked(Topic(keywords[0].text, keywords))

@@ -49,6 +49,7 @@ class Trouble:
                 Outcome(task.id, waits, str(kind), fetch.detail, tries, retry_at, task.hops)
             )
             self.frontier.defer(task.id, task.url, retry_at)
+            self._note(task.id, str(kind), fetch.detail)
         if retry.policy(kind).blames_host:
             self._blame(host, kind, fetch.detail, now + (again_s or 0.0), now)
 
@@ -83,6 +84,11 @@ class Trouble:
         self.ledger.ended(Outcome(url_id, UrlState.DROPPED, str(reason), detail))
         if reason is not DropReason.REDIRECTED:
             self._note(url_id, str(reason), detail)
+
+    def came_through(self, url_id: int) -> None:
+        """A page was had after all: its seed has no trouble any more."""
+        if url_id in self.seeds:
+            self.of_seeds.pop(self.seeds[url_id], None)
 
     def _note(self, url_id: int, reason: str, detail: str) -> None:
         if url_id in self.seeds:

@@ -26,6 +26,7 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
 
 from focus.config import FetchConfig
+from focus.guard import not_public
 from focus.records import FailureKind
 
 _DNS_TTL_S = 600
@@ -100,7 +101,7 @@ class Exchange:
 
     def refuse(self, address: str) -> None:
         """The guard did not let us connect. Another address of the host may do."""
-        self.verdict = (FailureKind.GUARD, f"{address} is not a public address")
+        self.verdict = (FailureKind.GUARD, not_public(address))
 
     def stop(self, kind: FailureKind, detail: str) -> None:
         if self.verdict is None:

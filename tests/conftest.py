@@ -1,6 +1,11 @@
-"""How test cases are named: not by bytes, which may differ from process to process."""
+"""What holds for every test: how cases are named, and how hypothesis runs."""
 
 from __future__ import annotations
+
+from hypothesis import settings
+
+settings.register_profile("focus", deadline=None)  # machines are shared, time tells nothing
+settings.load_profile("focus")
 
 
 def pytest_make_parametrize_id(config: object, val: object, argname: str) -> str | None:

@@ -337,7 +337,7 @@ def test_shell_completes_names_of_strategies(home: Path) -> None:
 
 
 def test_demo_compares_strategies(focus: Focus, monkeypatch: pytest.MonkeyPatch) -> None:
-    def demo(db: Path, *, pages: int, seed: int, watch: Any, done: Any) -> list[Any]:
+    def demo(db: Path, *, pages: int, seed: int, watch: Any, done: Any, run_loop: Any) -> list[Any]:
         assert (pages, seed) == (500, 2)
         with watch("bfs") as teller:
             teller.say("on it")

@@ -26,10 +26,11 @@ LEVELS = {
     2: "segment; parse/; score/; known; frontier; gate; ledger; discovery: learning; trouble; "
     "measure: oracle significance",
     3: "fetch: answer dns faults wire; archive: pack warc; recorder; workers/; transport; "
-    "store: query labels database lock schema rows results views; export; kb: dump; learned",
-    4: "crawl; session; training; teaching: labelling reranking; demo/",
-    5: "cli: kbcli learncli options crawloptions readers configfile settings; show: preview summary; "
-    "logs: liveline progress bar; __main__",
+    "store: query labels database lock schema rows results views; export; kb: kbfile kbimport dump; learned; "
+    "judge",
+    4: "crawl; session; training: corpus; teaching: labelling reranking; linkgraph; demo/",
+    5: "cli: kbcli learncli labelcli options crawloptions readers configfile settings; "
+    "show: preview summary; logs: liveline progress bar; __main__",
 }
 OUTSIDE = 3
 """The level of the world outside: only from here on may a module touch it."""
@@ -124,7 +125,10 @@ def test_every_module_has_its_place() -> None:
 def test_design_tells_the_same_levels() -> None:
     text = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\d) \| (.*?) \|", text, re.M)
-    assert {int(level): cell.replace("`", "") for level, cell in rows} == LEVELS
+    wanted = {level: re.sub(r"[\w/]+", r"`\g<0>`", rooms) for level, rooms in LEVELS.items()}
+    for level, cell in wanted.items():
+        assert (str(level), cell) in rows, f"write into docs/design.md: | {level} | {cell} |"
+    assert len(rows) == len(LEVELS)
 
 
 @pytest.mark.parametrize("module", [name for name in modules() if place(name)[0] >= 0])

@@ -46,18 +46,31 @@ def commands(text: str) -> Iterator[list[str]]:
 
 def parse(arguments: list[str]) -> None:
     """Read a command line as the program would, and run nothing."""
+    command: click.Command = cli
+    rest = list(arguments)
     with suppress(click.exceptions.Exit):  # --help
-        group = cli.make_context("focus", list(arguments))
-        name, command, rest = cli.resolve_command(group, list(arguments))
-        assert command is not None
-        command.make_context(name, rest)
+        while isinstance(command, click.Group):
+            ctx = command.make_context(command.name, list(rest))
+            name, found, rest = command.resolve_command(ctx, rest)
+            assert found is not None, name
+            command = found
+        command.make_context(command.name, rest)
 
 
-def known_options(*names: str) -> set[str]:
-    """All options of these commands, of every one if none is named."""
-    chosen = [cli.commands[name] for name in names] or [cli, *cli.commands.values()]
-    options = {option for command in chosen for each in command.params for option in each.opts}
-    return options | {"--help", "-h"}
+def command_of(words: list[str]) -> click.Command:
+    """The command that these words begin with."""
+    command: click.Command = cli
+    while isinstance(command, click.Group) and words and words[0] in command.commands:
+        command = command.commands[words.pop(0)]
+    assert command is not cli, "there is no such command"
+    return command
+
+
+def options_of(command: click.Command) -> set[str]:
+    """All options of a command and of those under it."""
+    own = {option for each in command.params for option in each.opts} | {"--help", "-h"}
+    under = command.commands.values() if isinstance(command, click.Group) else ()
+    return own.union(*map(options_of, under))
 
 
 @pytest.fixture(autouse=True)
@@ -82,12 +95,11 @@ def test_every_command_is_one_that_focus_takes(page: Path) -> None:
 def test_commands_and_options_in_running_text_exist(page: Path) -> None:
     for code in _CODE.findall(_FENCE.sub("", text_of(page))):
         if re.match(r"focus [a-z]", code):
-            name, *rest = code.partition(" |")[0].split()[1:]
-            assert name in cli.commands, f"{page.name}: {code}"
-            named = {word for word in rest if word.startswith("-")}
-            assert named <= known_options(name), f"{page.name}: {code}"
+            words = code.partition(" |")[0].split()[1:]
+            known = options_of(command_of(words))
+            assert {each for each in words if each.startswith("-")} <= known, f"{page.name}: {code}"
         elif re.match(r"--?[a-z]", code):
-            assert code.split()[0].rstrip(",") in known_options(), f"{page.name}: {code}"
+            assert code.split()[0].rstrip(",") in options_of(cli), f"{page.name}: {code}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
@@ -134,11 +146,11 @@ def test_readme_is_short(readme: Path) -> None:
 
 @pytest.mark.parametrize("readme", READMES, ids=IDS[:2])
 def test_readme_lists_every_strategy_in_order(readme: Path) -> None:
-    named = re.findall(r"^\| `([\w-]+)`.*? \| (.*?) \| (.*?) \|$", text_of(readme), re.M)
-    assert [name for name, *_ in named] == list(STRATEGIES)
-    assert [source for *_, source in named] == [each.source for each in STRATEGIES.values()]
-    if readme.name == "README.md":
-        assert [text for _, text, _ in named] == [each.summary for each in STRATEGIES.values()]
+    rows = re.findall(r"^\| `([\w-]+)`.*? \| (.*?) \| (.*?) \|$", text_of(readme), re.M)
+    assert [name for name, *_ in rows] == list(STRATEGIES)
+    for (_, summary, source), strategy in zip(rows, STRATEGIES.values(), strict=True):
+        in_english = strategy.summary if readme.name == "README.md" else summary
+        assert (summary, source) == (in_english, strategy.source), strategy.name
 
 
 @pytest.mark.parametrize("readme", READMES, ids=IDS[:2])

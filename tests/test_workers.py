@@ -68,7 +68,9 @@ def descriptors() -> int:
 def children() -> set[str]:
     """Child processes, zombies too (other tests of this process may have left some)."""
     return {
-        pid for file in Path("/proc/self/task").glob("*/children") for pid in file.read_text().split()
+        pid
+        for file in Path("/proc/self/task").glob("*/children")
+        for pid in file.read_text().split()
     }
 
 
@@ -175,7 +177,9 @@ def test_an_update_holds_for_later_pages_in_every_worker(run: Run) -> None:
             await workers.update(b"second")
             after = await score_all(workers, [url(n) for n in range(100)])
             assert {page.keywords for page in after} == {"second"}
-            assert AnalysisConfig().relevance in {page.keywords for page in await asyncio.gather(*before)}
+            assert AnalysisConfig().relevance in {
+                page.keywords for page in await asyncio.gather(*before)
+            }
             await score_all(workers, [url(n, f"kill={signal.SIGKILL}") for n in range(2)])
             again = await score_all(workers, [url(n) for n in range(100)])
             assert {page.keywords for page in again} == {"second"}

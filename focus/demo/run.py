@@ -9,11 +9,11 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
-import uvloop
 
 from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, LimitConfig, PolitenessConfig
 from focus.crawl import Event
@@ -81,11 +81,13 @@ def demo(
     seed: int,
     watch: Callable[[str], contextlib.AbstractContextManager[Watcher]],
     done: Callable[[Outcome], None],
+    run_loop: Callable[[Coroutine[Any, Any, Report]], Report],
 ) -> list[Outcome]:
     """Serve a web of about `pages` pages and crawl it; one outcome per strategy.
 
     watch   strategy -> what follows its crawl (a live line); closed after it
     done    called with each outcome as it is there
+    run_loop  runs a coroutine to its end
     Ends early, with the outcomes so far, when a crawl is interrupted.
     """
     web = generate(seed, pages=pages)
@@ -95,7 +97,7 @@ def demo(
             with watch(strategy) as watcher:
                 judge = Judge(web, watcher)
                 config = _config(web, strategy, address, pages)
-                report = uvloop.run(run(config, Places(db=db, fresh=True), judge))
+                report = run_loop(run(config, Places(db=db, fresh=True), judge))
             outcomes.append(Outcome(strategy, report, judge.relevant, judge.first_relevant))
             done(outcomes[-1])
             if report.stop_reason in ("interrupted", "terminated"):

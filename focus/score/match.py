@@ -36,6 +36,7 @@ class Matcher:
 
     def __init__(self, topic: Topic, segmenter: Segmenter | None = None) -> None:
         convert = _converters() if any(has_han(k.text) for k in topic.keywords) else ()
+        self.topic = topic
         self._words = [_word(k.text, k.weight, convert) for k in topic.keywords]
         self._exact = {form for word in self._words for form in word.forms}
         self._parts = tuple(form for form in self._exact if has_han(form))

@@ -124,10 +124,15 @@ class PageRank:
                 risen.add(target)
                 if rank > self.largest:
                     self.largest = rank
-            if residual > self._threshold and target in rows and target not in self._queued:
-                if residual * WIDE > self._threshold * len(rows[target]):
-                    self._queued.add(target)
-                    self._pending.append(target)
+            if residual > self._threshold and target in rows:
+                self._queue(target, residual)
+
+    def _queue(self, page: int, residual: float) -> None:
+        """Have a page pushed, if what lies on it is worth its links."""
+        is_worth = residual * WIDE > self._threshold * len(self._rows[page])
+        if is_worth and page not in self._queued:
+            self._queued.add(page)
+            self._pending.append(page)
 
     def _push(self, risen: set[int], limit: float) -> None:
         """Push residuals over their threshold, first come first served."""

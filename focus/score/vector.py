@@ -84,7 +84,7 @@ def term_counts(tokens: Iterable[str]) -> Counter[str]:
     return Counter(token for token in tokens if is_term(token))
 
 
-def tf_idf(counts: Mapping[str, int], idf: Idf, *, power: float = 1.0) -> dict[str, float]:
+def tf_idf(counts: Vector, idf: Idf, *, power: float = 1.0) -> dict[str, float]:
     """W_i = (F_i / Z)^power · idf(i): F_i times of Z words (P4 2.3, power 1).
 
     Worked: 足球 2 times of 4 words, in 1 of 10 pages: 2/4 · ln(10/1) = 1.151. A power

@@ -7,15 +7,20 @@ from collections.abc import Mapping
 from focus.errors import ConfigError
 from focus.score.match import Matcher
 from focus.score.params import settle
+from focus.score.relevance.adaptive import Adaptive
 from focus.score.relevance.base import Document, Judgement, Model
 from focus.score.relevance.bayes import Bayes
 from focus.score.relevance.boolean import Boolean
+from focus.score.relevance.cosine import Cosine
+from focus.score.relevance.euclid import Euclid
 from focus.score.relevance.evidence import Evidence
 from focus.score.relevance.position import Position
 
 __all__ = ["RELEVANCE", "Document", "Judgement", "Model", "make_model", "model_class"]
 
-RELEVANCE: dict[str, type[Model]] = {m.name: m for m in (Evidence, Position, Boolean, Bayes)}
+RELEVANCE: dict[str, type[Model]] = {
+    m.name: m for m in (Evidence, Position, Boolean, Cosine, Euclid, Adaptive, Bayes)
+}
 
 
 def model_class(name: str) -> type[Model]:
@@ -39,5 +44,7 @@ def make_model(
     kind = model_class(name)
     settled = settle(name, kind.defaults, kind.published, params, as_published=as_published)
     model = kind(matcher, settled)
+    if as_published and kind.published_threshold is not None:
+        model.threshold = kind.published_threshold
     model.adopt(learned)
     return model

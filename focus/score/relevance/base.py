@@ -9,6 +9,7 @@ from typing import ClassVar
 import msgspec
 
 from focus.parse import Block, RawLink
+from focus.score.content import main_text
 from focus.score.match import Matcher, fold_body
 
 
@@ -58,29 +59,41 @@ class Document:
         return fold_body("\n".join(block.text for block in self.blocks))
 
     @cached_property
+    def content(self) -> str:
+        """The page's own text, without the site around it, as it stands there."""
+        return main_text(self.blocks)
+
+    @cached_property
     def main(self) -> str:
         """Visible text without navigation: blocks that are less than half links; folded."""
         return fold_body("\n".join(b.text for b in self.blocks if 2 * b.link_chars < len(b.text)))
 
 
 class Judgement(msgspec.Struct, frozen=True):
-    """How relevant a page is, by which parts, and through which words."""
+    """How relevant a page is, by which parts, and through which words.
+
+    terms   the page's strongest words, from models that follow the crawl (`adapts`)
+    """
 
     relevance: float
     parts: dict[str, float]
     matched: dict[str, list[str]]
+    terms: dict[str, float] = {}
 
 
 class Model:
     """A relevance model: page -> number, larger = more about the topic.
 
-    threshold   a page over it counts as relevant
+    threshold   a page over it counts as relevant; `published_threshold` the paper's
+    adapts      the crawl sends it a changed topic and threshold now and then
     defaults    tuned parameters; `published` the paper's where they differ
     """
 
     name: ClassVar[str]
     source: ClassVar[str]
-    threshold: ClassVar[float] = 0.5
+    threshold: float = 0.5
+    published_threshold: ClassVar[float | None] = None
+    adapts: ClassVar[bool] = False
     defaults: ClassVar[Mapping[str, float]] = {}
     published: ClassVar[Mapping[str, float]] = {}
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
+from focus.errors import ConfigError
 from focus.records import Link
+from focus.score.pagerank import PageRank
 from focus.score.strategy.base import Carry, Parent, Strategy
 
 
@@ -23,42 +26,68 @@ def hops_of(packed: float) -> int:
     return -math.floor(packed)
 
 
-class Gene(Strategy):
-    """Sorted by m(c), then by sim(anchor(c)) (P2 3.3, eq. 1).
+class Heredity(Strategy):
+    """What `gene` and `gene-authority` have in common: how far a link is on topic.
 
-    m(c)    m₀ if sim(anchor(c)) > f, whatever u's m; else m(u)·b
+    sim(c) = w·anchor(c) + (1 - w)·relevance(u). The papers have w = 1, anchor(c) the cosine
+    of the anchor's and the topic's words, and never look at the page; but P2's abstract
+    restores the message where a relevant *page* is met, and tuned that page counts, with
+    w < 1 and anchor(c) the relevance of the anchor text. `factor` is the parameter that
+    the message is multiplied by on an off-topic link.
+    """
+
+    cosines = True
+    factor: ClassVar[str]
+
+    def __init__(
+        self, params: Mapping[str, float], graph: PageRank, *, as_published: bool = False
+    ) -> None:
+        super().__init__(params, graph, as_published=as_published)
+        if not 0.0 < params[self.factor] < 1.0:
+            raise ConfigError(
+                f"--param {self.factor}={params[self.factor]:g}: {self.name} hands this share of a "
+                "message down each off-topic link; give a number between 0 and 1"
+            )
+
+    def sims(self, parent: Parent, links: Sequence[Link]) -> list[float]:
+        """sim of each link, 0…1."""
+        w = self.params["w"]
+        page = (1.0 - w) * min(1.0, parent.relevance)
+        if self.as_published:
+            return [w * link.cosine_score + page for link in links]
+        return [w * link.anchor_score + page for link in links]
+
+
+class Gene(Heredity):
+    """Sorted by m(c), then by sim(c) (P2 3.3, eq. 1).
+
+    m(c)    m₀ if sim(c) > f, whatever u's m; else m(u)·b
     m₀      of a seed; it and b (in 0…1) say how much is left, the order is the same for all
-    sim     cosine of the anchor's and the topic's words (eq. 1)
+    sim(c)  of the link, see `Heredity`
 
     m takes the values m₀·bⁿ only, n the hops since it was restored: n and sim go into one
     number (`pack`), of which the largest is kept. The priority is m₀·b^(n - sim/2): m
     itself where sim is 0, never as much as the next m.
 
-    The paper's abstract restores m where a relevant *page* is met, its algorithm only by
-    anchors. Tuned, both count: m(u) is m₀ if u turned out relevant. As published: anchors.
-
-    Worked, m₀ = 100, b = 0.8, f = 0.2: off-topic anchor on a page with m = 80: m = 64; an
-    anchor of 4 words, one of them the topic's (sim = 0.5): m = 100, priority
+    Worked, m₀ = 100, b = 0.8, f = 0.2, w = 1: off-topic anchor on a page with m = 80:
+    m = 64; an anchor of 4 words, one of them the topic's (cosine 0.5): m = 100, priority
     100·0.8^-0.25 = 105.7.
     """
 
     name = "gene"
     source = "P2 3.3, eq. 1"
-    summary = "hops since the last on-topic anchor, then the anchor's relevance"
-    defaults = {"m0": 100.0, "b": 0.8, "f": 0.2}
-    published = {"m0": 100.0, "b": 0.8, "f": 0.2}
+    summary = "hops since the last on-topic link, then the link's relevance"
+    defaults = {"m0": 100.0, "b": 0.8, "f": 0.2, "w": 0.3}
+    published = {"m0": 100.0, "b": 0.8, "f": 0.2, "w": 1.0}
     width = 1
-    cosines = True
+    factor = "b"
 
     def seed(self) -> Carry:
         return (pack(0, 1.0),)
 
     def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[Carry | None]:
-        f = self.params["f"]
-        restored = parent.relevant and not self.as_published
-        faded = 1 if restored else hops_of(parent.carry[0]) + 1
-        sims = [link.cosine_score for link in links]
-        return [(pack(0 if sim > f else faded, sim),) for sim in sims]
+        f, faded = self.params["f"], hops_of(parent.carry[0]) + 1
+        return [(pack(0 if sim > f else faded, sim),) for sim in self.sims(parent, links)]
 
     def priority(self, url_id: int, carry: Carry) -> float:
-        return self.params["m0"] * self.params["b"] ** -carry[0]
+        return float(self.params["m0"] * self.params["b"] ** -carry[0])

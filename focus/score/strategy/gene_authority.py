@@ -5,52 +5,46 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from focus.records import Link
-from focus.score.strategy.base import Carry, Parent, Strategy
-from focus.score.strategy.gene import pack
+from focus.score.strategy.base import Carry, Parent
+from focus.score.strategy.gene import Heredity, pack
 
 
-class GeneAuthority(Strategy):
-    """Sorted by Val(c), then by val(c) = t·R(c)/max R + (1 - t)·sim(anchor(c)) (P5 2.3).
+class GeneAuthority(Heredity):
+    """Sorted by Val(c), then by val(c) = t·R(c)/max R + (1 - t)·sim(c) (P5 2.3).
 
     Val(c)   Val(u) if val(c) > f, else Val(u)·r; nothing restores it; Val₀ for a seed
     R        local PageRank (score/pagerank.py); it moves, and val and Val with it
-    sim      cosine of the anchor's and the topic's words
-    t        P5 does not say how the two are mixed: one half
+    t        P5 does not say how the two are mixed: one half as published
+    sim(c)   of the link, see `Heredity`
 
     Val takes the values Val₀·rⁿ only. A URL keeps -n of its best parent and the best sim;
     whether its own link costs a hop is asked when its priority is. The priority is
     Val₀·r^(n - val/2), as in `gene`.
 
-    Tuned, a page that turned out relevant passes on Val₀, and then every link but the
-    first hop counts from there.
-
-    Worked, Val₀ = 100, r = 0.8, f = 0.15, t = 0.5: on a seed, c of a tenth of the largest
-    rank without the keyword: val = 0.05, Val = 80, priority 80·0.8^-0.025 = 80.45; with
-    the keyword alone in the anchor: val = 0.55, Val = 100, priority 106.3.
+    Worked, Val₀ = 100, r = 0.8, f = 0.15, t = 0.5, w = 1: on a seed, c of a tenth of the
+    largest rank without the keyword: val = 0.05, Val = 80, priority 80·0.8^-0.025 = 80.45;
+    with the keyword alone in the anchor: val = 0.55, Val = 100, priority 106.3.
     """
 
     name = "gene-authority"
     source = "P5 2.3"
-    summary = "hops over poor links, then local PageRank and the anchor's relevance"
-    defaults = {"Val0": 100.0, "r": 0.8, "f": 0.15, "t": 0.5}
-    published = {"Val0": 100.0, "r": 0.8, "f": 0.15, "t": 0.5}
+    summary = "hops over poor links, then local PageRank and the link's relevance"
+    defaults = {"Val0": 100.0, "r": 0.8, "f": 0.2, "t": 0.1, "w": 0.3}
+    published = {"Val0": 100.0, "r": 0.8, "f": 0.15, "t": 0.5, "w": 1.0}
     width = 2
-    cosines = True
     moves = True
+    factor = "r"
 
     def seed(self) -> Carry:
         return (1.0, 1.0)
 
     def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[Carry | None]:
-        if parent.relevant and not self.as_published:
-            hops = 0.0
-        else:
-            hops = self._hops(parent.id, parent.carry)
-        return [(-hops, link.cosine_score) for link in links]
+        hops = self._hops(parent.id, parent.carry)
+        return [(-hops, sim) for sim in self.sims(parent, links)]
 
     def priority(self, url_id: int, carry: Carry) -> float:
         key = pack(self._hops(url_id, carry), self._val(url_id, carry[1]))
-        return self.params["Val0"] * self.params["r"] ** -key
+        return float(self.params["Val0"] * self.params["r"] ** -key)
 
     def _hops(self, url_id: int, carry: Carry) -> float:
         """n of a URL: its best parent's, and one more for a poor link. A seed has none."""

@@ -11,10 +11,9 @@ from focus.score.strategy.base import Carry, Parent, Strategy
 class SharkSearch(Strategy):
     """priority(c) = γ·inherited(c) + (1 - γ)·(β·anchor + (1 - β)·context).
 
-    inherited   δ·sim(u) if sim(u) > floor, else δ times what u itself inherited
+    inherited   δ·sim(u) if sim(u) > 0, else δ times what u itself inherited
     anchor      relevance of the anchor text
     context     1 if anchor > 0, else relevance of the text around the link
-    floor       0 in the paper; a judge that is seldom quite sure of nothing needs more
 
     A link found again keeps the best priority and the best inheritance.
 
@@ -26,15 +25,14 @@ class SharkSearch(Strategy):
     name = "shark-search"
     source = "Hersovici et al. 1998; P3 5.2.1"
     summary = "decayed relevance of the path, anchor and the text around it"
-    defaults = {"delta": 0.5, "beta": 0.8, "gamma": 0.5, "floor": 0.0}
-    published = {"delta": 0.5, "beta": 0.8, "gamma": 0.5, "floor": 0.0}
+    defaults = {"delta": 0.5, "beta": 0.8, "gamma": 0.8}
+    published = {"delta": 0.5, "beta": 0.8, "gamma": 0.5}
     width = 2
     contexts = True
 
     def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[Carry | None]:
         p = self.params
-        source = parent.relevance if parent.relevance > p["floor"] else parent.carry[1]
-        inherited = p["delta"] * source
+        inherited = p["delta"] * (parent.relevance if parent.relevance > 0 else parent.carry[1])
         gamma, beta = p["gamma"], p["beta"]
         carries = []
         for link in links:

@@ -18,7 +18,8 @@ class UrlStructure(Strategy):
     few words; here it is the relevance of the anchor text.
 
     As published, a link of v = 0 is dropped. Tuned, it waits behind all others, so that
-    the crawl does not die of an off-topic seed.
+    the crawl does not die of an off-topic seed; and archives and tag pages, whose chains
+    of next pages are dozens of links long, are followed to their ends.
 
     Worked, α = 0.6, β = 0.4: u of relevance 0.5; an anchor without keyword to a page of
     the same host and shape: 0.6·2·0.5 = 0.6; elsewhere on the host 0.45; on another 0.3,
@@ -28,7 +29,7 @@ class UrlStructure(Strategy):
     name = "url-structure"
     source = "P3 eq. 5-3, 5-4, Table 5-2"
     summary = "parent's relevance, more for links that look like its URL, and the anchor's"
-    defaults = {"alpha": 0.6, "beta": 0.4, "depth": 3.0}
+    defaults = {"alpha": 0.6, "beta": 0.4, "depth": 100.0}
     published = {"alpha": 0.6, "beta": 0.4, "depth": 3.0}
     width = 1
     shapes = True

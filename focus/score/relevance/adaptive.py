@@ -1,0 +1,42 @@
+"""Relevance as `cosine`, with a threshold and a topic that follow the crawl (P5 2.2.1)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from focus.score.relevance.base import Document, Judgement
+from focus.score.relevance.cosine import Cosine
+from focus.score.vector import strongest, unit
+
+TERMS = 50  # of a relevant page that go back to the crawl
+
+
+class Adaptive(Cosine):
+    """relevance as `cosine`; the crawl moves threshold and topic vector, interval by interval.
+
+    The rules, and what the numbers mean, are in score/adaptation.py.
+    """
+
+    name = "adaptive"
+    source = "P5 2.2.1"
+    adapts = True
+    defaults = {
+        **Cosine.defaults,
+        "interval": 100.0,
+        "expected": 85.0,
+        "alpha": 1.05,
+        "beta": 1.2,
+        "gamma": 0.95,
+        "mu": 0.3,
+        "low": 0.5,
+        "high": 2.0,
+        "rate": 0.1,
+        "features": 50.0,
+    }
+    published = Cosine.published
+
+    def judge(self, page: Document) -> Judgement:
+        vector = self.page_vector(page)
+        judgement = self.compare(vector)
+        terms = strongest(unit(vector), TERMS) if judgement.relevance else {}
+        return msgspec.structs.replace(judgement, terms=terms)

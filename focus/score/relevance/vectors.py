@@ -1,0 +1,76 @@
+"""What do the models that compare vectors share? The topic's vector and the page's.
+
+The topic: its features (learned from example pages, weights up to 1) and its keywords;
+where both name a word, the experts' weight wins (P4 2.3, P5 2.1). The page: TF-IDF of
+its title, meta keywords and description, and main content. A keyword counts wherever it
+stands, in either script and as a phrase, exactly as the other models count it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from focus.score.match import Matcher, fold_body
+from focus.score.relevance.base import Document, Judgement, Model
+from focus.score.vector import background, term_counts, tf_idf
+from focus.segment import fold
+
+MAX_CHARS = 10_000  # of a page's content that are looked at: 2 ms of segmenting
+SHOWN = 12  # words named in a judgement
+
+
+class VectorModel(Model):
+    """A model that compares the page's vector with the topic's.
+
+    head    how many times a word in title or meta data counts
+    power   of the share of a word in the page's text: 1 is plain TF-IDF; less keeps one
+            word said over and over from being all the page says
+    """
+
+    def __init__(self, matcher: Matcher, params: Mapping[str, float]) -> None:
+        super().__init__(matcher, params)
+        self._forms = frozenset(matcher.segmenter_words)
+        self.keywords = {fold(k.text): k.weight for k in matcher.topic.keywords}
+        self.topic = {**matcher.topic.features, **self.keywords}
+
+    def adopt(self, learned: bytes) -> None:
+        """Take over features that labels have moved, word → weight."""
+        if learned:
+            features = msgspec.msgpack.decode(learned, type=dict[str, float])
+            self.topic = {**features, **self.keywords}
+
+    def page_vector(self, page: Document) -> dict[str, float]:
+        """The page's TF-IDF vector; {} for one that shares no word with the topic's keywords
+        when these are all the topic consists of.
+        """
+        only_keywords = len(self.topic) == len(self.keywords)
+        if only_keywords and page.source is not None and not self.matcher.counts(page.source):
+            return {}
+        head = "\n".join((page.title, page.keywords, page.description))
+        content = page.content[:MAX_CHARS]
+        found = self._keyword_counts(head, content)
+        if only_keywords and not found:
+            return {}
+        counts = self._counts(head, self.params["head"])
+        for word, number in self._counts(content, 1.0).items():
+            counts[word] = counts.get(word, 0.0) + number
+        return tf_idf(counts | found, background(), power=self.params["power"])
+
+    def _counts(self, text: str, times: float) -> dict[str, float]:
+        tokens = self.matcher.segmenter.tokens(text)
+        counts = term_counts(token for token in tokens if token not in self._forms)
+        return {word: times * number for word, number in counts.items()}
+
+    def _keyword_counts(self, head: str, content: str) -> dict[str, float]:
+        above, below = (self.matcher.counts(fold_body(text)) for text in (head, content))
+        return {
+            fold(word): self.params["head"] * above.get(word, 0) + below.get(word, 0)
+            for word in above | below
+        }
+
+    def judgement(self, relevance: float, shares: Mapping[str, float]) -> Judgement:
+        """The strongest of the topic's words on the page, by what each adds."""
+        ranked = sorted(shares.items(), key=lambda item: (-item[1], item[0]))[:SHOWN]
+        return Judgement(relevance, dict(ranked), {"page": [w for w, _ in ranked]} if ranked else {})
