@@ -36,7 +36,7 @@ from focus.score.features import Sample, count
 from focus.score.match import Matcher
 from focus.score.relevance import Document
 from focus.topic import from_words
-from focus.training import Example, Extractor, Plan, examples, with_entities
+from focus.training import Example, Extractor, Plan, examples, telling, with_entities
 
 FEW = (5, 10, 20, 50)
 DRAWS = 10
@@ -66,9 +66,8 @@ def fetch(archive: Archive, urls: Sequence[str], number: int, *, mask: bool) -> 
 
 def show(name: str, found: Verdict) -> None:
     p, r, f = found.quality
-    print(
-        f"  {name:32} P {p:6.1%}  R {r:6.1%}  F {f:6.1%}  Brier {found.brier:.4f}  distinct {found.distinct}"
-    )
+    print(f"  {name:32} P {p:6.1%}  R {r:6.1%}  F {f:6.1%}", end="  ")
+    print(f"Brier {found.brier:.4f}  distinct {found.distinct}")
 
 
 def crossed(pages: Sequence[Example], plan: Plan, brought: set[str]) -> None:
@@ -95,9 +94,8 @@ def few(pages: Sequence[Example], plan: Plan, brought: set[str]) -> None:
             for entities in found:
                 samples = [(p.sample(entities=entities), id(p) in taken) for p in pages]
                 found[entities] += tested(samples, plan, brought if entities else None) / DRAWS
-        print(
-            f"  {number:3} training pages of each kind     F {found[False]:6.1%}  with entities {found[True]:6.1%}"
-        )
+        print(f"  {number:3} training pages of each kind     F {found[False]:6.1%}", end="  ")
+        print(f"with entities {found[True]:6.1%}")
 
 
 def tested(samples: Sequence[tuple[Sample, bool]], plan: Plan, brought: set[str] | None) -> float:
@@ -132,9 +130,16 @@ def main() -> None:
         off = labelled(options.labels, options.on, "0")
     else:
         off = sorted(set(labelled(options.labels, options.off, "1")) - set(on))
+    extractor = Extractor(segmenter, kb)
     with Archive.open(options.archive) as archive:
-        kinds = [fetch(archive, urls, options.pages, mask=options.mask) for urls in (on, off)]
-        pages = examples(*kinds, Extractor(segmenter, kb))
+        found = [
+            example
+            for urls, is_on in ((on, True), (off, False))
+            for example in examples(
+                fetch(archive, urls, options.pages, mask=options.mask), is_on, extractor
+            )
+        ]
+    pages = telling(found, extractor)
     number = sum(page.is_on for page in pages)
     print(f"{options.on} ({number} pages) against {options.off} ({len(pages) - number}),", end=" ")
     print(f"{options.features} features by {options.select}")

@@ -27,8 +27,10 @@ from focus.score.entities import link
 from focus.segment import Segmenter
 
 SIGNS = [chr(0x4E00 + at * 7) for at in range(2500)]
-WORDS = ["位于", "成立", "著名", "公司", "城市", "作品", "小说", "电影", "球队", "大学", "历史", "演员", "作家", "河流", "山峰", "植物"]
-KINDS = ["人物", "地点", "组织机构", "作品", "生物", "体育", "社会", "科学", "武器装备", "食品"]
+WORDS = (
+    "位于", "成立", "著名", "公司", "城市", "作品", "小说", "电影", "球队", "大学", "历史", "演员",
+)  # fmt: skip
+KINDS = ("人物", "地点", "组织机构", "作品", "生物", "体育", "社会", "科学", "武器装备", "食品")
 
 
 def name(rng: Random) -> str:
@@ -94,9 +96,8 @@ def looked_up(kb: Path) -> None:
         started = time.perf_counter()
         found = sum(len(link(page, segmenter.tokens(page), base)) for page in pages)
         seconds = time.perf_counter() - started
-        print(
-            f"linking {len(pages) / seconds:.0f} pages of 1,000 signs/s, {found / len(pages):.0f} each"
-        )
+        print(f"linking {len(pages) / seconds:.0f} pages of 1,000 signs/s,", end=" ")
+        print(f"{found / len(pages):.0f} entities each")
 
 
 def main() -> None:

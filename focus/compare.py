@@ -12,76 +12,29 @@ their number sets its budget.
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
 
 import msgspec
 
-from focus import __version__
 from focus.archive import Archive
-from focus.comparison import Comparison, Group, Timing, TopicFacts, Variant, save
-from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, PolitenessConfig
-from focus.errors import ConfigError, ExportError
+from focus.comparison import Comparison, Group, Timing, save
+from focus.config import CrawlConfig, LimitConfig, PolitenessConfig
+from focus.errors import ExportError
+from focus.grounds import Inputs, Prepared, Spec, Web, analysis_of, judge_of, prepare
 from focus.judge import (
-    Judge,
     Remarks,
     Task,
-    about,
-    leave_out_hubs,
-    read_aliases,
-    read_labels,
     read_topics,
     select,
 )
-from focus.learned import applied
-from focus.linkgraph import LinkGraph, PageIndex, Progress, code_digest, link_graph
-from focus.measure import area_under_recall
-from focus.oracle import oracle_curve, reachable_targets
-from focus.score.relevance import model_class
-from focus.score.strategy import strategy_class
-from focus.standings import POINTS, Cost, Ground, Outcome, beats_oracle, compete, standings, thinned
-from focus.topic import to_builtins
-from focus.trial import Batch, Trial, judge_topics, run_batches, trial_key
+from focus.linkgraph import PageIndex, Progress, code_digest, link_graph
+from focus.standings import POINTS, Cost, Outcome, beats_oracle, compete, standings
+from focus.trial import Batch, Trial, run_batches, trial_key
 
 RUNS = "runs.jsonl"
-EXTRA_REQUESTS = 20
-"""Added to a budget of N times the targets: robots.txt files and seeds, for small topics."""
-
-
-class Spec(msgspec.Struct, frozen=True, kw_only=True):
-    """A comparison as ordered.
-
-    archive      recorded web (.warc, .warc.gz, .warc.zst)
-    topics       topics.json; labels, hubs and aliases may be None for what is not there
-    judge        relevance model that judges where there are no labels
-    names        only these topics, all for none
-    budget       requests per crawl: "800", or "3x" = 3 times the targets + 20
-    baseline     strategy that the others are tested against, None: the first variant's
-    cache_dir    for the unpacked archive and its link graph, None: the user's
-    """
-
-    archive: Path
-    topics: Path
-    variants: tuple[Variant, ...]
-    out: Path
-    labels: Path | None = None
-    hubs: Path | None = None
-    aliases: Path | None = None
-    judge: str | None = None
-    names: tuple[str, ...] = ()
-    budget: str = "3x"
-    seed_orders: int = 6
-    concurrency: int = 1
-    delay_s: float = 1.0
-    baseline: str | None = None
-    jobs: int = 1
-    cache_dir: Path | None = None
 
 
 def _silent(what: str, done: int, of: int) -> None:
@@ -99,13 +52,13 @@ def compare(spec: Spec, progress: Progress = _silent) -> Comparison:
             spec.archive, archive, jobs=spec.jobs, progress=progress, cache_dir=spec.cache_dir
         )
         web = Web(PageIndex(archive), graph, archive.digest, archive.damage)
-    inputs = _Inputs(spec)
+    inputs = Inputs(spec)
     tasks = select(read_topics(inputs.text("topics", spec.topics), spec.topics.name), spec.names)
     remarks = Remarks()
     if web.damage:
         remarks.add("the archive is damaged", web.damage)
-    judge = _judge(spec, tasks, web, inputs, remarks)
-    prepared = _prepared(spec, tasks, web, judge, remarks)
+    judge = judge_of(spec, tasks, web, inputs, remarks)
+    prepared = prepare(spec, tasks, web, judge, remarks)
     trials = list(_plan(spec, prepared, web.digest))
     outcomes, continued = _run(spec, trials, progress)
     groups = list(_groups(spec, outcomes, prepared, remarks))
@@ -123,195 +76,7 @@ def compare(spec: Spec, progress: Progress = _silent) -> Comparison:
     return comparison
 
 
-# -- what goes in -------------------------------------------------------------------
-
-
-class Web(NamedTuple):
-    """A recorded web, as far as judging needs it."""
-
-    index: PageIndex
-    graph: LinkGraph
-    digest: str
-    damage: str | None
-
-
-class _Inputs:
-    """Reads the input files and remembers what they were."""
-
-    def __init__(self, spec: Spec) -> None:
-        code = {"name": f"focus {__version__}", "sha256": code_digest()}
-        self.digests: dict[str, dict[str, str]] = {"code": code}
-
-    def text(self, what: str, path: Path | None) -> str:
-        """A file of UTF-8, gzipped or not; "" for none. ConfigError if it cannot be read."""
-        if path is None:
-            return ""
-        try:
-            data = path.read_bytes()
-            self.digests[what] = {"name": path.name, "sha256": hashlib.sha256(data).hexdigest()}
-            plain = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-            return plain.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise ConfigError(f"{path}: is not UTF-8 (byte {error.start})") from None
-        except (OSError, EOFError) as error:
-            raise ConfigError(f"{path}: cannot be read: {error}") from None
-
-
-def _judge(
-    spec: Spec, tasks: list[Task], web: Web, inputs: _Inputs, remarks: Remarks
-) -> Judge:
-    """Labels, or a relevance model in their place."""
-    aliases = read_aliases(inputs.text("aliases", spec.aliases), remarks)
-    names = [task.name for task in read_topics(inputs.text("topics", spec.topics), "topics")]
-    if spec.judge is not None:
-        found = _self_judged(spec, tasks, web)
-        judge = Judge("", {}, aliases)
-        paged = [{judge.page_of(url): v for url, v in each.items()} for each in found]
-        labels = dict(zip((task.name for task in tasks), paged, strict=True))
-        return Judge(f"self-judged: {spec.judge}", labels, aliases)
-    if spec.labels is None:
-        raise ConfigError("there are no labels; give --labels FILE, or --judge MODEL in their place")
-    labels = read_labels(inputs.text("labels", spec.labels), names, aliases, remarks)
-    leave_out_hubs(labels, inputs.text("hubs", spec.hubs), aliases, remarks)
-    return Judge("labels", labels, aliases)
-
-
-def _self_judged(spec: Spec, tasks: list[Task], web: Web) -> list[dict[str, bool]]:
-    """What the judging model says, per topic, of each page that can be reached."""
-    asked = []
-    everything = range(len(web.index.urls))
-    for task in tasks:
-        graph = dict(enumerate(web.graph.links))
-        seeds = _seed_pages(task, web.index)
-        within = sorted(reachable_targets(graph, seeds, everything) | set(seeds))
-        asked.append((_analysis(task, str(spec.judge), {}), within))
-    return list(judge_topics(spec.archive, asked, jobs=spec.jobs, cache_dir=spec.cache_dir))
-
-
-def _seed_pages(task: Task, index: PageIndex) -> list[int]:
-    """The archived pages that a topic's seeds are answered with."""
-    found = (index.of(seed if "://" in seed else f"http://{seed}") for seed in task.seeds)
-    return [number for number in found if number is not None]
-
-
-class Prepared(NamedTuple):
-    """A topic that can be crawled for, and what is true of it."""
-
-    task: Task
-    ground: Ground
-    facts: TopicFacts
-
-
-def _prepared(
-    spec: Spec, tasks: list[Task], web: Web, judge: Judge, remarks: Remarks
-) -> list[Prepared]:
-    """The topics that have targets, with their budgets; ConfigError if none has."""
-    pages = [judge.page_of(url) for url in web.index.urls]
-    first: dict[str, int] = {}
-    for number, page in enumerate(pages):
-        if number not in web.graph.redirects:
-            first.setdefault(page, number)
-    page_of = [
-        number if number in web.graph.redirects else first[page]
-        for number, page in enumerate(pages)
-    ]
-    graph: dict[int, set[int]] = {}
-    for number, links in enumerate(web.graph.links):
-        graph.setdefault(page_of[number], set()).update(page_of[link] for link in links)
-    ordered = {number: sorted(links) for number, links in graph.items()}
-    for page in sorted(judge.pages() - first.keys()):
-        remarks.add("labelled pages that are not in the archive", page)
-    found = []
-    for task in tasks:
-        for seed in task.seeds:
-            if web.index.of(seed) is None:
-                remarks.add("seeds that are not in the archive", seed)
-        labels = {first[page]: v for page, v in judge.of(task.name).items() if page in first}
-        one = _topic(spec, task, web, (page_of, ordered, labels))
-        if one is None:
-            remarks.add("topics left out: no relevant page can be reached", task.name)
-        else:
-            found.append(one)
-    if not found:
-        raise ConfigError("no relevant page can be reached from the seeds of any topic")
-    return found
-
-
-def _topic(
-    spec: Spec,
-    task: Task,
-    web: Web,
-    truth: tuple[list[int], Mapping[int, list[int]], dict[int, bool]],
-) -> Prepared | None:
-    page_of, graph, labels = truth
-    seeds = [page_of[number] for number in _seed_pages(task, web.index)]
-    relevant = [page for page, label in labels.items() if label]
-    targets = reachable_targets(graph, seeds, relevant)
-    if not targets:
-        return None
-    budget = budget_of(spec.budget, len(targets))
-    oracle = oracle_curve(graph, seeds, targets, budget)
-    ground = Ground(
-        topic=task.name,
-        page_of=page_of,
-        labels=labels,
-        targets=targets,
-        budget=budget,
-        oracle=oracle,
-        host_of=lambda number: web.index.urls[number].split("/")[2],
-    )
-    facts = TopicFacts(
-        **about(task),
-        relevant=len(relevant),
-        targets=len(targets),
-        reachable_pages=len(reachable_targets(graph, seeds, graph.keys())),
-        budget=budget,
-        oracle=thinned(oracle),
-        oracle_auc=round(area_under_recall(oracle), 6),
-    )
-    return Prepared(task, ground, facts)
-
-
-def budget_of(text: str, targets: int) -> int:
-    """Requests for a topic: "800" for any, "3x" for 3 times its targets + 20.
-
-    ConfigError for anything else. Worked: "3x" with 260 targets -> 800.
-    """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([xX×])|(\d+)", text.strip())
-    budget = 0
-    if match and match[3]:
-        budget = int(match[3])
-    elif match and float(match[1]) > 0:
-        budget = round(float(match[1]) * targets) + EXTRA_REQUESTS
-    if budget < 1:
-        raise ConfigError(f"--budget {text}: is not like 800 (requests) or 3x (times the targets)")
-    return budget
-
-
 # -- the trials ---------------------------------------------------------------------
-
-
-def _analysis(
-    task: Task, relevance: str, params: Mapping[str, float], variant: Variant | None = None
-) -> AnalysisConfig:
-    """What the relevance model of a variant, or of the judge, is told."""
-    topic, learned = applied(task.topic, relevance, params)
-    kind = model_class(relevance)
-    differs = bool(kind.published) or kind.published_threshold is not None
-    wanted = strategy_class(variant.strategy) if variant else None
-    return AnalysisConfig(
-        topic=to_builtins(topic),
-        relevance=relevance,
-        params=dict(params),
-        learned=learned,
-        as_published=differs and variant is not None and variant.form == "published",
-        shapes=True,
-        contexts=wanted is not None and wanted.contexts,
-        cosines=wanted is not None and wanted.cosines,
-        keep="none",
-        mask_meta=variant is not None and variant.mask in ("meta", "both"),
-        mask_urls=variant is not None and variant.mask in ("urls", "both"),
-    )
 
 
 def seed_order(task: Task, order: int) -> tuple[str, ...]:
@@ -325,7 +90,7 @@ def _plan(spec: Spec, prepared: Iterable[Prepared], archive: str) -> Iterator[Tr
     code = code_digest()
     for each in prepared:
         for variant in spec.variants:
-            analysis = _analysis(each.task, variant.relevance, variant.model_params, variant)
+            analysis = analysis_of(each.task, variant.relevance, variant.model_params, variant)
             for order in range(spec.seed_orders):
                 drawn = {"seed": float(order)} if "seed" in variant.params else {}
                 config = CrawlConfig(
@@ -364,13 +129,11 @@ def _batch(trials: list[Trial]) -> Batch:
     return Batch(union, tuple(trials))
 
 
-def _run(
-    spec: Spec, trials: list[Trial], progress: Progress
-) -> tuple[list[Outcome], int]:
+def _run(spec: Spec, trials: list[Trial], progress: Progress) -> tuple[list[Outcome], int]:
     """All outcomes in the order of the trials, and how many were there before."""
     outcomes = _earlier(spec.out / RUNS, {trial.key for trial in trials})
     continued = len(outcomes)
-    missing = [trial for trial in trials if trial.key not in outcomes]
+    missing = list({t.key: t for t in trials if t.key not in outcomes}.values())
     try:
         spec.out.mkdir(parents=True, exist_ok=True)
         file = (spec.out / RUNS).open("ab", buffering=0)
@@ -392,9 +155,7 @@ def _run(
             run_batches(spec.archive, parts, jobs=jobs, done=done, cache_dir=spec.cache_dir)
     # The same crawl may stand for several variants, so names come from the trial.
     return [
-        msgspec.structs.replace(
-            outcomes[t.key], variant=t.variant, topic=t.topic, order=t.order
-        )
+        msgspec.structs.replace(outcomes[t.key], variant=t.variant, topic=t.topic, order=t.order)
         for t in trials
     ], continued
 

@@ -106,7 +106,7 @@ class Comparison(msgspec.Struct, frozen=True):
     variants: list[Variant]
     groups: list[Group]
     timing: Timing
-    measures: dict[str, str] = MEASURES
+    measures: dict[str, str] = msgspec.field(default_factory=lambda: dict(MEASURES))
     schema: str = SCHEMA
 
     def variant(self, name: str) -> Variant:

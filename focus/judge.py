@@ -113,7 +113,9 @@ def _task(entry: _Entry, where: str) -> Task:
             seed_candidates(seed)
     except ConfigError as error:
         raise TopicError(f"{where}: topic {entry.name!r}: {error}") from None
-    return Task(msgspec.structs.replace(topic, name=entry.name, model=entry.model), tuple(entry.seeds))
+    return Task(
+        msgspec.structs.replace(topic, name=entry.name, model=entry.model), tuple(entry.seeds)
+    )
 
 
 def select(tasks: Iterable[Task], names: Iterable[str]) -> list[Task]:
@@ -122,7 +124,9 @@ def select(tasks: Iterable[Task], names: Iterable[str]) -> list[Task]:
     wanted = list(dict.fromkeys(names)) or list(by_name)
     for name in wanted:
         if name not in by_name:
-            raise TopicError(f"--topic {name}: not in the topics file; it has: {', '.join(by_name)}")
+            raise TopicError(
+                f"--topic {name}: not in the topics file; it has: {', '.join(by_name)}"
+            )
     return [by_name[name] for name in wanted]
 
 
@@ -214,6 +218,8 @@ def about(task: Task) -> dict[str, Any]:
     """Words and seeds of a topic as plain data, for reports."""
     return {
         "name": task.name,
-        "keywords": [f"{k.text}:{k.weight:g}" if k.weight != 1 else k.text for k in task.topic.keywords],
+        "keywords": [
+            f"{k.text}:{k.weight:g}" if k.weight != 1 else k.text for k in task.topic.keywords
+        ],
         "seeds": list(task.seeds),
     }

@@ -20,9 +20,11 @@ VERSION = 1
 CACHE_KIB = 48 * 1024
 
 # Attributes by what they tell, as CN-DBpedia's dump and such like name them.
-ALIASES = frozenset(
-    ["别名", "别称", "又称", "又名", "亦称", "简称", "昵称", "全称", "俗称", "外号", "绰号", "本名", "原名", "曾用名", "中文名", "中文名称", "中文别名", "外文名", "外文名称", "英文名", "英文名称", "英文简称", "alias"]
-)
+ALIASES = frozenset((
+    "别名", "别称", "又称", "又名", "亦称", "简称", "昵称", "全称", "俗称", "外号", "绰号", "本名",
+    "原名", "曾用名", "中文名", "中文名称", "中文别名", "外文名", "外文名称", "英文名", "英文名称",
+    "英文简称", "alias",
+))  # fmt: skip
 CATEGORIES = frozenset(("CATEGORY_ZH", "类别", "分类", "category"))
 DESCRIPTIONS = frozenset(("DESC", "描述", "简介", "摘要", "description"))
 

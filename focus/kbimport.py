@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from focus.dump import Fact, FactReader, Watch
+from focus.errors import KnowledgeError
 from focus.kbfile import CACHE_KIB, SCHEMA, check, explaining, names_of
 from focus.score.entities import HEAD, is_linkable
 
@@ -45,9 +46,14 @@ def import_dump(file: Path, kb: Path, watch: Watch = lambda done, lines: None) -
     """
     with explaining(kb):
         check(kb, must_exist=False)
+        is_new = not kb.exists()
         db = sqlite3.connect(kb, isolation_level=None)
         try:
             return fill(db, file, watch)
+        except BaseException:
+            if is_new:
+                kb.unlink(missing_ok=True)
+            raise
         finally:
             db.close()
 
@@ -67,6 +73,8 @@ def fill(db: sqlite3.Connection, file: Path, watch: Watch) -> Imported:
         (last,) = db.execute("SELECT ifnull(max(id), 0) FROM entity").fetchone()
         rows, names = _rows(db, reading.facts(), last)
         damage = reading.damage
+        if not rows:
+            raise KnowledgeError(_nothing_in(file, reading))
         db.execute("CREATE INDEX alias_text ON alias (text, entity)")
         db.execute("DELETE FROM head")
         db.executemany("INSERT INTO head VALUES (?, ?)", _heads(db))
@@ -84,6 +92,13 @@ def fill(db: sqlite3.Connection, file: Path, watch: Watch) -> Imported:
         complaints=reading.complaints,
         damage=damage,
     )
+
+
+def _nothing_in(file: Path, reading: FactReader) -> str:
+    if reading.damage:
+        return reading.damage
+    first = f"; the first: {reading.complaints[0]}" if reading.complaints else ""
+    return f"{file}: not one of its {reading.lines:,} lines is a fact or an alias{first}"
 
 
 def _rows(db: sqlite3.Connection, facts: Iterable[Fact], last: int) -> tuple[int, int]:

@@ -17,7 +17,6 @@ they came in.
 
 from __future__ import annotations
 
-import math
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 
@@ -33,9 +32,10 @@ from focus.score.bayes import Calibration, calibrate, train
 from focus.score.features import Counts, Sample, count, select
 from focus.score.logistic import fit
 from focus.score.match import Matcher, fold_body
-from focus.score.relevance import model_class
+from focus.score.relevance import make_model, model_class
 from focus.score.relevance.bayes import linked, page_text, terms
-from focus.score.vector import background, centroid, strongest, term_counts, tf_idf, unit
+from focus.score.relevance.vectors import VectorModel
+from focus.score.vector import centroid, strongest, unit
 from focus.segment import Segmenter
 from focus.store import Store
 from focus.topic import Topic
@@ -46,6 +46,9 @@ BIAS_SPREAD, WEIGHT_SPREAD = 1.5, 1.0
 
 ROCCHIO = (1.0, 0.75, 0.25)
 """Weights of the vector as it was, of the on-topic pages and of the off-topic ones."""
+
+FEWEST_FEATURES = 50
+"""A topic of keywords alone gets so many words beside them."""
 
 TEACHABLE = ("bayes", "evidence", *VECTOR_MODELS)
 
@@ -97,13 +100,14 @@ async def questions(
 def question(page: Stored) -> Question:
     """A stored page as it is shown."""
     words = [word for found in page.matched.values() for word in found]
-    text = " ".join(of_html(page.html).main.split()) or page.description
+    text = " ".join(of_html(page.html).content.split()) or page.description
     return Question(page.url, page.title, page.relevance, page.matched, snippet(text, words))
 
 
 def snippet(text: str, words: Sequence[str]) -> str:
     """The text around the first of the words that stands in it, else its beginning."""
-    places = [at for word in words if (at := text.find(fold_body(word))) >= 0]
+    folded = fold_body(text)
+    places = [at for word in words if (at := folded.find(fold_body(word))) >= 0]
     start = max(0, min(places) - SNIPPET // 3) if places else 0
     cut = text[start : start + SNIPPET]
     return printable(("…" if start else "") + cut + ("…" if start + SNIPPET < len(text) else ""))
@@ -165,7 +169,7 @@ def moved(learned: Learned, topic: Topic, relevance: str, pages: Sequence[Labell
         trained = moved_classifier(learned.bayes, Matcher(topic).segmenter, pages)
         return msgspec.structs.replace(learned, bayes=trained)
     if relevance in VECTOR_MODELS:
-        vector = moved_vector(topic.features, Matcher(topic).segmenter, pages)
+        vector = moved_vector(topic, relevance, pages)
         return msgspec.structs.replace(learned, features=vector)
     numbers = moved_numbers(relevance, pages)
     return msgspec.structs.replace(learned, params={**learned.params, relevance: numbers})
@@ -230,25 +234,23 @@ def moved_numbers(relevance: str, pages: Sequence[Labelled]) -> dict[str, float]
     return {"bias": bias, **{n: max(0.0, w) for n, w in zip(names, others, strict=True)}}
 
 
-def moved_vector(
-    vector: dict[str, float], segmenter: Segmenter, pages: Sequence[Labelled]
-) -> dict[str, float]:
+def moved_vector(topic: Topic, relevance: str, pages: Sequence[Labelled]) -> dict[str, float]:
     """q' = a·q + b·centroid(on) - c·centroid(off), all of length 1 (Rocchio 1971).
 
-    It keeps as many words as it had (200 if none), none below 0. Worked: q = {x: 1}, one
-    page on topic, {y: 1}: {x: 1, y: 0.75}.
+    It keeps as many words as it had (50 at least), none below 0, the strongest at 1 as in a
+    topic file. Worked: q = {x: 1}, one page on topic, {y: 1}: {x: 1, y: 0.75}.
     """
-    idf = background()
+    model = make_model(relevance, Matcher(topic), {})
+    assert isinstance(model, VectorModel)
     kept, on_part, off_part = ROCCHIO
-    total = {word: kept * weight for word, weight in unit(vector).items()}
+    total = {word: kept * weight for word, weight in unit(model.topic).items()}
     for wanted, share in ((True, on_part), (False, -off_part)):
         vectors = [
-            unit(tf_idf(term_counts(segmenter.tokens(page_text(of_html(page.html)))), idf))
-            for page, is_on in pages
-            if is_on is wanted
+            unit(model.page_vector(of_html(page.html))) for page, is_on in pages if is_on is wanted
         ]
-        for word, weight in centroid(vectors).items() if vectors else ():
+        for word, weight in centroid(vectors).items():
             total[word] = total.get(word, 0.0) + share * weight
     positive = {word: weight for word, weight in total.items() if weight > 0.0}
-    length = math.sqrt(sum(weight * weight for weight in vector.values())) or 1.0
-    return {w: length * x for w, x in strongest(positive, len(vector) or 200).items()}
+    largest = max(positive.values(), default=1.0)
+    number = max(FEWEST_FEATURES, len(model.topic))
+    return {word: weight / largest for word, weight in strongest(positive, number).items()}

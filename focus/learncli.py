@@ -143,7 +143,7 @@ def _examples(
         each
         for is_on, iterators in sources.items()
         for pages in iterators
-        for each in examples(pages if is_on else (), () if is_on else pages, extractor)
+        for each in examples(pages, is_on, extractor)
     ]
 
 

@@ -15,7 +15,6 @@ import os
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from itertools import batched
 from multiprocessing import get_context
 from pathlib import Path
 from urllib.parse import urlsplit

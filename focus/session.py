@@ -206,8 +206,8 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
         crawl.discovery.learning.count(queue, Tally(queue_row.fetched, queue_row.yielded))
     async for chunk in store.urls(info.id):
         for row in chunk:
-            url_id, key, state, priority, carry, depth, queue_id, *tail = row
-            hops, tries, retry_at, parent = tail
+            url_id, key, state, priority, carry, depth = row[:6]
+            queue_id, hops, tries, retry_at, parent = row[6:]
             known.restore(key, queue_id, depth, state, priority)
             known.hops[url_id] = hops
             known.parent[url_id] = -1 if parent is None else parent

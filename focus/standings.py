@@ -315,7 +315,8 @@ def compete(group: Sequence[Standing], baseline: Standing | None) -> str | None:
         others = [topic for i, topic in enumerate(each.topics) if i != number]
         each.measures = {
             name: msgspec.structs.replace(
-                value, without_easiest=_rounded(mean(known)) if (known := _known(others, name)) else None
+                value,
+                without_easiest=_rounded(mean(known)) if (known := _known(others, name)) else None,
             )
             for name, value in each.measures.items()
         }

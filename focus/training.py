@@ -8,6 +8,7 @@ The documents come from corpus.py; the mathematics is in score/features and scor
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from random import Random
 
@@ -15,7 +16,7 @@ import msgspec
 
 from focus.errors import ConfigError
 from focus.kb import KnowledgeBase
-from focus.kbfile import names_of
+from focus.kbfile import folded, names_of
 from focus.learned import Trained
 from focus.score.bayes import (
     Chooser,
@@ -115,15 +116,21 @@ class Example(msgspec.Struct, frozen=True):
         return (self.words | self.expansion if entities else self.words, self.is_on)
 
 
-def examples(
-    positive: Iterable[Document], negative: Iterable[Document], extractor: Extractor
-) -> list[Example]:
-    """Labelled pages, taken apart one after the other."""
-    return [
-        Example(extractor.words(page), extractor.expansion(page), is_on)
-        for pages, is_on in ((positive, True), (negative, False))
-        for page in pages
-    ]
+def examples(pages: Iterable[Document], is_on: bool, extractor: Extractor) -> list[Example]:
+    """Pages of one label, taken apart one after the other."""
+    return [Example(extractor.words(page), extractor.expansion(page), is_on) for page in pages]
+
+
+def telling(pages: Sequence[Example], extractor: Extractor) -> list[Example]:
+    """The examples with only such features of entities as say more than the entity's name.
+
+    A word of one entity's description alone comes and goes with that entity's name; naive
+    Bayes would count the name ten times over. Left are names, and what several share.
+    """
+    bringers = Counter(each for features in extractor.entities.values() for each in features)
+    names = {folded(name) for name in extractor.entities}
+    kept = names | {each for each, number in bringers.items() if number > 1}
+    return [msgspec.structs.replace(page, expansion=page.expansion & kept) for page in pages]
 
 
 # -- training -----------------------------------------------------------------------
@@ -159,6 +166,7 @@ def train_on(pages: Sequence[Example], extractor: Extractor, plan: Plan) -> Trai
     ConfigError when there are too few pages of a kind.
     """
     _check(pages)
+    pages = telling(pages, extractor)
     brought = {each for page in pages for each in page.expansion}
     plain: list[Sample] = [page.sample(entities=False) for page in pages]
     parts = folds(plain, plan.parts, Random(plan.seed))

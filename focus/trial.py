@@ -74,9 +74,7 @@ class Replay:
         self.scoring_s = 0.0  # CPU time of this process
         self.analysis_s = 0.0  # of the pages, whenever they were scored
 
-    def lookup(
-        self, url: str, *, robots: bool, fetched_at: float, elapsed_s: float
-    ) -> FetchResult:
+    def lookup(self, url: str, *, robots: bool, fetched_at: float, elapsed_s: float) -> FetchResult:
         """As the archive answers; notes the request."""
         fetch = None if robots else self._answers.get(url)
         if fetch is None:
@@ -264,9 +262,7 @@ def _pool(
     pool.shutdown()
 
 
-def _gather(
-    running: Sequence[Future[None]], queue: Queue, done: Callable[[Outcome], None]
-) -> None:
+def _gather(running: Sequence[Future[None]], queue: Queue, done: Callable[[Outcome], None]) -> None:
     """Hand over outcomes until all batches have ended; what broke in one breaks here."""
     for each in running:
         each.add_done_callback(lambda _: queue.put(None))

@@ -63,9 +63,7 @@ def variants(
 def strategy_params(strategy: str, form: str, chosen: Mapping[str, float]) -> dict[str, float]:
     """All numbers of a strategy in one of its forms."""
     kind = strategy_class(strategy)
-    return settle(
-        strategy, kind.defaults, kind.published, chosen, as_published=form == "published"
-    )
+    return settle(strategy, kind.defaults, kind.published, chosen, as_published=form == "published")
 
 
 def _differs(strategy: str) -> bool:

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import math
+from array import array
+from itertools import pairwise
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from focus.errors import ConfigError
-from focus.records import Link, Tally
+from focus.records import SEED_PRIORITY, Link, Tally, UrlState
 from focus.score.pagerank import PageRank
 from focus.score.strategy import STRATEGIES, Parent, Strategy, make_strategy
 from focus.score.strategy.best_link import inherited
+from focus.score.strategy.gene import hops_of, pack
 from focus.score.strategy.yielding import shrunk_rate
+from tests import drawn
+from tests.drawn import Drawn, order, page
+
+PUBLISHED = pytest.mark.parametrize("published", [False, True])
+TREE = {"A": page("B C"), "B": page("D E"), "C": page("F G")}
 
 
 def link(name: str, anchor: float = 0.0, **scores: float) -> Link:
@@ -27,7 +38,7 @@ def parent(strategy: Strategy, relevance: float, **known: object) -> Parent:
 
 def make(name: str, *, as_published: bool = False, **params: float) -> Strategy:
     graph = PageRank()
-    graph.grow(100)
+    graph.grow(1000)
     return make_strategy(name, params, graph, as_published=as_published)
 
 
@@ -131,3 +142,312 @@ def test_unknown_strategies_and_parameters_are_named() -> None:
         make("best-lnk")
     with pytest.raises(ConfigError, match="gamma"):
         make("topic-pagerank", gama=0.3)
+
+
+# -- orders on drawn webs ----------------------------------------------------------------
+
+
+def test_breadth_and_depth_first_on_the_papers_trees() -> None:
+    """P3 figure 5-1: ABCDEFG and ABDECFG; P1 figure 2-6 is the same without G."""
+    assert order("bfs", TREE) == "ABCDEFG"
+    assert order("dfs", TREE) == "ABDECFG"
+    smaller = {**TREE, "C": page("F")}
+    assert order("dfs", smaller) == "ABDECF"
+
+
+def test_depth_limited_stops_where_it_is_told() -> None:
+    """P1 figure 2-6: a preset depth of 2, counted in pages, gives ABC."""
+    assert order("depth-limited", TREE, as_published=True) == "ABC"
+    chain = {"A": page("B"), "B": page("C"), "C": page("D"), "D": page("E")}
+    assert order("depth-limited", chain, depth=2) == "ABC"
+    assert order("depth-limited", chain) == "ABCD"
+
+
+def test_depth_first_moves_a_link_found_again_to_the_newer_page() -> None:
+    web = {"A": page("B C D"), "B": page("E D F")}
+    assert order("dfs", web) == "ABEDFC"
+
+
+def test_depth_first_keeps_apart_half_a_million_pages_and_their_links() -> None:
+    strategy = make("dfs")
+    found = []
+    for nth in (1, 2, 3, 16_385, 500_000, 500_001, 999_998, 999_999):
+        links = strategy.carries(parent(strategy, 0.0, nth=nth), [link(str(n)) for n in range(3)])
+        found.append(list(array("f", (carry[0] for carry in links if carry))))
+    flat = [value for values in found for value in reversed(values)]
+    assert all(b > a + 1e-6 for a, b in pairwise(flat))
+    assert strategy.priority(0, (found[2][1],)) == pytest.approx(3 - 1 / 1024, abs=1e-12)
+    assert strategy.priority(0, (flat[-1],)) < SEED_PRIORITY
+
+
+def test_gene_reaches_a_relevant_page_through_an_irrelevant_one() -> None:
+    """P2 figure 2: A, B, D, F are on topic, C and E are not; F is reached through C.
+
+    As published F's links then come before the other links off the channel. Tuned, E comes
+    sooner, since it stands on the relevant B; and F's own link gains by F.
+    """
+    web = {
+        "A": page(drawn.link("B", 1.0), "C", relevance=0.9),
+        "B": page(drawn.link("D", 1.0), "E", relevance=0.9),
+        "C": page(drawn.link("F", 1.0), relevance=0.1),
+        "D": page(relevance=0.9),
+        "E": page("G"),
+        "F": page(drawn.link("H", 1.0), relevance=0.9),
+    }
+    assert order("gene", web, as_published=True) == "ABDCFHEG"
+    assert order("gene", web) == "ABDCEFHG"
+
+
+def test_gene_follows_the_main_channel_before_side_channels() -> None:
+    """P2 figure 3: what lies two off-topic hops away waits for what lies one away."""
+    web = {"A": page("B C"), "B": page("D"), "C": page("E"), "D": page("F")}
+    assert order("gene", web, as_published=True) == "ABCDEF"
+    web["E"] = page(drawn.link("G", 0.5))
+    web["D"] = page("H F")
+    assert order("gene", web, as_published=True) == "ABCDEGHF"
+
+
+def test_gene_authority_decays_for_ever_as_published() -> None:
+    """D is two off-topic hops away; its anchor for F restores the message of `gene` only."""
+    web = {
+        "A": page("B"),
+        "B": page("D E"),
+        "D": page(drawn.link("F", 1.0)),
+        "F": page("G"),
+    }
+    assert order("gene", web, as_published=True) == "ABDFGE"
+    assert order("gene-authority", web, as_published=True, t=0.0) == "ABDFEG"
+
+
+def test_gene_authority_passes_over_a_link_that_rank_speaks_for() -> None:
+    """B and C stand on off-topic anchors alike, but three pages link to C."""
+    seeds = ["A", "S", "T"]
+    web = {"A": page("B C"), "S": page("C"), "T": page("C")}
+    assert order("gene-authority", web, seeds=seeds, as_published=True) == "ASTCB"
+
+
+@PUBLISHED
+def test_fish_search_feeds_on_relevant_pages(published: bool) -> None:
+    """P1 Table 3-1: links of the relevant B before those of the irrelevant C."""
+    web = {"A": page("B C", relevance=0.9), "B": page("F", relevance=0.9), "C": page("D")}
+    assert order("fish-search", web, as_published=published) == "ABCFD"
+    web = {"A": page("C B", relevance=0.9), "B": page("F", relevance=0.9), "C": page("D")}
+    assert order("fish-search", web, as_published=published) == "ACBFD"
+
+
+def test_fish_starve_after_the_depth_of_off_topic_pages() -> None:
+    """D = 2: A and B are off topic, so C comes with allowance 0 and is not expanded."""
+    chain = {"A": page("B"), "B": page("C"), "C": page("D"), "D": page("E")}
+    assert order("fish-search", chain, as_published=True) == "ABC"
+    fed = {**chain, "B": page("C", relevance=0.9)}
+    assert order("fish-search", fed, as_published=True) == "ABCD"
+
+
+def test_a_link_found_again_keeps_the_larger_allowance() -> None:
+    """C is found through the off-topic A first, then through the relevant B."""
+    web = {"A": page("B C"), "B": page("C", relevance=0.9), "C": page("D"), "D": page("E")}
+    assert order("fish-search", web, D=1) == "ABC"
+    assert order("fish-search", web, D=2) == "ABCD"
+
+
+def test_shark_prefers_anchor_to_surroundings_to_inheritance() -> None:
+    web = {
+        "A": page("B", drawn.link("C", context_score=1.0), drawn.link("D", 1.0), relevance=0.6),
+        "B": page(relevance=0.0),
+    }
+    assert order("shark-search", web) == "ADCB"
+
+
+def test_url_structure_prefers_links_that_look_like_their_page() -> None:
+    web = {
+        "A": page(
+            drawn.link("X", host="other"),
+            drawn.link("B", shape="/list"),
+            drawn.link("C", shape="/A"),
+            relevance=0.6,
+        )
+    }
+    assert order("url-structure", web) == "ACBX"
+
+
+def test_url_structure_drops_the_worthless_only_as_published() -> None:
+    web = {"A": page("B", drawn.link("C", 1.0)), "C": page("D", relevance=0.6)}
+    assert order("url-structure", web, as_published=True) == "ACD"
+    assert order("url-structure", web) == "ACDB"
+
+
+def test_url_structure_ends_at_its_depth() -> None:
+    chain = {name: page(after, relevance=0.6) for name, after in zip("ABCDE", "BCDEF", strict=True)}
+    assert order("url-structure", chain, as_published=True) == "ABCD"
+    assert order("url-structure", chain) == "ABCDEF"
+
+
+def test_hits_takes_what_good_hubs_point_to() -> None:
+    """S and T share C and D; what A alone links to comes after."""
+    seeds = ["A", "S", "T"]
+    web = {"A": page("B E"), "S": page("C D"), "T": page("C D")}
+    assert order("hits", web, seeds=seeds) == "ASTCDBE"
+
+
+# -- worked numbers ----------------------------------------------------------------------
+
+
+def test_fish_search_worked_numbers() -> None:
+    strategy = make("fish-search", W=20, a=1.5, D=2)
+    links = [link(str(n)) for n in range(40)]
+    fed = strategy.carries(parent(strategy, 0.9), links)
+    assert [fed[29], fed[30]] == [(1.0, 2.0), (0.0, 2.0)]
+    hungry = strategy.carries(parent(strategy, 0.1), links)
+    assert [hungry[0], hungry[19], hungry[20]] == [(0.5, 1.0), (0.5, 1.0), (0.0, 1.0)]
+    starved = parent(strategy, 0.9, carry=(1.0, 0.0))
+    assert strategy.carries(starved, links) == [None] * 40
+
+
+def test_fish_position_worked_numbers() -> None:
+    strategy = make("fish-position", as_published=True)
+    links = [link(str(n)) for n in range(40)]
+    off, on = parent(strategy, 0.4), parent(strategy, 0.8)
+    assert [priorities(strategy, off, links)[n] for n in (19, 20)] == [0.4, 0.0]
+    assert [priorities(strategy, on, links)[n] for n in (29, 30)] == [0.8, 0.0]
+
+
+def test_fish_position_takes_the_model_s_threshold_unless_given_one() -> None:
+    tuned = make("fish-position")
+    unsure = Parent(0, 1, 0, "h", "", relevance=0.3, relevant=True, carry=tuned.seed())
+    assert tuned.carries(unsure, [link("a")]) == [(0.3, tuned.params["D"])]
+    strict = make("fish-position", T=0.5)
+    assert strict.carries(unsure, [link("a")]) == [(0.3, strict.params["D"] - 1)]
+
+
+def test_shark_search_worked_numbers() -> None:
+    strategy = make("shark-search", as_published=True)
+    links = [link("a", context_score=1.0), link("b", 1.0)]
+    found = priorities(strategy, parent(strategy, 0.6), links)
+    assert found == [pytest.approx(0.25), pytest.approx(0.65)]
+
+
+def test_shark_search_inherits_what_an_empty_page_inherited() -> None:
+    strategy = make("shark-search", as_published=True)
+    off = parent(strategy, 0.0, carry=(0.9, 0.4))
+    assert strategy.carries(off, [link("a")])[0] == pytest.approx((0.1, 0.2))
+
+
+def test_url_structure_worked_numbers_of_table_5_2() -> None:
+    strategy = make("url-structure", alpha=0.6, beta=0.4)
+    page = parent(strategy, 0.5, shape="/china/D/doc-X.shtml")
+    links = [
+        Link("http://h/1", b"1" * 16, "h", shape="/china/D/doc-X.shtml"),
+        Link("http://h/2", b"2" * 16, "h", shape="/"),
+        Link("http://g/1", b"3" * 16, "g", shape="/china/D/doc-X.shtml"),
+        Link("http://g/2", b"4" * 16, "g", anchor_score=1.0),
+    ]
+    assert priorities(strategy, page, links) == pytest.approx([0.6, 0.45, 0.3, 0.7])
+
+
+def test_gene_worked_numbers() -> None:
+    strategy = make("gene", as_published=True)
+    faded = parent(strategy, 0.9, carry=(pack(1, 0.0),))
+    assert strategy.priority(0, faded.carry) == pytest.approx(80.0)
+    links = [link("a"), link("b", cosine_score=0.5), link("c", cosine_score=0.2)]
+    found = priorities(strategy, faded, links)
+    assert found == [
+        pytest.approx(64.0),
+        pytest.approx(105.7, abs=0.05),
+        pytest.approx(65.44, 1e-3),
+    ]
+
+
+def test_gene_counts_the_page_as_tuned() -> None:
+    strategy = make("gene")
+    on, off = parent(strategy, 0.9, carry=(pack(3, 0.0),)), parent(strategy, 0.1)
+    assert strategy.carries(on, [link("a")]) == [(pack(0, 0.7 * 0.9),)]
+    assert strategy.carries(off, [link("a")]) == [(pack(1, 0.7 * 0.1),)]
+    assert strategy.carries(off, [link("a", 1.0)]) == [(pack(0, 0.3 + 0.7 * 0.1),)]
+
+
+def test_gene_authority_worked_numbers() -> None:
+    strategy = make("gene-authority", as_published=True)
+    strategy.graph.largest = 10 * strategy.graph.rank(1)
+    seed = parent(strategy, 0.9)
+    assert strategy.carries(seed, [link("a")]) == [(0.0, 0.0)]
+    assert strategy.priority(1, (0.0, 0.0)) == pytest.approx(80.45, abs=0.005)
+    assert strategy.priority(1, (0.0, 1.0)) == pytest.approx(106.3, abs=0.05)
+
+
+@pytest.mark.parametrize(("name", "factor"), [("gene", "b"), ("gene-authority", "r")])
+@pytest.mark.parametrize("value", [0.0, 1.0, 2.0, -0.5])
+def test_a_message_must_fade(name: str, factor: str, value: float) -> None:
+    with pytest.raises(ConfigError, match=f"{factor}=.*between 0 and 1"):
+        make_strategy(name, {factor: value}, PageRank())
+
+
+@given(st.integers(0, 100_000), st.floats(0, 1, width=32))
+def test_packed_keys_can_be_read_back_as_float32(hops: int, score: float) -> None:
+    packed = array("f", [pack(hops, score)])[0]
+    assert hops_of(packed) == hops
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 50), st.floats(0, 1)), min_size=2, max_size=2),
+)
+def test_packed_keys_sort_by_hops_then_score(keys: list[tuple[int, float]]) -> None:
+    (hops_a, score_a), (hops_b, score_b) = sorted(keys, key=lambda k: (-k[0], k[1]))
+    assert pack(hops_a, score_a) <= pack(hops_b, score_b)
+
+
+# -- what holds for all ------------------------------------------------------------------
+
+LINKS = st.lists(
+    st.builds(
+        drawn.link,
+        st.sampled_from("ABCDEFGH"),
+        st.floats(0, 1),
+        host=st.sampled_from(["h", "g"]),
+        shape=st.sampled_from(["/S", "/D"]),
+        context_score=st.floats(0, 1),
+        url_score=st.floats(0, 1),
+        heading_score=st.floats(0, 1),
+    ),
+    max_size=5,
+    unique_by=lambda k: k.url,
+)
+WEBS = st.dictionaries(
+    st.sampled_from("ABCDEFGH"), st.builds(Drawn, LINKS, st.floats(0, 2)), max_size=8
+)
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+@PUBLISHED
+@given(web=WEBS)
+@settings(max_examples=25, deadline=None)
+def test_a_crawl_takes_each_url_once_in_a_repeatable_order(
+    name: str, published: bool, web: dict[str, Drawn]
+) -> None:
+    walks = [drawn.Walk(name, web, ["A", "B"], published, {}) for _ in range(2)]
+    first, second = (walk.run(100) for walk in walks)
+    assert first == second
+    assert first[:2] == ["A", "B"]
+    known = walks[0].known
+    assert len(first) == known.counts[UrlState.DONE] == len(known)
+    assert all(math.isfinite(p) and p <= SEED_PRIORITY for p in known.priority)
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+@PUBLISHED
+def test_seeds_are_always_followed(name: str, published: bool) -> None:
+    """Even an off-topic seed hands its on-topic links on."""
+    strategy = make(name, as_published=published)
+    for relevance in (0.0, 0.9):
+        seed = parent(strategy, relevance)
+        carries = strategy.carries(seed, [link("a", 1.0, cosine_score=1.0)])
+        assert carries[0] is not None
+        assert len(carries[0]) == strategy.width
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_every_strategy_explains_itself(name: str) -> None:
+    kind = STRATEGIES[name]
+    assert kind.__doc__ and kind.source and kind.summary
+    assert "Worked" in kind.__doc__ or name in ("bfs", "pagerank")
+    assert len(kind.summary) < 80 and kind.summary[0].islower()
+    assert set(kind.published) <= set(kind.defaults)

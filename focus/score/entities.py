@@ -11,6 +11,7 @@ Where the names come from is the business of a `Gazetteer`: a knowledge base in 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from operator import add
 from typing import Protocol
 
 import msgspec
@@ -72,15 +73,15 @@ def link(text: str, tokens: Sequence[str], gazetteer: Gazetteer) -> list[Mention
 
     Three questions to the gazetteer, however long the text.
     """
-    text = fold(text)
-    borders = token_borders(text, tokens)
-    heads = {text[at : at + HEAD] for at in range(len(text) - HEAD + 1)}
-    candidates = list(spans(text, borders, gazetteer.lengths(heads)))
+    text, words = fold(text), set(tokens)
+    pairs = list(map(add, text, text[1:]))
+    lengths = gazetteer.lengths(set(pairs))
+    starts = [at for at, pair in enumerate(pairs) if pair in lengths]
+    candidates = [span for at in starts for span in spans(text, at, lengths[pairs[at]], words)]
     names = gazetteer.named({text[start:end] for start, end in candidates})
     found = longest(span for span in candidates if text[span[0] : span[1]] in names)
     ambiguous = {e for a, b in found if len(names[text[a:b]]) > 1 for e in names[text[a:b]]}
     contexts = gazetteer.contexts(ambiguous) if ambiguous else {}
-    words = set(tokens)
     mentions = []
     for start, end in found:
         name = text[start:end]
@@ -90,44 +91,29 @@ def link(text: str, tokens: Sequence[str], gazetteer: Gazetteer) -> list[Mention
     return mentions
 
 
-def token_borders(text: str, tokens: Iterable[str]) -> tuple[set[int], set[int]]:
-    """Where the words of a folded text begin and where they end: 足球 in 踢足球 is (1, 3)."""
-    starts, ends = set(), set()
-    at = 0
-    for token in tokens:
-        at = text.find(token, at)
-        if at < 0:
-            break
-        starts.add(at)
-        at += len(token)
-        ends.add(at)
-    return starts, ends
+def spans(text: str, start: int, lengths: int, words: Collection[str]) -> Iterator[tuple[int, int]]:
+    """Pieces of a folded text from `start` that may be names, by the bits of their lengths.
 
-
-def spans(
-    text: str, borders: tuple[set[int], set[int]], lengths: Mapping[str, int]
-) -> Iterator[tuple[int, int]]:
-    """Pieces that may be names, from left to right.
-
-    A name of two ideographs must be a word or several, as 国民 in 中国民航 is none; one of
-    three or more may stand anywhere, as segmenters cut names that they do not know. Names
-    in other scripts begin and end where words do.
+    A name of two ideographs must be a word of the text, as 国民 in 中国民航 is none; one of
+    three or more may stand anywhere, as segmenters cut names that they do not know. Where
+    a name begins or ends with letters, a word must.
     """
-    starts, ends = borders
-    for start in range(len(text) - HEAD + 1):
-        mask = lengths.get(text[start : start + HEAD], 0)
-        if not mask:
+    if start and _is_letter(text[start]) and _is_letter(text[start - 1]):
+        return
+    for length in range(HEAD, min(lengths.bit_length(), len(text) - start + 1)):
+        end = start + length
+        if not lengths >> length & 1:
             continue
-        first_free = has_han(text[start])
-        if not first_free and start not in starts:
+        if _is_letter(text[end - 1]) and end < len(text) and _is_letter(text[end]):
             continue
-        for length in range(HEAD, min(mask.bit_length(), len(text) - start + 1)):
-            end = start + length
-            if not mask >> length & 1:
-                continue
-            is_free = first_free and length > HEAD and has_han(text[end - 1])
-            if is_free or (start in starts and end in ends):
-                yield start, end
+        two_signs = has_han(text[start]) and has_han(text[start + 1])
+        if length > HEAD or not two_signs or text[start:end] in words:
+            yield start, end
+
+
+def _is_letter(char: str) -> bool:
+    """Of a script that parts its words."""
+    return char.isalnum() and not has_han(char)
 
 
 def longest(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -22,6 +22,7 @@ h(1)/h(0) = 1.081/1.5 = 0.721, a(2)/a(3) = 1/1.721 = 0.581 (without J/n: 0.618).
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -116,7 +117,7 @@ class Hits:
             sum(self._authority[t] for t in row) + mean - value * self._hub[page]
             for page, row in self._rows.items()
         )
-        return float(sum(x * x for x in missing) / self._norm) ** 0.5 / value
+        return math.sqrt(sum(x * x for x in missing) / self._norm) / value
 
 
 def power_iteration(

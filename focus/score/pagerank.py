@@ -115,6 +115,7 @@ class PageRank:
             return
         share = self.damping * amount / len(row)
         p, r, rows, told = self._p, self._r, self._rows, self._told
+        threshold, queued = self._threshold, self._queued
         for target in row:
             residual = r[target] + share
             r[target] = residual
@@ -124,13 +125,12 @@ class PageRank:
                 risen.add(target)
                 if rank > self.largest:
                     self.largest = rank
-            if residual > self._threshold and target in rows:
+            if residual > threshold and target in rows and target not in queued:
                 self._queue(target, residual)
 
     def _queue(self, page: int, residual: float) -> None:
         """Have a page pushed, if what lies on it is worth its links."""
-        is_worth = residual * WIDE > self._threshold * len(self._rows[page])
-        if is_worth and page not in self._queued:
+        if residual * WIDE > self._threshold * len(self._rows[page]):
             self._queued.add(page)
             self._pending.append(page)
 

@@ -92,8 +92,11 @@ class Worker(asyncio.SubprocessProtocol):
             )
             _, worker = await asyncio.shield(starting)
         except asyncio.CancelledError:
-            _, worker = await starting  # half a start cannot be undone: uvloop would leave it
-            await worker.end()
+            # Half a start cannot be undone, uvloop would leave the process behind.
+            await asyncio.wait([starting], timeout=END_LIMIT_S)
+            if starting.done() and starting.exception() is None:
+                await starting.result()[1].end()
+            starting.cancel()
             raise
         except OSError as error:
             raise WorkerLost(str(error)) from error

@@ -15,7 +15,8 @@ from focus.score.vector import is_term
 from focus.segment import Segmenter, fold
 
 SHOWN = 10  # words named in a judgement, on each side
-LINKED_CHARS = 10_000  # of a page's text that entities are looked for in
+MAX_CHARS = 10_000  # of a page's content that are looked at: 2 ms of segmenting
+LINKED_CHARS = 6_000  # of a page's text that entities are looked for in
 
 
 class Expansion(msgspec.Struct, frozen=True):
@@ -41,8 +42,9 @@ class Classifier(msgspec.Struct, frozen=True):
 
 
 def page_text(page: Document) -> str:
-    """What a page says about itself: title, meta keywords and description, main text (P3 3.4)."""
-    return fold_body("\n".join((page.title, page.keywords, page.description, page.main)))
+    """What a page says about itself: title, meta keywords and description, content (P3 3.4)."""
+    content = page.content[:MAX_CHARS]
+    return fold_body("\n".join((page.title, page.keywords, page.description, content)))
 
 
 def terms(tokens: Iterable[str]) -> set[str]:

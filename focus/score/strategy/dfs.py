@@ -8,21 +8,22 @@ from collections.abc import Sequence
 from focus.records import SEED_PRIORITY, Link
 from focus.score.strategy.base import Carry, Parent, Strategy
 
-_PLACES = 2048
+_PLACES = 1024
 _LAST = int(SEED_PRIORITY) - 1
+_FIRST_FLOAT = 0x41800000  # the bits of 16.0: from there on float32s are over 1e-6 apart
 
 
 class DepthFirst(Strategy):
-    """priority(c) = n - place/2048: by the page fetched last, in document order within it.
+    """priority(c) = n - place/1024: by the page fetched last, in document order within it.
 
     n        number of the parent among the fetched pages; 999,999 for all after that
-    place    of the link on its page, 0 for the first, 2047 for all after that
+    place    of the link on its page, 0 for the first, 1023 for all after that
 
     A link that stands on a later page too moves there, as on a stack. So the two numbers
-    have to be compared as one: the carry is n·2048 + 2047 - place as the bits of a float32,
-    whose order is that of these whole numbers. Seeds come before all links, as always.
+    have to be compared as one: n·1024 + 1023 - place counts the float32s from 16 upwards,
+    whose order is that of whole numbers. Seeds come before all links, as always.
 
-    Worked: the second link of the third page: 3 - 1/2048 = 2.9995.
+    Worked: the second link of the third page: 3 - 1/1024 = 2.9990.
     """
 
     name = "dfs"
@@ -39,11 +40,12 @@ class DepthFirst(Strategy):
 
 
 def _float_of(whole: int) -> float:
-    """The float32 ≥ 0 with these 31 bits: larger for a larger number."""
-    value: float = struct.unpack("<f", struct.pack("<I", whole))[0]
+    """The float32 that many steps over 16."""
+    value: float = struct.unpack("<f", struct.pack("<I", _FIRST_FLOAT + whole))[0]
     return value
 
 
 def _whole_of(value: float) -> int:
-    whole: int = struct.unpack("<I", struct.pack("<f", value))[0]
-    return whole
+    """Its steps over 16; 0 under that."""
+    bits: int = struct.unpack("<I", struct.pack("<f", value))[0]
+    return max(0, bits - _FIRST_FLOAT)

@@ -1,0 +1,192 @@
+"""Naive Bayes, its calibration and the model: worked numbers, honesty, refusals."""
+
+from __future__ import annotations
+
+import math
+from random import Random
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from focus.errors import ConfigError
+from focus.parse import Block
+from focus.score.bayes import (
+    RAW,
+    Calibration,
+    NaiveBayes,
+    assess,
+    brier,
+    calibrate,
+    chooser,
+    folds,
+    train,
+    validate,
+)
+from focus.score.entities import make_table
+from focus.score.features import Counts, Sample, count
+from focus.score.logistic import fit, sigmoid
+from focus.score.match import Matcher
+from focus.score.relevance import Document, make_model
+from focus.score.relevance.bayes import Classifier, Expansion
+from focus.topic import from_words
+
+
+def test_worked_number_of_naive_bayes() -> None:
+    model = train(Counts(3, 1, {"w": (2, 0)}), ["w"])
+    assert model.log_odds({"w"}) == pytest.approx(math.log(2) + math.log(9 / 5))
+    assert model.log_odds(set()) == pytest.approx(math.log(2) + math.log((2 / 5) / (2 / 3)))
+    assert model.log_odds({"w", "never seen"}) == model.log_odds({"w"})
+
+
+@given(st.lists(st.tuples(st.sets(st.sampled_from("abcdef")), st.booleans()), max_size=30))
+def test_log_odds_agree_with_the_products_of_the_paper(samples: list[Sample]) -> None:
+    """P3 eq. 4-6, 4-9 and 4-10 as they are printed, for every page of six words."""
+    counts = count(samples)
+    model = train(counts, "abcdef")
+    for page in ({"a"}, {"a", "b", "c"}, set("abcdef"), set()):
+        products = []
+        for kind in (True, False):
+            pages = [words for words, is_on in samples if is_on is kind]
+            product = (len(pages) + 1) / (len(samples) + 2)
+            for word in "abcdef":
+                agree = sum((word in words) == (word in page) for words in pages)
+                product *= (agree + 1) / (len(pages) + 2)
+            products.append(product)
+        assert model.log_odds(page) == pytest.approx(math.log(products[0] / products[1]))
+
+
+def test_the_order_of_words_does_not_matter_to_the_last_bit() -> None:
+    rng = Random(1)
+    model = NaiveBayes(0.1, {str(n): rng.gauss(0, 3) for n in range(200)})
+    words = [str(n) for n in range(200)]
+    found = set()
+    for _ in range(20):
+        rng.shuffle(words)
+        found.add(model.log_odds(words))
+    assert len(found) == 1
+
+
+def test_worked_numbers_of_calibration() -> None:
+    assert Calibration(0.1, -1.0).probability(30.0) == pytest.approx(0.881, abs=1e-3)
+    assert RAW.probability(-1000.0) == 0.0
+    assert brier([0.8, 0.3], [True, False]) == pytest.approx(0.065)
+    assert fit([(1.0,)], [1.0], prior=[0.0], spread=[1.0]) == pytest.approx([0.4011], abs=1e-4)
+
+
+def test_fit_is_where_the_slope_is_nothing() -> None:
+    rng = Random(2)
+    rows = [(1.0, rng.random(), rng.random()) for _ in range(40)]
+    targets = [float(rng.random() < row[1]) for row in rows]
+    prior, spread = [0.5, 1.0, -1.0], [1.0, 2.0, 0.5]
+    weights = fit(rows, targets, prior=prior, spread=spread)
+    for at in range(3):
+        slope = (weights[at] - prior[at]) / spread[at] ** 2 + sum(
+            (sigmoid(sum(map(float.__mul__, row, weights))) - target) * row[at]
+            for row, target in zip(rows, targets, strict=True)
+        )
+        assert slope == pytest.approx(0.0, abs=1e-4)
+    assert fit([], [], prior=prior, spread=spread) == prior
+
+
+def twins(number: int, rng: Random) -> list[Sample]:
+    """Pages whose 60 words say the same thing over and over, and are wrong in one of ten."""
+    samples: list[Sample] = []
+    for n in range(number):
+        is_on, says_on = n % 2 == 0, rng.random() < (0.9 if n % 2 == 0 else 0.1)
+        words = {f"w{k}" for k in range(60) if rng.random() < (0.9 if says_on else 0.1)}
+        samples.append((words, is_on))
+    return samples
+
+
+def test_calibration_makes_an_order_of_posteriors_that_are_all_0_or_1() -> None:
+    samples = twins(300, Random(3))
+    parts = folds(samples, 5, Random(0))
+    raw, calibrated = assess(validate(samples, parts, chooser("ig", 60)), parts)
+    assert raw.distinct < calibrated.distinct / 3
+    assert calibrated.distinct > 100
+    assert calibrated.brier < raw.brier - 0.005
+    assert calibrated.quality.f1 > 0.85
+
+
+def test_classes_that_do_not_overlap_give_no_step() -> None:
+    scored = [(float(n), n > 0) for n in range(-50, 51) if n]
+    calibration = calibrate(scored)
+    assert 0.5 < calibration.probability(1.0) < calibration.probability(10.0) < 1.0
+    assert calibration.probability(50.0) > 0.95
+
+
+def test_a_few_labels_move_a_calibration_a_little() -> None:
+    before = Calibration(0.1, 0.0)
+    after = calibrate([(10.0, False), (12.0, False), (-5.0, False)], prior=before)
+    assert after.probability(10.0) < before.probability(10.0)
+    assert 0.0 < after.scale < 0.2
+    assert calibrate([], prior=before).probability(5.0) == pytest.approx(before.probability(5.0))
+
+
+def test_parts_hold_every_page_once_and_both_kinds_evenly() -> None:
+    samples: list[Sample] = [(set(), n < 20) for n in range(100)]
+    parts = folds(samples, 5, Random(0))
+    assert sorted(at for part in parts for at in part) == list(range(100))
+    assert [sum(samples[at][1] for at in part) for part in parts] == [4] * 5
+    assert parts == folds(samples, 5, Random(0))
+
+
+def test_no_page_has_a_say_in_its_own_number() -> None:
+    """A word of one page alone would give it away, were it trained on."""
+    samples: list[Sample] = [({f"own{n}", "x"}, n % 2 == 0) for n in range(20)]
+    found = validate(samples, folds(samples, 5, Random(0)), lambda counts: list(counts.words))
+    assert len({round(score, 9) for score, _ in found}) == 1
+
+
+# -- the relevance model ------------------------------------------------------------
+
+
+def classifier(expansion: Expansion | None = None) -> bytes:
+    weights = {"联赛": 4.0, "代码": -4.0, "足球俱乐部": 3.0}
+    model = Classifier(NaiveBayes(-1.0, weights), Calibration(0.5, 0.0), expansion)
+    return msgspec.msgpack.encode(model)
+
+
+def page(body: str) -> Document:
+    return Document(title="", blocks=lambda: [Block(body, 0, "p")])
+
+
+def test_relevance_is_the_calibrated_posterior() -> None:
+    model = make_model("bayes", Matcher(from_words("足球")), {}, learned=classifier())
+    judgement = model.judge(page("昨晚的联赛非常精彩，大家都去现场看了比赛。"))
+    assert judgement.relevance == pytest.approx(sigmoid(1.5))
+    assert judgement.matched["on"] == ["联赛"]
+    off = model.judge(page("昨晚写的代码非常精彩，大家都去现场看了代码。"))
+    assert off.relevance == pytest.approx(sigmoid(-2.5))
+    assert (off.parts["off"], off.matched["off"]) == (-4.0, ["代码"])
+
+
+def test_entities_bring_their_features() -> None:
+    expansion = Expansion(make_table({"红魔": ["曼联"]}, {}), {"曼联": ["足球俱乐部"]})
+    matcher = Matcher(from_words("足球,红魔"))
+    text = page("红魔昨晚主场赢球，大家都去现场看了比赛，非常高兴。")
+    plain = make_model("bayes", matcher, {}, learned=classifier())
+    seeing = make_model("bayes", matcher, {}, learned=classifier(expansion))
+    assert plain.judge(text).relevance == pytest.approx(sigmoid(-0.5))
+    assert seeing.judge(text).relevance == pytest.approx(sigmoid(1.0))
+
+
+def test_a_topic_without_a_classifier_is_refused() -> None:
+    with pytest.raises(ConfigError, match="focus train"):
+        make_model("bayes", Matcher(from_words("足球")), {})
+
+
+_TEXT = st.text(alphabet="联赛代码足球 java，。ａ1-", max_size=60)
+
+
+@given(_TEXT, _TEXT)
+def test_relevance_stays_in_range_and_is_the_same_every_time(title: str, body: str) -> None:
+    text = Document(title=title, blocks=lambda: [Block(body, 0, "p")])
+    first = _MODEL.judge(text)
+    assert 0.0 <= first.relevance <= 1.0
+    assert _MODEL.judge(text) == first
+
+
+_MODEL = make_model("bayes", Matcher(from_words("足球")), {}, learned=classifier())
