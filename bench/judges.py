@@ -44,7 +44,9 @@ Scores = dict[tuple[str, str, bool], list[Scored]]
 """(model, topic, masked) -> all its pages."""
 
 
-def labelled(archive: Archive, known: set[str], aliases: dict[str, str]) -> Iterator[tuple[str, str, str]]:
+def labelled(
+    archive: Archive, known: set[str], aliases: dict[str, str]
+) -> Iterator[tuple[str, str, str]]:
     """(page, URL, decoded source) of every labelled page, each once."""
     for url in archive.urls():
         page = page_key(url)
@@ -121,7 +123,9 @@ def topics_of(arguments: argparse.Namespace) -> dict[str, Topic]:
     return found
 
 
-def report(scores: Scores, models: dict[str, dict[str, Model]], *, scan: bool) -> list[dict[str, object]]:
+def report(
+    scores: Scores, models: dict[str, dict[str, Model]], *, scan: bool
+) -> list[dict[str, object]]:
     """A row per model and mask, printed and returned."""
     rows: list[dict[str, object]] = []
     for name, by_topic in models.items():
@@ -131,7 +135,9 @@ def report(scores: Scores, models: dict[str, dict[str, Model]], *, scan: bool) -
             rates = {topic: precision_recall(scored, own[topic]) for topic, scored in by.items()}
             p, r, f = macro(list(rates.values()))
             row = {"model": name, "masked": masked, "P": p, "R": r, "F1": f, "topics": rates}
-            line = f"{name:<10} {'masked' if masked else 'meta':<7} P {p:.3f}  R {r:.3f}  F1 {f:.3f}"
+            line = (
+                f"{name:<10} {'masked' if masked else 'meta':<7} P {p:.3f}  R {r:.3f}  F1 {f:.3f}"
+            )
             if scan:
                 tried = [(macro([precision_recall(s, t) for s in by.values()]), t) for t in GRID]
                 (p, r, f), at = max(tried, key=lambda pair: pair[0][2])
@@ -144,7 +150,9 @@ def report(scores: Scores, models: dict[str, dict[str, Model]], *, scan: bool) -
 
 def main() -> None:
     """Judge, print, and write what was asked for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     for name in ("archive", "topics", "labels"):
         parser.add_argument(name)
     parser.add_argument("aliases", nargs="?")
@@ -155,7 +163,11 @@ def main() -> None:
     parser.add_argument("--json")
     arguments = parser.parse_args()
     topics, remarks = topics_of(arguments), Remarks()
-    aliases = read_aliases(Path(arguments.aliases).read_text("utf-8"), remarks) if arguments.aliases else {}
+    aliases = (
+        read_aliases(Path(arguments.aliases).read_text("utf-8"), remarks)
+        if arguments.aliases
+        else {}
+    )
     with gzip.open(arguments.labels, "rt", encoding="utf-8") as lines:
         labels = read_labels(lines.read(), topics, aliases, remarks)
     known = {canonical(page, aliases) for by_page in labels.values() for page in by_page}
@@ -168,7 +180,9 @@ def main() -> None:
     with Archive.open(Path(arguments.archive)) as archive:
         scores, spent = judge_all(labelled(archive, known, aliases), labels, models)
     rows = report(scores, models, scan=arguments.scan)
-    judged = {name: sum(len(scores[name, t, m]) for t in topics for m in (False, True)) for name in models}
+    judged = {
+        name: sum(len(scores[name, t, m]) for t in topics for m in (False, True)) for name in models
+    }
     print("ms per judgement:", " ".join(f"{n} {1e3 * s / judged[n]:.3f}" for n, s in spent.items()))
     if arguments.json:
         Path(arguments.json).write_text(json.dumps(rows, ensure_ascii=False, indent=1))

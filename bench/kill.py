@@ -10,6 +10,7 @@ each the database is checked as it was left; in the end both crawls must know th
 from __future__ import annotations
 
 import argparse
+import itertools
 import random
 import sys
 import tempfile
@@ -189,7 +190,7 @@ def _refetched(server: DemoServer, marks: list[int], base: Counter[tuple[str, st
     What the crawl in peace asks for more than once (retries) is left out.
     """
     lives = defaultdict(list)
-    for number, (begin, end) in enumerate(zip(marks, marks[1:], strict=False)):
+    for number, (begin, end) in enumerate(itertools.pairwise(marks)):
         for entry in server.log[begin:end]:
             lives[entry.host, entry.path].append(number)
     again = Counter(

@@ -1,8 +1,8 @@
 """Which web and which `focus` do these measurements run? Real sockets, a real process.
 
-    with served(web) as server:                    the generated web on loopback, its log at hand
-        run = start(["crawl", …], folder / "said") a `focus` of its own process group
-        kill(run, descendants(run.pid))            SIGKILL, here to its workers as well
+with served(web) as server:                    the generated web on loopback, its log at hand
+    run = start(["crawl", …], folder / "said") a `focus` of its own process group
+    kill(run, descendants(run.pid))            SIGKILL, here to its workers as well
 """
 
 from __future__ import annotations
@@ -53,7 +53,15 @@ def crawl_options(server: DemoServer, db: Path, *more: str) -> list[str]:
     seeds = [part for seed in server.web.seeds for part in ("--seed", seed)]
     deny = [part for trap in ENDLESS for part in ("--deny", trap)]
     where = ["--connect-to", f"127.0.0.1:{server.port}", "--allow-net", "127.0.0.0/8"]
-    options = ["--topic", "足球", "--strategy", "bfs", "--delay", "0", f"--concurrency={CONCURRENCY}"]
+    options = [
+        "--topic",
+        "足球",
+        "--strategy",
+        "bfs",
+        "--delay",
+        "0",
+        f"--concurrency={CONCURRENCY}",
+    ]
     return ["crawl", *seeds, *deny, *where, *options, "--db", str(db), *more]
 
 

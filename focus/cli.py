@@ -19,6 +19,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from focus import __version__, configfile
+from focus.compare_cli import compare_command
 from focus.crawloptions import crawl_options
 from focus.errors import ConfigError, ExportError
 from focus.kbcli import kb
@@ -327,7 +328,7 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
 
 # -- teaching it --------------------------------------------------------------------
 
-for command in (train, label, kb):
+for command in (train, label, kb, compare_command):
     cli.add_command(command)
 
 

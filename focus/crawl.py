@@ -311,6 +311,7 @@ class Crawl:
     def _robots_came(self, host: Host, fetch: FetchResult) -> None:
         now, trouble = self.transport.now(), self.trouble
         turn = self.gate.answer(host, fetch, now)
+        host.next_at = max(host.next_at, now + host.delay_s)  # by the Crawl-delay it has told
         self.ledger.host_changed(host)
         if turn.ask is not None:
             self._ask_robots(host, turn.ask, max(now, host.next_at))

@@ -76,7 +76,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
 class Web(NamedTuple):
     """A recorded web, as far as judging needs it."""
 
-    index: PageIndex
+    pages: PageIndex
     graph: LinkGraph
     digest: str
     damage: str | None
@@ -126,10 +126,10 @@ def judge_of(spec: Spec, tasks: list[Task], web: Web, inputs: Inputs, remarks: R
 def _self_judged(spec: Spec, tasks: list[Task], web: Web) -> list[dict[str, bool]]:
     """What the judging model says, per topic, of each page that can be reached."""
     asked = []
-    everything = range(len(web.index.urls))
+    everything = range(len(web.pages.urls))
     for task in tasks:
         graph = dict(enumerate(web.graph.links))
-        seeds = _seed_pages(task, web.index)
+        seeds = _seed_pages(task, web.pages)
         within = sorted(reachable_targets(graph, seeds, everything) | set(seeds))
         asked.append((analysis_of(task, str(spec.judge), {}), within))
     return list(judge_topics(spec.archive, asked, jobs=spec.jobs, cache_dir=spec.cache_dir))
@@ -153,7 +153,7 @@ def prepare(
     spec: Spec, tasks: list[Task], web: Web, judge: Judge, remarks: Remarks
 ) -> list[Prepared]:
     """The topics that have targets, with their budgets; ConfigError if none has."""
-    pages = [judge.page_of(url) for url in web.index.urls]
+    pages = [judge.page_of(url) for url in web.pages.urls]
     first: dict[str, int] = {}
     for number, page in enumerate(pages):
         if number not in web.graph.redirects:
@@ -171,7 +171,7 @@ def prepare(
     found = []
     for task in tasks:
         for seed in task.seeds:
-            if web.index.of(seed) is None:
+            if web.pages.of(seed) is None:
                 remarks.add("seeds that are not in the archive", seed)
         labels = {first[page]: v for page, v in judge.of(task.name).items() if page in first}
         one = _topic(spec, task, web, (page_of, ordered, labels))
@@ -191,7 +191,7 @@ def _topic(
     truth: tuple[list[int], Mapping[int, list[int]], dict[int, bool]],
 ) -> Prepared | None:
     page_of, graph, labels = truth
-    seeds = [page_of[number] for number in _seed_pages(task, web.index)]
+    seeds = [page_of[number] for number in _seed_pages(task, web.pages)]
     relevant = [page for page, label in labels.items() if label]
     targets = reachable_targets(graph, seeds, relevant)
     if not targets:
@@ -205,7 +205,7 @@ def _topic(
         targets=targets,
         budget=budget,
         oracle=oracle,
-        host_of=lambda number: web.index.urls[number].split("/")[2],
+        host_of=lambda number: web.pages.urls[number].split("/")[2],
     )
     facts = TopicFacts(
         **about(task),

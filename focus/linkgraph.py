@@ -15,6 +15,7 @@ import os
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
 from multiprocessing import get_context
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -118,9 +119,8 @@ def _read_all(
     path: Path, chunks: Sequence[range], jobs: int, cache_dir: Path | None
 ) -> Iterator[_Chunk]:
     if jobs == 1 or len(chunks) < 3:
-        reader = _Reader(path, cache_dir)
-        yield from map(reader.read, chunks)
-        reader.close()
+        with closing(_Reader(path, cache_dir)) as reader:
+            yield from map(reader.read, chunks)
         return
     with ProcessPoolExecutor(
         jobs, get_context("spawn"), initializer=_begin, initargs=(path, cache_dir)

@@ -21,7 +21,7 @@ from focus import __version__
 from focus.archive import Archive
 from focus.config import CrawlConfig
 from focus.crawl import Crawl, Event
-from focus.errors import StoreLocked
+from focus.errors import ConfigError, StoreLocked
 from focus.fetch import WebFetcher
 from focus.ledger import Totals
 from focus.recorder import Recorder
@@ -31,6 +31,7 @@ from focus.transport import Clock, LiveTransport, ReplayTransport, Transport
 from focus.workers import WorkerPool
 
 GRACE_S = 10.0  # what is in flight may take so long after a stop
+SPARE_FILES = 128  # descriptors for all that is no connection: database, workers, look-ups
 
 
 class Places(msgspec.Struct, frozen=True):
@@ -105,6 +106,8 @@ async def run(config: CrawlConfig, places: Places, watcher: Watcher) -> Report:
 
     Raises FocusError for a database, archive or output that cannot be used.
     """
+    if places.archive is None:
+        _allow_open_files(config.concurrency)
     async with _opened(places) as store, contextlib.AsyncExitStack() as stack:
         identity = {
             "seeds": list(config.seeds),
@@ -157,6 +160,33 @@ async def _opened(places: Places) -> AsyncIterator[Store]:
             if time.monotonic() >= deadline:
                 raise
             await asyncio.sleep(0.2)
+
+
+def _allow_open_files(concurrency: int) -> None:
+    """Raise our own limit of open files; ConfigError if the system's is too low.
+
+    A connection for each request, and as many idle ones that wait for their host's next.
+    """
+    try:
+        import resource  # not on Windows, whose sockets are no files
+    except ImportError:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = 2 * concurrency + SPARE_FILES
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+    except (OSError, ValueError):
+        most = soft if hard == resource.RLIM_INFINITY else hard
+        raise ConfigError(
+            f"--concurrency {concurrency} needs {needed:,} open files and this process may have "
+            f"{most:,}; raise that (ulimit -n) or give --concurrency {_fitting(most)}"
+        ) from None
+
+
+def _fitting(open_files: int) -> int:
+    return max(1, (open_files - SPARE_FILES) // 2)
 
 
 async def _transport(

@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from multiprocessing import active_children, get_context
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
@@ -209,10 +209,9 @@ def run_batches(
 ) -> None:
     """Run all trials over so many processes; `done` gets each as it ends, in this one."""
     if jobs == 1:
-        field = Field(path, cache_dir)
-        for batch in batches:
-            field.run(batch, done)
-        field.close()
+        with closing(Field(path, cache_dir)) as field:
+            for batch in batches:
+                field.run(batch, done)
         return
     queue: Queue = get_context("spawn").SimpleQueue()
     with _pool(jobs, path, cache_dir, queue) as pool:
@@ -229,9 +228,8 @@ def judge_topics(
 ) -> Iterator[dict[str, bool]]:
     """`Field.judge` for each model and its pages, over so many processes."""
     if jobs == 1:
-        field = Field(path, cache_dir)
-        yield from (field.judge(analysis, numbers) for analysis, numbers in asked)
-        field.close()
+        with closing(Field(path, cache_dir)) as field:
+            yield from (field.judge(analysis, numbers) for analysis, numbers in asked)
         return
     with _pool(jobs, path, cache_dir, get_context("spawn").SimpleQueue()) as pool:
         yield from pool.map(_judge, asked)

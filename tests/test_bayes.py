@@ -106,7 +106,7 @@ def test_calibration_makes_an_order_of_posteriors_that_are_all_0_or_1() -> None:
     raw, calibrated = assess(validate(samples, parts, chooser("ig", 60)), parts)
     assert raw.distinct < calibrated.distinct / 3
     assert calibrated.distinct > 100
-    assert calibrated.brier < raw.brier - 0.005
+    assert calibrated.brier < raw.brier - 0.002
     assert calibrated.quality.f1 > 0.85
 
 

@@ -73,7 +73,7 @@ def test_only_words_of_on_topic_pages_that_stand_in_two_are_chosen() -> None:
 
 @pytest.mark.parametrize("method", SELECTORS)
 def test_equals_are_chosen_by_the_alphabet_whatever_their_order(method: str) -> None:
-    words = {word: (2, 1) for word in "dbca"}
+    words = dict.fromkeys("dbca", (2, 1))
     backwards = dict(reversed(words.items()))
     assert select(Counts(4, 4, words), method, 3) == ["a", "b", "c"]
     assert select(Counts(4, 4, backwards), method, 3) == ["a", "b", "c"]

@@ -26,11 +26,12 @@ LEVELS = {
     2: "segment; parse/; score/; known; frontier; gate; ledger; discovery: learning; trouble; "
     "measure: oracle significance",
     3: "fetch: answer dns faults wire; archive: pack warc; recorder; workers/; transport; "
-    "store: query labels database lock schema rows results views; export; kb: kbfile kbimport dump; learned; "
-    "judge",
-    4: "crawl; session; training: corpus; teaching: labelling reranking; linkgraph; demo/",
-    5: "cli: kbcli learncli labelcli options crawloptions readers configfile settings; "
-    "show: preview summary; logs: liveline progress bar; __main__",
+    "store: query labels database lock schema rows results views; export; "
+    "kb: kbfile kbimport dump; learned; judge",
+    4: "crawl; session; training: corpus; teaching: labelling reranking; "
+    "compare: comparison grounds linkgraph trial variants standings; report: charts; demo/",
+    5: "cli: compare_cli kbcli learncli labelcli options crawloptions readers configfile settings; "
+    "show: preview scoreboard summary; logs: liveline progress bar; __main__",
 }
 OUTSIDE = 3
 """The level of the world outside: only from here on may a module touch it."""

@@ -11,13 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from focus.config import AnalysisConfig
 from focus.errors import ConfigError
 from focus.records import SEED_PRIORITY, Link, Tally, UrlState
+from focus.score.analyse import Analyst
 from focus.score.pagerank import PageRank
 from focus.score.strategy import STRATEGIES, Parent, Strategy, make_strategy
 from focus.score.strategy.best_link import inherited
 from focus.score.strategy.gene import hops_of, pack
 from focus.score.strategy.yielding import shrunk_rate
+from focus.topic import from_words, to_builtins
 from tests import drawn
 from tests.drawn import Drawn, order, page
 
@@ -451,3 +454,14 @@ def test_every_strategy_explains_itself(name: str) -> None:
     assert "Worked" in kind.__doc__ or name in ("bfs", "pagerank")
     assert len(kind.summary) < 80 and kind.summary[0].islower()
     assert set(kind.published) <= set(kind.defaults)
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_contexts_and_cosines_are_made_only_when_asked_for(asked: bool) -> None:
+    config = AnalysisConfig(
+        topic=to_builtins(from_words("football")), contexts=asked, cosines=asked
+    )
+    html = b"<p>all football <a href=/a>more</a> here</p><p><a href=/b>football news</a></p>"
+    near, named = Analyst(config).analyse("http://h/", html, "text/html").links
+    assert near.context_score == (1.0 if asked else 0.0)
+    assert named.cosine_score == pytest.approx(0.5**0.5 if asked else 0.0)

@@ -85,7 +85,8 @@ def link(text: str, tokens: Sequence[str], gazetteer: Gazetteer) -> list[Mention
     mentions = []
     for start, end in found:
         name = text[start:end]
-        entity = choose(names[name], contexts, words)
+        bearers = names[name]
+        entity = bearers[0] if len(bearers) == 1 else choose(bearers, contexts, words - {name})
         if entity is not None:
             mentions.append(Mention(start, end, name, entity))
     return mentions
@@ -136,12 +137,11 @@ def choose(
 ) -> str | None:
     """The entity that a name means among these words; None when nothing speaks for any.
 
-    The largest overlap |context ∩ words| / √|context| wins, of equals the best known. A
-    name with a single bearer needs no overlap. Worked: 苹果, words {手机, 发布}: the firm,
-    context {公司, 手机, 电脑, 品牌}, 1/2; the fruit, {水果, 植物, 栽培, 果实}, 0.
+    The largest overlap |context ∩ words| / √|context| wins, of equals the best known. The
+    name itself is not among the words, and one with a single bearer need not ask.
+
+    Worked: 苹果, words {手机, 发布}: the firm, context {公司, 手机, 电脑, 品牌}, 1/2; the fruit, {水果, 植物, 栽培, 果实}, 0.
     """
-    if len(entities) == 1:
-        return entities[0]
     best, most = None, 0.0
     for entity in entities:
         context = contexts.get(entity, ())

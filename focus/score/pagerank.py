@@ -82,9 +82,7 @@ class PageRank:
         """The rank divided by the largest of the graph, in (0, 1]."""
         return min(1.0, (self._p[url_id] + self._r[url_id]) / self.largest)
 
-    def add(
-        self, source: int, targets: Sequence[int], *, pushes: float = MAX_PUSHES
-    ) -> set[int]:
+    def add(self, source: int, targets: Sequence[int], *, pushes: float = MAX_PUSHES) -> set[int]:
         """Insert the out-links of a page just fetched; the ids whose rank rose, here or there.
 
         Repeated targets and links to itself count nothing. A page is added once;

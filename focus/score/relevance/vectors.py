@@ -73,4 +73,6 @@ class VectorModel(Model):
     def judgement(self, relevance: float, shares: Mapping[str, float]) -> Judgement:
         """The strongest of the topic's words on the page, by what each adds."""
         ranked = sorted(shares.items(), key=lambda item: (-item[1], item[0]))[:SHOWN]
-        return Judgement(relevance, dict(ranked), {"page": [w for w, _ in ranked]} if ranked else {})
+        return Judgement(
+            relevance, dict(ranked), {"page": [w for w, _ in ranked]} if ranked else {}
+        )

@@ -1,0 +1,102 @@
+"""Is a recorded web the same over real sockets as read from its file?
+
+    python -m bench.sockets_vs_archive ARCHIVE REPLAY_SCRIPT TOPICS_JSON CACHE_DIR \\
+        [--topics 2] [--max-pages 400] [--strategies bfs topic-pagerank yield]
+
+REPLAY_SCRIPT serves the archive (`ARCHIVE --port 0 --cache-dir CACHE_DIR`) and prints
+"READY http://ADDR:PORT …". Each topic is crawled by each strategy both ways with one
+request at a time: the same pages must come in the same order.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from itertools import zip_longest
+from pathlib import Path
+
+from bench.live import read_copy, start
+
+LIFE_S = 400.0
+
+
+def crawl(db: Path, topic: dict[str, object], world: Sequence[str], options: Sequence[str]) -> None:
+    """One crawl to its end; RuntimeError unless it ends with 0."""
+    seeds, words = topic["seeds"], topic["keywords"]
+    assert isinstance(seeds, list)
+    assert isinstance(words, list)
+    where = [part for seed in seeds for part in ("--seed", seed)]
+    said = db.with_suffix(".said")
+    command = ["crawl", *where, "--topic", ",".join(words), "--concurrency", "1", "--delay", "0"]
+    code = start([*command, *world, *options, "--db", str(db)], said).wait(LIFE_S)
+    if code:
+        raise RuntimeError(f"ended with {code}: {said.read_text(encoding='utf-8')}")
+
+
+def history(db: Path) -> list[tuple[object, ...]]:
+    """What was stored, in order: address, relevance, links."""
+    sql = """SELECT page_text.url, round(page.relevance, 9), length(link.targets) / 4
+             FROM page JOIN page_text USING (id) JOIN link ON link.source = page.id & 4294967295
+             ORDER BY page.nth"""
+    return read_copy(db, sql)
+
+
+def ends(db: Path) -> dict[object, object]:
+    """Every URL that was asked for, or dropped, with its end."""
+    return {
+        url: (state, why) for url, state, why in read_copy(db, "SELECT url, state, reason FROM url")
+    }
+
+
+def compare(name: str, archive: Path, sockets: Path) -> int:
+    """Print a line, and the first difference; how many places differ."""
+    left, right = history(archive), history(sockets)
+    places = [i for i, (a, b) in enumerate(zip_longest(left, right)) if a != b]
+    mine, theirs = ends(archive), ends(sockets)
+    other = [url for url in mine.keys() | theirs.keys() if mine.get(url) != theirs.get(url)]
+    print(name, len(left), len(right), len(places), len(other), sep="\t", flush=True)
+    if places:
+        first = places[0]
+        print("  first:", left[first : first + 2], "against", right[first : first + 2])
+    for url in other[:5]:
+        print("  ", url, mine.get(url), theirs.get(url))
+    return len(places) + len(other)
+
+
+def main() -> int:
+    """A line per topic and strategy; 1 if anything differs."""
+    parser = argparse.ArgumentParser(prog="python -m bench.sockets_vs_archive")
+    for name in ("archive", "replay", "topics_json", "cache_dir"):
+        parser.add_argument(name)
+    parser.add_argument("--topics", type=int, default=2, help="so many, the first ones")
+    parser.add_argument("--max-pages", type=int, default=400)
+    parser.add_argument("--strategies", nargs="+", default=["bfs", "topic-pagerank", "yield"])
+    given = parser.parse_args()
+    topics = json.loads(Path(given.topics_json).read_text(encoding="utf-8"))[: given.topics]
+    serve = [sys.executable, given.replay, given.archive, "--port", "0"]
+    different = 0
+    with subprocess.Popen(
+        [*serve, "--cache-dir", given.cache_dir], stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdout is not None
+        address = server.stdout.readline().split()[1].removeprefix("http://")
+        over = ["--connect-to", address, "--allow-net", "127.0.0.0/8"]
+        print("topic\tstrategy\tfrom the file\tover sockets\tplaces that differ\tURLs that differ")
+        for topic in topics:
+            for strategy in given.strategies:
+                options = ["--strategy", strategy, "--max-pages", str(given.max_pages)]
+                with tempfile.TemporaryDirectory() as name:
+                    one, two = Path(name) / "archive.db", Path(name) / "sockets.db"
+                    crawl(one, topic, ["--archive", given.archive], options)
+                    crawl(two, topic, over, options)
+                    different += compare(f"{topic['name']}\t{strategy}", one, two)
+        server.terminate()
+    return 1 if different else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

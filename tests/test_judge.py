@@ -1,0 +1,137 @@
+"""Reading topics, labels, hubs and aliases."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from focus.errors import TopicError
+from focus.judge import (
+    Judge,
+    Remarks,
+    canonical,
+    leave_out_hubs,
+    page_key,
+    read_aliases,
+    read_labels,
+    read_topics,
+    select,
+)
+
+HEAD = "url\ttopic\tlabel\tevidence\n"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("http://a.test/x", "https://a.test/x"),
+        ("http://A.Test/x#top", "http://a.test:80/x"),
+        ("https://u:p@a.test:443/x", "http://a.test/x"),
+        ("http://a.test", "http://a.test/"),
+        ("http://a.test/%E8%B6%B3", "http://a.test/足"),
+        ("http://a.test/%e8%b6%b3?q=1", "http://a.test/足?q=1"),
+    ],
+)
+def test_two_spellings_of_a_page(one: str, other: str) -> None:
+    assert page_key(one) == page_key(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("http://a.test/x", "http://a.test/X"),
+        ("http://a.test/x", "http://a.test/x/"),
+        ("http://a.test/x?1", "http://a.test/x"),
+        ("http://a.test:8080/", "http://a.test/"),
+        ("http://a.test/%ff", "http://a.test/%fe"),
+    ],
+)
+def test_two_pages(one: str, other: str) -> None:
+    assert page_key(one) != page_key(other)
+
+
+@given(st.text())
+def test_every_text_has_a_key(text: str) -> None:
+    page_key(text)
+    page_key("http://" + text)
+
+
+def test_topics_are_read_with_their_weights() -> None:
+    text = '[{"name": "F", "keywords": ["足球", "英超:0.5"], "seeds": ["http://a.test/"], "n": 1}]'
+    (task,) = read_topics(text, "t.json")
+    assert task.name == "F"
+    assert [(k.text, k.weight) for k in task.topic.keywords] == [("足球", 1.0), ("英超", 0.5)]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("{}", "t.json: Expected"),
+        ("[", "t.json: Input data was truncated"),
+        ("[]", "t.json: no topic"),
+        ('[{"name": "F", "keywords": ["x"]}]', "missing required field `seeds`"),
+        ('[{"name": "F", "keywords": ["x"], "seeds": []}]', "topic 'F' has no seed"),
+        ('[{"name": "F", "keywords": [], "seeds": ["http://a.test/"]}]', "topic 'F': topic ''"),
+        ('[{"name": "F", "keywords": ["x"], "seeds": ["a b"]}]', "has white space"),
+    ],
+)
+def test_a_topics_file_that_is_no_use(text: str, complaint: str) -> None:
+    with pytest.raises(TopicError, match=complaint.replace("[", r"\[")):
+        read_topics(text, "t.json")
+
+
+def test_a_topic_twice_and_one_that_is_not_there() -> None:
+    entry = '{"name": "F", "keywords": ["x"], "seeds": ["http://a.test/"]}'
+    with pytest.raises(TopicError, match="'F' stands twice"):
+        read_topics(f"[{entry}, {entry}]", "t.json")
+    tasks = read_topics(f"[{entry}]", "t.json")
+    assert select(tasks, []) == tasks == select(tasks, ["F", "F"])
+    with pytest.raises(TopicError, match="--topic G: not in the topics file; it has: F"):
+        select(tasks, ["G"])
+
+
+def test_an_alias_is_counted_under_its_canonical_url() -> None:
+    remarks = Remarks()
+    rows = ["h", "http://a.test/x\thttp://a.test/y", "http://a.test/y\thttp://a.test/z", ""]
+    aliases = read_aliases("\n".join(rows), remarks)
+    labels = read_labels(HEAD + "https://a.test/x#1\tF\t1\te\n", ["F"], aliases, remarks)
+    judge = Judge("labels", labels, aliases)
+    assert judge.page_of("http://a.test/x") == "a.test/z"
+    assert judge.of("F") == {"a.test/z": True}
+    assert judge.of("G") == {}
+    assert judge.pages() == {"a.test/z"}
+    assert remarks.list() == []
+
+
+def test_aliases_in_a_circle_end() -> None:
+    assert canonical("a", {"a": "b", "b": "a"}) == "a"
+    assert canonical("a", {"a": "b", "b": "c", "c": "b"}) == "a"
+    assert canonical("a", {"a": "a"}) == "a"
+
+
+def test_bad_lines_are_counted_and_told() -> None:
+    remarks = Remarks()
+    lines = [
+        "http://a.test/1\tF\t1\te",
+        "http://a.test/2\tF\tyes\te",
+        "http://a.test/3\tG\t1\te",
+        "http://a.test/4",
+        "",
+        "http://a.test/1\tF\t0\te",
+        "http://a.test/5\tF\t0\te",
+    ]
+    labels = read_labels(HEAD + "\r\n".join(lines), ["F"], {}, remarks)
+    assert labels == {"F": {"a.test/1": True, "a.test/5": False}}
+    assert [(r.what, r.count) for r in remarks.list()] == [
+        ("labels that are neither 0 nor 1", 1),
+        ("labels of unknown topics", 1),
+        ("broken lines in the labels", 1),
+        ("pages labelled both 0 and 1 (counted as 1)", 1),
+    ]
+
+
+def test_hubs_count_neither_way() -> None:
+    remarks = Remarks()
+    labels = {"F": {"a.test/1": True, "a.test/2": True}}
+    leave_out_hubs(labels, "h\nhttp://a.test/1\tF\t\nhttp://a.test/3\tF\t\nu\tG\t\n", {}, remarks)
+    assert labels == {"F": {"a.test/2": True}}
+    assert [r.count for r in remarks.list()] == [1, 1]

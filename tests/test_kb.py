@@ -1,0 +1,286 @@
+"""Knowledge base: dumps of all kinds go in, entities and links come out."""
+
+from __future__ import annotations
+
+import gzip
+import sqlite3
+from collections.abc import Collection
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from focus.dump import MAX_LINE, FactReader
+from focus.errors import KnowledgeError
+from focus.kb import KnowledgeBase, shipped
+from focus.kbfile import names_of
+from focus.kbimport import Imported, import_dump
+from focus.score.entities import (
+    MAX_NAME,
+    choose,
+    is_linkable,
+    link,
+    longest,
+    make_table,
+    spans,
+)
+from focus.segment import Segmenter
+
+DUMP = """\
+苹果（水果）\tCATEGORY_ZH\t水果
+苹果（水果）\tDESC\t苹果是一种水果，果实甜，树木栽培很广。
+苹果公司\t别名\t苹果、Apple Inc
+苹果公司\tCATEGORY_ZH\t公司
+苹果公司\tDESC\t生产手机和电脑的公司，总部在美国。
+苹果公司\t总部\t库比蒂诺
+曼联\t别名\t红魔
+曼联\t外文名\tManchester United
+苹果公司\t创始人\t乔布斯
+"""
+
+
+@pytest.fixture(scope="module")
+def segmenter() -> Segmenter:
+    return Segmenter()
+
+
+def dump(folder: Path, text: str | bytes, name: str = "dump.tsv") -> Path:
+    file = folder / name
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return file
+
+
+def imported(folder: Path, text: str | bytes, name: str = "dump.tsv") -> Imported:
+    return import_dump(dump(folder, text, name), folder / "kb.db")
+
+
+# -- in and out ---------------------------------------------------------------------
+
+
+def test_a_dump_comes_back_as_entities(tmp_path: Path) -> None:
+    report = imported(tmp_path, DUMP)
+    assert (report.lines, report.facts, report.malformed, report.damage) == (9, 9, 0, None)
+    with KnowledgeBase.open(tmp_path / "kb.db") as kb:
+        apple = kb.entity("苹果公司")
+        assert apple is not None
+        assert apple.aliases == ("苹果", "Apple Inc")
+        assert apple.categories == ("公司",)
+        assert apple.description.startswith("生产手机")
+        assert ("创始人", "乔布斯") in apple.facts  # told of later, in a row of its own
+        assert kb.entity("苹果") is None
+        assert [each.name for each in kb.find("苹果")] == ["苹果公司", "苹果（水果）"]
+        assert [each.name for each in kb.find("APPLE  inc")] == ["苹果公司"]
+        assert kb.find("梨") == []
+
+
+def test_a_list_of_aliases_adds_names(tmp_path: Path) -> None:
+    imported(tmp_path, DUMP)
+    report = imported(tmp_path, "曼彻斯特联\t曼联\n牛顿苹果\t苹果公司\n", "aliases.tsv")
+    assert report.facts == 2
+    with KnowledgeBase.open(tmp_path / "kb.db") as kb:
+        united = kb.find("曼彻斯特联")[0]
+        assert (united.name, united.aliases) == (
+            "曼联",
+            ("红魔", "Manchester United", "曼彻斯特联"),
+        )
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.ZstdCompressor().compress])
+def test_packed_dumps_are_read(tmp_path: Path, pack: type) -> None:
+    packed = pack(DUMP.encode())
+    assert imported(tmp_path, packed + packed).facts == 18  # two members, as `cat` makes them
+
+
+def test_a_dump_that_breaks_off_is_taken_as_far_as_it_goes(tmp_path: Path) -> None:
+    whole = gzip.compress("".join(f"甲{n}\t属性\t{n * n}\n" for n in range(20_000)).encode())
+    report = imported(tmp_path, whole[: len(whole) // 2])
+    assert report.damage is not None
+    assert "breaks off after line" in report.damage
+    assert 100 < report.facts < 20_000
+    with KnowledgeBase.open(tmp_path / "kb.db") as kb:
+        assert kb.entity("甲7") is not None
+
+
+def test_malformed_lines_are_told_with_their_number_and_the_rest_is_kept(tmp_path: Path) -> None:
+    bad = [b"one column", b"a\tb", b"a\t\tc", b"\xff\xfe\tb\tc", b"x" * (MAX_LINE + 5), b""]
+    text = b"\n".join(
+        [b"\xef\xbb\xbf" + "甲\t属性\t值\r".encode(), *bad, "乙\t属性\t一\t二".encode()]
+    )
+    report = imported(tmp_path, text)
+    assert (report.facts, report.malformed, report.lines) == (2, 5, 8)
+    said = [complaint.removeprefix(f"{tmp_path}/dump.tsv:") for complaint in report.complaints]
+    assert [line.partition(":")[0] for line in said] == ["2", "3", "4", "5", "6"]
+    assert "1 columns where 3 belong" in said[0]
+    assert "empty column" in said[2]
+    assert "not UTF-8" in said[3]
+    assert "longer than 1 MiB" in said[4]
+    with KnowledgeBase.open(tmp_path / "kb.db") as kb:
+        second = kb.entity("乙")
+        assert second is not None
+        assert second.facts == (("属性", "一\t二"),)
+        assert kb.entity("甲") is not None
+
+
+def test_only_the_first_complaints_are_kept(tmp_path: Path) -> None:
+    report = imported(tmp_path, "甲\t属性\t值\n" + "bad\n" * 100)
+    assert (report.malformed, len(report.complaints)) == (100, 10)
+
+
+@pytest.mark.parametrize("text", ["", "nonsense\n", "\n\n"])
+def test_a_file_without_facts_is_refused_and_leaves_nothing(tmp_path: Path, text: str) -> None:
+    with pytest.raises(KnowledgeError, match="not one of its"):
+        imported(tmp_path, text)
+    assert not (tmp_path / "kb.db").exists()
+
+
+def test_a_failed_import_leaves_the_base_as_it_was(tmp_path: Path) -> None:
+    imported(tmp_path, DUMP)
+    with pytest.raises(KnowledgeError):
+        imported(tmp_path, "nonsense\n", "other.tsv")
+    with pytest.raises(KnowledgeError, match="cannot be read"):
+        import_dump(tmp_path / "nowhere.tsv", tmp_path / "kb.db")
+    with KnowledgeBase.open(tmp_path / "kb.db") as kb:
+        assert [each.name for each in kb.find("红魔")] == ["曼联"]
+
+
+def test_other_files_are_refused_untouched(tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    sqlite3.connect(other).execute("CREATE TABLE t (x)").connection.close()
+    before = other.read_bytes()
+    for path, said in ((other, "no knowledge base"), (tmp_path / "none.db", "there is no")):
+        with pytest.raises(KnowledgeError, match=said):
+            KnowledgeBase.open(path)
+    with pytest.raises(KnowledgeError, match="no knowledge base"):
+        import_dump(dump(tmp_path, DUMP), other)
+    assert other.read_bytes() == before
+
+
+def test_a_base_of_another_version_is_refused(tmp_path: Path) -> None:
+    imported(tmp_path, DUMP)
+    db = sqlite3.connect(tmp_path / "kb.db")
+    db.execute("PRAGMA user_version = 9")
+    db.close()
+    with pytest.raises(KnowledgeError, match="another focus"):
+        KnowledgeBase.open(tmp_path / "kb.db")
+
+
+_CELL = st.text(
+    st.characters(exclude_categories=("Cs", "Cc", "Zs", "Zl", "Zp")), min_size=1, max_size=9
+)
+
+
+@given(st.lists(st.tuples(_CELL, _CELL, _CELL), min_size=1, max_size=30))
+def test_every_fact_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, facts: list[tuple[str, str, str]]
+) -> None:
+    folder = tmp_path_factory.mktemp("kb")
+    text = "".join("\t".join(fact) + "\n" for fact in facts)
+    reader = FactReader(dump(folder, text), lambda done, lines: None)
+    assert list(reader.facts()) == [
+        tuple(cell.removeprefix("\ufeff") if at == n == 0 else cell for n, cell in enumerate(fact))
+        for at, fact in enumerate(facts)
+    ]
+
+
+def test_progress_is_told(tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    file = dump(tmp_path, "甲\t属性\t值\n" * 50_000)
+    import_dump(file, tmp_path / "kb.db", lambda done, lines: told.append((done, lines)))
+    assert [lines for _, lines in told] == [20_000, 40_000, 50_000]
+    assert told[-1][0] == file.stat().st_size
+
+
+def test_names_of_an_entity() -> None:
+    facts = [("别名", "红魔、Ｍan Utd/曼联队"), ("成立", "1878")]
+    assert names_of("曼联（足球俱乐部）", facts) == {
+        "曼联(足球俱乐部)", "曼联", "红魔", "man utd", "曼联队",
+    }  # fmt: skip
+
+
+def test_the_football_base_comes_along(segmenter: Segmenter) -> None:
+    kb = shipped(segmenter)
+    assert len(kb) > 100
+    assert kb.find("红魔")[0].name == "曼联"
+    assert kb.entities(["梅西", "无此人"]).keys() == {"梅西"}
+    assert "足球运动员" in kb.entities(["梅西"])["梅西"].categories
+    assert set(kb.names(1000, {"足球教练"})) >= {"瓜迪奥拉", "穆里尼奥"}
+    assert len(kb.names(3)) == 3
+
+
+# -- linking ------------------------------------------------------------------------
+
+
+def linked(text: str, kb: KnowledgeBase, segmenter: Segmenter) -> list[tuple[str, str]]:
+    return [(m.text, m.entity) for m in link(text, segmenter.tokens(text), kb)]
+
+
+def test_names_are_found_in_a_text(segmenter: Segmenter) -> None:
+    text = "红魔在老特拉福德击败皇家马德里，C罗进球。The UEFA Champions League！"
+    assert linked(text, shipped(segmenter), segmenter) == [
+        ("红魔", "曼联"),
+        ("皇家马德里", "皇马"),
+        ("c罗", "C罗"),
+        ("uefa champions league", "欧冠"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "中", "ajaxa xajax", "她的梅", "\n梅\n西"])
+def test_nothing_is_found_where_nothing_is(text: str, segmenter: Segmenter) -> None:
+    assert linked(text, shipped(segmenter), segmenter) == []
+
+
+def test_an_ambiguous_name_goes_by_its_surroundings(tmp_path: Path, segmenter: Segmenter) -> None:
+    imported(tmp_path, DUMP)
+    with KnowledgeBase.open(tmp_path / "kb.db", segmenter) as kb:
+        assert linked("苹果的手机和电脑", kb, segmenter) == [("苹果", "苹果公司")]
+        assert linked("苹果树木的栽培", kb, segmenter) == [("苹果", "苹果（水果）")]
+        assert linked("我喜欢苹果", kb, segmenter) == []  # nothing speaks for either
+
+
+def test_worked_numbers_of_linking() -> None:
+    assert longest([(0, 2), (0, 4), (2, 6), (5, 7)]) == [(0, 4), (5, 7)]
+    contexts = {"firm": ["公司", "手机", "电脑", "品牌"], "fruit": ["水果", "植物", "栽培", "果实"]}
+    assert choose(["fruit", "firm"], contexts, {"手机", "发布"}) == "firm"
+    assert choose(["fruit", "firm"], contexts, {"天气"}) is None
+
+
+def test_a_name_of_two_signs_must_be_a_word() -> None:
+    assert list(spans("中国民航", 1, 1 << 2, {"中国", "民航"})) == []
+    assert list(spans("国民经济", 0, 1 << 2, {"国民", "经济"})) == [(0, 2)]
+    assert list(spans("登贝莱说", 0, 1 << 3, {"登", "贝莱说"})) == [(0, 3)]
+
+
+def test_names_that_are_too_short_too_long_or_numbers_are_not_linked() -> None:
+    assert [is_linkable(name) for name in ("a", "1984", "曼联", "x" * (MAX_NAME + 1))] == [
+        False, False, True, False,
+    ]  # fmt: skip
+
+
+_NAMES = st.sets(st.text(alphabet="足球队a b", min_size=2, max_size=5).map(str.strip), max_size=6)
+
+
+@given(_NAMES, st.text(alphabet="足球队a b", max_size=30))
+def test_table_and_database_link_alike(names: set[str], text: str) -> None:
+    """The slow obvious way (every piece of the text) finds the same."""
+    names = {name for name in names if is_linkable(name)}
+    table = make_table({name: [name.upper()] for name in names}, {})
+    words = _SEGMENTER.tokens(text)
+    found = [(m.start, m.end) for m in link(text, words, table)]
+    pieces = [
+        (start, end)
+        for start in range(len(text))
+        for end in range(start + 2, len(text) + 1)
+        if text[start:end] in names and (start, end) in _allowed(text, start, words)
+    ]
+    assert found == longest(pieces)
+    assert all(a[1] <= b[0] for a, b in pairwise(found))
+
+
+def _allowed(text: str, start: int, words: Collection[str]) -> list[tuple[int, int]]:
+    return list(spans(text, start, (1 << MAX_NAME + 1) - 1, set(words)))
+
+
+_SEGMENTER = Segmenter()

@@ -1,0 +1,151 @@
+"""The report of a comparison, for people."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from focus.compare_cli import compare_command
+from focus.comparison import Comparison, load
+from focus.errors import ConfigError
+from focus.report import comparison_html
+from focus.scoreboard import board_lines
+from tests.recorded import record
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A web compared on the command line."""
+    folder = tmp_path_factory.mktemp("web")
+    record(folder)
+    text = (folder / "topics.json").read_text().replace("football", "<足球>")
+    (folder / "topics.json").write_text(text, encoding="utf-8")
+    labels = (folder / "labels.tsv").read_text().replace("football", "<足球>")
+    (folder / "labels.tsv").write_text(labels, encoding="utf-8")
+    return folder
+
+
+def run(web: Path, *arguments: str, out: Path) -> str:
+    order = ["--archive", str(web / "web.warc.gz"), "--topics", str(web / "topics.json")]
+    more = ["--jobs", "1", "--seed-orders", "2", "-o", str(out), *arguments]
+    result = CliRunner().invoke(compare_command, order + more, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@pytest.fixture(scope="module")
+def out(web: Path) -> Path:
+    folder = web / "out"
+    ways = ["bfs", "best-first", "topic-pagerank"]
+    arguments = [part for way in ways for part in ("--strategy", way)]
+    (web / "table").write_text(run(web, *arguments, "--forms", "tuned,published", out=folder))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def found(out: Path) -> Comparison:
+    return load(out / "results.json")
+
+
+def test_the_command_writes_all_files_and_a_table(web: Path, out: Path) -> None:
+    names = {path.name for path in out.iterdir()}
+    assert names == {"results.json", "results.csv", "report.html", "runs.jsonl"}
+    table = (web / "table").read_text()
+    assert "topic-pagerank (published)" in table
+    assert "baseline" in table
+    assert "judged by labels" in table
+    assert "Note: 1 labelled pages" not in table
+
+
+def test_results_csv_has_a_line_per_crawl(out: Path) -> None:
+    lines = (out / "results.csv").read_text().splitlines()
+    assert lines[0].startswith("strategy,form,relevance,mask,topic,order,recall_T,")
+    assert len(lines) == 1 + 4 * 2
+    assert lines[1].startswith("bfs,tuned,evidence,none,<足球>,0,")
+
+
+class Elements(HTMLParser):
+    """Checks that tags close, and collects what would be loaded."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.loads: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in ("meta", "link", "img", "br", "input"):
+            self.open.append(tag)
+        self.loads += [f"{k}={v}" for k, v in attrs if k in ("src", "href", "action")]
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        pass
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_the_report_is_one_file_that_loads_nothing(found: Comparison) -> None:
+    page = comparison_html(found)
+    elements = Elements()
+    elements.feed(page)
+    assert elements.open == []
+    assert elements.loads == []
+    assert not re.search(r"https?://(?!a\.test|b\.test)|@import|url\(", page)
+
+
+def test_the_report_tells_what_was_compared_and_of_what(found: Comparison) -> None:
+    page = comparison_html(found)
+    elements = Elements()
+    elements.feed(page)
+    for text in ("bfs", "topic-pagerank (published)", "<足球>", "judged by labels".capitalize()):
+        assert text in elements.text
+    assert found.inputs["archive"]["sha256"] in page
+    assert "&lt;足球&gt;" in page
+    assert page.count('<svg viewBox="0 0 860') == 1
+    assert page.count("<figure>") == 1
+    assert "seeds that are not in the archive" in page
+
+
+def test_self_judging_is_said_everywhere(web: Path, tmp_path: Path) -> None:
+    arguments = ["--strategy", "bfs", "--judge", "position", "--relevance", "position"]
+    table = run(web, *arguments, out=tmp_path)
+    assert "self-judged: position" in table
+    found = load(tmp_path / "results.json")
+    page = comparison_html(found)
+    assert "bfs [self-judged]" in page
+    assert "their figures flatter them" in page
+    assert any("self-judged" in line for line in board_lines(found))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "nothing to compare"),
+        (["--strategy", "bfs", "--judge", "position", "--labels", "x"], "exclude each other"),
+        (["--strategy", "bfs", "--baseline", "dfs"], "--baseline dfs: is not among"),
+        (["--strategy", "bfs", "--param", "x=1"], "--param x: no strategy or model"),
+        (["--strategy", "bfs", "--topic", "x"], "--topic x: not in the topics file"),
+    ],
+)
+def test_wrong_use_is_told(web: Path, tmp_path: Path, arguments: list[str], complaint: str) -> None:
+    with pytest.raises(ConfigError, match=complaint):
+        run(web, *arguments, out=tmp_path)
+
+
+def test_a_results_file_that_is_none(tmp_path: Path, out: Path) -> None:
+    path = tmp_path / "r.json"
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load(path)
+    path.write_text("{}")
+    with pytest.raises(ConfigError, match=r"is no results\.json"):
+        load(path)
+    text = (out / "results.json").read_text()
+    path.write_text(text.replace("focus-comparison/1", "focus-comparison/9"))
+    with pytest.raises(ConfigError, match="has schema focus-comparison/9"):
+        load(path)

@@ -1,0 +1,111 @@
+"""From what crawls fetched to means, intervals and tests."""
+
+import pytest
+
+from focus.standings import (
+    MEASURES,
+    POINTS,
+    TESTED,
+    Ground,
+    Outcome,
+    beats_oracle,
+    compete,
+    measures,
+    standings,
+    thinned,
+)
+
+
+def ground(topic: str = "t", budget: int = 10) -> Ground:
+    """Pages 0…9, 9 the same page as 1; 1, 2 and 3 are targets, 0 is a relevant seed."""
+    return Ground(
+        topic=topic,
+        page_of=[0, 1, 2, 3, 4, 5, 6, 7, 8, 1],
+        labels={0: True, 1: True, 2: True, 3: True, 4: False, 5: False},
+        targets=frozenset({1, 2, 3}),
+        budget=budget,
+        oracle=[0.0, 1 / 3, 2 / 3, *[1.0] * (budget - 3)],
+        host_of=lambda page: "odd" if page % 2 else "even",
+    )
+
+
+def outcome(*pages: int, variant: str = "v", topic: str = "t", order: int = 0) -> Outcome:
+    said = [int(page in (1, 4)) for page in pages]
+    return Outcome("k", variant, topic, order, list(pages), said, robots=1, seconds=60.0)
+
+
+def test_the_measures_of_a_crawl_by_hand() -> None:
+    # robots.txt, seed, target, its alias, off topic, unlabelled, target
+    found = measures(outcome(-1, 0, 1, 9, 4, 6, 3), ground())
+    assert set(found) == set(MEASURES)
+    assert found["recall_T"] == pytest.approx(1 / 3, abs=1e-6)  # after 3 requests
+    assert found["recall_2T"] == pytest.approx(1 / 3, abs=1e-6)  # after 6
+    assert found["found"] == 2
+    assert found["relevant"] == 3  # with the seed
+    assert (found["labelled"], found["unlabelled"]) == (4, 1)
+    assert found["harvest"] == 3 / 4
+    assert found["harvest_requests"] == pytest.approx(3 / 7, abs=1e-6)
+    assert found["hosts"] == 1
+    assert found["requests_50"] == 7
+    assert found["requests_80"] is None
+    assert (found["model_precision"], found["model_recall"]) == (
+        0.5,
+        pytest.approx(1 / 3, abs=1e-6),
+    )
+    assert found["efficiency_per_min"] == 3
+    assert found["auc"] == pytest.approx((4 / 3 + 4 * 2 / 3) / 10, abs=1e-6)
+
+
+def test_recall_beyond_the_budget_is_undefined() -> None:
+    found = measures(outcome(1), ground(budget=4))
+    assert found["recall_T"] is not None
+    assert found["recall_2T"] is None
+
+
+def test_a_crawl_above_the_oracle_is_noticed() -> None:
+    assert not beats_oracle(outcome(-1, 1, 2, 3), ground())
+    assert beats_oracle(outcome(1, 2, 3), ground())
+
+
+def test_curves_are_thinned_over_the_budget() -> None:
+    curve = [k / 1000 for k in range(1, 1001)]
+    thin = thinned(curve)
+    assert (len(thin), thin[0], thin[50], thin[-1]) == (POINTS, 0.0, 0.5, 1.0)
+    assert thinned([1.0])[-1] == 1.0
+
+
+def test_orders_are_averaged_first_and_topics_then() -> None:
+    outcomes = [
+        outcome(1, 2, 3, topic="a", order=0),
+        outcome(topic="a", order=1),
+        outcome(1, 2, 3, topic="b"),
+    ]
+    (one,) = standings(outcomes, [ground("a"), ground("b")])
+    assert [topic.measures["recall_T"] for topic in one.topics] == [0.5, 1.0]
+    assert one.measures["recall_T"].value == 0.75
+    assert one.measures["requests_50"].value == 2  # of b alone: a got there once of two
+    assert one.measures["requests_50"].topics == 1
+    low, high = one.band[-1]
+    assert (low, one.curve[-1], high) == (0.5, 0.75, 1.0)
+
+
+def test_variants_compete_with_the_baseline() -> None:
+    topics = [ground(name) for name in "abcdef"]
+    outcomes = []
+    for topic in topics:
+        outcomes.append(outcome(1, 2, 3, variant="good", topic=topic.topic))
+        best = (1, 2, 3) if topic.topic == "a" else (4, 5, 1)
+        outcomes.append(outcome(*best, variant="poor", topic=topic.topic))
+    group = standings(outcomes, topics)
+    assert compete(group, group[1]) == "a"
+    good, poor = group
+    assert poor.versus == {}
+    assert list(good.versus) == list(TESTED)
+    versus = good.versus["recall_T"]
+    assert (versus.wins, versus.losses, versus.ties) == (5, 0, 1)
+    assert versus.p == versus.p_holm == 0.0625
+    assert versus.ratio == pytest.approx(6 / (1 + 5 / 3), abs=1e-6)
+    assert versus.low is not None and versus.high is not None
+    assert versus.low <= versus.ratio <= versus.high
+    without = poor.measures["recall_T"].without_easiest
+    assert without == pytest.approx(1 / 3, abs=1e-6)

@@ -1,0 +1,300 @@
+"""Labels: asked for, stored, learned from; pages judged again and what waits ranked again."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sqlite3
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+
+from focus.__main__ import main
+from focus.errors import ConfigError
+from focus.labelcli import Asker, question_lines
+from focus.labelling import Question, check_teachable, moved, moved_numbers, moved_vector, snippet
+from focus.labels import Stored
+from focus.learned import Learned, load
+from focus.lock import held
+from focus.score.relevance.evidence import Evidence
+from focus.topic import from_toml, from_words
+
+Focus = Callable[..., tuple[int, str, str]]
+
+ON = [f"http://a.test/ball{n}" for n in range(6)]
+OFF = [f"http://a.test/code{n}" for n in range(6)]
+TOPIC = 'name = "足球"  # mine\nkeywords = ["足球"]\nseeds = ["http://a.test/"]\n'
+
+
+def web() -> dict[str, str]:
+    """A portal; pages that say 足球 by the way, on the ball and on code; each with two more."""
+    links = "".join(f"<p><a href={url}>足球</a>" for url in (*ON, *OFF))
+    head = "<title>足球足球</title><meta name=keywords content=足球>"
+    pages = {"http://a.test/": f"{head}<p>足球，足球，足球，说的都是足球。{links}"}
+    for kind, urls in (("射门和越位，裁判吹哨", ON), ("函数和接口，程序报错", OFF)):
+        for n, url in enumerate(urls):
+            more = "".join(
+                f"<p><a href=http://a.test/more/{url[-5:]}/{k}>下一篇</a>" for k in (1, 2)
+            )
+            pages[url] = f"<title>第{n}篇</title><p>今天说到足球，{kind}，很长的一段话在此。{more}"
+    for url in (*ON, *OFF):
+        for k in (1, 2):
+            pages[f"http://a.test/more/{url[-5:]}/{k}"] = "<title>完</title><p>没有了。"
+    return pages
+
+
+@pytest.fixture
+def focus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Focus:
+    """Runs a command in a folder with a recorded web and a topic file; `said` is typed."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+    records = []
+    for url, body in web().items():
+        html = f"<!doctype html><meta charset=utf-8>{body}"
+        block = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{html}".encode()
+        head = f"WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\n"
+        records.append(f"{head}Content-Length: {len(block)}\r\n\r\n".encode() + block + b"\r\n\r\n")
+    (tmp_path / "web.warc.gz").write_bytes(b"".join(map(gzip.compress, records)))
+    (tmp_path / "t.toml").write_text(TOPIC, encoding="utf-8")
+
+    def run(*arguments: str, said: str = "") -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(said))
+        capfd.readouterr()
+        return main(arguments), *capfd.readouterr()
+
+    return run
+
+
+def crawl(db: str, *more: str) -> list[str]:
+    """Fetch the portal and its twelve pages: what these link to waits."""
+    return [
+        *("crawl", "--topic", "t.toml", "--archive", "web.warc.gz", "--db", db),
+        *("--concurrency", "1", "--workers", "1", "--max-pages", "13", *more),
+    ]
+
+
+def label(db: str, *more: str) -> list[str]:
+    return ["label", "--topic", "t.toml", "--db", db, *more]
+
+
+def ask(db: str | Path, sql: str) -> list[tuple[object, ...]]:
+    with sqlite3.connect(db) as connection:
+        rows = connection.execute(sql).fetchall()
+    connection.close()
+    return rows
+
+
+WAITING = "SELECT url, round(priority, 6), parent FROM url WHERE state = 0 ORDER BY id"
+RELEVANCE = (
+    "SELECT url, round(relevance, 6), relevant FROM page_text JOIN page USING (id) ORDER BY url"
+)
+
+
+# -- a sitting ----------------------------------------------------------------------
+
+
+def test_labels_move_the_judge_and_the_crawl_goes_on(focus: Focus, tmp_path: Path) -> None:
+    assert focus(*crawl("a.db"))[0] == 0
+    before = {url: relevance for url, relevance, _ in ask("a.db", RELEVANCE)}
+    code, out, err = focus(*label("a.db"), said="n\n" * 8 + "s\nq\n")
+    assert code == 0
+    assert "0 on topic, 8 off, 1 skipped (quit); 8 labels in all: 0 on, 8 off" in out
+    assert "13 pages judged again" in out
+    assert "relevance 0." in err
+    assert "text: 足球" in err
+    assert 'model = "t.model.json"' in (tmp_path / "t.toml").read_text(encoding="utf-8")
+    numbers = load(tmp_path / "t.model.json").params["evidence"]
+    assert numbers["text"] < Evidence.defaults["text"]
+    after = {url: relevance for url, relevance, _ in ask("a.db", RELEVANCE)}
+    assert all(after[url] < before[url] for url in (*ON, *OFF))
+    again = focus(*crawl("a.db", "--max-pages", "15"))
+    assert "Continuing crawl 1" in again[2]
+    assert ask("a.db", "SELECT count(*) FROM crawl") == [(1,)]
+
+
+@pytest.mark.parametrize("strategy", ["best-first", "best-link", "yield", "bfs"])
+def test_where_nothing_was_learned_nothing_moves(focus: Focus, strategy: str) -> None:
+    focus(*crawl("a.db", "--strategy", strategy))
+    before = ask("a.db", WAITING), ask("a.db", RELEVANCE), ask("a.db", "SELECT * FROM queue")
+    code, out, _ = focus(*label("a.db", "--rank-only"))
+    assert code == 0
+    assert "0 of 24 waiting URLs have another priority" in out
+    assert before == (
+        ask("a.db", WAITING),
+        ask("a.db", RELEVANCE),
+        ask("a.db", "SELECT * FROM queue"),
+    )
+
+
+@pytest.mark.parametrize("strategy", ["best-first", "best-link", "yield"])
+def test_a_reranked_crawl_is_as_if_it_had_known_all_along(focus: Focus, strategy: str) -> None:
+    """The portal's links are the best there are, so that both crawls fetch the same pages."""
+    more = ["--strategy", strategy]
+    focus(*crawl("a.db", *more))
+    focus(*label("a.db"), said="n\n" * 6 + "q\n")
+    focus(*crawl("b.db", *more))
+    assert ask("a.db", RELEVANCE) == ask("b.db", RELEVANCE)
+    assert {(u, p) for u, p, _ in ask("a.db", WAITING)} == {
+        (u, p) for u, p, _ in ask("b.db", WAITING)
+    }
+    tallies = "SELECT shape, fetched, round(yielded, 6) FROM queue ORDER BY id"
+    assert ask("a.db", tallies) == ask("b.db", tallies)
+    counters = "SELECT json_extract(counters, '$.relevant') FROM progress"
+    assert ask("a.db", counters) == ask("b.db", counters)
+
+
+def test_labels_count_once_however_often_one_sits_down(focus: Focus, tmp_path: Path) -> None:
+    focus(*crawl("a.db"))
+    focus(*label("a.db"), said="n\nn\ny\nq\n")
+    first = load(tmp_path / "t.model.json")
+    assert "3 labels: 1 on, 2 off" in focus(*label("a.db", "--rank-only"))[1]
+    assert load(tmp_path / "t.model.json") == first
+    asked = focus(*label("a.db"), said="")[2]
+    labelled = [url for (url,) in ask("a.db", "SELECT url FROM label")]
+    assert len(labelled) == 3
+    assert not any(url in asked for url in labelled)
+
+
+def test_a_classifier_learns_new_words(focus: Focus, tmp_path: Path) -> None:
+    for kind, words in (("on", "比赛 球队 进球"), ("off", "代码 网络 数据")):
+        lines = [
+            json.dumps({"text": f"{word}{n}，很好的一段话。"})
+            for n in range(4)
+            for word in words.split()
+        ]
+        (tmp_path / f"{kind}.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    trained = focus(
+        "train", "--topic", "t.toml", "--positive", "on.jsonl", "--negative", "off.jsonl"
+    )
+    assert trained[0] == 0
+    assert focus(*crawl("a.db", "--relevance", "bayes"))[0] == 0
+
+    def answer(page: str) -> str:
+        return "y" if "射门" in page else "n" if "函数" in page else "s"
+
+    shown = focus(*label("a.db"), said="s\n" * 20)[2].split("\n\n")  # in the same order again
+    blocks = [block for block in shown if "http://" in block]
+    said = "".join(answer(block) + "\n" for block in blocks)
+    code, out, _ = focus(*label("a.db"), said=said)
+    assert code == 0
+    assert "6 on topic, 6 off" in out
+    bayes = load(tmp_path / "t.model.json").bayes
+    assert bayes is not None
+    assert (bayes.labelled.on, bayes.labelled.off) == (6, 6)
+    assert bayes.corrected is not None
+    relevance = {url: value for url, value, _ in ask("a.db", RELEVANCE)}
+    assert min(relevance[url] for url in ON) > max(relevance[url] for url in OFF)
+
+
+def test_the_vector_of_a_topic_moves(focus: Focus, tmp_path: Path) -> None:
+    assert focus(*crawl("a.db", "--relevance", "cosine"))[0] == 0
+    focus(*label("a.db", "--limit", "3"), said="y\ny\nn\n")
+    assert load(tmp_path / "t.model.json").features["足球"] == 1.0
+    assert ask("a.db", "SELECT count(*) FROM label") == [(3,)]
+
+
+# -- what is refused ----------------------------------------------------------------
+
+
+def test_a_line_that_is_no_answer_is_named_and_the_answers_before_it_stay(focus: Focus) -> None:
+    focus(*crawl("a.db"))
+    code, out, err = focus(*label("a.db"), said="y\nmaybe\n")
+    assert (code, out) == (2, "")
+    assert "standard input, line 2: 'maybe' is not y, n, s or q" in err.splitlines()[-1]
+    assert ask("a.db", "SELECT relevant FROM label") == [(1,)]
+
+
+def test_misuse_is_one_clear_line(focus: Focus, tmp_path: Path) -> None:
+    assert "there is no database" in focus(*label("none.db"))[2]
+    focus(*crawl("a.db", "--relevance", "position"))
+    code, _, err = focus(*label("a.db"), said="y\n")
+    assert code == 2
+    assert "relevance model position: learns nothing from labels" in err
+    (tmp_path / "other.toml").write_text('name = "篮球"\nkeywords = ["篮球"]\n', encoding="utf-8")
+    code, _, err = focus("label", "--topic", "other.toml", "--db", "a.db")
+    assert code == 2
+    assert "crawl 1 is about '足球', the topic file about '篮球'" in err
+    with held(tmp_path / "a.db", pid=1):
+        assert focus(*label("a.db"))[0] == 5
+
+
+def test_without_answers_nothing_is_touched(focus: Focus, tmp_path: Path) -> None:
+    focus(*crawl("a.db"))
+    code, out, _ = focus(*label("a.db"), said="s\nq\n")
+    assert code == 0
+    assert "nothing has moved" in out
+    assert (tmp_path / "t.toml").read_text(encoding="utf-8") == TOPIC
+    assert not (tmp_path / "t.model.json").exists()
+
+
+# -- the parts ----------------------------------------------------------------------
+
+
+def stored(parts: dict[str, float], html: str = "") -> Stored:
+    return Stored(0, 1, "http://a.test/", "", "", 0.5, False, parts, {}, html)
+
+
+def test_numbers_stay_near_the_tuned_ones_and_never_turn_around() -> None:
+    told = [(stored({"title": 1.0}), False) for _ in range(200)]
+    numbers = moved_numbers("evidence", told)
+    assert numbers["bias"] < Evidence.defaults["bias"]
+    assert 0.0 <= numbers["title"] < Evidence.defaults["title"]
+    few = moved_numbers("evidence", told[:1])
+    assert abs(few["title"] - Evidence.defaults["title"]) < 1.0
+    assert moved_numbers("evidence", [(stored({}), True)]) == {}
+
+
+def test_worked_number_of_rocchio() -> None:
+    topic = from_toml(
+        'name = "x"\nkeywords = ["足球"]\nfeatures = {"足球" = 1.0, "看台" = 0.5}', "t"
+    )
+    page = stored({}, "<p>门将，门将，门将，门将。门将扑救，门将扑救，足球足球足球足球，门将扑救。")
+    on = moved_vector(topic, "cosine", [(page, True)])
+    assert max(on.values()) == 1.0
+    assert {"门将", "扑救"} <= on.keys()
+    off = moved_vector(topic, "cosine", [(page, False)])
+    assert "门将" not in off
+    assert moved_vector(topic, "cosine", []) == {"足球": 1.0, "看台": 0.5}
+
+
+def test_only_some_models_can_be_taught() -> None:
+    for name in ("bayes", "evidence", "cosine", "euclid", "adaptive"):
+        check_teachable(name)
+    with pytest.raises(ConfigError, match="bayes, evidence"):
+        check_teachable("boolean")
+    with pytest.raises(ConfigError, match="focus train"):
+        moved(Learned("足球"), from_words("足球"), "bayes", [])
+
+
+def test_snippets_show_the_first_word_found() -> None:
+    text = "前" * 300 + "足球" + "后" * 300
+    shown = snippet(text, ["足球"])
+    assert shown.startswith("…前")
+    assert shown.endswith("后…")
+    assert "足球" in shown
+    assert snippet("短文", ["足球"]) == "短文"
+    assert "\x1b" not in snippet("\x1b[31m红", [])
+
+
+def test_keys_are_read_one_by_one(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    keys = iter("xY?n \x1b")
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    monkeypatch.setattr(click, "getchar", lambda: next(keys))
+    asker = Asker()
+    question = Question("http://a.test/", "\x1b]0;题", 0.5, {"title": ["足球"]}, "…")
+    assert [asker(question) for _ in range(4)] == ["y", "n", "s", "q"]
+    assert "\x1b" not in capfd.readouterr().err
+    assert "relevance 0.50; title: 足球" in question_lines(question)[3]

@@ -1,0 +1,223 @@
+"""Training: pages of all kinds in, a tested classifier out, and the command around it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from focus.__main__ import main
+from focus.corpus import of_html, of_text, read_pages
+from focus.errors import ConfigError
+from focus.kb import shipped
+from focus.learned import Trained, load
+from focus.score.match import Matcher
+from focus.score.relevance import make_model
+from focus.score.relevance.bayes import page_text
+from focus.topic import from_words
+from focus.training import Extractor, Plan, examples, telling, train_on
+
+MATCHER = Matcher(from_words("足球"))
+CLUBS = ("曼联", "皇马", "巴萨", "拜仁", "阿森纳", "切尔西", "热刺", "利物浦", "罗马队", "里昂队")
+ON = [f"{club}昨晚赢下比赛，门将扑出一球，教练在赛后很满意。" for club in CLUBS]
+PLAN = Plan(number=40)
+OFF = [f"第{n}个函数读取数据库，程序的接口返回结果，测试通过。" for n in range(12)]
+
+
+def trained(*, entities: bool, plan: Plan = PLAN) -> Trained:
+    extractor = Extractor(MATCHER.segmenter, shipped(MATCHER.segmenter) if entities else None)
+    pages = [
+        *examples(map(of_text, ON), True, extractor),
+        *examples(map(of_text, OFF), False, extractor),
+    ]
+    return train_on(pages, extractor, plan)
+
+
+@pytest.mark.parametrize("select", ["ig", "chi", "mi", "df"])
+def test_a_classifier_is_trained_and_tested(select: str) -> None:
+    found = trained(entities=False, plan=Plan(select, 30))
+    assert list(found.verdicts) == ["words", "words, calibrated"]
+    assert found.verdicts["words"].quality.f1 > 0.9
+    assert 0 < len(found.features) <= 30
+    assert found.expansion is None
+    assert found == trained(entities=False, plan=Plan(select, 30))
+
+
+def test_a_club_never_seen_is_known_by_what_it_is() -> None:
+    import msgspec
+
+    judge = {}
+    for entities in (False, True):
+        payload = msgspec.msgpack.encode(trained(entities=entities).classifier())
+        model = make_model("bayes", MATCHER, {}, learned=payload)
+        judge[entities] = model.judge(of_text("尤文图斯和马竞今天有消息。")).relevance
+    assert judge[True] > judge[False] + 0.1
+    assert trained(entities=True).verdicts.keys() > {"words", "words and entities"}
+
+
+def test_words_of_one_entity_alone_are_no_features() -> None:
+    extractor = Extractor(MATCHER.segmenter, shipped(MATCHER.segmenter))
+    pages = telling(examples(map(of_text, ON), True, extractor), extractor)
+    kept = {each for page in pages for each in page.expansion}
+    assert "足球俱乐部" in kept
+    assert "曼联" in kept
+    assert "弗格森" not in kept  # only 曼联 has it
+
+
+@pytest.mark.parametrize(
+    ("on", "off", "said"), [(2, 12, "--positive: only 2"), (10, 0, "--negative")]
+)
+def test_too_few_pages_are_refused(on: int, off: int, said: str) -> None:
+    extractor = Extractor(MATCHER.segmenter)
+    pages = [
+        *examples(map(of_text, ON[:on]), True, extractor),
+        *examples(map(of_text, OFF[:off]), False, extractor),
+    ]
+    with pytest.raises(ConfigError, match=said):
+        train_on(pages, extractor, Plan())
+
+
+# -- pages --------------------------------------------------------------------------
+
+
+def test_pages_are_read_from_folders_and_files(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    (tmp_path / "a.html").write_text("<title>甲</title><p>正文在此，很长。", encoding="gb18030")
+    (tmp_path / "below" / "b.TXT").write_text("乙说的话，很长很长。", encoding="utf-8")
+    (tmp_path / "c.jsonl").write_text(
+        '{"title": "丙", "text": "说话", "other": 1}\n\n{"html": "<title>丁</title>"}\n', "utf-8"
+    )
+    (tmp_path / "d.png").write_bytes(b"\x89PNG")
+    told: list[str] = []
+    texts = [page_text(page) for page in read_pages(tmp_path, told.append)]
+    assert [text[:1] for text in texts] == ["甲", "\n", "丙", "丁"] or len(texts) == 4
+    assert told == []
+    assert len(list(read_pages(tmp_path / "d.png", told.append))) == 1  # named: taken as it is
+
+
+def test_a_malformed_line_is_told_with_its_number(tmp_path: Path) -> None:
+    file = tmp_path / "pages.jsonl"
+    file.write_bytes(b'{"text": "a b"}\nnonsense\n{"text": 5}\n{}\n\xff\n{"html": "<p>x"}\n')
+    told: list[str] = []
+    assert len(list(read_pages(file, told.append))) == 2
+    assert [line.removeprefix(f"{file}:").partition(":")[0] for line in told] == [
+        "2",
+        "3",
+        "4",
+        "5",
+    ]
+
+
+def test_nothing_to_read_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no such file"):
+        list(read_pages(tmp_path / "none", print))
+    with pytest.raises(ConfigError, match="no page in it"):
+        list(read_pages(tmp_path, print))
+
+
+def test_meta_data_count_as_text() -> None:
+    page = of_html("<title>标题</title><meta name=keywords content=足球><p>正文。")
+    assert "足球" in page_text(page)
+
+
+# -- the command --------------------------------------------------------------------
+
+
+@pytest.fixture
+def focus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for kind, texts in (("on", ON), ("off", OFF)):
+        (tmp_path / kind).mkdir()
+        for number, text in enumerate(texts):
+            page = f"<title>{text[:4]}</title><p>{text}"
+            (tmp_path / kind / f"{number}.html").write_text(page, encoding="utf-8")
+    (tmp_path / "t.toml").write_text('name = "足球"\nkeywords = ["足球"]\n', encoding="utf-8")
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        capfd.readouterr()
+        return main(arguments), *capfd.readouterr()
+
+    return run
+
+
+TRAIN = ("train", "--topic", "t.toml", "--positive", "on", "--negative", "off")
+
+
+def test_train_prints_its_quality_and_names_the_model(focus: Callable, tmp_path: Path) -> None:
+    code, out, err = focus(*TRAIN, "--entities", "--features", "30")
+    assert code == 0
+    assert "words and entities, calibrated" in out
+    assert "Brier" in out
+    assert "Model in t.model.json" in err
+    assert 'model = "t.model.json"' in (tmp_path / "t.toml").read_text(encoding="utf-8")
+    learned = load(tmp_path / "t.model.json")
+    assert learned.bayes is not None
+    assert learned.bayes.expansion is not None
+    shown = focus(
+        "crawl", "--topic", "t.toml", "--relevance", "bayes", "--seed", "a.test", "--dry-run"
+    )
+    assert shown[0] == 0
+    assert "bayes" in shown[1]
+
+
+def test_a_model_file_of_another_version_is_made_anew(focus: Callable, tmp_path: Path) -> None:
+    focus(*TRAIN)
+    file = tmp_path / "t.model.json"
+    data = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps({**data, "version": 99}), encoding="utf-8")
+    refused = focus(
+        "crawl", "--topic", "t.toml", "--relevance", "bayes", "--seed", "a.test", "--dry-run"
+    )
+    assert refused[0] == 2
+    assert refused[2].startswith("focus: error: model file t.model.json: made by another focus")
+    code, _, err = focus(*TRAIN)
+    assert code == 0
+    assert "version 99" in err
+    assert load(file).bayes is not None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("train", "--topic", "t.toml"), "no pages to train on"),
+        (("train", "--topic", "t.toml", "--positive", "on"), "no pages to train on"),
+        (("train", "--topic", "足球", "--positive", "on", "--negative", "off"), "-o FILE"),
+        ((*TRAIN, "--kb", "none.db"), "there is no knowledge base"),
+        ((*TRAIN, "--positive", "none"), "there is no such file"),
+        ((*TRAIN, "--from-crawl", "1", "--db", "none.db"), "there is no database"),
+        (("crawl", "--topic", "t.toml", "--relevance", "bayes", "--seed", "a.test"), "focus train"),
+        (("kb", "show", "无此物"), "nothing of that name"),
+        (("kb", "import", "none.tsv", "--kb", "kb.db"), "cannot be read"),
+    ],
+)
+def test_misuse_is_one_clear_line(focus: Callable, arguments: tuple[str, ...], said: str) -> None:
+    code, out, err = focus(*arguments)
+    assert code in (1, 2)
+    assert out == ""
+    lines = err.splitlines()
+    assert lines[-1].startswith("focus: error: ")
+    assert said in lines[-1]
+
+
+def test_topic_words_need_a_place_and_are_told_what_to_write(focus: Callable) -> None:
+    code, _, err = focus("train", "--topic", "足球", *TRAIN[3:], "-o", "m.json")
+    assert code == 0
+    assert 'model = "m.json"' in err
+
+
+def test_kb_commands_work_together(focus: Callable, tmp_path: Path) -> None:
+    (tmp_path / "d.tsv").write_text("甲\t别名\t乙\nbad\n甲\tDESC\t好\n", encoding="utf-8")
+    code, out, err = focus("kb", "import", "d.tsv", "--kb", "kb.db")
+    assert (code, out) == (0, "")
+    assert err.splitlines()[0].startswith("focus: d.tsv:2: 1 columns")
+    assert "2 names from 3 lines (1 malformed)" in err
+    code, out, _ = focus("kb", "show", "乙", "--kb", "kb.db")
+    assert out.splitlines()[0] == "甲"
+    as_json = json.loads(focus("kb", "show", "乙", "--kb", "kb.db", "--json")[1])
+    assert as_json[0]["description"] == "好"
+    assert focus("kb", "show", "红魔")[1].startswith("曼联\n")
