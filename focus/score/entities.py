@@ -140,7 +140,8 @@ def choose(
     The largest overlap |context ∩ words| / √|context| wins, of equals the best known. The
     name itself is not among the words, and one with a single bearer need not ask.
 
-    Worked: 苹果, words {手机, 发布}: the firm, context {公司, 手机, 电脑, 品牌}, 1/2; the fruit, {水果, 植物, 栽培, 果实}, 0.
+    Worked: 苹果, words {手机, 发布}: the firm, context {公司, 手机, 电脑, 品牌}, 1/2;
+    the fruit, {水果, 植物, 栽培, 果实}, 0.
     """
     best, most = None, 0.0
     for entity in entities:
