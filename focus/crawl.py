@@ -21,6 +21,7 @@ import msgspec
 
 from focus.config import CrawlConfig
 from focus.discovery import Discovery
+from focus.feedback import Feedback, make_feedback
 from focus.frontier import Candidate, Frontier, Host
 from focus.gate import Gate
 from focus.known import Known
@@ -124,6 +125,19 @@ class Crawl:
         self._taken_at: dict[int, int] = {}  # id in flight -> URLs waiting when it was taken
         self.stop_reason = ""
         self._began_at = self._committed_at = transport.now()
+        self.feedback: Feedback | None = None
+
+    def _clock(self) -> float:
+        """What intervals are measured by: seconds, or requests where time is not real."""
+        live = self.transport.is_live
+        return self.transport.now() if live else float(self.ledger.totals.requests)
+
+    async def _adapt(self, page: Page | None) -> None:
+        """Let a model that follows the crawl have its way with the pages to come."""
+        if self.feedback is not None:
+            change = self.feedback.after(page, self._clock())
+            if change is not None:
+                await self.transport.update(change)
 
     def _present_priority(self, url_id: int) -> float:
         return self.discovery.present_priority(url_id)
@@ -156,6 +170,7 @@ class Crawl:
 
     async def run(self) -> str:
         """Crawl until a limit, an empty frontier or `stop`; returns why it ended."""
+        self.feedback = make_feedback(self.config.analysis, start=self._clock())
         while True:
             await self._refill()
             self._dispatch()
@@ -163,6 +178,7 @@ class Crawl:
                 break
             for result in await self.transport.receive(self._wake_at()):
                 self._take_in(result)
+                await self._adapt(result.page)
             await self._commit_if_due()
         await self._commit()
         return reason

@@ -154,6 +154,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     links_cut    how many links the cap left out
     body_zstd    the decoded text of the page (UTF-8), compressed; b"" if not kept
     failure      set when the page could not be parsed; the rest is then empty
+    terms        a relevant page's strongest words, {} unless the model adapts to them
     """
 
     title: str = ""
@@ -176,6 +177,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     failure: FailureKind | None = None
     detail: str = ""
     worker_s: float = 0.0
+    terms: dict[str, float] = {}
 
 
 class Task(msgspec.Struct, frozen=True):

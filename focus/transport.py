@@ -35,6 +35,9 @@ class Scorer(Protocol):
     async def score(self, url: str, body: bytes, content_type: str | None) -> Page:
         """A page, or one whose `failure` says why there is none."""
 
+    async def update(self, payload: bytes) -> None:
+        """A changed topic or model for later pages."""
+
     async def close(self) -> None:
         """End the workers."""
 
@@ -43,9 +46,11 @@ class Transport(Protocol):
     """Takes tasks away and brings results back.
 
     in_flight   tasks sent whose results were not received yet
+    is_live     the clock is the world's, not a replayed one
     """
 
     in_flight: int
+    is_live: bool
 
     def now(self) -> float:
         """The crawl's clock, Unix seconds."""
@@ -55,6 +60,9 @@ class Transport(Protocol):
 
     async def receive(self, until: float | None) -> list[Result]:
         """Results as they come; [] when `until` passes or `wake` is called first."""
+
+    async def update(self, payload: bytes) -> None:
+        """Tell the scorers of a changed topic or model; pages fetched later are judged by it."""
 
     def wake(self) -> None:
         """End a `receive` that waits."""
@@ -85,6 +93,8 @@ async def _scored(scorer: Scorer, task: Task, fetch: FetchResult) -> Result:
 
 class LiveTransport:
     """Requests over the network, as many at once as were sent."""
+
+    is_live = True
 
     def __init__(
         self,
@@ -145,6 +155,10 @@ class LiveTransport:
         self.in_flight -= len(done)
         return done
 
+    async def update(self, payload: bytes) -> None:
+        """Pass it on to the workers."""
+        await self._scorer.update(payload)
+
     def wake(self) -> None:
         """End a `receive` that waits."""
         self._ready.set()
@@ -181,6 +195,8 @@ class ReplayTransport:
     results come in the same order on every machine and at any number of workers.
     """
 
+    is_live = False
+
     def __init__(self, world: World, scorer: Scorer, *, start: float = 0.0) -> None:
         self.in_flight = 0
         self._world = world
@@ -216,6 +232,10 @@ class ReplayTransport:
             elapsed_s=elapsed_s,
         )
         return [await _scored(self._scorer, task, fetch)]
+
+    async def update(self, payload: bytes) -> None:
+        """Pass it on to the scorer."""
+        await self._scorer.update(payload)
 
     def wake(self) -> None:
         """Nothing waits here."""

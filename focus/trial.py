@@ -60,14 +60,19 @@ class Replay:
     def __init__(self, archive: Archive, index: PageIndex, analysis: AnalysisConfig) -> None:
         self._archive = archive
         self._index = index
+        self._analysis = analysis
         self._scorer = InlineScorer(analysis)
+        self._updated = False
         self._answers: dict[str, FetchResult] = {}
         self._scored: dict[str, Page] = {}
         self._links = 0
         self.begin()
 
     def begin(self) -> None:
-        """A new trial: forget what was noted, keep what was scored."""
+        """A new trial: forget what was noted, keep what was scored (unless a model adapted)."""
+        if self._updated:
+            self._scorer, self._updated = InlineScorer(self._analysis), False
+            self._forget()
         self.pages: list[int] = []
         self.said: list[int] = []
         self.robots = self.redirects = self.failures = 0
@@ -114,6 +119,17 @@ class Replay:
         self._scored[url] = page
         bare = self._archive.lookup(url)
         self._answers[url] = msgspec.structs.replace(bare, body=b"")
+
+    async def update(self, payload: bytes) -> None:
+        """A model adapts: pages fetched later are judged differently from those remembered."""
+        await self._scorer.update(payload)
+        self._updated = True
+        self._forget()
+
+    def _forget(self) -> None:
+        self._scored.clear()
+        self._answers.clear()
+        self._links = 0
 
     async def close(self) -> None:
         """The pages stay for the next trial."""

@@ -28,7 +28,7 @@ LEVELS = {
     3: "fetch: answer dns faults wire; archive: pack warc; recorder; workers/; transport; "
     "store: query labels database lock schema rows results views; export; "
     "kb: kbfile kbimport dump; learned; judge",
-    4: "crawl; session; training: corpus; teaching: labelling reranking; "
+    4: "crawl: feedback; session; training: corpus; teaching: labelling reranking; "
     "compare: comparison grounds linkgraph trial variants standings; report: charts; demo/",
     5: "cli: compare_cli kbcli learncli labelcli options crawloptions readers configfile settings; "
     "show: preview scoreboard summary; logs: liveline progress bar; __main__",

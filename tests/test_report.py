@@ -113,9 +113,9 @@ def test_the_report_tells_what_was_compared_and_of_what(found: Comparison) -> No
 
 
 def test_self_judging_is_said_everywhere(web: Path, tmp_path: Path) -> None:
-    arguments = ["--strategy", "bfs", "--judge", "position", "--relevance", "position"]
+    arguments = ["--strategy", "bfs", "--judge", "boolean", "--relevance", "boolean"]
     table = run(web, *arguments, out=tmp_path)
-    assert "self-judged: position" in table
+    assert "self-judged: boolean" in table
     found = load(tmp_path / "results.json")
     page = comparison_html(found)
     assert "bfs [self-judged]" in page

@@ -27,12 +27,13 @@ class Analyst:
 
     def update(self, payload: bytes) -> None:
         """Go on with another configuration (an `AnalysisConfig` as MessagePack)."""
-        self._set_up(msgspec.msgpack.decode(payload, type=AnalysisConfig))
+        self._set_up(msgspec.msgpack.decode(payload, type=AnalysisConfig), self.matcher)
 
-    def _set_up(self, config: AnalysisConfig) -> None:
+    def _set_up(self, config: AnalysisConfig, before: Matcher | None = None) -> None:
         topic = from_builtins(dict(config.topic))
+        same = before is not None and before.topic.keywords == topic.keywords
         self.config = config
-        self.matcher = Matcher(topic)
+        self.matcher = Matcher(topic, before.segmenter if before is not None and same else None)
         self.model = make_model(
             config.relevance,
             self.matcher,
@@ -66,6 +67,7 @@ class Analyst:
             relevant=relevant,
             parts=judgement.parts,
             matched=judgement.matched,
+            terms=judgement.terms if relevant else {},
             links=links,
             links_cut=parsed.links_cut,
             body_zstd=self._compressor.compress(text.encode("utf-8", "replace")) if kept else b"",
