@@ -1,11 +1,13 @@
 """Is a recorded web the same over real sockets as read from its file?
 
     python -m bench.sockets_vs_archive ARCHIVE REPLAY_SCRIPT TOPICS_JSON CACHE_DIR \\
-        [--topics 2] [--max-pages 400] [--strategies bfs topic-pagerank yield]
+        [--topics NAME …] [--max-pages 400] [--strategies bfs topic-pagerank yield]
+        [-- --deny //host.with.a.long.crawl-delay/]
 
 REPLAY_SCRIPT serves the archive (`ARCHIVE --port 0 --cache-dir CACHE_DIR`) and prints
 "READY http://ADDR:PORT …". Each topic is crawled by each strategy both ways with one
-request at a time: the same pages must come in the same order.
+request at a time: the same pages must come in the same order. From the file a Crawl-delay
+costs no time; over sockets it does.
 """
 
 from __future__ import annotations
@@ -15,8 +17,9 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
-from itertools import zip_longest
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import product, zip_longest
 from pathlib import Path
 
 from bench.live import read_copy, start
@@ -67,34 +70,43 @@ def compare(name: str, archive: Path, sockets: Path) -> int:
     return len(places) + len(other)
 
 
+@contextmanager
+def replayed(given: argparse.Namespace) -> Iterator[list[str]]:
+    """The options of `focus crawl` that lead to the served archive."""
+    serve = [sys.executable, given.replay, given.archive, "--port", "0"]
+    with subprocess.Popen(
+        [*serve, "--cache-dir", given.cache_dir], stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdout is not None
+        try:
+            address = server.stdout.readline().split()[1].removeprefix("http://")
+            yield ["--connect-to", address, "--allow-net", "127.0.0.0/8"]
+        finally:
+            server.terminate()
+
+
 def main() -> int:
     """A line per topic and strategy; 1 if anything differs."""
     parser = argparse.ArgumentParser(prog="python -m bench.sockets_vs_archive")
     for name in ("archive", "replay", "topics_json", "cache_dir"):
         parser.add_argument(name)
-    parser.add_argument("--topics", type=int, default=2, help="so many, the first ones")
+    parser.add_argument("--topics", nargs="+", help="all, if none is named")
     parser.add_argument("--max-pages", type=int, default=400)
     parser.add_argument("--strategies", nargs="+", default=["bfs", "topic-pagerank", "yield"])
-    given = parser.parse_args()
-    topics = json.loads(Path(given.topics_json).read_text(encoding="utf-8"))[: given.topics]
-    serve = [sys.executable, given.replay, given.archive, "--port", "0"]
+    split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    given, more = parser.parse_args(sys.argv[1:split]), sys.argv[split + 1 :]
+    topics = json.loads(Path(given.topics_json).read_text(encoding="utf-8"))
+    wanted = [topic for topic in topics if not given.topics or topic["name"] in given.topics]
     different = 0
-    with subprocess.Popen(
-        [*serve, "--cache-dir", given.cache_dir], stdout=subprocess.PIPE, text=True
-    ) as server:
-        assert server.stdout is not None
-        address = server.stdout.readline().split()[1].removeprefix("http://")
-        over = ["--connect-to", address, "--allow-net", "127.0.0.0/8"]
-        print("topic\tstrategy\tfrom the file\tover sockets\tplaces that differ\tURLs that differ")
-        for topic in topics:
-            for strategy in given.strategies:
-                options = ["--strategy", strategy, "--max-pages", str(given.max_pages)]
-                with tempfile.TemporaryDirectory() as name:
-                    one, two = Path(name) / "archive.db", Path(name) / "sockets.db"
-                    crawl(one, topic, ["--archive", given.archive], options)
-                    crawl(two, topic, over, options)
-                    different += compare(f"{topic['name']}\t{strategy}", one, two)
-        server.terminate()
+    print("topic\tstrategy\tfrom the file\tover sockets\tplaces that differ\tURLs that differ")
+    with replayed(given) as over:
+        for topic, strategy in product(wanted, given.strategies):
+            options = ["--strategy", strategy, "--max-pages", str(given.max_pages), *more]
+            with tempfile.TemporaryDirectory() as name:
+                one, two = Path(name) / "archive.db", Path(name) / "sockets.db"
+                crawl(one, topic, ["--archive", given.archive], options)
+                crawl(two, topic, over, options)
+                different += compare(f"{topic['name']}\t{strategy}", one, two)
     return 1 if different else 0
 
 

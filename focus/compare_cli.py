@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from focus.grounds import Spec
 
 WEB, WAYS, HOW = "The web and its labels", "What is compared", "How"
+WIDE = 160  # columns of a table that goes into a file or a pipe
 _FORMS = click.Choice(["tuned", "published"])
 
 
@@ -207,7 +209,8 @@ def compare_command(**options: Any) -> None:  # fmt: skip
     with bar("comparing") as move:
         comparison = compare(spec, lambda what, done, of: move(done, of))
     write_whole(spec.out / "report.html", comparison_html(comparison).encode())
-    for line in board_lines(comparison, width=shutil.get_terminal_size((160, 24)).columns):
+    width = shutil.get_terminal_size((WIDE, 24)).columns if sys.stdout.isatty() else WIDE
+    for line in board_lines(comparison, width=width):
         click.echo(line)
     click.echo(f"results.json, results.csv and report.html are in {spec.out}", err=True)
 

@@ -194,7 +194,10 @@ class WorkerPool:
         if worker not in self._workers:
             return
         self._workers.discard(worker)
-        if not self._open:
+        if not self._open:  # closing: nobody will run its pages again
+            for batch in worker.batches:
+                for page in batch:
+                    page.future.cancel()
             return
         if not worker.batches:
             self._failed_starts += 1
