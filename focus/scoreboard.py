@@ -39,6 +39,9 @@ def _table(comparison: Comparison, group: Group) -> Table:
         title=f"relevance {group.relevance}{mask}; {number} topics; judged by {judged}",
         caption=_caption(group),
         box=box.SIMPLE,
+        padding=(0, 1),
+        collapse_padding=True,
+        pad_edge=False,
     )
     heads = (
         "strategy", "R@T", "R@2T", "AUC", "95 %", "oracle", "ratio", "p Holm", "W/L", "w/o easy",
