@@ -65,8 +65,13 @@ def crawl_options(server: DemoServer, db: Path, *more: str) -> list[str]:
     return ["crawl", *seeds, *deny, *where, *options, "--db", str(db), *more]
 
 
-def start(arguments: Sequence[str], stderr: Path, **options: object) -> subprocess.Popen[bytes]:
-    """A `focus` process in a group of its own; what it says is appended to a file."""
+def start(
+    arguments: Sequence[str], stderr: Path, *, before: Callable[[], None] | None = None
+) -> subprocess.Popen[bytes]:
+    """A `focus` process in a group of its own; what it says is appended to a file.
+
+    `before` runs in the new process before `focus` does.
+    """
     with stderr.open("ab") as file:
         return subprocess.Popen(
             [sys.executable, "-m", "focus", *arguments],
@@ -74,7 +79,7 @@ def start(arguments: Sequence[str], stderr: Path, **options: object) -> subproce
             stdout=subprocess.DEVNULL,
             stderr=file,
             start_new_session=True,
-            **options,  # type: ignore[call-overload]
+            preexec_fn=before,
         )
 
 

@@ -14,8 +14,10 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from subprocess import Popen
 from typing import NamedTuple
 from urllib.robotparser import RobotFileParser
 
@@ -110,11 +112,12 @@ def crawl_in_lives(
     for _ in range(lives):
         wanted = len(server.log) + requests
         process = start(crawl_options(server, folder / "lives.db", *more), folder / "stderr")
-        wait_until(
-            lambda wanted=wanted: len(server.log) >= wanted or process.poll() is not None,  # noqa: B023
-            timeout_s,
-        )
+        wait_until(partial(_is_over, process, server, wanted), timeout_s)
         kill(process)
+
+
+def _is_over(process: Popen[bytes], server: DemoServer, wanted: int) -> bool:
+    return len(server.log) >= wanted or process.poll() is not None
 
 
 def _tell(what: str, found: Conduct, delay_s: float, per_host: int) -> int:

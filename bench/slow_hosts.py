@@ -145,7 +145,7 @@ def hold(hosts: int, latency_s: float, pages: int, folder: Path, options: Sequen
                 *options,
             ],
             folder / "stderr",
-            preexec_fn=partial(_limit_descriptors, SOFT_LIMIT),
+            before=partial(_limit_descriptors, SOFT_LIMIT),
         )
         peaks: dict[int, float] = {}
         while process.poll() is None:

@@ -1,0 +1,135 @@
+"""What a crawl that goes on must still know: rests, retries, homes of the scope, seeds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from focus.config import CrawlConfig, PolitenessConfig, ScopeConfig
+from focus.crawl import Crawl, Event
+from focus.errors import ConfigError
+from focus.records import FailureKind, UrlState
+from focus.session import _allow_open_files, _CrawlShelf, restore
+from focus.store import Store
+from focus.transport import ReplayTransport
+from focus.workers import InlineScorer
+from tests.test_crawl import TOPIC, World
+from tests.web import Answer, TinyWeb
+
+DELAY_S = 5.0
+
+
+class Lives:
+    """Runs of one crawl, one after the other; `at` is when the last one ended."""
+
+    def __init__(self, web: TinyWeb, folder: Path, *seeds: str, scope: str = "any") -> None:
+        self.world = World(web)
+        self.at = 1000.0
+        self.crawl: Crawl
+        self._folder = folder
+        self._config = CrawlConfig(
+            seeds=seeds,
+            strategy="bfs",
+            concurrency=4,
+            politeness=PolitenessConfig(delay_s=DELAY_S),
+            scope=ScopeConfig(scope=scope),
+            analysis=TOPIC,
+        )
+
+    async def live(self, requests: int | None = None) -> dict[str, UrlState | None]:
+        """A life, broken off after so many requests; what it asked for, with its end."""
+        events: list[Event] = []
+
+        def observe(event: Event) -> None:
+            events.append(event)
+            if len(events) == requests:
+                self.crawl.stop("test")
+
+        seeds = list(self._config.seeds)
+        async with Store.open(self._folder / "x.db", now=self.at, pid=1) as store:
+            info = await store.begin_crawl({"seeds": seeds}, "{}", fresh=False, now=self.at)
+            transport = ReplayTransport(self.world, InlineScorer(TOPIC), start=self.at)
+            shelf = _CrawlShelf(store, info.id)
+            self.crawl = Crawl(self._config, transport, shelf=shelf, observe=observe)
+            if info.resumed:
+                await restore(self.crawl, store, info)
+            self.crawl.sow(seeds)
+            await self.crawl.run()
+            self.at = transport.now()
+        return {event.url: event.state for event in events}
+
+
+@pytest.fixture
+def web() -> TinyWeb:
+    web = TinyWeb()
+    web.page("http://a.test/", links=["/1", "/2"])
+    web.page("http://a.test/1")
+    web.page("http://a.test/2")
+    return web
+
+
+async def test_a_host_rests_a_whole_delay_after_a_restart(web: TinyWeb, tmp_path: Path) -> None:
+    """A kill leaves no trace of the requests that were sent just before it."""
+    lives = Lives(web, tmp_path, "http://a.test/")
+    await lives.live(requests=2)
+    restarted = lives.at
+    asked = len(web.log)
+    await lives.live()
+    assert web.log[asked].at >= restarted + DELAY_S
+
+
+async def test_a_retry_keeps_its_time_over_a_restart(web: TinyWeb, tmp_path: Path) -> None:
+    lives = Lives(web, tmp_path, "http://a.test/1", "http://b.test/")
+    web.page("http://b.test/")
+    lives.world.first["http://a.test/1"] = [Answer(status=500)]
+    await lives.live(requests=4)
+    failed_at = next(hit.at for hit in web.log if hit.url == "http://a.test/1")
+    assert (await lives.live())["http://a.test/1"] is UrlState.DONE
+    assert web.log[-1].url == "http://a.test/1"
+    assert web.log[-1].at >= failed_at + 10.0
+
+
+async def test_where_a_seed_was_redirected_to_stays_home(tmp_path: Path) -> None:
+    web = TinyWeb()
+    web.redirect("http://a.test/", "http://www.b.test/")
+    web.redirect("http://www.b.test/", "http://c.test/")
+    web.page("http://c.test/", links=["/1", "http://other.test/"])
+    web.page("http://c.test/1", links=["/2"])
+    web.page("http://c.test/2")
+    lives = Lives(web, tmp_path, "http://a.test/", scope="host")
+    await lives.live(requests=6)
+    again = await lives.live()
+    assert again == {"http://c.test/1": UrlState.DONE, "http://c.test/2": UrlState.DONE}
+
+
+async def test_a_seed_without_a_scheme_still_falls_back_to_http(tmp_path: Path) -> None:
+    web = TinyWeb()
+    web.page("http://a.test/")
+    web.fail("https://a.test/", FailureKind.CONNECT)
+    web.page("http://b.test/")
+    lives = Lives(web, tmp_path, "http://b.test/", "a.test")
+    await lives.live(requests=1)
+    assert (await lives.live())["http://a.test/"] is UrlState.DONE
+
+
+async def test_a_restored_rank_is_that_of_a_crawl_in_one_go(web: TinyWeb, tmp_path: Path) -> None:
+    (tmp_path / "calm").mkdir()
+    calm, broken = (
+        Lives(web, tmp_path / "calm", "http://a.test/"),
+        Lives(web, tmp_path, "http://a.test/"),
+    )
+    await calm.live()
+    await broken.live(requests=3)
+    await broken.live()
+    ranks = [[lives.crawl.graph.rank(i) for i in range(3)] for lives in (calm, broken)]
+    assert ranks[0] == pytest.approx(ranks[1], rel=0.05)
+
+
+def test_more_requests_at_once_than_files_may_be_open_are_refused() -> None:
+    resource = pytest.importorskip("resource")
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard == resource.RLIM_INFINITY:
+        pytest.skip("no limit here")
+    with pytest.raises(ConfigError, match="open files"):
+        _allow_open_files(hard)
