@@ -19,8 +19,9 @@ from random import Random
 
 from focus.archive import Archive
 from focus.charset import decode
-from focus.corpus import of_html
-from focus.kb import KnowledgeBase, shipped
+from focus.kb.base import KnowledgeBase, shipped
+from focus.learn.corpus import of_html
+from focus.learn.training import Example, Extractor, Plan, examples, telling, with_entities
 from focus.score.bayes import (
     RAW,
     Chooser,
@@ -36,7 +37,6 @@ from focus.score.features import Sample, count
 from focus.score.match import Matcher
 from focus.score.relevance import Document
 from focus.topic import from_words
-from focus.training import Example, Extractor, Plan, examples, telling, with_entities
 
 FEW = (5, 10, 20, 50)
 DRAWS = 10

@@ -21,8 +21,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-from focus.kb import KnowledgeBase
-from focus.kbimport import import_dump
+from focus.kb.base import KnowledgeBase
+from focus.kb.importing import import_dump
 from focus.score.entities import link
 from focus.segment import Segmenter
 

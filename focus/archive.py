@@ -31,10 +31,10 @@ from focus.http import (
     redirect_target,
     retry_after_s,
 )
-from focus.pack import Pack, PackError, PackWriter, keys
 from focus.records import FailureKind, FetchResult
 from focus.robots import MAX_BYTES as MAX_ROBOTS_BYTES
-from focus.warc import Answer, Record, http_answer, plain_chunks, read_records
+from focus.warc.format import Answer, Record, http_answer, plain_chunks, read_records
+from focus.warc.pack import Pack, PackError, PackWriter, keys
 
 _SUFFIX = ".pack"
 _BUILDING = "building-"

@@ -18,19 +18,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import get_completion_class
 
-from focus import __version__, configfile
-from focus.compare_cli import compare_command
-from focus.crawloptions import crawl_options
+from focus import __version__
+from focus.commands import configfile
+from focus.commands.compare import compare_command
+from focus.commands.crawl import crawl_options
+from focus.commands.kb import kb
+from focus.commands.label import label
+from focus.commands.options import DB, FILE, Command, option
+from focus.commands.train import train
 from focus.errors import ConfigError, ExportError
-from focus.kbcli import kb
-from focus.labelcli import label
-from focus.learncli import train
-from focus.options import DB, FILE, Command, option
 
 if TYPE_CHECKING:
+    from focus.commands.settings import Order
     from focus.demo.run import Outcome
     from focus.session import Report
-    from focus.settings import Order
 
 T = TypeVar("T")
 
@@ -94,11 +95,11 @@ def crawl(ctx: click.Context, /, **options: Any) -> None:
     \b
         focus crawl --seed example.com --topic football --dry-run
     """
-    from focus import settings
+    from focus.commands import settings
 
     order = settings.order(options)
     if options["dry_run"]:
-        from focus.preview import order_lines
+        from focus.show.preview import order_lines
 
         _print(order_lines(order))
         return
@@ -108,8 +109,8 @@ def crawl(ctx: click.Context, /, **options: Any) -> None:
 def _crawled(order: Order, options: dict[str, Any]) -> int:
     """Crawl and tell of it; the exit code."""
     from focus import session
-    from focus.logs import telling
-    from focus.summary import complaint, exit_code
+    from focus.show.logs import telling
+    from focus.show.summary import complaint, exit_code
 
     wishes = ("quiet", "verbose", "log_format", "log_file")
     with telling(**{name: options[name] for name in wishes}) as teller:
@@ -182,8 +183,8 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
         focus demo --pages 1000
     """
     from focus.demo.run import STRATEGIES, demo
-    from focus.logs import telling
-    from focus.show import demo_lines
+    from focus.show.answers import demo_lines
+    from focus.show.logs import telling
 
     click.echo(f"A web of about {pages:,} pages, for 足球, by {' and '.join(STRATEGIES)}", err=True)
 
@@ -241,9 +242,9 @@ def export(db: Path, **options: Any) -> None:
     Example:
         focus export --relevant --sort quality --fields url,title,relevance -o best.jsonl
     """
+    from focus.db.query import Reader
+    from focus.db.results import FIELDS, Selection, columns, parse_since
     from focus.export import export as write
-    from focus.query import Reader
-    from focus.results import FIELDS, Selection, columns, parse_since
 
     names = [name.strip() for name in (options["fields"] or "").split(",") if name.strip()]
     types = columns(names)
@@ -280,7 +281,7 @@ def status(db: Path, crawl: str, as_json: bool) -> None:
     Example:
         focus status --json | jq .status.states
     """
-    from focus.query import Reader
+    from focus.db.query import Reader
 
     with Reader(db.expanduser()) as reader:
         crawls = reader.crawls()
@@ -289,7 +290,7 @@ def status(db: Path, crawl: str, as_json: bool) -> None:
     if as_json:
         _print_json({"database": str(db), "crawls": crawls, "status": one})
         return
-    from focus.show import status_lines
+    from focus.show.answers import status_lines
 
     _print(status_lines(str(db), crawls, one))
 
@@ -309,7 +310,7 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
     Example:
         focus why https://sports.sina.com.cn/china/
     """
-    from focus.query import Reader
+    from focus.db.query import Reader
     from focus.urls import fingerprint, seed_candidates
 
     candidates = seed_candidates(url)
@@ -321,7 +322,7 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
     if as_json:
         _print_json(answer)
         return
-    from focus.show import why_lines
+    from focus.show.answers import why_lines
 
     _print(why_lines(answer))
 
@@ -343,7 +344,7 @@ def strategies() -> None:
     Example:
         focus strategies
     """
-    from focus.preview import strategies_lines
+    from focus.show.preview import strategies_lines
 
     _print(strategies_lines())
 

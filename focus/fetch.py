@@ -29,16 +29,16 @@ import aiohttp
 from aiohttp.abc import AbstractResolver
 from yarl import URL
 
-from focus.answer import Answer, Failed, redirect
 from focus.coding import ACCEPT_ENCODING, CodingError
 from focus.config import FetchConfig
-from focus.dns import ThreadResolver
 from focus.errors import ConfigError
-from focus.faults import SERVER_FAULTS, explain, one_line
 from focus.guard import Guard, not_public
 from focus.http import classify_status, retry_after_s
+from focus.net.answer import Answer, Failed, redirect
+from focus.net.dns import ThreadResolver
+from focus.net.faults import SERVER_FAULTS, explain, one_line
+from focus.net.wire import Connector, Exchange, Watch
 from focus.records import FailureKind, FetchResult
-from focus.wire import Connector, Exchange, Watch
 
 _URL = re.compile(r"(https?)://(?:[^/?#@]*@)?([^/?#@]+)([^#]*)", re.I)
 _NOT_SENDABLE = re.compile(r"[^!-~]")

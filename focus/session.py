@@ -24,10 +24,10 @@ from focus.crawl import Crawl, Event
 from focus.errors import ConfigError, StoreLocked
 from focus.fetch import WebFetcher
 from focus.ledger import Totals
-from focus.recorder import Recorder
 from focus.records import Batch, FetchResult, Tally, UrlState
 from focus.store import CrawlInfo, Store
 from focus.transport import Clock, LiveTransport, ReplayTransport, Transport
+from focus.warc.recorder import Recorder
 from focus.workers import WorkerPool
 
 GRACE_S = 10.0  # what is in flight may take so long after a stop
@@ -121,7 +121,7 @@ async def run(config: CrawlConfig, places: Places, watcher: Watcher) -> Report:
         }
         text = msgspec.json.encode(config).decode()
         info = await store.begin_crawl(identity, text, fresh=places.fresh, now=time.time())
-        transport = await _transport(config, places, stack)
+        transport = await open_transport(config, places, stack)
         crawl = Crawl(config, transport, shelf=_CrawlShelf(store, info.id), observe=watcher.event)
         if info.resumed:
             await restore(crawl, store, info)
@@ -189,7 +189,7 @@ def _fitting(open_files: int) -> int:
     return max(1, (open_files - SPARE_FILES) // 2)
 
 
-async def _transport(
+async def open_transport(
     config: CrawlConfig, places: Places, stack: contextlib.AsyncExitStack
 ) -> Transport:
     """The live web or a recorded one, with its scorer workers started."""

@@ -27,12 +27,12 @@ from typing import Any, TypeVar
 
 import aiosqlite
 
-from focus import database, schema
-from focus.database import CrawlInfo, Saved, UrlColumns
+from focus.db import database, schema
+from focus.db.database import CrawlInfo, Saved, UrlColumns
+from focus.db.lock import held
+from focus.db.schema import id_range, row_id
 from focus.errors import StoreError
-from focus.lock import held
 from focus.records import Batch
-from focus.schema import id_range, row_id
 
 SYNC_EVERY_S = 1.0
 CHUNK = 20_000  # rows per thread hop when reading a crawl back

@@ -86,18 +86,37 @@ def from_toml(text: str, where: str) -> Topic:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise TopicError(f"{where}: {error}") from None
-    try:
-        topic = msgspec.convert(_plain(data), Topic)
-    except msgspec.ValidationError as error:
-        raise TopicError(f"{where}: {error}") from None
+        message, _, place = str(error).rpartition(" (at line ")
+        line = place.partition(",")[0]
+        at = f"{where}:{line}" if line.isdecimal() else where
+        raise TopicError(f"{at}: {message or error}") from None
     unknown = sorted(set(data) - set(Topic.__struct_fields__))
     if unknown:
         known = ", ".join(Topic.__struct_fields__)
-        raise TopicError(f"{where}: unknown key {unknown[0]!r}; known: {known}")
+        at = _place(text, where, unknown[0])
+        raise TopicError(f"{at}: unknown key {unknown[0]!r}; known: {known}")
+    try:
+        topic = _checked(msgspec.convert(_plain(data), Topic))
+    except (msgspec.ValidationError, TopicError) as error:
+        raise TopicError(f"{_place(text, where, *_names(str(error)))}: {error}") from None
     if not topic.keywords:
         raise TopicError(f"{where}: a topic needs at least one keyword")
-    return _checked(topic)
+    return topic
+
+
+def _names(message: str) -> list[str]:
+    """What a complaint names: `'英超'`, or the parts of a path like `$.features`."""
+    quoted = re.findall(r"topic word '(.+?)':", message)
+    return quoted or re.findall(r"[a-z]+", message.partition("`$")[2])
+
+
+def _place(text: str, where: str, *names: str) -> str:
+    """`football.toml:7`, the first line that all these names lead to; else the bare file."""
+    for name in reversed(names):
+        for number, line in enumerate(text.splitlines(), 1):
+            if name in line.partition("#")[0]:
+                return f"{where}:{number}"
+    return where
 
 
 def _plain(data: dict[str, Any]) -> dict[str, Any]:

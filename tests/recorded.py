@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from focus.grounds import Spec
-from focus.recorder import Recorder
+from focus.compare.grounds import Spec
+from focus.compare.variants import variants
 from focus.records import FetchResult
-from focus.variants import variants
+from focus.warc.recorder import Recorder
 
 HOST = "http://a.test"
 GOOD, BAD = 12, 24

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from focus.archive import Archive
 from focus.config import FetchConfig
 from focus.errors import ArchiveError
-from focus.pack import keys
 from focus.records import FailureKind
 from focus.robots import MAX_BYTES as MAX_ROBOTS_BYTES
+from focus.warc.pack import keys
 
 HTML = "Content-Type: text/html"
 PAGE = "<!doctype html><p>足球"

@@ -7,13 +7,13 @@ import msgspec
 import pytest
 
 from focus.archive import Archive
-from focus.compare import RUNS, batches, compare, seed_order
-from focus.comparison import Comparison, load
+from focus.compare.comparison import Comparison, load
+from focus.compare.grounds import budget_of
+from focus.compare.linkgraph import PageIndex, link_graph
+from focus.compare.run import RUNS, batches, compare, seed_order
+from focus.compare.standings import Outcome
+from focus.compare.variants import variants
 from focus.errors import ArchiveError, ConfigError
-from focus.grounds import budget_of
-from focus.linkgraph import PageIndex, link_graph
-from focus.standings import Outcome
-from focus.variants import variants
 from tests.recorded import GOOD, HOST, record, spec, write_labels
 
 
@@ -252,8 +252,8 @@ def test_seed_orders_differ_and_repeat(web: Path) -> None:
 
 
 def test_few_batches_are_split_over_the_processes() -> None:
+    from focus.compare.trial import Trial
     from focus.config import CrawlConfig
-    from focus.trial import Trial
 
     trials = [Trial(str(n), "v", "t", n, CrawlConfig()) for n in range(5)]
     assert sorted(len(batch.trials) for batch in batches(trials, 2)) == [2, 3]

@@ -13,11 +13,11 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus.dump import MAX_LINE, FactReader
 from focus.errors import KnowledgeError
-from focus.kb import KnowledgeBase, shipped
-from focus.kbfile import names_of
-from focus.kbimport import Imported, import_dump
+from focus.kb.base import KnowledgeBase, shipped
+from focus.kb.dump import MAX_LINE, FactReader
+from focus.kb.file import names_of
+from focus.kb.importing import Imported, import_dump
 from focus.score.entities import (
     MAX_NAME,
     choose,

@@ -22,16 +22,12 @@ FOCUS = ROOT / "focus"
 LEVELS = {
     0: "errors; records",
     1: "urls: urltext; charset: codec; coding; config; guard; http; plain; retry; robots; "
-    "scope; topic",
+    "scope; topic: topicfile",
     2: "segment; parse/; score/; known; frontier; gate; ledger; discovery: learning; trouble; "
-    "measure: oracle significance",
-    3: "fetch: answer dns faults wire; archive: pack warc; recorder; workers/; transport; "
-    "store: query labels database lock schema rows results views; export; "
-    "kb: kbfile kbimport dump; learned; judge",
-    4: "crawl: feedback; session; training: corpus; teaching: labelling reranking; "
-    "compare: comparison grounds linkgraph trial variants standings; report: charts; demo/",
-    5: "cli: compare_cli kbcli learncli labelcli options crawloptions readers configfile settings; "
-    "show: preview scoreboard summary; logs: liveline progress bar; __main__",
+    "measure/",
+    3: "fetch: net/; archive: warc/; workers/; transport; store: db/; export; kb/; learned; judge",
+    4: "crawl: feedback; session; learn/; compare/; report/; demo/",
+    5: "cli: commands/; show/; __main__",
 }
 OUTSIDE = 3
 """The level of the world outside: only from here on may a module touch it."""

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.measure import area_under_recall, recall_curve
-from focus.oracle import oracle_curve, oracle_order, reachable_targets
+from focus.measure.oracle import oracle_curve, oracle_order, reachable_targets
 
 Graph = dict[int, list[int]]
 

@@ -17,14 +17,14 @@ from rich.console import Console
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig
 from focus.crawl import Crawl, Event
 from focus.ledger import Totals
-from focus.liveline import LiveLine
-from focus.logs import JsonLog, Printer, Several, TextLog, telling
 from focus.plain import cells
-from focus.progress import Moment, Pulse, Teller, page_line, spelled, started_line
 from focus.records import UrlState
 from focus.session import Report
+from focus.show.liveline import LiveLine
+from focus.show.logs import JsonLog, Printer, Several, TextLog, telling
+from focus.show.progress import Moment, Pulse, Teller, page_line, spelled, started_line
+from focus.show.summary import complaint, error_rate, exit_code, summary
 from focus.store import CrawlInfo
-from focus.summary import complaint, error_rate, exit_code, summary
 
 
 class FakeCrawl(SimpleNamespace):

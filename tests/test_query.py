@@ -14,12 +14,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from focus import query, results, schema
+from focus.db import query, results, schema
+from focus.db.lock import held
+from focus.db.query import Reader
+from focus.db.results import FIELDS, QUALITY_T, Selection, columns, parse_since
 from focus.errors import ConfigError, StoreError
-from focus.lock import held
-from focus.query import Reader
 from focus.records import Batch, HostRow, Outcome, Page, PageRow, QueueRow, UrlRow, UrlState
-from focus.results import FIELDS, QUALITY_T, Selection, columns, parse_since
 from focus.store import Store
 
 HOSTS = ("sport.example", "b.sport.example", "xsport.example")
@@ -422,6 +422,6 @@ def test_an_empty_database_has_no_crawl_and_no_rows(tmp_path: Path) -> None:
 
 
 def test_reading_needs_no_event_loop() -> None:
-    code = "import sys, focus.query; sys.exit('asyncio' in sys.modules)"
+    code = "import sys, focus.db.query; sys.exit('asyncio' in sys.modules)"
     assert os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-c", code]) == 0
     assert query.Reader is Reader

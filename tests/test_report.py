@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from focus.compare_cli import compare_command
-from focus.comparison import Comparison, load
+from focus.commands.compare import compare_command
+from focus.compare.comparison import Comparison, load
 from focus.errors import ConfigError
-from focus.report import comparison_html
-from focus.scoreboard import board_lines
+from focus.report.comparison import comparison_html
+from focus.show.scoreboard import board_lines
 from tests.recorded import record
 
 

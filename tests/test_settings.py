@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from focus import configfile
 from focus.__main__ import main
 from focus.cli import cli, crawl
+from focus.commands import configfile
+from focus.commands.settings import Order, read_topic, split_params, user_agent
 from focus.config import AnalysisConfig, CrawlConfig, FetchConfig
 from focus.errors import ConfigError
 from focus.session import Places
-from focus.settings import Order, read_topic, split_params, user_agent
 
 Ordered = Callable[..., Order]
 BASE = ["--seed", "a.test", "--topic", "足球"]

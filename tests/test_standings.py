@@ -2,7 +2,7 @@
 
 import pytest
 
-from focus.standings import (
+from focus.compare.standings import (
     MEASURES,
     POINTS,
     TESTED,

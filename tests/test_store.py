@@ -24,9 +24,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from focus import schema
+from focus.db import schema
+from focus.db.lock import held, holder, lock_path
 from focus.errors import StoreError, StoreLocked
-from focus.lock import held, holder, lock_path
 from focus.records import (
     Batch,
     Change,
@@ -684,7 +684,7 @@ def test_a_forked_child_does_not_keep_the_lock(tmp_path: Path) -> None:
         import os, sys, time
         from pathlib import Path
         sys.path.insert(0, sys.argv[2])
-        from focus.lock import held
+        from focus.db.lock import held
         with held(Path(sys.argv[1]), pid=os.getpid()):
             if os.fork() == 0:
                 time.sleep(5)
@@ -810,7 +810,7 @@ def test_every_column_of_the_schema_is_explained() -> None:
 
 
 def test_batches_survive_the_cleaning_of_their_text_otherwise_unchanged() -> None:
-    from focus.rows import encodable
+    from focus.db.rows import encodable
 
     batch = msgspec.structs.replace(
         BASE,

@@ -14,12 +14,19 @@ import click
 import pytest
 
 from focus.__main__ import main
+from focus.commands.label import Asker, question_lines
+from focus.db.labels import Stored
+from focus.db.lock import held
 from focus.errors import ConfigError
-from focus.labelcli import Asker, question_lines
-from focus.labelling import Question, check_teachable, moved, moved_numbers, moved_vector, snippet
-from focus.labels import Stored
+from focus.learn.labelling import (
+    Question,
+    check_teachable,
+    moved,
+    moved_numbers,
+    moved_vector,
+    snippet,
+)
 from focus.learned import Learned, load
-from focus.lock import held
 from focus.score.relevance.evidence import Evidence
 from focus.topic import from_toml, from_words
 

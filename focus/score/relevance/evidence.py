@@ -28,8 +28,9 @@ class Evidence(Model):
 
     title, keywords, description, url, lead   how surely the keywords found there mean the
                topic, 1 - Π(1 - weight of keyword); lead is the first 300 characters of text
-    text       saturated count in the visible text without navigation, BM25's:
-               n / (n + k·(1 - b + b·length/typical)), n weighted by keyword
+    text       saturated counts in the visible text without navigation, BM25's, together
+               1 - Π(1 - weight · n / (n + k·(1 - b + b·length/typical))) over the keywords:
+               a word of weight 0.3 stays a hint however often it stands there
     tag        a keyword as a short link in the body of the page, as a tag or category it is
                filed under: 1 / (1 + short links in the body / crowd), so that a cloud of all
                tags of a site says little
@@ -87,10 +88,12 @@ class Evidence(Model):
         if not counts:
             return
         matched["text"] = list(counts)
-        number = sum(n * self.matcher.weight([word]) for word, n in counts.items())
         k, b = self.params["k"], self.params["b"]
-        length = len(page.main) / self.params["typical"]
-        parts["text"] = number / (number + k * (1.0 - b + b * length))
+        half = k * (1.0 - b + b * len(page.main) / self.params["typical"])
+        miss = 1.0
+        for word, number in counts.items():
+            miss *= 1.0 - self.matcher.weight([word]) * number / (number + half)
+        parts["text"] = 1.0 - miss
 
     def _judge_links(self, page: Document, parts: dict[str, float]) -> None:
         scored = [(self.matcher.coverage(link.anchor), link) for link in page.links if link.anchor]

@@ -42,17 +42,24 @@ class VectorModel(Model):
             self.topic = {**features, **self.keywords}
 
     def page_vector(self, page: Document) -> dict[str, float]:
-        """The page's TF-IDF vector; {} for one that shares no word with the topic's keywords
-        when these are all the topic consists of.
+        """The vector of a page that may share a word with the topic, {} for any other.
+
+        Where keywords are all the topic consists of, most pages end here, unsegmented.
         """
-        only_keywords = len(self.topic) == len(self.keywords)
-        if only_keywords and page.source is not None and not self.matcher.counts(page.source):
+        if len(self.topic) > len(self.keywords):
+            return self.full_vector(page)
+        if page.source is not None and not self.matcher.counts(page.source):
             return {}
+        texts = (page.title, page.keywords, page.description, page.content[:MAX_CHARS])
+        if not self.matcher.counts(fold_body("\n".join(texts))):
+            return {}
+        return self.full_vector(page)
+
+    def full_vector(self, page: Document) -> dict[str, float]:
+        """The TF-IDF vector of a page, whatever it is about."""
         head = "\n".join((page.title, page.keywords, page.description))
         content = page.content[:MAX_CHARS]
         found = self._keyword_counts(head, content)
-        if only_keywords and not found:
-            return {}
         counts = self._counts(head, self.params["head"])
         for word, number in self._counts(content, 1.0).items():
             counts[word] = counts.get(word, 0.0) + number

@@ -1,0 +1,1 @@
+"""What can be typed? The commands of `focus` and their options, without any logic."""

@@ -1,0 +1,268 @@
+"""What can be typed after `focus compare`? Options in, one comparison, a table out."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from focus.commands.options import FILE, Command, option
+from focus.commands.readers import MODEL, STRATEGY, checked, parameter, positive_span
+from focus.errors import ConfigError
+from focus.show.bar import bar
+
+if TYPE_CHECKING:
+    from focus.compare.grounds import Spec
+
+WEB, WAYS, HOW = "The web and its labels", "What is compared", "How"
+WIDE = 160  # columns of a table that goes into a file or a pipe
+_FORMS = click.Choice(["tuned", "published"])
+
+
+def _forms(text: str) -> tuple[str, ...]:
+    forms = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
+    if not forms or set(forms) - set(_FORMS.choices):
+        raise ConfigError(f"{text!r} is not tuned, published or tuned,published")
+    return forms
+
+
+def _budget(text: str) -> str:
+    from focus.compare.grounds import budget_of
+
+    budget_of(text, 1)
+    return text
+
+
+@click.command("compare", cls=Command)
+@option(
+    "--archive",
+    section=WEB,
+    type=FILE,
+    required=True,
+    metavar="FILE",
+    help="The recorded web (.warc, .warc.gz, .warc.zst).",
+)
+@option(
+    "--topics",
+    section=WEB,
+    type=FILE,
+    required=True,
+    metavar="FILE",
+    help="topics.json: a list of {name, keywords, seeds}.",
+)
+@option(
+    "--labels",
+    section=WEB,
+    type=FILE,
+    metavar="FILE",
+    show_default="labels.tsv.gz or labels.tsv beside the topics",
+    help="Which page is about which topic: url, topic, 0 or 1.",
+)
+@option(
+    "--hubs",
+    section=WEB,
+    type=FILE,
+    metavar="FILE",
+    show_default="hubs.tsv beside the topics",
+    help="Listing pages: counted neither way.",
+)
+@option(
+    "--aliases",
+    section=WEB,
+    type=FILE,
+    metavar="FILE",
+    show_default="aliases.tsv beside the topics",
+    help="URLs of one page: counted once.",
+)
+@option(
+    "--judge",
+    section=WEB,
+    type=checked(MODEL.read),
+    shell_complete=MODEL.complete,
+    metavar="MODEL",
+    help="No labels: let this relevance model judge.",
+)
+@option(
+    "--strategy",
+    section=WAYS,
+    multiple=True,
+    type=checked(STRATEGY.read),
+    shell_complete=STRATEGY.complete,
+    metavar="NAME",
+    help="Repeatable.",
+)
+@option("--all-strategies", section=WAYS, is_flag=True, help="All of them.")
+@option(
+    "--relevance",
+    section=WAYS,
+    multiple=True,
+    type=checked(MODEL.read),
+    shell_complete=MODEL.complete,
+    metavar="NAME",
+    default=("evidence",),
+    help="The model that guides the crawls. Repeatable.",
+)
+@option(
+    "--forms",
+    section=WAYS,
+    type=checked(_forms),
+    default="tuned",
+    metavar="FORMS",
+    help="tuned, published, or tuned,published.",
+)
+@option("--as-published", section=WAYS, is_flag=True, help="The same as --forms published.")
+@option(
+    "--param",
+    section=WAYS,
+    multiple=True,
+    type=checked(parameter),
+    metavar="NAME=NUMBER",
+    help="For all that have it, or for one: topic-pagerank.gamma=0.3. Repeatable.",
+)
+@option(
+    "--mask",
+    section=WAYS,
+    multiple=True,
+    default=("none",),
+    type=click.Choice(["none", "meta", "urls", "both"]),
+    help="Hide meta keywords, or the words of URLs, from the crawls. Repeatable.",
+)
+@option("--topic", section=WAYS, multiple=True, metavar="NAME", help="Only this. Repeatable.")
+@option(
+    "--baseline",
+    section=WAYS,
+    metavar="NAME",
+    show_default="best-first, else the first",
+    help="The strategy that the others are tested against; NAME/published for that form.",
+)
+@option(
+    "--budget",
+    section=HOW,
+    type=checked(_budget),
+    default="3x",
+    metavar="N|Nx",
+    help="Requests per crawl, or times the relevant pages that can be reached, plus 20.",
+)
+@option(
+    "--seed-orders",
+    section=HOW,
+    type=click.IntRange(1),
+    default=6,
+    metavar="N",
+    help="Crawls per topic, each with its seeds in another order.",
+)
+@option(
+    "--concurrency",
+    section=HOW,
+    type=click.IntRange(1),
+    default=1,
+    metavar="N",
+    help="Requests at once.",
+)
+@option(
+    "--delay",
+    section=HOW,
+    type=checked(positive_span),
+    default="1s",
+    metavar="TIME",
+    help="Between requests to a host, by the virtual clock.",
+)
+@option(
+    "--jobs",
+    section=HOW,
+    type=click.IntRange(1),
+    metavar="N",
+    show_default="cores",
+    help="Processes.",
+)
+@option(
+    "-o",
+    "--output",
+    section=HOW,
+    required=True,
+    metavar="FOLDER",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="results.json, results.csv, report.html and the crawls themselves.",
+)
+def compare_command(**options: Any) -> None:  # fmt: skip
+    """Compare strategies on a recorded web, offline.
+
+    Every strategy crawls the same pages with the same number of requests, and labels that
+    no crawl sees tell how many relevant ones it found. The same command goes on with what
+    was interrupted, and says the same twice.
+
+    \b
+    Example:
+        focus compare --archive web.warc.zst --topics topics.json \\
+            --strategy bfs --strategy best-first --strategy yield -o out/
+    """
+    from focus.compare.comparison import write_whole
+    from focus.compare.run import compare
+    from focus.report.comparison import comparison_html
+    from focus.show.scoreboard import board_lines
+
+    spec = _spec(options)
+    with bar("comparing") as move:
+        comparison = compare(spec, lambda what, done, of: move(done, of))
+    write_whole(spec.out / "report.html", comparison_html(comparison).encode())
+    width = shutil.get_terminal_size((WIDE, 24)).columns if sys.stdout.isatty() else WIDE
+    for line in board_lines(comparison, width=width):
+        click.echo(line)
+    click.echo(f"results.json, results.csv and report.html are in {spec.out}", err=True)
+
+
+def _spec(options: dict[str, Any]) -> Spec:
+    from focus.compare.grounds import Spec
+    from focus.compare.variants import variants
+    from focus.score.strategy import STRATEGIES
+
+    strategies = list(STRATEGIES) if options["all_strategies"] else list(options["strategy"])
+    if not strategies:
+        raise ConfigError("nothing to compare; give --strategy NAME or --all-strategies")
+    if options["judge"] and options["labels"]:
+        raise ConfigError("--labels and --judge exclude each other; give one of them")
+    forms = ("published",) if options["as_published"] else options["forms"]
+    baseline = options["baseline"] or (
+        "best-first" if "best-first" in strategies else strategies[0]
+    )
+    name, _, form = baseline.partition("/")
+    if name not in strategies or (form or "tuned") not in forms:
+        if options["baseline"]:
+            raise ConfigError(f"--baseline {baseline}: is not among the strategies compared")
+        baseline = f"{name}/{forms[0]}"
+    folder, judged = options["topics"].parent, options["judge"]
+    return Spec(
+        archive=options["archive"],
+        topics=options["topics"],
+        labels=options["labels"]
+        or (None if judged else _beside(folder, "labels.tsv.gz", "labels.tsv")),
+        hubs=options["hubs"] or (None if judged else _beside(folder, "hubs.tsv")),
+        aliases=options["aliases"] or _beside(folder, "aliases.tsv"),
+        judge=judged,
+        variants=tuple(
+            variants(
+                strategies,
+                forms=forms,
+                relevance=options["relevance"],
+                masks=options["mask"],
+                params=options["param"],
+                judge=judged,
+            )
+        ),
+        names=options["topic"],
+        budget=options["budget"],
+        seed_orders=options["seed_orders"],
+        concurrency=options["concurrency"],
+        delay_s=options["delay"],
+        baseline=baseline,
+        jobs=options["jobs"] or os.cpu_count() or 1,
+        out=options["output"],
+    )
+
+
+def _beside(folder: Path, *names: str) -> Path | None:
+    return next((folder / name for name in names if (folder / name).exists()), None)

@@ -1,0 +1,367 @@
+"""Which options does `focus crawl` have?
+
+An option's default stands in `config`; its FOCUS_* variable and its key in focus.toml
+follow from its name. `readers` make plain numbers, texts and paths of what is typed,
+`settings` a `CrawlConfig` of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from focus.commands import readers
+from focus.commands.options import DB, FAR, FAST, FILE, NETWORK, OUTPUT, WHAT, Decorator, option
+from focus.config import CrawlConfig
+from focus.plain import read_span, size, span
+
+_DEFAULT = CrawlConfig()
+
+
+def _crawl(*names: str, section: str, **attributes: Any) -> Decorator:
+    read = attributes.get("type")
+    if callable(read) and not isinstance(read, click.ParamType):
+        attributes["type"] = readers.checked(read)
+    return option(*names, section=section, variable=True, **attributes)
+
+
+def _flag(*names: str, section: str, help: str) -> Decorator:
+    return _crawl(*names, section=section, is_flag=True, help=help)
+
+
+_WHAT_OPTIONS = [
+    _crawl(
+        "--seed",
+        section=WHAT,
+        multiple=True,
+        metavar="URL",
+        help="Start here; a bare host is tried as https, then http. Repeatable.",
+    ),
+    _crawl(
+        "--seeds-file",
+        section=WHAT,
+        metavar="FILE",
+        type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+        help="More seeds, one a line, # begins a comment; - is the standard input.",
+    ),
+    _crawl(
+        "--topic",
+        section=WHAT,
+        metavar="WORDS|FILE",
+        help="Words like 足球,英超:0.8 or a topic file (.toml).",
+    ),
+    _crawl(
+        "--strategy",
+        section=WHAT,
+        metavar="NAME",
+        type=readers.STRATEGY.read,
+        default=_DEFAULT.strategy,
+        shell_complete=readers.STRATEGY.complete,
+        help="Which link comes next; `focus strategies` lists them.",
+    ),
+    _crawl(
+        "--relevance",
+        section=WHAT,
+        metavar="NAME",
+        type=readers.MODEL.read,
+        show_default=f"the topic file's, else {_DEFAULT.analysis.relevance}",
+        shell_complete=readers.MODEL.complete,
+        help="What makes a page relevant; `focus strategies` lists the models.",
+    ),
+    _crawl(
+        "--threshold",
+        section=WHAT,
+        type=float,
+        metavar="NUMBER",
+        show_default="the topic file's, else the model's",
+        help="A page with more relevance than this is relevant.",
+    ),
+    _flag(
+        "--as-published",
+        section=WHAT,
+        help="Strategy and model as in their papers, not as tuned since.",
+    ),
+    _crawl(
+        "--param",
+        section=WHAT,
+        multiple=True,
+        metavar="NAME=NUMBER",
+        type=readers.parameter,
+        help="Set a number of the strategy or the model, e.g. gamma=0.3 or "
+        "relevance.alpha=0.5; Greek letters will do. Repeatable.",
+    ),
+    _crawl(
+        "--archive",
+        section=WHAT,
+        metavar="FILE",
+        type=FILE,
+        help="Crawl this recorded web (.warc, .warc.gz, .warc.zst), not the network.",
+    ),
+]
+
+_FAR_OPTIONS = [
+    _crawl(
+        "--max-pages",
+        section=FAR,
+        type=click.IntRange(1),
+        metavar="N",
+        help="End after so many pages.",
+    ),
+    _crawl(
+        "--max-requests",
+        section=FAR,
+        type=click.IntRange(1),
+        metavar="N",
+        help="End after so many requests, failures and robots.txt included.",
+    ),
+    _crawl(
+        "--max-time",
+        section=FAR,
+        type=readers.positive_span,
+        metavar="TIME",
+        help="End this run after 45s, 30m, 1h30m, 2d and so on.",
+    ),
+    _crawl(
+        "--max-bytes",
+        section=FAR,
+        type=readers.positive_size,
+        metavar="SIZE",
+        help="End after so much was received, e.g. 500M or 2G.",
+    ),
+    _crawl(
+        "--target",
+        section=FAR,
+        type=click.IntRange(1),
+        metavar="N",
+        help="End after so many relevant pages.",
+    ),
+    _crawl(
+        "--max-depth",
+        section=FAR,
+        type=click.IntRange(0),
+        metavar="N",
+        help="Follow so many links from a seed at most.",
+    ),
+    _crawl(
+        "--min-priority",
+        section=FAR,
+        type=float,
+        metavar="NUMBER",
+        help="Drop links that the strategy gives less than this.",
+    ),
+    _crawl(
+        "--scope",
+        section=FAR,
+        type=click.Choice(["host", "domain", "any"]),
+        default=_DEFAULT.scope.scope,
+        help="Stay on the seeds' hosts, on their domains, or go anywhere.",
+    ),
+    _crawl(
+        "--allow",
+        section=FAR,
+        multiple=True,
+        metavar="REGEX",
+        type=readers.pattern,
+        help="Only URLs that this finds something in. Repeatable: any of them.",
+    ),
+    _crawl(
+        "--deny",
+        section=FAR,
+        multiple=True,
+        metavar="REGEX",
+        type=readers.pattern,
+        help="No URL that this finds something in. Repeatable.",
+    ),
+    _crawl(
+        "--content-type",
+        section=FAR,
+        multiple=True,
+        metavar="TYPE",
+        type=readers.media_type,
+        default=_DEFAULT.fetch.content_types,
+        help="Take only these. Repeatable.",
+    ),
+]
+
+_FAST_OPTIONS = [
+    _crawl(
+        "--delay",
+        section=FAST,
+        type=read_span,
+        metavar="TIME",
+        default=span(_DEFAULT.politeness.delay_s),
+        help="From one request to a host to the next; a longer Crawl-delay in its "
+        f"robots.txt is honoured up to {span(_DEFAULT.politeness.max_crawl_delay_s)}.",
+    ),
+    _crawl(
+        "--per-host",
+        section=FAST,
+        type=click.IntRange(1),
+        metavar="N",
+        default=_DEFAULT.politeness.per_host,
+        help="Requests to one host at once.",
+    ),
+    _crawl(
+        "--concurrency",
+        section=FAST,
+        type=click.IntRange(1),
+        metavar="N",
+        default=_DEFAULT.concurrency,
+        help="Requests at once in all.",
+    ),
+    _crawl(
+        "--workers",
+        section=FAST,
+        type=click.IntRange(1),
+        metavar="N",
+        show_default="cores - 1",
+        help="Processes that read and score pages.",
+    ),
+    _crawl(
+        "--timeout",
+        section=FAST,
+        type=readers.positive_span,
+        metavar="TIME",
+        default=span(_DEFAULT.fetch.total_timeout_s),
+        help="For one request, whole.",
+    ),
+    _crawl(
+        "--max-body",
+        section=FAST,
+        type=readers.positive_size,
+        metavar="SIZE",
+        default=size(_DEFAULT.fetch.max_body_bytes),
+        help="The largest page taken, as sent and as unpacked.",
+    ),
+]
+
+_NETWORK_OPTIONS = [
+    _crawl(
+        "--contact",
+        section=NETWORK,
+        metavar="URL|MAIL",
+        type=readers.header_text,
+        help="Where a site's owner can reach you; goes into the User-Agent.",
+    ),
+    _crawl(
+        "--user-agent",
+        section=NETWORK,
+        metavar="TEXT",
+        type=readers.header_text,
+        show_default="focus/VERSION and the contact",
+        help="How to introduce yourself; robots.txt is read for its product name.",
+    ),
+    _crawl(
+        "--proxy",
+        section=NETWORK,
+        metavar="URL",
+        type=readers.proxy_url,
+        help="Ask through this HTTP proxy (none is taken from the environment).",
+    ),
+    _crawl(
+        "--connect-to",
+        section=NETWORK,
+        metavar="ADDR:PORT",
+        type=readers.endpoint,
+        help="Make every connection to here, in plain HTTP; the Host header stays.",
+    ),
+    _crawl(
+        "--allow-net",
+        section=NETWORK,
+        multiple=True,
+        metavar="CIDR",
+        type=readers.network,
+        help="Open private addresses like 127.0.0.0/8, which are refused. Repeatable.",
+    ),
+    _flag("--insecure", section=NETWORK, help="Do not verify TLS certificates."),
+    _flag(
+        "--ignore-robots",
+        section=NETWORK,
+        help="Do not ask for robots.txt (only on sites of your own).",
+    ),
+]
+
+_OUTPUT_OPTIONS = [
+    DB,
+    _flag(
+        "--fresh",
+        section=OUTPUT,
+        help="Begin a new crawl though an earlier one could be continued.",
+    ),
+    _crawl(
+        "--wait",
+        section=OUTPUT,
+        type=read_span,
+        metavar="TIME",
+        default="0s",
+        help="Wait so long for a database that another crawl is using.",
+    ),
+    _crawl(
+        "--keep",
+        section=OUTPUT,
+        type=click.Choice(["all", "relevant", "none"]),
+        default=_DEFAULT.analysis.keep,
+        help="Of which pages to keep the text.",
+    ),
+    _crawl(
+        "--warc",
+        section=OUTPUT,
+        metavar="FILE",
+        type=FILE,
+        help="Record requests and responses here (WARC 1.1).",
+    ),
+    _crawl(
+        "--report",
+        section=OUTPUT,
+        metavar="FILE",
+        type=FILE,
+        help="Write the summary here, whole, as JSON.",
+    ),
+    _crawl(
+        "--fail-error-rate",
+        section=OUTPUT,
+        type=click.FloatRange(0, 1),
+        metavar="SHARE",
+        help="Exit with 4 if more than this share of the run's URLs failed, e.g. 0.5.",
+    ),
+    option(
+        "-n",
+        "--dry-run",
+        section=OUTPUT,
+        is_flag=True,
+        help="Say what would be done; request nothing.",
+    ),
+    _flag("-q", "--quiet", section=OUTPUT, help="Say nothing unless it goes wrong."),
+    _flag("-v", "--verbose", section=OUTPUT, help="A line for every request."),
+    _crawl(
+        "--log-format",
+        section=OUTPUT,
+        type=click.Choice(["text", "json"]),
+        default="text",
+        help="How log lines are written; json is one object a line.",
+    ),
+    _crawl(
+        "--log-file",
+        section=OUTPUT,
+        metavar="FILE",
+        type=FILE,
+        help="Append a line for every request here, in --log-format.",
+    ),
+]
+
+
+def crawl_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """All options of `focus crawl`, in the order of its help."""
+    sections: Sequence[list[Decorator]] = (
+        _WHAT_OPTIONS,
+        _FAR_OPTIONS,
+        _FAST_OPTIONS,
+        _NETWORK_OPTIONS,
+        _OUTPUT_OPTIONS,
+    )
+    for add in reversed([add for section in sections for add in section]):
+        function = add(function)
+    return function

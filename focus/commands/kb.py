@@ -1,0 +1,115 @@
+"""What can be typed about knowledge? `focus kb import` and `focus kb show`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from focus.commands.options import FILE, Command, option
+from focus.errors import ConfigError
+from focus.plain import count, printable, span, table
+from focus.show.bar import bar
+
+if TYPE_CHECKING:
+    from focus.kb.importing import Imported
+    from focus.score.entities import Entity
+
+SHOWN = 10  # entities of one name
+
+
+@click.group()
+def kb() -> None:
+    """Keep a knowledge base: what is known of people, places, teams.
+
+    A classifier that was trained with one (`focus train --entities`) sees through names: a
+    page about 红魔 is one about 曼联, a football club. A small one about football comes
+    with focus.
+
+    \b
+    Example:
+        focus kb import cn-dbpedia.tsv.gz --kb knowledge.db
+        focus kb show 曼联
+    """
+
+
+@kb.command("import", cls=Command)
+@click.argument("file", type=FILE)
+@option("--kb", "base", type=FILE, required=True, metavar="FILE", help="Add it to this one.")
+@click.pass_context
+def import_(ctx: click.Context, file: Path, base: Path) -> None:
+    """Add a dump to a knowledge base, which is made if need be.
+
+    A dump has three columns parted by tabs: entity, attribute, value (CN-DBpedia's public
+    form; 别名, CATEGORY_ZH and DESC are understood, all is kept). A file of two columns is
+    a list of aliases: alias, entity. It may be packed (.gz, .zst). Malformed lines are told
+    of and left out. All of it goes in or, if something breaks, nothing.
+
+    \b
+    Example:
+        focus kb import cn-dbpedia.tsv.gz --kb knowledge.db
+    """
+    from focus.kb.importing import import_dump
+
+    size = file.stat().st_size if file.is_file() else 0
+    started = time.monotonic()
+    with bar(f"Importing {file.name}") as progress:
+        report = import_dump(file, base, lambda done, lines: progress(done, size))
+    for line in import_lines(report, base, time.monotonic() - started):
+        click.echo(line, err=True)
+    ctx.exit(1 if report.damage else 0)
+
+
+def import_lines(report: Imported, base: Path, seconds: float) -> list[str]:
+    """What came of an import."""
+    lines = [f"focus: {complaint}" for complaint in report.complaints]
+    untold = report.malformed - len(report.complaints)
+    if untold:
+        lines.append(f"focus: and {count(untold, 'more malformed line')}")
+    if report.damage:
+        lines.append(f"focus: error: {printable(report.damage)}; what came before is in {base}")
+    speed = f"{report.lines / seconds:,.0f} lines/s" if seconds >= 1 else span(seconds)
+    lines.append(
+        f"{count(report.entities, 'entity').replace('entitys', 'entities')} with "
+        f"{count(report.aliases, 'name')} from {count(report.lines, 'line')} "
+        f"({report.malformed:,} malformed) in {base}; {speed}"
+    )
+    return lines
+
+
+@kb.command(cls=Command)
+@click.argument("entity")
+@option("--kb", "base", type=FILE, metavar="FILE", help="Ask this one, not the football one.")
+@option("--json", "as_json", is_flag=True, help="As JSON.")
+def show(entity: str, base: Path | None, as_json: bool) -> None:
+    """Show what is known of an entity, by any of its names.
+
+    \b
+    Example:
+        focus kb show 红魔
+    """
+    from focus.kb.base import KnowledgeBase, shipped
+
+    with KnowledgeBase.open(base) if base is not None else shipped() as known:
+        found = known.find(entity)
+    if as_json:
+        import msgspec
+
+        click.echo(msgspec.json.format(msgspec.json.encode(found)).decode())
+        return
+    if not found:
+        where = str(base) if base is not None else "the football knowledge base of focus"
+        raise ConfigError(f"{entity}: nothing of that name in {where}")
+    for each in found[:SHOWN]:
+        for line in entity_lines(each):
+            click.echo(line)
+    if len(found) > SHOWN:
+        click.echo(f"and {len(found) - SHOWN} more of that name", err=True)
+
+
+def entity_lines(entity: Entity) -> list[str]:
+    """An entity for people."""
+    rows = [(printable(key, 24), printable(value)) for key, value in entity.facts]
+    return [printable(entity.name), *table(rows)] if rows else [printable(entity.name)]

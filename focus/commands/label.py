@@ -1,0 +1,144 @@
+"""What can be typed to label pages? `focus label`: a page, a key, a page, a key."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from focus.commands.options import DB, FILE, Command, option
+from focus.errors import ConfigError
+from focus.plain import count, printable
+from focus.show.bar import bar
+
+if TYPE_CHECKING:
+    from focus.learn.labelling import Question
+    from focus.learn.reranking import Reranked
+    from focus.learn.teaching import Taught
+
+_KEYS = {"y": "y", "n": "n", "s": "s", " ": "s", "q": "q", "\x1b": "q", "\x04": "q"}
+_PROMPT = "on topic? [y]es [n]o [s]kip [q]uit "
+
+
+@click.command(cls=Command)
+@option("--crawl", default="latest", metavar="ID", help="This crawl.")
+@option("--topic", type=FILE, required=True, metavar="FILE", help="The topic file (.toml).")
+@option(
+    "--limit", type=click.IntRange(1), default=50, metavar="N", help="Ask about so many at most."
+)
+@option("--rank-only", is_flag=True, help="Ask nothing; judge and rank by what is known already.")
+@DB
+def label(db: Path, crawl: str, topic: Path, limit: int, rank_only: bool) -> None:
+    """Label doubtful pages as on or off topic, and so teach it.
+
+    Shown are the stored pages that the judge is least sure of; y, n, s (skip) and q (quit)
+    are single keys on a terminal, and lines when standard input is a pipe. The labels are
+    stored and move the topic: the classifier of bayes, the numbers of evidence, the vector
+    of cosine, euclid and adaptive. Then every stored page is judged again and every waiting
+    URL gets its new priority, in the database, so that the next `focus crawl` goes on from
+    there. No crawl may be running on it meanwhile.
+
+    \b
+    Example:
+        focus label --topic football.toml
+    """
+    import asyncio
+
+    from focus.commands.settings import read_topic
+    from focus.db.query import Reader
+    from focus.learn.teaching import Lesson, teach
+    from focus.learned import name_in_topic, path_beside
+
+    subject = read_topic(str(topic))
+    with Reader(db.expanduser()) as reader:
+        number = next(iter(reader.ids(crawl)[-1:]), None)
+    if number is None:
+        raise ConfigError(f"{db} holds no crawl yet; `focus crawl` begins one")
+    model = Path(subject.model) if subject.model else path_beside(topic)
+    lesson = Lesson(db.expanduser(), number, subject, model, limit, rank_only)
+    with bar("Judging again") as progress:
+        taught = asyncio.run(
+            teach(
+                lesson,
+                ask=Asker(),
+                learned_to=lambda path: name_in_topic(topic, path),
+                watch=progress,
+            )
+        )
+    for line in taught_lines(taught, model):
+        click.echo(line)
+
+
+class Asker:
+    """Shows a page and takes the answer: a key on a terminal, else a line."""
+
+    def __init__(self) -> None:
+        self._lines = 0
+
+    def __call__(self, question: Question) -> str:
+        """y, n, s or q; ConfigError for a line that is none of these."""
+        for line in question_lines(question):
+            click.echo(line, err=True)
+        return self._key() if sys.stdin.isatty() else self._line()
+
+    def _key(self) -> str:
+        click.echo(_PROMPT, err=True, nl=False)
+        while True:
+            said = _KEYS.get(click.getchar().lower())
+            if said:
+                click.echo(said, err=True)
+                return said
+
+    def _line(self) -> str:
+        line = sys.stdin.readline()
+        self._lines += 1
+        if not line:
+            return "q"
+        said = _KEYS.get(line.strip().lower()[:1] or " ")
+        if said is None or len(line.strip()) > len("quit"):
+            raise ConfigError(
+                f"standard input, line {self._lines}: {printable(line.strip(), 40)!r} is not "
+                "y, n, s or q; the answers before it are stored"
+            )
+        return said
+
+
+def question_lines(question: Question) -> list[str]:
+    """A page as a person is asked about it."""
+    words = "; ".join(
+        f"{part}: {', '.join(found[:8])}" for part, found in question.words.items() if found
+    )
+    return [
+        "",
+        printable(question.title or "(no title)", 96),
+        f"  {printable(question.url, 94)}",
+        f"  relevance {question.relevance:.2f}" + (f"; {printable(words, 78)}" if words else ""),
+        f"  {question.snippet}",
+    ]
+
+
+def taught_lines(taught: Taught, model: Path) -> list[str]:
+    """What came of a sitting."""
+    answers, (on, off), ranked = taught.answers, taught.labels, taught.reranked
+    said = f"{answers.on} on topic, {answers.off} off, {answers.skipped} skipped"
+    lines = [f"{said} ({answers.ended}); {count(on + off, 'label')} in all: {on} on, {off} off"]
+    if not answers.ended:
+        lines = [f"{count(on + off, 'label')}: {on} on, {off} off"]
+    if ranked is None:
+        return [*lines, "Nothing new is known, so nothing has moved"]
+    if on + off:
+        lines.append(f"The model `{taught.relevance}` has learned from them: {model}")
+    return [*lines, *ranked_lines(ranked)]
+
+
+def ranked_lines(ranked: Reranked) -> list[str]:
+    """What another judgement has changed in a crawl."""
+    kept = f", {ranked.kept:,} kept theirs (no text stored)" if ranked.kept else ""
+    return [
+        f"{count(ranked.pages, 'page')} judged again{kept}: {ranked.turned_on:,} became relevant, "
+        f"{ranked.turned_off:,} no longer are",
+        f"{ranked.moved:,} of {count(ranked.waiting, 'waiting URL')} have another priority; "
+        "the next `focus crawl` goes on with that",
+    ]

@@ -1,0 +1,198 @@
+"""What can be typed to teach a topic? `focus train` and `focus label`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from focus.commands.options import DB, FILE, Command, option
+from focus.errors import ConfigError
+from focus.plain import count, percent, printable, table
+
+if TYPE_CHECKING:
+    from focus.learn.training import Extractor
+    from focus.learned import Learned, Trained
+    from focus.score.relevance import Document
+    from focus.segment import Segmenter
+    from focus.topic import Topic
+
+PAGES = click.Path(path_type=Path)
+_METHODS = ("ig", "chi", "mi", "df")
+
+
+@click.command(cls=Command)
+@option("--topic", required=True, metavar="FILE", help="The topic file (.toml), or words.")
+@option(
+    "--positive", type=PAGES, multiple=True, metavar="DIR|FILE", help="Pages on topic. Repeatable."
+)
+@option(
+    "--negative", type=PAGES, multiple=True, metavar="DIR|FILE", help="Pages off topic. Repeatable."
+)
+@option(
+    "--from-crawl",
+    metavar="ID|latest",
+    help="Pages of this crawl, too: those labelled, and those its judge was sure of.",
+)
+@option(
+    "--features",
+    type=click.IntRange(1, 100_000),
+    default=500,
+    metavar="N",
+    help="Look at so many words.",
+)
+@option(
+    "--select",
+    type=click.Choice(_METHODS),
+    default="ig",
+    help="Choose them by information gain, chi-square, mutual information or document frequency.",
+)
+@option(
+    "--folds",
+    type=click.IntRange(2, 100),
+    default=5,
+    metavar="K",
+    help="Test by so many parts, each by a classifier of the others.",
+)
+@option("--entities", is_flag=True, help="Look at what the entities named in a page are, too.")
+@option(
+    "--kb",
+    "base",
+    type=FILE,
+    metavar="FILE",
+    show_default="the football one that comes with focus",
+    help="Know entities from this knowledge base.",
+)
+@option(
+    "-o",
+    "--output",
+    type=FILE,
+    metavar="FILE",
+    show_default="beside the topic file",
+    help="Write the model here.",
+)
+@DB
+def train(**options: Any) -> None:
+    """Train the classifier of a topic, for --relevance bayes.
+
+    Pages are .html or .txt files, or lines of a .jsonl file with "html" or "text". Printed
+    are precision, recall and F by cross-validation, with and without entities, raw and
+    calibrated; the model is written beside the topic file and named in it.
+
+    \b
+    Example:
+        focus train --topic football.toml --positive pages/on --negative pages/off --entities
+    """
+    from focus.commands.settings import read_topic
+    from focus.learn.training import Plan, train_on
+
+    topic = read_topic(options["topic"])
+    target = _model_path(options["topic"], options["output"])
+    with ExitStack() as stack:
+        extractor = _extractor(topic, options, stack)
+        pages = _examples(topic, extractor, options, stack)
+        plan = Plan(options["select"], options["features"], options["folds"])
+        trained = train_on(pages, extractor, plan)
+    _print(trained_lines(trained))
+    _keep(topic, trained, options["topic"], target)
+
+
+def _extractor(topic: Topic, options: dict[str, Any], stack: ExitStack) -> Extractor:
+    from focus.kb.base import KnowledgeBase, shipped
+    from focus.learn.training import Extractor
+    from focus.score.match import Matcher
+
+    segmenter: Segmenter = Matcher(topic).segmenter
+    base = options["base"]
+    if base is None and not options["entities"]:
+        return Extractor(segmenter)
+    known = KnowledgeBase.open(base, segmenter) if base is not None else shipped(segmenter)
+    return Extractor(segmenter, stack.enter_context(known))
+
+
+def _examples(
+    topic: Topic, extractor: Extractor, options: dict[str, Any], stack: ExitStack
+) -> list[Any]:
+    """All labelled pages, taken apart; complaints are told at once."""
+    from focus.db.query import Reader
+    from focus.learn.corpus import of_crawl, read_pages, stored_pages
+    from focus.learn.training import examples
+
+    if not (options["from_crawl"] or (options["positive"] and options["negative"])):
+        raise ConfigError("no pages to train on; give --positive and --negative, or --from-crawl")
+
+    def complain(line: str) -> None:
+        click.echo(f"focus: {line}", err=True)
+
+    sources: dict[bool, list[Iterator[Document]]] = {
+        is_on: [read_pages(path, complain) for path in options[name]]
+        for name, is_on in (("positive", True), ("negative", False))
+    }
+    if options["from_crawl"]:
+        reader = stack.enter_context(Reader(Path(options["db"]).expanduser()))
+        number = next(iter(reader.ids(options["from_crawl"])[-1:]), None)
+        if number is None:
+            raise ConfigError(f"{options['db']} holds no crawl yet; `focus crawl` begins one")
+        chosen = of_crawl(reader, number, topic.name)
+        sources[True].append(stored_pages(reader, chosen.on))
+        sources[False].append(stored_pages(reader, chosen.off))
+    return [
+        each
+        for is_on, iterators in sources.items()
+        for pages in iterators
+        for each in examples(pages, is_on, extractor)
+    ]
+
+
+def _model_path(topic: str, output: Path | None) -> Path:
+    from focus.learned import path_beside
+
+    if output is not None:
+        return output
+    if not topic.endswith(".toml"):
+        raise ConfigError(f"--topic {topic}: is no topic file; say where to write with -o FILE")
+    return path_beside(Path(topic))
+
+
+def trained_lines(trained: Trained) -> list[str]:
+    """How the classifier did, for people."""
+    counts = trained.counts
+    rows: list[tuple[str, ...]] = [("", "P", "R", "F", "Brier", "distinct")]
+    for name, each in trained.verdicts.items():
+        shares = [percent(value) for value in each.quality]
+        rows.append((name, *shares, f"{each.brier:.4f}", f"{each.distinct:,}"))
+    return [
+        f"{count(counts.on, 'page')} on topic, {counts.off:,} off; "
+        f"{count(len(trained.features), 'feature')} by {trained.select}",
+        *table(rows, right=range(1, 6)),
+        "best: " + printable(", ".join(trained.features[:15])),
+    ]
+
+
+def _keep(topic: Topic, trained: Trained, topic_file: str, target: Path) -> None:
+    """Write the model file and name it in the topic file."""
+    import msgspec
+
+    from focus.learned import Learned, load_for, name_in_topic, save
+
+    before: Learned | None = None
+    try:
+        before = load_for(topic)
+    except ConfigError as error:  # damaged, or of another version: it is made anew
+        click.echo(f"focus: {error}", err=True)
+    learned = msgspec.structs.replace(before or Learned(topic.name), bayes=trained)
+    save(target, learned)
+    click.echo(f"Model in {target}", err=True)
+    if topic_file.endswith(".toml"):
+        name_in_topic(Path(topic_file), target)
+        click.echo(f"Use it: focus crawl --topic {topic_file} --relevance bayes", err=True)
+        return
+    click.echo(f'To use it, write into the topic file: model = "{target}"', err=True)
+
+
+def _print(lines: list[str]) -> None:
+    for line in lines:
+        click.echo(line)

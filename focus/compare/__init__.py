@@ -1,0 +1,1 @@
+"""Which strategy finds the pages about a topic soonest? Many crawls of one recorded web."""

@@ -1,0 +1,239 @@
+"""What does each method of the store do to the database? Plain functions over sqlite3.
+
+They run in the thread of `store`'s connection, each one transaction or one read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from focus.db import rows, schema
+from focus.db.schema import id_range
+from focus.errors import StoreError
+from focus.records import Batch, HostRow, QueueRow
+
+WAL_PAGES = 8000  # 32 MiB: then the WAL is folded into the file and begun again
+CACHE_KIB = 32 * 1024
+
+
+class CrawlInfo(NamedTuple):
+    """What `begin_crawl` found.
+
+    resumed   an earlier crawl of the same identity is continued
+    finished  that one had come to an end of its own (`reason`), it was not killed
+    counters  totals as of its last batch; {} for a new crawl
+    next_url, next_queue, next_host   first free ids
+    """
+
+    id: int
+    resumed: bool
+    finished: bool
+    reason: str
+    counters: dict[str, float]
+    next_url: int
+    next_queue: int
+    next_host: int
+
+
+class Saved(NamedTuple):
+    """A crawl's queues and hosts, each in order of id."""
+
+    queues: list[QueueRow]
+    hosts: list[HostRow]
+
+
+class UrlColumns(NamedTuple):
+    """A URL as `Store.urls` reads it back: what the frontier keeps in memory.
+
+    `carry` is packed float32 (`array("f").frombytes`), None when there is none;
+    `retry_at` is None for "at any time". The rows are plain tuples in this order.
+    """
+
+    id: int
+    key: bytes
+    state: int
+    priority: float
+    carry: bytes | None
+    depth: int
+    queue: int
+    hops: int
+    tries: int
+    retry_at: float | None
+    parent: int | None
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection, *, durable: bool = False) -> Iterator[None]:
+    """All or nothing. `durable`: on the disk itself when it returns (fsync of the WAL)."""
+    if durable:
+        db.execute("PRAGMA synchronous = FULL")
+    try:
+        db.execute("BEGIN IMMEDIATE")  # never upgrade a read: that fails without waiting
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):  # SQLite has rolled back by itself on some errors
+            db.execute("ROLLBACK")
+        raise
+    finally:
+        if durable:
+            db.execute("PRAGMA synchronous = NORMAL")
+
+
+def prepare(db: sqlite3.Connection, path: Path) -> None:
+    """Check the version, migrate, and set the connection up."""
+    version: int = db.execute("PRAGMA user_version").fetchone()[0]
+    schema.check_version(version, path)
+    for number, script in enumerate(schema.MIGRATIONS[version:], version + 1):
+        try:
+            db.executescript(
+                f"BEGIN IMMEDIATE; {script} PRAGMA application_id = {schema.APPLICATION_ID}; "
+                f"PRAGMA user_version = {number}; COMMIT"
+            )
+        except BaseException:
+            with suppress(sqlite3.Error):
+                db.execute("ROLLBACK")
+            raise
+    # Only now: the application id must stand in the file itself, not in the WAL alone.
+    (mode,) = db.execute("PRAGMA journal_mode = WAL").fetchone()
+    if mode != "wal":
+        raise StoreError(f"{path}: its file system cannot lock it; put it on a local disk")
+    db.execute("PRAGMA synchronous = NORMAL")
+    db.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
+    db.execute(f"PRAGMA journal_size_limit = {WAL_PAGES * 4096}")
+    db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+    db.execute("PRAGMA secure_delete = OFF")  # some builds overwrite what is freed with zeros
+
+
+def select(db: sqlite3.Connection, sql: str, values: tuple[Any, ...]) -> list[Any]:
+    return db.execute(sql, values).fetchall()
+
+
+def change(db: sqlite3.Connection, sql: str, values: tuple[Any, ...], durable: bool = False) -> int:
+    with transaction(db, durable=durable):
+        return db.execute(sql, values).rowcount
+
+
+def write_pageranks(db: sqlite3.Connection, *, crawl: int, values: list[tuple[int, float]]) -> None:
+    with transaction(db):
+        _execute_all(db, *rows.pageranks(crawl, values))
+
+
+def begin(
+    db: sqlite3.Connection, *, identity: dict[str, Any], config: str, fresh: bool, now: float
+) -> CrawlInfo:
+    canonical = msgspec.json.encode(identity, order="sorted")
+    digest = hashlib.sha256(canonical).digest()
+    with transaction(db, durable=True):
+        row = None if fresh else db.execute(_LAST_CRAWL, (digest,)).fetchone()
+        if row is None:
+            topic = identity.get("topic", "")
+            name = topic.get("name", "") if isinstance(topic, dict) else topic
+            strategy = str(identity.get("strategy", ""))
+            values = (str(name), strategy, now, digest, canonical.decode(), config)
+            crawl = db.execute(_NEW_CRAWL, values).lastrowid or 0
+            db.execute("INSERT INTO progress VALUES (?, ?, '{}')", (crawl, now))
+        else:
+            crawl = row[0]
+            db.execute(_REOPEN_CRAWL, (config, crawl))
+            db.execute(ALIVE, (now, None, crawl))
+            db.execute(_FETCHING_AGAIN, id_range(crawl))
+        free = [_next_id(db, table, crawl) for table in ("url", "queue", "host")]
+    _, ended, reason, counters = row or (crawl, None, None, "{}")
+    return CrawlInfo(
+        id=crawl,
+        resumed=row is not None,
+        finished=ended is not None,
+        reason=reason or "",
+        counters=msgspec.json.decode(counters),
+        next_url=free[0],
+        next_queue=free[1],
+        next_host=free[2],
+    )
+
+
+def _next_id(db: sqlite3.Connection, table: str, crawl: int) -> int:
+    sql = f"SELECT max(id) FROM {table} WHERE id BETWEEN ? AND ?"
+    (last,) = db.execute(sql, id_range(crawl)).fetchone()
+    return 0 if last is None else (last & schema.LAST_ID) + 1
+
+
+def load(db: sqlite3.Connection, crawl: int) -> Saved:
+    span = id_range(crawl)
+    hosts = [
+        HostRow(number, name, next_at, failures, bool(given_up), _robots(robots))
+        for number, name, next_at, failures, given_up, robots in db.execute(_HOSTS, span)
+    ]
+    return Saved([QueueRow(*row) for row in db.execute(_QUEUES, span)], hosts)
+
+
+_robots_decoder = msgspec.msgpack.Decoder(dict[str, tuple[bytes, int, float]])
+
+
+def _robots(packed: bytes | None) -> dict[str, tuple[bytes, int, float]]:
+    return _robots_decoder.decode(packed) if packed else {}
+
+
+def write(db: sqlite3.Connection, *, crawl: int, batch: Batch, durable: bool) -> None:
+    try:
+        _write_batch(db, crawl, batch, durable)
+    except UnicodeEncodeError:  # half of a surrogate pair, which is no text
+        _write_batch(db, crawl, rows.encodable(batch), durable)
+
+
+def _write_batch(db: sqlite3.Connection, crawl: int, batch: Batch, durable: bool) -> None:
+    totals = msgspec.json.encode(batch.counters).decode() if batch.counters else None
+    with transaction(db, durable=durable):
+        for statement, values in rows.statements(crawl, batch):
+            _execute_all(db, statement, values)
+        db.execute(ALIVE, (batch.now, totals, crawl))
+
+
+def _execute_all(db: sqlite3.Connection, statement: str, values: list[rows.Row]) -> None:
+    for sql, flat in rows.blocks(statement, values):
+        db.execute(sql, flat)
+
+
+_LAST_CRAWL = """
+SELECT id, finished_at, reason, counters FROM crawl JOIN progress ON progress.crawl = crawl.id
+WHERE digest = ? ORDER BY id DESC LIMIT 1"""
+_NEW_CRAWL = """
+INSERT INTO crawl (topic, strategy, started_at, digest, identity, config)
+VALUES (?, ?, ?, ?, ?, ?)"""
+_REOPEN_CRAWL = "UPDATE crawl SET config = ?, finished_at = NULL, reason = NULL WHERE id = ?"
+ALIVE = "UPDATE progress SET heartbeat_at = ?, counters = ifnull(?, counters) WHERE crawl = ?"
+FINISH = "UPDATE crawl SET finished_at = ?, reason = ?, report = ? WHERE id = ?"
+
+_QUEUES = f"""
+SELECT id & {schema.LAST_ID}, host, shape, fetched, yielded FROM queue
+WHERE id BETWEEN ? AND ? ORDER BY id"""
+_HOSTS = f"""
+SELECT id & {schema.LAST_ID}, name, next_at, failures, given_up, robots FROM host
+WHERE id BETWEEN ? AND ? ORDER BY id"""
+URLS = f"""
+SELECT id & {schema.LAST_ID}, key, state, priority, carry, depth, queue, hops, tries,
+retry_at, parent FROM url WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"""
+GRAPH = f"""
+SELECT id & {schema.LAST_ID}, source, targets FROM link
+WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"""
+WAITING = f"""
+SELECT best.id & {schema.LAST_ID}, url.url, best.priority FROM (
+    SELECT id, priority FROM url WHERE state = 0 AND queue = ? AND id BETWEEN ? AND ?
+    AND (priority < ? OR priority = ? AND id > ?) ORDER BY priority DESC, id LIMIT ?
+) AS best CROSS JOIN url ON url.id = best.id ORDER BY best.priority DESC, best.id"""
+_FETCHING_AGAIN = "UPDATE url SET state = 0 WHERE state = 1 AND id BETWEEN ? AND ?"
+HUBS = """
+SELECT url.parent, count(*), total(max(0, min(1, page.relevance)))
+FROM url LEFT JOIN page ON page.id = url.id
+WHERE url.id BETWEEN ? AND ? AND url.state IN (2, 3) AND url.parent IS NOT NULL
+GROUP BY url.parent ORDER BY url.parent"""
+FAIL_WAITING = f"""
+UPDATE url SET state = 3, reason = ? WHERE state = 0 AND id BETWEEN ? AND ? AND queue IN
+(SELECT id & {schema.LAST_ID} FROM queue WHERE id BETWEEN ? AND ? AND host = ?)"""

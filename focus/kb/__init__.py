@@ -1,0 +1,1 @@
+"""What is known about the things that pages speak of? Dumps read in, entities looked up."""

@@ -1,0 +1,256 @@
+"""How does a person teach a topic? Doubtful pages are asked about, and the answers move it.
+
+    questions   the stored pages that the judge is least sure of, nearest to the threshold first
+    moved       all labels of the topic → what is learned about it anew
+
+What moves depends on the relevance model of the crawl:
+    bayes       labelled pages join the training pages; the classifier is made anew, and its
+                calibration moves by their log-odds, each without its own page
+    evidence    bias and weights: a logistic regression that starts from the tuned numbers and
+                leaves them only as far as the labels insist, since ten labels know less than
+                the thousands of pages that those were tuned on. Keywords stay the user's
+    cosine, euclid, adaptive   the vector: towards the on-topic pages, away from the others
+                (Rocchio 1971)
+Labels are counted from the beginning each time, so that it does not matter how many sittings
+they came in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
+
+import msgspec
+
+from focus.db import labels
+from focus.db.labels import Stored, Verdict
+from focus.errors import ConfigError
+from focus.learn.corpus import of_html
+from focus.learned import VECTOR_MODELS, Learned, Trained
+from focus.plain import printable
+from focus.score.bayes import Calibration, calibrate, train
+from focus.score.features import Counts, Sample, count, select
+from focus.score.logistic import fit
+from focus.score.match import Matcher, fold_body
+from focus.score.relevance import make_model, model_class
+from focus.score.relevance.bayes import linked, page_text, terms
+from focus.score.relevance.vectors import VectorModel
+from focus.score.vector import centroid, strongest, unit
+from focus.segment import Segmenter
+from focus.store import Store
+from focus.topic import Topic
+
+SNIPPET = 160  # characters
+BIAS_SPREAD, WEIGHT_SPREAD = 1.5, 1.0
+"""How far a number of `evidence` may be from its tuned value, as standard deviations."""
+
+ROCCHIO = (1.0, 0.75, 0.25)
+"""Weights of the vector as it was, of the on-topic pages and of the off-topic ones."""
+
+FEWEST_FEATURES = 50
+"""A topic of keywords alone gets so many words beside them."""
+
+TEACHABLE = ("bayes", "evidence", *VECTOR_MODELS)
+
+
+class Question(msgspec.Struct, frozen=True):
+    """A page to be judged by a person.
+
+    words    topic words that were found, by part of the page
+    snippet  text around the first of them, else the beginning
+    """
+
+    url: str
+    title: str
+    relevance: float
+    words: dict[str, list[str]]
+    snippet: str
+
+
+class Answers(msgspec.Struct):
+    """What was said in one sitting."""
+
+    on: int = 0
+    off: int = 0
+    skipped: int = 0
+    ended: str = ""  # "quit", or "no more pages"
+
+
+def check_teachable(relevance: str) -> None:
+    """ConfigError for a relevance model that learns nothing from labels."""
+    if relevance not in TEACHABLE:
+        raise ConfigError(
+            f"relevance model {relevance}: learns nothing from labels; these do: "
+            f"{', '.join(TEACHABLE)}"
+        )
+
+
+async def questions(
+    store: Store, *, crawl: int, topic: str, threshold: float, limit: int
+) -> AsyncIterator[tuple[int, Question]]:
+    """(Row id, question) of unlabelled stored pages, the most doubtful first."""
+    rows = await store.run(
+        partial(labels.uncertain, crawl=crawl, topic=topic, threshold=threshold, limit=limit)
+    )
+    for row in rows:
+        page = await store.run(partial(labels.page, row=row))
+        yield row, question(page)
+
+
+def question(page: Stored) -> Question:
+    """A stored page as it is shown."""
+    words = [word for found in page.matched.values() for word in found]
+    text = " ".join(of_html(page.html).content.split()) or page.description
+    return Question(page.url, page.title, page.relevance, page.matched, snippet(text, words))
+
+
+def snippet(text: str, words: Sequence[str]) -> str:
+    """The text around the first of the words that stands in it, else its beginning."""
+    folded = fold_body(text)
+    places = [at for word in words if (at := folded.find(fold_body(word))) >= 0]
+    start = max(0, min(places) - SNIPPET // 3) if places else 0
+    cut = text[start : start + SNIPPET]
+    return printable(("…" if start else "") + cut + ("…" if start + SNIPPET < len(text) else ""))
+
+
+async def sitting(
+    store: Store,
+    *,
+    crawl: int,
+    topic: str,
+    threshold: float,
+    limit: int,
+    ask: Callable[[Question], str],
+    now: Callable[[], float],
+) -> Answers:
+    """Ask about page after page until "q" or no more; each answer is stored at once.
+
+    ask   "y" on topic, "n" off topic, "s" neither, "q" enough
+    """
+    answers = Answers(ended="no more pages")
+    asked = questions(store, crawl=crawl, topic=topic, threshold=threshold, limit=limit)
+    async for row, each in asked:
+        said = ask(each)
+        if said == "q":
+            answers.ended = "quit"
+            break
+        if said == "s":
+            answers.skipped += 1
+            continue
+        verdict = Verdict(row, each.url, said == "y")
+        await store.run(partial(labels.put, topic=topic, said=verdict, now=now()))
+        answers.on += verdict.relevant
+        answers.off += not verdict.relevant
+    return answers
+
+
+# -- what follows -------------------------------------------------------------------
+
+Labelled = tuple[Stored, bool]
+
+
+async def labelled_pages(store: Store, topic: str) -> list[Labelled]:
+    """All labelled pages of a topic, of all crawls, with what was said of them."""
+    verdicts = await store.run(partial(labels.labelled, topic=topic))
+    return [
+        (await store.run(partial(labels.page, row=verdict.page)), verdict.relevant)
+        for verdict in verdicts
+    ]
+
+
+def moved(learned: Learned, topic: Topic, relevance: str, pages: Sequence[Labelled]) -> Learned:
+    """What is learned about a topic with these labels; relevance is the crawl's model."""
+    check_teachable(relevance)
+    if relevance == "bayes":
+        if learned.bayes is None:
+            raise ConfigError(
+                f"topic {topic.name!r}: has no classifier to teach; see `focus train`"
+            )
+        trained = moved_classifier(learned.bayes, Matcher(topic).segmenter, pages)
+        return msgspec.structs.replace(learned, bayes=trained)
+    if relevance in VECTOR_MODELS:
+        vector = moved_vector(topic, relevance, pages)
+        return msgspec.structs.replace(learned, features=vector)
+    numbers = moved_numbers(relevance, pages)
+    return msgspec.structs.replace(learned, params={**learned.params, relevance: numbers})
+
+
+def moved_classifier(trained: Trained, segmenter: Segmenter, pages: Sequence[Labelled]) -> Trained:
+    """The classifier of the training pages and the labelled ones together."""
+    samples: list[Sample] = []
+    for page, is_on in pages:
+        text = page_text(of_html(page.html))
+        tokens = segmenter.tokens(text)
+        words = terms(tokens)
+        if trained.expansion is not None:
+            words |= trained.expansion.of(linked(text, tokens, trained.expansion.table))
+        samples.append((words, is_on))
+    counted = count(samples)
+    together = trained.counts.plus(counted)
+    best = select(together, trained.select, trained.number)
+    features = list(dict.fromkeys((*best, *trained.features)))
+    return msgspec.structs.replace(
+        trained,
+        features=features,
+        labelled=counted,
+        corrected=_corrected(trained.calibration, together, features, samples),
+    )
+
+
+def _corrected(
+    before: Calibration, together: Counts, features: Sequence[str], samples: Sequence[Sample]
+) -> Calibration:
+    """The calibration that the labelled pages call for, each scored without itself."""
+    looked_at = set(features)
+    words = {word: n for word, n in together.words.items() if word in looked_at}
+    counts = Counts(together.on, together.off, words)
+    scored = []
+    for page, is_on in samples:
+        own: Sample = ({word for word in page if word in looked_at}, is_on)
+        model = train(counts.plus(count([own]), -1), features)
+        scored.append((model.log_odds(own[0]), is_on))
+    return calibrate(scored, prior=before)
+
+
+def moved_numbers(relevance: str, pages: Sequence[Labelled]) -> dict[str, float]:
+    """Bias and weights of `evidence` as these labels correct them; {} if none says anything.
+
+    Only pages with a sign of the topic count: the others have relevance 0 by whatever
+    weights (what is missing there is a keyword).
+    """
+    tuned = model_class(relevance).defaults
+    told = [(page.parts, is_on) for page, is_on in pages if page.parts]
+    names = [name for name in tuned if any(name in parts for parts, _ in told)]
+    if not told:
+        return {}
+    rows = [(1.0, *(parts.get(name, 0.0) for name in names)) for parts, _ in told]
+    weights = fit(
+        rows,
+        [float(is_on) for _, is_on in told],
+        prior=[tuned["bias"], *(tuned[name] for name in names)],
+        spread=[BIAS_SPREAD, *(WEIGHT_SPREAD for _ in names)],
+    )
+    bias, *others = weights  # a sign may lose its say, but it speaks for the topic, not against
+    return {"bias": bias, **{n: max(0.0, w) for n, w in zip(names, others, strict=True)}}
+
+
+def moved_vector(topic: Topic, relevance: str, pages: Sequence[Labelled]) -> dict[str, float]:
+    """q' = a·q + b·centroid(on) - c·centroid(off), all of length 1 (Rocchio 1971).
+
+    It keeps as many words as it had (50 at least), none below 0, the strongest at 1 as in a
+    topic file. Worked: q = {x: 1}, one page on topic, {y: 1}: {x: 1, y: 0.75}.
+    """
+    model = make_model(relevance, Matcher(topic), {})
+    assert isinstance(model, VectorModel)
+    kept, on_part, off_part = ROCCHIO
+    total = {word: kept * weight for word, weight in unit(model.topic).items()}
+    for wanted, share in ((True, on_part), (False, -off_part)):
+        vectors = [
+            unit(model.page_vector(of_html(page.html))) for page, is_on in pages if is_on is wanted
+        ]
+        for word, weight in centroid(vectors).items():
+            total[word] = total.get(word, 0.0) + share * weight
+    positive = {word: weight for word, weight in total.items() if weight > 0.0}
+    largest = max(positive.values(), default=1.0)
+    number = max(FEWEST_FEATURES, len(model.topic))
+    return {word: weight / largest for word, weight in strongest(positive, number).items()}

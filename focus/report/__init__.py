@@ -1,0 +1,1 @@
+"""What does a comparison or a crawl look like on a page? Self-contained HTML with drawings."""
