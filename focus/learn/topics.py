@@ -1,0 +1,207 @@
+"""How is a topic made out of pages, tried on pages, and widened by what a crawl found?
+
+build    keywords and example pages → features, model and threshold
+judge    a page → what each relevance model says of it, part by part
+widen    pages of a crawl or examples → further keywords, with their evidence
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import msgspec
+
+from focus.db import labels
+from focus.db.query import Reader
+from focus.errors import ConfigError
+from focus.learn.corpus import of_html
+from focus.learned import applied
+from focus.score.expansion import Expansion, Sighting, expand
+from focus.score.match import Matcher
+from focus.score.profile import profile, suggested_threshold
+from focus.score.relevance import RELEVANCE, Document, Judgement, make_model
+from focus.score.relevance.evidence import Evidence
+from focus.score.relevance.vectors import MAX_CHARS, VectorModel
+from focus.score.vector import background, is_term
+from focus.segment import Segmenter
+from focus.topic import Keyword, Topic
+from focus.urls import host_of, words
+
+SURE_ON, SURE_OFF = 0.8, 0.2
+"""Relevance (of `evidence`) from which on a page counts as on topic, up to which as off."""
+
+MAX_RELEVANT, MAX_OTHERS = 2000, 4000  # stored pages that are looked at
+
+
+class Sample(NamedTuple):
+    """A page and where it is from; `host` stands for the site that made it."""
+
+    where: str
+    host: str
+    page: Document
+
+
+def sample(url: str, html: str) -> Sample:
+    """A fetched page."""
+    page = of_html(html)
+    page.url_words = words(url)
+    return Sample(url, host_of(url), page)
+
+
+# -- building -----------------------------------------------------------------------
+
+
+def build(topic: Topic, on: Sequence[Sample], off: Sequence[Sample]) -> Topic:
+    """The topic with the features of its example pages and, for a model that compares
+    vectors, a threshold that suits these; without examples, as it is.
+    """
+    if not on:
+        return topic
+    matcher = Matcher(topic)
+    model = make_model("cosine", matcher, {})
+    assert isinstance(model, VectorModel)
+    near, far = ([model.full_vector(each.page) for each in pages] for pages in (on, off))
+    found = profile(near, far, model.keywords)
+    sources = {each.text: "given" for each in topic.keywords} | found.sources
+    topic = msgspec.structs.replace(topic, features=found.features, sources=sources)
+    name = topic.relevance or Evidence.name
+    if topic.threshold is not None or not issubclass(RELEVANCE[name], VectorModel):
+        return topic
+    model = make_model(name, Matcher(topic, matcher.segmenter), {})
+    scores = [[model.judge(each.page).relevance for each in pages] for pages in (on, off)]
+    return msgspec.structs.replace(topic, threshold=round(suggested_threshold(*scores), 4))
+
+
+# -- trying -------------------------------------------------------------------------
+
+
+class Opinion(msgspec.Struct, frozen=True):
+    """What a model says of a page; `threshold` is what its relevance is held against."""
+
+    model: str
+    judgement: Judgement
+    threshold: float
+
+    @property
+    def relevant(self) -> bool:
+        """Whether the page would count as relevant."""
+        return self.judgement.relevance > self.threshold
+
+
+class Bench:
+    """Relevance models set up for a topic, all over one segmenter.
+
+    names   which of them; the topic's own for none
+    """
+
+    def __init__(self, topic: Topic, names: Sequence[str] = ()) -> None:
+        own = topic.relevance or Evidence.name
+        self.absent: dict[str, str] = {}  # model -> why it cannot judge
+        self._models = []
+        matcher = Matcher(msgspec.structs.replace(topic, model=None))
+        for name in names or (own,):
+            try:
+                bare, learned = applied(topic, name)
+                model = make_model(name, Matcher(bare, matcher.segmenter), {}, learned=learned)
+            except ConfigError as error:
+                if len(names) < 2:
+                    raise
+                self.absent[name] = str(error)
+                continue
+            if topic.threshold is not None and name == own:
+                model.threshold = topic.threshold
+            self._models.append(model)
+
+    def judge(self, page: Document) -> list[Opinion]:
+        """What each of the models says."""
+        return [Opinion(model.name, model.judge(page), model.threshold) for model in self._models]
+
+
+# -- widening -----------------------------------------------------------------------
+
+
+def stored(reader: Reader, crawl: int) -> Iterator[Sample]:
+    """Pages of a crawl whose text was kept: the relevant ones, and others evenly over it."""
+    rows: dict[bool, list[int]] = {True: [], False: []}
+    for row, _, relevant in reader.run(partial(labels.judged, crawl=crawl)):
+        rows[bool(relevant)].append(row)
+    for row in sorted((*_evenly(rows[True], MAX_RELEVANT), *_evenly(rows[False], MAX_OTHERS))):
+        page = reader.run(partial(labels.page, row=row))
+        if page.html:
+            yield sample(page.url, page.html)
+
+
+def _evenly(rows: Sequence[int], number: int) -> list[int]:
+    step = max(1.0, len(rows) / number)
+    return [rows[int(at * step)] for at in range(min(number, len(rows)))]
+
+
+class Widening(msgspec.Struct, frozen=True):
+    """How far to go: so many words, none weightier than this."""
+
+    limit: int
+    max_weight: float
+
+
+def widen(
+    topic: Topic,
+    judged: Iterable[Sample],
+    plan: Widening,
+    *,
+    on: Sequence[Sample] = (),
+    off: Sequence[Sample] = (),
+) -> Expansion:
+    """Further keywords for a topic.
+
+    judged   pages that `evidence` is asked about; doubtful ones are left out
+    on, off  pages that are examples by the user's own word
+    ConfigError when no page is on topic: nothing can be learned then.
+    """
+    matcher = Matcher(topic)
+    model = make_model("evidence", matcher, {})
+    segmenter = matcher.segmenter
+    seen = {
+        True: [_sighting(s, segmenter) for s in on],
+        False: [_sighting(s, segmenter) for s in off],
+    }
+    for each in judged:
+        relevance = model.judge(each.page).relevance
+        if relevance > SURE_ON or relevance < SURE_OFF:
+            seen[relevance > SURE_ON].append(_sighting(each, segmenter))
+    if not seen[True]:
+        raise ConfigError(
+            f"topic {topic.name!r}: none of these pages is surely on topic, so no word can be "
+            "proposed; crawl longer, or give pages with --example"
+        )
+    return expand(
+        seen[True],
+        seen[False],
+        matcher.segmenter_words,
+        idf=background(),
+        limit=plan.limit,
+        max_weight=plan.max_weight,
+    )
+
+
+def _sighting(each: Sample, segmenter: Segmenter) -> Sighting:
+    title = frozenset(filter(is_term, segmenter.tokens(each.page.title)))
+    content = segmenter.tokens(each.page.content[:MAX_CHARS])
+    return Sighting(each.host, title.union(filter(is_term, content)), title)
+
+
+def widened(topic: Topic, expansion: Expansion) -> Topic:
+    """The topic with the proposed words as keywords, and where these came from."""
+    more = tuple(Keyword(each.word, each.weight) for each in expansion.proposals)
+    sources = {
+        each.word: f"expanded: on {each.on} of {expansion.on} relevant pages, "
+        f"{each.off} of {expansion.off} others"
+        for each in expansion.proposals
+    }
+    given = {each.text: "given" for each in topic.keywords}
+    return msgspec.structs.replace(
+        topic,
+        keywords=(*topic.keywords, *more),
+        sources={**given, **topic.sources, **sources},
+    )
