@@ -1,151 +1,277 @@
 """How good is each relevance model as a judge? Precision and recall against labels.
 
     python bench/judges.py ARCHIVE TOPICS_JSON LABELS_TSV_GZ [ALIASES_TSV]
-        [--models cosine,evidence] [--topic-files DIR] [--as-published] [--scan] [--json FILE]
+        [--models cosine,evidence] [--topic-files DIR] [--as-published] [--negatives 3000]
+        [--leave-one-out] [--scan] [--json FILE]
 
 Every labelled page of the archive is judged for every topic that has a label for it, with
-its meta keywords and description visible and masked. Macro means over the topics.
+its meta keywords and description visible and masked. Means over the topics (macro), and
+over all judgements (micro).
 
-    --topic-files  DIR/NAME.toml in place of a topic's words, where there is one
-    --scan         also the threshold that would be best by F1 (to tune by, not to quote)
+`bayes` needs labelled pages of its own: it is trained on 200 pages of each kind from one
+half of the pages (drawn by a hash of their addresses) and judges the other half, both ways.
+
+    --topic-files    DIR/NAME.toml in place of a topic's words, where there is one
+    --negatives      so many off-topic pages per topic, drawn by hash, each counting for
+                     more: precision keeps its expectation, and the run is shorter
+    --leave-one-out  also `evidence` with weights fitted to the other topics only
+    --scan           also the threshold that would be best by F1 (to tune by, not to quote)
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
+from zlib import crc32
 
-from focus.archive import Archive
-from focus.charset import decode
-from focus.config import AnalysisConfig
-from focus.judge import Remarks, canonical, page_key, read_aliases, read_labels, read_topics
-from focus.parse import parse
+import msgspec
+from fit_evidence import leave_one_out, read_signs
+from labelled import World, add_arguments, documents, open_world, table
+
+from focus.learn.training import Example, Extractor, Plan, examples, train_on
 from focus.score.match import Matcher
-from focus.score.relevance import RELEVANCE, Document, Model, make_model
-from focus.topic import Topic, from_toml
-from focus.urls import words
+from focus.score.relevance import RELEVANCE, Document, Model, make_model, model_class
+from focus.score.relevance.bayes import Bayes
 
 GRID = [round(0.01 * n, 2) for n in range(1, 100)]
+MASKS = ("visible", "masked")
+TRAINED_ON = 200
 
 
 class Scored(NamedTuple):
-    """A page's label and what a model said of it."""
+    """A page's label, what a model said of it, and how many pages it stands for."""
 
     label: bool
     relevance: float
+    times: float
 
 
-Scores = dict[tuple[str, str, bool], list[Scored]]
-"""(model, topic, masked) -> all its pages."""
+Scores = dict[tuple[str, str, str], list[Scored]]
+"""(model, topic, mask) -> all its pages."""
 
 
-def labelled(
-    archive: Archive, known: set[str], aliases: dict[str, str]
-) -> Iterator[tuple[str, str, str]]:
-    """(page, URL, decoded source) of every labelled page, each once."""
-    for url in archive.urls():
-        page = page_key(url)
-        if page not in known or page in aliases:
-            continue
-        answer = archive.lookup(url)
-        if answer.failure is None and answer.redirect_to is None:
-            yield page, url, decode(answer.body, answer.header("content-type"))[0]
+class Judged(NamedTuple):
+    """A page to be judged, visible and masked."""
+
+    documents: tuple[Document, Document]
+    label: bool
+    times: float
 
 
-def documents(url: str, source: str) -> dict[bool, Document]:
-    """The page as it is, and with its meta data masked."""
-    parsed = parse(source, max_links=AnalysisConfig().max_links)
-    made: dict[bool, Document] = {}
-    for masked in (False, True):
-        made[masked] = Document(
-            title=parsed.title,
-            keywords="" if masked else parsed.keywords,
-            description="" if masked else parsed.description,
-            headings=parsed.headings,
-            links=parsed.links,
-            url_words=words(url),
-            source=source,
-            blocks=parsed.blocks,
-        )
-    made[True].__dict__["blocks"] = made[False].blocks  # read once
-    return made
+class Judges:
+    """The models of one topic, by name. `bayes` is two: each judges what it has not seen."""
+
+    def __init__(self, matcher: Matcher, names: Sequence[str], *, as_published: bool) -> None:
+        self.matcher = matcher
+        plain = [name for name in names if model_class(name) is not Bayes]
+        self.models = {n: make_model(n, matcher, {}, as_published=as_published) for n in plain}
+        self.trained: list[Model] = []
+
+    def model(self, name: str, key: str) -> Model:
+        """The model of that name for the page of this key."""
+        return self.models[name] if name in self.models else self.trained[half(key)]
+
+    def threshold(self, name: str) -> float:
+        """Over it a page counts as relevant."""
+        return self.models[name].threshold if name in self.models else Bayes.threshold
+
+
+def half(key: str) -> int:
+    """0 or 1: the half of all pages that a page belongs to."""
+    return crc32(key.encode("utf-8", "replace")) & 1
+
+
+def drawn(labels: Mapping[str, bool], negatives: int | None) -> dict[str, float]:
+    """The pages of a topic to be judged, and how many each stands for."""
+    off = sorted(
+        (key for key, on in labels.items() if not on),
+        key=lambda key: crc32(key.encode("utf-8", "replace"), 7),
+    )
+    taken = off if negatives is None else off[:negatives]
+    times = len(off) / len(taken) if taken else 1.0
+    return {key: 1.0 for key, on in labels.items() if on} | dict.fromkeys(taken, times)
+
+
+# -- bayes --------------------------------------------------------------------------
+
+
+def train_bayes(world: World, judges: Mapping[str, Judges]) -> None:
+    """Two classifiers per topic: the first of pages of half 1, the second of half 0."""
+    wanted = {name: _training(labels) for name, labels in world.labels.items()}
+    found: dict[str, tuple[list[Example], list[Example]]] = {n: ([], []) for n in wanted}
+    extractors = {name: Extractor(each.matcher.segmenter) for name, each in judges.items()}
+    for page in world.pages():
+        names = [name for name, keys in wanted.items() if page.key in keys]
+        if names:
+            visible, _ = documents(page)
+            for name in names:
+                label = world.labels[name][page.key]
+                one = examples([visible], label, extractors[name])
+                found[name][1 - half(page.key)].extend(one)
+    for name, both in found.items():
+        for pages in both:
+            model = Bayes(judges[name].matcher, {})
+            trained = train_on(pages, extractors[name], Plan())
+            model.adopt(msgspec.msgpack.encode(trained.classifier()))
+            judges[name].trained.append(model)
+
+
+def _training(labels: Mapping[str, bool]) -> set[str]:
+    """Keys of at most `TRAINED_ON` pages of each kind and half."""
+    ordered = sorted(labels, key=lambda key: crc32(key.encode("utf-8", "replace"), 3))
+    return {
+        key
+        for on in (True, False)
+        for part in (0, 1)
+        for key in [k for k in ordered if labels[k] is on and half(k) == part][:TRAINED_ON]
+    }
+
+
+# -- judging ------------------------------------------------------------------------
 
 
 def judge_all(
-    pages: Iterator[tuple[str, str, str]],
-    labels: dict[str, dict[str, bool]],
-    models: dict[str, dict[str, Model]],
+    world: World, judges: Mapping[str, Judges], names: Sequence[str], negatives: int | None
 ) -> tuple[Scores, dict[str, float]]:
-    """All scores, and seconds spent by model."""
+    """All scores, and milliseconds per judgement by model."""
     scores: Scores = {}
-    spent = dict.fromkeys(models, 0.0)
-    for page, url, source in pages:
-        made = documents(url, source)
-        for name, by_topic in models.items():
+    spent, judged = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0)
+    times = {topic: drawn(labels, negatives) for topic, labels in world.labels.items()}
+    for page in world.pages():
+        topics = [topic for topic in judges if page.key in times[topic]]
+        if not topics:
+            continue
+        both = documents(page)
+        for name in names:
             began = time.perf_counter()
-            for topic, model in by_topic.items():
-                label = labels[topic].get(page)
-                if label is None:
-                    continue
-                for masked, document in made.items():
-                    scored = Scored(label, model.judge(document).relevance)
-                    scores.setdefault((name, topic, masked), []).append(scored)
+            for topic in topics:
+                judged_page = Judged(both, world.labels[topic][page.key], times[topic][page.key])
+                _judge(scores, (name, topic), judges[topic].model(name, page.key), judged_page)
             spent[name] += time.perf_counter() - began
-    return scores, spent
+            judged[name] += 2 * len(topics)
+    return scores, {name: 1000 * spent[name] / max(1, judged[name]) for name in names}
 
 
-def precision_recall(scored: Sequence[Scored], threshold: float) -> tuple[float, float]:
+def _judge(scores: Scores, where: tuple[str, str], model: Model, page: Judged) -> None:
+    for mask, document in zip(MASKS, page.documents, strict=True):
+        scored = Scored(page.label, model.judge(document).relevance, page.times)
+        scores.setdefault((*where, mask), []).append(scored)
+
+
+class Rates(NamedTuple):
+    """Precision and recall, and what they are made of."""
+
+    precision: float
+    recall: float
+    hits: float
+    taken: float
+    wanted: float
+
+
+def rates(scored: Sequence[Scored], threshold: float) -> Rates:
     """Of the pages over the threshold the share on topic; of those on topic the share over it."""
-    hits = sum(each.label for each in scored if each.relevance > threshold)
-    taken = sum(each.relevance > threshold for each in scored)
-    return hits / max(1, taken), hits / max(1, sum(each.label for each in scored))
+    taken = [each for each in scored if each.relevance > threshold]
+    hits, weight = sum(e.times for e in taken if e.label), sum(e.times for e in taken)
+    wanted = sum(e.times for e in scored if e.label)
+    return Rates(hits / (weight or 1.0), hits / (wanted or 1.0), hits, weight, wanted)
 
 
-def macro(rates: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
-    """Mean precision, mean recall, and their F1."""
-    p, r = (sum(column) / len(rates) for column in zip(*rates, strict=True))
-    return p, r, 2 * p * r / (p + r) if p + r else 0.0
+def f1(precision: float, recall: float) -> float:
+    """Their harmonic mean."""
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-def topics_of(arguments: argparse.Namespace) -> dict[str, Topic]:
-    """The topics by name: of their words, or of their files where there are some."""
-    path = Path(arguments.topics)
-    found = {task.name: task.topic for task in read_topics(path.read_text("utf-8"), str(path))}
-    for name in found:
-        file = Path(arguments.topic_files or ".") / f"{name}.toml"
-        if arguments.topic_files and file.is_file():
-            found[name] = from_toml(file.read_text("utf-8"), str(file))
+def macro(found: Sequence[Rates]) -> tuple[float, float, float]:
+    """Mean precision, mean recall, mean F1 over topics."""
+    n = len(found)
+    return (
+        sum(r.precision for r in found) / n,
+        sum(r.recall for r in found) / n,
+        sum(f1(r.precision, r.recall) for r in found) / n,
+    )
+
+
+def micro(found: Sequence[Rates]) -> tuple[float, float]:
+    """Precision and recall over all judgements of all topics."""
+    hits = sum(r.hits for r in found)
+    return hits / (sum(r.taken for r in found) or 1.0), hits / (sum(r.wanted for r in found) or 1.0)
+
+
+# -- the report ---------------------------------------------------------------------
+
+
+class Row(NamedTuple):
+    """A model under a mask: its rates by topic at its own threshold."""
+
+    model: str
+    mask: str
+    threshold: float
+    topics: dict[str, Rates]
+    best: tuple[float, float, float, float] | None
+
+
+def rows_of(
+    scores: Scores, judges: Mapping[str, Judges], names: Sequence[str], *, scan: bool
+) -> list[Row]:
+    found = []
+    for name in names:
+        for mask in MASKS:
+            by = {topic: scores[name, topic, mask] for topic in judges}
+            own = {topic: each.threshold(name) for topic, each in judges.items()}
+            at_own = {topic: rates(scored, own[topic]) for topic, scored in by.items()}
+            tried = [(*macro([rates(s, t) for s in by.values()]), t) for t in GRID] if scan else []
+            best = max(tried, key=lambda each: each[2], default=None)
+            found.append(Row(name, mask, next(iter(own.values())), at_own, best))
     return found
 
 
-def report(
-    scores: Scores, models: dict[str, dict[str, Model]], *, scan: bool
-) -> list[dict[str, object]]:
-    """A row per model and mask, printed and returned."""
-    rows: list[dict[str, object]] = []
-    for name, by_topic in models.items():
-        for masked in (False, True):
-            by = {topic: scores[name, topic, masked] for topic in by_topic}
-            own = {topic: model.threshold for topic, model in by_topic.items()}
-            rates = {topic: precision_recall(scored, own[topic]) for topic, scored in by.items()}
-            p, r, f = macro(list(rates.values()))
-            row = {"model": name, "masked": masked, "P": p, "R": r, "F1": f, "topics": rates}
-            line = (
-                f"{name:<10} {'masked' if masked else 'meta':<7} P {p:.3f}  R {r:.3f}  F1 {f:.3f}"
-            )
-            if scan:
-                tried = [(macro([precision_recall(s, t) for s in by.values()]), t) for t in GRID]
-                (p, r, f), at = max(tried, key=lambda pair: pair[0][2])
-                line += f"   best F1 {f:.3f} at {at:.2f}: P {p:.3f} R {r:.3f}"
-                row["best"] = {"threshold": at, "P": p, "R": r, "F1": f}
-            print(line, "  ", " ".join(f"{t} {p:.2f}/{r:.2f}" for t, (p, r) in rates.items()))
-            rows.append(row)
-    return rows
+def print_report(rows: Sequence[Row], *, scan: bool) -> None:
+    head = ["model", "meta", "threshold", "P", "R", "F1", "P micro", "R micro"]
+    lines: list[tuple[object, ...]] = [
+        (
+            r.model,
+            r.mask,
+            f"{r.threshold:g}",
+            *macro(list(r.topics.values())),
+            *micro(list(r.topics.values())),
+        )
+        for r in rows
+    ]
+    if scan:
+        head += ["best F1", "at", "P", "R"]
+        lines = [
+            (*line, r.best[2], r.best[3], *r.best[:2])
+            for line, r in zip(lines, rows, strict=True)
+            if r.best
+        ]
+    print(table(head, lines))
+    topics = list(rows[0].topics)
+    print("\nP / R by topic\n")
+    print(
+        table(
+            ["model", "meta", *topics],
+            [
+                (
+                    r.model,
+                    r.mask,
+                    *(f"{r.topics[t].precision:.2f} / {r.topics[t].recall:.2f}" for t in topics),
+                )
+                for r in rows
+            ],
+        )
+    )
+
+
+def left_out(world: World) -> list[tuple[object, ...]]:
+    """`evidence` with weights of the other topics: a row per topic, and the mean."""
+    found = leave_one_out(*read_signs(world), spread=3.2, precision=0.88)
+    rows = [(*visible, *masked) for visible, masked in found.values()]
+    mean = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
+    return [*((t, *r) for t, r in zip(found, rows, strict=True)), ("mean", *mean)]
 
 
 def main() -> None:
@@ -153,39 +279,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    for name in ("archive", "topics", "labels"):
-        parser.add_argument(name)
-    parser.add_argument("aliases", nargs="?")
-    parser.add_argument("--models", default=",".join(n for n in RELEVANCE if n != "bayes"))
-    parser.add_argument("--topic-files")
+    add_arguments(parser)
+    parser.add_argument("--models", default=",".join(RELEVANCE))
     parser.add_argument("--as-published", action="store_true")
+    parser.add_argument("--negatives", type=int)
+    parser.add_argument("--leave-one-out", action="store_true")
     parser.add_argument("--scan", action="store_true")
-    parser.add_argument("--json")
+    parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    topics, remarks = topics_of(arguments), Remarks()
-    aliases = (
-        read_aliases(Path(arguments.aliases).read_text("utf-8"), remarks)
-        if arguments.aliases
-        else {}
-    )
-    with gzip.open(arguments.labels, "rt", encoding="utf-8") as lines:
-        labels = read_labels(lines.read(), topics, aliases, remarks)
-    known = {canonical(page, aliases) for by_page in labels.values() for page in by_page}
-    matchers = {name: Matcher(topic) for name, topic in topics.items()}
-    published = arguments.as_published
-    models = {
-        name: {t: make_model(name, m, {}, as_published=published) for t, m in matchers.items()}
-        for name in arguments.models.split(",")
+    world, names = open_world(arguments), arguments.models.split(",")
+    judges = {
+        name: Judges(Matcher(task.topic), names, as_published=arguments.as_published)
+        for name, task in world.tasks.items()
     }
-    with Archive.open(Path(arguments.archive)) as archive:
-        scores, spent = judge_all(labelled(archive, known, aliases), labels, models)
-    rows = report(scores, models, scan=arguments.scan)
-    judged = {
-        name: sum(len(scores[name, t, m]) for t in topics for m in (False, True)) for name in models
-    }
-    print("ms per judgement:", " ".join(f"{n} {1e3 * s / judged[n]:.3f}" for n, s in spent.items()))
+    if "bayes" in names:
+        train_bayes(world, judges)
+    scores, spent = judge_all(world, judges, names, arguments.negatives)
+    rows = rows_of(scores, judges, names, scan=arguments.scan)
+    print_report(rows, scan=arguments.scan)
+    print("\nms per judgement:", ", ".join(f"{n} {ms:.2f}" for n, ms in spent.items()))
+    if arguments.leave_one_out:
+        print("\n`evidence`, weights of the other topics\n")
+        print(table(["left out", "P", "R", "P masked", "R masked"], left_out(world)))
     if arguments.json:
-        Path(arguments.json).write_text(json.dumps(rows, ensure_ascii=False, indent=1))
+        arguments.json.write_text(
+            json.dumps([r._asdict() for r in rows], ensure_ascii=False, indent=1)
+        )
 
 
 if __name__ == "__main__":

@@ -33,6 +33,11 @@ def has_han(text: str) -> bool:
     return _HAS_HAN.search(text) is not None
 
 
+def runs(folded: str) -> list[str]:
+    """A folded text's runs of ideographs, and of other letters and digits, in order."""
+    return _RUNS.findall(folded)
+
+
 def rjieba_cut(words: Iterable[str] = ()) -> Cut:
     """jieba's algorithm and dictionary in Rust, about 18 times as fast."""
     import rjieba  # loads a dictionary: only where text is cut
@@ -76,7 +81,7 @@ class Segmenter:
 
     def _tokens(self, text: str) -> tuple[str, ...]:
         found: list[str] = []
-        for run in _RUNS.findall(fold(text)):
+        for run in runs(fold(text)):
             if run[0] >= "\u3007" and has_han(run[0]):
                 found.extend(self._cut(run))
             else:

@@ -75,6 +75,14 @@ def test_worked_numbers_of_calibration() -> None:
     assert fit([(1.0,)], [1.0], prior=[0.0], spread=[1.0]) == pytest.approx([0.4011], abs=1e-4)
 
 
+def test_a_row_that_counts_twice_is_two_rows() -> None:
+    rows, targets = [(1.0, 0.0), (1.0, 2.0), (1.0, 1.0)], [0.0, 1.0, 0.0]
+    prior, spread = [0.0, 0.5], [2.0, 1.0]
+    twice = fit([*rows, rows[1]], [*targets, 1.0], prior=prior, spread=spread)
+    once = fit(rows, targets, times=[1.0, 2.0, 1.0], prior=prior, spread=spread)
+    assert once == pytest.approx(twice, abs=1e-6)
+
+
 def test_fit_is_where_the_slope_is_nothing() -> None:
     rng = Random(2)
     rows = [(1.0, rng.random(), rng.random()) for _ in range(40)]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from focus.score.hits import Hits, power_iteration
+from focus.score.hits import Hits, power_iteration, standing
 from focus.score.pagerank import PageRank
 
 Rows = dict[int, list[int]]
@@ -151,3 +151,21 @@ def test_it_follows_the_graph_of_pagerank() -> None:
 
 def test_nothing_is_known_of_an_empty_graph() -> None:
     assert (Hits().authority(3), Hits().hub(3), Hits().residual()) == (0.0, 0.0, 0.0)
+
+
+def test_standing_is_the_power_iteration_s_as_shares_of_the_largest() -> None:
+    rows = {page: [t for t in row if t != page] for page, row in portal_web(300).items()}
+    rows[0] = list(rows)[:50]  # a page that leads to others, so that some have authority
+    hubs, authorities = power_iteration(rows)
+    largest = max(authorities.get(page, 0.0) for page in rows)
+    found = standing(rows)
+    assert [each.id for each in found] == list(rows)
+    assert max(each.hub for each in found) == max(each.authority for each in found) == 1.0
+    for each in found:
+        assert each.hub == pytest.approx(hubs[each.id], abs=0.05)
+        assert each.authority == pytest.approx(authorities.get(each.id, 0.0) / largest, abs=0.05)
+
+
+def test_standing_of_no_links_and_of_nothing() -> None:
+    assert standing({}) == []
+    assert [each.authority for each in standing({0: [], 1: []})] == [0.0, 0.0]

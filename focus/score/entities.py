@@ -74,10 +74,10 @@ def link(text: str, tokens: Sequence[str], gazetteer: Gazetteer) -> list[Mention
     Three questions to the gazetteer, however long the text.
     """
     text, words = fold(text), set(tokens)
-    pairs = list(map(add, text, text[1:]))
-    lengths = gazetteer.lengths(set(pairs))
-    starts = [at for at, pair in enumerate(pairs) if pair in lengths]
-    candidates = [span for at in starts for span in spans(text, at, lengths[pairs[at]], words)]
+    heads = set(map(add, text, text[1:]))
+    lengths = gazetteer.lengths(heads)
+    starts = sorted((at, head) for head in heads & lengths.keys() for at in _places(head, text))
+    candidates = [span for at, head in starts for span in spans(text, at, lengths[head], words)]
     names = gazetteer.named({text[start:end] for start, end in candidates})
     found = longest(span for span in candidates if text[span[0] : span[1]] in names)
     ambiguous = {e for a, b in found if len(names[text[a:b]]) > 1 for e in names[text[a:b]]}
@@ -92,6 +92,14 @@ def link(text: str, tokens: Sequence[str], gazetteer: Gazetteer) -> list[Mention
     return mentions
 
 
+def _places(part: str, text: str) -> Iterator[int]:
+    """Where a part stands in a text, overlapping ones too: aa in aaa at 0 and 1."""
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
+
+
 def spans(text: str, start: int, lengths: int, words: Collection[str]) -> Iterator[tuple[int, int]]:
     """Pieces of a folded text from `start` that may be names, by the bits of their lengths.
 
@@ -99,13 +107,16 @@ def spans(text: str, start: int, lengths: int, words: Collection[str]) -> Iterat
     three or more may stand anywhere, as segmenters cut names that they do not know. Where
     a name begins or ends with letters, a word must.
     """
-    if start and _is_letter(text[start]) and _is_letter(text[start - 1]):
+    if start and _is_letter(text[start - 1]) and _is_letter(text[start]):
         return
-    for length in range(HEAD, min(lengths.bit_length(), len(text) - start + 1)):
+    left = lengths
+    while left:
+        length = (left & -left).bit_length() - 1
+        left &= left - 1
         end = start + length
-        if not lengths >> length & 1:
-            continue
-        if _is_letter(text[end - 1]) and end < len(text) and _is_letter(text[end]):
+        if end > len(text):
+            return
+        if end < len(text) and _is_letter(text[end]) and _is_letter(text[end - 1]):
             continue
         two_signs = has_han(text[start]) and has_han(text[start + 1])
         if length > HEAD or not two_signs or text[start:end] in words:
@@ -114,7 +125,7 @@ def spans(text: str, start: int, lengths: int, words: Collection[str]) -> Iterat
 
 def _is_letter(char: str) -> bool:
     """Of a script that parts its words."""
-    return char.isalnum() and not has_han(char)
+    return char.isalnum() and (char < "\u3007" or not has_han(char))
 
 
 def longest(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

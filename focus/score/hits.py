@@ -25,9 +25,12 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 BUDGET = 1000
 """Links looked at again per added page."""
+
+_NO_LIMIT = 1 << 60
 
 TOLERANCE = 0.01
 """Relative change of a hub's value under which its links are not told."""
@@ -86,6 +89,12 @@ class Hits:
             self._turn = (self._turn + 1) % len(self._order)
             budget -= self._improve(self._order[self._turn], risen)
 
+    def sweep(self) -> int:
+        """Make every page better once; how many changed by more than the tolerance."""
+        before = dict(self._hub)
+        self.settle(_NO_LIMIT)
+        return sum(before[page] != value for page, value in self._hub.items())
+
     def _improve(self, page: int, risen: set[int]) -> int:
         """Make h of one page what M and λ say it is; the work it took, in links."""
         row, authority, old = self._rows[page], self._authority, self._hub[page]
@@ -118,6 +127,36 @@ class Hits:
             for page, row in self._rows.items()
         )
         return math.sqrt(sum(x * x for x in missing) / self._norm) / value
+
+
+SWEEPS = 8
+"""Times that `standing` looks at each page again, at most."""
+
+
+class Standing(NamedTuple):
+    """A page's hub and authority, as shares of the largest of the graph: 0…1."""
+
+    id: int
+    hub: float
+    authority: float
+
+
+def standing(rows: Mapping[int, Sequence[int]]) -> list[Standing]:
+    """Hub and authority of every page of a graph that has stopped growing.
+
+    Sweeps until one changes fewer than a hundredth of the pages, `SWEEPS` at most: that
+    leaves values off by some `TOLERANCE`. Worked: 0 links to 2 and 3, 1 to 3, both to
+    each other; page 1 has 0.72 of page 0's hub (see above), whose authority is less.
+    """
+    hits = Hits(budget=0)
+    for page, row in rows.items():
+        hits.add(page, row)
+    for _ in range(SWEEPS):
+        if hits.sweep() * 100 < len(rows):
+            break
+    best_hub = max((hits.hub(page) for page in rows), default=0.0) or 1.0
+    best = max((hits.authority(page) for page in rows), default=0.0) or 1.0
+    return [Standing(p, hits.hub(p) / best_hub, hits.authority(p) / best) for p in rows]
 
 
 def power_iteration(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 Vector = Sequence[float]
 
@@ -24,20 +25,29 @@ def sigmoid(z: float) -> float:
     return grown / (1.0 + grown)
 
 
-def fit(rows: Sequence[Vector], targets: Vector, *, prior: Vector, spread: Vector) -> list[float]:
-    """The most credible weights: least of Σ -ln P(target) + Σ (w - prior)² / (2·spread²).
+def fit(
+    rows: Sequence[Vector],
+    targets: Vector,
+    *,
+    prior: Vector,
+    spread: Vector,
+    times: Vector | None = None,
+) -> list[float]:
+    """The most credible weights: least of Σ -n·ln P(target) + Σ (w - prior)² / (2·spread²).
 
     targets  0…1 per row; soft ones are allowed
+    times    n, how often each row counts; None: once
     Worked: one row (1), target 1, prior 0, spread 1: w = 1 - σ(w), so w = 0.4011.
     """
     weights = list(prior)
-    best = _loss(rows, targets, weights, prior, spread)
+    data = _Data(rows, targets, times or [1.0] * len(rows))
+    best = _loss(data, weights, prior, spread)
     for _ in range(_STEPS):
-        step = _newton(rows, targets, weights, prior, spread)
+        step = _newton(data, weights, prior, spread)
         factor, moved = 1.0, weights
         while factor > 1e-6:  # halve it until it helps
             moved = [w - factor * s for w, s in zip(weights, step, strict=True)]
-            loss = _loss(rows, targets, moved, prior, spread)
+            loss = _loss(data, moved, prior, spread)
             if loss <= best:
                 break
             factor /= 2.0
@@ -50,31 +60,36 @@ def fit(rows: Sequence[Vector], targets: Vector, *, prior: Vector, spread: Vecto
     return weights
 
 
-def _loss(
-    rows: Sequence[Vector], targets: Vector, weights: Vector, prior: Vector, spread: Vector
-) -> float:
+class _Data(NamedTuple):
+    """Rows, what is true of each, and how often each counts."""
+
+    rows: Sequence[Vector]
+    targets: Vector
+    times: Vector
+
+
+def _loss(data: _Data, weights: Vector, prior: Vector, spread: Vector) -> float:
     total = sum(
         (w - m) ** 2 / (2.0 * s * s) for w, m, s in zip(weights, prior, spread, strict=True)
     )
-    for row, target in zip(rows, targets, strict=True):
+    for row, target, n in zip(*data, strict=True):
         z = sum(map(float.__mul__, row, weights))
-        total += max(z, 0.0) + math.log1p(math.exp(-abs(z))) - target * z
+        total += n * (max(z, 0.0) + math.log1p(math.exp(-abs(z))) - target * z)
     return total
 
 
-def _newton(
-    rows: Sequence[Vector], targets: Vector, weights: Vector, prior: Vector, spread: Vector
-) -> list[float]:
+def _newton(data: _Data, weights: Vector, prior: Vector, spread: Vector) -> list[float]:
     """H⁻¹·g of the loss."""
     size = range(len(weights))
     gradient = [(weights[i] - prior[i]) / spread[i] ** 2 for i in size]
     hessian = [[1.0 / spread[i] ** 2 if i == j else 0.0 for j in size] for i in size]
-    for row, target in zip(rows, targets, strict=True):
+    for row, target, n in zip(*data, strict=True):
         p = sigmoid(sum(map(float.__mul__, row, weights)))
-        for i in size:
-            gradient[i] += (p - target) * row[i]
-            for j in size:
-                hessian[i][j] += p * (1.0 - p) * row[i] * row[j]
+        there = [i for i in size if row[i]]
+        for i in there:
+            gradient[i] += n * (p - target) * row[i]
+            for j in there:
+                hessian[i][j] += n * p * (1.0 - p) * row[i] * row[j]
     return _solve(hessian, gradient)
 
 

@@ -15,8 +15,8 @@ from focus.score.vector import is_term
 from focus.segment import Segmenter, fold
 
 SHOWN = 10  # words named in a judgement, on each side
-MAX_CHARS = 10_000  # of a page's content that are looked at: 2 ms of segmenting
-LINKED_CHARS = 6_000  # of a page's text that entities are looked for in
+MAX_CHARS = 4_000  # of a page's content that are looked at: 0.7 ms of segmenting
+LINKED_CHARS = 3_000  # of a page's text that entities are looked for in
 
 
 class Expansion(msgspec.Struct, frozen=True):

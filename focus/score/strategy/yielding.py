@@ -27,6 +27,9 @@ class Yield(BestLink):
 
     Counts are soft: a page adds its relevance in 0…1, a failure 0.
 
+    home is between what suits a web whose links to other hosts are mostly dead (1.5) and one
+    where they work (0); bench/held_out.py has both.
+
     Worked, p₀ = 0.5, k = 4: host 40 requests, 8 relevant: (8 + 2)/44 = 0.227; shape 20, 15:
     (15 + 4·0.227)/24 = 0.663; Δ = 0.68; with weight 0.9: 0.61.
     """
@@ -36,6 +39,7 @@ class Yield(BestLink):
     summary = "best-link plus learned hit rates of hosts, URL shapes and hubs"
     defaults = {
         **BestLink.defaults,
+        "home": 1.0,
         "inherit": 0.5,
         "weight": 0.9,
         "hub": 0.5,

@@ -1,0 +1,195 @@
+"""Do a strategy's numbers hold on topics and webs that they were not tuned on?
+
+    python bench/held_out.py ARCHIVE TOPICS_JSON LABELS_TSV_GZ [ALIASES_TSV]
+        [--strategy yield] [--relevance evidence] [--set home=0 --set "hub=0 k=4" …]
+        [--masks none,meta,urls] [--orders 2] [--runs FILE.jsonl]
+
+Each `--set` changes numbers of the strategy (or `evidence.bias=-3`, of the model); without
+any, a standard list of single changes is tried. For every mask: AUC as a share of the
+oracle's by topic and in the mean; then the topics are halved in two ways, the best
+setting of one half is tried on the other, and compared with the defaults there.
+
+`--runs` keeps what was run, and a run that is in there is not made again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from labelled import table
+
+from focus.archive import Archive
+from focus.compare.grounds import Inputs, Prepared, Spec, Web, analysis_of, judge_of, prepare
+from focus.compare.linkgraph import PageIndex, link_graph
+from focus.compare.run import seed_order
+from focus.compare.standings import measures
+from focus.compare.trial import Replay, Trial, run_trial
+from focus.compare.variants import variants
+from focus.config import CrawlConfig, LimitConfig, PolitenessConfig
+from focus.judge import Remarks, read_topics, select
+
+STANDARD = (
+    "", "home=0", "home=0.5", "home=1", "hub=0", "hub=1", "weight=0.5", "weight=1.3",
+    "inherit=0", "inherit=1", "anchor=1.5", "anchor=3.5", "url=0.75", "p0=0.3", "k=3", "k=12",
+)  # fmt: skip
+
+
+class Key(NamedTuple):
+    """A setting under a mask, for a topic."""
+
+    mask: str
+    setting: str
+    topic: str
+
+
+Shares = dict[Key, float]
+"""AUC over the oracle's, mean of the seed orders."""
+
+
+def prepared(arguments: argparse.Namespace) -> list[Prepared]:
+    """The topics with targets, budgets and oracles."""
+    spec = Spec(
+        archive=arguments.archive,
+        topics=arguments.topics,
+        labels=arguments.labels,
+        aliases=arguments.aliases,
+        variants=(),
+        out=Path(),
+        names=tuple(filter(None, arguments.names.split(","))),
+    )
+    tasks = select(read_topics(arguments.topics.read_text("utf-8"), "topics"), spec.names)
+    remarks = Remarks()
+    with Archive.open(spec.archive) as archive:
+        graph = link_graph(spec.archive, archive, jobs=1, progress=lambda *_: None)
+        web = Web(PageIndex(archive), graph, archive.digest, archive.damage)
+    return prepare(spec, tasks, web, judge_of(spec, tasks, web, Inputs(spec), remarks), remarks)
+
+
+def numbers(setting: str) -> list[tuple[str, float]]:
+    """ "hub=0 k=4" → [("hub", 0.0), ("k", 4.0)]."""
+    pairs = (each.partition("=") for each in setting.split())
+    return [(name, float(value)) for name, _, value in pairs]
+
+
+def trials(
+    one: Prepared, mask: str, setting: str, arguments: argparse.Namespace
+) -> Iterator[Trial]:
+    """The crawls of a topic by a setting."""
+    (variant,) = variants(
+        [arguments.strategy],
+        relevance=[arguments.relevance],
+        masks=[mask],
+        params=numbers(setting),
+    )
+    analysis = analysis_of(one.task, variant.relevance, variant.model_params, variant)
+    for order in range(arguments.orders):
+        config = CrawlConfig(
+            seeds=seed_order(one.task, order),
+            strategy=variant.strategy,
+            params=variant.params,
+            concurrency=1,
+            politeness=PolitenessConfig(delay_s=1.0),
+            limits=LimitConfig(max_requests=one.ground.budget),
+            analysis=analysis,
+        )
+        yield Trial("", variant.id, one.task.name, order, config)
+
+
+def run(arguments: argparse.Namespace, settings: Sequence[str], masks: Sequence[str]) -> Shares:
+    """Every setting under every mask for every topic, as far as it was not run before."""
+    shares = _earlier(arguments.runs)
+    with Archive.open(arguments.archive) as archive:
+        index = PageIndex(archive)
+        for one in prepared(arguments):
+            for mask in masks:
+                replays: dict[str, Replay] = {}
+                for setting in settings:
+                    key = Key(mask, setting, one.task.name)
+                    if key in shares:
+                        continue
+                    found = []
+                    for trial in trials(one, mask, setting, arguments):
+                        model = str(trial.config.analysis.params)
+                        if model not in replays:
+                            replays[model] = Replay(archive, index, trial.config.analysis)
+                        outcome = run_trial(trial, replays[model])
+                        found.append(measures(outcome, one.ground)["oracle_share"] or 0.0)
+                    shares[key] = sum(found) / len(found)
+                    if arguments.runs:
+                        with arguments.runs.open("a", encoding="utf-8") as file:
+                            file.write(json.dumps([*key, shares[key]], ensure_ascii=False) + "\n")
+    return shares
+
+
+def _earlier(path: Path | None) -> Shares:
+    if path is None or not path.exists():
+        return {}
+    rows = (json.loads(line) for line in path.read_text("utf-8").splitlines())
+    return {Key(*row[:3]): row[3] for row in rows}
+
+
+def mean(shares: Mapping[Key, float], mask: str, setting: str, topics: Sequence[str]) -> float:
+    """Of a setting over topics."""
+    return sum(shares[Key(mask, setting, topic)] for topic in topics) / len(topics)
+
+
+def halves(topics: Sequence[str]) -> list[tuple[Sequence[str], Sequence[str]]]:
+    """Two ways to halve, each taken both ways: every second topic, and first and last."""
+    middle = len(topics) // 2
+    pairs = [(topics[::2], topics[1::2]), (topics[:middle], topics[middle:])]
+    return [each for a, b in pairs for each in ((a, b), (b, a))]
+
+
+def report(shares: Shares, settings: Sequence[str], masks: Sequence[str]) -> None:
+    """Two tables per mask."""
+    for mask in masks:
+        topics = list(dict.fromkeys(key.topic for key in shares if key.mask == mask))
+        rows = [
+            (
+                s or "defaults",
+                mean(shares, mask, s, topics),
+                *(shares[Key(mask, s, topic)] for topic in topics),
+            )
+            for s in settings
+        ]
+        print(f"\nMask {mask}: AUC over the oracle's\n")
+        print(table(["setting", "mean", *topics], rows))
+        if len(topics) < 4 or "" not in settings:
+            continue
+        confirmed = []
+        for a, b in halves(topics):
+            best = max(settings, key=lambda s, a=a: mean(shares, mask, s, a))  # type: ignore[misc]
+            on_b = [mean(shares, mask, s, b) for s in (best, "")]
+            confirmed.append((" ".join(a), best or "defaults", mean(shares, mask, best, a), *on_b))
+        print()
+        print(table(["tuned on", "best", "there", "elsewhere", "defaults elsewhere"], confirmed))
+
+
+def main() -> None:
+    """Run what is missing, print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    for name in ("archive", "topics", "labels"):
+        parser.add_argument(name, type=Path)
+    parser.add_argument("aliases", type=Path, nargs="?")
+    parser.add_argument("--strategy", default="yield")
+    parser.add_argument("--relevance", default="evidence")
+    parser.add_argument("--set", action="append", dest="settings")
+    parser.add_argument("--names", default="", help="these topics only, with commas between")
+    parser.add_argument("--masks", default="none")
+    parser.add_argument("--orders", type=int, default=2)
+    parser.add_argument("--runs", type=Path)
+    arguments = parser.parse_args()
+    settings = ["", *arguments.settings] if arguments.settings else list(STANDARD)
+    masks = arguments.masks.split(",")
+    shares = run(arguments, settings, masks)
+    report(shares, settings, masks)
+
+
+if __name__ == "__main__":
+    main()
