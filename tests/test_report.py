@@ -9,8 +9,9 @@ from click.testing import CliRunner
 
 from focus.commands.compare import compare_command
 from focus.compare.comparison import Comparison, load
-from focus.errors import ConfigError
-from focus.report.comparison import comparison_html
+from focus.errors import ConfigError, ExportError
+from focus.report.comparison import comparison_html, comparison_pictures
+from focus.report.pictures import check
 from focus.show.scoreboard import board_lines
 from tests.recorded import record
 
@@ -110,6 +111,24 @@ def test_the_report_tells_what_was_compared_and_of_what(found: Comparison) -> No
     assert page.count('<svg viewBox="0 0 860') == 1
     assert page.count("<figure>") == 1
     assert "seeds that are not in the archive" in page
+
+
+def test_the_curves_of_a_group_make_a_picture(found: Comparison) -> None:
+    ((name, text),) = comparison_pictures(found).items()
+    assert name == "recall-evidence"
+    assert text.startswith('<svg xmlns="http://www.w3.org/2000/svg"')
+    assert "topic-pagerank (published)" in text
+    assert "var(--" not in text
+
+
+def test_png_writes_pictures_into_the_folder(web: Path, tmp_path: Path) -> None:
+    pytest.importorskip("resvg_py", reason="needs the extra png")
+    try:
+        check()
+    except ExportError as error:
+        pytest.skip(str(error))
+    run(web, "--strategy", "bfs", "--png", out=tmp_path)
+    assert (tmp_path / "recall-evidence.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_self_judging_is_said_everywhere(web: Path, tmp_path: Path) -> None:

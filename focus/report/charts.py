@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
 
@@ -14,7 +15,7 @@ _DASHES = ("", "6 3", "2 3", "8 3 2 3")
 
 
 class Series(msgspec.Struct, frozen=True):
-    """A line: y in 0…1 at even steps over the x axis, perhaps with a band.
+    """A line: y in 0…`Frame.y_top` at even steps over the x axis, perhaps with a band.
 
     number  gives colour and dashes, the same in all charts of a page; -1 is grey
     strong  band shown at once, not only when the line is pointed at
@@ -28,7 +29,11 @@ class Series(msgspec.Struct, frozen=True):
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """Measures of a chart in pixels, and the ends of its x axis."""
+    """Measures of a chart in pixels, and the ends of its axes.
+
+    y_top  the largest y that is drawn
+    wide  the chart spans the page: larger letters on a narrow screen
+    """
 
     width: int
     height: int
@@ -39,14 +44,16 @@ class Frame(msgspec.Struct, frozen=True):
     bottom: int = 34
     top: int = 8
     right: int = 10
+    y_top: float = 1.0
+    wide: bool = False
 
     def x(self, share: float) -> float:
         """Pixels from the left."""
         return self.left + share * (self.width - self.left - self.right)
 
-    def y(self, share: float) -> float:
+    def y(self, value: float) -> float:
         """Pixels from the top."""
-        return self.top + (1 - share) * (self.height - self.top - self.bottom)
+        return self.top + (1 - value / self.y_top) * (self.height - self.top - self.bottom)
 
 
 def stroke(number: int) -> str:
@@ -61,9 +68,8 @@ def stroke(number: int) -> str:
 def chart(frame: Frame, series: Sequence[Series], *, title: str) -> str:
     """An SVG element. The title is read to those who cannot see it."""
     parts = [
-        f'<svg viewBox="0 0 {frame.width} {frame.height}" role="img" '
-        f'aria-label="{escape(title)}" class="chart">',
-        *_axes(frame),
+        opening(frame, title),
+        *axes(frame),
         *(_band(frame, each) for each in series if each.band),
         *(_line(frame, each) for each in series),
         "</svg>",
@@ -71,25 +77,57 @@ def chart(frame: Frame, series: Sequence[Series], *, title: str) -> str:
     return "\n".join(parts)
 
 
-def _axes(frame: Frame) -> list[str]:
+def opening(frame: Frame, title: str) -> str:
+    """The tag that begins a chart."""
+    kind = "chart wide" if frame.wide else "chart"
+    return (
+        f'<svg viewBox="0 0 {frame.width} {frame.height}" role="img" '
+        f'aria-label="{escape(title)}" class="{kind}">'
+    )
+
+
+def ticks(low: float, high: float, wanted: int) -> list[float]:
+    """Round numbers from `low` to `high`, about so many: 1, 2 or 5 times a power of ten apart.
+
+    Worked: 0.3 to 2.2, wanted 4 -> 0.5, 1, 1.5, 2.
+    """
+    rough = (high - low) / max(1, wanted)
+    if not rough > 0 or not math.isfinite(rough):
+        return [low]
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(size * power for size in (1, 2, 5, 10) if size * power >= rough * (1 - 1e-9))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [at * step for at in range(first, last + 1)]
+
+
+def axes(frame: Frame) -> list[str]:
+    """Grid, ticks and their texts."""
     left, right, floor = frame.x(0), frame.x(1), frame.y(0)
     parts = []
-    for tenth in range(0, 11, 2):
-        y = frame.y(tenth / 10)
+    for value in ticks(0.0, frame.y_top, 5):
+        y = frame.y(value)
         parts.append(
             f'<line class="grid" x1="{left:.1f}" x2="{right:.1f}" y1="{y:.1f}" y2="{y:.1f}"/>'
         )
-        parts.append(_text(left - 6, y + 4, f"{tenth / 10:g}", "end"))
+        parts.append(_text(left - 6, y + 4, number(value), "end"))
     for share, text in frame.x_ticks:
         x = frame.x(share)
         parts.append(
             f'<line class="mark" x1="{x:.1f}" x2="{x:.1f}" y1="{floor:.1f}" y2="{floor + 4:.1f}"/>'
         )
         anchor = "end" if share == 1 else "middle"
-        parts.append(_text(x, floor + 16, text, anchor))
+        parts.append(_text(x, floor + (22 if frame.wide else 16), text, anchor))
     parts.append(_text(right, frame.height - 4, frame.x_label, "end"))
-    parts.append(_text(left + 6, frame.top + 11, frame.y_label, "start"))
+    if frame.wide:
+        parts.append(_text(left, frame.top - 14, frame.y_label, "start"))
+    else:
+        parts.append(_text(left + 6, frame.top + 11, frame.y_label, "start"))
     return parts
+
+
+def number(value: float) -> str:
+    """A number at an axis."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def _text(x: float, y: float, text: str, anchor: str) -> str:

@@ -1,0 +1,99 @@
+"""What can be typed after `focus report`? One crawl in, one page out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from focus.commands.options import DB, Command, option
+from focus.errors import ConfigError, ExportError
+
+if TYPE_CHECKING:
+    from focus.db.figures import CrawlFigures
+
+_STDOUT = Path("-")
+PNG_HELP = "Also the drawings as PNG files beside it (extra focus-crawler[png])."
+
+
+@click.command("report", cls=Command)
+@DB
+@option("--crawl", default="latest", metavar="ID", help="This crawl.")
+@option(
+    "-o",
+    "--output",
+    type=click.Path(allow_dash=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    show_default="report.html; with --json the standard output",
+    help="Write here; - is the standard output.",
+)
+@option("--json", "as_json", is_flag=True, help="The figures as JSON instead of the page.")
+@option("--png", is_flag=True, help=PNG_HELP)
+def report_command(db: Path, crawl: str, output: Path | None, as_json: bool, png: bool) -> None:
+    """Show how a crawl went, on one page.
+
+    One file that loads nothing from anywhere: harvest curve, yields of hosts and URL shapes,
+    relevance and priority, the best pages and hubs with a drawing of their links, depth,
+    failures, politeness, and the tables of the paper P1 (5-5 to 5-10).
+
+    \b
+    Example:
+        focus report -o football.html
+    """
+    from focus.export import write_bytes
+
+    out = output or (_STDOUT if as_json else Path("report.html"))
+    _check(out, db, png=png)
+    figures = _figures(db.expanduser(), crawl)
+    pictures = _pictures(figures, out) if png else {}
+    write_bytes(_content(figures, as_json), None if out == _STDOUT else out)
+    for path, data in pictures.items():
+        write_bytes(data, path)
+    for path in (out, *pictures):
+        if path != _STDOUT:
+            click.echo(f"Crawl {figures.crawl.id} is in {path}", err=True)
+
+
+def _check(out: Path, db: Path, *, png: bool) -> None:
+    """Refuse what would end badly before anything is read."""
+    if out == _STDOUT:
+        if png:
+            raise ConfigError("--png writes files beside the page; give -o FILE")
+        return
+    if not out.parent.is_dir():
+        raise ExportError(f"-o {out}: there is no folder {out.parent}; make it first")
+    if out.resolve() == db.expanduser().resolve():
+        raise ConfigError(f"-o {out}: is the database itself; choose another -o FILE")
+    if png:
+        from focus.report.pictures import check
+
+        check()
+
+
+def _figures(db: Path, crawl: str) -> CrawlFigures:
+    from focus.db.query import Reader
+    from focus.db.reporting import figures
+
+    with Reader(db) as reader:
+        number = next(iter(reader.ids(crawl)[-1:]), None)
+        if number is None:
+            raise ConfigError(f"{db} holds no crawl yet; `focus crawl` begins one")
+        return figures(reader, number)
+
+
+def _content(figures: CrawlFigures, as_json: bool) -> bytes:
+    if as_json:
+        import msgspec
+
+        return msgspec.json.format(msgspec.json.encode(figures)) + b"\n"
+    from focus.report.crawl import crawl_html
+
+    return crawl_html(figures).encode()
+
+
+def _pictures(figures: CrawlFigures, out: Path) -> dict[Path, bytes]:
+    from focus.report.crawl import crawl_pictures
+    from focus.report.pictures import beside, png
+
+    return {beside(out, name): png(svg) for name, svg in crawl_pictures(figures).items()}

@@ -1,0 +1,427 @@
+"""The report of one crawl: its figures, its page, its pictures, and what goes wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+
+from focus.db import distributions, linkmap
+from focus.db.figures import CrawlFigures, LinkMap, Node
+from focus.db.query import Reader
+from focus.db.reporting import figures
+from focus.errors import ConfigError, ExportError, FocusError, StoreError
+from focus.records import (
+    SEED_PRIORITY,
+    Batch,
+    HostRow,
+    Outcome,
+    Page,
+    PageRow,
+    QueueRow,
+    UrlRow,
+    UrlState,
+)
+from focus.report import pictures
+from focus.report.bars import Bar, bars
+from focus.report.charts import ticks
+from focus.report.crawl import crawl_html, crawl_pictures
+from focus.report.linkdrawing import drawing
+from focus.report.page import link, page, table
+from focus.store import Store
+from tests.test_report import Elements
+
+EVIL = "</td><script>alert(1)</script><img src=x onerror=a()>\u202e"
+GONE = 20  # URLs of the crawl; 0 to 11 are pages but for 4, a redirect, and 7, a failure
+# A chain of parents: 0 (seed) → 1 → 2 → 3 → 5 …; 4 is a redirect between 3 and 5.
+PARENTS = (None, 0, 1, 2, 3, 4, 5, 0, 0, 0, 1, 1)
+RELEVANT = {0, 1, 5, 8, 9, 10}
+NOT_PAGES = {4, 7}
+RULES = b"User-agent: *\nCrawl-delay: 3\nDisallow: /private\n"
+
+
+def url_row(number: int) -> UrlRow:
+    parent = PARENTS[number] if number < len(PARENTS) else 0
+    state, reason = UrlState.WAITING, ""
+    if number == 12:
+        state, reason = UrlState.DROPPED, "robots"
+    return UrlRow(
+        id=number,
+        key=bytes([number]) * 16,
+        url=f"https://{'ab'[number % 2]}.example/%E8%B6%B3/{number}?q=<b>",
+        queue=number % 2,
+        depth=0 if parent is None else min(number, 4),
+        priority=1.0,
+        parent=parent,
+        state=state,
+        reason=reason,
+    )
+
+
+def page_row(number: int, nth: int) -> PageRow:
+    relevance = 0.9 if number in RELEVANT else 0.1
+    found = Page(title=f"足球 {number} {EVIL}", relevance=relevance, relevant=relevance > 0.5)
+    return PageRow(
+        id=number,
+        url=f"https://{'ab'[number % 2]}.example/{number}",
+        nth=nth,
+        rank=5,
+        status=200,
+        fetched_at=1000.0 + 2.0 * nth,
+        elapsed_s=0.5,
+        raw_bytes=100,
+        priority=SEED_PRIORITY if number == 0 else relevance,
+        pagerank=1.0 / (number + 1),
+        page=found,
+        targets=(*(child for child in range(12) if PARENTS[child] == number), 0, 19),
+    )
+
+
+def batch() -> Batch:
+    pages = [number for number in range(12) if number not in NOT_PAGES]
+    return Batch(
+        queues=[QueueRow(0, 0, "/N", 6, 4.5), QueueRow(1, 1, "/S/N", 6, 1.5)],
+        hosts=[
+            HostRow(0, "a.example", robots={"https": (RULES, 200, 0.0)}),
+            HostRow(1, EVIL + ".example", given_up=True),
+        ],
+        urls=[url_row(number) for number in range(GONE)],
+        pages=[page_row(number, 2 * at + 2) for at, number in enumerate(pages)],
+        outcomes=[
+            *(Outcome(id=number, state=UrlState.DONE) for number in pages),
+            Outcome(id=4, state=UrlState.DROPPED, reason="redirected"),
+            Outcome(id=7, state=UrlState.FAILED, reason="http-4xx", detail=f"404 {EVIL}"),
+        ],
+        counters={"requests": 24.0, "robots": 2.0, "pages": 10.0, "active_s": 120.0, "bytes": 1e6},
+        now=1100.0,
+    )
+
+
+def make(path: Path, *batches: Batch, topic: str = "足球 <b>", config: str = "{}") -> int:
+    async def fill() -> int:
+        async with Store.open(path, now=0.0, pid=1) as store:
+            identity = {"seeds": ["http://a.example/<i>"], "topic": topic, "strategy": "yield"}
+            begun = await store.begin_crawl(identity, config, fresh=True, now=1000.0)
+            for each in batches:
+                await store.write(begun.id, each)
+            return begun.id
+
+    return asyncio.run(fill())
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    made = tmp_path / "focus.db"
+    config: dict[str, Any] = {
+        "seeds": ["http://a.example/<i>"],
+        "strategy": "yield",
+        "fetch": {"proxy": "http://me:secret@proxy.example"},
+        "limits": {"max_pages": 10},
+        "analysis": {"topic": {"keywords": [{"text": "足球"}, {"text": "英超", "weight": 0.5}]}},
+    }
+    make(made, batch(), config=msgspec.json.encode(config).decode())
+    return made
+
+
+@pytest.fixture
+def found(path: Path) -> CrawlFigures:
+    with Reader(path) as reader:
+        return figures(reader, 1)
+
+
+# -- figures ------------------------------------------------------------------------
+
+
+def test_harvest_counts_by_requests_up_to_the_last_one(found: CrawlFigures) -> None:
+    assert found.requests == 24
+    assert [each.end for each in found.course] == list(range(1, 25))
+    assert sum(each.pages for each in found.course) == found.crawl.pages == 10
+    assert sum(each.relevant for each in found.course) == found.crawl.relevant == 6
+    assert (found.course[0].pages, found.course[1].pages) == (0, 1)
+
+
+def test_histograms_hold_every_page_and_leave_seeds_without_priority(found: CrawlFigures) -> None:
+    assert (sum(found.relevance.pages), sum(found.relevance.relevant)) == (10, 6)
+    assert (found.relevance.low, found.relevance.high) == (0.0, 1.0)
+    assert (sum(found.priority.pages), sum(found.priority.relevant)) == (9, 5)
+    assert sum(each.pages for each in found.tenths) == 9
+    assert found.tenths[0].relevant == 0
+    assert found.tenths[-1].relevant == found.tenths[-1].pages
+
+
+def test_tunnels_count_irrelevant_pages_and_pass_over_redirects(found: CrawlFigures) -> None:
+    # 2 after 1 (relevant), 3 after 2, 5 after 2 and 3 by the redirect 4, 6 after 5 (relevant)
+    steps = {each.steps: (each.pages, each.relevant) for each in found.tunnels}
+    assert steps == {0: (8, 5), 1: (1, 0), 2: (1, 1)}
+
+
+def test_depths_are_counted(found: CrawlFigures) -> None:
+    assert {each.steps: each.pages for each in found.depths} == {0: 1, 1: 1, 2: 1, 3: 1, 4: 6}
+
+
+def test_yields_are_those_of_status_with_the_learned_rate(found: CrawlFigures) -> None:
+    first, second = found.hosts
+    assert (first.host, first.fetched, first.yielded) == ("a.example", 6, 4.5)
+    k, p0 = 6.0, 0.5  # of the strategy yield
+    assert first.rate == pytest.approx((4.5 + k * p0) / (6 + k))
+    assert second.rate == pytest.approx((1.5 + k * p0) / (6 + k))
+    shape = found.shapes[0]
+    assert (shape.host, shape.shape) == ("a.example", "/N")
+    assert shape.rate == pytest.approx((4.5 + k * first.rate) / (6 + k))
+
+
+def test_politeness_measures_the_rest_between_requests(found: CrawlFigures) -> None:
+    host = next(each for each in found.polite if each.host == "a.example")
+    # pages 0, 2, 6, 8, 10 as requests 2, 6, 12, 14, 18: 2 s apart each, 0.5 s long
+    assert (host.pages, host.requests, host.forbidden) == (5, 6, 1)
+    assert host.smallest_s == pytest.approx(3.5)
+    assert host.mean_s == pytest.approx((7.5 + 11.5 + 3.5 + 7.5) / 4)
+    assert (host.asked_s, host.robots) == (3.0, 200)
+    assert found.smallest_s == pytest.approx(3.5)
+    other = next(each for each in found.polite if each.host != "a.example")
+    assert (other.robots, other.asked_s, other.given_up) == (None, None, True)
+
+
+def test_failures_are_told_by_kind_with_an_example(found: CrawlFigures) -> None:
+    (failing,) = found.failures
+    assert (failing.reason, failing.urls, failing.hosts) == ("http-4xx", 1, 1)
+    assert failing.example.endswith("/7?q=<b>")
+    assert {each.reason: each.urls for each in found.drops} == {"redirected": 1, "robots": 1}
+
+
+def test_the_best_pages_are_relevant_and_by_quality(found: CrawlFigures, path: Path) -> None:
+    qualities = [each.quality for each in found.best]
+    assert len(qualities) == 6
+    assert qualities == sorted(qualities, reverse=True)
+    # R = max R, relevance 0.9 of at most 1: ½ + ½·0.9
+    assert qualities[0] == pytest.approx(0.95)
+
+
+def test_hubs_count_the_requests_their_links_led_to(found: CrawlFigures) -> None:
+    hub = found.hubs[0]
+    assert (hub.url, hub.followed, hub.relevant) == (found.best[0].url, 4, 3)
+    assert sum(each.relevant for each in found.hubs) == 5
+
+
+def test_the_map_has_the_ways_and_the_other_links(found: CrawlFigures) -> None:
+    nodes = {each.id for each in found.links.nodes}
+    assert {0, 1, 5, 8, 9, 10} <= nodes
+    assert (0, 1) in found.links.ways
+    assert (1, 0) in found.links.links
+    assert not set(found.links.ways) & set(found.links.links)
+    assert all(a in nodes and b in nodes for a, b in (*found.links.ways, *found.links.links))
+    assert {each.id for each in found.links.nodes if each.best} == RELEVANT
+
+
+def test_rounds_and_averages_are_those_of_the_paper(found: CrawlFigures) -> None:
+    assert [each.pages for each in found.rounds] == list(range(1, 11))
+    assert found.rounds[-1].so_far == pytest.approx(0.6)
+    (row,) = found.algorithms
+    assert (row.pages, row.relevant, row.minutes) == (10, 6, 2.0)
+    assert row.efficiency == pytest.approx(3.0)
+    mean = sum(each.so_far for each in found.rounds) / 10
+    assert row.average_precision == pytest.approx(mean)
+
+
+def test_crawls_for_the_same_topic_stand_side_by_side(path: Path) -> None:
+    make(path, batch(), topic="足球 <b>")
+    make(path, topic="another")
+    with Reader(path) as reader:
+        rows = figures(reader, 1).algorithms
+    assert [each.crawl for each in rows] == [1, 2]
+
+
+def test_labels_of_people_are_held_against_the_model(path: Path) -> None:
+    db = sqlite3.connect(path)
+    with db:
+        for number, relevant in ((0, 1), (1, 0), (2, 1)):
+            url = f"https://{'ab'[number % 2]}.example/{number}"
+            db.execute("INSERT INTO label VALUES ('足球 <b>', ?, 0, ?, 0)", (url, relevant))
+        db.execute("INSERT INTO label VALUES ('other', 'https://a.example/0', 0, 1, 0)")
+    db.close()
+    with Reader(path) as reader:
+        found = figures(reader, 1)
+    judged = found.judged
+    assert (judged.labelled, judged.relevant, judged.said, judged.both) == (3, 2, 2, 1)
+    assert "Self-judged" not in crawl_html(found)
+
+
+def test_large_numbers_end_in_bounded_tables(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(linkmap, "BEST", 3)
+    monkeypatch.setattr(linkmap, "ROOTS", 2)
+    monkeypatch.setattr(linkmap, "MOST", 4)
+    monkeypatch.setattr(distributions, "BUCKETS", 7)
+    monkeypatch.setattr(distributions, "LEVELS", 3)
+    make(tmp_path / "f.db", batch())
+    with Reader(tmp_path / "f.db") as reader:
+        found = figures(reader, 1)
+    assert (len(found.best), len(found.links.nodes), len(found.course)) == (3, 4, 7)
+    assert found.course[-1].end == 24
+    assert sum(each.pages for each in found.course) == 10
+    assert [each.steps for each in found.depths] == [0, 1, 2]
+    assert found.depths[-1].pages == 8
+    assert crawl_html(found)
+
+
+def test_nothing_that_may_hold_a_password_is_told(found: CrawlFigures) -> None:
+    assert b"secret" not in msgspec.json.encode(found)
+    assert found.settings.limits == {"max_pages": 10}
+    assert found.settings.keywords == ["足球", "英超:0.5"]
+
+
+# -- the page -----------------------------------------------------------------------
+
+
+def test_the_page_is_whole_loads_nothing_and_escapes_the_web(found: CrawlFigures) -> None:
+    text = crawl_html(found)
+    elements = Elements()
+    elements.feed(text)
+    assert elements.open == []
+    assert all(re.match(r"href=https?://[ab]\.example", each) for each in elements.loads)
+    assert text.count("<script>") == 1
+    assert "alert(1)</script>" not in text
+    assert "\u202e" not in text
+    assert "<img" not in text
+    assert "<b>alert" not in text
+    for words in ("足球", "Harvest", "Best hubs", "Politeness", "平均查准率", "Self-judged"):
+        assert words in elements.text
+
+
+def test_a_crawl_without_pages_has_a_page_all_the_same(tmp_path: Path) -> None:
+    make(tmp_path / "f.db")
+    with Reader(tmp_path / "f.db") as reader:
+        found = figures(reader, 1)
+    text = crawl_html(found)
+    assert "no page yet" in text
+    assert crawl_pictures(found) == {}
+
+
+def test_only_links_of_the_web_become_links() -> None:
+    assert "<a " not in link("javascript:alert(1)", "title")
+    assert 'href="https://a.example/?a=1&amp;b=&quot;"' in link('https://a.example/?a=1&b="')
+    assert "足球" in link("https://a.example/%E8%B6%B3%E7%90%83")
+
+
+def test_a_page_forbids_what_it_does_not_need() -> None:
+    text = page("a <b>", ["x"])
+    assert "default-src 'none'" in text
+    assert "<title>a &lt;b&gt;</title>" in text
+    assert "&lt;i&gt;" in table(["<i>"], [["<i>"]])
+
+
+def test_ticks_are_round_numbers_within_the_axis() -> None:
+    assert ticks(0.0, 1.0, 5) == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    assert ticks(0.3, 2.2, 4) == pytest.approx([0.5, 1.0, 1.5, 2.0])
+    assert ticks(0.0, 2984, 6) == pytest.approx([0, 500, 1000, 1500, 2000, 2500])
+    assert ticks(2.0, 2.0, 5) == [2.0]
+
+
+def test_a_bar_that_towers_over_the_others_is_cut_off() -> None:
+    text = bars([Bar(1000, 10, "first"), Bar(20, 5, "second")], title="t", x_label="x")
+    assert "1,000 ↑" in text
+    heights = [float(each) for each in re.findall(r'class="bar" [^>]*height="([\d.]+)"', text)]
+    assert heights[1] > heights[0] / 4
+
+
+def test_the_drawing_is_the_same_each_time_and_bounded_in_columns() -> None:
+    nodes = [Node(n, f"http://a/{n}", EVIL, n, 0.5, n > 5, n > 10) for n in range(12)]
+    links = LinkMap(nodes, [(n, n + 1) for n in range(11)], [(11, 0), (7, 9)])
+    text = drawing(links)
+    assert text == drawing(LinkMap(nodes[::-1], links.ways, links.links))
+    assert "<script>" not in text
+    assert len(set(re.findall(r'cx="(\d+)"', text))) == 6
+    assert drawing(LinkMap([], [], [])) == ""
+
+
+# -- the command --------------------------------------------------------------------
+
+
+def run(*arguments: str) -> Result:
+    from focus.cli import cli
+
+    return CliRunner().invoke(cli, ["report", *arguments])
+
+
+def test_the_command_writes_the_page(path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "report.html"
+    result = run("--db", str(path), "-o", str(out))
+    assert result.exit_code == 0, result.output
+    assert out.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert [each.name for each in tmp_path.iterdir() if each.name.endswith(".part")] == []
+
+
+def test_dash_is_the_standard_output(path: Path) -> None:
+    assert run("--db", str(path), "-o", "-").stdout.startswith("<!doctype html>")
+
+
+def test_json_has_the_same_figures(path: Path, found: CrawlFigures) -> None:
+    result = run("--db", str(path), "--json")
+    assert msgspec.json.decode(result.stdout.encode(), type=CrawlFigures) == found
+    assert '"schema": "focus-report/1"' in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "complaint"),
+    [
+        (["--db", "none.db"], StoreError, "there is no database at none.db"),
+        (["--db", "text"], StoreError, "text is not a database"),
+        (["--db", "other.db"], StoreError, "is the database of another program"),
+        (["--db", "focus.db", "--crawl", "7"], ConfigError, "no crawl 7 in focus.db"),
+        (["--db", "empty.db"], ConfigError, "holds no crawl yet"),
+        (["--db", "focus.db", "-o", "no/r.html"], ExportError, "there is no folder no"),
+        (["--db", "focus.db", "-o", "focus.db"], ConfigError, "is the database itself"),
+        (["--db", "focus.db", "-o", "-", "--png"], ConfigError, "give -o FILE"),
+    ],
+)
+def test_wrong_use_is_told_in_a_line(
+    path: Path, monkeypatch: Any, arguments: list[str], kind: type[FocusError], complaint: str
+) -> None:
+    monkeypatch.chdir(path.parent)
+    Path("text").write_text("x" * 200)
+    with sqlite3.connect("other.db") as db:
+        db.execute("CREATE TABLE x (y)")
+    db.close()
+    make(Path("empty.db"))
+    with sqlite3.connect("empty.db") as db:
+        db.execute("DELETE FROM crawl")
+    db.close()
+    error = run(*arguments).exception
+    assert isinstance(error, kind)
+    assert complaint in str(error)
+    assert "\n" not in str(error)
+
+
+def test_without_the_extra_png_says_what_to_install(
+    path: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "resvg_py", None)
+    out = tmp_path / "r.html"
+    error = run("--db", str(path), "--png", "-o", str(out)).exception
+    assert isinstance(error, ExportError)
+    assert "pip install 'focus-crawler[png]'" in str(error)
+    assert not out.exists()
+
+
+def test_pictures_lie_beside_the_page(path: Path, tmp_path: Path) -> None:
+    pytest.importorskip("resvg_py", reason="needs the extra png")
+    try:
+        pictures.check()
+    except ExportError as error:
+        pytest.skip(str(error))
+    out = tmp_path / "r.html"
+    assert run("--db", str(path), "--png", "-o", str(out)).exit_code == 0
+    for name in ("r-harvest.png", "r-links.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_picture_is_a_document_of_its_own(found: CrawlFigures) -> None:
+    for text in crawl_pictures(found).values():
+        assert text.startswith('<svg xmlns="http://www.w3.org/2000/svg"')
+        assert "var(--" not in text
+        assert "<script>" not in text
