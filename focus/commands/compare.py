@@ -30,7 +30,8 @@ def _forms(text: str) -> tuple[str, ...]:
     return forms
 
 
-def _budget(text: str) -> str:
+def read_budget(text: str) -> str:
+    """Requests, or so many times the targets."""
     from focus.compare.grounds import budget_of
 
     budget_of(text, 1)
@@ -142,7 +143,7 @@ def _budget(text: str) -> str:
 @option(
     "--budget",
     section=HOW,
-    type=checked(_budget),
+    type=checked(read_budget),
     default="3x",
     metavar="N|Nx",
     help="Requests per crawl, or times the relevant pages that can be reached, plus 20.",
@@ -188,6 +189,12 @@ def _budget(text: str) -> str:
     type=click.Path(file_okay=False, path_type=Path),
     help="results.json, results.csv, report.html and the crawls themselves.",
 )
+@option(
+    "--png",
+    section=HOW,
+    is_flag=True,
+    help="Also the curves as PNG files (extra focus-crawler[png]).",
+)
 def compare_command(**options: Any) -> None:  # fmt: skip
     """Compare strategies on a recorded web, offline.
 
@@ -202,13 +209,19 @@ def compare_command(**options: Any) -> None:  # fmt: skip
     """
     from focus.compare.comparison import write_whole
     from focus.compare.run import compare
-    from focus.report.comparison import comparison_html
+    from focus.report.comparison import comparison_html, comparison_pictures
+    from focus.report.pictures import check, png
     from focus.show.scoreboard import board_lines
 
     spec = _spec(options)
+    if options["png"]:
+        check()
     with bar("comparing") as move:
         comparison = compare(spec, lambda what, done, of: move(done, of))
     write_whole(spec.out / "report.html", comparison_html(comparison).encode())
+    pictures = comparison_pictures(comparison) if options["png"] else {}
+    for name, drawing in pictures.items():
+        write_whole(spec.out / f"{name}.png", png(drawing))
     width = shutil.get_terminal_size((WIDE, 24)).columns if sys.stdout.isatty() else WIDE
     for line in board_lines(comparison, width=width):
         click.echo(line)
@@ -239,9 +252,9 @@ def _spec(options: dict[str, Any]) -> Spec:
         archive=options["archive"],
         topics=options["topics"],
         labels=options["labels"]
-        or (None if judged else _beside(folder, "labels.tsv.gz", "labels.tsv")),
-        hubs=options["hubs"] or (None if judged else _beside(folder, "hubs.tsv")),
-        aliases=options["aliases"] or _beside(folder, "aliases.tsv"),
+        or (None if judged else beside(folder, "labels.tsv.gz", "labels.tsv")),
+        hubs=options["hubs"] or (None if judged else beside(folder, "hubs.tsv")),
+        aliases=options["aliases"] or beside(folder, "aliases.tsv"),
         judge=judged,
         variants=tuple(
             variants(
@@ -264,5 +277,7 @@ def _spec(options: dict[str, Any]) -> Spec:
     )
 
 
-def _beside(folder: Path, *names: str) -> Path | None:
-    return next((folder / name for name in names if (folder / name).exists()), None)
+def beside(folder: Path | None, *names: str) -> Path | None:
+    """The first of these files that is in the folder."""
+    found = (folder / name for name in names if folder and (folder / name).exists())
+    return next(found, None)

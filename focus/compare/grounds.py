@@ -47,7 +47,8 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     """A comparison as ordered.
 
     archive      recorded web (.warc, .warc.gz, .warc.zst)
-    topics       topics.json; labels, hubs and aliases may be None for what is not there
+    topics       topics.json, None: they are given as such; labels, hubs and aliases may be
+                 None for what is not there
     judge        relevance model that judges where there are no labels
     names        only these topics, all for none
     budget       requests per crawl: "800", or "3x" = 3 times the targets + 20
@@ -56,7 +57,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     archive: Path
-    topics: Path
+    topics: Path | None
     variants: tuple[Variant, ...]
     out: Path
     labels: Path | None = None
@@ -107,7 +108,10 @@ class Inputs:
 def judge_of(spec: Spec, tasks: list[Task], web: Web, inputs: Inputs, remarks: Remarks) -> Judge:
     """Labels, or a relevance model in their place."""
     aliases = read_aliases(inputs.text("aliases", spec.aliases), remarks)
-    names = [task.name for task in read_topics(inputs.text("topics", spec.topics), "topics")]
+    names = [task.name for task in tasks]
+    if spec.topics is not None:
+        text, folder = inputs.text("topics", spec.topics), spec.topics.parent
+        names = [task.name for task in read_topics(text, "topics", folder)]
     if spec.judge is not None:
         found = _self_judged(spec, tasks, web)
         judge = Judge("", {}, aliases)
@@ -180,7 +184,8 @@ def prepare(
         else:
             found.append(one)
     if not found:
-        raise ConfigError("no relevant page can be reached from the seeds of any topic")
+        why = "; ".join(f"{remark.count:,} {remark.what}" for remark in remarks.list())
+        raise ConfigError(f"no relevant page can be reached from the seeds of any topic ({why})")
     return found
 
 

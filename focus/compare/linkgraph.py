@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from multiprocessing import get_context
@@ -47,13 +47,26 @@ _PARTS = ("parse", "score/analyse.py", "urls.py", "charset.py", "codec.py", "sco
           "compare/linkgraph.py", "archive.py", "warc/pack.py")  # fmt: skip
 """What the graph depends on besides the archive."""
 
+BESIDE_A_CRAWL = (
+    "__main__.py", "cli.py", "commands", "show", "report", "demo", "learn", "kb", "db", "measure",
+    "net", "session.py", "store.py", "export.py", "fetch.py", "guard.py", "judge.py",
+    "learned.py", "topicfile.py", "compare/comparison.py", "compare/grounds.py",
+    "compare/halves.py", "compare/ranges.py", "compare/run.py", "compare/standings.py",
+    "compare/tune.py", "compare/tuned.py", "compare/variants.py",
+)  # fmt: skip
+"""What the order of fetches of a configured crawl over an archive does not hang on: what
+comes before it ends up in its configuration, and what comes after it does not reach it."""
 
-def code_digest(parts: Sequence[str] = ("",)) -> str:
+
+def code_digest(parts: Sequence[str] = ("",), *, without: Collection[str] = ()) -> str:
     """SHA-256 over these files and folders of the package, all of it by default."""
     root, digest = Path(focus.__file__).parent, hashlib.sha256()
+    left_out = {root / part for part in without}
     for part in parts:
         path = root / part
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            if not left_out.isdisjoint((file, *file.parents)):
+                continue
             digest.update(str(file.relative_to(root)).encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
 

@@ -14,25 +14,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from random import Random
 
 import msgspec
 
 from focus.archive import Archive
-from focus.compare.comparison import Comparison, Group, Timing, save
+from focus.compare.comparison import Comparison, Group, Timing, Variant, save
 from focus.compare.grounds import Inputs, Prepared, Spec, Web, analysis_of, judge_of, prepare
-from focus.compare.linkgraph import PageIndex, Progress, code_digest, link_graph
+from focus.compare.linkgraph import (
+    BESIDE_A_CRAWL,
+    PageIndex,
+    Progress,
+    code_digest,
+    link_graph,
+)
 from focus.compare.standings import POINTS, Cost, Outcome, beats_oracle, compete, standings
 from focus.compare.trial import Batch, Trial, run_batches, trial_key
 from focus.config import CrawlConfig, LimitConfig, PolitenessConfig
 from focus.errors import ExportError
-from focus.judge import (
-    Remarks,
-    Task,
-    read_topics,
-    select,
-)
+from focus.judge import Judge, Remarks, Task, read_topics, select
 
 RUNS = "runs.jsonl"
 
@@ -47,20 +49,20 @@ def compare(spec: Spec, progress: Progress = _silent) -> Comparison:
     Raises FocusError for input that cannot be used and for topics without targets.
     """
     began = time.perf_counter()
-    with Archive.open(spec.archive, cache_dir=spec.cache_dir) as archive:
-        graph = link_graph(
-            spec.archive, archive, jobs=spec.jobs, progress=progress, cache_dir=spec.cache_dir
-        )
-        web = Web(PageIndex(archive), graph, archive.digest, archive.damage)
+    web = open_web(spec, progress)
     inputs = Inputs(spec)
-    tasks = select(read_topics(inputs.text("topics", spec.topics), spec.topics.name), spec.names)
+    path = spec.topics or Path("topics")
+    text = inputs.text("topics", spec.topics)
+    tasks = select(read_topics(text, path.name, path.parent), spec.names)
     remarks = Remarks()
-    if web.damage:
-        remarks.add("the archive is damaged", web.damage)
-    judge = judge_of(spec, tasks, web, inputs, remarks)
-    prepared = prepare(spec, tasks, web, judge, remarks)
-    trials = list(_plan(spec, prepared, web.digest))
-    outcomes, continued = _run(spec, trials, progress)
+    judge, prepared = judged(spec, tasks, web, inputs, remarks)
+    trials = [
+        trial
+        for each in prepared
+        for variant in spec.variants
+        for trial in plan(spec, each, variant, orders=range(spec.seed_orders), archive=web.digest)
+    ]
+    outcomes, continued = run_trials(spec, trials, spec.out / RUNS, progress)
     groups = list(_groups(spec, outcomes, prepared, remarks))
     comparison = Comparison(
         judge=judge.kind,
@@ -76,6 +78,25 @@ def compare(spec: Spec, progress: Progress = _silent) -> Comparison:
     return comparison
 
 
+def open_web(spec: Spec, progress: Progress) -> Web:
+    """The archive of a comparison and its link graph."""
+    with Archive.open(spec.archive, cache_dir=spec.cache_dir) as archive:
+        graph = link_graph(
+            spec.archive, archive, jobs=spec.jobs, progress=progress, cache_dir=spec.cache_dir
+        )
+        return Web(PageIndex(archive), graph, archive.digest, archive.damage)
+
+
+def judged(
+    spec: Spec, tasks: list[Task], web: Web, inputs: Inputs, remarks: Remarks
+) -> tuple[Judge, list[Prepared]]:
+    """Who judges, and the topics that have targets; what cannot be used is remarked."""
+    if web.damage:
+        remarks.add("the archive is damaged", web.damage)
+    judge = judge_of(spec, tasks, web, inputs, remarks)
+    return judge, prepare(spec, tasks, web, judge, remarks)
+
+
 # -- the trials ---------------------------------------------------------------------
 
 
@@ -86,25 +107,43 @@ def seed_order(task: Task, order: int) -> tuple[str, ...]:
     return tuple(seeds)
 
 
-def _plan(spec: Spec, prepared: Iterable[Prepared], archive: str) -> Iterator[Trial]:
-    code = code_digest()
-    for each in prepared:
-        for variant in spec.variants:
-            analysis = analysis_of(each.task, variant.relevance, variant.model_params, variant)
-            for order in range(spec.seed_orders):
-                drawn = {"seed": float(order)} if "seed" in variant.params else {}
-                config = CrawlConfig(
-                    seeds=seed_order(each.task, order),
-                    strategy=variant.strategy,
-                    params={**variant.params, **drawn},
-                    as_published=variant.form == "published",
-                    concurrency=spec.concurrency,
-                    politeness=PolitenessConfig(delay_s=spec.delay_s),
-                    limits=LimitConfig(max_requests=each.ground.budget),
-                    analysis=analysis,
-                )
-                key = trial_key(archive, code, config)
-                yield Trial(key, variant.id, each.task.name, order, config)
+def plan(
+    spec: Spec,
+    each: Prepared,
+    variant: Variant,
+    *,
+    orders: Iterable[int],
+    archive: str,
+    pages: int | None = None,
+) -> Iterator[Trial]:
+    """The crawls of one variant for one topic, one for each of these seed orders.
+
+    pages   the crawl ends after so many pages, instead of the requests of its budget
+    """
+    code = _crawl_code()
+    limits = LimitConfig(max_requests=each.ground.budget)
+    if pages is not None:
+        limits = LimitConfig(max_pages=pages)
+    analysis = analysis_of(each.task, variant.relevance, variant.model_params, variant)
+    for order in orders:
+        drawn = {"seed": float(order)} if "seed" in variant.params else {}
+        config = CrawlConfig(
+            seeds=seed_order(each.task, order),
+            strategy=variant.strategy,
+            params={**variant.params, **drawn},
+            as_published=variant.form == "published",
+            concurrency=spec.concurrency,
+            politeness=PolitenessConfig(delay_s=spec.delay_s),
+            limits=limits,
+            analysis=analysis,
+        )
+        yield Trial(trial_key(archive, code, config), variant.id, each.task.name, order, config)
+
+
+@cache
+def _crawl_code() -> str:
+    """What of this program the result of a trial depends on."""
+    return code_digest(without=BESIDE_A_CRAWL)
 
 
 def batches(trials: Iterable[Trial], jobs: int) -> list[Batch]:
@@ -129,16 +168,21 @@ def _batch(trials: list[Trial]) -> Batch:
     return Batch(union, tuple(trials))
 
 
-def _run(spec: Spec, trials: list[Trial], progress: Progress) -> tuple[list[Outcome], int]:
-    """All outcomes in the order of the trials, and how many were there before."""
-    outcomes = _earlier(spec.out / RUNS, {trial.key for trial in trials})
+def run_trials(
+    spec: Spec, trials: list[Trial], runs: Path, progress: Progress
+) -> tuple[list[Outcome], int]:
+    """All outcomes in the order of the trials, and how many were there before.
+
+    runs   where outcomes are kept as they come, a line each, and found again
+    """
+    outcomes = _earlier(runs, {trial.key for trial in trials})
     continued = len(outcomes)
     missing = list({t.key: t for t in trials if t.key not in outcomes}.values())
     try:
-        spec.out.mkdir(parents=True, exist_ok=True)
-        file = (spec.out / RUNS).open("ab", buffering=0)
+        runs.parent.mkdir(parents=True, exist_ok=True)
+        file = runs.open("ab", buffering=0)
     except OSError as error:
-        raise ExportError(f"{spec.out}: cannot be written: {error.strerror}") from None
+        raise ExportError(f"{runs.parent}: cannot be written: {error.strerror}") from None
     with file:
         if file.tell():
             file.write(b"\n")  # what a kill tore must not swallow the next line

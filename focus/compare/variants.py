@@ -41,8 +41,8 @@ def variants(
     ):
         if form == "published" and "tuned" in wanted and not _differs(strategy):
             continue
-        ours = _owned(strategy, strategy_class(strategy).defaults, given, used)
-        models = _owned(model, model_class(model).defaults, given, used)
+        ours = owned(strategy, strategy_class(strategy).defaults, given, used)
+        models = owned(model, model_class(model).defaults, given, used)
         name = "/".join((strategy, form, model, mask))
         found[name] = Variant(
             id=name,
@@ -71,9 +71,10 @@ def _differs(strategy: str) -> bool:
     return bool(strategy_class(strategy).published)
 
 
-def _owned(
+def owned(
     owner: str, defaults: Mapping[str, float], given: Given, used: set[str]
 ) -> dict[str, float]:
+    """The given numbers that go to a strategy or model; their names are noted in `used`."""
     found = {}
     for name, value in given:
         prefix, dot, rest = name.rpartition(".")

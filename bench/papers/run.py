@@ -1,0 +1,259 @@
+"""Do the papers' experiments come out again? Runs them, then writes docs/results.md.
+
+    python bench/papers/run.py [p1-1 p2 …] [--web FOLDER] [--topics N] [--pages N] [--jobs N]
+
+Each experiment (`*.toml` beside this file) runs on a generated web with the generator's own
+labels and, with --web, on a recorded one (web.warc.zst, topics.json, labels.tsv.gz …). Every
+crawl is the real engine over an archive; what was found goes into bench/results/ as JSON, and
+`write.py` makes docs/results.md of that, here after each and whenever it is called. An
+interrupted run goes on where it was. On two cores all of it takes about an hour, less with
+--topics, which takes the first N topics only, and --pages, the size of the generated webs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+import msgspec
+import platformdirs
+from experiment import Experiment, Way, experiments
+from portal import made
+from write import Found, OfTopic, OfWay, TopicFound, write
+
+from focus import __version__, measure
+from focus.compare.comparison import Variant
+from focus.compare.grounds import Inputs, Prepared, Spec, Web
+from focus.compare.run import RUNS, judged, open_web, plan, run_trials
+from focus.compare.standings import Ground, Outcome
+from focus.compare.trial import Trial
+from focus.compare.variants import variants
+from focus.judge import Remarks, Task, read_topics
+from focus.measure.significance import mean
+
+HERE = Path(__file__).parent
+RESULTS = HERE.parent / "results"
+_THIRDS = (1 / 3, 2 / 3, 1.0)
+
+
+class World(NamedTuple):
+    """Where an experiment runs: files as `focus compare` takes them."""
+
+    name: str
+    folder: Path
+    archive: str
+    labels: str
+
+
+def main() -> None:
+    """Run the experiments that are asked for, and write the page."""
+    asked = _arguments()
+    for name, experiment in experiments(HERE, asked.names).items():
+        worlds = []
+        if asked.only != "recorded":
+            folder = made(experiment.generated.portal(asked.pages, asked.seed), asked.cache)
+            worlds.append(World("generated", folder, "web.warc.gz", "labels.tsv"))
+        if asked.web and asked.only != "generated":
+            worlds.append(World("recorded", asked.web, "web.warc.zst", "labels.tsv.gz"))
+        for world in worlds:
+            began = time.perf_counter()
+            found = _run(experiment, world, asked)
+            RESULTS.mkdir(exist_ok=True)
+            path = RESULTS / f"{name}.{world.name}.json"
+            path.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
+            print(
+                f"{name} on the {world.name} web: {time.perf_counter() - began:.0f} s", flush=True
+            )
+            write(experiments(HERE, []), RESULTS, HERE.parents[1] / "docs" / "results.md")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", help="experiments, all by default")
+    parser.add_argument("--web", type=Path, help="folder of a recorded web")
+    parser.add_argument("--only", choices=["generated", "recorded"], help="this web only")
+    parser.add_argument("--topics", type=int, help="the first N topics only")
+    parser.add_argument("--pages", type=int, help="size of the generated webs")
+    parser.add_argument("--seed", type=int, default=1, help="of the generated webs")
+    parser.add_argument("--jobs", type=int, default=1)
+    cache = Path(platformdirs.user_cache_dir("focus")) / "papers"
+    parser.add_argument("--cache", type=Path, default=cache, help="where webs and runs are kept")
+    return parser.parse_args()
+
+
+def _run(experiment: Experiment, world: World, asked: argparse.Namespace) -> Found:
+    asked.cache.mkdir(parents=True, exist_ok=True)
+    spec = Spec(
+        archive=world.folder / world.archive,
+        topics=world.folder / "topics.json",
+        labels=world.folder / world.labels,
+        hubs=world.folder / "hubs.tsv",
+        aliases=world.folder / "aliases.tsv",
+        variants=(),
+        out=asked.cache,
+        budget=experiment.budget if experiment.pages is None else str(3 * experiment.pages),
+        jobs=asked.jobs,
+        cache_dir=asked.cache,
+    )
+    web, inputs, remarks = open_web(spec, _silent), Inputs(spec), Remarks()
+    tasks = _tasks(experiment, world, spec, inputs)[: asked.topics]
+    _, prepared = judged(spec, tasks, web, inputs, remarks)
+    ways = experiment.ways()
+    trials = [
+        trial
+        for each in prepared
+        for way in ways
+        for trial in _trials(experiment, spec, each, way, web)
+    ]
+    done = time.perf_counter()
+    outcomes, _ = run_trials(spec, trials, asked.cache / RUNS, _silent)
+    print(f"  {len(trials)} crawls: {time.perf_counter() - done:.0f} s", flush=True)
+    return Found(
+        focus=__version__,
+        web=world.name,
+        pages=_pages(web, prepared[0].ground),
+        archive=web.digest,
+        topics=[
+            TopicFound(
+                each.facts.name, each.facts.relevant, each.facts.targets, len(each.task.seeds)
+            )
+            for each in prepared
+        ],
+        ways=[_way(experiment, way, prepared, outcomes) for way in ways],
+    )
+
+
+def _pages(web: Web, ground: Ground) -> int:
+    """Pages that link to others, each once: no redirects, no dead ends."""
+    linking = (number for number, links in enumerate(web.graph.links) if links)
+    return len({ground.page_of[n] for n in linking if n not in web.graph.redirects})
+
+
+def _silent(what: str, done: int, of: int) -> None:
+    """No progress is told."""
+
+
+def _tasks(experiment: Experiment, world: World, spec: Spec, inputs: Inputs) -> list[Task]:
+    """Topics and seeds: on the generated web the experiment's own."""
+    tasks = read_topics(inputs.text("topics", spec.topics), "topics")
+    if world.name != "generated":
+        return tasks
+    by_name = {task.name: task for task in tasks}
+    return [
+        Task(by_name[name].topic, _seeds(experiment, world, by_name[name], inputs, spec))
+        for name in experiment.topics
+    ]
+
+
+def _seeds(
+    experiment: Experiment, world: World, task: Task, inputs: Inputs, spec: Spec
+) -> tuple[str, ...]:
+    wanted = experiment.generated.seeds
+    if isinstance(wanted, int):
+        rows = (line.split("\t") for line in inputs.text("labels", spec.labels).splitlines())
+        on = sorted(row[0] for row in rows if row[1:3] == [task.name, "1"])
+        return tuple(Random(f"seeds/{task.name}").sample(on, min(wanted, len(on))))
+    fronts = task.seeds[: experiment.generated.portals]
+    if wanted == "fronts":
+        return fronts
+    text = inputs.text("hubs", spec.hubs)
+    lists = {line.partition("\t")[0] for line in text.splitlines() if f"\t{task.name}\t" in line}
+    return tuple(_channel(front, lists) for front in fronts)
+
+
+def _channel(front: str, lists: set[str]) -> str:
+    """A portal's sports channel, or the shortest address among its lists of the topic."""
+    ours = sorted((url for url in lists if url.startswith(front)), key=lambda url: (len(url), url))
+    sports = f"{front}sports/"
+    return sports if sports in lists or not ours else ours[0]
+
+
+def _trials(experiment: Experiment, spec: Spec, each: Prepared, way: Way, web: Web) -> list[Trial]:
+    orders = range(experiment.seed_orders)
+    variant = _variant(way)
+    return list(
+        plan(spec, each, variant, orders=orders, archive=web.digest, pages=experiment.pages)
+    )
+
+
+def _variant(way: Way) -> Variant:
+    params = [(f"{way.strategy}.{name}", value) for name, value in way.params.items()]
+    (variant,) = variants(
+        [way.strategy], forms=[way.form], relevance=[way.relevance], params=params
+    )
+    return msgspec.structs.replace(variant, id=way.name)
+
+
+# -- what came of it ----------------------------------------------------------------
+
+
+def _way(
+    experiment: Experiment, way: Way, prepared: Sequence[Prepared], outcomes: Sequence[Outcome]
+) -> OfWay:
+    variant = _variant(way)
+    topics = []
+    for each in prepared:
+        ours = [o for o in outcomes if o.variant == way.name and o.topic == each.task.name]
+        topics.append(_of_topic(experiment, each, ours))
+    return OfWay(way.name, way.strategy, way.form, way.relevance, variant.params, topics)
+
+
+def _of_topic(experiment: Experiment, each: Prepared, outcomes: Sequence[Outcome]) -> OfTopic:
+    """The means over seed orders of what one way found for a topic."""
+    found = [_of_crawl(experiment, each.ground, outcome) for outcome in outcomes]
+    numbers = {name: round(mean([f[0][name] for f in found]), 6) for name in found[0][0]}
+    rounds = [
+        [round(mean(values), 3) for values in zip(*r, strict=False)]
+        for r in zip(*(f[1] for f in found), strict=True)
+    ]
+    thirds = [round(mean(values), 6) for values in zip(*(f[2] for f in found), strict=True)]
+    return OfTopic(each.task.name, numbers, rounds[0], rounds[1], thirds, outcomes[0].stop)
+
+
+def _of_crawl(
+    experiment: Experiment, ground: Ground, outcome: Outcome
+) -> tuple[dict[str, float], tuple[list[float], list[float]], list[float]]:
+    """Its numbers; relevant pages per round by label and by its own judge; recall at thirds."""
+    fetched: dict[int, bool] = {}
+    for number, said in zip(outcome.pages, outcome.said, strict=True):
+        if number >= 0:
+            fetched.setdefault(ground.page_of[number], bool(said))
+    if experiment.pages:  # a page that is marked noindex is no result for the engine
+        fetched = dict(islice(fetched.items(), experiment.pages))
+    marks = [ground.labels.get(page) is True for page in fetched]
+    own = list(fetched.values())
+    size = experiment.round or max(1, -(-len(marks) // 10))
+    length = experiment.pages or len(marks)
+    rounds = (
+        [float(sum(m[at : at + size])) for at in range(0, length, size)] for m in (marks, own)
+    )
+    by_label, by_itself = rounds
+    order = list(fetched)
+    end = experiment.pages or ground.budget
+    spent = [ground.page_of[n] if n >= 0 else -1 for n in outcome.pages]
+    curve = measure.recall_curve(order if experiment.pages else spent, ground.targets, end)
+    numbers = {
+        "pages": len(marks),
+        "requests": len(outcome.pages),
+        "relevant": sum(marks),
+        "own_relevant": sum(own),
+        "precision": measure.harvest_rate(marks),
+        "own_precision": measure.harvest_rate(own),
+        "labelled_precision": measure.harvest_rate([ground.labels.get(page) for page in fetched]),
+        "average_precision": mean([n / size for n in by_label]),
+        "own_average_precision": mean([n / size for n in by_itself]),
+        "recall": curve[-1] if curve else 0.0,
+        "minutes": outcome.seconds / 60,
+        "efficiency": measure.efficiency_per_min(sum(marks), outcome.seconds),
+    }
+    thirds = [measure.recall_at(curve, max(1, round(share * end))) for share in _THIRDS]
+    return numbers, (by_label, by_itself), thirds
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,312 @@
+"""How do our figures look beside the papers'? docs/results.md, from what `run.py` found.
+
+    python bench/papers/write.py
+
+Every number and every verdict on the page comes from bench/results/*.json and from the
+papers' own figures in the experiments' files; what is prose there comes from these files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from random import Random
+
+import msgspec
+from experiment import FORMS, Claim, Experiment, experiments
+
+from focus.measure.significance import bootstrap, mean
+
+ENOUGH = 4
+"""Topics from which on an interval over topics is given; with fewer, only who was ahead."""
+
+WEBS = {
+    "generated": "generated web, judged by the generator's labels",
+    "recorded": "recorded web, judged by the tags of its authors",
+}
+_OWN = {"relevant", "precision", "average_precision"}  # measures that exist by own judge, too
+_HEAD = """# Results
+
+Do the papers' crawlers do what the papers say, when somebody else judges them? This page is
+written by `bench/papers/run.py` from its own outputs (`bench/results/`); no number or verdict
+here is typed by hand, except the papers' own in the tables that say so.
+
+Each experiment runs on a **generated web** (the one of `focus demo`, labels known by
+construction) and on a **recorded web** of some 23,000 pages of 33 real sites, whose labels are
+the tags that authors gave their pages. `as published` is the paper's own reading and numbers
+with the paper's relevance model; `tuned` is what `focus` does by default, guided by `evidence`.
+*By its own judge* is the count that the papers give: pages that the model which steered the
+crawl takes for relevant. *By labels* is the independent one, and the one that counts; on the
+recorded web it is a lower bound, since authors do not tag everything.
+
+A claim **holds** if the mean difference over topics is above 0 with its whole 95 % bootstrap
+interval, **does not hold** if the interval lies below 0, and is **open** if it holds 0; with four
+or five topics that is little more than all of them agreeing. With fewer than four there is no
+interval, and the page only says who was ahead.
+"""
+
+
+class TopicFound(msgspec.Struct, frozen=True):
+    """A topic: labelled relevant pages, those that links lead to, and seeds."""
+
+    name: str
+    relevant: int
+    targets: int
+    seeds: int
+
+
+class OfTopic(msgspec.Struct, frozen=True):
+    """One way for one topic: numbers, relevant pages per round, recall at thirds."""
+
+    topic: str
+    numbers: dict[str, float]
+    rounds: list[float]
+    own_rounds: list[float]
+    thirds: list[float]
+    stop: str
+
+
+class OfWay(msgspec.Struct, frozen=True):
+    """One way of crawling over all topics."""
+
+    name: str
+    strategy: str
+    form: str
+    relevance: str
+    params: dict[str, float]
+    topics: list[OfTopic]
+
+    def mean(self, measure: str) -> float:
+        """A number's mean over topics."""
+        return mean([each.numbers[measure] for each in self.topics])
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What an experiment found on one web."""
+
+    focus: str
+    web: str
+    pages: int
+    archive: str
+    topics: list[TopicFound]
+    ways: list[OfWay]
+
+    def way(self, name: str) -> OfWay | None:
+        """The way of that name."""
+        return next((each for each in self.ways if each.name == name), None)
+
+
+def write(all_of_them: Mapping[str, Experiment], results: Path, page: Path) -> None:
+    """Write the page from whatever results are there."""
+    found = {
+        name: {
+            web: msgspec.json.decode(path.read_bytes(), type=Found)
+            for web in WEBS
+            if (path := results / f"{name}.{web}.json").exists()
+        }
+        for name in all_of_them
+    }
+    lines = [_HEAD, *_summary(all_of_them, found)]
+    for name, experiment in all_of_them.items():
+        lines += _experiment(experiment, found[name])
+    page.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+
+
+# -- claims -------------------------------------------------------------------------
+
+
+def verdict(found: Found, claim: Claim, form: str, measure: str) -> str:
+    """Whether a claim holds, with the figures it hangs on; "" if it was not tried."""
+    if claim.peak is not None:
+        return _peak(found, claim, form, measure)
+    ours = found.way(f"{claim.better}, {FORMS[form]}")
+    theirs = found.way(f"{claim.worse}, {FORMS[form]}")
+    if ours is None or theirs is None:
+        return ""
+    gaps = [
+        a.numbers[measure] - b.numbers[measure]
+        for a, b in zip(ours.topics, theirs.topics, strict=True)
+    ]
+    figures = f"{_figure(measure, ours.mean(measure))} to {_figure(measure, theirs.mean(measure))}"
+    return f"{_judged(gaps)}: {figures}"
+
+
+def _judged(gaps: Sequence[float]) -> str:
+    if len(gaps) < ENOUGH:
+        middle = mean(gaps)
+        return "ahead" if middle > 0 else "behind" if middle < 0 else "equal"
+    low, high = bootstrap(gaps, Random("claim"), statistic=mean)
+    return "**holds**" if low > 0 else "**does not hold**" if high < 0 else "open"
+
+
+def _peak(found: Found, claim: Claim, form: str, measure: str) -> str:
+    sweep = {
+        way.params["alpha"]: way.mean(measure)
+        for way in found.ways
+        if way.form == form and "alpha" in way.name and not any(map(_died, way.topics))
+    }  # a share of the few pages of a crawl that died is no match for one that went on
+    if not sweep:
+        return ""
+    best = max(sweep.values())
+    at = [f"{alpha:g}" for alpha, value in sweep.items() if value >= best - 1e-9]
+    there = _figure(measure, sweep[claim.peak]) if claim.peak in sweep else "ended early"
+    best_text = _figure(measure, best)
+    if f"{claim.peak:g}" in at:
+        if len(at) > 1:
+            return f"open: {best_text} at α = {', '.join(at)} alike"
+        return f"**holds**: {best_text} at α = {at[0]}"
+    return f"**does not hold**: best {best_text} at α = {', '.join(at)}; {there} at {claim.peak:g}"
+
+
+def _figure(measure: str, value: float) -> str:
+    if measure.endswith("relevant"):
+        return f"{value:,.0f}"
+    return f"{value:.1%}".replace("%", " %")
+
+
+def _summary(
+    all_of_them: Mapping[str, Experiment], found: Mapping[str, Mapping[str, Found]]
+) -> Iterator[str]:
+    """The claims that labels do not bear out, first of all."""
+    yield "## Where a claim does not hold\n"
+    rows = []
+    for name, experiment in all_of_them.items():
+        for claim in experiment.claim:
+            for web, one in found[name].items():
+                said = verdict(one, claim, "published", claim.measure)
+                if said.startswith(("**does not", "behind", "equal")):
+                    topics = f"{len(one.topics)} topic{'s' if len(one.topics) > 1 else ''}"
+                    rows.append([name, claim.text, f"{web}, {topics}", said])
+    if not rows:
+        yield "Every claim that was tried as published held by labels, or stayed open.\n"
+        return
+    yield "As published and by labels, these claims of the papers did not come out:\n"
+    yield from table(["experiment", "claim", "web", "by labels"], rows)
+
+
+# -- an experiment ------------------------------------------------------------------
+
+
+def _experiment(experiment: Experiment, found: Mapping[str, Found]) -> Iterator[str]:
+    yield f"## {experiment.title}\n"
+    yield f"What the paper did: {experiment.did}\n"
+    yield f"The paper's figures ({experiment.paper.source}):\n"
+    yield from table(experiment.paper.head, experiment.paper.rows)
+    for web, one in found.items():
+        yield f"### On the {WEBS[web]}\n"
+        yield _size(experiment, one) + "\n"
+        yield from _ways(experiment, one)
+        if experiment.round:
+            yield from _rounds(experiment, one)
+        if experiment.alphas:
+            yield from _alphas(experiment, one)
+    for web in WEBS:
+        if web not in found:
+            yield f"*Not run yet on the {web} web.*\n"
+    if found:
+        yield "### What comes of the claims\n"
+        yield from _claims(experiment, found)
+    yield "### What differs, and why\n"
+    yield experiment.differs.strip() + "\n"
+
+
+def _size(experiment: Experiment, one: Found) -> str:
+    spent = f"{experiment.pages or 0:,} pages"
+    if experiment.pages is None:
+        spent = f"{experiment.budget[:-1]} requests per relevant page that links lead to, plus 20"
+    topics = ", ".join(
+        f"{each.name} ({each.targets:,} of {each.relevant:,} relevant pages can be reached, "
+        f"{each.seeds} seed{'s' if each.seeds > 1 else ''})"
+        for each in one.topics
+    )
+    return f"{one.pages:,} pages; each crawl {spent}. Topics: {topics}."
+
+
+def _ways(experiment: Experiment, one: Found) -> Iterator[str]:
+    thirds = [] if experiment.pages else ["recall at 1/3", "at 2/3", "at the end"]
+    head = ["crawler", "guided by", "pages", "relevant by labels", "precision", "by its own judge"]
+    head += [*(["average precision"] if experiment.round else []), *thirds, "relevant per minute"]
+    rows = []
+    for way in one.ways:
+        if experiment.alphas and "alpha" in way.name:
+            continue
+        row = [way.name, f"`{way.relevance}`", f"{way.mean('pages'):,.0f}"]
+        row += [_figure("relevant", way.mean("relevant")), _figure("", way.mean("precision"))]
+        row.append(_figure("relevant", way.mean("own_relevant")))
+        row += [_figure("", way.mean("average_precision"))] if experiment.round else []
+        if thirds:
+            row += [_figure("", mean([t.thirds[at] for t in way.topics])) for at in range(3)]
+        rows.append([*row, f"{way.mean('efficiency'):.1f}"])
+    yield from table(head, rows)
+    died = sorted({way.name for way in one.ways for t in way.topics if _died(t)})
+    if died:
+        yield f"Ran out of links before the end for at least one topic: {'; '.join(died)}.\n"
+
+
+def _died(topic: OfTopic) -> bool:
+    return topic.stop == "frontier empty"
+
+
+def _rounds(experiment: Experiment, one: Found) -> Iterator[str]:
+    """Relevant pages per round, by labels (and by its own judge)."""
+    yield f"Relevant pages per {experiment.round:,} fetched, by labels (by its own judge):\n"
+    number = len(one.ways[0].topics[0].rounds)
+    rows = []
+    for way in one.ways:
+        pairs = (
+            (mean([t.rounds[at] for t in way.topics]), mean([t.own_rounds[at] for t in way.topics]))
+            for at in range(number)
+        )
+        rows.append([way.name, *(f"{a:.0f} ({b:.0f})" for a, b in pairs)])
+    yield from table(["crawler", *(str(at + 1) for at in range(number))], rows)
+
+
+def _alphas(experiment: Experiment, one: Found) -> Iterator[str]:
+    yield (
+        "Harvest rate by labels (by its own judge; pages fetched) for each α; the best is sought "
+        "among those that got to the end:\n"
+    )
+    head, rows = ["α", *(FORMS[form] for form in FORMS)], []
+    for alpha in experiment.alphas:
+        row = [f"{alpha:g}"]
+        for form in FORMS:
+            way = next(
+                w for w in one.ways
+                if w.form == form and "alpha" in w.name and w.params["alpha"] == alpha
+            )  # fmt: skip
+            own, pages = way.mean("own_precision"), way.mean("pages")
+            row.append(f"{_figure('', way.mean('precision'))} ({_figure('', own)}; {pages:,.0f})")
+        rows.append(row)
+    yield from table(head, rows)
+
+
+def _claims(experiment: Experiment, found: Mapping[str, Found]) -> Iterator[str]:
+    head, rows = ["claim", "web", "form", "by labels", "by its own judge"], []
+    for claim in experiment.claim:
+        for web, one in found.items():
+            for form, name in FORMS.items():
+                said = verdict(one, claim, form, claim.measure)
+                own = (
+                    verdict(one, claim, form, f"own_{claim.measure}")
+                    if claim.measure in _OWN
+                    else ""
+                )
+                if said:
+                    rows.append([claim.text, web, name, said, own])
+    yield from table(head, rows)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """A table in markdown; numbers to the right."""
+    rows = list(rows)
+    marks = ["---:" if _numeric(row[at] for row in rows) else "---" for at in range(len(head))]
+    yield "\n".join(f"| {' | '.join(row)} |" for row in [head, marks, *rows]) + "\n"
+
+
+def _numeric(cells: Iterable[str]) -> bool:
+    return all(not cell or cell[0].isdigit() for cell in cells)
+
+
+if __name__ == "__main__":
+    here = Path(__file__).parent
+    write(experiments(here, []), here.parent / "results", here.parents[1] / "docs" / "results.md")

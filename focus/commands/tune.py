@@ -1,0 +1,310 @@
+"""What can be typed after `focus tune`? Ranges in, numbers for a topic file out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from focus.commands.compare import HOW, WEB, beside, read_budget
+from focus.commands.options import FILE, Command, option
+from focus.commands.readers import MODEL, STRATEGY, checked, parameter_name
+from focus.errors import ConfigError, TopicError
+from focus.show.bar import bar
+
+if TYPE_CHECKING:
+    from focus.compare.ranges import Range
+    from focus.compare.tune import Search
+    from focus.compare.tuned import Tuned
+    from focus.judge import Task
+
+TUNED = "What is tuned"
+
+
+def _range(text: str) -> Range:
+    from focus.compare.ranges import read_range
+
+    name, equals, rest = text.partition("=")
+    return read_range(f"{parameter_name(name)}{equals}{rest}")
+
+
+@click.command("tune", cls=Command)
+@option(
+    "--archive",
+    section=WEB,
+    type=FILE,
+    required=True,
+    metavar="FILE",
+    help="The recorded web (.warc, .warc.gz, .warc.zst).",
+)
+@option(
+    "--topics",
+    section=WEB,
+    type=FILE,
+    metavar="FILE",
+    help="topics.json: a list of {name, keywords, seeds}.",
+)
+@option(
+    "--topic",
+    section=WEB,
+    multiple=True,
+    metavar="NAME|FILE",
+    help="Only this of the topics; or a topic file (.toml) with seeds, which then gets the "
+    "numbers. Repeatable.",
+)
+@option(
+    "--labels",
+    section=WEB,
+    type=FILE,
+    metavar="FILE",
+    show_default="labels.tsv.gz or labels.tsv beside the topics",
+    help="Which page is about which topic: url, topic, 0 or 1.",
+)
+@option(
+    "--hubs",
+    section=WEB,
+    type=FILE,
+    metavar="FILE",
+    show_default="hubs.tsv beside the topics",
+    help="Listing pages: counted neither way.",
+)
+@option(
+    "--aliases",
+    section=WEB,
+    type=FILE,
+    metavar="FILE",
+    show_default="aliases.tsv beside the topics",
+    help="URLs of one page: counted once.",
+)
+@option(
+    "--judge",
+    section=WEB,
+    type=checked(MODEL.read),
+    shell_complete=MODEL.complete,
+    metavar="MODEL",
+    show_default="without labels, the model that guides: self-judged",
+    help="Let this relevance model judge.",
+)
+@option(
+    "--strategy",
+    section=TUNED,
+    required=True,
+    type=checked(STRATEGY.read),
+    shell_complete=STRATEGY.complete,
+    metavar="NAME",
+    help="Whose numbers.",
+)
+@option(
+    "--relevance",
+    section=TUNED,
+    type=checked(MODEL.read),
+    shell_complete=MODEL.complete,
+    metavar="NAME",
+    show_default="the topic file's, else evidence",
+    help="The model that guides the crawls; its numbers may be tuned, too.",
+)
+@option(
+    "--param",
+    section=TUNED,
+    multiple=True,
+    required=True,
+    type=checked(_range),
+    metavar="NAME=RANGE",
+    help="gamma=0.1..0.9, T=1..10 (whole numbers if its own are), f=1e-3..1:log, W=10|20|40; "
+    "a=1.5 keeps it fixed. Repeatable.",
+)
+@option(
+    "--mask",
+    section=TUNED,
+    default="none",
+    type=click.Choice(["none", "meta", "urls", "both"]),
+    help="Hide meta keywords, or the words of URLs, from the crawls.",
+)
+@option(
+    "--trials",
+    section=HOW,
+    type=click.IntRange(1, 10_000),
+    default=40,
+    metavar="N",
+    help="Sets of values to try: one half at random, the other near the best.",
+)
+@option(
+    "--seed", section=HOW, type=int, default=0, metavar="N", help="Another one draws other values."
+)
+@option(
+    "--budget",
+    section=HOW,
+    type=checked(read_budget),
+    default="3x",
+    metavar="N|Nx",
+    help="Requests per crawl, or times the relevant pages that can be reached, plus 20.",
+)
+@option(
+    "--seed-orders",
+    section=HOW,
+    type=click.IntRange(1),
+    default=4,
+    metavar="N",
+    help="Crawls per topic, each with its seeds in another order.",
+)
+@option(
+    "--jobs",
+    section=HOW,
+    type=click.IntRange(1),
+    metavar="N",
+    show_default="cores",
+    help="Processes.",
+)
+@option(
+    "-o",
+    "--output",
+    section=HOW,
+    metavar="FILE",
+    type=FILE,
+    show_default="the topic file",
+    help="Write the numbers into this topic file (.toml), or all that was found (.json).",
+)
+def tune_command(**options: Any) -> None:
+    """Search for a strategy's best numbers on a recorded web.
+
+    Half of the topics are searched on and the others confirm what was found (with fewer than
+    four topics: half of the orders of their seeds). What gains there is written into the topic
+    file, under [params.STRATEGY], where `focus crawl --topic FILE` finds it. The same command
+    goes on with what was interrupted, and says the same twice.
+
+    \b
+    Example:
+        focus tune --archive web.warc.zst --topics topics.json --strategy topic-pagerank \\
+            --param gamma=0..1 --trials 30 -o football.toml
+    """
+    from focus.compare.tune import tune
+    from focus.show.tuning import tuned_lines
+
+    files = [Path(text) for text in options["topic"] if text.endswith(".toml")]
+    search = _search(options, files)
+    targets = _targets(options["output"], files, search.tasks)
+    with bar("tuning") as move:
+        tuned = tune(search, lambda what, done, of: move(done, of))
+    for line in tuned_lines(tuned):
+        click.echo(line)
+    for target in targets:
+        _write(tuned, target, search.tasks)
+
+
+def _search(options: dict[str, Any], files: list[Path]) -> Search:
+    from focus.compare.grounds import Spec
+    from focus.compare.tune import Search, base_variant
+    from focus.config import AnalysisConfig
+
+    tasks = _tasks(options, files)
+    folder = options["topics"].parent if options["topics"] else None
+    judge, labels = options["judge"], options["labels"]
+    if judge and labels:
+        raise ConfigError("--labels and --judge exclude each other; give one of them")
+    said = {task.topic.relevance for task in tasks} - {None}
+    relevance = options["relevance"] or (said.pop() if len(said) == 1 else None)
+    relevance = relevance or AnalysisConfig().relevance
+    if not judge and labels is None:
+        labels = beside(folder, "labels.tsv.gz", "labels.tsv")
+    if labels is None and judge is None:
+        judge = relevance
+    fixed = _of_file(tasks, options["strategy"], relevance) if len(files) == len(tasks) == 1 else []
+    fixed += [(each.name, each.choices[0]) for each in options["param"] if len(each.choices) == 1]
+    base = base_variant(options["strategy"], relevance, options["mask"], fixed, judge)
+    spec = Spec(
+        archive=options["archive"],
+        topics=options["topics"],
+        labels=labels,
+        hubs=options["hubs"] or (None if judge else beside(folder, "hubs.tsv")),
+        aliases=options["aliases"] or beside(folder, "aliases.tsv"),
+        judge=judge,
+        variants=(base,),
+        budget=options["budget"],
+        seed_orders=options["seed_orders"],
+        jobs=options["jobs"] or os.cpu_count() or 1,
+        out=Path(),
+    )
+    ranges = tuple(each for each in options["param"] if len(each.choices) != 1)
+    return Search(
+        spec=spec, tasks=tasks, ranges=ranges, trials=options["trials"], seed=options["seed"]
+    )
+
+
+def _of_file(tasks: Sequence[Task], *owners: str) -> list[tuple[str, float]]:
+    """The numbers that a topic file has already: what is not searched for stays as it is."""
+    params = tasks[0].topic.params
+    return [(f"{owner}.{name}", v) for owner in owners for name, v in params.get(owner, {}).items()]
+
+
+def _tasks(options: dict[str, Any], files: list[Path]) -> tuple[Task, ...]:
+    """The topics: those of topics.json, and those of topic files."""
+    from focus.commands.settings import read_text, read_topic
+    from focus.judge import Task, read_topics, select
+
+    names = [text for text in options["topic"] if not text.endswith(".toml")]
+    tasks: list[Task] = []
+    for file in files:
+        topic = read_topic(str(file))
+        if not topic.seeds:
+            raise TopicError(f"topic file {file}: has no seeds to crawl from; put some into it")
+        tasks.append(Task(topic, topic.seeds))
+    if names and options["topics"] is None:
+        raise ConfigError(f"--topic {names[0]}: say with --topics FILE where it stands")
+    if options["topics"] is None and not tasks:
+        raise ConfigError("no topics; give --topics FILE or --topic FILE.toml")
+    if options["topics"] is not None and (names or not files):
+        text = read_text(options["topics"], "topics file")
+        path = options["topics"]
+        tasks += select(read_topics(text, path.name, path.parent), names)
+    return tuple(tasks)
+
+
+# -- what is written ----------------------------------------------------------------
+
+
+def _targets(output: Path | None, files: list[Path], tasks: Sequence[Task]) -> list[Path]:
+    """Where to write; complained of before the search, not after it."""
+    targets = files if output is None else [output]
+    for target in targets:
+        if target.suffix not in (".toml", ".json"):
+            raise ConfigError(f"-o {target}: must end in .toml (a topic file) or in .json")
+        if not target.absolute().parent.is_dir():
+            raise ConfigError(f"{target}: there is no folder {target.absolute().parent}")
+        if target.suffix == ".toml" and not target.exists() and len(tasks) != 1:
+            raise ConfigError(
+                f"-o {target}: there is no such topic file, and of several topics none can be "
+                "made; name one topic with --topic, or give FILE.json"
+            )
+    return targets
+
+
+def _write(tuned: Tuned, target: Path, tasks: tuple[Task, ...]) -> None:
+    """The numbers into a topic file, if they gained anything; everything into JSON."""
+    import msgspec
+
+    from focus.commands.settings import read_text
+    from focus.compare.comparison import write_whole
+    from focus.topicfile import to_toml, with_params
+
+    if target.suffix == ".json":
+        write_whole(target, msgspec.json.format(msgspec.json.encode(tuned), indent=1) + b"\n")
+        click.echo(f"All of it is in {target}", err=True)
+        return
+    if tuned.confirmed.gain <= 0:
+        click.echo(f"No gain over the defaults: nothing is written into {target}", err=True)
+        return
+    if target.exists():
+        text = read_text(target, "topic file")
+    else:
+        text = to_toml(msgspec.structs.replace(tasks[0].topic, seeds=tasks[0].seeds))
+    for owner, numbers in tuned.values.items():
+        text = with_params(text, str(target), owner, numbers)
+    write_whole(target, text.encode())
+    click.echo(
+        f"Written into {target}; to use them: focus crawl --topic {target} "
+        f"--strategy {tuned.variant.strategy} --relevance {tuned.variant.relevance}",
+        err=True,
+    )
