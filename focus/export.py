@@ -15,19 +15,20 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
 import msgspec
 
 from focus.errors import ConfigError, ExportError
+from focus.plain import inert_json
 
 Row = tuple[Any, ...]
 Columns = Mapping[str, type]
 
 CHUNK = 512  # rows per write
 PARQUET_CHUNK = 10_000  # rows per row group
+CHUNK_CHARS = 32 * 1024 * 1024  # of text, whichever is reached first
 
 
 def export(
@@ -57,25 +58,25 @@ def export(
     return count
 
 
+def write_bytes(data: bytes, out: Path | None) -> None:
+    """Write a file, whole or not at all, or to stdout for None; ExportError if that fails."""
+    with _to_stdout() if out is None else _to_file(out) as file:
+        file.write(data)
+
+
 # -- formats ----------------------------------------------------------------------------------
 
 
 def write_jsonl(rows: Iterable[Row], columns: Columns, file: IO[bytes]) -> None:
     """One JSON object per line, UTF-8 as it is.
 
-    The other characters that some readers take for the end of a line (NEL, LS, PS)
-    are escaped, so that it is one line per record for everybody.
+    Other characters that some readers take for the end of a line (NEL, LS, PS) and what
+    may act on a terminal are escaped, so that it is one line per record for everybody.
     """
     names, encode = tuple(columns), msgspec.json.Encoder().encode_lines
     for part in _chunks(rows, CHUNK):
         text = encode([dict(zip(names, row, strict=True)) for row in part])
-        for character, escaped in _LINE_ENDS:
-            if character in text:
-                text = text.replace(character, escaped)
-        file.write(text)
-
-
-_LINE_ENDS = [(c.encode(), f"\\u{ord(c):04x}".encode()) for c in "\x85\u2028\u2029"]
+        file.write(inert_json(text))
 
 
 def write_csv(rows: Iterable[Row], columns: Columns, file: IO[bytes]) -> None:
@@ -94,7 +95,8 @@ def write_csv(rows: Iterable[Row], columns: Columns, file: IO[bytes]) -> None:
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 """Beginnings of a formula; the wide forms count as such in East Asian spreadsheets."""
 
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Characters that act on a terminal or turn the direction of writing."""
 
 
 def _cell(value: Any) -> Any:
@@ -143,8 +145,16 @@ FORMATS: dict[str, Callable[[Iterable[Row], Columns, IO[bytes]], None]] = {
 
 
 def _chunks(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
-    left = iter(rows)
-    while part := list(islice(left, size)):
+    """So many rows at a time, fewer where they hold long texts."""
+    part: list[Row] = []
+    chars = 0
+    for row in rows:
+        part.append(row)
+        chars += sum(len(value) for value in row if type(value) is str)
+        if len(part) >= size or chars > CHUNK_CHARS:
+            yield part
+            part, chars = [], 0
+    if part:
         yield part
 
 
@@ -156,6 +166,8 @@ def _to_file(path: Path) -> Iterator[IO[bytes]]:
     """A file that takes its name only when it is whole and on the disk."""
     try:
         path = path.resolve()
+        if not path.parent.is_dir():
+            raise ExportError(f"cannot write {path}: there is no folder {path.parent}; make it first")
         if path.exists() and not stat.S_ISREG(path.stat().st_mode):
             with path.open("wb") as file:  # a device or a pipe: there is nothing to rename
                 yield file

@@ -4,7 +4,8 @@ Labels never reach a crawl: they are read here, after the fetching, in another p
 than the one that fetched. The files (tab-separated, one header line):
 
     topics.json   [{"name", "keywords": [word or "word:0.8"], "seeds": [URL]}, …];
-                  "model" may name what `focus train` made, beside the file
+                  "file" may name a topic file in place of the words, "model" what
+                  `focus train` made, both from the folder of topics.json
     labels.tsv    url, topic, label (1 about it, 0 not), evidence
     hubs.tsv      url, topic, note: listing pages, which count neither way
     aliases.tsv   url, canonical_url, kind: the same page twice, counted once
@@ -16,13 +17,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
 import msgspec
 
 from focus.errors import ConfigError, TopicError
-from focus.topic import Topic, from_words
+from focus.topic import Topic, from_toml, from_words
 from focus.urls import seed_candidates
 
 _URL = re.compile(r"https?://([^/?#]*)([^?#]*)(\?[^#]*)?", re.IGNORECASE)
@@ -82,13 +84,14 @@ class Task(msgspec.Struct, frozen=True):
 
 class _Entry(msgspec.Struct):
     name: str
-    keywords: list[str]
-    seeds: list[str]
+    keywords: list[str] = []
+    seeds: list[str] = []
+    file: str | None = None
     model: str | None = None
 
 
-def read_topics(text: str, where: str) -> list[Task]:
-    """The topics of a topics.json; other keys of an entry are for people.
+def read_topics(text: str, where: str, folder: Path = Path()) -> list[Task]:
+    """The topics of a topics.json in this folder; other keys of an entry are for people.
 
     Raises TopicError for a file or an entry that cannot be used.
     """
@@ -96,7 +99,7 @@ def read_topics(text: str, where: str) -> list[Task]:
         entries = msgspec.json.decode(text, type=list[_Entry])
     except msgspec.MsgspecError as error:
         raise TopicError(f"{where}: {error}") from None
-    tasks = [_task(entry, where) for entry in entries]
+    tasks = [_task(entry, where, folder) for entry in entries]
     names = [task.name for task in tasks]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None or not tasks:
@@ -104,18 +107,35 @@ def read_topics(text: str, where: str) -> list[Task]:
     return tasks
 
 
-def _task(entry: _Entry, where: str) -> Task:
-    if not entry.seeds:
-        raise TopicError(f"{where}: topic {entry.name!r} has no seed")
+def _task(entry: _Entry, where: str, folder: Path) -> Task:
+    at = f"{where}: topic {entry.name!r}"
     try:
-        topic = from_words(",".join(entry.keywords))
+        topic = _topic(entry, folder)
         for seed in entry.seeds:
             seed_candidates(seed)
     except ConfigError as error:
-        raise TopicError(f"{where}: topic {entry.name!r}: {error}") from None
-    return Task(
-        msgspec.structs.replace(topic, name=entry.name, model=entry.model), tuple(entry.seeds)
-    )
+        raise TopicError(f"{at}: {error}") from None
+    seeds = tuple(entry.seeds) or topic.seeds
+    if not seeds:
+        raise TopicError(f"{at} has no seed")
+    model = str(folder / entry.model) if entry.model is not None else topic.model
+    return Task(msgspec.structs.replace(topic, name=entry.name, model=model), seeds)
+
+
+def _topic(entry: _Entry, folder: Path) -> Topic:
+    """The topic of an entry, by its file or its words."""
+    if entry.file is None:
+        return from_words(",".join(entry.keywords))
+    if entry.keywords:
+        raise TopicError('has both "keywords" and "file"; give one of them')
+    path = folder / entry.file
+    try:
+        topic = from_toml(path.read_text(encoding="utf-8-sig"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise TopicError(f"topic file {path}: cannot be read: {error}") from None
+    if topic.model is None:
+        return topic
+    return msgspec.structs.replace(topic, model=str(path.parent / topic.model))
 
 
 def select(tasks: Iterable[Task], names: Iterable[str]) -> list[Task]:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from focus.config import AnalysisConfig
 from focus.errors import ConfigError, TopicError
 from focus.plain import printable
 from focus.score.bayes import Calibration, Verdict, train
@@ -195,11 +196,15 @@ def applied(
     """The topic naming no file, and what was learned for a relevance model (`Model.adopt`).
 
     chosen   numbers of the model that the user has set: these win
+    A threshold in the topic is one of the model that the topic was tuned with, and is left
+    out for another.
     Raises ConfigError for a file that cannot be used, or that is not there when the model
     needs it (`bayes`). Where a model lies is no part of what a crawl is about.
     """
     learned = load_for(topic)
-    bare = msgspec.structs.replace(topic, model=None)
+    own = relevance == (topic.relevance or AnalysisConfig().relevance)
+    threshold = topic.threshold if own else None
+    bare = msgspec.structs.replace(topic, model=None, threshold=threshold, params={})
     if relevance == "bayes":
         if learned is None or learned.bayes is None:
             raise TopicError(

@@ -33,6 +33,7 @@ class Topic(msgspec.Struct, frozen=True):
     sources    word -> where its weight came from, for `focus topic show`
     relevance  the relevance model that the topic was tuned with, None: the default
     threshold  over it a page is relevant, None: the model's own
+    params     strategy or relevance model -> numbers of it to crawl with (`focus tune`)
     """
 
     name: str
@@ -43,6 +44,7 @@ class Topic(msgspec.Struct, frozen=True):
     relevance: str | None = None
     threshold: float | None = None
     model: str | None = None
+    params: dict[str, dict[str, float]] = {}
 
 
 def from_words(words: str) -> Topic:
@@ -86,10 +88,10 @@ def from_toml(text: str, where: str) -> Topic:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        message, _, place = str(error).rpartition(" (at line ")
-        line = place.partition(",")[0]
-        at = f"{where}:{line}" if line.isdecimal() else where
-        raise TopicError(f"{at}: {message or error}") from None
+        message, _, place = str(error).rpartition(" (at ")
+        line = re.match(r"line (\d+)", place)
+        last = len(text.splitlines())  # "(at end of document)"
+        raise TopicError(f"{where}:{line[1] if line else last}: {message or error}") from None
     unknown = sorted(set(data) - set(Topic.__struct_fields__))
     if unknown:
         known = ", ".join(Topic.__struct_fields__)
@@ -114,7 +116,7 @@ def _place(text: str, where: str, *names: str) -> str:
     """`football.toml:7`, the first line that all these names lead to; else the bare file."""
     for name in reversed(names):
         for number, line in enumerate(text.splitlines(), 1):
-            if name in line.partition("#")[0]:
+            if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", line.partition("#")[0]):
                 return f"{where}:{number}"
     return where
 

@@ -1,5 +1,7 @@
 """Reading topics, labels, hubs and aliases."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,13 +64,28 @@ def test_topics_are_read_with_their_weights() -> None:
     assert [(k.text, k.weight) for k in task.topic.keywords] == [("足球", 1.0), ("英超", 0.5)]
 
 
+def test_a_topic_may_stand_in_a_file_of_its_own(tmp_path: Path) -> None:
+    words = "[keywords]\nx = 1.0\ny = 0.25\n"
+    (tmp_path / "f.toml").write_text(f'name = "f"\nmodel = "m"\nseeds = ["a.test"]\n{words}')
+    (task,) = read_topics('[{"name": "F", "file": "f.toml"}]', "t.json", tmp_path)
+    assert (task.name, task.seeds) == ("F", ("a.test",))
+    assert [(each.text, each.weight) for each in task.topic.keywords] == [("x", 1.0), ("y", 0.25)]
+    assert task.topic.model == str(tmp_path / "m")
+    for broken, complaint in (
+        ('{"name": "F", "file": "g.toml"}', "g.toml: cannot be read"),
+        ('{"name": "F", "file": "f.toml", "keywords": ["x"]}', "give one of them"),
+    ):
+        with pytest.raises(TopicError, match=complaint):
+            read_topics(f"[{broken}]", "t.json", tmp_path)
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
         ("{}", "t.json: Expected"),
         ("[", "t.json: Input data was truncated"),
         ("[]", "t.json: no topic"),
-        ('[{"name": "F", "keywords": ["x"]}]', "missing required field `seeds`"),
+        ('[{"name": "F", "keywords": ["x"]}]', "topic 'F' has no seed"),
         ('[{"name": "F", "keywords": ["x"], "seeds": []}]', "topic 'F' has no seed"),
         ('[{"name": "F", "keywords": [], "seeds": ["http://a.test/"]}]', "topic 'F': topic ''"),
         ('[{"name": "F", "keywords": ["x"], "seeds": ["a b"]}]', "has white space"),

@@ -26,10 +26,16 @@ Complain = Callable[[str], None]
 
 
 def read_pages(path: Path, complain: Complain) -> Iterator[Document]:
+    """The pages of `read_named`, without their names."""
+    return (page for _, page in read_named(path, complain))
+
+
+def read_named(path: Path, complain: Complain) -> Iterator[tuple[str, Document]]:
     """The pages of a folder (with all below), of one file, or of a .jsonl file, one by one.
 
     .html and .txt files are a page each; a line of .jsonl is one, an object with "html" or
-    "text" (and "title"). What cannot be read is complained of, the rest is kept.
+    "text" (and "title"). Each comes with the name of its file, and its line there. What
+    cannot be read is complained of, the rest is kept.
     ConfigError when `path` is not there or no page is in it.
     """
     if not path.exists():
@@ -45,7 +51,7 @@ def read_pages(path: Path, complain: Complain) -> Iterator[Document]:
         raise ConfigError(f"{path}: there is no page in it (files that count: {kinds})")
 
 
-def _of_file(file: Path, complain: Complain, *, sole: bool) -> Iterator[Document]:
+def _of_file(file: Path, complain: Complain, *, sole: bool) -> Iterator[tuple[str, Document]]:
     kind = file.suffix.lower()
     if not file.is_file() or not (sole or kind in HTML | TEXT | {".jsonl"}):
         return
@@ -57,9 +63,9 @@ def _of_file(file: Path, complain: Complain, *, sole: bool) -> Iterator[Document
     if kind == ".jsonl":
         yield from _of_lines(file, data, complain)
     elif kind in TEXT:
-        yield of_text(decode(data, "text/plain")[0])
+        yield str(file), of_text(decode(data, "text/plain")[0])
     else:
-        yield of_html(decode(data, None)[0])
+        yield str(file), of_html(decode(data, None)[0])
 
 
 class _Line(msgspec.Struct, frozen=True):
@@ -70,7 +76,7 @@ class _Line(msgspec.Struct, frozen=True):
     title: str = ""
 
 
-def _of_lines(file: Path, data: bytes, complain: Complain) -> Iterator[Document]:
+def _of_lines(file: Path, data: bytes, complain: Complain) -> Iterator[tuple[str, Document]]:
     for number, line in enumerate(data.splitlines(), 1):
         if not line.strip():
             continue
@@ -80,9 +86,9 @@ def _of_lines(file: Path, data: bytes, complain: Complain) -> Iterator[Document]
             complain(f"{file}:{number}: is no page: {printable(str(error), 100)}")
             continue
         if page.html:
-            yield of_html(page.html)
+            yield f"{file}:{number}", of_html(page.html)
         elif page.text or page.title:
-            yield of_text(page.text, page.title)
+            yield f"{file}:{number}", of_text(page.text, page.title)
         else:
             complain(f'{file}:{number}: is no page: neither "html" nor "text" in it')
 

@@ -6,7 +6,7 @@ wall limit on hostile pages.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -41,10 +41,11 @@ class Web(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A page as it was fetched (after redirects), decoded."""
+    """A page as it was fetched, decoded; `seed`: that it is the answer to, "" for none."""
 
     url: str
     html: str
+    seed: str
 
 
 class Gathered(msgspec.Struct, frozen=True):
@@ -55,18 +56,18 @@ class Gathered(msgspec.Struct, frozen=True):
 
 
 class _Basket:
-    """A shelf that keeps pages, and nothing else."""
+    """A shelf that keeps pages with their URLs' ids, and nothing else."""
 
     def __init__(self) -> None:
-        self.pages: list[Found] = []
+        self.pages: list[tuple[int, str, str]] = []
 
     async def write(self, batch: Batch) -> None:
         unpacker = zstandard.ZstdDecompressor()
         for row in batch.pages:
             html = unpacker.decompress(row.page.body_zstd).decode("utf-8", "replace")
-            self.pages.append(Found(row.url, html))
+            self.pages.append((row.id, row.url, html))
 
-    async def waiting(self, queue: int, limit: int) -> list[tuple[int, str, float]]:
+    async def addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
         return []  # the frontier holds everything
 
 
@@ -84,12 +85,17 @@ async def fetch_pages(urls: list[str], web: Web, topic: Topic) -> Gathered:
 async def pilot(
     topic: Topic, seeds: list[str], web: Web, *, requests: int, watch: Callable[[Event], None]
 ) -> Gathered:
-    """The pages of a short crawl for the topic, one request at a time, so always the same."""
+    """The pages of a short crawl for the topic, on the sites of its seeds.
+
+    Of a recorded web with one request at a time, best link first: so it goes on where a site
+    pays and meets its other pages there, too, which words are compared with.
+    """
     config = CrawlConfig(
         seeds=tuple(seeds),
         strategy=_PILOT_STRATEGY,
         limits=LimitConfig(max_requests=requests),
-        concurrency=1,
+        concurrency=1 if web.archive is not None else CrawlConfig().concurrency,
+        scope=ScopeConfig(scope="domain"),
         analysis=AnalysisConfig(
             topic=to_builtins(topic), shapes=strategy_class(_PILOT_STRATEGY).shapes
         ),
@@ -113,4 +119,14 @@ async def _gather(config: CrawlConfig, web: Web, watch: Callable[[Event], None])
         crawl = Crawl(config, transport, shelf=basket, observe=watch)
         crawl.sow(config.seeds)
         await crawl.run()
-    return Gathered(basket.pages, dict(crawl.trouble.of_seeds))
+    pages = [Found(url, html, _seed_of(crawl, number)) for number, url, html in basket.pages]
+    return Gathered(pages, dict(crawl.trouble.of_seeds))
+
+
+def _seed_of(crawl: Crawl, url_id: int) -> str:
+    """The seed, as it was typed, that a page is the answer to after redirects."""
+    known = crawl.known
+    hops = known.hops[url_id]
+    while hops > 0 and known.parent[url_id] >= 0:
+        url_id, hops = known.parent[url_id], hops - 1
+    return crawl.trouble.seeds.get(url_id, "")

@@ -25,7 +25,6 @@ from focus.crawl import Crawl
 from focus.db import labels
 from focus.db.database import CrawlInfo
 from focus.db.labels import Rejudged, Stored
-from focus.discovery import is_more
 from focus.records import SEED_PRIORITY, Batch, Change, Link, Page, QueueRow, Tally, UrlState
 from focus.score.strategy import Parent
 from focus.session import restore
@@ -61,6 +60,7 @@ class _Still:
     """A transport of a crawl that goes nowhere."""
 
     in_flight = 0
+    is_live = False
 
     def now(self) -> float:
         """No time passes."""
@@ -196,7 +196,7 @@ class _Replay:
             if waits:
                 self._before[target] = old
             new, better = tuple(carry), True
-        elif any(map(is_more, carry, old)):
+        elif known.gains(target, carry):
             new = tuple(map(max, old, carry))
             better = strategy.priority(target, new) > strategy.priority(target, old)
         else:

@@ -7,7 +7,7 @@ widen    pages of a crawl or examples → further keywords, with their evidence
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -16,16 +16,22 @@ import msgspec
 from focus.db import labels
 from focus.db.query import Reader
 from focus.errors import ConfigError
+from focus.kb.base import KnowledgeBase
+from focus.kb.file import names_of
 from focus.learn.corpus import of_html
+from focus.learn.training import Extractor
 from focus.learned import applied
+from focus.plain import count
+from focus.score.entities import choose, is_linkable
 from focus.score.expansion import Expansion, Sighting, expand
 from focus.score.match import Matcher
-from focus.score.profile import profile, suggested_threshold
-from focus.score.relevance import RELEVANCE, Document, Judgement, make_model
+from focus.score.profile import FEATURES, MANY, profile, suggested_threshold
+from focus.score.relevance import RELEVANCE, Document, Model, make_model
+from focus.score.relevance.bayes import page_text
 from focus.score.relevance.evidence import Evidence
 from focus.score.relevance.vectors import MAX_CHARS, VectorModel
-from focus.score.vector import background, is_term
-from focus.segment import Segmenter
+from focus.score.vector import background, document_counts, is_term, strongest
+from focus.segment import Segmenter, fold
 from focus.topic import Keyword, Topic
 from focus.urls import host_of, words
 
@@ -64,7 +70,8 @@ def build(topic: Topic, on: Sequence[Sample], off: Sequence[Sample]) -> Topic:
     assert isinstance(model, VectorModel)
     near, far = ([model.full_vector(each.page) for each in pages] for pages in (on, off))
     found = profile(near, far, model.keywords)
-    sources = {each.text: "given" for each in topic.keywords} | found.sources
+    given = {each.text: "given" for each in topic.keywords}
+    sources = {**given, **topic.sources, **found.sources}
     topic = msgspec.structs.replace(topic, features=found.features, sources=sources)
     name = topic.relevance or Evidence.name
     if topic.threshold is not None or not issubclass(RELEVANCE[name], VectorModel):
@@ -74,20 +81,84 @@ def build(topic: Topic, on: Sequence[Sample], off: Sequence[Sample]) -> Topic:
     return msgspec.structs.replace(topic, threshold=round(suggested_threshold(*scores), 4))
 
 
+ALIAS_WEIGHT = 0.8  # of its entity's, for a name that nothing else goes by
+SHARED_WEIGHT = 0.4  # the same for a name that several entities go by
+MAX_ALIASES = 20  # of one keyword
+
+
+def with_aliases(topic: Topic, kb: KnowledgeBase, pages: Sequence[Sample]) -> Topic:
+    """The topic with the other names of what its keywords name, as a knowledge base has them.
+
+    A keyword that several entities go by means the one whose context the pages and the
+    other keywords share; if they share none, nothing is added.
+    """
+    segmenter = Matcher(topic).segmenter
+    words = {word for each in pages for word in segmenter.tokens(page_text(each.page))}
+    words |= {token for each in topic.keywords for token in segmenter.tokens(each.text)}
+    keywords = {fold(each.text): each for each in topic.keywords}
+    sources = dict(topic.sources)
+    for given in topic.keywords:
+        name = _meant(fold(given.text), kb, words)
+        entity = kb.entity(name) if name else None
+        names = sorted(names_of(entity.name, entity.facts)) if entity else []
+        bearers = kb.named(names)
+        for alias in [n for n in names if n not in keywords and is_linkable(n)][:MAX_ALIASES]:
+            share = ALIAS_WEIGHT if len(bearers.get(alias, ())) < 2 else SHARED_WEIGHT
+            keywords[alias] = Keyword(alias, round(share * given.weight, 2))
+            sources[alias] = f"another name of {given.text}"
+    return msgspec.structs.replace(topic, keywords=tuple(keywords.values()), sources=sources)
+
+
+def _meant(text: str, kb: KnowledgeBase, words: Collection[str]) -> str | None:
+    bearers = kb.named([text]).get(text, [])
+    if len(bearers) < 2:
+        return bearers[0] if bearers else None
+    return choose(bearers, kb.contexts(bearers), set(words) - {text})
+
+
+def with_entities(topic: Topic, kb: KnowledgeBase, on: Sequence[Sample]) -> Topic:
+    """The topic with features for what the entities of its examples are (P3 ch. 4).
+
+    weight = ½ · share of the examples that speak of such an entity; a feature that the
+    examples' own words gave keeps its weight.
+    """
+    extractor = Extractor(Matcher(topic).segmenter, kb)
+    found = document_counts(extractor.expansion(each.page) for each in on)
+    taken = {fold(each.text) for each in topic.keywords} | topic.features.keys()
+    least = 2 if len(on) >= MANY else 1
+    shares = {
+        word: number / len(on)
+        for word, number in found.items()
+        if number >= least and word not in taken and is_term(word)
+    }
+    more = {word: round(share / 2, 4) for word, share in strongest(shares, FEATURES).items()}
+    sources = {
+        word: f"what entities on {found[word]} of {count(len(on), 'example')} are" for word in more
+    }
+    return msgspec.structs.replace(
+        topic, features={**topic.features, **more}, sources={**topic.sources, **sources}
+    )
+
+
 # -- trying -------------------------------------------------------------------------
 
 
 class Opinion(msgspec.Struct, frozen=True):
-    """What a model says of a page; `threshold` is what its relevance is held against."""
+    """What a model says of a page.
+
+    relevant   whether the relevance is over the threshold
+    parts      the parts of the page that speak for it, or words, by how much they do
+    weights    what the model multiplies these parts with, where it does so by name
+    matched    part -> the words found there
+    """
 
     model: str
-    judgement: Judgement
+    relevance: float
     threshold: float
-
-    @property
-    def relevant(self) -> bool:
-        """Whether the page would count as relevant."""
-        return self.judgement.relevance > self.threshold
+    relevant: bool
+    parts: dict[str, float]
+    weights: dict[str, float]
+    matched: dict[str, list[str]]
 
 
 class Bench:
@@ -99,7 +170,7 @@ class Bench:
     def __init__(self, topic: Topic, names: Sequence[str] = ()) -> None:
         own = topic.relevance or Evidence.name
         self.absent: dict[str, str] = {}  # model -> why it cannot judge
-        self._models = []
+        self._models: list[Model] = []
         matcher = Matcher(msgspec.structs.replace(topic, model=None))
         for name in names or (own,):
             try:
@@ -116,7 +187,16 @@ class Bench:
 
     def judge(self, page: Document) -> list[Opinion]:
         """What each of the models says."""
-        return [Opinion(model.name, model.judge(page), model.threshold) for model in self._models]
+        return [_opinion(model, page) for model in self._models]
+
+
+def _opinion(model: Model, page: Document) -> Opinion:
+    said = model.judge(page)
+    weights = {part: model.params[part] for part in said.parts if part in model.params}
+    relevant = said.relevance > model.threshold
+    return Opinion(
+        model.name, said.relevance, model.threshold, relevant, said.parts, weights, said.matched
+    )
 
 
 # -- widening -----------------------------------------------------------------------

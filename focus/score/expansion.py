@@ -21,15 +21,17 @@ from focus.segment import has_han
 MIN_IDF = 4.5  # less is an everyday word: 可以, 没有, 问题
 MIN_SHARE = 0.02  # of the relevant pages have the word
 BASE_RATE = 0.03  # of pages on the web at large that are on topic, for weights
-PRIOR_PAGES = 4.0  # irrelevant pages of a host that the other hosts' count for
+PRIOR_PAGES = 40.0  # irrelevant pages of a host that the other hosts' count for
+UNSEEN, UNSEEN_WITH = 100.0, 3.0  # irrelevant pages missed, and those with the word, it is feared
 LONGER = 10.0  # times as many words has a page as a text behind the idf table
 TITLE_WORTH = 100.0  # a title with the word is worth so many pages with it
 ONE_HOST = 0.5  # factor for a word that only one site vouches for
 FURNITURE = 0.7  # share of a host's pages from which on a word belongs to the site
 FEW_PAGES = 8  # of a host: too few to tell what belongs to it
 FEW_OFF = 5  # irrelevant pages of a host: too few to compare with
-MIN_WEIGHT = 0.1
-MAX_WEIGHT = 0.3
+FEWEST_TITLES = 2  # for a word of a single site with too few other pages to compare with
+LEAST, SURE = 0.1, 0.3  # sureness under which a word is none, from which it weighs most
+MAX_WEIGHT = 0.15
 _NOTICEABLE = 2.0  # lift of a host that vouches for a word
 _SHOWN_HOSTS = 3
 
@@ -55,7 +57,7 @@ class AtHost(NamedTuple):
 class Proposal(msgspec.Struct, frozen=True):
     """A word that speaks of the topic.
 
-    weight   how surely, as a keyword's weight
+    sureness how likely a page with it is about the topic, 0…1; weight: as a keyword's
     score    by which it is ranked
     lift     how many times as often it stands on relevant pages as on others
     on, off  relevant and irrelevant pages with it; `titles` of relevant ones with it
@@ -64,6 +66,7 @@ class Proposal(msgspec.Struct, frozen=True):
 
     word: str
     weight: float
+    sureness: float
     score: float
     lift: float
     on: int
@@ -98,7 +101,7 @@ def expand(
     for word, pages in tally.on.items():
         if pages >= least and not any(_is_part(word, each) for each in held):
             proposal = tally.weigh(word, max_weight)
-            if proposal.weight >= MIN_WEIGHT:
+            if proposal.sureness >= LEAST:
                 weighed.append((proposal, tally.objection(proposal)))
     weighed.sort(key=lambda pair: (-pair[0].score, pair[0].word))
     proposals = [proposal for proposal, objection in weighed if not objection][:limit]
@@ -134,22 +137,26 @@ class _Tally:
     def weigh(self, word: str, max_weight: float) -> Proposal:
         """How much a word speaks for the topic.
 
+            q            = share of all irrelevant pages with it, taken high: at least
+                           (off + 3) / (off_all + 100), and 10·e^-idf
             share_on(h)  = on(h) / (on_all(h) + 1)
-            share_off(h) = (off(h) + k·q) / (off_all(h) + k), k = 4
-            q            = share of all irrelevant pages with it, at least 10·e^-idf
+            share_off(h) = (off(h) + k·q) / (off_all(h) + k), k = 40
             ln lift      = Σ √on(h) · ln(share_on/share_off) / Σ √on(h)
-            weight       = ρ·lift / (ρ·lift + 1 - ρ), ρ = 0.03: Bayes' rule for a page with
+            sureness     = ρ·lift / (ρ·lift + 1 - ρ), ρ = 0.03: Bayes' rule for a page with
                            the word where 3 in 100 pages are on topic; half that if only
-                           one of several hosts vouches for it; `max_weight` at most
-            score        = weight · (share of relevant pages + 100 · share of their titles)
+                           one of several hosts vouches for it
+            weight       = max_weight · min(1, sureness / 0.3)
+            score        = sureness · (share of relevant pages + 100 · share of their titles)
 
-        Titles count for so much because other pages' links quote them. The weights' cap and
-        the worth of titles were set on the development web by the crawls they led to. Worked,
-        one host, 20 of 39 relevant and 0 of 46 irrelevant pages, q = 0.01: 0.5 / 0.0008 =
-        625, weight 0.95, capped.
+        Titles count for so much because other pages' links quote them. Weights are small:
+        a word that goes with the topic goes with its neighbours, too, and a crawl that takes
+        these for the topic never leaves them. Worked, one host, 20 of 39 relevant and 0 of
+        46 irrelevant pages: q = 3/146 = 0.0205, share_off = 0.822/86 = 0.00956, lift = 0.5 /
+        0.00956 = 52.3, sureness = 1.57 / 2.54 = 0.618, weight = max_weight.
         """
-        everywhere = (self._off[word] + 0.5) / (self._off_all + 1)
-        elsewhere = max(everywhere, min(0.3, LONGER * math.exp(-self._idf(word))))
+        usual = min(0.3, LONGER * math.exp(-self._idf(word)))
+        feared = (self._off[word] + UNSEEN_WITH) / (self._off_all + UNSEEN)
+        elsewhere = max(usual, feared, self._off[word] / max(1, self._off_all))
         hosts = self._hosts(word)
         mass = total = 0.0
         vouching = 0
@@ -159,14 +166,15 @@ class _Tally:
             total += math.sqrt(at.on) * math.log(lift)
             vouching += at.on > 1 and lift >= _NOTICEABLE
         lift = math.exp(total / mass)
-        weight = BASE_RATE * lift / (BASE_RATE * lift + 1.0 - BASE_RATE)
+        sureness = BASE_RATE * lift / (BASE_RATE * lift + 1.0 - BASE_RATE)
         if vouching < 2 and len(self._on_at) > 1:
-            weight *= ONE_HOST
+            sureness *= ONE_HOST
         shares = self.on[word] + TITLE_WORTH * self._titles[word]
         return Proposal(
             word=word,
-            weight=round(min(weight, max_weight), 2),
-            score=weight * shares / self._on_all,
+            weight=max(0.01, round(max_weight * min(1.0, sureness / SURE), 2)),
+            sureness=sureness,
+            score=sureness * shares / self._on_all,
             lift=lift,
             on=self.on[word],
             off=self._off[word],
@@ -196,7 +204,7 @@ class _Tally:
     def _objection_to_one(self, proposal: Proposal, free: Sequence[AtHost]) -> str:
         """What speaks against a word that only one host vouches for."""
         where = proposal.hosts[0].host
-        if not free or free[0].off_all < FEW_OFF:
+        if not free or (free[0].off_all < FEW_OFF and proposal.titles < FEWEST_TITLES):
             return f"only on {where}, and too few other pages there to compare with"
         if proposal.on < 2 * proposal.titles:
             return f"only in titles of {where}"
@@ -209,5 +217,6 @@ def _lift(at: AtHost, elsewhere: float) -> float:
 
 
 def _is_furniture(at: AtHost) -> bool:
+    """Whether a word stands on nearly all pages of a host; files (no host) are no site."""
     pages = at.on_all + at.off_all
-    return pages >= FEW_PAGES and at.on + at.off > FURNITURE * pages
+    return bool(at.host) and pages >= FEW_PAGES and at.on + at.off > FURNITURE * pages

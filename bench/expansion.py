@@ -1,0 +1,126 @@
+"""What do proposed keywords bring? `yield` with a topic's own words and with those proposed for it.
+
+    python bench/expansion.py ARCHIVE TOPICS_JSON OUT_FOLDER
+        [--requests 300] [--limit N] [--max-weight W] [--orders 3] [--topic NAME]… [--jobs N]
+
+For each topic a pilot crawl of the archive (its requests are the price of the expansion; they
+are not part of the budget below) brings pages; what `focus topic expand` proposes from them is
+added to the topic's keywords. Then `focus compare` runs both, `yield` under `evidence`, budget
+3|T| + 20, against the labels beside TOPICS_JSON. No label is read before that.
+
+OUT_FOLDER gets expanded.json (topics with the proposed keywords), plain/ and expanded/ (what
+`focus compare` writes). Printed: a markdown table of the share of the oracle's AUC.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import mean
+
+from focus.compare.comparison import Comparison
+from focus.compare.grounds import Spec
+from focus.compare.run import compare
+from focus.compare.variants import variants
+from focus.judge import Task, read_topics, select
+from focus.learn.gather import Web, pilot
+from focus.learn.topics import Widening, sample, widen, widened
+from focus.score.expansion import MAX_WEIGHT, Expansion
+from focus.topic import Topic
+
+Shares = dict[str, list[float]]
+"""Topic -> share of the oracle's AUC, a number for each seed order."""
+
+
+def expanded(task: Task, archive: Path, plan: Widening, requests: int) -> tuple[Topic, Expansion]:
+    """A topic with the words that a pilot crawl makes one propose."""
+    web = Web(archive=archive)
+    pilot_crawl = pilot(
+        task.topic, list(task.seeds), web, requests=requests, watch=lambda event: None
+    )
+    pages = asyncio.run(pilot_crawl).pages
+    found = widen(task.topic, (sample(page.url, page.html) for page in pages), plan)
+    return widened(task.topic, found), found
+
+
+def entry(task: Task, topic: Topic) -> dict[str, object]:
+    """A topic as topics.json has it."""
+    keywords = [f"{each.text}:{each.weight:g}" for each in topic.keywords]
+    return {"name": task.name, "keywords": keywords, "seeds": list(task.seeds)}
+
+
+def shares(comparison: Comparison) -> Shares:
+    """What each topic came to."""
+    (group,) = comparison.groups
+    return {
+        topic.topic: [each["oracle_share"] or 0.0 for each in topic.orders]
+        for topic in group.standings[0].topics
+    }
+
+
+def crawled(arguments: argparse.Namespace, topics: Path, out: Path) -> Shares:
+    """`yield` for these topics, against the labels."""
+    folder = Path(arguments.topics).parent
+    beside = {name: folder / file for name, file in LABELS.items() if (folder / file).exists()}
+    spec = Spec(
+        archive=Path(arguments.archive),
+        topics=topics,
+        variants=tuple(variants(["yield"])),
+        out=out,
+        names=tuple(arguments.topic),
+        seed_orders=arguments.orders,
+        jobs=arguments.jobs,
+        **beside,
+    )
+    return shares(compare(spec))
+
+
+LABELS = {"labels": "labels.tsv.gz", "hubs": "hubs.tsv", "aliases": "aliases.tsv"}
+
+
+def table(plain: Shares, wide: Shares, words: dict[str, str]) -> list[str]:
+    """The markdown table."""
+    lines = ["| topic | own words | expanded | difference | proposed |", "|---|---|---|---|---|"]
+    for name, before in plain.items():
+        was, is_now = mean(before), mean(wide[name])
+        lines.append(f"| {name} | {was:.3f} | {is_now:.3f} | {is_now - was:+.3f} | {words[name]} |")
+    was, is_now = (mean(map(mean, each.values())) for each in (plain, wide))
+    lines.append(f"| **mean** | **{was:.3f}** | **{is_now:.3f}** | **{is_now - was:+.3f}** | |")
+    return lines
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Pilot crawls, expansions, both comparisons, the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    for name in ("archive", "topics", "out"):
+        parser.add_argument(name)
+    parser.add_argument("--requests", type=int, default=300)
+    parser.add_argument("--limit", type=int, default=12)
+    parser.add_argument("--max-weight", type=float, default=MAX_WEIGHT)
+    parser.add_argument("--orders", type=int, default=3)
+    parser.add_argument("--topic", action="append", default=[])
+    parser.add_argument("--jobs", type=int, default=2)
+    given = parser.parse_args(arguments)
+    out, source = Path(given.out), Path(given.topics)
+    out.mkdir(parents=True, exist_ok=True)
+    tasks = select(read_topics(source.read_text("utf-8"), str(source), source.parent), given.topic)
+    plan = Widening(given.limit, given.max_weight)
+    entries, words = [], {}
+    for task in tasks:
+        topic, found = expanded(task, Path(given.archive), plan, given.requests)
+        entries.append(entry(task, topic))
+        words[task.name] = ", ".join(f"{each.word} {each.weight:g}" for each in found.proposals)
+        print(f"{task.name}: {found.on} pages on topic, {found.off} off: {words[task.name]}")
+    wide = out / "expanded.json"
+    wide.write_text(json.dumps(entries, ensure_ascii=False, indent=1), "utf-8")
+    before, after = crawled(given, source, out / "plain"), crawled(given, wide, out / "expanded")
+    print("\n".join(table(before, after, words)))
+
+
+if __name__ == "__main__":
+    main()

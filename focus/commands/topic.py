@@ -1,0 +1,401 @@
+"""What can be typed to make a topic? `focus topic new`, `show`, `test` and `expand`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from focus.commands.options import FILE, Command, option
+from focus.commands.pages import KB, complain, example_options, knowledge, page_options, sources
+from focus.commands.readers import MODEL, checked
+from focus.errors import ConfigError, ExportError, TopicError
+from focus.plain import count, inert_json, printable
+from focus.show.bar import bar
+
+if TYPE_CHECKING:
+    from focus.learn.gather import Web
+    from focus.learn.sources import Sources
+    from focus.learn.topics import Sample
+    from focus.score.expansion import Expansion
+    from focus.topic import Topic
+
+PILOT = 300  # requests of a pilot crawl
+_EVERY = "all"  # relevance models
+
+_JSON = option("--json", "as_json", is_flag=True, help="As JSON.")
+
+
+def _model(text: str) -> str:
+    return text if text == _EVERY else MODEL.read(text)
+
+
+@click.group()
+def topic() -> None:
+    """Make a topic file, try it on pages, and widen it.
+
+    \b
+    Example:
+        focus topic new football --keyword 足球 --keyword 英超:0.8 -o football.toml
+        focus topic test football.toml https://sports.sina.com.cn/china/
+        focus topic expand football.toml --explain
+    """
+
+
+# -- new ----------------------------------------------------------------------------
+
+
+@topic.command(cls=Command)
+@click.argument("name")
+@option(
+    "--keyword",
+    multiple=True,
+    metavar="WORD[:WEIGHT]",
+    show_default="the name",
+    help="A word or phrase of the topic; its weight in (0, 1] is 1 if not said. Repeatable.",
+)
+@option("--seed", multiple=True, metavar="URL", help="Where a crawl begins. Repeatable.")
+@example_options
+@option(
+    "--relevance",
+    type=checked(MODEL.read),
+    shell_complete=MODEL.complete,
+    metavar="MODEL",
+    help="Let this model judge pages.",
+)
+@option("--threshold", type=float, metavar="NUMBER", help="Relevant is what has more than this.")
+@KB
+@option(
+    "-o", "--output", type=FILE, metavar="FILE", show_default="NAME.toml", help="Write it here."
+)
+@option("--force", is_flag=True, help="Write over a file that is there.")
+@page_options
+@click.pass_context
+def new(ctx: click.Context, /, name: str, **options: Any) -> None:
+    """Make a topic file of keywords and example pages.
+
+    The words that the examples have in common, and others have not, become features for the
+    models that compare vectors (cosine, euclid, adaptive); one page is enough to begin. Pages
+    of URLs come from --db or --archive, if given, else from the network. The file is meant to
+    be read and changed.
+
+    \b
+    Example:
+        focus topic new football --keyword 足球 --keyword 英超:0.8 \\
+            --seed sports.sina.com.cn --example pages/ -o football.toml
+    """
+    from focus.learn.sources import collect
+    from focus.learn.topics import build, with_aliases, with_entities
+
+    target = options["output"] or Path(f"{name.replace('/', '_')}.toml")
+    _refuse(target, force=options["force"])
+    made = _given(name, options)
+    places = sources(ctx, options)
+    on = collect(options["example"], places, made, complain)
+    off = collect(options["not_example"], places, made, complain)
+    if options["example"] and not on:
+        raise ConfigError("none of the pages given with --example could be read")
+    with ExitStack() as stack:
+        base = knowledge(options["base"], stack)
+        if base is not None:
+            made = with_aliases(made, base, on)
+        made = build(made, on, off)
+        if base is not None and on:
+            made = with_entities(made, base, on)
+    _write(target, made)
+    for line in _made_lines(made, target, on, off):
+        click.echo(line, err=True)
+
+
+def _given(name: str, options: dict[str, Any]) -> Topic:
+    """The topic that the words, seeds and numbers of the command line make."""
+    import msgspec
+
+    from focus.topic import from_words
+    from focus.urls import seed_candidates
+
+    given = from_words("\n".join(options["keyword"]) if options["keyword"] else name)
+    for seed in options["seed"]:
+        seed_candidates(seed)
+    return msgspec.structs.replace(
+        given,
+        name=name,
+        keywords=tuple({each.text: each for each in given.keywords}.values()),
+        seeds=tuple(dict.fromkeys(options["seed"])),
+        relevance=options["relevance"],
+        threshold=options["threshold"],
+    )
+
+
+def _made_lines(
+    made: Topic, target: Path, on: Sequence[Sample], off: Sequence[Sample]
+) -> Iterable[str]:
+    words = count(len(made.keywords), "keyword")
+    if on:
+        words += f", {count(len(made.features), 'feature')} of {count(len(on), 'example')}"
+        words += f" and {len(off):,} others" if off else ""
+    yield f"Topic {printable(made.name)} in {target}: {words}"
+    seed = "" if made.seeds else " --seed URL"
+    yield f"Use it: focus crawl --topic {target}{seed}"
+
+
+# -- show ---------------------------------------------------------------------------
+
+
+@topic.command(cls=Command)
+@click.argument("file", metavar="FILE|WORDS")
+@_JSON
+def show(file: str, as_json: bool) -> None:
+    """Show a topic: words, weights, and where they came from.
+
+    \b
+    Example:
+        focus topic show football.toml
+    """
+    from focus.commands.settings import read_topic
+
+    subject = read_topic(file)
+    if as_json:
+        from focus.topic import to_builtins
+
+        _print_json(to_builtins(subject))
+        return
+    from focus.show.topics import topic_lines
+
+    _print(topic_lines(subject, file if file.endswith(".toml") else "words"))
+
+
+# -- test ---------------------------------------------------------------------------
+
+
+@topic.command(cls=Command)
+@click.argument("file", metavar="FILE|WORDS")
+@click.argument("pages", metavar="URL|HTML...", nargs=-1, required=True)
+@option(
+    "--relevance",
+    multiple=True,
+    type=checked(_model),
+    shell_complete=MODEL.complete,
+    metavar="MODEL|all",
+    show_default="the topic's",
+    help="Ask this model, or all of them. Repeatable.",
+)
+@_JSON
+@page_options
+@click.pass_context
+def test(ctx: click.Context, /, file: str, pages: tuple[str, ...], **options: Any) -> None:
+    """Explain how relevant pages are, part by part.
+
+    Pages are files, folders or URLs; those of URLs come from --db or --archive, if given, else
+    from the network, where robots.txt and the refusal of private addresses hold as in a crawl.
+
+    \b
+    Example:
+        focus topic test football.toml page.html https://sports.sina.com.cn/china/
+    """
+    from focus.commands.settings import read_topic
+    from focus.learn.sources import collect
+    from focus.learn.topics import Bench
+    from focus.show import topics as show_topics
+
+    subject = read_topic(file)
+    names = list(dict.fromkeys(options["relevance"]))
+    bench = Bench(subject, list(MODEL.names()) if _EVERY in names else names)
+    found = collect(pages, sources(ctx, options), subject, complain)
+    if not found:
+        raise ConfigError("no page to judge")
+    said = [(each, bench.judge(each.page), bench.absent) for each in found]
+    if options["as_json"]:
+        _print_json([show_topics.tested(*each) for each in said])
+        return
+    for number, each in enumerate(said):
+        _print([""] * (number > 0) + show_topics.tested_lines(*each))
+
+
+# -- expand -------------------------------------------------------------------------
+
+
+@topic.command(cls=Command)
+@click.argument("file", metavar="FILE|WORDS")
+@option("--seed", multiple=True, metavar="URL", help="Where a pilot crawl begins. Repeatable.")
+@example_options
+@option(
+    "--pilot",
+    type=click.IntRange(1),
+    metavar="N",
+    show_default=f"{PILOT} with --archive, else none",
+    help="Crawl with so many requests for it first, of the archive or the network.",
+)
+@option(
+    "--limit", type=click.IntRange(1, 200), default=12, metavar="N", help="So many words at most."
+)
+@option(
+    "--max-weight",
+    type=click.FloatRange(0.01, 1),
+    default=0.15,
+    metavar="NUMBER",
+    help="No word gets more than this.",
+)
+@option("--explain", is_flag=True, help="With the evidence, and what was left out and why.")
+@_JSON
+@option(
+    "-o",
+    "--output",
+    type=FILE,
+    metavar="FILE",
+    help="Write the topic with these words here; without it nothing is written.",
+)
+@option("--force", is_flag=True, help="Write over a file that is there (but for the topic's own).")
+@KB
+@page_options
+@click.pass_context
+def expand(ctx: click.Context, /, file: str, **options: Any) -> None:
+    """Propose further keywords, with the evidence for them.
+
+    Pages that the topic's words surely speak of are compared with such that they do not, host
+    by host; words that stand on the first and not on the others are proposed. No label is
+    needed. The pages are those of a crawl in the database, of a pilot crawl (--archive,
+    --pilot), or examples.
+
+    \b
+    Example:
+        focus crawl --topic football.toml --max-pages 500
+        focus topic expand football.toml --explain -o wide.toml
+    """
+    from focus.commands.settings import read_topic
+    from focus.learn.sources import collect
+    from focus.learn.topics import Widening, widen, widened, with_aliases
+
+    subject = read_topic(file)
+    if options["output"] is not None and options["output"] != Path(file):
+        _refuse(options["output"], force=options["force"])
+    places = sources(ctx, options)
+    on = collect(options["example"], places, subject, complain)
+    off = collect(options["not_example"], places, subject, complain)
+    plan = Widening(options["limit"], options["max_weight"])
+    with ExitStack() as stack:
+        base = knowledge(options["base"], stack)
+        if base is not None:
+            before, subject = len(subject.keywords), with_aliases(subject, base, on)
+            more = count(len(subject.keywords) - before, "other name")
+            click.echo(f"{more} from {options['base']}", err=True)
+        judged = _judged(subject, places, options, stack)
+        found = widen(subject, judged, plan, on=on, off=off)
+    wide = widened(subject, found)
+    _tell_expansion(found, options)
+    if options["output"] is not None:
+        _write(options["output"], wide)
+        keywords = count(len(wide.keywords), "keyword")
+        click.echo(f"Topic in {options['output']}: {keywords}", err=True)
+
+
+def _tell_expansion(found: Expansion, options: dict[str, Any]) -> None:
+    if options["as_json"]:
+        import msgspec
+
+        _print_json(msgspec.to_builtins(found))
+        return
+    from focus.show.topics import expansion_lines
+
+    _print(expansion_lines(found, explain=options["explain"]))
+
+
+def _judged(
+    subject: Topic, places: Sources, options: dict[str, Any], stack: ExitStack
+) -> Iterable[Sample]:
+    """The pages that words are looked for on, besides examples."""
+    from focus.db.query import Reader
+    from focus.learn.sources import of_crawl_or_raise
+    from focus.learn.topics import stored
+
+    if places.stored is None and (options["archive"] is not None or options["pilot"]):
+        return _pilot(subject, places.web, options)
+    if places.stored is None and options["example"]:
+        return ()
+    db = Path(options["db"]).expanduser()
+    reader = stack.enter_context(Reader(db))
+    crawl = places.stored.crawl if places.stored is not None else "latest"
+    return stored(reader, of_crawl_or_raise(reader, crawl, db))
+
+
+def _pilot(subject: Topic, web: Web, options: dict[str, Any]) -> Iterable[Sample]:
+    import asyncio
+
+    from focus.learn.gather import pilot
+    from focus.learn.topics import sample
+
+    seeds = list(options["seed"] or subject.seeds)
+    if not seeds:
+        raise ConfigError("no seed for the pilot crawl; give one with --seed URL")
+    requests = options["pilot"] or PILOT
+    done = 0
+    with bar("Pilot crawl") as progress:
+
+        def watch(event: object) -> None:
+            nonlocal done
+            done += 1
+            progress(done, requests)
+
+        gathered = asyncio.run(pilot(subject, seeds, web, requests=requests, watch=watch))
+    for seed, trouble in gathered.troubles.items():
+        complain(f"{seed}: {trouble}")
+    click.echo(f"Pilot crawl: {count(len(gathered.pages), 'page')}", err=True)
+    return (sample(page.url, page.html) for page in gathered.pages)
+
+
+# -- shared -------------------------------------------------------------------------
+
+
+def _refuse(path: Path, *, force: bool) -> None:
+    """Complain before the work is done of a file that is not to be written."""
+    if path.exists() and not force:
+        raise ConfigError(f"{path}: is there already; give another -o FILE, or --force")
+    if not path.absolute().parent.is_dir():
+        raise ConfigError(f"{path}: there is no folder {path.absolute().parent}; make it first")
+
+
+def _write(path: Path, made: Topic) -> None:
+    """The topic file; it appears whole or not at all."""
+    from focus.topic import from_toml
+    from focus.topicfile import to_toml
+
+    text = to_toml(_relative(made, path))
+    try:
+        from_toml(text, str(path))
+    except TopicError as error:
+        raise ConfigError(f"{path}: cannot be written so that it reads back: {error}") from None
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        raise ExportError(f"{path}: cannot be written: {error.strerror}") from None
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def _relative(made: Topic, path: Path) -> Topic:
+    """The topic with its model file named from the folder of the topic file."""
+    if made.model is None:
+        return made
+    import msgspec
+
+    folder = path.absolute().parent
+    name = Path(os.path.relpath(Path(made.model).absolute(), folder)).as_posix()
+    return msgspec.structs.replace(made, model=name)
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(line)
+
+
+def _print_json(value: Any) -> None:
+    import msgspec
+
+    click.echo(inert_json(msgspec.json.format(msgspec.json.encode(value))).decode())

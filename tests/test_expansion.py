@@ -1,0 +1,136 @@
+"""Words proposed for a topic: hand-worked weights, what is left out, and properties."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from focus.score.expansion import MAX_WEIGHT, Expansion, Sighting, expand
+
+RARE = 11.0
+
+
+def idf(word: str) -> float:
+    return 3.0 if word == "everyday" else RARE
+
+
+def sight(host: str, *words: str, title: str = "") -> Sighting:
+    return Sighting(host, {*words, *title.split()}, set(title.split()))
+
+
+def propose(on: list[Sighting], off: list[Sighting], *known: str) -> Expansion:
+    return expand(on, off, known, idf=idf)
+
+
+def weights(found: Expansion) -> dict[str, float]:
+    return {each.word: each.weight for each in found.proposals}
+
+
+def reason(found: Expansion, word: str) -> str:
+    return dict(found.left_out)[word]
+
+
+ON = [sight("a", "goal") for _ in range(20)] + [sight("a", "other") for _ in range(19)]
+OFF = [sight("a", "code") for _ in range(46)]
+
+
+def test_the_worked_weight_of_the_docstring() -> None:
+    """q = 3/146, share_off = 40q/86 = 0.00956, lift = 0.5/0.00956 = 52.3, sureness 0.618."""
+    (goal, *_) = propose(ON, OFF).proposals
+    assert goal.word == "goal"
+    assert goal.lift == pytest.approx(0.5 / (40 * 3 / 146 / 86))
+    assert goal.sureness == pytest.approx(0.618, abs=0.001)
+    assert goal.weight == MAX_WEIGHT
+    assert goal.score == pytest.approx(goal.sureness * 20 / 39)
+    assert [(at.host, at.on, at.on_all, at.off, at.off_all) for at in goal.hosts] == [
+        ("a", 20, 39, 0, 46)
+    ]
+
+
+def test_a_less_sure_word_weighs_less() -> None:
+    off = [sight("a", "goal") for _ in range(3)] + OFF[3:]
+    (goal,) = (each for each in propose(ON, off).proposals if each.word == "goal")
+    assert goal.sureness < 0.3
+    assert goal.weight == pytest.approx(MAX_WEIGHT * goal.sureness / 0.3, abs=0.005)
+    many = [sight("a", "goal") for _ in range(20)] + OFF[20:]
+    assert "goal" not in weights(propose(ON, many))
+
+
+def test_a_word_in_titles_comes_first() -> None:
+    on = [sight("a", "goal", title="cup" if n < 5 else "") for n in range(20)]
+    on += [sight("a", "other") for _ in range(19)]
+    words = [each.word for each in propose(on, OFF).proposals]
+    assert words.index("cup") < words.index("goal")
+
+
+def test_what_is_known_is_not_proposed_nor_what_holds_it() -> None:
+    on = [sight("a", "足球赛", "球门", "goal") for _ in range(9)]
+    on += [sight("a", "other") for _ in range(9)]
+    assert set(weights(propose(on, OFF, "足球", "goal"))) == {"球门", "other"}
+
+
+def test_an_everyday_word_is_none() -> None:
+    on = [sight("a", "everyday", "goal") for _ in range(20)] + ON[20:]
+    found = expand(on, OFF, [], idf=idf)
+    assert "everyday" not in weights(found)
+
+
+def test_what_all_pages_of_a_site_have_proves_nothing() -> None:
+    on = [sight("a", "author", "goal") for _ in range(10)] + [sight("b", "goal") for _ in range(10)]
+    off = [sight("b", "code") for _ in range(20)]
+    found = expand(on, off, [], idf=idf, limit=1)
+    assert list(weights(found)) == ["goal"]
+    on = [sight("a", "author", title="author") for _ in range(10)] + on[10:]
+    assert reason(propose(on, off), "author") == "on nearly every page of a"
+
+
+def test_a_word_of_one_site_needs_other_pages_there_or_titles() -> None:
+    goals = [sight("b", "goal") for _ in range(4)] + [sight("b", "x") for _ in range(4)]
+    on = [sight("a", "cup", "goal") for _ in range(6)] + [sight("a", "y") for _ in range(6)]
+    off = [sight("b", "code") for _ in range(40)]
+    assert "too few other pages" in reason(propose([*on, *goals], off), "cup")
+    titled = [sight("a", title="cup") for _ in range(2)] + on[2:]
+    assert "cup" in weights(propose([*titled, *goals], off))
+
+
+def test_files_are_no_site() -> None:
+    on = [sight("", "goal") for _ in range(10)]
+    assert weights(propose(on, [])) == {"goal": MAX_WEIGHT}
+
+
+def test_a_single_example_is_enough() -> None:
+    assert weights(propose([sight("", "goal")], [])) == {"goal": MAX_WEIGHT}
+
+
+WORDS = st.sampled_from(["goal", "cup", "everyday", "code", "足球", "足球赛"])
+PAGES = st.lists(
+    st.builds(
+        lambda host, words, title: Sighting(host, words | title, title),
+        st.sampled_from(["a", "b", "c", ""]),
+        st.frozensets(WORDS),
+        st.frozensets(WORDS, max_size=2),
+    ),
+    max_size=30,
+)
+
+
+@given(PAGES.filter(bool), PAGES, st.integers(1, 5), st.floats(0.05, 1.0))
+def test_whatever_the_pages_weights_are_within_range(
+    on: list[Sighting], off: list[Sighting], limit: int, most: float
+) -> None:
+    found = expand(on, off, ["足球"], idf=idf, limit=limit, max_weight=most)
+    assert len(found.proposals) <= limit
+    assert (found.on, found.off) == (len(on), len(off))
+    scores = [each.score for each in found.proposals]
+    assert scores == sorted(scores, reverse=True)
+    for each in found.proposals:
+        assert 0 < each.weight <= most + 0.005
+        assert 0 < each.sureness <= 1
+        assert math.isfinite(each.score)
+        assert each.on == sum(each.word in page.words for page in on)
+        assert each.off == sum(each.word in page.words for page in off)
+    again = expand(on[::-1], off[::-1], ["足球"], idf=idf, limit=limit, max_weight=most)
+    assert [each.word for each in again.proposals] == [each.word for each in found.proposals]
