@@ -1,0 +1,106 @@
+"""How fast is `focus` on this machine, and how far from its targets? All measurements in turn.
+
+    make bench                                   everything, about 25 minutes
+    make bench BENCH_PAGES=2000 BENCH_ROUNDS=1   small, for trying out
+    make bench-race                              a part: race profile latency growth ranks commands
+
+    python -m bench [PART …] [--pages 20000] [--rounds 3] [--peers PYTHON] [--site FOLDER]
+        [--results FOLDER]
+
+`--pages` is the size of the site; everything else goes with it (5 million URLs, a million
+rows, 2,000 slow hosts at 20,000). Figures go to RESULTS/DATE.json part by part, with machine,
+date and load, and as a table to DATE.md; `python -m bench.figures` writes docs/performance.md
+and `python -m bench.scaling` docs/scaling.md of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from bench import commands, growth, latency, race, ranks
+from bench.figures import WHOLE, markdown
+from bench.resources import machine, run
+from bench.serving import serving
+from bench.site import build
+
+
+def profile(site: Path, pages: int, full: int) -> dict[str, object]:
+    """Where the time goes, as `focus crawl --profile` tells it."""
+    made = build(site, pages=full)
+    with serving(made) as web, tempfile.TemporaryDirectory(prefix="focus-bench-") as name:
+        course = race.Course(made, web, pages, None)
+        report, log = Path(name) / "report.json", Path(name) / "log"
+        options = ["--profile", "--report", str(report)]
+        usage = run(race.focus_command(course, Path(name) / "x.db", pages, *options), log=log)
+        if usage.code:
+            raise SystemExit(log.read_text(encoding="utf-8"))
+        told: dict[str, object] = json.loads(report.read_text(encoding="utf-8"))["profile"]
+        return told
+
+
+def parts(given: argparse.Namespace) -> dict[str, Callable[[], dict[str, object]]]:
+    """Every part with its size."""
+    pages, site, rounds = given.pages, given.site, given.rounds
+    return {
+        "race": lambda: race.measure(
+            site, pages=max(200, pages // 10), full=pages, rounds=rounds, peers=given.peers
+        ),
+        "profile": lambda: profile(site, pages, pages),
+        "latency": lambda: latency.measure(
+            site.with_name("hosts"),
+            site_pages=pages,
+            hosts=min(2000, pages),
+            latency_s=2.0,
+            pages=pages,
+            rounds=min(2, rounds),
+            concurrency=2500,
+        ),
+        "growth": lambda: growth.measure(
+            site.parent / "growth",
+            urls=250 * pages,
+            marks=[10_000, 50 * pages],
+            pages=max(200, pages // 20),
+        ),
+        "ranks": lambda: ranks.measure(5 * pages),
+        "commands": lambda: commands.measure(50 * pages, 7),
+    }
+
+
+def main() -> None:
+    """Measure the parts asked for, all of them by default."""
+    parser = argparse.ArgumentParser(prog="python -m bench")
+    parser.add_argument("parts", nargs="*", metavar="PART")
+    parser.add_argument("--pages", type=int, default=WHOLE)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--peers", type=Path, help="a Python that has the other crawlers")
+    parser.add_argument("--site", type=Path, default=Path("build/bench/site"))
+    parser.add_argument("--results", type=Path, default=Path(__file__).parent / "results")
+    given = parser.parse_args()
+    known = parts(given)
+    if unknown := set(given.parts) - set(known):
+        parser.error(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+    given.results.mkdir(parents=True, exist_ok=True)
+    file = given.results / f"{time.strftime('%Y-%m-%d-%H%M', time.gmtime())}.json"
+    told: dict[str, object] = {"pages": given.pages, "machine": machine()}
+    for name in given.parts or known:
+        began = time.monotonic()
+        print(f"bench: {name}", file=sys.stderr)
+        told[name] = known[name]()
+        took = time.monotonic() - began
+        print(f"bench: {name} took {took:.0f} s", file=sys.stderr)
+        text = json.dumps(told, ensure_ascii=False, indent=1)
+        file.write_text(text + "\n", encoding="utf-8")
+    table = markdown(told)
+    file.with_suffix(".md").write_text(table, encoding="utf-8")
+    print(table)
+    print(f"written to {file}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

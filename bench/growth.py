@@ -1,0 +1,369 @@
+"""What do millions of known URLs cost: memory, disk, time per page, pauses, and a restart?
+
+    python -m bench.growth FOLDER [--urls 5000000] [--marks 10000,1000000] [--pages 1000]
+        [--json FILE]
+
+The crawl's own loop, frontier, graph and database; only web and workers are replaced, by
+pages made on the spot, whose cost is taken off. At each mark, and at the end, `--pages` pages
+of 97 links, 10 of them new, are measured; between the marks the crawl grows by pages whose
+links are all new. Then it is opened again by a process of its own, up to its first request.
+The frontier alone, in memory, comes last.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import json
+import random
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+import msgspec
+import uvloop
+
+from bench.resources import peak_mib, present_mib
+from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, LimitConfig, PolitenessConfig
+from focus.crawl import Crawl
+from focus.frontier import Frontier
+from focus.known import Known
+from focus.ledger import Totals
+from focus.records import Batch, FetchResult, Link, Page, Result, Task
+from focus.session import Places, Watcher, _collecting_rarely, identity, run
+from focus.store import Store
+from focus.topic import from_words, to_builtins
+
+HOSTS = 2000
+LINKS, FRESH = 97, 10
+BODY_BYTES = 10_000
+TICK_S = 0.005
+AT_ONCE = 8  # results that arrive together
+
+
+def config(**fetch: object) -> CrawlConfig:
+    """The crawl, as `focus crawl` would have it; the same for growing and for going on."""
+    return CrawlConfig(
+        seeds=("http://h0.example/",),
+        strategy="topic-pagerank",
+        concurrency=256,
+        politeness=PolitenessConfig(delay_s=0.0),
+        fetch=msgspec.structs.replace(FetchConfig(allow_net=("127.0.0.0/8",)), **fetch),
+        analysis=AnalysisConfig(topic=to_builtins(from_words("足球")), relevance="position"),
+    )
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """What a page took at so many known URLs: CPU of the process (loop and store's thread)
+    and of the loop alone, milliseconds; `rss_mib`: memory of the process then."""
+
+    known: int
+    cpu_ms: float
+    loop_ms: float
+    wall_ms: float
+    rss_mib: float
+
+
+class MadeWeb:
+    """A transport that makes pages: links to new URLs, the others to known ones."""
+
+    is_live = True
+
+    def __init__(self, marks: Sequence[int], pages: int) -> None:
+        self.in_flight = 0
+        self.on_sent = None
+        self.costs: list[Cost] = []
+        self.crawl: Crawl
+        self._rng = random.Random(1)
+        self._marks = list(marks)
+        self._pages = pages
+        self._left = 0  # pages of the present measurement
+        self._sent: list[Task] = []
+        self._made = 1  # URLs there are: h0.example/ is the seed
+        self._making_s = 0.0
+        self._began = (0.0, 0.0, 0.0)
+        self._offset = time.time() - time.monotonic()
+        self._body = self._rng.randbytes(BODY_BYTES)
+        self.body_bytes = 0
+
+    def now(self) -> float:
+        """Unix seconds."""
+        return self._offset + time.monotonic()
+
+    def send(self, task: Task) -> None:
+        """Its answer comes at the next `receive`."""
+        self.in_flight += 1
+        self._sent.append(task)
+
+    async def receive(self, until: float | None) -> list[Result]:
+        """The next few answers."""
+        await asyncio.sleep(0)
+        if not self._sent:
+            await asyncio.sleep(0.001)
+        began = time.thread_time()
+        tasks, self._sent = self._sent[:AT_ONCE], self._sent[AT_ONCE:]
+        results = [self._answer(task) for task in tasks]
+        self.in_flight -= len(results)
+        self._making_s += time.thread_time() - began
+        return results
+
+    async def update(self, payload: bytes) -> None:
+        """Nobody learns here."""
+
+    def wake(self) -> None:
+        """Nothing waits long."""
+
+    def cancel(self) -> None:
+        """Forget what was sent."""
+        self._sent.clear()
+        self.in_flight = 0
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+    def _answer(self, task: Task) -> Result:
+        now = self.now()
+        if task.id is None:
+            return Result(task, FetchResult(task.url, now, status=404, elapsed_s=0.01))
+        self._follow_plan()
+        fresh = FRESH if self._left else LINKS
+        links = [_link(self._made + n, self._rng) for n in range(fresh)]
+        links += [_link(self._rng.randrange(self._made), self._rng) for _ in range(LINKS - fresh)]
+        self._made += fresh
+        body = self._body if self._left else b""
+        self.body_bytes += len(body)
+        unique = list({link.key: link for link in links}.values())
+        page = Page(title="一个网页", relevance=0.3, links=unique, body_zstd=body)
+        fetch = FetchResult(task.url, now, status=200, raw_bytes=30_000, elapsed_s=0.01)
+        return Result(task, fetch, page)
+
+    def _follow_plan(self) -> None:
+        """Begin or end a measurement."""
+        if self._left:
+            self._left -= 1
+            if not self._left:
+                self._measured()
+        elif self._marks and len(self.crawl.known) >= self._marks[0]:
+            self._left = self._pages
+            self._began = self._clocks()
+
+    def _measured(self) -> None:
+        cpu, loop, wall = (
+            1000 * (now - then) / self._pages
+            for now, then in zip(self._clocks(), self._began, strict=True)
+        )
+        self.costs.append(Cost(self._marks.pop(0), cpu, loop, wall, present_mib()))
+        print(f"at {len(self.crawl.known):,} URLs: {self.costs[-1]}", file=sys.stderr, flush=True)
+        if not self._marks:
+            self.crawl.stop("measured")
+
+    def _clocks(self) -> tuple[float, float, float]:
+        made = self._making_s
+        return time.process_time() - made, time.thread_time() - made, time.monotonic() - made
+
+
+def _link(number: int, rng: random.Random) -> Link:
+    """The link to a made URL; always the same host, path and key for a number."""
+    host = f"h{number % HOSTS}.example"
+    url = f"http://{host}/news/2026/{number % 365:03d}/article-{number}.html"
+    score = rng.random()
+    return Link(
+        url=url,
+        key=hashlib.md5(url.encode()).digest(),
+        host=host,
+        anchor="某地举行足球比赛",
+        anchor_score=score if score > 0.9 else 0.0,
+        url_score=0.0,
+        region=1,
+    )
+
+
+class Pauses:
+    """How long the loop let a timer wait that was due: wall, and CPU of its own thread."""
+
+    def __init__(self) -> None:
+        self.wall_ms = self.cpu_ms = 0.0
+        self.over = 0
+
+    async def watch(self) -> None:
+        """Until cancelled."""
+        while True:
+            wall, cpu = time.monotonic(), time.thread_time()
+            await asyncio.sleep(TICK_S)
+            late = 1000 * (time.monotonic() - wall - TICK_S)
+            spent = 1000 * (time.thread_time() - cpu)
+            self.wall_ms, self.cpu_ms = max(self.wall_ms, late), max(self.cpu_ms, spent)
+            self.over += late > 100
+
+
+class _Shelf:
+    def __init__(self, store: Store, crawl: int) -> None:
+        self._store, self._crawl = store, crawl
+
+    async def write(self, batch: Batch) -> None:
+        await self._store.write(self._crawl, batch)
+
+    async def addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
+        return await self._store.addresses(self._crawl, ids)
+
+
+async def grow(db: Path, marks: Sequence[int], pages: int) -> dict[str, object]:
+    """A crawl from nothing to the last mark; what it cost on the way."""
+    web, order, pauses = MadeWeb(marks, pages), config(), Pauses()
+    before_mib = present_mib()
+    began = time.monotonic()
+    async with Store.open(db, now=time.time(), pid=0) as store:
+        text = msgspec.json.encode(order).decode()
+        info = await store.begin_crawl(identity(order), text, fresh=True, now=time.time())
+        crawl = web.crawl = Crawl(order, web, shelf=_Shelf(store, info.id))
+        crawl.sow(order.seeds)
+        watching = asyncio.create_task(pauses.watch())
+        with _collecting_rarely():
+            await crawl.run()
+        watching.cancel()
+        seconds = time.monotonic() - began
+        rss = present_mib()
+        totals = msgspec.structs.replace(crawl.ledger.totals)
+        await store.finish(info.id, reason="measured", report_json="{}", now=time.time())
+    known = len(crawl.known)
+    assert isinstance(totals, Totals)
+    size = sum(file.stat().st_size for file in db.parent.glob(db.name + "*"))
+    return {
+        "urls": known,
+        "waiting": crawl.known.counts[0],
+        "pages": totals.pages,
+        "seconds": round(seconds, 1),
+        "rss_mib": round(rss, 1),
+        "peak_mib": round(peak_mib(), 1),
+        "rss_at_start_mib": round(before_mib, 1),
+        "disk_bytes_per_url": round((size - web.body_bytes) / known, 1),
+        "longest_pause_ms": round(pauses.wall_ms, 1),
+        "longest_pause_cpu_ms": round(pauses.cpu_ms, 1),
+        "pauses_over_100_ms": pauses.over,
+        "costs": [msgspec.to_builtins(cost) for cost in web.costs],
+    }
+
+
+# -- going on -----------------------------------------------------------------------
+
+
+def reopen(db: Path) -> dict[str, object]:
+    """Seconds from the start of a process that continues the crawl to its first request."""
+    with socket.socket() as door:
+        door.bind(("127.0.0.1", 0))
+        door.listen()
+        began = time.monotonic()
+        command = [sys.executable, "-m", "bench.growth", str(db.parent), "--go-on"]
+        with subprocess.Popen(
+            [*command, str(door.getsockname()[1])], stdin=subprocess.DEVNULL
+        ) as process:
+            door.settimeout(600)
+            door.accept()[0].close()
+            seconds = time.monotonic() - began
+            mib = peak_mib(process.pid)
+            process.terminate()
+    return {"first_request_s": round(seconds, 2), "peak_mib": round(mib, 1)}
+
+
+def go_on(db: Path, port: int) -> None:
+    """Continue the crawl over that port."""
+    order = config(connect_to=f"127.0.0.1:{port}")
+    order = msgspec.structs.replace(order, limits=LimitConfig(max_time_s=60.0))
+    uvloop.run(run(order, Places(db), Watcher()))
+
+
+# -- the frontier alone -------------------------------------------------------------
+
+
+def in_memory(urls: int, pops: int = 20_000) -> dict[str, object]:
+    """Microseconds of CPU: a URL looked up, entered and pushed; a URL taken."""
+    known = Known(2)
+    order = CrawlConfig()
+    frontier = Frontier(known, PolitenessConfig(delay_s=0.0), capacity=order.frontier_memory)
+    rng = random.Random(2)
+    queues = [frontier.queue(frontier.host(f"h{n}.example")) for n in range(HOSTS)]
+    spent, slowest = [], 0.0
+    for first in range(0, urls, 1000):
+        made = [_link(n, rng) for n in range(first, min(urls, first + 1000))]
+        rows = [(link.key, link.url, queues[n % HOSTS].id) for n, link in enumerate(made)]
+        priorities = [rng.random() for _ in rows]
+        began = time.thread_time()
+        for (key, url, queue), priority in zip(rows, priorities, strict=True):
+            if known.find(key) < 0:
+                frontier.push(known.add(key, queue, 1), url, priority)
+        frontier.trim()
+        took = time.thread_time() - began
+        spent.append(took / len(rows))
+        slowest = max(slowest, took)
+    took = []
+    for _ in range(min(pops, urls // 4)):
+        began = time.thread_time()
+        candidate = frontier.next(0.0)
+        if candidate is None:
+            break
+        frontier.occupy(candidate.host, 0.0)
+        frontier.release(candidate.host, 0.0)
+        took.append(time.thread_time() - began)
+    return {
+        "urls": urls,
+        "push_us": round(1e6 * sum(spent) / len(spent), 2),
+        "pop_us": round(1e6 * sum(took) / max(1, len(took)), 2),
+        "pop_median_us": round(1e6 * median(took), 2) if took else None,
+        "pops": len(took),
+        "slowest_thousand_ms": round(1000 * slowest, 1),
+        "peak_mib": round(peak_mib(), 1),
+    }
+
+
+def measure(folder: Path, *, urls: int, marks: Sequence[int], pages: int) -> dict[str, object]:
+    """All of it, each part in a process of its own."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("growth.db*"):
+        old.unlink()
+    here = [sys.executable, "-m", "bench.growth", str(folder), "--urls", str(urls)]
+    here += ["--pages", str(pages), "--marks", ",".join(map(str, marks))]
+    grown = json.loads(subprocess.run([*here, "--grow"], check=True, stdout=-1).stdout)
+    opened = reopen(folder / "growth.db")
+    alone = json.loads(subprocess.run([*here, "--alone"], check=True, stdout=-1).stdout)
+    for old in folder.glob("growth.db*"):
+        old.unlink()
+    return {"crawl": grown, "reopened": opened, "frontier": alone}
+
+
+def main() -> None:
+    """Measure, or do one part of it."""
+    parser = argparse.ArgumentParser(prog="python -m bench.growth")
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--urls", type=int, default=5_000_000)
+    parser.add_argument("--marks", default="10000,1000000")
+    parser.add_argument("--pages", type=int, default=1000)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--grow", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--go-on", type=int, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    folder = given.folder or Path(tempfile.mkdtemp(prefix="focus-bench-"))
+    marks = [each for each in map(int, given.marks.split(",")) if each < given.urls]
+    if given.go_on:
+        go_on(folder / "growth.db", given.go_on)
+    elif given.grow:
+        grown = uvloop.run(grow(folder / "growth.db", [*marks, given.urls], given.pages))
+        print(json.dumps(grown))
+    elif given.alone:
+        print(json.dumps(in_memory(given.urls)))
+    else:
+        told = measure(folder, urls=given.urls, marks=marks, pages=given.pages)
+        text = json.dumps(told, indent=1)
+        print(text)
+        if given.json:
+            given.json.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

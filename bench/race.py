@@ -1,0 +1,205 @@
+"""What does a page cost `focus`, and what other crawlers, on the same site in the same run?
+
+    python -m bench.race [--pages 2000] [--full 20000] [--rounds 3] [--peers PYTHON]
+        [--site FOLDER] [--json FILE]
+
+Takes turns: each round runs `focus` and every peer once to `--pages` pages, and `focus` once
+more to `--full` pages, where its start no longer counts. `focus` runs with everything on:
+robots.txt, politeness accounting (delay 0), topic-pagerank, position, the durable frontier,
+pages stored compressed. What is told are medians; ratios are of medians of this run.
+CPU per page is all the program used, its start included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+import msgspec
+
+from bench.live import read_copy
+from bench.resources import Usage, run
+from bench.serving import Web, serving
+from bench.site import TOPIC, Site, build
+
+CONCURRENCY = 64
+PEERS = {
+    "scrapy_lean": "Scrapy, lean spider",
+    "scrapy_links": "Scrapy, LinkExtractor",
+    "crawlee_soup": "Crawlee, BeautifulSoup",
+}
+FOCUS, FULL = "focus", "focus, whole site"
+_ROOT = Path(__file__).parent
+
+
+class Lap(msgspec.Struct, frozen=True):
+    """One run of one crawler."""
+
+    pages: int
+    usage: Usage
+
+
+class Row(msgspec.Struct, frozen=True):
+    """What a crawler came to: medians over the rounds. `trouble`: why there is nothing."""
+
+    name: str
+    pages: int = 0
+    laps: int = 0
+    pages_s: float = 0.0
+    cpu_ms: float = 0.0
+    main_ms: float = 0.0
+    workers_ms: float = 0.0
+    peak_mib: float = 0.0
+    disk_kib: float = 0.0
+    trouble: str = ""
+
+
+class Course(NamedTuple):
+    """Where all run: the site, who serves it, how far, and whose Python the peers have."""
+
+    site: Site
+    web: Web
+    pages: int
+    peers: Path | None
+
+
+def focus_command(course: Course, db: Path, pages: int, *more: str) -> list[str]:
+    """`focus crawl` with everything on."""
+    seeds = [part for seed in course.site.seeds for part in ("--seed", seed)]
+    return [
+        *(sys.executable, "-m", "focus", "crawl", *seeds),
+        *("--topic", TOPIC, "--strategy", "topic-pagerank", "--relevance", "position"),
+        *("--delay", "0", "--concurrency", str(CONCURRENCY), "--max-pages", str(pages)),
+        *("--connect-to", f"127.0.0.1:{course.web.port}", "--allow-net", "127.0.0.0/8"),
+        *("--db", str(db), *more),
+    ]
+
+
+def focus_lap(course: Course, folder: Path, pages: int) -> Lap:
+    """One crawl by focus; it must have stored its pages."""
+    db = folder / "focus.db"
+    usage = run(focus_command(course, db, pages), log=folder / "log")
+    if usage.code:
+        raise SystemExit((folder / "log").read_text(encoding="utf-8"))
+    return Lap(int(str(read_copy(db, "SELECT count(*) FROM page_text")[0][0])), usage)
+
+
+def peer_lap(course: Course, folder: Path, name: str) -> Lap:
+    """One crawl by a peer; it must have written its lines."""
+    (folder / "seeds").write_text("\n".join(course.site.seeds), encoding="utf-8")
+    script = _ROOT / "peers" / f"{name}.py"
+    told = [folder / "seeds", course.web.port, course.pages, CONCURRENCY, folder]
+    usage = run([str(course.peers), str(script), *map(str, told)], log=folder / "log")
+    lines = folder / "pages.jsonl"
+    return Lap(lines.read_bytes().count(b"\n") if lines.exists() else 0, usage)
+
+
+def absent(course: Course, name: str) -> str:
+    """Why a peer cannot run, "" if it can."""
+    if course.peers is None or not course.peers.exists():
+        return "not installed"
+    library = name.partition("_")[0]
+    tried = subprocess.run([str(course.peers), "-c", f"import {library}"], capture_output=True)
+    return "" if tried.returncode == 0 else f"{library} cannot be imported"
+
+
+def race(course: Course, *, rounds: int, full: int) -> list[Row]:
+    """Rows for focus, for focus over the whole site, and for every peer."""
+    laps: dict[str, list[Lap]] = {}
+    disk: dict[str, list[float]] = {}
+    missing = {name: absent(course, name) for name in PEERS}
+    for number in range(rounds):
+        for name in (FOCUS, *PEERS, FULL):
+            if missing.get(name):
+                continue
+            with tempfile.TemporaryDirectory(prefix="focus-bench-") as tmp:
+                folder = Path(tmp)
+                if name in PEERS:
+                    lap = peer_lap(course, folder, name)
+                else:
+                    lap = focus_lap(course, folder, full if name == FULL else course.pages)
+                if not lap.pages:
+                    missing[name] = (folder / "log").read_text(errors="replace")[-200:]
+                    continue
+                laps.setdefault(name, []).append(lap)
+                size = sum(file.stat().st_size for file in folder.iterdir())
+                disk.setdefault(name, []).append(size / 1024 / lap.pages)
+            print(f"round {number + 1}: {name}: {lap.pages} pages, {lap.usage}", file=sys.stderr)
+    return [
+        _row(PEERS.get(name, name), laps[name], disk[name])
+        if name in laps
+        else Row(PEERS.get(name, name), trouble=missing.get(name) or "nothing came of it")
+        for name in (FOCUS, *PEERS, FULL)
+    ]
+
+
+def _row(name: str, laps: Sequence[Lap], disk: Sequence[float]) -> Row:
+    def middle(values: Sequence[float]) -> float:
+        return round(median(values), 3)
+
+    return Row(
+        name=name,
+        pages=laps[0].pages,
+        laps=len(laps),
+        pages_s=middle([lap.pages / lap.usage.seconds for lap in laps]),
+        cpu_ms=middle([1000 * lap.usage.cpu_s / lap.pages for lap in laps]),
+        main_ms=middle([1000 * lap.usage.own_s / lap.pages for lap in laps]),
+        workers_ms=middle([1000 * lap.usage.children_s / lap.pages for lap in laps]),
+        peak_mib=middle([lap.usage.own_mib + lap.usage.children_mib for lap in laps]),
+        disk_kib=middle(disk),
+    )
+
+
+def measure(
+    folder: Path, *, pages: int, full: int, rounds: int, peers: Path | None
+) -> dict[str, object]:
+    """The race as JSON values."""
+    site = build(folder, pages=full)
+    with serving(site) as web:
+        rows = race(Course(site, web, pages, peers), rounds=rounds, full=full)
+        served = web.name
+    return {
+        "site": {
+            "pages": site.pages,
+            "hosts": site.hosts,
+            "bytes_mean": site.bytes_mean,
+            "links_mean": site.links_mean,
+            "served_by": served,
+        },
+        "rounds": rounds,
+        "concurrency": CONCURRENCY,
+        "rows": msgspec.to_builtins(rows),
+    }
+
+
+def main() -> None:
+    """Race and print the rows."""
+    parser = argparse.ArgumentParser(prog="python -m bench.race")
+    parser.add_argument("--pages", type=int, default=2000)
+    parser.add_argument("--full", type=int, default=20_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--peers", type=Path, help="a Python that has them")
+    parser.add_argument("--site", type=Path, default=Path("build/bench/site"))
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    if given.peers is not None and not shutil.which(str(given.peers)):
+        parser.error(f"--peers {given.peers}: is no program")
+    told = measure(
+        given.site, pages=given.pages, full=given.full, rounds=given.rounds, peers=given.peers
+    )
+    text = json.dumps(told, ensure_ascii=False, indent=1)
+    print(text)
+    if given.json:
+        given.json.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""What did a program use? CPU by process, memory, wall time, seen from outside.
+
+The total of a program and its children comes from the system's own accounts (`wait4`), the
+children's part from /proc, sampled; the program's own is the difference.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from bench.live import descendants
+
+SAMPLE_S = 0.02
+_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """What one run of a program used. `own_s`, `children_s`: CPU; memory in MiB, peaks."""
+
+    code: int
+    seconds: float
+    own_s: float
+    children_s: float
+    own_mib: float
+    children_mib: float
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU of all its processes."""
+        return self.own_s + self.children_s
+
+
+def run(command: Sequence[str], *, limit_s: float = 1800.0, log: Path | None = None) -> Usage:
+    """Run a program to its end; TimeoutExpired when that takes too long."""
+    began = time.monotonic()
+    out = subprocess.DEVNULL if log is None else log.open("wb")
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out) as process:
+        watched = _Watched(process.pid)
+        while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
+            if time.monotonic() - began > limit_s:
+                process.kill()
+                raise subprocess.TimeoutExpired(command, limit_s)
+            watched.look()
+            time.sleep(SAMPLE_S)
+        process.returncode = os.waitstatus_to_exitcode(ended[1])
+    seconds = time.monotonic() - began
+    total = ended[2].ru_utime + ended[2].ru_stime
+    children = sum(watched.cpu_s.values())
+    return Usage(
+        code=process.returncode,
+        seconds=seconds,
+        own_s=total - children,
+        children_s=children,
+        own_mib=watched.mib.pop(process.pid, 0.0),
+        children_mib=sum(watched.mib.values()),
+    )
+
+
+class _Watched:
+    """The last that was seen of a process and its children."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.cpu_s: dict[int, float] = {}
+        self.mib: dict[int, float] = {}
+
+    def look(self) -> None:
+        """Take a sample."""
+        for pid in (self.pid, *descendants(self.pid)):
+            with suppress(OSError, IndexError):
+                self.mib[pid] = max(self.mib.get(pid, 0.0), peak_mib(pid))
+                if pid != self.pid:
+                    self.cpu_s[pid] = cpu_s(pid)
+
+
+def cpu_s(pid: int) -> float:
+    """User and system time of a process so far (Linux), its dead children left out."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) * _TICK_S
+
+
+def peak_mib(pid: int | str = "self") -> float:
+    """The most memory a process ever had (Linux)."""
+    return _memory(pid, "VmHWM:")
+
+
+def present_mib(pid: int | str = "self") -> float:
+    """The memory of a process now (Linux)."""
+    return _memory(pid, "VmRSS:")
+
+
+def _memory(pid: int | str, name: str) -> float:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(name):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
+def machine() -> dict[str, object]:
+    """On what was measured, and how busy it was then."""
+    model = ""
+    with suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next((line.partition(":")[2].strip() for line in lines if "model name" in line), "")
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return {
+        "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+        "cores": os.cpu_count(),
+        "processor": model or platform.processor(),
+        "memory_gib": round(memory, 1),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "load": [round(each, 2) for each in os.getloadavg()],
+    }

@@ -1,0 +1,169 @@
+"""What would a larger machine do? docs/scaling.md, computed from the figures of `make bench`.
+
+    python -m bench.scaling [RESULT.json …]
+
+The model: a page costs `main` in the one process that decides (event loop and database; it
+counts as one core, though the database's thread overlaps a little) and `workers` in processes
+of which there may be any number. So
+
+    pages/s = min(1 / main, (cores - 1) / workers, cores / (main + workers))
+
+for one crawl, and cores / (main + workers) for as many crawls as it takes to fill a machine.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from bench.figures import ROOT, Told, chosen, machine_text, table
+
+PAGE = ROOT / "docs" / "scaling.md"
+CORES = (2, 4, 8, 32)
+DAY_S = 86_400
+MACHINE = (
+    *("cores", "pages/s, one crawl", "has no time left first", "workers needed", "pages a day"),
+    *("Mbit/s, unpacked", "pages/s, several crawls", "crawls for that"),
+)
+STORAGE = ("pages", "known URLs", "disk", "memory of the main process")
+
+
+class Costs(NamedTuple):
+    """Measured: milliseconds and KiB a page, bytes a URL, MiB."""
+
+    main_ms: float
+    workers_ms: float
+    page_kib: float
+    raw_kib: float
+    url_bytes: float
+    rss_mib: float
+    rss_urls: int
+    url_rss_bytes: float
+    pages_s: float
+    cores: int
+
+
+def costs(told: Told) -> Costs:
+    """The costs out of a result."""
+    rows = {row["name"]: row for row in told["race"]["rows"]}
+    whole, growth = rows["focus, whole site"], told["growth"]["crawl"]
+    site = told["race"]["site"]
+    return Costs(
+        main_ms=whole["main_ms"],
+        workers_ms=whole["workers_ms"],
+        page_kib=whole["disk_kib"],
+        raw_kib=site["bytes_mean"] / 1024,
+        url_bytes=growth["disk_bytes_per_url"],
+        rss_mib=growth["rss_mib"],
+        rss_urls=growth["urls"],
+        url_rss_bytes=_slope(growth["costs"]),
+        pages_s=whole["pages_s"],
+        cores=told["machine"]["cores"],
+    )
+
+
+def _slope(costs: Sequence[Told]) -> float:
+    """Bytes of memory that one more known URL takes, between the last two marks."""
+    first, last = costs[-2:]
+    more = (last["rss_mib"] - first["rss_mib"]) * 2**20
+    return max(0.0, more / (last["known"] - first["known"]))
+
+
+def ceilings(cost: Costs, cores: int) -> dict[str, float]:
+    """Pages/s at which each part of one crawl has no time left."""
+    return {
+        "main process": 1000 / cost.main_ms,
+        "workers": (cores - 1) * 1000 / cost.workers_ms,
+        "all cores": cores * 1000 / (cost.main_ms + cost.workers_ms),
+    }
+
+
+def machine_rows(cost: Costs) -> Iterator[list[str]]:
+    """A row per size of machine."""
+    for cores in CORES:
+        limits = ceilings(cost, cores)
+        first = min(limits, key=lambda name: limits[name])
+        pace = limits[first]
+        workers = max(1, -(-int(pace * cost.workers_ms) // 1000))
+        yield [
+            str(cores),
+            f"{pace:,.0f}",
+            first,
+            str(min(workers, cores - 1)),
+            f"{pace * DAY_S / 1e6:,.0f} M",
+            f"{pace * cost.raw_kib * 8 / 1024:,.0f}",
+            f"{limits['all cores']:,.0f}",
+            str(max(1, round(limits["all cores"] / pace))),
+        ]
+
+
+def storage_rows(cost: Costs) -> Iterator[list[str]]:
+    """Disk and memory by size of a crawl: pages, and ten URLs known for each of them."""
+    for pages in (100_000, 1_000_000, 10_000_000):
+        urls = 10 * pages
+        disk = pages * cost.page_kib / 2**20 + urls * cost.url_bytes / 2**30
+        memory = cost.rss_mib + (urls - cost.rss_urls) * cost.url_rss_bytes / 2**20
+        yield [f"{pages:,}", f"{urls:,}", f"{disk:,.1f} GiB", f"{max(0.0, memory):,.0f} MiB"]
+
+
+def text(told: Told) -> str:
+    """The page."""
+    cost = costs(told)
+    computed = min(ceilings(cost, cost.cores).values())
+    polite = 1000 / cost.main_ms
+    a_gib = 2**30 / max(cost.url_rss_bytes, 1.0) / 1e6
+    return f"""\
+# Scaling
+
+Made by `python -m bench.scaling` from the figures of `make bench`; do not edit.
+{machine_text(told).strip()}
+
+## What is measured, what is computed
+
+A page costs {cost.main_ms:.2f} CPU-ms in the process that decides (event loop, frontier, graph,
+database) and {cost.workers_ms:.2f} in a scorer worker. Only the workers can be multiplied. So one
+crawl does min(1/main, (cores - 1)/workers, cores/(main + workers)) pages a second, if the web
+answers at once and nobody else wants the machine. On the {cost.cores} cores of the measurement
+that is {computed:,.0f}; measured were {cost.pages_s:,.0f}, with the server on the same cores.
+
+## One machine
+
+{table(MACHINE, list(machine_rows(cost)))}
+From {1 + -(-cost.workers_ms // cost.main_ms):.0f} cores on, the main process is the end of one
+crawl; more cores then help only as further crawls (other seeds, hosts or topics, each with a
+database of its own). The columns on the right fill a machine that way.
+
+These are ceilings of the processor. A polite crawl is slower: with one request a second to
+each host, {polite:,.0f} pages/s need {polite:,.0f} hosts that have something to fetch at every
+moment, and at 2 s of latency as many requests in flight twice over (`--concurrency`).
+
+## Disk and memory
+
+{table(STORAGE, list(storage_rows(cost)))}
+A page takes {cost.page_kib:.1f} KiB on disk, compressed, with its links;
+a URL takes {cost.url_bytes:.0f} bytes more. The main process took
+{cost.rss_mib:,.0f} MiB at {cost.rss_urls:,} known URLs, and each further one takes
+{cost.url_rss_bytes:.0f} bytes: what is known about it stays in memory, URLs that wait beyond
+200,000 are on disk. Each worker adds 100 to 150 MiB (dictionary and what it remembers).
+
+## When one machine is not enough
+
+- **More than {polite:,.0f} pages/s for one topic:** split the hosts over several crawls, on one
+  machine as long as there are cores, then on several. What is lost is the common order: each
+  crawl takes the best of its own hosts, and links to hosts of another are not handed over.
+- **More URLs than memory:** {a_gib:,.0f} million for each GiB.
+- **More than a disk takes:** {polite * cost.page_kib / 1024:,.1f} MiB/s are written at full speed.
+- **Politeness is no reason:** a host is asked at its own pace, from however many machines.
+"""
+
+
+def main() -> None:
+    """Write docs/scaling.md."""
+    told: dict[str, Any] = chosen(sys.argv[1:])
+    PAGE.write_text(text(told), encoding="utf-8")
+    print(f"written: {PAGE}")
+
+
+if __name__ == "__main__":
+    main()

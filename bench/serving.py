@@ -1,0 +1,187 @@
+"""Who serves the generated site, and how? nginx if there is one, else a server of our own.
+
+    with serving(site) as web:     web.port, web.name
+    with serving(site, latency_s=2.0, own=True) as web:   every answer comes that much later
+
+One loopback port stands for all hosts, by their Host header. Both run in a process of their
+own (one worker) and read the same files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import uvloop
+
+from bench.site import Site
+
+_NGINX = """\
+daemon off; master_process off; worker_processes 1; pid {tmp}/pid; error_log {tmp}/error warn;
+events {{ worker_connections 8192; }}
+http {{
+  access_log off; sendfile on; tcp_nopush on; keepalive_timeout 300; keepalive_requests 1000000;
+  types {{ text/html html; text/plain txt; }}
+  client_body_temp_path {tmp}/a; proxy_temp_path {tmp}/b; fastcgi_temp_path {tmp}/c;
+  uwsgi_temp_path {tmp}/d; scgi_temp_path {tmp}/e;
+  open_file_cache max=100000 inactive=1h;
+  server {{
+    listen 127.0.0.1:{port} backlog=4096 default_server;
+    root {www}/$host;
+    gzip_static on;
+    rewrite ^/$ /index.html break;
+  }}
+}}
+"""
+
+
+class Web(NamedTuple):
+    """Where a site is served, by what."""
+
+    port: int
+    name: str
+
+
+@contextmanager
+def serving(site: Site, *, latency_s: float = 0.0, own: bool = False) -> Iterator[Web]:
+    """The site on a port of loopback; `own`: by our own server, whatever there is."""
+    nginx = None if own else shutil.which("nginx")
+    with tempfile.TemporaryDirectory() as name:
+        tmp, port = Path(name), _free_port()
+        if nginx:
+            conf = tmp / "nginx.conf"
+            text = _NGINX.format(tmp=tmp, port=port, www=(site.folder / "www").resolve())
+            conf.write_text(text, encoding="utf-8")
+            # As root it would give up its rights and not reach the temporary folder.
+            command = [nginx, "-p", name, "-c", str(conf), "-g", "user root;"]
+        else:
+            command = [sys.executable, "-m", "bench.serving", str(site.folder), str(port)]
+            command.append(str(latency_s))
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as server:
+            try:
+                _wait(port, server)
+                yield Web(port, "nginx" if nginx else "bench.serving")
+            finally:
+                server.terminate()
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def _wait(port: int, server: subprocess.Popen[bytes], limit_s: float = 10.0) -> None:
+    deadline = time.monotonic() + limit_s
+    while time.monotonic() < deadline:
+        with socket.socket() as one:
+            if one.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        if server.poll() is not None:
+            break
+        time.sleep(0.02)
+    said = server.stderr.read() if server.poll() is not None and server.stderr else b"silence"
+    raise SystemExit(f"the server of the site did not start: {said.decode()[:500]}")
+
+
+# -- our own ------------------------------------------------------------------------
+
+_REQUEST = re.compile(
+    rb"GET (?:http://[^/ ]+)?(/[^ ?]*)[^\r]*\r\n(?:.*\r\n)?host: ([^\r:]+)", re.I | re.S
+)
+
+
+class Files:
+    """Finished answers from the files of a site."""
+
+    def __init__(self, folder: Path) -> None:
+        self._www = folder / "www"
+        self._missing = b"HTTP/1.1 404 Not Found\r\nContent-Length: 7\r\n\r\nmissing"
+
+    def answer(self, head: bytes) -> bytes:
+        """What to send for a request."""
+        request = _REQUEST.match(head)
+        if request is None:
+            return self._missing
+        path, host = request[1].decode(), request[2].decode()
+        name = f"{self._www}/{host}{path}{'index.html' if path == '/' else ''}"
+        return self._read(name) or self._missing
+
+    def _read(self, name: str) -> bytes:
+        kind = "text/plain" if name.endswith(".txt") else "text/html"
+        for suffix, coding in (("", ""), (".gz", "Content-Encoding: gzip\r\n")):
+            try:
+                with open(name + suffix, "rb", buffering=0) as file:  # noqa: PTH123 (speed)
+                    body = file.read()
+            except OSError:
+                continue
+            head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n{coding}"
+            return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+        return b""
+
+
+class _Line(asyncio.Protocol):
+    """A connection; its client sends one request at a time."""
+
+    def __init__(self, files: Files, latency_s: float) -> None:
+        self._files, self._latency_s = files, latency_s
+        self._head = b""
+        self._transport: asyncio.WriteTransport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport  # type: ignore[assignment]
+
+    def data_received(self, data: bytes) -> None:
+        self._head += data
+        if self._head.endswith(b"\r\n\r\n"):
+            head, self._head = self._head, b""
+            if self._latency_s:
+                later = asyncio.get_running_loop().call_later
+                later(self._latency_s, self._send, head)
+            else:
+                self._send(head)
+
+    def _send(self, head: bytes) -> None:
+        if not self._transport.is_closing():
+            self._transport.write(self._files.answer(head))
+
+
+async def _serve(files: Files, port: int, latency_s: float) -> None:
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(
+        lambda: _Line(files, latency_s), "127.0.0.1", port, backlog=4096
+    )
+    await server.serve_forever()
+
+
+def _allow_files() -> None:
+    import resource  # not on Windows
+
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def main() -> None:
+    """Serve until terminated."""
+    parser = argparse.ArgumentParser(prog="python -m bench.serving")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("port", type=int)
+    parser.add_argument("latency", type=float, nargs="?", default=0.0)
+    given = parser.parse_args()
+    _allow_files()
+    uvloop.run(_serve(Files(given.folder), given.port, given.latency))
+
+
+if __name__ == "__main__":
+    main()

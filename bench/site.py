@@ -1,0 +1,237 @@
+"""Which site do the speed measurements crawl? A generated one, the same for the same seed.
+
+    python -m bench.site FOLDER [--pages 20000] [--hosts 200] [--seed 1]
+
+FOLDER/www/HOST/index.html, p/N.html and robots.txt, read by `bench.serving`. A page is about
+32 KB of Chinese text, markup and scripts with about 97 links: half to its own host, half to
+popular pages elsewhere, whose anchors are the titles of their targets. A fifth of the hosts
+speaks GBK, half of them (others) gzip. No two pages have the same text.
+Words are drawn from jieba's dictionary by their frequency; one page in ten is about football.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import random
+import shutil
+from collections.abc import Iterator
+from itertools import accumulate
+from pathlib import Path
+from typing import NamedTuple
+
+import jieba
+
+TITLES = 50_000
+SENTENCES = 20_000
+SEEDS = 10
+TOPIC = "足球"
+_TOPICAL = ("足球", "英超", "球迷", "进球", "联赛", "世界杯", "足球俱乐部", "点球")
+_SECTIONS = "首页 新闻 体育 财经 科技 娱乐 汽车 房产 教育 健康 旅游 图片".split()
+_ROBOTS = "User-agent: *\n" + "".join(
+    f"Disallow: /{name}/\n" for name in ("private", "admin", "cgi-bin", "search", "login", "tmp")
+)
+_VERSION = 8
+
+
+class Site(NamedTuple):
+    """A site on disk. `bytes_mean` is of a page before gzip."""
+
+    folder: Path
+    pages: int
+    hosts: int
+    seed: int
+    bytes_mean: int = 0
+    links_mean: float = 0.0
+
+    @property
+    def seeds(self) -> list[str]:
+        """Where crawls begin."""
+        return [f"http://{host_name(n)}/" for n in range(min(SEEDS, self.hosts))]
+
+
+def host_name(number: int) -> str:
+    """Each host is a domain of its own."""
+    return f"www.site{number:04d}.example"
+
+
+def is_gbk(host: int) -> bool:
+    """A fifth of the hosts."""
+    return host % 5 == 3
+
+
+def is_gzip(host: int) -> bool:
+    """Half of the hosts."""
+    return host % 2 == 1
+
+
+class _Words:
+    """Titles and sentences, drawn once."""
+
+    def __init__(self, rng: random.Random) -> None:
+        words, weights = _dictionary()
+        cumulated = list(accumulate(weights))
+
+        def draw(least: int, most: int) -> str:
+            return "".join(rng.choices(words, cum_weights=cumulated, k=rng.randint(least, most)))
+
+        self.titles = [draw(3, 7) for _ in range(TITLES)]
+        self.sentences = [f"{draw(6, 14)}，{draw(5, 12)}。" for _ in range(SENTENCES)]
+
+
+def _dictionary() -> tuple[list[str], list[int]]:
+    """jieba's Chinese words with their frequencies (square roots: names are common, too)."""
+    words, weights = [], []
+    for line in (Path(jieba.__file__).parent / "dict.txt").read_text("utf-8").splitlines():
+        word, number, *_ = line.split()
+        if int(number) > 20 and all("一" <= sign <= "龥" for sign in word):
+            words.append(word)
+            weights.append(int(int(number) ** 0.5))
+    return words, weights
+
+
+class Builder:
+    """Writes the pages of one site."""
+
+    def __init__(self, pages: int, hosts: int, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.words = _Words(self.rng)
+        self.pages, self.hosts = pages, hosts
+        self.links = self.bytes = 0
+        self._script = "".join(
+            f"window.track_{n}=function(a,b){{return a[{n}]===b?{n}:track(b,{n})}};"
+            for n in range(40)
+        )
+
+    def title(self, page: int) -> str:
+        """What a page is called, and so the text of links to it."""
+        text = self.words.titles[page * 7919 % TITLES]
+        return f"{_TOPICAL[page % 8]}{text}" if self.is_topical(page) else text
+
+    def is_topical(self, page: int) -> bool:
+        """One page in ten."""
+        return page % 10 == 4
+
+    def page(self, number: int) -> bytes:
+        """The body of a page, encoded as its host does."""
+        host = number % self.hosts
+        charset = "gbk" if is_gbk(host) else "utf-8"
+        html = self._html(number, host, charset)
+        data = html.encode("gb18030" if charset == "gbk" else "utf-8")
+        self.bytes += len(data)
+        return data
+
+    def _html(self, number: int, host: int, charset: str) -> str:
+        title = self.title(number)
+        nav = "".join(
+            f'<li class="nav-item"><a class="nav-link" href="{self._own(host, n)}">{name}</a></li>'
+            for n, name in enumerate(_SECTIONS)
+        )
+        self.links += len(_SECTIONS)
+        parts = [
+            f'<!DOCTYPE html><html lang="zh-CN"><head><meta charset="{charset}">'
+            f"<title>{title}_{host_name(host)}</title>"
+            f'<meta name="keywords" content="{title[:4]},{title[4:8]}">'
+            f'<meta name="description" content="{self.rng.choice(self.words.sentences)}">'
+            '<link rel="stylesheet" href="/static/site.css"><style>',
+            "".join(f".c{n}{{margin:{n}px;color:#{n:03d};float:left}}" for n in range(90)),
+            f"</style><script>{self._script}</script></head>",
+            f'<body><header id="top"><nav><ul class="nav">{nav}</ul></nav></header>'
+            f'<main class="main"><article><h1>{title}</h1>',
+            *self._article(number, host),
+            "</article></main><aside class=side><h2>热门推荐</h2>",
+            *self._list(self._cross, 34),
+            "</aside><footer><h3>友情链接</h3>",
+            *self._list(self._cross, 8),
+            f'<a href="/private/{number}.html">登录</a><a href="mailto:a@b.cn">联系我们</a>'
+            '<a href="javascript:void(0)">返回顶部</a></footer></body></html>',
+        ]
+        self.links += 1
+        return "".join(parts)
+
+    def _article(self, number: int, host: int) -> Iterator[str]:
+        rng, sentences = self.rng, self.words.sentences
+        for _ in range(rng.randint(6, 12)):
+            text = "".join(rng.choices(sentences, k=rng.randint(4, 8)))
+            if self.is_topical(number):
+                text = f"{rng.choice(_TOPICAL)}{text}{rng.choice(_TOPICAL)}。"
+            target = self._local(host)
+            yield f'<p class="text">{text}<a href="{target[0]}">{target[1]}</a></p>'
+            self.links += 1
+        yield "<h2>相关阅读</h2>"
+        yield from self._list(lambda: self._local(host), rng.randint(26, 40))
+
+    def _list(self, draw: object, number: int) -> Iterator[str]:
+        assert callable(draw)
+        yield '<ul class="list clearfix">'
+        for _ in range(number):
+            url, title = draw()
+            self.links += 1
+            yield (
+                f'<li class="list-item"><span class="dot"></span><a class="title" target="_blank" '
+                f'href="{url}" title="{title}">{title}</a><span class="date">08-14</span></li>\n'
+            )
+        yield "</ul>"
+
+    def _own(self, host: int, nth: int) -> str:
+        """The address of a host's nth page; the first is the front page."""
+        return self._path(host + self.hosts * (nth % self._per_host))
+
+    def _path(self, page: int) -> str:
+        return "/" if page < self.hosts else f"/p/{page}.html"
+
+    @property
+    def _per_host(self) -> int:
+        return max(1, self.pages // self.hosts)
+
+    def _local(self, host: int) -> tuple[str, str]:
+        page = host + self.hosts * self.rng.randrange(self._per_host)
+        return self._path(page), self.title(page)
+
+    def _cross(self) -> tuple[str, str]:
+        page = int(self.pages * self.rng.random() ** 2)  # low numbers are popular
+        return f"http://{host_name(page % self.hosts)}{self._path(page)}", self.title(page)
+
+
+def build(folder: Path, *, pages: int, hosts: int = 200, seed: int = 1) -> Site:
+    """Write a site, unless the same is there already."""
+    wanted = [_VERSION, pages, hosts, seed]
+    told = folder / "site.json"
+    if told.exists() and (kept := json.loads(told.read_text()))[:4] == wanted:
+        return Site(folder, pages, hosts, seed, kept[4], kept[5])
+    shutil.rmtree(folder, ignore_errors=True)
+    builder = Builder(pages, hosts, seed)
+    for host in range(hosts):
+        where = folder / "www" / host_name(host)
+        (where / "p").mkdir(parents=True)
+        (where / "robots.txt").write_text(_ROBOTS, encoding="ascii")
+        for number in range(host, pages, hosts):
+            data = builder.page(number)
+            name = "index.html" if number == host else f"p/{number}.html"
+            _write(where / name, data, packed=is_gzip(host))
+    site = Site(folder, pages, hosts, seed, builder.bytes // pages, builder.links / pages)
+    told.write_text(json.dumps([*wanted, site.bytes_mean, round(site.links_mean, 1)]))
+    return site
+
+
+def _write(file: Path, data: bytes, *, packed: bool) -> None:
+    if packed:
+        file = file.with_name(f"{file.name}.gz")
+        data = gzip.compress(data, 5, mtime=0)
+    file.write_bytes(data)
+
+
+def main() -> None:
+    """Write a site and say what it is like."""
+    parser = argparse.ArgumentParser(prog="python -m bench.site")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--pages", type=int, default=20_000)
+    parser.add_argument("--hosts", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    print(build(given.folder, pages=given.pages, hosts=given.hosts, seed=given.seed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""Which stages are there, and what is told of them?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+FETCH = "fetch"
+HANDOVER = "hand-over"
+PARSE = "parse"
+SEGMENT = "segment"
+RELEVANCE = "relevance"
+URLS = "URLs"
+PACK = "pack"
+GRAPH = "graph"
+FRONTIER = "frontier"
+STORE = "store"
+CRAWL = "crawl"
+
+MEANING = {
+    FETCH: "sockets, HTTP, unpacking, the event loop",
+    HANDOVER: "pages to the workers and back",
+    PARSE: "charset and HTML",
+    SEGMENT: "texts cut into words, those not remembered",
+    RELEVANCE: "the page judged",
+    URLS: "links: normal form, known or new, anchors and priorities",
+    PACK: "the page compressed, the answer made",
+    GRAPH: "PageRank",
+    FRONTIER: "queues, politeness, robots.txt",
+    CRAWL: "all else that follows from an answer",
+    STORE: "the database",
+}
+"""Every stage in the order of a page's way, with what counts for it."""
+
+PROFILED = "focus.profiling.worker.ProfiledAnalyst"
+"""The analyst of workers that are watched."""
+
+MAIN, WORKERS, THREAD = "main", "workers", "store thread"
+
+
+class Stage(msgspec.Struct, frozen=True):
+    """What a stage took of a page's time.
+
+    where   main: the process that decides, its event loop; workers: all of them together;
+            store thread: of the main process
+    ms      CPU milliseconds per page
+    share   of the CPU of all stages, 0…1
+    """
+
+    name: str
+    where: str
+    ms: float
+    share: float
+
+
+class Profile(msgspec.Struct, frozen=True):
+    """Where the time of a run went.
+
+    pages     that it is divided by
+    seconds   of the run
+    start_s   CPU of the main process before: imports, options
+    loop_busy, workers_busy, store_busy   shares of the run in which they had work, 0…1;
+              what is near 1 limits the crawl, if nothing is, the web does (or the delay)
+    """
+
+    pages: int
+    seconds: float
+    start_s: float
+    stages: list[Stage]
+    loop_busy: float
+    workers_busy: float
+    store_busy: float
+
+
+def stage_rows(spent: Mapping[str, Mapping[str, float]], pages: int) -> list[Stage]:
+    """Rows of where -> stage -> CPU seconds, in the order of a page's way."""
+    total = sum(sum(stages.values()) for stages in spent.values())
+    return [
+        Stage(name, where, 1000 * seconds / max(1, pages), seconds / total if total else 0.0)
+        for name in MEANING
+        for where, stages in spent.items()
+        if (seconds := stages.get(name, 0.0))
+    ]

@@ -1,0 +1,168 @@
+"""Do the speed measurements measure what they say? The site, its server, and the tables."""
+
+from __future__ import annotations
+
+import gzip
+import http.client
+import re
+import sys
+from pathlib import Path
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+
+from bench import figures, scaling
+from bench.resources import run
+from bench.serving import Files, serving
+from bench.site import Site, build, host_name, is_gbk, is_gzip
+
+PAGES, HOSTS = 40, 10
+_HREF = re.compile(r'href="([^"]+)"')
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    return build(tmp_path_factory.mktemp("site"), pages=PAGES, hosts=HOSTS)
+
+
+def body(site: Site, page: int) -> str:
+    """The text of a page as it lies on disk."""
+    host = page % HOSTS
+    name = "index.html" if page == host else f"p/{page}.html"
+    file = site.folder / "www" / host_name(host) / name
+    data = gzip.decompress(Path(f"{file}.gz").read_bytes()) if is_gzip(host) else file.read_bytes()
+    return data.decode("gb18030" if is_gbk(host) else "utf-8")
+
+
+def test_the_same_seed_makes_the_same_site(site: Site, tmp_path: Path) -> None:
+    again = build(tmp_path, pages=PAGES, hosts=HOSTS)
+    assert [body(site, n) for n in range(PAGES)] == [body(again, n) for n in range(PAGES)]
+    assert [body(build(tmp_path, pages=PAGES, hosts=HOSTS, seed=2), 3)] != [body(site, 3)]
+
+
+def test_pages_are_as_large_and_linked_as_they_should_be(site: Site) -> None:
+    assert 26_000 < site.bytes_mean < 38_000
+    assert 90 < site.links_mean < 105
+
+
+def test_every_link_leads_to_a_page_or_is_forbidden(site: Site) -> None:
+    files = Files(site.folder)
+    for page in range(0, PAGES, 7):
+        base = f"http://{host_name(page % HOSTS)}/p/{page}.html"
+        for href in _HREF.findall(body(site, page)):
+            url = urlsplit(urljoin(base, href))
+            if url.scheme != "http" or url.path.startswith(("/private/", "/static/")):
+                continue
+            head = f"GET {url.path} HTTP/1.1\r\nHost: {url.netloc}\r\n\r\n".encode()
+            assert files.answer(head).startswith(b"HTTP/1.1 200"), url
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["own", "nginx if there"])
+def test_servers_speak_for_every_host(site: Site, own: bool) -> None:
+    with serving(site, own=own) as web:
+        for page in (13, 14):
+            connection = http.client.HTTPConnection("127.0.0.1", web.port, timeout=5)
+            headers = {"Host": host_name(page % HOSTS), "Accept-Encoding": "gzip"}
+            connection.request("GET", f"/p/{page}.html", headers=headers)
+            answer = connection.getresponse()
+            data = answer.read()
+            connection.close()
+            assert answer.status == 200
+            assert answer.getheader("Content-Type") == "text/html"
+            packed = answer.getheader("Content-Encoding") == "gzip"
+            assert packed == is_gzip(page % HOSTS)
+            text = gzip.decompress(data) if packed else data
+            assert text.decode("gb18030" if is_gbk(page % HOSTS) else "utf-8") == body(site, page)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_cpu_of_a_program_and_its_child_are_told_apart() -> None:
+    burn = "import time\nwhile time.process_time() < {}: pass\n"
+    child = f"import subprocess, sys\n{burn.format(0.2)}"
+    child += f"subprocess.run([sys.executable, '-c', {burn.format(0.5)!r}])"
+    usage = run([sys.executable, "-c", child])
+    assert usage.code == 0
+    assert usage.children_s == pytest.approx(0.5, abs=0.2)
+    assert usage.own_s == pytest.approx(0.25, abs=0.2)
+    assert usage.own_mib > 3
+
+
+ROW = {"laps": 1, "trouble": "", "peak_mib": 200.0, "disk_kib": 12.0, "pages": 2000}
+TOLD = {
+    "machine": {
+        "date": "2026-11-21 08:00 UTC",
+        "cores": 2,
+        "processor": "X",
+        "memory_gib": 8.0,
+        "system": "Linux",
+        "python": "3.11",
+        "load": [0.1],
+    },
+    "race": {
+        "site": {
+            "pages": 20_000,
+            "hosts": 200,
+            "bytes_mean": 32_000,
+            "links_mean": 97.0,
+            "served_by": "nginx",
+        },
+        "rounds": 3,
+        "concurrency": 64,
+        "rows": [
+            ROW
+            | {"name": "focus", "pages_s": 500.0, "cpu_ms": 3.0, "main_ms": 1.5, "workers_ms": 1.5},
+            ROW
+            | {"name": "Scrapy, lean spider", "pages_s": 40.0, "cpu_ms": 24.0}
+            | {"main_ms": 24.0, "workers_ms": 0.0},
+            ROW | {"name": "Crawlee, BeautifulSoup", "trouble": "not installed"},
+            ROW
+            | {"name": "focus, whole site", "pages_s": 520.0, "cpu_ms": 2.5}
+            | {"main_ms": 1.25, "workers_ms": 1.25},
+        ],
+    },
+    "growth": {
+        "crawl": {
+            "urls": 5_000_000,
+            "waiting": 4_900_000,
+            "rss_mib": 500.0,
+            "disk_bytes_per_url": 190.0,
+            "longest_pause_ms": 50.0,
+            "longest_pause_cpu_ms": 40.0,
+            "costs": [
+                {"known": 10_000, "cpu_ms": 1.0, "loop_ms": 0.5, "rss_mib": 80.0},
+                {"known": 1_000_000, "cpu_ms": 1.1, "loop_ms": 0.5, "rss_mib": 250.0},
+                {"known": 5_000_000, "cpu_ms": 2.0, "loop_ms": 0.6, "rss_mib": 500.0},
+            ],
+        },
+        "reopened": {"first_request_s": 7.0, "peak_mib": 450.0},
+        "frontier": {"push_us": 5.0, "pop_us": 12.0},
+    },
+}
+
+
+def test_targets_say_what_is_met() -> None:
+    met = {what: met for what, _, _, met in figures.targets(TOLD)}
+    assert met["CPU per page, ms"]
+    assert met["CPU per page of the main process, ms"]
+    assert not met["CPU of Scrapy, lean spider, × focus"]  # 8, and 10 is the target
+    assert met["pages/s, focus × Scrapy, lean spider"]
+    assert not met["5.0 M URLs: RSS of the crawl, MiB"]
+    assert met["cost per page at 1,000,000 URLs, × that at 10,000"]  # not that at 5 million
+
+
+def test_a_crawler_that_is_missing_stays_in_the_table() -> None:
+    text = figures.markdown(TOLD)
+    assert "| Crawlee, BeautifulSoup | not measured: not installed |" in text
+    assert "2026-11-21 08:00 UTC; 2 cores of X" in text
+
+
+def test_what_limits_a_machine_follows_from_the_costs() -> None:
+    cost = scaling.costs(TOLD)
+    assert scaling.ceilings(cost, 2) == {
+        "main process": 800.0,
+        "workers": 800.0,
+        "all cores": pytest.approx(800.0),
+    }
+    rows = {row[0]: row for row in scaling.machine_rows(cost)}
+    assert rows["32"][1:4] == ["800", "main process", "1"]
+    assert "| 32 | 800 | main process |" in scaling.text(TOLD)
