@@ -99,12 +99,16 @@ class WebFetcher:
         if session is not None:
             await session.close()
 
-    async def fetch(self, url: str, *, robots: bool = False) -> FetchResult:
+    async def fetch(
+        self, url: str, *, robots: bool = False, sent: Callable[[], object] | None = None
+    ) -> FetchResult:
         """GET `url` (absolute, normal) once and say what came of it.
 
         robots  the answer is a robots.txt: any type, maybe empty, cut at 500 KiB
+        sent    called when a connection stands and the request is being written
         """
         answer = Answer(self._config, robots)
+        answer.exchange.on_sent = sent
         started, begun = self._clock(), time.monotonic()
         failure: FailureKind | None = None
         try:
@@ -132,6 +136,7 @@ class WebFetcher:
             retry_after_s=answer.retry_after_s,
             address=exchange.address,
             truncated=answer.truncated,
+            listing=None if failure else answer.listing,
         )
 
     async def _request(self, url: str, answer: Answer, started: float) -> str:
@@ -147,7 +152,9 @@ class WebFetcher:
             if exchange.received or exchange.verdict or not exchange.reused:
                 raise
         # RFC 9112 9.3.1: the server had closed it while it lay idle.
-        answer.exchange = Exchange(self._config)
+        again = Exchange(self._config)
+        again.on_sent = answer.exchange.on_sent
+        answer.exchange = again
         with self._watch.over(answer.exchange):
             return await self._exchange(url, target, answer, started)
 
@@ -241,6 +248,7 @@ class WebFetcher:
         if self._config.proxy is None and not self._guard.permits(str(address[0])):
             Exchange.current().refuse(str(address[0]))
             raise PermissionError(not_public(address[0]))
+        Exchange.current().permit()
         return socket.socket(family, kind, protocol)
 
     async def _drain(self, response: aiohttp.ClientResponse, exchange: Exchange) -> None:
@@ -254,6 +262,7 @@ class WebFetcher:
                 size += len(chunk)
         except SERVER_FAULTS:
             pass
+        exchange.detach()  # the answer is judged: its time is not looked at any more
         exchange.verdict = verdict
 
 

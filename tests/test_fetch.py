@@ -8,6 +8,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import time
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -437,6 +438,17 @@ async def test_silence_after_the_headers_times_out() -> None:
 async def test_silence_without_an_answer_times_out() -> None:
     result = await ask(Raw())
     assert (result.failure, result.status) == (FailureKind.TIMEOUT, None)
+
+
+async def test_a_server_is_not_blamed_while_we_were_busy_or_stopped() -> None:
+    async def then(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(0.05)
+        time.sleep(0.7)  # noqa: ASYNC251 - as a page that takes long, or SIGSTOP
+        writer.write(PAGE)
+
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (2 * len(PAGE))
+    result = await ask(Raw(head + PAGE, then=then), read_timeout_s=0.4, min_rate_window_s=0.4)
+    assert result.failure is None
 
 
 async def test_a_drip_is_too_slow() -> None:

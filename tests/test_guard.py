@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import ipaddress
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import focus
 from focus.errors import ConfigError
 from focus.guard import Guard
 
@@ -58,3 +61,24 @@ def test_an_opened_network_is_permitted_and_no_other() -> None:
 def test_a_network_that_is_none_is_told(network: str) -> None:
     with pytest.raises(ConfigError, match="allow-net"):
         Guard([network])
+
+
+def test_connections_are_made_in_one_place_only() -> None:
+    """Whoever wants something off the network asks the fetcher, which has the guard."""
+    folder = Path(focus.__file__).parent
+    makers = {"aiohttp", "ftplib", "http.client", "requests", "smtplib", "socket", "urllib.request"}
+    found = set()
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names: list[str] = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                only_words = [alias.name for alias in node.names] == ["responses"]
+                names = [] if only_words else [node.module]
+            if makers.intersection(names) or any(name.startswith("aiohttp.") for name in names):
+                found.add(path.relative_to(folder).as_posix())
+    servers = {each for each in found if each.startswith("demo/")}
+    own = {"watch/channels/mail.py"}  # the mail server that the user names, nobody else's choice
+    places = {"fetch.py", *(f"net/{n}.py" for n in ("answer", "dns", "faults", "wire"))}
+    assert found - servers - own == places

@@ -6,6 +6,7 @@ by its first bytes, so that a film or a bomb costs no more than those.
 
 from __future__ import annotations
 
+import asyncio
 from urllib.parse import quote_from_bytes
 
 import aiohttp
@@ -14,9 +15,12 @@ from focus.coding import Decoder
 from focus.config import FetchConfig
 from focus.http import SNIFF_BYTES, is_html, redirect_target
 from focus.net.wire import Exchange
-from focus.records import FailureKind
+from focus.records import FailureKind, Listing
 from focus.robots import MAX_BYTES as MAX_ROBOTS_BYTES
+from focus.sitemap import MAX_BYTES as MAX_LISTING_BYTES
+from focus.sitemap import ListingReader, is_listing
 
+_LISTING_STEP = 64 * 1024  # bytes of a listing that are read in one go
 _HEADER_NAMES: dict[bytes, str] = {}  # raw -> lower case; most answers use the same few
 
 
@@ -42,6 +46,12 @@ class Answer:
         self.redirect_to: str | None = None
         self.retry_after_s: float | None = None
         self.truncated = False
+        self._reader: ListingReader | None = None
+
+    @property
+    def listing(self) -> Listing | None:
+        """What a sitemap or feed lists, once it was read."""
+        return None if self._reader is None else self._reader.finish()
 
     def take_head(self, response: aiohttp.ClientResponse) -> None:
         self.status = response.status
@@ -64,9 +74,15 @@ class Answer:
             pieces.append(piece)
             size += len(piece)
             if not judged and (size >= SNIFF_BYTES or ended):
-                self._judge(response, b"".join(pieces))
+                piece = b"".join(pieces)
+                self._judge(response, piece)
                 judged = True
-            if size > limit or (decoder is not None and decoder.full):
+            if self._reader is not None:
+                if await self._list(self._reader, piece):
+                    break
+                if size > limit:
+                    pieces = []  # too large to be kept; it was read all the same
+            elif size > limit or (decoder is not None and decoder.full):
                 self._overflow(limit)
                 break
         self.body = b"".join(pieces)[:limit]
@@ -76,11 +92,23 @@ class Answer:
         if not head:
             raise Failed(FailureKind.EMPTY, f"{response.status} without a body")
         kind = response.headers.get("Content-Type")
+        if self._config.listings and is_listing(head):
+            self._reader = ListingReader()
+            self.exchange.allow(MAX_LISTING_BYTES)
+            return
         if not is_html(kind, head, self._config.content_types):
             raise Failed(FailureKind.NOT_HTML, kind or "no Content-Type, and no HTML")
         length = response.content_length or 0
         if length > self._config.max_raw_bytes:
             raise Failed(FailureKind.TOO_LARGE, f"{length} bytes announced")
+
+    @staticmethod
+    async def _list(reader: ListingReader, piece: bytes) -> bool:
+        """Read on in a listing, letting others have their turn; whether that is enough."""
+        for start in range(0, len(piece), _LISTING_STEP):
+            reader.feed(piece[start : start + _LISTING_STEP])
+            await asyncio.sleep(0)
+        return reader.full
 
     def _overflow(self, limit: int) -> None:
         self.truncated = True

@@ -15,6 +15,9 @@ from focus.records import FailureKind
 SERVER_FAULTS = (aiohttp.ClientError, asyncio.TimeoutError, OSError, ValueError)
 """What a fetch can raise through no fault of ours."""
 
+TOO_MANY_HEADERS = "Too many headers"
+"""How aiohttp's message begins when an answer has more header lines than it was told to take."""
+
 _UNPRINTABLE = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+"
 )
@@ -44,6 +47,8 @@ def _explain_answer(error: Exception, causes: list[BaseException]) -> tuple[Fail
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return FailureKind.RESET, "closed without an answer"
     if isinstance(error, aiohttp.ClientResponseError):
+        if (error.message or "").startswith(TOO_MANY_HEADERS):
+            return FailureKind.HEADERS_TOO_LARGE, error.message
         return FailureKind.PROTOCOL, error.message or "not HTTP"
     if isinstance(error, aiohttp.ClientPayloadError):
         text = " ".join(map(str, causes))

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, cast
@@ -27,6 +27,7 @@ from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
 
 from focus.config import FetchConfig
 from focus.guard import not_public
+from focus.net.faults import TOO_MANY_HEADERS
 from focus.records import FailureKind
 
 _DNS_TTL_S = 600
@@ -44,6 +45,7 @@ class Exchange:
     reused    the connection had served another request before
     address   the connected IP address
     verdict   why it was cut, None as long as it is within its budget
+    on_sent   called when it has a connection, on which the request is then written
     """
 
     __slots__ = (
@@ -51,10 +53,13 @@ class Exchange:
         "_config",
         "_deadline",
         "_handler",
+        "_max_bytes",
+        "_permitted",
         "_window_bytes",
         "_window_from",
         "address",
         "headers_done",
+        "on_sent",
         "received",
         "reused",
         "verdict",
@@ -64,11 +69,14 @@ class Exchange:
         self._config = config
         self._handler: _Handler | None = None
         self._deadline = 0.0
+        self._max_bytes = config.max_raw_bytes
+        self._permitted = False
         self._changed_at = (0, 0.0)  # bytes received by then
         self._window_from: float | None = None  # the rate is measured from the first byte
         self._window_bytes = 0
         self.received = 0
         self.headers_done = False
+        self.on_sent: Callable[[], object] | None = None
         self.reused = False
         self.address: str | None = None
         self.verdict: tuple[FailureKind, str] | None = None
@@ -88,6 +96,8 @@ class Exchange:
         self.address = handler.address
         self.reused = handler.served > 0
         self.verdict = None
+        if self.on_sent is not None:
+            self.on_sent()
 
     def detach(self) -> None:
         """The answer is over: the connection is idle, closed, or another exchange's."""
@@ -95,13 +105,23 @@ class Exchange:
             self._handler.exchange = None
         self._handler = None
 
+    def allow(self, max_bytes: int) -> None:
+        """So many bytes at least, as the answer turned out to be worth them."""
+        self._max_bytes = max(self._max_bytes, max_bytes)
+
     def hurry(self, seconds: float) -> None:
         """Not longer than so many seconds from now."""
         self._deadline = min(self._deadline, asyncio.get_running_loop().time() + seconds)
 
+    def permit(self) -> None:
+        """The guard lets us connect: what comes now is not its doing."""
+        self._permitted = True
+        self.verdict = None
+
     def refuse(self, address: str) -> None:
         """The guard did not let us connect. Another address of the host may do."""
-        self.verdict = (FailureKind.GUARD, not_public(address))
+        if not self._permitted:
+            self.verdict = (FailureKind.GUARD, not_public(address))
 
     def stop(self, kind: FailureKind, detail: str) -> None:
         if self.verdict is None:
@@ -112,8 +132,8 @@ class Exchange:
     def check_bytes(self) -> None:
         """Called after each piece off the socket was counted and parsed."""
         config = self._config
-        if self.received > config.max_raw_bytes:
-            self.stop(FailureKind.TOO_LARGE, f"over {config.max_raw_bytes} bytes off the socket")
+        if self.received > self._max_bytes:
+            self.stop(FailureKind.TOO_LARGE, f"over {self._max_bytes} bytes off the socket")
         elif not self.headers_done and self.received > config.max_header_bytes:
             self.end_headers(self.received)
 
@@ -123,6 +143,13 @@ class Exchange:
         if size > self._config.max_header_bytes:
             limit = self._config.max_header_bytes
             self.stop(FailureKind.HEADERS_TOO_LARGE, f"over {limit} bytes of headers")
+
+    def excuse(self, seconds: float) -> None:
+        """So long nobody here could have read what the server sent."""
+        self._deadline += seconds
+        self._changed_at = (self._changed_at[0], self._changed_at[1] + seconds)
+        if self._window_from is not None:
+            self._window_from += seconds
 
     def check_time(self, now: float) -> None:
         """Called every now and then while the exchange is under way."""
@@ -157,6 +184,7 @@ class Watch:
         self._tick_s = min(1.0, shortest / _TICKS_PER_LIMIT)
         self._exchanges: set[Exchange] = set()
         self._timer: asyncio.TimerHandle | None = None
+        self._due_at = 0.0
 
     @contextlib.contextmanager
     def over(self, exchange: Exchange) -> Iterator[None]:
@@ -166,7 +194,7 @@ class Watch:
         _CURRENT.set(exchange)
         self._exchanges.add(exchange)
         if self._timer is None:
-            self._timer = loop.call_later(self._tick_s, self._look, loop)
+            self._wind(loop)
         try:
             yield
         finally:
@@ -175,10 +203,18 @@ class Watch:
 
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
         now = loop.time()
+        late_s = now - self._due_at
         for exchange in self._exchanges:
+            if late_s > self._tick_s:  # we were busy, or stopped: bytes may lie unread
+                exchange.excuse(late_s)
             exchange.check_time(now)
-        again = bool(self._exchanges)
-        self._timer = loop.call_later(self._tick_s, self._look, loop) if again else None
+        self._timer = None
+        if self._exchanges:
+            self._wind(loop)
+
+    def _wind(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._due_at = loop.time() + self._tick_s
+        self._timer = loop.call_at(self._due_at, self._look, loop)
 
 
 class _Handler(ResponseHandler):
@@ -245,7 +281,7 @@ class _Handler(ResponseHandler):
 def _parse_error(error: HttpProcessingError, *cause: BaseException) -> tuple[FailureKind, str]:
     """aiohttp's parser bounds a line and the number of lines; all else is not HTTP."""
     message = str(error.message or "not HTTP")
-    if message.startswith("Too many headers") or any(isinstance(c, LineTooLong) for c in cause):
+    if message.startswith(TOO_MANY_HEADERS) or any(isinstance(c, LineTooLong) for c in cause):
         return FailureKind.HEADERS_TOO_LARGE, message
     return FailureKind.PROTOCOL, message
 

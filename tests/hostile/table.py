@@ -1,0 +1,40 @@
+"""All behaviours, by id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from tests.hostile import bodies, escapes, framing, rules, texts, traps
+from tests.hostile.case import Case
+
+GROUPS: dict[str, list[Case]] = {
+    "bodies": bodies.CASES,
+    "framing": framing.CASES,
+    "escapes": escapes.CASES,
+    "texts": texts.CASES,
+    "traps": traps.CASES,
+    "rules": rules.CASES,
+}
+
+
+def table() -> dict[str, Case]:
+    """Every behaviour under its id, which is unique."""
+    cases = [replace(case, group=group) for group, found in GROUPS.items() for case in found]
+    by_id = {case.id: case for case in cases}
+    assert len(by_id) == len(cases), "two behaviours have one id"
+    return by_id
+
+
+def prepare() -> None:
+    """Pack the bombs, so that the server does not have to while it is being asked."""
+    for coding in bodies.BOMBS:
+        bodies.bomb(coding)
+    rules.sitemap_bomb()
+
+
+def printed(cases: Iterable[Case]) -> str:
+    """The table in Markdown."""
+    lines = ["| id | the server | a good crawler |", "|---|---|---|"]
+    lines += [f"| {case.id} | {case.does} | {case.good} |" for case in cases]
+    return "\n".join(lines)

@@ -1,0 +1,381 @@
+"""One crawl through everything that tests/hostile does to it, and it comes home.
+
+The crawl is the real one: session, network, workers, database and WARC; only time limits
+and the waits between tries are shortened. What is expected of each behaviour is checked
+against the database and, above all, against the server's own log.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import csv
+import json
+import re
+import resource
+import socket
+import sqlite3
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import uvloop
+from aiohttp.abc import ResolveResult
+from warcio.archiveiterator import ArchiveIterator
+from warcio.checker import Checker
+
+from focus import retry, session
+from focus.__main__ import main
+from focus.config import (
+    AnalysisConfig,
+    CrawlConfig,
+    FetchConfig,
+    LimitConfig,
+    PolitenessConfig,
+    ScopeConfig,
+)
+from focus.fetch import WebFetcher
+from focus.net import wire
+from focus.records import FailureKind, UrlState
+from focus.session import Places, Report
+from focus.show.logs import JsonLog, Several, TextLog
+from focus.topic import from_words, to_builtins
+from focus.urls import normalise
+from tests.hostile.case import MIB, Case
+from tests.hostile.server import PRIVATE, PUBLIC, Hit, HostileServer, Names
+from tests.hostile.table import prepare, table
+
+pytestmark = pytest.mark.slow
+
+CASES = table()
+MAX_GROWTH = 384 * MIB
+"""Of this process during the crawl, on top of the tests that ran in it before."""
+MAX_S = 60.0
+
+
+@dataclass
+class Story:
+    """What a crawl has left behind."""
+
+    server: HostileServer
+    folder: Path
+    report: Report
+    seconds: float
+    faults: list[dict[str, Any]]
+    said: list[str]
+    growth: int
+    urls: dict[str, tuple[str, str]] = field(default_factory=dict)
+    titles: dict[str, str] = field(default_factory=dict)
+    links: dict[str, int] = field(default_factory=dict)
+
+    def read(self) -> None:
+        states = {state.value: state.name.lower() for state in UrlState}
+        with sqlite3.connect(self.folder / "hostile.db") as db:
+            for url, state, reason in db.execute("SELECT url, state, reason FROM url"):
+                self.urls[url] = (states[state], reason or "")
+            self.titles = dict(db.execute("SELECT url, title FROM page_text"))
+            self.links = dict(
+                db.execute(
+                    "SELECT page_text.url, length(targets) / 4 FROM link JOIN page_text "
+                    "ON page_text.id = (link.id >> 32 << 32 | link.source)"
+                )
+            )
+        db.close()
+
+    def outcome(self, url: str) -> str:
+        state, reason = self.urls.get(url, ("unknown", ""))
+        return f"{state}:{reason}" if reason else state
+
+    def hits(self, case: Case) -> list[Hit]:
+        """Requests for the very URL of a case."""
+        url = normalise(case.address(self.server.port)) or ""
+        path = url[url.find("/", 8) :]
+        return [hit for hit in self.server.hits(case.name) if hit.path == path]
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+    with pytest.MonkeyPatch.context() as patch, _served() as server:
+        patch.setattr(session, "WebFetcher", partial(WebFetcher, resolver=Names()))
+        patch.setattr(retry, "MAX_WAIT_S", 3.0)
+        quick = {kind: row._replace(wait_s=0.05) for kind, row in retry.POLICIES.items()}
+        patch.setattr(retry, "POLICIES", quick)
+        folder = tmp_path_factory.mktemp("hostile")
+        faults: list[dict[str, Any]] = []
+        said: list[str] = []
+        began = time.monotonic()
+        memory = Memory()
+        with memory, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.get_loop().set_exception_handler(lambda _, context: faults.append(context))
+            report = runner.run(_crawl(server, folder, said))
+        seconds = time.monotonic() - began
+        told = Story(server, folder, report, seconds, faults, said, memory.growth)
+        told.read()
+        yield told
+
+
+class _served:
+    """The server, in a thread with a loop of its own."""
+
+    def __enter__(self) -> HostileServer:
+        prepare()
+        self.server = HostileServer(CASES)
+        self.loop = asyncio.new_event_loop()
+        self.stop: asyncio.Event
+        ready = threading.Event()
+
+        async def serve() -> None:
+            self.stop = asyncio.Event()
+            async with self.server.serve():
+                ready.set()
+                await self.stop.wait()
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
+
+        self.thread = threading.Thread(target=self.loop.run_until_complete, args=(serve(),))
+        self.thread.start()
+        assert ready.wait(10)
+        return self.server
+
+    def __exit__(self, *_: object) -> None:
+        self.loop.call_soon_threadsafe(self.stop.set)
+        self.thread.join()
+        self.loop.close()
+
+
+class Memory:
+    """How much memory this process takes at most, beyond what it had (Linux; else 0)."""
+
+    def __init__(self) -> None:
+        self.growth = 0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+
+    def __enter__(self) -> Memory:
+        self._before = self._now()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._over.wait(0.1):
+            self.growth = max(self.growth, self._now() - self._before)
+
+    @staticmethod
+    def _now() -> int:
+        try:
+            return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+        except OSError:
+            return 0
+
+
+async def _crawl(server: HostileServer, folder: Path, said: list[str]) -> Report:
+    seeds = [f"http://hub.test:{server.port}/"]
+    seeds += [f"http://{case.name}:{server.port}/" for case in CASES.values() if case.seed]
+    topic = to_builtins(from_words("足球"))
+    config = CrawlConfig(
+        seeds=tuple(seeds),
+        strategy="bfs",
+        concurrency=64,
+        workers=2,
+        sitemaps=True,
+        fetch=FetchConfig(
+            connect_timeout_s=2.0,
+            read_timeout_s=2.0,
+            total_timeout_s=5.0,
+            min_rate_window_s=1.5,
+            max_body_bytes=MIB,
+            max_raw_bytes=MIB,
+            allow_net=(f"{PUBLIC}/32",),
+            listings=True,
+            concurrency=64,
+        ),
+        politeness=PolitenessConfig(
+            delay_s=0.02, max_crawl_delay_s=0.2, max_slowdown_s=0.2, per_ip=0
+        ),
+        scope=ScopeConfig(max_depth=20, deny=(r"\.test:\d+/l/\d", "/a/a/a/a/a/")),
+        limits=LimitConfig(max_time_s=50.0),
+        analysis=AnalysisConfig(topic=topic, relevance="position"),
+    )
+    places = Places(db=folder / "hostile.db", warc=folder / "hostile.warc.gz")
+    teller = Several([TextLog(said.append, pages=True), JsonLog(said.append, pages=True)])
+    report = await session.run(config, places, teller)
+    teller.ended(report)
+    return report
+
+
+# -- the crawl as a whole ---------------------------------------------------------------
+
+
+def test_there_are_enough_behaviours() -> None:
+    assert len(CASES) >= 120
+
+
+def test_it_comes_home_in_time_and_memory(story: Story) -> None:
+    assert story.report.stop_reason == "frontier empty"
+    assert story.seconds < MAX_S
+    assert story.growth < MAX_GROWTH
+
+
+def test_nothing_was_raised_on_either_side(story: Story) -> None:
+    assert story.faults == []
+    assert story.server.errors == []
+
+
+def test_the_private_network_was_never_touched(story: Story) -> None:
+    assert story.server.tripped == []
+
+
+def test_no_cookie_and_no_password_was_ever_sent(story: Story) -> None:
+    sent = {name for hit in story.server.log for name in hit.headers}
+    assert not sent & {"cookie", "authorization", "proxy-authorization", "referer"}
+
+
+# -- what is left behind ----------------------------------------------------------------
+
+ACTIVE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""What may act on a terminal, or turn the direction of writing."""
+
+
+def test_the_recording_is_valid_and_says_what_was_cut(story: Story) -> None:
+    file = story.folder / "hostile.warc.gz"
+    checker = Checker(argparse.Namespace(inputs=[str(file)], verbose=False))
+    checker.process_all()
+    assert checker.exit_value == 0
+    subprocess.run(["gunzip", "-t", str(file)], check=True)
+    cut: dict[str, str] = {}
+    with file.open("rb") as stream:
+        for record in ArchiveIterator(stream):
+            url = record.rec_headers.get_header("WARC-Target-URI") or ""
+            if record.rec_type == "response":
+                cut[urlsplit(url).hostname or ""] = (
+                    record.rec_headers.get_header("WARC-Truncated") or ""
+                )
+                cut[url] = cut[urlsplit(url).hostname or ""]
+    port = story.server.port
+    assert cut[f"http://endless-body.test:{port}/x"] == "length"
+    assert cut[f"http://drip-body.test:{port}/x"] == "time"
+    assert cut[f"http://reset-in-body.test:{port}/x"] == "disconnect"
+    assert cut[f"http://endless-film.test:{port}/x"] == "unspecified"
+    assert cut[f"http://gzip-tail.test:{port}/x"] == ""
+
+
+def test_nothing_that_was_said_acts_on_a_terminal(story: Story) -> None:
+    assert any("parser-title" in line for line in story.said)
+    assert [line for line in story.said if ACTIVE.search(line)] == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("status",),
+        ("status", "--json"),
+        ("why", "http://parser-title.test:{port}/x"),
+        ("why", "http://parser-title.test:{port}/x", "--json"),
+        ("why", "http://header-escape.test:{port}/x"),
+        ("why", "http://to-crlf.test:{port}/x"),
+        ("export", "--format", "jsonl"),
+        ("export", "--format", "csv"),
+    ],
+    ids=" ".join,
+)
+def test_no_command_prints_what_acts_on_a_terminal(
+    story: Story, command: tuple[str, ...], capfd: pytest.CaptureFixture[str]
+) -> None:
+    filled = [each.format(port=story.server.port) for each in command]
+    assert main([*filled, "--db", str(story.folder / "hostile.db")]) == 0
+    out, err = capfd.readouterr()
+    assert out
+    assert [line for line in (out + err).split("\n") if ACTIVE.search(line.rstrip("\r"))] == []
+
+
+def test_no_cell_is_a_formula_and_no_record_breaks_its_line(story: Story) -> None:
+    database = str(story.folder / "hostile.db")
+    for kind in ("csv", "jsonl"):
+        assert (
+            main(["export", "--db", database, "--format", kind, "-o", str(story.folder / kind)])
+            == 0
+        )
+    with (story.folder / "csv").open(newline="", encoding="utf-8") as file:
+        cells = [cell for row in csv.reader(file) for cell in row]
+    assert any("HYPERLINK" in cell for cell in cells)
+    assert [c for c in cells if c.startswith(("=", "+", "@", "\t", "\r"))] == []
+    lines = (story.folder / "jsonl").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == story.report.totals.pages
+    assert all(json.loads(line)["url"] for line in lines)
+
+
+def test_the_report_runs_no_script_of_strangers(story: Story) -> None:
+    page = story.folder / "report.html"
+    assert main(["report", "--db", str(story.folder / "hostile.db"), "-o", str(page)]) == 0
+    assert "<script>alert(1)" not in page.read_text(encoding="utf-8")
+
+
+# -- rebinding --------------------------------------------------------------------------
+
+
+class Rebinding(Names):
+    """A name that is the server's at first and a private address from then on."""
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        again = host in self.asked
+        found = await super().resolve(host, port, family)
+        return [{**each, "host": PRIVATE} for each in found] if again else found
+
+
+async def test_a_name_that_turns_private_is_refused_for_everything(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(wire, "_DNS_TTL_S", 0)
+    config = FetchConfig(allow_net=(f"{PUBLIC}/32",), listings=True)
+    async with (
+        HostileServer(CASES).serve() as server,
+        WebFetcher(config, resolver=Rebinding()) as fetcher,
+    ):
+        # It closes its connection, so that each request needs a new one.
+        base = f"http://keeps-then-drops.test:{server.port}"
+        first = await fetcher.fetch(f"{base}/x")
+        later = [await fetcher.fetch(f"{base}/{path}") for path in ("y", "sitemap.xml")]
+        later.append(await fetcher.fetch(f"{base}/robots.txt", robots=True))
+    assert first.failure is None
+    assert [each.failure for each in later] == [FailureKind.GUARD] * 3
+    assert server.tripped == []
+
+
+# -- each behaviour ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_behaviour(story: Story, case: Case) -> None:
+    expect, server = case.expect, story.server
+    url = normalise(case.address(server.port))
+    assert url is not None
+    assert story.outcome(url) in expect.ends
+    hits = story.hits(case)
+    assert len(hits) <= expect.tries
+    assert all(hit.sent <= expect.bytes for hit in hits)
+    assert all(hit.seconds <= expect.seconds for hit in hits)
+    assert len(server.hits(case.name)) <= expect.visits
+    if expect.title is not None:
+        assert story.titles.get(url) == expect.title
+    if expect.links is not None:
+        assert story.links.get(url, 0) <= expect.links
+    asked = {hit.path for hit in server.hits(case.name)}
+    assert set(expect.asked) <= asked
+    assert not set(expect.unasked) & asked
+    if expect.after:
+        assert story.outcome(f"http://{case.name}:{server.port}/after") == "done"

@@ -1,0 +1,169 @@
+"""Sitemaps and feeds: what is read off them, however they are written or cut."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from focus.records import Listed, Listing
+from focus.sitemap import MAX_LINKS, ListingReader, as_html, changed_at, is_listing, read_listing
+
+NOON = 1_767_268_800.0  # 2026-01-01 12:00 UTC
+DAY = NOON - 12 * 3600
+SITEMAP = b"""\xef\xbb\xbf<?xml version="1.0" encoding="UTF-8"?>
+<!-- <url><loc>http://a.test/commented</loc></url> -->
+<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"
+        xmlns:image="http://www.google.com/schemas/sitemap-image/1.1">
+  <url><loc> http://a.test/?a=1&amp;b=2 </loc><lastmod>2026-01-01T12:00:00Z</lastmod>
+    <image:image><image:loc>http://a.test/i.jpg</image:loc></image:image></url>
+  <url><loc><![CDATA[http://a.test/?a&b]]></loc><lastmod>2026-01-01</lastmod></url>
+  <url><loc>http://a.test/%E8%B6%B3</loc><lastmod>yesterday</lastmod></url>
+</urlset>"""
+SITES = [
+    Listed("http://a.test/?a=1&b=2", changed_at=NOON),
+    Listed("http://a.test/?a&b", changed_at=DAY),
+    Listed("http://a.test/%E8%B6%B3"),
+]
+RSS = """<?xml version="1.0"?><rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom"><channel>
+<title>the channel</title><link>http://a.test/</link>
+<atom:link href="http://a.test/rss" rel="self"/>
+<item><title><![CDATA[足球 <b>news</b> & more]]></title><link>http://a.test/1</link>
+<pubDate>Thu, 01 Jan 2026 12:00:00 GMT</pubDate></item>
+<item><title>second &amp; last</title><link>/2</link></item></channel></rss>"""
+ATOM = """<feed xmlns="http://www.w3.org/2005/Atom"><title>the feed</title><link href="/all"/>
+<entry><title>one</title><link rel="edit" href="/edit"/><link rel="alternate" href="/1?a&amp;b"/>
+<published>2020-01-01</published><updated>2026-01-01T13:00:00+01:00</updated></entry>
+<entry><title>two</title><link href='/2'/></entry></feed>"""
+
+
+def pieces(body: bytes, step: int) -> Listing | None:
+    reader = ListingReader()
+    for start in range(0, len(body), step):
+        reader.feed(body[start : start + step])
+    return reader.finish()
+
+
+@pytest.mark.parametrize("step", [1, 7, 1000])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_sitemap_is_read_in_whatever_pieces(step: int, pack: type[bytes]) -> None:
+    assert pieces(pack(SITEMAP), step) == Listing("sitemap", SITES)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf_16_is_read(encoding: str) -> None:
+    body = "<urlset><url><loc>http://a.test/足</loc></url></urlset>".encode(encoding)
+    assert read_listing(body) == Listing("sitemap", [Listed("http://a.test/足")])
+
+
+def test_an_index_names_further_sitemaps() -> None:
+    body = b"<sitemapindex><sitemap><loc>http://a.test/1.xml</loc></sitemap></sitemapindex>"
+    assert read_listing(body) == Listing("index", [Listed("http://a.test/1.xml")])
+
+
+@pytest.mark.parametrize("step", [1, 50, 5000])
+def test_feeds_give_titles_too(step: int) -> None:
+    rss = pieces(RSS.encode(), step)
+    assert rss == Listing(
+        "feed",
+        [Listed("http://a.test/1", "足球 news & more", NOON), Listed("/2", "second & last")],
+    )
+    atom = pieces(ATOM.encode(), step)
+    assert atom is not None
+    assert [each.url for each in atom.links] == ["/1?a&b", "/2"]
+    assert [each.title for each in atom.links] == ["one", "two"]
+
+
+def test_a_feed_in_gb2312_is_read() -> None:
+    text = '<?xml version="1.0" encoding="gb2312"?><rss><channel><item><title>足球</title>'
+    found = read_listing((text + "<link>/1</link></item></channel></rss>").encode("gb2312"))
+    assert found == Listing("feed", [Listed("/1", "足球")])
+
+
+def test_rss_1_and_prefixed_sitemaps_are_read() -> None:
+    rdf = (
+        b"<rdf:RDF><item><link>http://a.test/</link><dc:date>2026-01-01</dc:date></item></rdf:RDF>"
+    )
+    assert read_listing(rdf) == Listing("feed", [Listed("http://a.test/", changed_at=DAY)])
+    prefixed = b"<sm:urlset><sm:url><sm:loc>http://a.test/</sm:loc></sm:url></sm:urlset>"
+    assert read_listing(prefixed) == Listing("sitemap", [Listed("http://a.test/")])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<",
+        b"<html><url>",
+        b"text <urlset>",
+        b"{}",
+        b"\x1f\x8b",
+        b"<!doctype html><p>x",
+        b"\0" * 99,
+    ],
+)
+def test_what_is_no_listing_is_none(body: bytes) -> None:
+    assert read_listing(body) is None
+    assert not is_listing(body)
+
+
+def test_entities_are_neither_expanded_nor_fetched() -> None:
+    body = (
+        b"<!DOCTYPE u [<!ENTITY a SYSTEM 'file:///etc/passwd'><!ENTITY b '&a;&a;'>]>"
+        b"<urlset><url><loc>http://a.test/&b;</loc></url></urlset>"
+    )
+    assert read_listing(body) == Listing("sitemap", [Listed("http://a.test/&b;")])
+
+
+def test_a_sitemap_only_names_absolute_web_addresses() -> None:
+    entries = ["/x", "//a.test/", "javascript:alert(1)", "file:///etc/passwd", ""]
+    body = "".join(f"<url><loc>{each}</loc></url>" for each in entries)
+    assert read_listing(f"<urlset>{body}</urlset>".encode()) == Listing("sitemap")
+
+
+def test_no_more_links_than_allowed_are_read() -> None:
+    rows = b"".join(b"<url><loc>http://a.test/%d</loc></url>" % n for n in range(MAX_LINKS + 9))
+    found = read_listing(b"<urlset>" + rows)
+    assert found is not None
+    assert (len(found.links), found.cut) == (MAX_LINKS, True)
+
+
+def test_a_bomb_is_cut_and_what_was_read_counts() -> None:
+    head = b"<urlset><url><loc>http://a.test/</loc></url>"
+    found = read_listing(gzip.compress(head + b" " * (60 * 1024 * 1024), 1))
+    assert found == Listing("sitemap", [Listed("http://a.test/")], cut=True)
+
+
+@pytest.mark.parametrize("noise", [b"<url x='", b"<!-- ", b"<![CDATA[", b"<?x ", b"<!DOCTYPE ["])
+def test_markup_without_end_is_skipped(noise: bytes) -> None:
+    head = b"<urlset><url><loc>http://a.test/</loc></url>"
+    assert pieces(head + noise + b"y" * 500_000, 4096) == Listing(
+        "sitemap", [Listed("http://a.test/")]
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("2026-01-01", DAY),
+        ("2026", DAY),
+        ("2026-01", DAY),
+        ("2026-01-01T12:00Z", NOON),
+        ("2026-01-01T12:00:00.000+00:00", NOON),
+        ("2026-01-01T20:00:00+08:00", NOON),
+        ("Thu, 1 Jan 2026 12:00:00 +0000", NOON),
+        ("Thu, 1 Jan 2026 07:00:00 EST", NOON),
+        ("", 0.0),
+        ("0001-01-01", 0.0),
+        ("9999-99-99", 0.0),
+        ("9999-12-31T23:59:59-23:59", 253402387139.0),
+        ("x" * 999, 0.0),
+    ],
+)
+def test_dates_are_understood_or_zero(text: str, seconds: float) -> None:
+    assert changed_at(text) == seconds
+
+
+def test_links_become_a_page_that_a_scorer_can_read() -> None:
+    html = as_html([Listed('/"><script>', "<b>&")]).decode()
+    assert '<a href="/&quot;&gt;&lt;script&gt;">&lt;b&gt;&amp;</a>' in html
