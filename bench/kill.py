@@ -112,8 +112,8 @@ class Victim:
         finally:
             kill(process)
 
-    def live(self, rng: random.Random, requests: int, *, term: bool, whole: bool) -> Life:
-        """A life of about that many requests; some are ended before the first."""
+    def live(self, rng: random.Random, requests: int, *, term: bool, whole: bool) -> Life | None:
+        """A life of about that many requests, or of moments before the first; None: it was done."""
         log = self._server.log
         before, began = len(log), time.monotonic()
         process = self.crawl(self.db)
@@ -123,7 +123,9 @@ class Victim:
             wait_until(lambda: len(log) >= before + requests or process.poll() is not None, LIFE_S)
             time.sleep(rng.uniform(0, 0.03))
         if process.poll() is not None:
-            raise RuntimeError(f"ended by itself with {process.returncode}: see {self._said}")
+            if process.returncode:
+                raise RuntimeError(f"ended by itself with {process.returncode}: see {self._said}")
+            return None
         workers, signalled = descendants(process.pid), time.monotonic()
         if term:
             process.terminate()
@@ -159,8 +161,8 @@ def torture(
 ) -> Torture:
     """Crawl in peace, then under SIGKILLs, half of them to the workers as well.
 
-    `term`: under SIGTERMs, once there was a request. Raises RuntimeError if a life
-    ends before its signal.
+    `term`: under SIGTERMs, once there was a request. Fewer lives if the crawl was done before
+    the last kill. Raises RuntimeError if a life fails before its signal.
     """
     victim, calm, log = Victim(server, folder, more), folder / "calm.db", server.log
     victim.finish(calm)
@@ -169,11 +171,14 @@ def torture(
     lives, marks = [], [len(log)]
     for _ in range(kills):
         whole = not term and rng.random() < 0.5
-        lives.append(victim.live(rng, rng.randint(1, most), term=term, whole=whole))
+        life = victim.live(rng, rng.randint(1, most), term=term, whole=whole)
+        if life is None:
+            break
+        lives.append(life)
         marks.append(len(log))
     last = victim.finish(victim.db)
     marks.append(len(log))
-    mine, theirs = _done(victim.db), _done(calm)
+    mine, theirs = done(victim.db), done(calm)
     return Torture(
         lives=lives,
         lost=theirs - mine,
@@ -199,7 +204,7 @@ def _refetched(server: DemoServer, marks: list[int], base: Counter[tuple[str, st
     return [again[number] for number in range(len(marks) - 2)]
 
 
-def _done(db: Path) -> set[str]:
+def done(db: Path) -> set[str]:
     """Stored pages by the key that tells pages apart: a page may have several addresses."""
     sql = "SELECT hex(key) FROM url JOIN page ON page.id = url.id WHERE state = 2"
     return {str(key) for (key,) in read_copy(db, sql)}

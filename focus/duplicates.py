@@ -1,0 +1,133 @@
+"""Is this page the text of another one, or a "not found" that says 200?
+
+    simhash      64 bits that hardly differ for texts that hardly differ (Charikar 2002)
+    looks_lost   whether a title says that there is no such page
+    Twins        finds earlier texts at a Hamming distance of at most 3 (Manku 2007)
+
+Features are the distinct words (runs of letters and digits; in Chinese that is a clause).
+Of a long text the 96 with the smallest checksums stand for all: two texts that share
+their words share these. Then 3 bits mean about one or two words in a hundred; articles of
+one template differ in far more. Pages with few words are left alone.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from operator import getitem
+from zlib import crc32
+
+from msgspec import structs
+
+from focus.records import Page
+
+MAX_CHARS = 6_000
+FEATURES = 96
+FEWEST = 24  # distinct words: less is no text to tell others by
+NEAR = 3  # bits
+BANDS = 4  # of 16 bits: of at most 3 that differ, one band has none
+LOST_CHARS = 500  # a page that says more than that is an article about it
+
+_WORDS = re.compile(r"\w+")
+_LANES = struct.Struct("<64H")
+_MIX = 0x9E3779B97F4A7C15  # 2⁶⁴ divided by the golden ratio
+_MASK = (1 << 64) - 1
+_SPREAD = [
+    [sum(1 << 16 * (8 * place + bit) for bit in range(8) if byte >> bit & 1) for byte in range(256)]
+    for place in range(8)
+]
+_LOST = re.compile(
+    r"^\W*(?:error\W*|http\W*)?404\b|\b(?:page|file|object|document|url|resource)\b.{0,30}\bnot"
+    r"(?: be)? found\b|\bnot found\W*$|\b(?:page|file)\b.{0,20}\b(?:does not|doesn['’]t|no longer)"
+    r" exist|^\W*(?:oops|sorry)\W*$"
+    r"|(?:页面|网页|頁面|網頁|文章|内容|帖子|主题|商品|您访问的).{0,6}"
+    r"(?:不存在|没有找到|未找到|找不到|无法找到|已(?:经)?(?:被)?删除)"
+    r"|找不到.{0,6}(?:页面|网页|頁面|網頁|文件|内容)|^\W*(?:出错了|页面错误)\W*$",
+    re.IGNORECASE,
+)
+
+
+def simhash(text: str) -> int:
+    """64 bits of a text, 0 for one of too few words; never 0 otherwise.
+
+    Each bit is what the majority of the features has there. The counts of all 64 are kept
+    in one large number, 16 bits each, so that a feature costs eight additions.
+    """
+    words = _WORDS.findall(text[:MAX_CHARS])
+    marks = set(map(crc32, map(str.encode, words)))
+    if len(marks) < FEWEST:
+        return 0
+    chosen = sorted(marks)[:FEATURES]
+    counts = 0
+    for mark in chosen:
+        mixed = (mark + 1) * _MIX & _MASK
+        mixed = (mixed ^ mixed >> 29) * _MIX & _MASK
+        counts += sum(map(getitem, _SPREAD, mixed.to_bytes(8, "little")))
+    half = len(chosen) / 2
+    lanes = _LANES.unpack(counts.to_bytes(128, "little"))
+    return sum(1 << bit for bit, count in enumerate(lanes) if count > half) or 1
+
+
+def looks_lost(title: str) -> bool:
+    """Whether a title says "not found", in English or Chinese."""
+    return _LOST.search(title) is not None
+
+
+class Twins:
+    """The texts of a crawl's relevant pages, and of each host's "not found" pages."""
+
+    def __init__(self) -> None:
+        self._bands: dict[int, list[int]] = {}  # band and its value -> positions
+        self._hashes: list[int] = []
+        self._ids: list[int] = []
+        self._lost: dict[str, list[int]] = {}
+
+    def judge(self, url_id: int, host: str, page: Page) -> Page:
+        """A page as it counts: lost if it is like its host's lost ones, else relevant once."""
+        if page.lost or self.is_lost(host, page.simhash):
+            self.add_lost(host, page.simhash)
+            return structs.replace(page, lost=True, relevant=False)
+        if not (page.simhash and page.relevant):
+            return page
+        twin = self.find(page.simhash)
+        if twin is not None and twin != url_id:
+            return structs.replace(page, twin=twin, relevant=False)
+        self.add(url_id, page.simhash)
+        return page
+
+    def find(self, simhash: int) -> int | None:
+        """The first page whose text is nearly this one; None if there is none."""
+        hashes = self._hashes
+        near = [
+            at
+            for band in _bands(simhash)
+            for at in self._bands.get(band, ())
+            if (hashes[at] ^ simhash).bit_count() <= NEAR
+        ]
+        return self._ids[min(near)] if near else None
+
+    def add(self, url_id: int, simhash: int) -> None:
+        """Remember a page's text (0: it has none to speak of)."""
+        if not simhash:
+            return
+        for band in _bands(simhash):
+            self._bands.setdefault(band, []).append(len(self._ids))
+        self._hashes.append(simhash)
+        self._ids.append(url_id)
+
+    def add_lost(self, host: str, simhash: int) -> None:
+        """Remember what a host says when it does not find a page."""
+        known = self._lost.setdefault(host, [])
+        if simhash and simhash not in known:
+            known.append(simhash)
+
+    def is_lost(self, host: str, simhash: int) -> bool:
+        """Whether a page is nearly what its host has said to a page that it did not find."""
+        known = self._lost.get(host)
+        if not known or not simhash:
+            return False
+        return any((each ^ simhash).bit_count() <= NEAR for each in known)
+
+
+def _bands(simhash: int) -> list[int]:
+    return [band << 16 | simhash >> 16 * band & 0xFFFF for band in range(BANDS)]

@@ -1,0 +1,71 @@
+"""How hard may a host, and the machine behind it, be worked? Rests by latency, slots by address.
+
+    slowed      the rest of a host after an answer: longer when it answers slower than it did
+    Addresses   how many requests are under way to each address, and who waits for one
+
+The rest moves half way to what the last answer asks for, as in Scrapy's AutoThrottle, but
+only a host that has become slow asks for anything: a latency L of at least 1 s and more than
+twice the usual asks for a rest of L. 429 and 503 double the rest. The usual latency is the
+least seen, growing by 2 % with every answer.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+SLOW_S = 1.0
+SLOWER = 2.0
+FORGETTING = 1.02
+BUSY = frozenset({429, 503})
+
+
+class Pace(NamedTuple):
+    """What a host's answers have come to: its usual latency, and its extra rest; seconds."""
+
+    usual_s: float = 0.0
+    rest_s: float = 0.0
+
+
+def slowed(pace: Pace, latency_s: float, status: int | None, most_s: float) -> Pace:
+    """The pace after an answer. `most_s`: the longest rest; 0 for none.
+
+    Worked, usual 0.2 s: a latency of 4 s gives a rest of 2 s, another 3 s, then 0.2 s again
+    1.5 s and 0.75 s; a 503 after a rest of 3 s gives 6 s.
+    """
+    usual = min(latency_s, pace.usual_s * FORGETTING) if pace.usual_s else latency_s
+    if status in BUSY:
+        rest = max(2.0 * pace.rest_s, SLOW_S)
+    else:
+        slow = latency_s >= SLOW_S and latency_s > SLOWER * usual
+        rest = (pace.rest_s + (latency_s if slow else 0.0)) / 2.0
+    return Pace(usual, min(most_s, rest) if rest > 0.01 else 0.0)
+
+
+class Addresses:
+    """Requests under way by address. `most` at once on each; 0: no limit."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._active: dict[str, int] = {}
+        self._waiting: dict[str, set[int]] = {}
+
+    def add(self, address: str, number: int) -> None:
+        """So many more requests are under way there, or fewer (< 0)."""
+        if address and number:
+            left = self._active.get(address, 0) + number
+            self._active[address] = left
+            if not left:
+                del self._active[address]
+
+    def has_slot(self, address: str, host: int) -> bool:
+        """Whether one more may go there; if not, the host waits until `freed`."""
+        if not self._most or self._active.get(address, 0) < self._most:
+            return True
+        self._waiting.setdefault(address, set()).add(host)
+        return False
+
+    def freed(self, address: str) -> list[int]:
+        """Hosts that waited for this address, oldest first, when there is a slot again."""
+        if not self._waiting or self._active.get(address, 0) >= self._most:
+            return []
+        return sorted(self._waiting.pop(address, ()))

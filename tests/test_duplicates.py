@@ -1,0 +1,158 @@
+"""Texts that are nearly the same, and pages that say "not found" with status 200."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from focus.db.query import Reader
+from focus.db.results import Selection
+from focus.duplicates import FEWEST, NEAR, Twins, looks_lost, simhash
+from focus.records import DropReason, Page, UrlState
+from tests.test_crawl import crawl
+from tests.test_resume import Lives
+from tests.web import TinyWeb
+
+CHARACTERS = [chr(0x4E00 + at) for at in range(3000)]
+
+
+def article(seed: int, clauses: int = 120) -> str:
+    rng = random.Random(seed)
+    return "，".join("".join(rng.choices(CHARACTERS, k=rng.randint(4, 14))) for _ in range(clauses))
+
+
+def distance(one: str, other: str) -> int:
+    return (simhash(one) ^ simhash(other)).bit_count()
+
+
+def test_the_same_words_in_another_order_are_the_same_text() -> None:
+    clauses = article(1).split("，")
+    assert simhash("，".join(clauses)) == simhash("。\n".join(reversed(clauses)))
+
+
+def test_a_word_changed_hardly_matters_and_other_texts_are_far() -> None:
+    near = [distance(article(n), article(n).replace("，", "，今天，", 1)) for n in range(40)]
+    far = [distance(article(n), article(n + 1000)) for n in range(40)]
+    assert sum(bits <= NEAR for bits in near) > 25
+    assert min(far) > 4 * NEAR
+
+
+def test_one_template_filled_twice_is_two_texts() -> None:
+    template = article(7, 60)
+    rows = [
+        " ".join(f"{n}:{random.Random(n + at).randint(0, 9999)}" for n in range(40))
+        for at in (0, 999)
+    ]
+    assert distance(template + rows[0], template + rows[1]) > NEAR
+
+
+@given(st.text(max_size=300))
+def test_any_text_has_64_bits_and_few_words_have_none(text: str) -> None:
+    assert 0 <= simhash(text) < 1 << 64
+    if len(text.split()) < FEWEST and text.isascii() and text.replace(" ", "").isalnum():
+        assert simhash(text) == 0
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "404 Not Found",
+        "Page not found - Example",
+        "Error 404",
+        "The page you asked for could not be found",
+        "This page doesn't exist",
+        "页面不存在 - 某网",
+        "您访问的页面不存在",
+        "对不起，找不到该页面",
+        "文章已被删除",
+    ],
+)
+def test_not_found_in_so_many_words(title: str) -> None:
+    assert looks_lost(title)
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "",
+        "Room 404 to let",
+        "How I found my way",
+        "Peugeot 404 review",
+        "寻找失踪的球员",
+        "A missing page of history",
+    ],
+)
+def test_other_titles_are_not(title: str) -> None:
+    assert not looks_lost(title)
+
+
+def test_a_twin_is_found_by_its_first() -> None:
+    twins = Twins()
+    twins.add(3, 0b1111 << 40)
+    twins.add(5, 0b1101 << 40)
+    assert twins.find(0b1100 << 40) == 3
+    twins.add(9, 0)
+    assert twins.find(0xFFFF) is None
+
+
+@given(st.integers(0, 2**64 - 1), st.sets(st.integers(0, 63), max_size=NEAR))
+def test_what_differs_in_three_bits_is_always_found(bits: int, flipped: set[int]) -> None:
+    twins = Twins()
+    twins.add(1, bits or 1)
+    assert twins.find((bits or 1) ^ sum(1 << bit for bit in flipped)) == 1
+
+
+def test_a_page_like_its_hosts_lost_ones_is_lost_too() -> None:
+    twins = Twins()
+    lost, page = Page(lost=True, simhash=77), Page(relevant=True, simhash=77)
+    assert twins.judge(1, "a.test", lost).lost
+    assert twins.judge(2, "a.test", page) == Page(lost=True, simhash=77)
+    assert twins.judge(3, "b.test", page) == page
+
+
+@pytest.fixture
+def web() -> TinyWeb:
+    web = TinyWeb()
+    web.page("http://a.test/", links=["/1", "/2", "/3", "/gone"])
+    for path, text in (("/1", article(1)), ("/2", article(1)), ("/3", article(3))):
+        web.page(
+            f"http://a.test{path}", title="足球", keywords="足球", text=text, links=["/x" + path]
+        )
+        web.page(f"http://a.test/x{path}")
+    web.page("http://a.test/gone", title="页面不存在", text="对不起", links=["/1"])
+    return web
+
+
+async def test_a_duplicate_is_relevant_once_and_its_links_count(web: TinyWeb) -> None:
+    run = await crawl(web, ["http://a.test/"])
+    assert run.crawl.ledger.totals.relevant == 2
+    assert "http://a.test/x/2" in run.pages
+    relevant = [event.url for event in run.events if event.relevant]
+    assert relevant == ["http://a.test/1", "http://a.test/3"]
+
+
+async def test_a_soft_404_is_no_page(web: TinyWeb) -> None:
+    run = await crawl(web, ["http://a.test/"])
+    assert "http://a.test/gone" not in run.pages
+    assert run.crawl.ledger.drops[DropReason.SOFT_404] == 1
+
+
+async def test_status_why_and_export_know_duplicates(web: TinyWeb, tmp_path: Path) -> None:
+    lives = Lives(web, tmp_path, "http://a.test/")
+    await lives.live(requests=3)
+    ends = await lives.live()  # the first was fetched in another life
+    assert ends["http://a.test/2"] is UrlState.DONE
+    with Reader(tmp_path / "x.db") as reader:
+        assert reader.status(1).duplicates == 1
+        assert reader.why(1, "http://a.test/2").duplicate_of == "http://a.test/1"
+        assert reader.why(1, "http://a.test/gone").reason == "soft-404"
+        marked = dict(reader.rows(Selection(), ("url", "duplicate_of")))
+        assert {url: of for url, of in marked.items() if of} == {
+            "http://a.test/2": "http://a.test/1"
+        }
+        kept = [url for (url,) in reader.rows(Selection(duplicates=False), ("url",))]
+        assert set(marked) - set(kept) == {"http://a.test/2"}
