@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install demo test quick lint format clean
+.PHONY: install demo test quick lint format clean bench bench-docs torture soak
 
 install: .venv/.installed
 
@@ -21,6 +21,13 @@ test: install  ## every test; no network needed
 quick: install  ## the tests that take no seconds
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
+torture: install  ## minutes of kills, power cuts, full disks, stopped clocks
+	$(BIN)/python -m bench.torture
+
+MINUTES ?= 60
+soak: install  ## a long crawl, watched: make soak MINUTES=60
+	$(BIN)/python -m bench.soak --minutes $(MINUTES)
+
 lint: install  ## format, lint, types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -29,6 +36,30 @@ lint: install  ## format, lint, types
 format: install
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# Speed: `make bench` for all, `make bench-race` and so on for a part (see bench/__main__.py).
+BENCH_PAGES ?= 20000
+BENCH_ROUNDS ?= 3
+BENCH := $(BIN)/python -m bench --pages $(BENCH_PAGES) --rounds $(BENCH_ROUNDS) \
+	--peers build/bench/peers/bin/python
+
+bench: build/bench/.installed  ## speed, beside other crawlers; about 25 minutes
+	$(BENCH)
+
+bench-docs: install  ## docs/performance.md and docs/scaling.md from the newest figures
+	$(BIN)/python -m bench.figures
+	$(BIN)/python -m bench.scaling
+
+bench-%: build/bench/.installed
+	$(BENCH) $*
+
+# The other crawlers have an environment of their own; without them the table says so.
+build/bench/.installed: .venv/.installed bench/peers/requirements.txt
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
+	$(PYTHON) -m venv build/bench/peers
+	build/bench/peers/bin/python -m pip install --quiet -r bench/peers/requirements.txt || \
+		echo "some of the other crawlers could not be installed; the table will say so"
+	touch $@
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache

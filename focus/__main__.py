@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -16,18 +17,29 @@ from click.shell_completion import shell_complete
 
 from focus.errors import FocusError
 
-INTERRUPTED = 130
+INTERRUPTED, TERMINATED = 130, 143
 _NOT_OUR_FAULT = {
     errno.EACCES, errno.EDQUOT, errno.EMFILE, errno.EPERM, errno.ENOSPC, errno.EROFS,
 }  # fmt: skip
+_PLAINER = {
+    "is not a valid integer range": "is not a whole number",
+    "is not a valid integer": "is not a whole number",
+    "is not a valid float range": "is not a number",
+    "is not a valid float": "is not a number",
+}
+"""How click says it, and how people do."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command (`sys.argv` unless given); the exit code."""
     for stream in (sys.stdout, sys.stderr):
         _use_utf8(stream)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    with suppress(ValueError):  # not the main thread: a test, or somebody's program
+        code = 0 if given[:1] == ["crawl"] else TERMINATED
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(code))
     try:
-        _invoke(sys.argv[1:] if arguments is None else list(arguments))
+        _invoke(given)
         sys.stdout.flush()
         return 0
     except click.exceptions.Exit as end:
@@ -83,7 +95,10 @@ def _misuse(error: click.UsageError) -> str:
     where = option.envvar if is_variable else max(option.opts, key=len)
     if isinstance(error, click.MissingParameter):
         return f"{where} is missing (see `{ctx.command_path} --help`)"
-    return f"{where}: {error.message}"
+    message = error.message
+    for theirs, ours in _PLAINER.items():
+        message = message.replace(theirs, ours)
+    return f"{where}: {message}"
 
 
 def _one_line(text: str) -> str:

@@ -33,6 +33,7 @@ from focus.http import (
 )
 from focus.records import FailureKind, FetchResult
 from focus.robots import MAX_BYTES as MAX_ROBOTS_BYTES
+from focus.sitemap import read_listing
 from focus.warc.format import Answer, Record, http_answer, plain_chunks, read_records
 from focus.warc.pack import Pack, PackError, PackWriter, keys
 
@@ -140,6 +141,7 @@ class Archive:
                 f"{self._file.name}, the cached form of the archive, is damaged: delete it"
             ) from error
         body, failure, detail, target = b"", answer.failure, answer.detail, None
+        listing = None
         limit = MAX_ROBOTS_BYTES if robots else self._limits.max_body_bytes
         wait = answer.header("retry-after")
         if refused := classify_status(answer.status, wait is not None):
@@ -148,7 +150,11 @@ class Archive:
             failure, detail, target = _redirect(url, answer)
         else:
             failure, detail = self._verdict(answer, robots)
-            if failure in (None, FailureKind.TOO_LARGE):
+            if self._limits.listings and answer.body and not robots:
+                listing = read_listing(answer.body)
+            if listing is not None:
+                failure, detail, body = None, "", answer.body[:limit]
+            elif failure in (None, FailureKind.TOO_LARGE):
                 body = answer.body[:limit]
         return FetchResult(
             url=url,
@@ -165,6 +171,7 @@ class Archive:
             address=answer.address,
             truncated=failure is FailureKind.TOO_LARGE
             or (not failure and len(answer.body) > limit),
+            listing=listing,
         )
 
     def _verdict(self, answer: Answer, robots: bool) -> tuple[FailureKind | None, str]:

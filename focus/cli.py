@@ -21,12 +21,17 @@ from click.shell_completion import get_completion_class
 from focus import __version__
 from focus.commands import configfile
 from focus.commands.compare import compare_command
-from focus.commands.crawl import crawl_options
+from focus.commands.crawl import NETWORK_NAMES, crawl_options
 from focus.commands.kb import kb
 from focus.commands.label import label
 from focus.commands.options import DB, FILE, Command, option
+from focus.commands.report import report_command
+from focus.commands.search import search
+from focus.commands.topic import topic
 from focus.commands.train import train
+from focus.commands.tune import tune_command
 from focus.errors import ConfigError, ExportError
+from focus.plain import inert_json
 
 if TYPE_CHECKING:
     from focus.commands.settings import Order
@@ -61,6 +66,11 @@ def cli(ctx: click.Context) -> None:
     for name, command in cli.commands.items():
         if name != "demo" and any(each.name == "db" for each in command.params):
             ctx.default_map.setdefault(name, {}).setdefault("db", database)
+    asked = {**ctx.default_map.get("crawl", {}), "db": database}
+    ctx.default_map["topic"] = {
+        name: {key: asked[key] for key in (*NETWORK_NAMES, "db") if key in asked}
+        for name in topic.commands
+    }
 
 
 def stray_variables(environment: Iterable[str]) -> list[str]:
@@ -99,9 +109,12 @@ def crawl(ctx: click.Context, /, **options: Any) -> None:
 
     order = settings.order(options)
     if options["dry_run"]:
+        from focus.db.query import last_crawl
+        from focus.session import identity
         from focus.show.preview import order_lines
 
-        _print(order_lines(order))
+        known = None if order.places.fresh else last_crawl(order.places.db, identity(order.config))
+        _print(order_lines(order, continues=known))
         return
     ctx.exit(_crawled(order, options))
 
@@ -115,7 +128,7 @@ def _crawled(order: Order, options: dict[str, Any]) -> int:
     wishes = ("quiet", "verbose", "log_format", "log_file")
     with telling(**{name: options[name] for name in wishes}) as teller:
         teller.say(f"Database {order.places.db}")
-        if order.anonymous and order.places.archive is None:
+        if order.anonymous and order.leaves_home:
             teller.say("Note: site owners cannot reach you; set --contact URL or MAIL")
         for line in stray_variables(os.environ):
             teller.say(f"Note: {line}")
@@ -143,9 +156,23 @@ def run_loop(work: Coroutine[Any, Any, T]) -> T:
         factory = uvloop.new_event_loop
     try:
         with asyncio.Runner(loop_factory=factory) as runner:
-            return runner.run(work)
+            return runner.run(_until_terminated(work))
+    except asyncio.CancelledError:
+        raise SystemExit(0) from None  # SIGTERM before there was a crawl to end
     except BrokenPipeError as error:
         raise RuntimeError("a pipe to a worker broke") from error
+
+
+async def _until_terminated(work: Coroutine[Any, Any, T]) -> T:
+    """A SIGTERM cancels it, unless it sees to the signal itself by then."""
+    import asyncio
+    import signal
+
+    task = asyncio.current_task()
+    assert task is not None
+    with suppress(NotImplementedError):  # Windows loops have none
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await work
 
 
 def _write_report(path: Path, report: Report) -> None:
@@ -226,12 +253,24 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
 @option("--host", metavar="HOST", help="Only pages of this host and its subdomains.")
 @option("--fields", metavar="A,B,C", show_default="all", help="Only these fields, in this order.")
 @option(
+    "--text",
+    is_flag=True,
+    help="With the main content as field text (of pages whose text is kept).",
+)
+@option(
     "--sort",
-    type=click.Choice(["quality", "relevance", "fetched"]),
+    type=click.Choice(["quality", "relevance", "authority", "hub", "fetched"]),
     show_default="in the order of fetching",
     help="Best or newest first.",
 )
 @option("--limit", type=click.IntRange(0), metavar="N", help="So many pages at most.")
+@option(
+    "--duplicates",
+    type=click.Choice(["mark", "omit"]),
+    default="mark",
+    help="Pages with nearly the text of an earlier one: named in duplicate_of, or left out; "
+    "--relevant leaves them out in any case.",
+)
 @option("--bom", is_flag=True, help="CSV for spreadsheets: begin with a byte order mark.")
 def export(db: Path, **options: Any) -> None:
     """Write the pages of a crawl as JSON lines, CSV or Parquet.
@@ -243,10 +282,12 @@ def export(db: Path, **options: Any) -> None:
         focus export --relevant --sort quality --fields url,title,relevance -o best.jsonl
     """
     from focus.db.query import Reader
-    from focus.db.results import FIELDS, Selection, columns, parse_since
+    from focus.db.results import FIELDS, TEXT, Selection, columns, parse_since
     from focus.export import export as write
 
     names = [name.strip() for name in (options["fields"] or "").split(",") if name.strip()]
+    if options["text"] and TEXT not in names:
+        names = [*(names or FIELDS), TEXT]
     types = columns(names)
     since = options["since"]
     chosen = Selection(
@@ -257,6 +298,7 @@ def export(db: Path, **options: Any) -> None:
         host=options["host"],
         sort=options["sort"] or "",
         limit=options["limit"],
+        duplicates=options["duplicates"] == "mark",
     )
     out = None if str(options["output"]) == "-" else options["output"]
     with Reader(db.expanduser()) as reader:
@@ -327,9 +369,12 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
     _print(why_lines(answer))
 
 
+cli.add_command(search)
+
+
 # -- teaching it --------------------------------------------------------------------
 
-for command in (train, label, kb, compare_command):
+for command in (topic, train, label, kb, compare_command, tune_command, report_command):
     cli.add_command(command)
 
 
@@ -371,4 +416,4 @@ def _print(lines: list[str]) -> None:
 def _print_json(value: Any) -> None:
     import msgspec
 
-    click.echo(msgspec.json.format(msgspec.json.encode(value)).decode())
+    click.echo(inert_json(msgspec.json.format(msgspec.json.encode(value))).decode())

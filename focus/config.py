@@ -24,6 +24,7 @@ class FetchConfig(msgspec.Struct, frozen=True):
     min_rate_bytes_s: float = 1000.0  # measured over `min_rate_window_s`
     min_rate_window_s: float = 20.0
     content_types: tuple[str, ...] = ("text/html", "application/xhtml+xml")
+    listings: bool = False  # read sitemaps and feeds as well
     allow_net: tuple[str, ...] = ()  # CIDRs opened in spite of the guard
     insecure: bool = False  # do not verify TLS certificates
     proxy: str | None = None
@@ -35,6 +36,8 @@ class PolitenessConfig(msgspec.Struct, frozen=True):
     """How often one host may be asked."""
 
     per_host: int = 1  # requests under way at once
+    per_ip: int = 8  # the same of hosts that share an address; 0: no limit
+    max_slowdown_s: float = 60.0  # the longest rest of a host that has become slow
     delay_s: float = 1.0  # from the end of an answer to the next request
     max_crawl_delay_s: float = 30.0  # cap on robots.txt's own Crawl-delay
     ignore_robots: bool = False
@@ -48,6 +51,16 @@ class ScopeConfig(msgspec.Struct, frozen=True):
     allow: tuple[str, ...] = ()  # at least one must match, if any is given
     deny: tuple[str, ...] = ()  # none may match
     max_depth: int | None = None
+    max_url: int = 2048  # characters; nothing over 2,083 is known at all
+
+
+class TrapConfig(msgspec.Struct, frozen=True):
+    """What is taken for a trap: endlessly many URLs that nobody wrote."""
+
+    is_on: bool = True
+    max_segments: int = 20  # of a path
+    max_combinations: int = 50  # of parameter names that one path may have
+    budget: int = 2000  # requests for URLs of one shape that bring nothing; 0: no bound
 
 
 class LimitConfig(msgspec.Struct, frozen=True):
@@ -77,6 +90,7 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
     mask_meta: bool = False  # hide meta keywords and description (comparisons)
     mask_urls: bool = False  # hide the words of URLs (comparisons)
     compress_level: int = 1
+    twins: bool = True  # compute Page.simhash and Page.lost
 
 
 class CrawlConfig(msgspec.Struct, frozen=True):
@@ -89,12 +103,16 @@ class CrawlConfig(msgspec.Struct, frozen=True):
     min_priority: float | None = None
     frontier_memory: int = 200_000  # waiting URLs held in memory; the rest in the store
     commit_every_s: float = 1.0
+    sitemaps: bool = False  # ask for the seeds' sitemaps, and for feeds of relevant pages
+    sitemaps_per_host: int = 50  # requests that may go there
     agent: str = "focus"  # product token that robots.txt rules are read for
     concurrency: int = 256
     workers: int | None = None  # None: cores - 1, at least 1
     parse_limit_s: float = 2.0
+    max_redirects: int = 10  # followed, one after the other
     fetch: FetchConfig = FetchConfig()
     politeness: PolitenessConfig = PolitenessConfig()
     scope: ScopeConfig = ScopeConfig()
+    traps: TrapConfig = TrapConfig()
     limits: LimitConfig = LimitConfig()
     analysis: AnalysisConfig = AnalysisConfig()

@@ -13,25 +13,30 @@ same results in the same order give the same crawl.
 
 from __future__ import annotations
 
+import asyncio
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Protocol
 
 import msgspec
 
 from focus.config import CrawlConfig
 from focus.discovery import Discovery
+from focus.duplicates import Twins
 from focus.feedback import Feedback, make_feedback
 from focus.frontier import Candidate, Frontier, Host
 from focus.gate import Gate
 from focus.known import Known
 from focus.ledger import Ledger
+from focus.listings import Listings
 from focus.records import (
     SEED_PRIORITY,
     Batch,
     DropReason,
     FailureKind,
     FetchResult,
+    Listing,
     Outcome,
     Page,
     PageRow,
@@ -44,12 +49,12 @@ from focus.scope import Scope
 from focus.score.pagerank import PageRank
 from focus.score.strategy import Parent, make_strategy
 from focus.transport import Transport
+from focus.traps import Traps
 from focus.trouble import Trouble
 from focus.urls import fingerprint, normalise, seed_candidates
 
-MAX_HOPS = 10
 BATCH = 64  # answers that one transaction writes, a quarter of what is in flight if less
-REFILL = 1000  # URLs that a hungry queue takes from the store at once
+PATIENCE = 8  # URLs looked at again before one is taken, where a page moves all priorities
 _UNBOUNDED = 1 << 60
 
 
@@ -79,8 +84,8 @@ class Shelf(Protocol):
     async def write(self, batch: Batch) -> None:
         """Keep a batch, whole or not at all."""
 
-    async def waiting(self, queue: int, limit: int) -> list[tuple[int, str, float]]:
-        """The best waiting (id, url, priority) of a queue."""
+    async def addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
+        """(id, url) of URLs that were written, in any order."""
 
 
 class Crawl:
@@ -106,8 +111,12 @@ class Crawl:
             config.politeness,
             strict=config.concurrency == 1,
             capacity=config.frontier_memory if shelf is not None else _UNBOUNDED,
-            rescore=self._present_priority if strategy.moves else None,
+            rescore=self._present_priority if strategy.moves or strategy.learns else None,
+            patience=PATIENCE if strategy.moves else math.inf,
+            is_told=transport.is_live,
         )
+        if transport.is_live and config.politeness.per_host > 1:
+            transport.on_sent = self._sent
         self.ledger = Ledger(self.known, self.frontier, keep=shelf is not None)
         self.gate = Gate(config.politeness, config.agent)
         self.scope = Scope(config.scope)
@@ -118,10 +127,15 @@ class Crawl:
             frontier=self.frontier,
             ledger=self.ledger,
             scope=self.scope,
+            traps=Traps(config.traps, now=transport.now()),
             min_priority=config.min_priority,
+        )
+        self.listings = Listings(
+            self.discovery, self.gate, wanted=config.sitemaps, per_host=config.sitemaps_per_host
         )
         self._shelf = shelf
         self._observe = observe
+        self.twins = Twins()
         self._taken_at: dict[int, int] = {}  # id in flight -> URLs waiting when it was taken
         self.stop_reason = ""
         self._began_at = self._committed_at = transport.now()
@@ -159,6 +173,7 @@ class Crawl:
             if others:
                 self.trouble.fallbacks[url_id] = others[0]
             self.discovery.strengthen(url_id, strategy.seed(), SEED_PRIORITY, None)
+            self.listings.add_home(url)
 
     def _sown_before(self, url_id: int, text: str, others: Iterable[str]) -> None:
         self.trouble.seeds.setdefault(url_id, text)
@@ -171,17 +186,24 @@ class Crawl:
     async def run(self) -> str:
         """Crawl until a limit, an empty frontier or `stop`; returns why it ended."""
         self.feedback = make_feedback(self.config.analysis, start=self._clock())
+        await self._commit()  # a host is in the store before it is asked: a kill is no excuse
         while True:
             await self._refill()
             self._dispatch()
             if not self.transport.in_flight and (reason := self._end_reason()):
                 break
             for result in await self.transport.receive(self._wake_at()):
-                self._take_in(result)
-                await self._adapt(result.page)
+                await self._adapt(self._take_in(result))
+            self._shed()
             await self._commit_if_due()
+        self.trouble.put_back(self._taken_at)
         await self._commit()
         return reason
+
+    def _shed(self) -> None:
+        """Drop what a bounded frontier has no room for."""
+        for url_id in self.frontier.shed(self.discovery.strategy.bound):
+            self.trouble.drop(url_id, DropReason.FRONTIER_FULL)
 
     def stop(self, reason: str) -> None:
         """Take no new URLs; `run` ends when what is in flight has come home."""
@@ -240,6 +262,9 @@ class Crawl:
             if candidate is None:
                 return
             host, start_at = candidate.host, candidate.start_at
+            if spent := self.discovery.spent_on(candidate.id, candidate.priority):
+                self.trouble.drop(candidate.id, DropReason.TRAP_BUDGET, spent)
+                continue
             robots = self.gate.question(host, candidate.url, start_at)
             if robots is not None:
                 self.frontier.put_back(candidate)
@@ -266,6 +291,9 @@ class Crawl:
             )
         )
 
+    def _sent(self, task: Task) -> None:
+        self.frontier.sent(self.frontier.host(task.host), self.transport.now())
+
     def _ask_robots(self, host: Host, url: str, start_at: float) -> None:
         """Have a robots.txt fetched; the host does nothing else until it is settled."""
         self.frontier.occupy(host, start_at)
@@ -274,12 +302,16 @@ class Crawl:
 
     # -- results in ---------------------------------------------------------------
 
-    def _take_in(self, result: Result) -> None:
+    def _take_in(self, result: Result) -> Page | None:
+        """Draw the conclusions; the page as it counts now."""
         task, fetch, page = result.task, result.fetch, result.page
+        if page is not None and task.id is not None and page.failure is None:
+            page = self.twins.judge(task.id, task.host, page)
         host = self.frontier.host(task.host)
         totals = self.ledger.totals
         totals.requests += 1
         totals.bytes += fetch.raw_bytes
+        self.frontier.heard(host, fetch)
         self.frontier.release(host, self.transport.now())
         if task.id is None:
             totals.robots += 1
@@ -287,6 +319,7 @@ class Crawl:
         else:
             self._url_came(task.id, task, fetch, page)
         self._report(task, fetch, page)
+        return page
 
     def _url_came(self, url_id: int, task: Task, fetch: FetchResult, page: Page | None) -> None:
         now, host = self.transport.now(), self.frontier.host(task.host)
@@ -298,13 +331,18 @@ class Crawl:
             self.trouble.failed(task, failure, msgspec.structs.replace(fetch, detail=detail), now)
         elif page is not None:
             self.trouble.came_through(url_id)
-            self._page_came(url_id, task, fetch, page)
+            if fetch.listing is not None:
+                self._listing_came(url_id, task, fetch.listing, page)
+                page = None
+            else:
+                self._page_came(url_id, task, fetch, page)
         self._taken_at.pop(url_id, None)
         if failure is None and host.failures:
             host.failures = 0
             self.ledger.host_changed(host)
         if fetch.redirect_to is None:
-            self.discovery.learning.outcome(url_id, page)
+            again = page is not None and (page.lost or page.twin is not None)
+            self.discovery.learning.outcome(url_id, None if again else page)
 
     def _report(self, task: Task, fetch: FetchResult, page: Page | None) -> None:
         state = None if task.id is None else UrlState(self.known.state[task.id])
@@ -337,12 +375,13 @@ class Crawl:
             trouble.give_up(host, turn.failure, f"robots.txt: {fetch.detail}")
         else:
             self.frontier.rest(host, 0.0, now)
+            self.listings.rules_came(host)
 
     def _redirected(self, url_id: int, task: Task, location: str) -> None:
         """The target takes the URL's place, just before its equals: same evidence, one hop more."""
         trouble, hops = self.trouble, task.hops + 1
         target = normalise(location, task.url)
-        if target is None or target == task.url or task.hops >= MAX_HOPS:
+        if target is None or target == task.url or task.hops >= self.config.max_redirects:
             trouble.fail(url_id, FailureKind.REDIRECT, f"hop {hops} to {location}"[:200])
             return
         key = fingerprint(target)
@@ -353,6 +392,7 @@ class Crawl:
         is_seed = url_id in trouble.seeds
         if is_seed:
             self.scope.add_home(target)
+            self.listings.add_home(target)
         if there < 0:
             row = UrlRow(-1, key, target, -1, task.depth, 0.0, parent=url_id, hops=hops)
             there = self.discovery.enter(row)
@@ -368,21 +408,14 @@ class Crawl:
         robots_tag = (fetch.header("x-robots-tag") or "").lower()
         nofollow = page.nofollow or "nofollow" in robots_tag or "none" in robots_tag
         noindex = page.noindex or "noindex" in robots_tag or "none" in robots_tag
-        carry = self.known.carry(url_id)
-        queue = self.frontier.queues[self.known.queue[url_id]]
-        parent = Parent(
-            id=url_id,
-            nth=self.ledger.totals.pages + 1,
-            depth=task.depth,
-            host=task.host,
-            shape=queue.shape,
-            relevance=page.relevance,
-            relevant=page.relevant,
-            carry=carry,
-        )
+        parent = self._parent(url_id, task, page)
         targets = [] if nofollow else self.discovery.expand(parent, page.links)
-        if noindex:
-            self.trouble.drop(url_id, DropReason.NOINDEX, "meta robots or X-Robots-Tag")
+        self.listings.of_page(url_id, task.depth, page.feeds, relevant=page.relevant)
+        if noindex or page.lost:
+            self.ledger.linked(url_id, targets)
+            lost = (DropReason.SOFT_404, "it says that there is no such page")
+            unwanted = (DropReason.NOINDEX, "meta robots or X-Robots-Tag")
+            self.trouble.drop(url_id, *(lost if page.lost else unwanted))
             return
         self.ledger.ended(Outcome(url_id, UrlState.DONE, hops=task.hops))
         self.ledger.page(
@@ -405,6 +438,26 @@ class Crawl:
             )
         )
 
+    def _parent(self, url_id: int, task: Task, page: Page) -> Parent:
+        """A page as its links' strategy sees it."""
+        return Parent(
+            id=url_id,
+            nth=self.ledger.totals.pages + 1,
+            depth=task.depth,
+            host=task.host,
+            shape=self.frontier.queues[self.known.queue[url_id]].shape,
+            relevance=page.relevance,
+            relevant=page.relevant,
+            carry=self.known.carry(url_id),
+        )
+
+    def _listing_came(self, url_id: int, task: Task, listing: Listing, page: Page) -> None:
+        """A sitemap or feed: no page, but what it lists becomes known."""
+        detail = self.listings.came(self._parent(url_id, task, page), task.url, listing, page.links)
+        self.ledger.ended(
+            Outcome(url_id, UrlState.DROPPED, str(DropReason.LISTING), detail, hops=task.hops)
+        )
+
     # -- keeping ----------------------------------------------------
 
     async def _refill(self) -> None:
@@ -412,13 +465,14 @@ class Crawl:
         if self._shelf is None or not self.frontier.hungry:
             return
         await self._commit()
-        for queue_id in sorted(self.frontier.hungry):
-            rows = await self._shelf.waiting(queue_id, REFILL)
-            if self.frontier.queues[queue_id].host.given_up and rows:
-                waiting = [i for i, _, _ in rows if self.known.state[i] == UrlState.WAITING]
-                self.trouble.fail_all(waiting, "as the rest of its host")
+        frontier, hungry = self.frontier, sorted(self.frontier.hungry)
+        recalled = await asyncio.to_thread(lambda: [*map(frontier.recall, hungry)])
+        urls = dict(await self._shelf.addresses([*chain.from_iterable(recalled)]))
+        for queue_id, ids in zip(hungry, recalled, strict=True):
+            if frontier.queues[queue_id].host.given_up:
+                self.trouble.fail_all(ids, "as the rest of its host")
             else:
-                self.frontier.refill(queue_id, rows, more=len(rows) == REFILL)
+                frontier.refill(queue_id, [(each, urls[each]) for each in ids])
 
     async def _commit_if_due(self) -> None:
         waited_s = self.transport.now() - self._committed_at
@@ -432,4 +486,5 @@ class Crawl:
         self._committed_at = now
         if self._shelf is not None and not self.ledger.is_empty:
             await self._shelf.write(self.ledger.take(now))
-            self.frontier.trim()
+            if self.frontier.is_full:
+                self.frontier.relist(await asyncio.to_thread(self.frontier.spill))

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from focus.frontier import Frontier
+from focus.config import TrapConfig
+from focus.frontier import Frontier, Queue
 from focus.known import Known
 from focus.learning import Learning
 from focus.ledger import Ledger
@@ -29,12 +30,8 @@ from focus.records import (
 )
 from focus.scope import Scope
 from focus.score.strategy import Carry, Parent, Strategy
+from focus.traps import Suspicion, Traps
 from focus.urls import host_of, shape
-
-
-def is_more(new: float, old: float) -> bool:
-    """Whether evidence is better than what is kept of it (as float32)."""
-    return new > old + 1e-6
 
 
 class Discovery:
@@ -48,6 +45,7 @@ class Discovery:
         frontier: Frontier,
         ledger: Ledger,
         scope: Scope,
+        traps: Traps | None = None,
         min_priority: float | None = None,
     ) -> None:
         self.strategy = strategy
@@ -55,6 +53,7 @@ class Discovery:
         self.frontier = frontier
         self.ledger = ledger
         self.scope = scope
+        self.traps = traps or Traps(TrapConfig(is_on=False), now=0.0)
         self._min_priority = min_priority
         self._fresh: dict[int, UrlRow] = {}  # known since just now, priority not made yet
         self.learning = Learning(
@@ -67,29 +66,30 @@ class Discovery:
         The graph comes before the priorities, so that a child's rank counts this page.
         """
         carries = self.strategy.carries(parent, links)
-        followed = []
-        for link, carry in zip(links, carries, strict=True):
-            if carry is not None and (target := self._id_of(link, parent)) is not None:
-                followed.append((target, link.anchor, carry))
-        targets = [target for target, _, _ in followed]
+        found = self.known.find_all([link.key for link in links])
+        targets, followed = [], []
+        for target, link, carry in zip(found, links, carries, strict=True):
+            if carry is None or (target < 0 and (target := self._enter_link(link, parent)) < 0):
+                continue
+            targets.append(target)
+            followed.append((target, link.anchor, carry))
         risen = self.strategy.graph.add(parent.id, targets)
-        state = self.known.state
+        state, waiting = self.known.state, UrlState.WAITING
         for target, anchor, carry in followed:
-            if state[target] == UrlState.WAITING:
+            if state[target] == waiting:
                 self._weigh(target, carry, parent.id, anchor)
         if self.strategy.moves:
             for target in sorted(risen.difference(targets)):
-                if state[target] == UrlState.WAITING:
+                if state[target] == waiting:
                     self._weigh(target, None, None, "")
         return targets
 
-    def _id_of(self, link: Link, parent: Parent) -> int | None:
+    def _enter_link(self, link: Link, parent: Parent) -> int:
+        """The id of a link that was not known before this page, -1 if it lies too deep."""
         found = self.known.find(link.key)
-        if found >= 0:
-            return found
         max_depth = self.scope.max_depth
-        if max_depth is not None and parent.depth >= max_depth:
-            return None
+        if found >= 0 or (max_depth is not None and parent.depth >= max_depth):
+            return found
         blank = UrlRow(
             id=-1,
             key=link.key,
@@ -102,29 +102,55 @@ class Discovery:
         )
         return self.enter(blank, link.host, link.shape)
 
-    def enter(self, row: UrlRow, host_name: str = "", url_shape: str = "") -> int:
+    def enter(
+        self, row: UrlRow, host_name: str = "", url_shape: str = "", *, listing: bool = False
+    ) -> int:
         """Make a URL known; its id. It waits for its evidence unless it is not wanted."""
         host = self.frontier.host(host_name or host_of(row.url))
-        if self.strategy.shapes and not url_shape:
+        if not url_shape and (self.strategy.shapes or self.traps.wants_shapes(host)):
             url_shape = shape(row.url)
         queue = self.frontier.queue(host, url_shape)
+        self.traps.count(host)
         self.ledger.place_known(host, queue)
-        reason = self.scope.reason_against(row.url, host.name)
-        state, why = UrlState.WAITING, ""
+        reason = self.scope.reason_against(row.url, host.name, listing=listing)
+        state, why, detail = UrlState.WAITING, "", ""
         if host.given_up:
             state, why = UrlState.FAILED, str(FailureKind.HOST_GIVEN_UP)
         if reason is not None:
             state, why = UrlState.DROPPED, str(reason)
+        elif not listing and (trap := self._trap(row, queue)) is not None:
+            state, why, detail = UrlState.DROPPED, str(trap.reason), trap.detail
         url_id = self.known.add(row.key, queue.id, row.depth, state)
         self.known.hops[url_id] = row.hops
         self.known.parent[url_id] = -1 if row.parent is None else row.parent
         self.strategy.graph.grow(url_id + 1)
-        row = msgspec.structs.replace(row, id=url_id, queue=queue.id, state=state, reason=why)
+        row = msgspec.structs.replace(
+            row, id=url_id, queue=queue.id, state=state, reason=why, detail=detail
+        )
         if state is UrlState.WAITING:
             self._fresh[url_id] = row
         else:
             self.ledger.discovered(row)
         return url_id
+
+    def _trap(self, row: UrlRow, queue: Queue) -> Suspicion | None:
+        """Why a new URL is taken for part of a trap; seeds never are."""
+        if row.parent is None:
+            return None
+        spent = self.spent(queue)
+        if spent:
+            return Suspicion(DropReason.TRAP_BUDGET, spent)
+        return self.traps.look(row.url, queue.host)
+
+    def spent(self, queue: Queue) -> str:
+        """Why no more of a queue is to be asked for, "" if nothing speaks against it."""
+        return self.traps.is_spent(queue, *self.learning.tallies(queue))
+
+    def spent_on(self, url_id: int, priority: float) -> str:
+        """The same of a URL that is about to be asked for; seeds always are."""
+        if priority >= SEED_PRIORITY:
+            return ""
+        return self.spent(self.frontier.queues[self.known.queue[url_id]])
 
     def _weigh(self, target: int, carry: Carry | None, parent: int | None, anchor: str) -> None:
         """Add a link's evidence to a waiting URL; it rises in the frontier if that helps.
@@ -137,10 +163,10 @@ class Discovery:
             known.set_carry(target, carry or ())
             self._admit(fresh, self.priority(target), known.carry(target))
             return
-        old = known.carry(target)
-        better = False
-        changed = carry is not None and any(map(is_more, carry, old))
-        if carry is not None and changed:
+        better = changed = False
+        if carry is not None and known.gains(target, carry):
+            changed = True
+            old = known.carry(target)
             before = self.strategy.priority(target, old)
             known.set_carry(target, tuple(map(max, carry, old)))
             better = self.strategy.priority(target, known.carry(target)) > before
@@ -173,10 +199,13 @@ class Discovery:
         priority = self.strategy.priority(url_id, self.known.carry(url_id))
         return priority + self.learning.hub_bonus(url_id) if self.strategy.learns else priority
 
-    def reweigh(self, url_id: int) -> None:
-        """Make the priority of a waiting URL anew; it may fall. Seeds keep theirs."""
-        priority = self.present_priority(url_id)
-        if priority != self.known.priority[url_id]:
+    def reweigh(self, url_id: int, hub_bonus: float) -> None:
+        """Let a waiting URL rise by what its hub adds now.
+
+        One that falls is left where it stands: the frontier asks again before it takes it.
+        """
+        priority = self.strategy.priority(url_id, self.known.carry(url_id)) + hub_bonus
+        if priority > self.known.priority[url_id]:
             self.frontier.improve(url_id, priority)
             self._improved(url_id, None, "")
 

@@ -23,15 +23,22 @@ from __future__ import annotations
 
 import heapq
 import math
+from array import array
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from focus.config import PolitenessConfig
 from focus.known import Known
-from focus.records import UrlState
+from focus.pace import Addresses, Pace, slowed
+from focus.records import FetchResult, UrlState
 
+RUN = 10_000  # entries sorted at once: about 5 ms in which no other thread can run
 Key = tuple[float, int]
 """(-priority, url id): smaller = sooner; the only place where priority is negated."""
+
+
+ON_ITS_WAY = 0.1
+"""Share of the delay that a request may need from here to its server."""
 
 
 class Ranking:
@@ -69,16 +76,18 @@ class Ranking:
 class Queue:
     """The waiting URLs of one host and shape; `bonus` is added to each priority.
 
-    `floor` is set while more URLs wait in the store: none of those is better than it.
+    `away` are the ids of those whose addresses only the store has; `floor` is set while
+    there are any: none of them is better than it.
     """
 
-    __slots__ = ("bonus", "floor", "heap", "host", "id", "shape")
+    __slots__ = ("away", "bonus", "floor", "heap", "host", "id", "shape")
 
     def __init__(self, queue_id: int, host: Host, shape: str) -> None:
         self.id = queue_id
         self.host = host
         self.shape = shape
         self.heap: list[Key] = []
+        self.away = array("I")
         self.bonus = 0.0
         self.floor: Key | None = None
 
@@ -87,6 +96,9 @@ class Host:
     """A host's queues and clock. Times are instants on the crawl's clock.
 
     active       requests under way
+    held         one of them was not sent yet: the next is paced from that moment
+    address      where it was last connected to, "" as long as that is not known
+    pace         how slow its answers are, and the rest that follows from that
     free         may be asked now (kept by the frontier)
     next_at      politeness: no request before it
     rest_until   failures: put aside until then
@@ -96,14 +108,17 @@ class Host:
 
     __slots__ = (
         "active",
+        "address",
         "delay_s",
         "failures",
         "free",
         "given_up",
+        "held",
         "id",
         "name",
         "next_at",
         "order",
+        "pace",
         "queues",
         "rest_until",
         "robots",
@@ -115,6 +130,9 @@ class Host:
         self.name = name
         self.delay_s = delay_s
         self.active = 0
+        self.address = ""
+        self.pace = Pace()
+        self.held = False
         self.free = True
         self.next_at = 0.0
         self.rest_until = 0.0
@@ -124,6 +142,11 @@ class Host:
         self.queues: dict[str, Queue] = {}
         self.order = Ranking()
         self.robots: dict[str, Any] = {}
+
+    @property
+    def rest_s(self) -> float:
+        """Seconds from one request to the next."""
+        return max(self.delay_s, self.pace.rest_s)
 
 
 class Candidate(NamedTuple):
@@ -143,11 +166,15 @@ class Frontier:
     delay_s    rest of a host between two requests
     capacity   URLs held in memory; the rest waits in the store
     rescore    id -> the URL's priority as of now; asked when it is about to be
-               taken, so that strategies whose numbers move may be lazy
+               taken, so that strategies may be lazy about numbers that fall
+    patience   URLs that one `next` finds to have fallen before it takes the best as it is
+    is_told    `sent` is called for every request: with several at once on a host, the
+               delay then runs between the moments of sending, as a server sees it
+               (making a connection takes one longer than another)
     """
 
-    _RESCORE_TRIES = 8
-    _KEEP = 256  # URLs that a trimmed queue keeps at least
+    SLACK = 1.05
+    _KEEP = 8  # URLs that a trimmed queue keeps at least
 
     def __init__(
         self,
@@ -157,6 +184,8 @@ class Frontier:
         strict: bool = False,
         capacity: int = 200_000,
         rescore: Callable[[int], float] | None = None,
+        patience: float = math.inf,
+        is_told: bool = False,
     ) -> None:
         self.known = known
         self.hosts: list[Host] = []
@@ -170,9 +199,13 @@ class Frontier:
         self._urls: dict[int, str] = {}
         self._per_host = politeness.per_host
         self._delay_s = politeness.delay_s
+        self._addresses = Addresses(politeness.per_ip)
+        self._most_rest_s = politeness.max_slowdown_s
         self._strict = strict
         self._capacity = capacity
         self._rescore = rescore
+        self._patience = patience
+        self._holds = is_told and politeness.per_host > 1 and politeness.delay_s > 0
 
     # -- hosts and queues ---------------------------------------------------------
 
@@ -241,6 +274,9 @@ class Frontier:
         tries = 0
         while (host_id := self._ready.best()) is not None:
             host = self.hosts[host_id]
+            if host.address and not self._has_slot(host):  # others took its address meanwhile
+                self._place(host, now)
+                continue
             best = host.order.best()
             if best is None:
                 self._ready.set(host_id, None)
@@ -250,7 +286,7 @@ class Frontier:
                 self._relist(queue)
                 continue
             negated, url_id = queue.heap[0]
-            if self._rescore is not None and tries < self._RESCORE_TRIES:
+            if self._rescore is not None and tries < self._patience:
                 priority = self._rescore(url_id)
                 if priority < -negated:
                     tries += 1
@@ -270,20 +306,42 @@ class Frontier:
     def occupy(self, host: Host, start_at: float) -> None:
         """Count a request to a host that starts at this instant."""
         host.active += 1
-        host.next_at = start_at + host.delay_s
+        self._addresses.add(host.address, 1)
+        host.next_at = start_at + host.rest_s
+        host.held = self._holds
         self._place(host, start_at)
+
+    def sent(self, host: Host, at: float) -> None:
+        """The request that `occupy` counted last went out (or never will)."""
+        host.held = False
+        host.next_at = max(host.next_at, at + host.rest_s * (1.0 + ON_ITS_WAY))
+        self._place(host, at)
 
     def release(self, host: Host, now: float) -> None:
         """A request to the host has ended: its rest begins.
 
         With one request at a time the delay runs from the end of the answer, so
         that the server never sees two requests closer than that; with more it
-        runs between starts.
+        runs from the sending of the last one, and a little longer, as that may
+        still be on its way; but not longer than from an answer that came since.
         """
         host.active -= 1
+        self._addresses.add(host.address, -1)
         if self._per_host == 1:
-            host.next_at = max(host.next_at, now + host.delay_s)
+            host.next_at = max(host.next_at, now + host.rest_s)
+        elif self._holds and not host.held:
+            host.next_at = min(host.next_at, now + host.rest_s)
         self._place(host, now)
+        for other in self._addresses.freed(host.address):
+            self._place(self.hosts[other], now)
+
+    def heard(self, host: Host, answer: FetchResult) -> None:
+        """What an answer tells of its host (before `release`): address, and how slow it is."""
+        if answer.address and answer.address != host.address:
+            self._addresses.add(host.address, -host.active)
+            host.address = answer.address
+            self._addresses.add(host.address, host.active)
+        host.pace = slowed(host.pace, answer.elapsed_s, answer.status, self._most_rest_s)
 
     def put_back(self, candidate: Candidate) -> None:
         """Undo a `next` whose request was not made."""
@@ -309,6 +367,26 @@ class Frontier:
             self._urls.pop(url_id, None)
         return left
 
+    def shed(self, most: float) -> list[int]:
+        """Let go for good of the worst URLs when too many wait, until `most` are left.
+
+        A pass over all of them, so not for every URL too many: from `SLACK` · most on.
+        Returns the ids, worst first, of equals the latest; the caller drops them.
+        """
+        known = self.known
+        waiting = known.counts[UrlState.WAITING]
+        if waiting <= self.SLACK * most:
+            return []
+        worst = heapq.nsmallest(
+            waiting - int(most), known.waiting(), key=lambda i: (known.priority[i], -i)
+        )
+        for url_id in worst:
+            self._urls.pop(url_id, None)
+            self._is_deferred.discard(url_id)
+        for queue_id in sorted({known.queue[url_id] for url_id in worst}):
+            self._relist(self.queues[queue_id])
+        return worst
+
     def next_due(self) -> float | None:
         """When a resting host or a deferred URL comes up; None = never by itself."""
         while self._wheel and self.hosts[self._wheel[0][1]].order.best() is None:
@@ -318,45 +396,78 @@ class Frontier:
 
     # -- bounded memory -----------------------------------------------------------
 
+    # `spill` and `recall` walk over many URLs. They may run in a thread, with no lock, as
+    # long as nothing else is asked of the frontier meanwhile but `sent`.
+
+    @property
+    def is_full(self) -> bool:
+        """Whether more URLs are held than there is room for."""
+        return len(self._urls) > self._capacity
+
     def trim(self) -> None:
         """Let go of the worst URLs when too many are held. All must be in the store."""
-        if len(self._urls) <= self._capacity:
-            return
-        keep = max(self._KEEP, self._capacity // (2 * max(1, len(self.queues))))
+        if self.is_full:
+            self.relist(self.spill())
+
+    def spill(self) -> list[Queue]:
+        """The long part of `trim`; the queues that have another head now, for `relist`."""
+        keep, changed = self._share(), []
         for queue in self.queues:
             if len(queue.heap) > keep:
-                live = sorted(self._live(queue))
-                for _, url_id in live[keep:]:
+                head, live = queue.heap[0], _in_order(self._live(queue))
+                queue.heap, rest = live[:keep], live[keep:]
+                for _, url_id in rest:
                     del self._urls[url_id]
-                if len(live) > keep:
-                    queue.floor = min(live[keep], queue.floor or live[keep])
-                queue.heap = live[:keep]
-                self._relist(queue)
+                    queue.away.append(url_id)
+                if rest:
+                    queue.floor = min(rest[0], queue.floor or rest[0])
+                if live[:1] != [head]:
+                    changed.append(queue)
+        return changed
 
-    def refill(self, queue_id: int, rows: Iterable[tuple[int, str, float]], more: bool) -> None:
-        """Give a hungry queue its best waiting (id, url, priority) from the store.
+    def relist(self, queues: Iterable[Queue]) -> None:
+        """Bring the rankings up to date with queues whose heads have changed."""
+        for queue in queues:
+            self._relist(queue)
 
-        `rows` come best first, the store must be up to date; `more` says that others
-        are left there, none better than the last row.
+    def recall(self, queue_id: int) -> list[int]:
+        """The best ids of a hungry queue that wait in the store; `refill` must follow.
+
+        One pass over all that the queue has there, for half as many as it may keep here.
         """
-        queue = self.queues[queue_id]
-        heap = set(self._live(queue))
-        last: Key | None = None
-        for url_id, url, priority in rows:
-            last = (-priority, url_id)
-            if self.known.state[url_id] == UrlState.WAITING and url_id not in self._is_deferred:
-                self._urls[url_id] = url
-                heap.add((-self.known.priority[url_id], url_id))
-        queue.heap = sorted(heap)
-        queue.floor = last if more else None
+        queue, limit = self.queues[queue_id], (self._share() + 1) // 2
+        state, priority, waits = self.known.state, self.known.priority, UrlState.WAITING
+        away = [i for i in queue.away if state[i] == waits and i not in self._urls]
+        keys = [(-priority[i], i) for i in away if i not in self._is_deferred]
+        best = heapq.nsmallest(limit + 1, keys)
+        queue.floor = best.pop() if len(best) > limit else None
+        chosen = {url_id for _, url_id in best}
+        queue.away = array("I", [i for i in away if i not in chosen])
         self.hungry.discard(queue_id)
+        return [url_id for _, url_id in best]
+
+    def refill(self, queue_id: int, rows: Iterable[tuple[int, str]]) -> None:
+        """Let (id, url) that `recall` has named stand in their queue again."""
+        queue = self.queues[queue_id]
+        for url_id, url in rows:
+            self._urls[url_id] = url
+            heapq.heappush(queue.heap, (-self.known.priority[url_id], url_id))
         self._relist(queue)
 
     def reopen(self) -> None:
-        """After a restart: every queue may have URLs in the store."""
+        """After a restart: all that waits is in the store."""
+        known, waits = self.known, UrlState.WAITING.value
+        append = [queue.away.append for queue in self.queues]
+        for url_id, (state, queue_id) in enumerate(zip(known.state, known.queue, strict=True)):
+            if state == waits:
+                append[queue_id](url_id)
         for queue in self.queues:
-            queue.floor = (-math.inf, -1)
+            queue.floor = (-math.inf, -1) if queue.away else None
             self._relist(queue)
+
+    def _share(self) -> int:
+        """How many URLs a queue may keep in memory when there is not room for all."""
+        return max(self._KEEP, self._capacity // (2 * max(1, len(self.queues))))
 
     # -- inside -------------------------------------------------------------------
 
@@ -392,7 +503,9 @@ class Frontier:
         self._list(host)
 
     def _has_slot(self, host: Host) -> bool:
-        return host.active < self._per_host and not host.given_up
+        if host.active >= self._per_host or host.given_up or host.held:
+            return False
+        return not host.address or self._addresses.has_slot(host.address, host.id)
 
     def _due_at(self, host: Host) -> float:
         return host.rest_until if self._strict else max(host.rest_until, host.next_at)
@@ -418,3 +531,9 @@ class Frontier:
         head = (heap[0][0] - queue.bonus, heap[0][1]) if heap else None
         queue.host.order.set(queue.id, head)
         self._list(queue.host)
+
+
+def _in_order(entries: Iterable[Key]) -> list[Key]:
+    """Sorted, in steps that are short enough for other threads to come in between."""
+    left = list(entries)
+    return list(heapq.merge(*(sorted(left[n : n + RUN]) for n in range(0, len(left), RUN))))

@@ -60,6 +60,16 @@ class Gate:
         rules, _ = self._rules[host.id, url.partition(":")[0]]
         return not rules.allows(url, self._agent)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether robots.txt is not asked for at all."""
+        return self._config.ignore_robots
+
+    def sitemaps(self, host: Host) -> tuple[str, tuple[str, ...]]:
+        """A scheme whose rules are known, and the sitemaps that they name."""
+        found = [(scheme, self._rules[host.id, scheme][0].sitemaps) for scheme in host.robots]
+        return next((each for each in found if each[1]), found[0] if found else ("http", ()))
+
     def answer(self, host: Host, fetch: FetchResult, now: float) -> Turn:
         """Take in what came of a question."""
         scheme, hops, tries = self._asked[host.id]

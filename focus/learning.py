@@ -21,7 +21,7 @@ _FEW_QUEUES = 64  # of a host: beyond, only the queue itself is looked at after 
 
 
 class Learning:
-    """Tallies of one crawl. `reweigh(url_id)` makes a waiting URL's priority anew."""
+    """Tallies of one crawl. `reweigh(url_id, bonus)`: what a URL's hub adds has changed."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Learning:
         known: Known,
         frontier: Frontier,
         ledger: Ledger,
-        reweigh: Callable[[int], None],
+        reweigh: Callable[[int, float], None],
     ) -> None:
         self._strategy = strategy
         self._known = known
@@ -39,6 +39,11 @@ class Learning:
         self._reweigh = reweigh
         self._hosts: dict[int, Tally] = {}
         self._hubs: dict[int, Tally] = {}
+
+    def tallies(self, queue: Queue) -> tuple[Tally, Tally]:
+        """What a queue and its host have brought."""
+        tallies = self._ledger.queue_tallies
+        return tallies.get(queue.id, _NOTHING), self._hosts.get(queue.host.id, _NOTHING)
 
     def hub_bonus(self, url_id: int) -> float:
         """What the hub of a URL adds to its priority."""
@@ -59,6 +64,7 @@ class Learning:
         hub = self._known.parent[url_id]
         if hub >= 0:
             self.count_hub(hub, Tally(1, reward))
+            self._ledger.hub_changed(hub, self._hubs[hub])
             self._reweigh_children(hub)
 
     def count(self, queue: Queue, more: Tally) -> None:
@@ -82,11 +88,15 @@ class Learning:
     def _set_bonus(self, queue: Queue) -> None:
         tally = self._ledger.queue_tallies.get(queue.id, _NOTHING)
         host = self._hosts.get(queue.host.id, _NOTHING)
-        self._frontier.set_bonus(queue, self._strategy.bonus(tally, host))
+        bonus = self._strategy.bonus(tally, host)
+        if bonus != queue.bonus:
+            self._frontier.set_bonus(queue, bonus)
+            self._ledger.queue_changed(queue)
 
     def _reweigh_children(self, hub: int) -> None:
         """The rate of a hub has changed: so have the priorities of its waiting children."""
-        known = self._known
+        bonus = self._strategy.hub_bonus(self._hubs[hub])
+        parent, state, waiting = self._known.parent, self._known.state, UrlState.WAITING
         for child in self._strategy.graph.row(hub):
-            if known.parent[child] == hub and known.state[child] == UrlState.WAITING:
-                self._reweigh(child)
+            if parent[child] == hub and state[child] == waiting:
+                self._reweigh(child, bonus)

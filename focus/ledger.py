@@ -7,6 +7,7 @@ which the store writes in one transaction. Totals and counts are kept here alone
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import msgspec
 
@@ -55,6 +56,7 @@ class Ledger:
         self._keep = keep
         self._batch = Batch()
         self._hosts: set[int] = set()
+        self._hubs: dict[int, Tally] = {}
         self._queues: set[int] = set()
         self._hosts_known = 0
         self._queues_known = 0
@@ -102,6 +104,11 @@ class Ledger:
         if self._keep:
             self._batch.urls.append(row)
 
+    def listed(self, url_id: int, changed_at: float) -> None:
+        """A sitemap or feed says when a page changed."""
+        if self._keep:
+            self._batch.lastmods.append((url_id, changed_at))
+
     def improved(self, change: Change) -> None:
         """A waiting URL has better evidence."""
         if self._keep:
@@ -136,12 +143,24 @@ class Ledger:
         if self._keep:
             self._batch.pages.append(row)
 
+    def linked(self, url_id: int, targets: Sequence[int]) -> None:
+        """Links were followed from what is no page of the results: the graph has them, too."""
+        if self._keep:
+            self._batch.links.append((self.totals.requests, url_id, tuple(targets)))
+
+    def hub_changed(self, hub: int, tally: Tally) -> None:
+        """What a page's links brought has changed."""
+        if self._keep:
+            self._hubs[hub] = tally
+
     def take(self, now: float) -> Batch:
         """Everything since the last time."""
         batch, self._batch = self._batch, Batch()
         hosts, queues = self._frontier.hosts, self._frontier.queues
         batch.hosts = [_host_row(hosts[i]) for i in sorted(self._hosts)]
         batch.queues = [self._queue_row(queues[i]) for i in sorted(self._queues)]
+        batch.hubs = [(hub, each.fetched, each.yielded) for hub, each in self._hubs.items()]
+        self._hubs.clear()
         self._hosts.clear()
         self._queues.clear()
         self._written = self.totals.requests
@@ -151,7 +170,9 @@ class Ledger:
 
     def _queue_row(self, queue: Queue) -> QueueRow:
         tally = self.queue_tallies.get(queue.id) or Tally()
-        return QueueRow(queue.id, queue.host.id, queue.shape, tally.fetched, tally.yielded)
+        return QueueRow(
+            queue.id, queue.host.id, queue.shape, tally.fetched, tally.yielded, queue.bonus
+        )
 
 
 def _host_row(host: Host) -> HostRow:

@@ -31,6 +31,25 @@ def printable(text: str, width: int | None = None) -> str:
     return text if width is None else cut(text, width)
 
 
+def inert_json(text: bytes) -> bytes:
+    """JSON in which nothing acts on a terminal or ends a line early, and which means the same.
+
+    JSON escapes the controls of ASCII itself; here follow DEL, those of Latin-1 (some
+    terminals take U+009B for an escape), LS and PS, and the marks that turn the direction
+    of writing.
+    """
+    return _ACTIVE.sub(_escaped, text)
+
+
+def _escaped(match: re.Match[bytes]) -> bytes:
+    return b"\\u%04x" % ord(match[0].decode())
+
+
+_ACTIVE = re.compile(
+    rb"\x7f|\xc2[\x80-\x9f]|\xe2(?:\x80[\x8e\x8f\xa8-\xae]|\x81[\xa6-\xa9])"
+)
+
+
 def cells(text: str) -> int:
     """The width of a text in terminal cells: wide characters count 2, accents 0."""
     if text.isascii():

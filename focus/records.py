@@ -55,14 +55,20 @@ class DropReason(StrEnum):
     ROBOTS = "robots"
     SCOPE = "scope"  # outside --scope
     DENIED = "denied"  # --allow / --deny
+    URL_TOO_LONG = "url-too-long"  # over --max-url
     DEPTH = "depth"  # beyond --max-depth or the strategy's own allowance
     PRIORITY = "priority"  # under --min-priority, or dropped by the strategy
     FRONTIER_FULL = "frontier-full"
     NOT_HTML = "not-html"
     REDIRECTED = "redirected"  # the target stands in its place
     DUPLICATE = "duplicate"  # its canonical form is known
+    SOFT_404 = "soft-404"  # it says "not found" with status 200
     NOINDEX = "noindex"  # meta robots or X-Robots-Tag
-    TRAP = "trap"
+    LISTING = "listing"  # a sitemap or feed: its links were taken
+    TRAP_PATH = "trap-path"  # segments that repeat, or too many of them
+    TRAP_QUERY = "trap-query"  # ever new combinations of parameters
+    TRAP_CALENDAR = "trap-calendar"  # dates far from now
+    TRAP_BUDGET = "trap-budget"  # URLs of its shape took many requests and brought nothing
 
 
 class Region(IntEnum):
@@ -73,6 +79,27 @@ class Region(IntEnum):
     HEADER = 2
     FOOTER = 3
     ASIDE = 4
+
+
+class Listed(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """An entry of a sitemap or feed.
+
+    url         as written; absolute in a sitemap
+    title       "" when it has none (sitemaps never do)
+    changed_at  Unix seconds by its lastmod, updated or pubDate; 0.0: not told
+    """
+
+    url: str
+    title: str = ""
+    changed_at: float = 0.0
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """A sitemap or feed as read. `kind`: sitemap, index or feed; `cut`: not all of it."""
+
+    kind: str
+    links: list[Listed] = []
+    cut: bool = False
 
 
 class FetchResult(msgspec.Struct, frozen=True):
@@ -91,6 +118,7 @@ class FetchResult(msgspec.Struct, frozen=True):
     retry_after_s  what Retry-After asked for, as seconds from `fetched_at`
     address      the connected IP address, None when there was none
     truncated    the body was cut at its cap (only with failure TOO_LARGE)
+    listing      what a sitemap or feed lists, where those are wanted
     """
 
     url: str
@@ -106,6 +134,7 @@ class FetchResult(msgspec.Struct, frozen=True):
     retry_after_s: float | None = None
     address: str | None = None
     truncated: bool = False
+    listing: Listing | None = None
 
     def header(self, name: str) -> str | None:
         """The first value of a header, by its lower-case name."""
@@ -155,6 +184,12 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     body_zstd    the decoded text of the page (UTF-8), compressed; b"" if not kept
     failure      set when the page could not be parsed; the rest is then empty
     terms        a relevant page's strongest words, {} unless the model adapts to them
+    simhash      64 bits of a relevant page's own text (`duplicates.simhash`), 0: not computed
+    lost         it says "not found", though with status 200
+    twin         URL id of an earlier page with nearly the same text, set by the crawl: this
+                 one is then not relevant, whatever its relevance
+    feeds        addresses of its RSS and Atom feeds, absolute
+    stages       CPU seconds by stage of the worker, {} unless a profile is taken
     """
 
     title: str = ""
@@ -177,7 +212,11 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     failure: FailureKind | None = None
     detail: str = ""
     worker_s: float = 0.0
+    stages: dict[str, float] = {}
     terms: dict[str, float] = {}
+    feeds: list[str] = []
+    lost: bool = False
+    twin: int | None = None
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -215,6 +254,7 @@ class QueueRow(msgspec.Struct, frozen=True):
     shape: str = ""
     fetched: int = 0  # requests spent on it
     yielded: float = 0.0  # relevant pages among them (soft counts add up)
+    bonus: float = 0.0  # what a strategy that learns adds to its priorities
 
 
 class HostRow(msgspec.Struct, frozen=True):
@@ -257,6 +297,7 @@ class UrlRow(msgspec.Struct, frozen=True):
     state: UrlState = UrlState.WAITING
     reason: str = ""
     hops: int = 0
+    detail: str = ""
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -323,6 +364,9 @@ class Batch(msgspec.Struct):
     fetching: list[int] = []  # WAITING -> FETCHING
     outcomes: list[Outcome] = []
     pages: list[PageRow] = []
+    links: list[tuple[int, int, tuple[int, ...]]] = []  # nth, source, targets of what is no page
+    hubs: list[tuple[int, int, float]] = []  # URL id, requests for its links, what they brought
+    lastmods: list[tuple[int, float]] = []  # URL id, Unix seconds by a sitemap or feed
     counters: dict[str, float] = {}  # totals of the crawl after this batch
     now: float = 0.0
 

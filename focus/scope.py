@@ -30,6 +30,7 @@ class Scope:
         self._allow = [_compiled("--allow", pattern) for pattern in config.allow]
         self._deny = [_compiled("--deny", pattern) for pattern in config.deny]
         self.max_depth = config.max_depth
+        self._max_url = config.max_url
         self._homes: set[str] = set()
 
     def add_home(self, url: str) -> None:
@@ -40,15 +41,20 @@ class Scope:
     def _home(self, host: str) -> str:
         return host if self._kind == "host" else registrable_domain(host.partition(":")[0])
 
-    def reason_against(self, url: str, host: str) -> DropReason | None:
-        """Why a URL is not wanted, None if it is."""
+    def reason_against(self, url: str, host: str, *, listing: bool = False) -> DropReason | None:
+        """Why a URL is not wanted, None if it is.
+
+        listing  a sitemap or feed: only --scope and --deny hold it back
+        """
         if self._kind != "any" and self._home(host) not in self._homes:
             return DropReason.SCOPE
-        if _NOT_PAGES.search(url.partition("?")[0]) and url.count("/") > 2 and _has_path(url):
+        if len(url) > self._max_url:
+            return DropReason.URL_TOO_LONG
+        if not listing and _NOT_PAGES.search(url.partition("?")[0]) and url.count("/") > 2 and _has_path(url):
             return DropReason.NOT_HTML
         if any(pattern.search(url) for pattern in self._deny):
             return DropReason.DENIED
-        if self._allow and not any(pattern.search(url) for pattern in self._allow):
+        if self._allow and not listing and not any(pattern.search(url) for pattern in self._allow):
             return DropReason.DENIED
         return None
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 import time
-from array import array
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
 
 import msgspec
@@ -24,13 +26,20 @@ from focus.crawl import Crawl, Event
 from focus.errors import ConfigError, StoreLocked
 from focus.fetch import WebFetcher
 from focus.ledger import Totals
+from focus.profiling.crawl import Profiler
+from focus.profiling.stages import PROFILED, Profile
 from focus.records import Batch, FetchResult, Tally, UrlState
+from focus.retry import MAX_WAIT_S
+from focus.score.hits import standing
 from focus.store import CrawlInfo, Store
 from focus.transport import Clock, LiveTransport, ReplayTransport, Transport
 from focus.warc.recorder import Recorder
-from focus.workers import WorkerPool
+from focus.workers import ANALYST, WorkerPool
 
 GRACE_S = 10.0  # what is in flight may take so long after a stop
+GARBAGE = 50_000
+"""New objects between two looks for garbage in circles (700 by default). A page makes hundreds
+of objects and hardly a circle; what the crawl knows would be walked through again and again."""
 SPARE_FILES = 128  # descriptors for all that is no connection: database, workers, look-ups
 
 
@@ -40,6 +49,7 @@ class Places(msgspec.Struct, frozen=True):
     archive   crawl this recorded web instead of the network
     warc      record what is fetched there
     wait_s    how long to wait for a database that another crawl holds
+    profile   find out where the time goes
     """
 
     db: Path
@@ -47,6 +57,7 @@ class Places(msgspec.Struct, frozen=True):
     warc: Path | None = None
     fresh: bool = False
     wait_s: float = 0.0
+    profile: bool = False
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -73,6 +84,7 @@ class Report(msgspec.Struct, frozen=True):
     seed_troubles: dict[str, str]
     database: str
     warc: str | None = None
+    profile: Profile | None = None
 
 
 class Watcher:
@@ -97,8 +109,8 @@ class _CrawlShelf:
     async def write(self, batch: Batch) -> None:
         await self._store.write(self._crawl, batch)
 
-    async def waiting(self, queue: int, limit: int) -> list[tuple[int, str, float]]:
-        return await self._store.waiting(self._crawl, queue, limit=limit)
+    async def addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
+        return await self._store.addresses(self._crawl, ids)
 
 
 async def run(config: CrawlConfig, places: Places, watcher: Watcher) -> Report:
@@ -109,20 +121,14 @@ async def run(config: CrawlConfig, places: Places, watcher: Watcher) -> Report:
     if places.archive is None:
         _allow_open_files(config.concurrency)
     async with _opened(places) as store, contextlib.AsyncExitStack() as stack:
-        identity = {
-            "seeds": list(config.seeds),
-            "topic": config.analysis.topic,
-            "strategy": config.strategy,
-            "params": config.params,
-            "as_published": config.as_published,
-            "relevance": config.analysis.relevance,
-            "relevance_params": config.analysis.params,
-            "threshold": config.analysis.threshold,
-        }
         text = msgspec.json.encode(config).decode()
-        info = await store.begin_crawl(identity, text, fresh=places.fresh, now=time.time())
+        info = await store.begin_crawl(identity(config), text, fresh=places.fresh, now=time.time())
+        profiler = None
+        if places.profile:
+            profiler = stack.enter_context(Profiler(_workers(config)))
         transport = await open_transport(config, places, stack)
         crawl = Crawl(config, transport, shelf=_CrawlShelf(store, info.id), observe=watcher.event)
+        stack.enter_context(_collecting_rarely())
         if info.resumed:
             await restore(crawl, store, info)
         crawl.sow(config.seeds)
@@ -132,6 +138,9 @@ async def run(config: CrawlConfig, places: Places, watcher: Watcher) -> Report:
         with _signals(crawl, transport, watcher):
             reason = await crawl.run()
         report = _report(crawl, info, before, reason, time.monotonic() - began, places)
+        if profiler is not None:
+            profile = profiler.profile(report.run_pages)
+            report = msgspec.structs.replace(report, profile=profile)
         ranks = [
             (url_id, crawl.graph.rank(url_id))
             for url_id, state in enumerate(crawl.known.state)
@@ -142,9 +151,24 @@ async def run(config: CrawlConfig, places: Places, watcher: Watcher) -> Report:
             reason=reason,
             report_json=msgspec.json.encode(report).decode(),
             pageranks=ranks,
+            standings=standing(crawl.graph.rows),
             now=time.time(),
         )
         return report
+
+
+def identity(config: CrawlConfig) -> dict[str, object]:
+    """What makes two orders the same crawl: the second continues the first."""
+    return {
+        "seeds": list(config.seeds),
+        "topic": config.analysis.topic,
+        "strategy": config.strategy,
+        "params": config.params,
+        "as_published": config.as_published,
+        "relevance": config.analysis.relevance,
+        "relevance_params": config.analysis.params,
+        "threshold": config.analysis.threshold,
+    }
 
 
 @contextlib.asynccontextmanager
@@ -189,12 +213,20 @@ def _fitting(open_files: int) -> int:
     return max(1, (open_files - SPARE_FILES) // 2)
 
 
+def _workers(config: CrawlConfig) -> int:
+    return config.workers or max(1, (os.cpu_count() or 2) - 1)
+
+
 async def open_transport(
     config: CrawlConfig, places: Places, stack: contextlib.AsyncExitStack
 ) -> Transport:
     """The live web or a recorded one, with its scorer workers started."""
-    workers = config.workers or max(1, (os.cpu_count() or 2) - 1)
-    pool = WorkerPool(config.analysis, workers=workers, limit_s=config.parse_limit_s)
+    pool = WorkerPool(
+        config.analysis,
+        workers=_workers(config),
+        limit_s=config.parse_limit_s,
+        analyst=PROFILED if places.profile else ANALYST,
+    )
     transport: Transport
     if places.archive is not None:
         archive = stack.enter_context(Archive.open(places.archive, limits=config.fetch))
@@ -217,11 +249,12 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     """Bring back what an earlier run knew; queues fill from the store as needed."""
     frontier, known, ledger = crawl.frontier, crawl.known, crawl.ledger
     now = crawl.transport.now()
+    ahead = max(0.0, info.seen_at - now)  # the clock was put back: so are the instants kept
     saved = await store.load(info.id)
     for host_row in saved.hosts:
         host = frontier.host(host_row.name)
         host.next_at, host.failures, host.robots = (
-            host_row.next_at,
+            min(host_row.next_at - ahead, now + MAX_WAIT_S),
             host_row.failures,
             dict(host_row.robots),
         )
@@ -229,33 +262,37 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
         host.free = not host_row.given_up
         for scheme in host_row.robots:
             crawl.gate.restore(host, scheme)
+        if ahead:
+            ledger.host_changed(host)
         # Nobody wrote down what was asked in the moment before a kill: a whole rest.
         host.next_at = max(host.next_at, now + host.delay_s)
     for queue_row in saved.queues:
         queue = frontier.queue(frontier.hosts[queue_row.host], queue_row.shape)
         crawl.discovery.learning.count(queue, Tally(queue_row.fetched, queue_row.yielded))
+        frontier.set_bonus(queue, queue_row.bonus)
+    known.reserve(info.next_url)
     async for chunk in store.urls(info.id):
-        for row in chunk:
-            url_id, key, state, priority, carry, depth = row[:6]
-            queue_id, hops, tries, retry_at, parent = row[6:]
-            known.restore(key, queue_id, depth, state, priority)
-            known.hops[url_id] = hops
-            known.parent[url_id] = -1 if parent is None else parent
-            if carry:
-                known.set_carry(url_id, array("f", carry))
-            if tries and state == UrlState.WAITING:
+        known.restore(chunk)
+        for url_id, _, state, *_, tries, retry_at, _ in filter(itemgetter(8), chunk):
+            if state == UrlState.WAITING:
                 ledger.tries[url_id] = tries
-                frontier.defer(url_id, None, max(now, retry_at or 0.0))
+                at = min((retry_at or 0.0) - ahead, now + MAX_WAIT_S)
+                frontier.defer(url_id, None, max(now, at))
+    for queue_id, count in Counter(known.queue).items():
+        crawl.discovery.traps.count(frontier.queues[queue_id].host, count)
     _restore_homes(crawl)
     crawl.graph.grow(len(known))
     async for pages in store.graph(info.id):
         for source, targets in pages:
             crawl.graph.add(source, targets, pushes=0)
     crawl.graph.settle()
-    for hub, fetched, yielded in await store.hubs(info.id):
-        crawl.discovery.learning.count_hub(hub, Tally(fetched, yielded))
     if crawl.discovery.strategy.learns:
-        crawl.discovery.learning.restore()
+        for hub, fetched, yielded in await store.hubs(info.id):
+            crawl.discovery.learning.count_hub(hub, Tally(fetched, yielded))
+    if crawl.discovery.strategy.learns and not any(row.bonus for row in saved.queues):
+        crawl.discovery.learning.restore()  # the file was an older focus's, which kept none
+    for url_id, simhash in await store.simhashes(info.id):
+        crawl.twins.add(url_id, simhash)
     frontier.reopen()
     ledger.resume(msgspec.convert(info.counters, Totals))
 
@@ -263,8 +300,8 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
 def _restore_homes(crawl: Crawl) -> None:
     """Where seeds redirected to is home to the scope, too: walk back to see which it was."""
     known, frontier = crawl.known, crawl.frontier
-    for url_id, hops in enumerate(known.hops):
-        chain = [url_id]
+    for url_id in [i for i, hops in enumerate(known.hops) if hops]:
+        chain, hops = [url_id], known.hops[url_id]
         while hops > 0 and (parent := known.parent[chain[-1]]) >= 0:
             chain.append(parent)
             hops -= 1
@@ -272,6 +309,20 @@ def _restore_homes(crawl: Crawl) -> None:
         if is_of_seed and known.state[url_id] != UrlState.DROPPED:
             for each in chain:
                 crawl.scope.add_home(f"http://{frontier.queues[known.queue[each]].host.name}/")
+
+
+@contextlib.contextmanager
+def _collecting_rarely() -> Iterator[None]:
+    """Look for garbage in circles less often, and not among what is there already."""
+    before = gc.get_threshold()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GARBAGE, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
 
 
 @contextlib.contextmanager
@@ -302,9 +353,9 @@ def _signals(crawl: Crawl, transport: Transport, watcher: Watcher) -> Iterator[N
     finally:
         for grace in graces:
             grace.cancel()
-        for number in handled:
-            with contextlib.suppress(NotImplementedError):
-                loop.remove_signal_handler(number)
+        with contextlib.suppress(NotImplementedError):
+            loop.remove_signal_handler(signal.SIGINT)
+            loop.add_signal_handler(signal.SIGTERM, lambda: None)  # it is ending already
 
 
 def _report(

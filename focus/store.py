@@ -15,10 +15,11 @@ the disk at least every `SYNC_EVERY_S` (what a power cut may take).
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import sys
 from array import array
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from itertools import islice
@@ -70,6 +71,7 @@ class Store:
             raise StoreError(
                 f"cannot make the folder {path.parent}: {error.strerror}; choose another --db"
             ) from error
+        schema.check_file(path)  # what is refused is left as it was, without a lock beside it
         with held(path, pid=pid), _switching():
             schema.check_file(path)
             connection = aiosqlite.connect(
@@ -120,33 +122,26 @@ class Store:
         async for each in self._pages(database.URLS, crawl, chunk):
             yield each
 
-    async def waiting(
-        self, crawl: int, queue: int, *, below: tuple[float, int] | None = None, limit: int = 1000
-    ) -> list[tuple[int, str, float]]:
-        """The best waiting (id, url, priority) of a queue: priority down, then id up.
-
-        `below` = (priority, id) of the last one had: only what comes after it.
-        """
-        priority, last = (below[0], row_id(crawl, below[1])) if below else (float("inf"), 0)
-        values = (queue, *id_range(crawl), priority, priority, last, limit)
-        return await self._run(partial(database.select, sql=database.WAITING, values=values))
+    async def addresses(self, crawl: int, ids: Sequence[int]) -> list[tuple[int, str]]:
+        """(id, url) of URLs, in any order."""
+        found: list[tuple[int, str]] = []
+        for start in range(0, len(ids), CHUNK):
+            values = (str([row_id(crawl, each) for each in ids[start : start + CHUNK]]),)
+            found += await self._run(
+                partial(database.select, sql=database.ADDRESSES, values=values)
+            )
+        return found
 
     async def graph(
         self, crawl: int, *, chunk: int = 2_000
     ) -> AsyncIterator[list[tuple[int, array[int]]]]:
-        """Each stored page's (URL id, ids of its link targets), by `nth`, in lists."""
+        """(URL id, ids of its link targets) of what links were followed from, by `nth`."""
         async for each in self._pages(database.GRAPH, crawl, chunk):
             yield [(source, array("I", targets)) for _, source, targets in each]
 
     async def hubs(self, crawl: int) -> list[tuple[int, int, float]]:
         """(URL id, links of it that were fetched, relevance they brought) of pages linked from."""
         return await self._run(partial(database.select, sql=database.HUBS, values=id_range(crawl)))
-
-    async def fail_waiting(self, crawl: int, host: int, *, reason: str) -> int:
-        """Fail all waiting URLs of a host (given up); how many they were."""
-        span = id_range(crawl)
-        values = (reason, *span, *span, host)
-        return await self._run(partial(database.change, sql=database.FAIL_WAITING, values=values))
 
     async def heartbeat(self, crawl: int, *, now: float) -> None:
         """Say that the crawl is alive though nothing was written."""
@@ -161,6 +156,14 @@ class Store:
         while part := list(islice(left, CHUNK)):
             await self._run(partial(database.write_pageranks, crawl=crawl, values=part))
 
+    async def update_standings(
+        self, crawl: int, values: Iterable[tuple[int, float, float]]
+    ) -> None:
+        """Write the (URL id, hub, authority) of fetched pages, see score/hits.py."""
+        left = iter(values)
+        while part := list(islice(left, CHUNK)):
+            await self._run(partial(database.write_standings, crawl=crawl, values=part))
+
     async def finish(
         self,
         crawl: int,
@@ -168,12 +171,20 @@ class Store:
         reason: str,
         report_json: str,
         pageranks: Iterable[tuple[int, float]] = (),
+        standings: Iterable[tuple[int, float, float]] = (),
         now: float,
     ) -> None:
-        """Close the crawl's run: final PageRanks, why it ended, its report; on disk."""
+        """Close the crawl's run: PageRanks, hubs, why it ended, its report; on disk."""
         await self.update_pageranks(crawl, pageranks)
+        await self.update_standings(crawl, standings)
         values = (now, reason, report_json, crawl)
         await self._run(partial(database.change, sql=database.FINISH, values=values, durable=True))
+
+    async def simhashes(self, crawl: int) -> list[tuple[int, int]]:
+        """(URL id, simhash) of relevant pages in the order of their requests."""
+        values = id_range(crawl)
+        rows = await self._run(partial(database.select, sql=database.SIMHASHES, values=values))
+        return [(number, high << 32 | low) for number, low, high in rows]
 
     async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Do something else to the database (`labels`), whole, in the store's thread."""
@@ -182,11 +193,18 @@ class Store:
     async def _pages(self, sql: str, crawl: int, chunk: int) -> AsyncIterator[list[Any]]:
         """Rows that begin with their number in the crawl; no cursor left open between lists."""
         first, last = id_range(crawl)
-        while part := await self._run(
-            partial(database.select, sql=sql, values=(first, last, chunk))
-        ):
-            yield part
-            first = row_id(crawl, part[-1][0] + 1)
+
+        def read(first: int) -> asyncio.Task[list[Any]]:
+            values = (first, last, chunk)
+            return asyncio.create_task(self._run(partial(database.select, sql=sql, values=values)))
+
+        reading = read(first)
+        try:
+            while part := await reading:
+                reading = read(row_id(crawl, part[-1][0] + 1))  # while the caller is at work
+                yield part
+        finally:
+            reading.cancel()
 
     async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` whole in aiosqlite's thread: its public methods hop once per statement."""

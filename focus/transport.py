@@ -16,14 +16,19 @@ import zlib
 from collections.abc import Callable
 from typing import Protocol
 
-from focus.records import FetchResult, Page, Result, Task
+from focus.records import FetchResult, Link, Listing, Page, Result, Task
+from focus.sitemap import as_html
+
+LISTING_PART = 1000  # links of a listing that are scored at once
 
 
 class Fetcher(Protocol):
     """The web, or what stands for it."""
 
-    async def fetch(self, url: str, *, robots: bool = False) -> FetchResult:
-        """One GET; a failure is a result."""
+    async def fetch(
+        self, url: str, *, robots: bool = False, sent: Callable[[], object] | None = None
+    ) -> FetchResult:
+        """One GET; a failure is a result. `sent` is called when the request goes out."""
 
     async def close(self) -> None:
         """Give up all connections."""
@@ -47,10 +52,13 @@ class Transport(Protocol):
 
     in_flight   tasks sent whose results were not received yet
     is_live     the clock is the world's, not a replayed one
+    on_sent     told of each live task, once, when its request goes out (or never will);
+                a replayed one goes out exactly at its `start_at`
     """
 
     in_flight: int
     is_live: bool
+    on_sent: Callable[[Task], None] | None
 
     def now(self) -> float:
         """The crawl's clock, Unix seconds."""
@@ -87,8 +95,43 @@ class Clock:
 async def _scored(scorer: Scorer, task: Task, fetch: FetchResult) -> Result:
     if task.id is None or fetch.failure is not None or fetch.redirect_to is not None:
         return Result(task, fetch)
+    if fetch.listing is not None:
+        return Result(task, fetch, await _scored_listing(scorer, fetch.url, fetch.listing))
     page = await scorer.score(fetch.url, fetch.body, fetch.header("content-type"))
     return Result(task, fetch, page)
+
+
+async def _scored_listing(scorer: Scorer, url: str, listing: Listing) -> Page:
+    """A sitemap or feed as a page of nothing but links, scored in parts of a page's size."""
+    links: list[Link] = []
+    page = Page()
+    entries = [] if listing.kind == "index" else listing.links
+    for start in range(0, len(entries), LISTING_PART):
+        body = as_html(entries[start : start + LISTING_PART])
+        page = await scorer.score(url, body, "text/html; charset=utf-8")
+        links += page.links
+    return Page(links=links, relevance=page.relevance, failure=page.failure, detail=page.detail)
+
+
+class Departure:
+    """Tells once, and wakes the crawl, when a request has gone out."""
+
+    def __init__(
+        self, task: Task, tell: Callable[[Task], None], wake: Callable[[], object]
+    ) -> None:
+        self._task, self._tell, self._wake = task, tell, wake
+        self._is_told = False
+
+    def soon(self) -> None:
+        """The request is handed to the event loop, which writes it before its next round."""
+        asyncio.get_running_loop().call_soon(self.now)
+
+    def now(self) -> None:
+        """The request is out, or its fetch has ended."""
+        if not self._is_told:
+            self._is_told = True
+            self._tell(self._task)
+            self._wake()
 
 
 class LiveTransport:
@@ -106,6 +149,7 @@ class LiveTransport:
     ) -> None:
         self.now = clock
         self.in_flight = 0
+        self.on_sent: Callable[[Task], None] | None = None
         self._fetcher = fetcher
         self._scorer = scorer
         self._observe = observe
@@ -125,11 +169,21 @@ class LiveTransport:
         wait_s = task.start_at - self.now()
         if wait_s > 0:
             await asyncio.sleep(wait_s)
-        fetch = await self._fetcher.fetch(task.url, robots=task.id is None)
+        fetch = await self._fetch(task)
         if self._observe is not None:
             self._observe(fetch)
         result = await _scored(self._scorer, task, fetch)
         self._done.append(result)  # the list of now: `receive` has swapped it meanwhile
+
+    async def _fetch(self, task: Task) -> FetchResult:
+        robots = task.id is None
+        if self.on_sent is None:
+            return await self._fetcher.fetch(task.url, robots=robots)
+        going = Departure(task, self.on_sent, self._ready.set)
+        try:
+            return await self._fetcher.fetch(task.url, robots=robots, sent=going.soon)
+        finally:
+            going.now()
 
     def _ended(self, running: asyncio.Task[None]) -> None:
         self._tasks.discard(running)
@@ -196,6 +250,7 @@ class ReplayTransport:
     """
 
     is_live = False
+    on_sent: Callable[[Task], None] | None = None
 
     def __init__(self, world: World, scorer: Scorer, *, start: float = 0.0) -> None:
         self.in_flight = 0

@@ -85,6 +85,12 @@ class Trouble:
         if reason is not DropReason.REDIRECTED:
             self._note(url_id, str(reason), detail)
 
+    def put_back(self, ids: Iterable[int]) -> None:
+        """What was under way when all was dropped (`Transport.cancel`) waits again."""
+        for url_id in ids:
+            tries, hops = self.ledger.tries.get(url_id, 0), self.known.hops[url_id]
+            self.ledger.ended(Outcome(url_id, UrlState.WAITING, tries=tries, hops=hops))
+
     def came_through(self, url_id: int) -> None:
         """A page was had after all: its seed has no trouble any more."""
         if url_id in self.seeds:

@@ -138,6 +138,16 @@ def test_crawl_export_status_and_why_work_together(focus: Focus, web: Path, home
     assert unseen.startswith("http://a.test/nowhere was never seen")
 
 
+def test_hubs_and_authorities_of_a_crawl_are_kept(focus: Focus, web: Path) -> None:
+    assert focus(*on(web)).code == 0
+    best = focus("export", "--db", "a.db", "--sort", "authority", "--fields", "url,authority,hub")
+    rows = [json.loads(line) for line in best.out.splitlines()]
+    assert rows[0]["url"].endswith("/football") and rows[0]["authority"] == 1.0
+    assert max(row["hub"] for row in rows) == 1.0
+    values = [row["authority"] for row in rows]
+    assert values == sorted(values, reverse=True)
+
+
 def test_same_command_goes_on_and_says_so(focus: Focus, web: Path) -> None:
     first = focus(*on(web, "--max-pages", "2"))
     assert "ended: max-pages reached" in first.err
@@ -199,7 +209,7 @@ def played(monkeypatch: pytest.MonkeyPatch, **fields: Any) -> None:
     values |= {"states": {}, "failures": {}, "dropped": {}, "seed_troubles": {}, "database": "x"}
 
     async def run(*_: object) -> Report:
-        return Report(**(values | {"warc": None} | fields))
+        return Report(**(values | {"warc": None, "profile": None} | fields))
 
     monkeypatch.setattr(session, "run", run)
 

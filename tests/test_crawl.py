@@ -14,6 +14,7 @@ from focus.config import (
     LimitConfig,
     PolitenessConfig,
     ScopeConfig,
+    TrapConfig,
 )
 from focus.crawl import Crawl, Event
 from focus.records import FailureKind, FetchResult, UrlState
@@ -64,15 +65,19 @@ async def crawl(
     delay_s: float = 1.0,
     per_host: int = 1,
     scope: ScopeConfig = ScopeConfig(),  # noqa: B008
+    traps: TrapConfig = TrapConfig(),  # noqa: B008
+    params: dict[str, float] | None = None,
     **limits: float,
 ) -> Run:
     world = web if isinstance(web, World) else World(web)
     config = CrawlConfig(
         seeds=tuple(seeds),
         strategy=strategy,
+        params=params or {},
         concurrency=concurrency,
         politeness=PolitenessConfig(delay_s=delay_s, per_host=per_host),
         scope=scope,
+        traps=traps,
         limits=msgspec.convert(limits, LimitConfig),
         analysis=TOPIC,
     )
@@ -113,6 +118,16 @@ async def test_breadth_first_takes_links_in_order_of_discovery(web: TinyWeb) -> 
 async def test_best_link_follows_the_topical_anchor_first(web: TinyWeb) -> None:
     run = await crawl(web, ["http://a.test/"], strategy="best-link")
     assert run.pages[:3] == ["http://a.test/", "http://b.test/", "http://b.test/x"]
+
+
+async def test_best_first_drops_the_least_relevant_of_too_many(web: TinyWeb) -> None:
+    web.page("http://a.test/", links=[("http://b.test/", ""), *(f"/{n}" for n in range(100))])
+    run = await crawl(web, ["http://a.test/"], strategy="best-first", params={"bound": 3})
+    assert run.pages == [
+        f"http://{name}" for name in ("a.test/", "b.test/", "b.test/x", "a.test/1")
+    ]
+    assert run.crawl.ledger.drops == {"frontier-full": 98}
+    assert run.reason == "frontier empty"
 
 
 @pytest.mark.parametrize("concurrency", [1, 2, 16])

@@ -56,13 +56,8 @@ class World:
     def feed(self) -> None:
         """Refill hungry queues from the store, as the crawl does before each `next`."""
         for queue_id in sorted(self.frontier.hungry):
-            rows = [
-                (i, self.urls[i], self.known.priority[i])
-                for i in self.known.waiting()
-                if self.known.queue[i] == queue_id
-            ]
-            rows.sort(key=lambda row: (-row[2], row[0]))
-            self.frontier.refill(queue_id, rows[:5], more=len(rows) > 5)
+            ids = self.frontier.recall(queue_id)
+            self.frontier.refill(queue_id, [(i, self.urls[i]) for i in ids])
 
 
 def test_takes_the_best_first_and_ties_by_discovery() -> None:
@@ -302,3 +297,39 @@ def test_counts_follow_the_states(state: UrlState) -> None:
     known.move(0, state)
     assert known.counts[state] == 1
     assert sum(known.counts) == 1
+
+
+def test_sheds_the_worst_and_of_equals_the_latest() -> None:
+    world = World()
+    for n, priority in enumerate((2.0, 0.5, 3.0, 0.5, 1.0)):
+        world.add(f"http://h{n % 2}/{n}", priority)
+    assert world.frontier.shed(3) == [3, 1]
+    for url_id in (3, 1):
+        world.known.move(url_id, UrlState.DROPPED)
+    assert world.drain() == ["http://h0/2", "http://h0/0", "http://h0/4"]
+
+
+def test_sheds_nothing_until_there_are_five_per_cent_too_many() -> None:
+    world = World()
+    for n in range(105):
+        world.add(f"http://h/{n}", float(n))
+    assert world.frontier.shed(100) == []
+    world.add("http://h/105", 105.0)
+    assert world.frontier.shed(100) == [0, 1, 2, 3, 4, 5]
+
+
+def test_sheds_what_waits_for_a_retry_and_what_only_the_store_has() -> None:
+    world = World(capacity=1)
+    Frontier._KEEP, kept = 2, Frontier._KEEP
+    try:
+        for n in range(8):
+            world.add(f"http://h/{n}", float(n))
+        world.frontier.trim()
+    finally:
+        Frontier._KEEP = kept
+    world.known.priority[5] = 0.0
+    world.frontier.defer(5, "http://h/5", until=10.0)
+    for url_id in world.frontier.shed(3):
+        world.known.move(url_id, UrlState.DROPPED)
+    assert world.drain() == ["http://h/7", "http://h/6", "http://h/4"]
+    assert world.take(now=20.0) is None

@@ -22,12 +22,12 @@ FOCUS = ROOT / "focus"
 LEVELS = {
     0: "errors; records",
     1: "urls: urltext; charset: codec; coding; config; guard; http; plain; retry; robots; "
-    "scope; topic: topicfile",
-    2: "segment; parse/; score/; known; frontier; gate; ledger; discovery: learning; trouble; "
-    "measure/",
+    "scope; sitemap; topic: topicfile",
+    2: "segment; parse/; score/; known; frontier; gate; ledger; discovery: learning; listings; "
+    "duplicates; traps; trouble; pace; measure/",
     3: "fetch: net/; archive: warc/; workers/; transport; store: db/; export; kb/; learned; judge",
-    4: "crawl: feedback; session; learn/; compare/; report/; demo/",
-    5: "cli: commands/; show/; __main__",
+    4: "crawl: feedback; session; learn/; compare/; report/; profiling/; demo/",
+    5: "cli: commands/; show/; watch/; __main__",
 }
 OUTSIDE = 3
 """The level of the world outside: only from here on may a module touch it."""

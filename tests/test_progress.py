@@ -20,7 +20,7 @@ from focus.ledger import Totals
 from focus.plain import cells
 from focus.records import UrlState
 from focus.session import Report
-from focus.show.liveline import LiveLine
+from focus.show.liveline import LiveLine, wrapped
 from focus.show.logs import JsonLog, Printer, Several, TextLog, telling
 from focus.show.progress import Moment, Pulse, Teller, page_line, spelled, started_line
 from focus.show.summary import complaint, error_rate, exit_code, summary
@@ -247,14 +247,21 @@ async def test_terminal_that_goes_away_does_not_end_the_crawl() -> None:
     live.ended(report())
 
 
-def test_printer_falls_silent_when_its_stream_breaks() -> None:
+def test_printer_falls_silent_when_its_stream_breaks_and_complains_once() -> None:
     class Broken(io.StringIO):
         def write(self, text: str) -> int:
-            raise BrokenPipeError
+            raise OSError(28, "No space left on device")
 
-    write = Printer(Broken())
+    heard: list[str] = []
+    write = Printer(Broken(), heard.append)
     write("a")
     write("b")
+    assert heard == ["No space left on device"]
+
+
+def test_a_line_too_long_is_broken_at_its_dots() -> None:
+    assert wrapped("12 pages · 3 relevant · 4 hosts", 80) == "12 pages · 3 relevant · 4 hosts"
+    assert wrapped("12 pages · 3 relevant · 4 hosts", 22) == "12 pages · 3 relevant\n4 hosts"
 
 
 async def test_several_tell_all() -> None:

@@ -159,7 +159,8 @@ def test_readme_shows_what_a_dry_run_prints(readme: Path) -> None:
     assert shown is not None
     printed = CliRunner().invoke(cli, shlex.split(shown[1])).output
     # the database is wherever the user's data folder is
-    assert shown[2].splitlines()[:-1] == printed.splitlines()[:-1]
+    texts = [re.sub(r"database .*", "database", text) for text in (shown[2], printed)]
+    assert texts[0] == texts[1]
 
 
 def test_both_readmes_say_to_type_the_same() -> None:

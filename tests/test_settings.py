@@ -289,6 +289,8 @@ def test_no_file_is_no_mistake(home: Path) -> None:
         ([*BASE, "--proxy", "socks5://x"], "--proxy: 'socks5://x' is not like http://HOST:PORT"),
         ([*BASE, "--user-agent", "a\nb: c"], "--user-agent: must be printable ASCII"),
         ([*BASE, "--contact", "我"], "--contact: must be printable ASCII"),
+        ([*BASE, "--contact", "a b"], "--contact: 'a b' is no address; give one like https://"),
+        ([*BASE, "--seed", "javascript:alert(1)"], "javascript: cannot be crawled"),
         ([*BASE, "--content-type", "html"], "--content-type: 'html' is no media type"),
         ([*BASE, "--archive", "no.warc"], "--archive no.warc: there is no such file"),
         ([*BASE, "--report", "no/r.json"], "no/r.json: there is no folder "),

@@ -154,15 +154,12 @@ def test_urls_come_back_as_they_were(urls: list[UrlRow], tmp_path_factory: Any) 
             crawl = await begin(store)
             await store.write(crawl, Batch(urls=urls))
             back = await all_urls(store, crawl, chunk=37)
-            waiting = {q: await store.waiting(crawl, q) for q in range(4)}
+            addresses = await store.addresses(crawl, [u.id for u in urls[::2]])
         assert [
             (b.id, b.key, b.state, b.priority, b.depth, b.queue, b.hops, b.parent) for b in back
         ] == [(u.id, u.key, u.state, u.priority, u.depth, u.queue, u.hops, u.parent) for u in urls]
         assert [tuple(array("f", b.carry or b"")) for b in back] == [u.carry for u in urls]
-        for queue, found in waiting.items():
-            mine = [u for u in urls if u.queue == queue and u.state == UrlState.WAITING]
-            mine.sort(key=lambda u: (-u.priority, u.id))
-            assert found == [(u.id, u.url, u.priority) for u in mine]
+        assert sorted(addresses) == [(u.id, u.url) for u in urls[::2]]
         shutil.rmtree(folder)
 
     asyncio.run(check())
@@ -171,7 +168,7 @@ def test_urls_come_back_as_they_were(urls: list[UrlRow], tmp_path_factory: Any) 
 @given(values=st.lists(real, min_size=1, max_size=60))
 @example(values=[float("inf"), 1.3080876571714898e-302, 5e-324, 0.1, -1e6])
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-def test_waiting_priorities_are_exact_to_the_last_bit(
+def test_priorities_are_exact_to_the_last_bit(
     values: list[float], tmp_path_factory: Any
 ) -> None:
     async def check() -> None:
@@ -181,7 +178,7 @@ def test_waiting_priorities_are_exact_to_the_last_bit(
             await store.write(
                 crawl, Batch(urls=[url_row(n, priority=v) for n, v in enumerate(values)])
             )
-            found = {number: value for number, _, value in await store.waiting(crawl, 0)}
+            found = {row.id: row.priority for row in await all_urls(store, crawl)}
         assert [found[n] for n in range(len(values))] == values
         shutil.rmtree(folder)
 
@@ -287,28 +284,20 @@ async def test_text_that_utf8_cannot_hold_does_not_stop_the_crawl(store: Store, 
     ]
 
 
-async def test_waiting_goes_on_below_the_last_one_had(store: Store) -> None:
-    crawl = await begin(store)
-    rows = [url_row(n, priority=float(n % 3)) for n in range(30)]
-    await store.write(crawl, Batch(urls=rows))
-    found: list[tuple[int, str, float]] = []
-    below: tuple[float, int] | None = None
-    while part := await store.waiting(crawl, 0, below=below, limit=7):
-        found += part
-        below = (part[-1][2], part[-1][0])
-    assert [number for number, _, _ in found] == sorted(range(30), key=lambda n: (-(n % 3), n))
-    assert await store.waiting(crawl, 5) == []
-
-
-async def test_fail_waiting_touches_only_what_waits_on_that_host(store: Store) -> None:
-    crawl = await begin(store)
-    queues = [QueueRow(0, 0), QueueRow(1, 0, "/x"), QueueRow(2, 1)]
-    urls = [url_row(n, queue=n % 3) for n in range(9)]
-    outcomes = [Outcome(id=0, state=UrlState.DONE)]
-    await store.write(crawl, Batch(queues=queues, urls=urls, outcomes=outcomes))
-    assert await store.fail_waiting(crawl, 0, reason="host-given-up") == 5
-    states = {row.id: row.state for row in await all_urls(store, crawl)}
-    assert states == {0: 2, 3: 3, 6: 3, 1: 3, 4: 3, 7: 3, 2: 0, 5: 0, 8: 0}
+async def test_addresses_of_any_number_are_of_that_crawl_only(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("focus.store.CHUNK", 7)
+    first = await begin(store)
+    await store.write(first, Batch(urls=[url_row(n) for n in range(30)]))
+    second = await begin(store, fresh=True)
+    await store.write(second, Batch(urls=[url_row(5)]))
+    ids = [*range(29, 3, -2), 99]
+    assert sorted(await store.addresses(first, ids)) == [
+        (n, url_row(n).url) for n in range(5, 30, 2)
+    ]
+    assert await store.addresses(second, ids) == [(5, url_row(5).url)]
+    assert await store.addresses(first, []) == []
 
 
 # -- crawls -----------------------------------------------------------------------------------
@@ -360,8 +349,7 @@ async def test_fresh_and_other_identities_begin_crawls_of_their_own(store: Store
     await store.write(second, BASE)
     await store.write(second, Batch(outcomes=[Outcome(id=3, state=UrlState.DONE)]))
     assert [row.state for row in await all_urls(store, first)] == [0, 0, 0, 0]
-    assert [n for n, _, _ in await store.waiting(second, 0)] == [2, 1, 0]
-    assert [n for n, _, _ in await store.waiting(first, 0)] == [3, 2, 1, 0]
+    assert [row.state for row in await all_urls(store, second)] == [0, 0, 0, 2]
     assert await begin(store) in (second, first)
 
 
@@ -377,7 +365,6 @@ async def _drain(stream: AsyncIterator[Any]) -> list[Any]:
 WRITES: dict[str, Call] = {
     "begin_crawl": lambda s, c: s.begin_crawl(IDENTITY, "{}", fresh=False, now=2.0),
     "write": lambda s, c: s.write(c, Batch(urls=[url_row(9)], now=2000.0)),
-    "fail_waiting": lambda s, c: s.fail_waiting(c, 0, reason="x"),
     "heartbeat": lambda s, c: s.heartbeat(c, now=3.0),
     "update_pageranks": lambda s, c: s.update_pageranks(c, [(0, 0.5)]),
     "finish": lambda s, c: s.finish(c, reason="x", report_json="{}", now=4.0),
@@ -385,7 +372,7 @@ WRITES: dict[str, Call] = {
 READS: dict[str, Call] = {
     "load": lambda s, c: s.load(c),
     "urls": lambda s, c: _drain(s.urls(c)),
-    "waiting": lambda s, c: s.waiting(c, 0),
+    "addresses": lambda s, c: s.addresses(c, [0, 1]),
     "graph": lambda s, c: _drain(s.graph(c)),
 }
 
@@ -523,7 +510,7 @@ async def test_the_database_of_another_program_is_not_touched(tmp_path: Path, mo
     before = path.read_bytes()
     assert "another program" in await refusal(path)
     assert path.read_bytes() == before
-    assert names(tmp_path) == {path.name, path.name + ".lock"}
+    assert names(tmp_path) == {path.name}
 
 
 async def test_a_file_that_is_no_database_is_not_touched(tmp_path: Path) -> None:
@@ -806,7 +793,7 @@ def test_every_column_of_the_schema_is_explained() -> None:
     tables = re.findall(r"CREATE TABLE \w+ \(\n(.*?)\n\)", "".join(schema.MIGRATIONS), re.S)
     assert len(tables) > 5
     for line in "\n".join(tables).splitlines():
-        assert "--" in line or "PRIMARY KEY (" in line, line
+        assert "--" in line or re.match(r" +(PRIMARY KEY|UNIQUE) \(", line), line
 
 
 def test_batches_survive_the_cleaning_of_their_text_otherwise_unchanged() -> None:

@@ -75,6 +75,13 @@ def test_breadth_first_knows_no_difference() -> None:
     assert priorities(bfs, parent(bfs, 0.9), [link("a", 1.0), link("b")]) == [0.0, 0.0]
 
 
+def test_only_best_first_bounds_its_frontier() -> None:
+    assert {name for name in STRATEGIES if make(name).bound < math.inf} == {"best-first"}
+    assert make("best-first", bound=500.0).bound == 500.0
+    with pytest.raises(ConfigError, match="bound=0"):
+        make("best-first", bound=0.0)
+
+
 def test_best_first_takes_the_parent_s_relevance() -> None:
     strategy = make("best-first")
     found = priorities(strategy, parent(strategy, 0.7), [link("a", 1.0), link("b")])

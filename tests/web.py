@@ -137,8 +137,12 @@ class TinyWeb:
         """What was asked for, in order; robots.txt only on request."""
         return [hit.url for hit in self.log if robots or not hit.url.endswith("/robots.txt")]
 
-    async def fetch(self, url: str, *, robots: bool = False) -> FetchResult:
+    async def fetch(
+        self, url: str, *, robots: bool = False, sent: Callable[[], object] | None = None
+    ) -> FetchResult:
         """As `WebFetcher.fetch`, without a network."""
+        if sent is not None:
+            sent()
         asked_at = self._clock()
         answer = await self._ask(url)
         return self._result(url, answer, asked_at, robots)

@@ -14,9 +14,11 @@ from typing import Any
 import click
 
 from focus.commands import readers
+from focus.commands.caution import PACE_OPTIONS, TRAP_OPTIONS
 from focus.commands.options import DB, FAR, FAST, FILE, NETWORK, OUTPUT, WHAT, Decorator, option
+from focus.commands.serverlimits import SERVER_OPTIONS
 from focus.config import CrawlConfig
-from focus.plain import read_span, size, span
+from focus.plain import read_span, span
 
 _DEFAULT = CrawlConfig()
 
@@ -92,6 +94,12 @@ _WHAT_OPTIONS = [
         type=readers.parameter,
         help="Set a number of the strategy or the model, e.g. gamma=0.3 or "
         "relevance.alpha=0.5; Greek letters will do. Repeatable.",
+    ),
+    _flag(
+        "--sitemaps",
+        section=WHAT,
+        help="Read the sitemaps of the seeds' hosts, and the RSS and Atom feeds that relevant "
+        "pages name, as further sources of links.",
     ),
     _crawl(
         "--archive",
@@ -220,22 +228,6 @@ _FAST_OPTIONS = [
         show_default="cores - 1",
         help="Processes that read and score pages.",
     ),
-    _crawl(
-        "--timeout",
-        section=FAST,
-        type=readers.positive_span,
-        metavar="TIME",
-        default=span(_DEFAULT.fetch.total_timeout_s),
-        help="For one request, whole.",
-    ),
-    _crawl(
-        "--max-body",
-        section=FAST,
-        type=readers.positive_size,
-        metavar="SIZE",
-        default=size(_DEFAULT.fetch.max_body_bytes),
-        help="The largest page taken, as sent and as unpacked.",
-    ),
 ]
 
 _NETWORK_OPTIONS = [
@@ -243,7 +235,7 @@ _NETWORK_OPTIONS = [
         "--contact",
         section=NETWORK,
         metavar="URL|MAIL",
-        type=readers.header_text,
+        type=readers.contact,
         help="Where a site's owner can reach you; goes into the User-Agent.",
     ),
     _crawl(
@@ -336,6 +328,7 @@ _OUTPUT_OPTIONS = [
     ),
     _flag("-q", "--quiet", section=OUTPUT, help="Say nothing unless it goes wrong."),
     _flag("-v", "--verbose", section=OUTPUT, help="A line for every request."),
+    _flag("--profile", section=OUTPUT, help="Tell at the end where the time went, by stage."),
     _crawl(
         "--log-format",
         section=OUTPUT,
@@ -358,10 +351,32 @@ def crawl_options(function: Callable[..., Any]) -> Callable[..., Any]:
     sections: Sequence[list[Decorator]] = (
         _WHAT_OPTIONS,
         _FAR_OPTIONS,
+        TRAP_OPTIONS,
         _FAST_OPTIONS,
+        PACE_OPTIONS,
+        SERVER_OPTIONS,
         _NETWORK_OPTIONS,
         _OUTPUT_OPTIONS,
     )
     for add in reversed([add for section in sections for add in section]):
+        function = add(function)
+    return function
+
+
+NETWORK_NAMES = (
+    "contact",
+    "user_agent",
+    "proxy",
+    "connect_to",
+    "allow_net",
+    "insecure",
+    "ignore_robots",
+)
+"""Of `network_options`, as commands get them; focus.toml's [crawl] holds for these, too."""
+
+
+def network_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Those of `focus crawl` that say how to ask, for commands that fetch a few pages."""
+    for add in reversed(_NETWORK_OPTIONS):
         function = add(function)
     return function

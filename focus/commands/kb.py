@@ -10,7 +10,7 @@ import click
 
 from focus.commands.options import FILE, Command, option
 from focus.errors import ConfigError
-from focus.plain import count, printable, span, table
+from focus.plain import count, inert_json, printable, span, table
 from focus.show.bar import bar
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def show(entity: str, base: Path | None, as_json: bool) -> None:
     if as_json:
         import msgspec
 
-        click.echo(msgspec.json.format(msgspec.json.encode(found)).decode())
+        click.echo(inert_json(msgspec.json.format(msgspec.json.encode(found))).decode())
         return
     if not found:
         where = str(base) if base is not None else "the football knowledge base of focus"

@@ -11,7 +11,7 @@ import click
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 WHAT, FAR, FAST = "What to crawl", "How far", "How fast"
-NETWORK, OUTPUT = "How to ask", "Output"
+SERVER, NETWORK, OUTPUT = "What a server may do", "How to ask", "Output"
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 

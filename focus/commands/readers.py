@@ -92,6 +92,17 @@ def header_text(text: str) -> str:
     return text.strip()
 
 
+def contact(text: str) -> str:
+    """A web address or a mail address."""
+    address = header_text(text)
+    mail = r"(?:mailto:)?[^\s@<>(),;:]+@[^\s@<>(),;:]+\.[^\s@<>(),;:.]+"
+    if not re.fullmatch(rf"https?://[^\s/?#()<>]+\.[^\s()<>]+|{mail}", address):
+        raise ConfigError(
+            f"{address!r} is no address; give one like https://example.com/bot or me@example.com"
+        )
+    return address
+
+
 def media_type(text: str) -> str:
     """type/subtype."""
     if not re.fullmatch(r"[\w.+-]+/[\w.+-]+", text):
@@ -108,7 +119,12 @@ def parameter(text: str) -> tuple[str, float]:
         number = math.nan
     if not equals or not name.strip() or not math.isfinite(number):
         raise ConfigError(f"{text!r} is not NAME=NUMBER, like gamma=0.3")
-    return name.strip().translate(_GREEK), number
+    return parameter_name(name), number
+
+
+def parameter_name(text: str) -> str:
+    """A parameter's name; a Greek letter is read as its name."""
+    return text.strip().translate(_GREEK)
 
 
 class Registry(NamedTuple):

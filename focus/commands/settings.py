@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from focus import __version__
+from focus.commands.caution import traps
 from focus.config import (
     AnalysisConfig,
     CrawlConfig,
@@ -26,13 +27,14 @@ from focus.config import (
 )
 from focus.errors import ConfigError, TopicError
 from focus.learned import applied
-from focus.score.relevance import model_class
-from focus.score.strategy import strategy_class
+from focus.score.relevance import RELEVANCE, Model, model_class
+from focus.score.strategy import STRATEGIES, Strategy, strategy_class
 from focus.session import Places
 from focus.topic import Topic, from_toml, from_words, to_builtins
-from focus.urls import seed_candidates
+from focus.urls import host_of, seed_candidates
 
 Params = dict[str, float]
+_LOOPBACK = re.compile(r"127\.|\[::1\]|localhost(?::|$)")
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -42,6 +44,15 @@ class Order(msgspec.Struct, frozen=True):
     places: Places
     topic: Topic
     anonymous: bool
+
+    @property
+    def leaves_home(self) -> bool:
+        """Whether it asks anything of machines other than this one."""
+        if self.places.archive is not None:
+            return False
+        to = self.config.fetch.connect_to
+        hosts = [to] if to else [host_of(seed_candidates(seed)[0]) for seed in self.config.seeds]
+        return not all(map(_LOOPBACK.match, hosts))
 
 
 def order(options: Mapping[str, Any]) -> Order:
@@ -105,6 +116,9 @@ def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) ->
     wanted = strategy_class(strategy)
     relevance = options["relevance"] or topic.relevance or AnalysisConfig().relevance
     ours, models = split_params(options["param"], strategy, relevance)
+    if not options["as_published"]:
+        ours = {**topic_params(topic, wanted), **ours}
+        models = {**topic_params(topic, model_class(relevance)), **models}
     topic, learned = applied(topic, relevance, models)
     return CrawlConfig(
         seeds=seeds,
@@ -112,13 +126,18 @@ def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) ->
         params=ours,
         as_published=options["as_published"],
         min_priority=options["min_priority"],
-        agent=_product(options["user_agent"]),
+        sitemaps=options["sitemaps"],
+        agent=product(options["user_agent"]),
         concurrency=options["concurrency"],
         workers=options["workers"],
+        parse_limit_s=options["parse_timeout"],
+        max_redirects=options["max_redirects"],
         fetch=_fetch(options),
         politeness=PolitenessConfig(
             per_host=options["per_host"],
             delay_s=options["delay"],
+            per_ip=0 if options["proxy"] or options["connect_to"] else options["per_ip"],
+            max_slowdown_s=options["slowdown"],
             ignore_robots=options["ignore_robots"],
         ),
         scope=ScopeConfig(
@@ -126,7 +145,9 @@ def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) ->
             allow=options["allow"],
             deny=options["deny"],
             max_depth=options["max_depth"],
+            max_url=options["max_url"],
         ),
+        traps=traps(options),
         limits=_limits(options),
         analysis=AnalysisConfig(
             topic=to_builtins(topic),
@@ -139,6 +160,8 @@ def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) ->
             contexts=wanted.contexts,
             cosines=wanted.cosines,
             keep=options["keep"],
+            twins=not options["count_duplicates"],
+            max_links=options["max_links"],
         ),
     )
 
@@ -158,10 +181,15 @@ def _fetch(options: Mapping[str, Any]) -> FetchConfig:
         raise ConfigError("--proxy and --connect-to exclude each other; give one of them")
     return FetchConfig(
         user_agent=user_agent(options["user_agent"], options["contact"]),
+        connect_timeout_s=options["connect_timeout"],
+        read_timeout_s=options["read_timeout"],
         total_timeout_s=options["timeout"],
         max_body_bytes=options["max_body"],
-        max_raw_bytes=options["max_body"],
+        max_raw_bytes=options["max_raw"] or options["max_body"],
+        max_header_bytes=options["max_headers"],
+        min_rate_bytes_s=options["min_rate"],
         content_types=options["content_type"],
+        listings=options["sitemaps"],
         allow_net=options["allow_net"],
         insecure=options["insecure"],
         proxy=options["proxy"],
@@ -179,7 +207,7 @@ def user_agent(name: str | None, contact: str | None) -> str:
     return f"{name} (+{contact})" if contact and contact not in name else name
 
 
-def _product(name: str | None) -> str:
+def product(name: str | None) -> str:
     """The product token (RFC 9309 2.2.1) of a User-Agent: what robots.txt calls us."""
     if name is None:
         return CrawlConfig().agent
@@ -218,6 +246,29 @@ def _unknown(name: str, bare: str, asked: list[tuple[str, Mapping[str, float]]])
     return f"--param {name}: no such parameter; {hint}known: {known}"
 
 
+def topic_params(topic: Topic, kind: type[Strategy] | type[Model]) -> Params:
+    """The numbers that a topic file has for a strategy or model; --param goes before them.
+
+    ConfigError for an owner that nobody knows, here or elsewhere in the file, and for a
+    number that its owner does not have.
+    """
+    for owner in topic.params:
+        if owner not in STRATEGIES and owner not in RELEVANCE:
+            near = get_close_matches(owner, [*STRATEGIES, *RELEVANCE], 1, 0.5)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise ConfigError(
+                f"topic {topic.name!r}: [params.{owner}] is of no strategy or relevance model{hint}"
+            )
+    found = topic.params.get(kind.name, {})
+    unknown = sorted(set(found) - set(kind.defaults))
+    if unknown:
+        known = ", ".join(kind.defaults) or "none"
+        raise ConfigError(
+            f"topic {topic.name!r}: [params.{kind.name}] has no {unknown[0]!r}; known: {known}"
+        )
+    return found
+
+
 # -- places -------------------------------------------------------------------------
 
 
@@ -233,6 +284,7 @@ def _places(options: Mapping[str, Any]) -> Places:
         warc=warc,
         fresh=options["fresh"],
         wait_s=options["wait"],
+        profile=options["profile"],
     )
 
 

@@ -30,6 +30,7 @@ class CrawlInfo(NamedTuple):
     finished  that one had come to an end of its own (`reason`), it was not killed
     counters  totals as of its last batch; {} for a new crawl
     next_url, next_queue, next_host   first free ids
+    seen_at   its last sign of life before this, by the clock of then
     """
 
     id: int
@@ -40,6 +41,7 @@ class CrawlInfo(NamedTuple):
     next_url: int
     next_queue: int
     next_host: int
+    seen_at: float = 0.0
 
 
 class Saved(NamedTuple):
@@ -126,13 +128,25 @@ def write_pageranks(db: sqlite3.Connection, *, crawl: int, values: list[tuple[in
         _execute_all(db, *rows.pageranks(crawl, values))
 
 
+def write_standings(
+    db: sqlite3.Connection, *, crawl: int, values: list[tuple[int, float, float]]
+) -> None:
+    with transaction(db):
+        _execute_all(db, *rows.standings(crawl, values))
+
+
+def digested(identity: dict[str, Any]) -> tuple[bytes, bytes]:
+    """An identity as canonical JSON, and the digest by which a crawl is found again."""
+    canonical = msgspec.json.encode(identity, order="sorted")
+    return canonical, hashlib.sha256(canonical).digest()
+
+
 def begin(
     db: sqlite3.Connection, *, identity: dict[str, Any], config: str, fresh: bool, now: float
 ) -> CrawlInfo:
-    canonical = msgspec.json.encode(identity, order="sorted")
-    digest = hashlib.sha256(canonical).digest()
+    canonical, digest = digested(identity)
     with transaction(db, durable=True):
-        row = None if fresh else db.execute(_LAST_CRAWL, (digest,)).fetchone()
+        row = None if fresh else db.execute(LAST_CRAWL, (digest,)).fetchone()
         if row is None:
             topic = identity.get("topic", "")
             name = topic.get("name", "") if isinstance(topic, dict) else topic
@@ -146,7 +160,7 @@ def begin(
             db.execute(ALIVE, (now, None, crawl))
             db.execute(_FETCHING_AGAIN, id_range(crawl))
         free = [_next_id(db, table, crawl) for table in ("url", "queue", "host")]
-    _, ended, reason, counters = row or (crawl, None, None, "{}")
+    _, ended, reason, counters, seen_at = row or (crawl, None, None, "{}", now)
     return CrawlInfo(
         id=crawl,
         resumed=row is not None,
@@ -156,6 +170,7 @@ def begin(
         next_url=free[0],
         next_queue=free[1],
         next_host=free[2],
+        seen_at=seen_at,
     )
 
 
@@ -201,8 +216,9 @@ def _execute_all(db: sqlite3.Connection, statement: str, values: list[rows.Row])
         db.execute(sql, flat)
 
 
-_LAST_CRAWL = """
-SELECT id, finished_at, reason, counters FROM crawl JOIN progress ON progress.crawl = crawl.id
+LAST_CRAWL = """
+SELECT id, finished_at, reason, counters, heartbeat_at
+FROM crawl JOIN progress ON progress.crawl = crawl.id
 WHERE digest = ? ORDER BY id DESC LIMIT 1"""
 _NEW_CRAWL = """
 INSERT INTO crawl (topic, strategy, started_at, digest, identity, config)
@@ -212,7 +228,7 @@ ALIVE = "UPDATE progress SET heartbeat_at = ?, counters = ifnull(?, counters) WH
 FINISH = "UPDATE crawl SET finished_at = ?, reason = ?, report = ? WHERE id = ?"
 
 _QUEUES = f"""
-SELECT id & {schema.LAST_ID}, host, shape, fetched, yielded FROM queue
+SELECT id & {schema.LAST_ID}, host, shape, fetched, yielded, bonus FROM queue
 WHERE id BETWEEN ? AND ? ORDER BY id"""
 _HOSTS = f"""
 SELECT id & {schema.LAST_ID}, name, next_at, failures, given_up, robots FROM host
@@ -223,17 +239,11 @@ retry_at, parent FROM url WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"""
 GRAPH = f"""
 SELECT id & {schema.LAST_ID}, source, targets FROM link
 WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"""
-WAITING = f"""
-SELECT best.id & {schema.LAST_ID}, url.url, best.priority FROM (
-    SELECT id, priority FROM url WHERE state = 0 AND queue = ? AND id BETWEEN ? AND ?
-    AND (priority < ? OR priority = ? AND id > ?) ORDER BY priority DESC, id LIMIT ?
-) AS best CROSS JOIN url ON url.id = best.id ORDER BY best.priority DESC, best.id"""
+ADDRESSES = f"""
+SELECT url.id & {schema.LAST_ID}, url FROM json_each(?) JOIN url ON url.id = json_each.value"""
 _FETCHING_AGAIN = "UPDATE url SET state = 0 WHERE state = 1 AND id BETWEEN ? AND ?"
-HUBS = """
-SELECT url.parent, count(*), total(max(0, min(1, page.relevance)))
-FROM url LEFT JOIN page ON page.id = url.id
-WHERE url.id BETWEEN ? AND ? AND url.state IN (2, 3) AND url.parent IS NOT NULL
-GROUP BY url.parent ORDER BY url.parent"""
-FAIL_WAITING = f"""
-UPDATE url SET state = 3, reason = ? WHERE state = 0 AND id BETWEEN ? AND ? AND queue IN
-(SELECT id & {schema.LAST_ID} FROM queue WHERE id BETWEEN ? AND ? AND host = ?)"""
+SIMHASHES = f"""
+SELECT id & {schema.LAST_ID}, simhash & 0xffffffff, (simhash >> 32) & 0xffffffff FROM page
+WHERE id BETWEEN ? AND ? AND relevant AND simhash <> 0 ORDER BY nth"""
+HUBS = f"""
+SELECT id & {schema.LAST_ID}, fetched, yielded FROM hub WHERE id BETWEEN ? AND ? ORDER BY id"""

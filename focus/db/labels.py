@@ -79,6 +79,15 @@ def page(db: sqlite3.Connection, *, row: int) -> Stored:
     return _stored(db.execute(_PAGE + " WHERE page.id = ?", (row,)).fetchone())
 
 
+def row_of(db: sqlite3.Connection, *, crawl: int, url: str, key: bytes) -> int | None:
+    """The row id of a crawl's page by its URL, as asked for or as served, or duplicate key.
+
+    One pass over the crawl's URLs. None when no page is of that URL.
+    """
+    row = db.execute(_ROW_OF, (*id_range(crawl), key, url, url, key)).fetchone()
+    return None if row is None else int(row[0])
+
+
 def pages(db: sqlite3.Connection, *, crawl: int, after: int, limit: int) -> list[Stored]:
     """The crawl's pages in order of `nth`, from the first beyond `after`."""
     rows = db.execute(_PAGE + _IN_ORDER, (crawl, after, limit)).fetchall()
@@ -88,10 +97,7 @@ def pages(db: sqlite3.Connection, *, crawl: int, after: int, limit: int) -> list
 def _stored(row: Sequence[object]) -> Stored:
     number, nth, url, title, description, relevance, relevant, parts, matched, packed = row
     assert isinstance(number, int) and isinstance(nth, int) and isinstance(relevance, float)
-    html = ""
-    if isinstance(packed, bytes):
-        plain = zstandard.ZstdDecompressor().decompress(packed, max_output_size=MAX_TEXT)
-        html = plain.decode("utf-8", "replace")
+    html = unpacked(packed) if isinstance(packed, bytes) else ""
     return Stored(
         number & LAST_ID,
         nth,
@@ -104,6 +110,12 @@ def _stored(row: Sequence[object]) -> Stored:
         msgspec.json.decode(str(matched), type=dict[str, list[str]]),
         html,
     )
+
+
+def unpacked(packed: bytes) -> str:
+    """The decoded text of a page as the database keeps it."""
+    plain = zstandard.ZstdDecompressor().decompress(packed, max_output_size=MAX_TEXT)
+    return plain.decode("utf-8", "replace")
 
 
 def judged(db: sqlite3.Connection, *, crawl: int) -> list[tuple[int, float, int]]:
@@ -150,6 +162,10 @@ FROM page JOIN page_text ON page_text.id = page.id LEFT JOIN body ON body.id = p
 _JUDGED = """
 SELECT page.id, relevance, relevant FROM page JOIN body ON body.id = page.id
 WHERE page.crawl = ? ORDER BY page.nth"""
+_ROW_OF = """
+SELECT page.id FROM url JOIN page ON page.id = url.id JOIN page_text ON page_text.id = url.id
+WHERE url.id BETWEEN ? AND ? AND (url.key = ? OR url.url = ? OR page_text.url = ?)
+ORDER BY url.key = ? DESC LIMIT 1"""
 _IN_ORDER = " WHERE page.crawl = ? AND page.nth > ? ORDER BY page.nth LIMIT ?"
 _LABELLED = """
 SELECT label.page, label.url, label.relevant FROM label JOIN page ON page.id = label.page

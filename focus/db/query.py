@@ -8,25 +8,30 @@ SQLite from folding the WAL). Everything here may run beside a crawl.
 from __future__ import annotations
 
 import heapq
+import os
 import re
 import sqlite3
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from focus.db import results, schema
-from focus.db.lock import holder
-from focus.db.results import FIELDS, Selection, columns
+from focus.db import labels, results, schema
+from focus.db.database import LAST_CRAWL, digested, prepare
+from focus.db.lock import held, holder
+from focus.db.results import FIELDS, TEXT, Selection, columns
 from focus.db.schema import LAST_ID, id_range, row_id
 from focus.db.views import CrawlSummary, HostYield, Reason, Status, Step, Why, WhyPage
 from focus.errors import ConfigError, StoreError
+from focus.parse import parse
 from focus.records import UrlState
+from focus.score.content import main_text
 
 CHUNK = 256  # rows per read of an export
+SOURCES = 16  # the same where each comes with its page's source
 TOP = 10  # hosts and reasons in a status
 T = TypeVar("T")
 
@@ -50,7 +55,10 @@ class Reader:
                 version: int = self._db.execute("PRAGMA user_version").fetchone()[0]
             schema.check_version(version, path)
             if version < schema.VERSION:
-                raise StoreError(f"{path} is of an older focus; the next `focus crawl` updates it")
+                self.close()
+                with self._explaining():
+                    _update(path)
+                    self._db = _connected(path)
         except BaseException:
             self.close()
             raise
@@ -105,6 +113,7 @@ class Reader:
             limits=config.get("limits") or {} if isinstance(config, dict) else {},
             counters=counters or {},
             report=report,
+            duplicates=self._one(_TWINS, id_range(crawl))[0],
         )
 
     def _states(self, crawl: int, tally: list[Any]) -> dict[str, int]:
@@ -154,6 +163,7 @@ class Reader:
             tries=tries,
             path=self._path_to(number),
             page=_page_of(pages[0]) if pages else None,
+            duplicate_of=next((url for (url,) in self._all(_TWIN_OF, (number,))), ""),
         )
 
     def _path_to(self, number: int) -> list[Step]:
@@ -187,7 +197,8 @@ class Reader:
 
         Memory stays flat (8 bytes a result). Left out are pages that asked not to
         be indexed and URLs that were dropped after all (duplicates). `parts` and
-        `matched` come as `msgspec.Raw` JSON, instants as ISO 8601 in UTC.
+        `matched` come as `msgspec.Raw` JSON, instants as ISO 8601 in UTC. `text`, only if
+        asked for, is the page's own text (score/content); None when its source was not kept.
         """
         types = columns(fields)
         crawls = self.ids(selection.crawl, selection.topic)
@@ -195,12 +206,13 @@ class Reader:
         ids = self._selected(*results.select_sql(selection, crawls, quality))
         sql = results.rows_sql(fields, quality)
         convert = [
-            (at, _CONVERT[types[name]])
+            (at, _main_text if name == TEXT else _CONVERT[types[name]])
             for at, name in enumerate(fields, 1)
-            if types[name] in _CONVERT
+            if name == TEXT or types[name] in _CONVERT
         ]
-        for start in range(0, len(ids), CHUNK):
-            some = ids[start : start + CHUNK].tolist()
+        step = SOURCES if TEXT in fields else CHUNK
+        for start in range(0, len(ids), step):
+            some = ids[start : start + step].tolist()
             found = {row[0]: row for row in self._all(sql, (msgspec.json.encode(some).decode(),))}
             for number in filter(found.__contains__, some):
                 values = list(found[number])
@@ -243,6 +255,21 @@ class Reader:
             raise known from error
 
 
+def last_crawl(path: Path, identity: dict[str, Any]) -> int | None:
+    """The crawl that an order of this identity would continue (`Store.begin_crawl`)."""
+    if not schema.check_file(path):
+        return None
+    with Reader(path) as reader:
+        row = reader.run(lambda db: db.execute(LAST_CRAWL, (digested(identity)[1],)).fetchone())
+    return None if row is None else int(row[0])
+
+
+def _update(path: Path) -> None:
+    """Bring the file of an older focus up to date; StoreError if it is in use or read-only."""
+    with held(path, pid=os.getpid()), closing(sqlite3.connect(path, isolation_level=None)) as db:
+        prepare(db, path)
+
+
 def _connected(path: Path) -> sqlite3.Connection:
     """A read-only connection; in a folder that cannot be written, without a lock."""
     uri = path.resolve().as_uri()
@@ -271,6 +298,11 @@ def _top(tally: list[Any], state: UrlState) -> list[Reason]:
     return sorted(found, key=lambda each: (-each.urls, each.reason))[:TOP]
 
 
+def _main_text(packed: bytes | None) -> str | None:
+    """A page's own text, a block a line, out of its packed source."""
+    return None if packed is None else main_text(parse(labels.unpacked(packed)).blocks())
+
+
 def _page_of(row: Sequence[Any]) -> WhyPage:
     *numbers, parts, matched = row
     values = [*numbers, msgspec.json.decode(parts), msgspec.json.decode(matched)]
@@ -296,13 +328,17 @@ ON found.crawl = crawl.id ORDER BY id"""
 _UNDER_WAY = """
 SELECT id FROM crawl JOIN progress ON progress.crawl = crawl.id WHERE finished_at IS NULL
 ORDER BY heartbeat_at DESC LIMIT 1"""
+_TWINS = "SELECT count(*) FROM twin WHERE id BETWEEN ? AND ?"
+_TWIN_OF = f"""
+SELECT url.url FROM twin JOIN url ON url.id = (twin.id & ~{LAST_ID}) + twin.of
+WHERE twin.id = ?"""
 _FETCHING = "SELECT count(*) FROM url WHERE state = 1 AND id BETWEEN ? AND ?"
 _LARGEST = "SELECT max(pagerank), max(relevance) FROM page WHERE id BETWEEN ? AND ?"
 _LAST_PAGES = "SELECT relevant FROM page WHERE crawl = ? ORDER BY nth DESC LIMIT ?"
 _HOSTS = f"""
 SELECT name, sum(fetched), sum(yielded) FROM queue
 JOIN host ON host.id = (queue.id & ~{LAST_ID}) + queue.host
-WHERE queue.id BETWEEN ? AND ? GROUP BY host.id HAVING sum(fetched) > 0
+WHERE queue.id BETWEEN ? AND ? GROUP BY host.id HAVING sum(yielded) > 0
 ORDER BY sum(yielded) DESC, sum(fetched), name LIMIT ?"""
 
 _FIND = """

@@ -26,8 +26,9 @@ class Selection(msgspec.Struct, frozen=True):
     since          fetched at or after this instant (Unix seconds), see `parse_since`
     host           of this host or its subdomains
     topic          of crawls for the topic of this name
-    sort           "quality", "relevance" (both best first), "fetched" (newest first)
-                   or "": in the order of fetching
+    duplicates     also pages with nearly the text of an earlier one (never `relevant`)
+    sort           "quality", "relevance", "authority", "hub" (all best first), "fetched"
+                   (newest first) or "": in the order of fetching
     """
 
     crawl: str = "latest"
@@ -38,10 +39,11 @@ class Selection(msgspec.Struct, frozen=True):
     topic: str | None = None
     sort: str = ""
     limit: int | None = None
+    duplicates: bool = True
 
 
-# Name -> type and SQL of every field of a result. p page, x its texts, u its URL,
-# v the URL of its parent, c its crawl; {quality} depends on the crawls selected.
+# Name -> type and SQL of every field of a result. p page, x its texts, b its source, u its
+# URL, v the URL of its parent, c its crawl; {quality} depends on the crawls selected.
 _FIELDS: dict[str, tuple[type, str]] = {
     "url": (str, "u.url"),
     "final_url": (str, "x.url"),
@@ -55,6 +57,8 @@ _FIELDS: dict[str, tuple[type, str]] = {
     "matched": (dict, "x.matched"),
     "priority": (float, "p.priority"),
     "pagerank": (float, "p.pagerank"),
+    "authority": (float, "ifnull((SELECT authority FROM hits h WHERE h.id = p.id), 0.0)"),
+    "hub": (float, "ifnull((SELECT hub FROM hits h WHERE h.id = p.id), 0.0)"),
     "quality": (float, "{quality}"),
     "depth": (int, "u.depth"),
     "parent": (str, "v.url"),
@@ -69,26 +73,37 @@ _FIELDS: dict[str, tuple[type, str]] = {
     "bytes": (int, "p.raw_bytes"),
     "charset": (str, "x.charset"),
     "content_type": (str, "x.content_type"),
+    "duplicate_of": (
+        str,
+        "(SELECT w.url FROM twin t JOIN url w "
+        f"ON w.id = (t.id & ~{LAST_ID}) + t.of WHERE t.id = p.id)",
+    ),
+    "text": (str, "b.zstd"),
 }
 
-FIELDS = tuple(_FIELDS)
-"""Names of the fields of a result, in the order in which they are exported."""
+TEXT = "text"
+"""The field with the page's main content, which has to be made from its stored source."""
+
+FIELDS = tuple(name for name in _FIELDS if name != TEXT)
+"""Names of the fields of a result, in the order in which they are exported unless asked."""
 
 _ORDERS = {
     "": "p.crawl, p.nth",
     "quality": "{quality} DESC, p.crawl, p.nth",
     "relevance": "p.relevance DESC, p.crawl, p.nth",
+    "authority": f"{_FIELDS['authority'][1]} DESC, p.crawl, p.nth",
+    "hub": f"{_FIELDS['hub'][1]} DESC, p.crawl, p.nth",
     "fetched": "p.fetched_at DESC, p.crawl, p.nth DESC",
 }
 
 
 def columns(names: Sequence[str] = ()) -> dict[str, type]:
-    """The type of each field (all of them for none); ConfigError for an unknown one."""
+    """The type of each field (`FIELDS` for none); ConfigError for an unknown one."""
     for name in names:
         if name not in _FIELDS:
             known = ", ".join(_FIELDS)
             raise ConfigError(f"unknown field {name!r}; the fields are: {known}")
-    return {name: _FIELDS[name][0] for name in names or _FIELDS}
+    return {name: _FIELDS[name][0] for name in names or FIELDS}
 
 
 def parse_since(text: str, *, now: float) -> float:
@@ -125,6 +140,14 @@ def select_sql(selection: Selection, crawls: Sequence[int], quality: str) -> tup
     if selection.sort not in _ORDERS:
         known = ", ".join(name for name in _ORDERS if name)
         raise ConfigError(f"unknown order {selection.sort!r}; the orders are: {known}")
+    tests, values = conditions_sql(selection, crawls)
+    order = _ORDERS[selection.sort].format(quality=quality)
+    values.append(-1 if selection.limit is None else selection.limit)
+    return f"{_SELECT} WHERE {' AND '.join(tests)} ORDER BY {order} LIMIT ?", values
+
+
+def conditions_sql(selection: Selection, crawls: Sequence[int]) -> tuple[list[str], list[Any]]:
+    """What holds of every result, of page p and its URL u, and the values to bind."""
     tests = [
         f"p.crawl IN ({', '.join(map(str, crawls))})",
         f"NOT p.noindex AND u.state <> {int(UrlState.DROPPED)}",
@@ -135,6 +158,8 @@ def select_sql(selection: Selection, crawls: Sequence[int], quality: str) -> tup
     if selection.min_relevance is not None:
         tests.append("p.relevance >= ?")
         values.append(selection.min_relevance)
+    if not selection.duplicates:
+        tests.append("p.id NOT IN (SELECT id FROM twin)")
     if selection.since is not None:
         tests.append("p.fetched_at >= ?")
         values.append(selection.since)
@@ -142,15 +167,13 @@ def select_sql(selection: Selection, crawls: Sequence[int], quality: str) -> tup
         host = selection.host.lower()
         tests.append(_ON_HOST)
         values += [host, len(host) + 1, "." + host]
-    order = _ORDERS[selection.sort].format(quality=quality)
-    values.append(-1 if selection.limit is None else selection.limit)
-    return f"{_SELECT} WHERE {' AND '.join(tests)} ORDER BY {order} LIMIT ?", values
+    return tests, values
 
 
 def rows_sql(fields: Sequence[str], quality: str) -> str:
     """Row id and fields of the results whose row ids are bound as a JSON array."""
     chosen = ", ".join(_FIELDS[name][1].format(quality=quality) for name in fields)
-    return _ROWS.format(columns=chosen)
+    return _ROWS.format(columns=chosen, source=_SOURCE if TEXT in fields else "")
 
 
 _ON_HOST = f"""
@@ -158,10 +181,11 @@ _ON_HOST = f"""
     JOIN host ON host.id = (queue.id & ~{LAST_ID}) + queue.host
     WHERE host.name = ? OR substr(host.name, -?) = ?)"""
 _SELECT = "SELECT p.id FROM page p JOIN url u ON u.id = p.id"
+_SOURCE = "LEFT JOIN body b ON b.id = p.id"
 _ROWS = f"""
 SELECT p.id, {{columns}} FROM json_each(?) AS wanted
 CROSS JOIN page p ON p.id = wanted.value
 CROSS JOIN url u ON u.id = p.id
 CROSS JOIN crawl c ON c.id = p.crawl
-LEFT JOIN page_text x ON x.id = p.id
+LEFT JOIN page_text x ON x.id = p.id {{source}}
 LEFT JOIN url v ON v.id = (p.id & ~{LAST_ID}) + u.parent"""

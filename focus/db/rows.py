@@ -30,10 +30,13 @@ INSERT INTO host VALUES * ON CONFLICT (id) DO UPDATE SET next_at = excluded.next
 failures = excluded.failures, given_up = excluded.given_up, robots = excluded.robots"""
 _QUEUE = """
 INSERT INTO queue VALUES * ON CONFLICT (id) DO UPDATE SET
+fetched = excluded.fetched, yielded = excluded.yielded, bonus = excluded.bonus"""
+_HUB = """
+INSERT INTO hub VALUES * ON CONFLICT (id) DO UPDATE SET
 fetched = excluded.fetched, yielded = excluded.yielded"""
 _URL = """
 INSERT INTO url (id, state, key, url, queue, depth, priority, parent, carry, anchor,
-hops, reason) VALUES *"""
+hops, reason, detail) VALUES *"""
 _CHANGE = """
 WITH new (id, priority, carry, depth, parent, anchor) AS (VALUES *)
 UPDATE url SET priority = new.priority, carry = new.carry, depth = new.depth,
@@ -51,9 +54,13 @@ _PAGE = "INSERT OR REPLACE INTO page VALUES *"
 _PAGE_TEXT = "INSERT OR REPLACE INTO page_text VALUES *"
 _BODY = "INSERT OR REPLACE INTO body VALUES *"
 _LINK = "INSERT INTO link VALUES *"
+_LASTMOD = "INSERT OR REPLACE INTO lastmod VALUES *"
+_TWIN = "INSERT OR REPLACE INTO twin VALUES *"
 _PAGERANK = """
 WITH new (id, pagerank) AS (VALUES *)
 UPDATE page SET pagerank = new.pagerank FROM new WHERE page.id = new.id"""
+
+_HITS = "INSERT OR REPLACE INTO hits VALUES *"
 
 
 @cache
@@ -84,14 +91,24 @@ def statements(crawl: int, batch: Batch) -> Iterator[tuple[str, list[Row]]]:
     yield _OUTCOME, [_outcome(base, each) for each in _merged_outcomes(batch.outcomes)]
     yield _PAGE, [_page(base, crawl, each) for each in batch.pages]
     yield _PAGE_TEXT, [_texts(base, each) for each in batch.pages]
+    yield _TWIN, [(base | p.id, p.page.twin) for p in batch.pages if p.page.twin is not None]
     yield _BODY, [(base | p.id, p.page.body_zstd) for p in batch.pages if p.page.body_zstd]
+    yield _LASTMOD, [(base | number, when) for number, when in batch.lastmods]
     yield _LINK, [(base | p.nth, p.id, _uint32(p.targets)) for p in batch.pages]
+    yield _LINK, [(base | nth, source, _uint32(targets)) for nth, source, targets in batch.links]
+    yield _HUB, [(base | hub, fetched, yielded) for hub, fetched, yielded in batch.hubs]
 
 
 def pageranks(crawl: int, values: Iterable[tuple[int, float]]) -> tuple[str, list[Row]]:
     """The statement that writes PageRanks by URL id."""
     base = row_id(crawl, 0)
     return _PAGERANK, [(base | number, value) for number, value in values]
+
+
+def standings(crawl: int, values: Iterable[tuple[int, float, float]]) -> tuple[str, list[Row]]:
+    """The statement that writes (URL id, hub, authority)."""
+    base = row_id(crawl, 0)
+    return _HITS, [(base | number, hub, authority) for number, hub, authority in values]
 
 
 def _merged_changes(changes: list[Change]) -> Iterable[Change]:
@@ -122,7 +139,7 @@ def _host(base: int, host: HostRow) -> Row:
 
 
 def _queue(base: int, queue: QueueRow) -> Row:
-    return base | queue.id, queue.host, queue.shape, queue.fetched, queue.yielded
+    return base | queue.id, queue.host, queue.shape, queue.fetched, queue.yielded, queue.bonus
 
 
 def _url(base: int, url: UrlRow) -> Row:
@@ -139,6 +156,7 @@ def _url(base: int, url: UrlRow) -> Row:
         url.anchor or None,
         url.hops,
         url.reason or None,
+        url.detail or None,
     )
 
 

@@ -56,6 +56,7 @@ class Status(msgspec.Struct, frozen=True):
     hosts     best yield first
     failures, drops   most frequent first
     limits    as configured; counters and report as the crawl wrote them
+    duplicates  pages with nearly the text of an earlier one, not relevant a second time
     """
 
     crawl: CrawlSummary
@@ -68,6 +69,7 @@ class Status(msgspec.Struct, frozen=True):
     limits: dict[str, Any]
     counters: dict[str, float]
     report: Any = None
+    duplicates: int = 0
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -109,6 +111,7 @@ class Why(msgspec.Struct, frozen=True):
 
     reason, detail  of a failure or a drop
     path            from a seed to this URL, both included
+    duplicate_of    the URL of an earlier page with nearly the same text; "" for none
     """
 
     url: str
@@ -121,3 +124,4 @@ class Why(msgspec.Struct, frozen=True):
     path: list[Step] = []
     page: WhyPage | None = None
     nearest: list[str] = []
+    duplicate_of: str = ""

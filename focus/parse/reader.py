@@ -27,9 +27,10 @@ from focus.parse.dom import (
 from focus.parse.places import Place, Places
 from focus.records import Region
 
-MAX_TITLE, MAX_META, MAX_LANGUAGE, MAX_HEADINGS = 500, 2000, 35, 500
+MAX_TITLE, MAX_META, MAX_LANGUAGE, MAX_HEADINGS, MAX_FEEDS = 500, 2000, 35, 500, 3
 
 _NOFOLLOW = frozenset(("nofollow", "ugc", "sponsored"))
+_FEEDS = frozenset(("application/rss+xml", "application/atom+xml"))
 _NO_PAGE = ("#", "javascript:", "mailto:", "tel:", "data:")
 _REFRESH = re.compile(
     r"""[\t\n\f\r ]*+(?:[0-9]++|(?=\.))[0-9.]*+(?:[\t\n\f\r ]*[;,]|[\t\n\f\r ])[\t\n\f\r ]*+
@@ -66,6 +67,7 @@ class Parsed:
     links      a, area, frame, iframe in document order; not #fragment, javascript:, mailto:…
     links_cut  links beyond `max_links`, counted only
     headings   texts of h1 to h3
+    feeds      of its RSS and Atom feeds, `MAX_FEEDS` at most
     """
 
     title: str = ""
@@ -80,6 +82,7 @@ class Parsed:
     links: list[RawLink] = field(default_factory=list)
     links_cut: int = 0
     headings: list[str] = field(default_factory=list)
+    feeds: list[str] = field(default_factory=list)
     _tree: LexborHTMLParser | None = field(default=None, repr=False)
 
     def text(self) -> str:
@@ -133,10 +136,14 @@ class Reader:
         if self.page.base is None:
             self.page.base = node.attributes.get("href")
 
-    def _canonical(self, node: LexborNode) -> None:
+    def _relation(self, node: LexborNode) -> None:
         attributes = node.attributes
-        if self.page.canonical is None and "canonical" in _words(attributes.get("rel")):
-            self.page.canonical = (attributes.get("href") or "").strip(HTTP_SPACE) or None
+        rel, href = _words(attributes.get("rel")), (attributes.get("href") or "").strip(HTTP_SPACE)
+        if self.page.canonical is None and "canonical" in rel:
+            self.page.canonical = href or None
+        kind = (attributes.get("type") or "").partition(";")[0].strip().lower()
+        if href and "alternate" in rel and kind in _FEEDS and len(self.page.feeds) < MAX_FEEDS:
+            self.page.feeds.append(href)
 
     def _meta(self, node: LexborNode) -> None:
         page, attributes = self.page, node.attributes
@@ -203,7 +210,7 @@ class Reader:
 
 _HANDLED = (
     tag_ids("title base meta")
-    | dict.fromkeys(tag_ids("link"), "canonical")
+    | dict.fromkeys(tag_ids("link"), "relation")
     | dict.fromkeys(tag_ids("a area"), "link")
     | dict.fromkeys(tag_ids("frame iframe"), "frame")
     | dict.fromkeys(LEVELS, "heading")

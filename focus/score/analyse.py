@@ -9,6 +9,7 @@ import zstandard
 
 from focus.charset import decode
 from focus.config import AnalysisConfig
+from focus.duplicates import LOST_CHARS, looks_lost, simhash
 from focus.parse import Parsed, RawLink, parse
 from focus.records import Link, Page
 from focus.score.match import Matcher
@@ -17,6 +18,12 @@ from focus.topic import from_builtins
 from focus.urls import Joiner, fingerprint, host_of, normalise, shape, words
 
 _NO_WORDS = ""
+
+
+def _is_lost(page: Document) -> bool:
+    """Whether it says, and says little else, that there is no such page."""
+    says = looks_lost(page.title) or any(map(looks_lost, page.headings[:1]))
+    return says and len(page.content) <= LOST_CHARS
 
 
 class Analyst:
@@ -50,8 +57,10 @@ class Analyst:
         text, charset = decode(body, content_type)
         parsed = parse(text, max_links=self.config.max_links, context=self.config.contexts)
         links = list(self._links(url, parsed, charset))
-        judgement = self.model.judge(self._document(url, text, parsed))
+        document = self._document(url, text, parsed)
+        judgement = self.model.judge(document)
         relevant = judgement.relevance > self.threshold
+        lost = self.config.twins and _is_lost(document)
         kept = self.config.keep == "all" or (self.config.keep == "relevant" and relevant)
         return Page(
             title=parsed.title,
@@ -70,6 +79,9 @@ class Analyst:
             terms=judgement.terms if relevant else {},
             links=links,
             links_cut=parsed.links_cut,
+            simhash=simhash(document.content) if self.config.twins and (relevant or lost) else 0,
+            lost=lost,
+            feeds=[feed for href in parsed.feeds if (feed := normalise(href, url))],
             body_zstd=self._compressor.compress(text.encode("utf-8", "replace")) if kept else b"",
         )
 

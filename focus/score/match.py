@@ -43,6 +43,10 @@ class Matcher:
         self.segmenter = segmenter or Segmenter(self.segmenter_words)
         cuts = [self.segmenter.tokens(form) for form in sorted(self._exact)]
         self._runs = tuple(cut for cut in cuts if len(cut) > 1)
+        # A text without any of these holds no keyword, in no form: most texts, at once.
+        heads = {form if has_han(form) else form.split(" ", 1)[0] for form in self._exact}
+        heads |= {run[0] for run in self._runs}
+        self._hint = re.compile("|".join(map(re.escape, sorted(heads))))
         self.coverage = lru_cache(maxsize=50_000)(self._coverage)
         self.share = lru_cache(maxsize=20_000)(self._share)
         self.cosine = lru_cache(maxsize=20_000)(self._cosine)
@@ -57,6 +61,11 @@ class Matcher:
         """What the segmenter must leave whole."""
         return [form for word in self._words for form in word.forms]
 
+    @property
+    def forms(self) -> dict[str, tuple[str, ...]]:
+        """Each keyword as it is looked for: folded, in both scripts."""
+        return {word.name: word.forms for word in self._words}
+
     def counts(self, text: str) -> dict[str, int]:
         """How often each keyword stands in a text already folded: {"足球": 3}."""
         found = {}
@@ -65,6 +74,15 @@ class Matcher:
             if number:
                 found[word.name] = number
         return found
+
+    def spans(self, text: str) -> list[tuple[int, int, str]]:
+        """Where each keyword stands in a text already folded: [(0, 2, "足球")], in any order."""
+        return [
+            (match.start(), match.end(), word.name)
+            for word in self._words
+            for pattern in ([word.pattern] if word.pattern else map(re.escape, word.forms))
+            for match in re.finditer(pattern, text)
+        ]
 
     def weight(self, names: Iterable[str]) -> float:
         """How surely these keywords together mean the topic: 1 - Π(1 - weight).
@@ -79,7 +97,8 @@ class Matcher:
         return 1.0 - miss
 
     def _coverage(self, text: str) -> float:
-        return self.weight(self.counts(fold(text)))
+        folded = fold(text)
+        return self.weight(self.counts(folded)) if self._hint.search(folded) else 0.0
 
     def matched_tokens(self, tokens: Sequence[str]) -> tuple[int, int]:
         """(matched, all) of a text's tokens (spec section 1); a phrase counts as one."""
@@ -101,7 +120,8 @@ class Matcher:
 
     def _share(self, text: str) -> tuple[int, int]:
         """(matched, all) tokens of a short text."""
-        return self.matched_tokens(self.segmenter.tokens(text))
+        tokens = self.segmenter.tokens(text)
+        return self.matched_tokens(tokens) if self._hint.search(fold(text)) else (0, len(tokens))
 
     def _cosine(self, text: str) -> float:
         """Cosine of a short text's and the topic's words, each word once (P2 eq. 1).

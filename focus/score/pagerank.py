@@ -9,7 +9,8 @@ The system solved is (I - d·Pᵀ)·p = (1 - d)·v with v = 1 for every known UR
 rows of fetched pages (1/out-degree each); unfetched and link-less pages leak.
 Divided by its sum, p is PageRank with the mass of dangling pages spread evenly.
 State: p and a residual r ≥ 0 with p* = p + (I - d·Pᵀ)⁻¹·r, so p ≤ p* and
-‖p* - p‖₁ ≤ Σr / (1 - d). A row is inserted whole and once, so residuals stay
+‖p* - p‖₁ ≤ Σr / (1 - d); kept are the ranks p + r, and r of fetched pages alone, as
+nothing else is pushed. A row is inserted whole and once, so residuals stay
 positive. (Push: Berkhin 2006, Andersen et al. 2006; D-Iteration is the same pair.)
 
 Worked number: page 0 links to 1 and 2, nothing else known, d = 0.85. p(0) = 0.15,
@@ -21,7 +22,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 DAMPING = 0.85
 EPSILON = 0.01
@@ -51,9 +52,9 @@ class PageRank:
         self.damping = damping
         self._teleport = 1.0 - damping
         self._threshold = epsilon * self._teleport
-        self._p = array("d")
-        self._r = array("d")
-        self._told = array("f")
+        self._rank = array("d")
+        self._residual: dict[int, float] = {}
+        self._next = array("f")  # the rank at which a URL has risen again
         self._rows: dict[int, array[int]] = {}
         self._pending: deque[int] = deque()
         self._queued: set[int] = set()
@@ -61,26 +62,26 @@ class PageRank:
         self.followers: list[Callable[[int, Sequence[int]], set[int]]] = []
 
     def __len__(self) -> int:
-        return len(self._p)
+        return len(self._rank)
 
     def grow(self, size: int) -> None:
         """Make room for ids under `size`; a new URL starts with its teleport share."""
-        new = size - len(self._p)
+        new = size - len(self._rank)
         if new > 0:
-            self._p.frombytes(bytes(8 * new))
-            self._r.extend([self._teleport] * new)
-            self._told.extend([self._teleport] * new)
+            self._rank.extend([self._teleport] * new)
+            self._next.extend([TOLD * self._teleport] * new)
 
     def rank(self, url_id: int) -> float:
         """The rank of a URL, in units where the average known URL has at most 1.
 
         0.15 for a URL that nothing fetched links to.
         """
-        return self._p[url_id] + self._r[url_id]
+        return self._rank[url_id]
 
     def scaled(self, url_id: int) -> float:
         """The rank divided by the largest of the graph, in (0, 1]."""
-        return min(1.0, (self._p[url_id] + self._r[url_id]) / self.largest)
+        share = self._rank[url_id] / self.largest
+        return share if share < 1.0 else 1.0
 
     def add(self, source: int, targets: Sequence[int], *, pushes: float = MAX_PUSHES) -> set[int]:
         """Insert the out-links of a page just fetched; the ids whose rank rose, here or there.
@@ -94,10 +95,9 @@ class PageRank:
         self.grow(max(source, *targets, 0) + 1 if targets else source + 1)
         row = array("I", dict.fromkeys(t for t in targets if t != source))
         self._rows[source] = row
-        self._p[source] += self._r[source]
-        self._r[source] = 0.0
+        self._residual[source] = 0.0
         risen: set[int] = set()
-        self._spread(row, self._p[source], risen)
+        self._spread(row, self._rank[source], risen)
         self._push(risen, pushes)
         for follower in self.followers:
             risen |= follower(source, row)
@@ -112,19 +112,19 @@ class PageRank:
         if not row:
             return
         share = self.damping * amount / len(row)
-        p, r, rows, told = self._p, self._r, self._rows, self._told
+        ranks, residuals, risen_at = self._rank, self._residual, self._next
         threshold, queued = self._threshold, self._queued
         for target in row:
-            residual = r[target] + share
-            r[target] = residual
-            rank = p[target] + residual
-            if rank > TOLD * told[target]:
-                told[target] = rank
+            ranks[target] = rank = ranks[target] + share
+            if rank > risen_at[target]:
+                risen_at[target] = TOLD * rank
                 risen.add(target)
                 if rank > self.largest:
                     self.largest = rank
-            if residual > threshold and target in rows and target not in queued:
-                self._queue(target, residual)
+            if target in residuals:
+                residuals[target] = residual = residuals[target] + share
+                if residual > threshold and target not in queued:
+                    self._queue(target, residual)
 
     def _queue(self, page: int, residual: float) -> None:
         """Have a page pushed, if what lies on it is worth its links."""
@@ -138,9 +138,8 @@ class PageRank:
         while self._pending and work < limit:
             source = self._pending.popleft()
             self._queued.discard(source)
-            amount = self._r[source]
-            self._r[source] = 0.0
-            self._p[source] += amount
+            amount = self._residual[source]
+            self._residual[source] = 0.0
             row = self._rows[source]
             work += len(row)
             self._spread(row, amount, risen)
@@ -150,7 +149,12 @@ class PageRank:
 
         Unfetched URLs have no row, so what lies on them is already in their rank.
         """
-        return sum(self._r[page] for page in self._rows) / self._teleport
+        return sum(self._residual.values()) / self._teleport
+
+    @property
+    def rows(self) -> Mapping[int, Sequence[int]]:
+        """The distinct out-links of every fetched page."""
+        return self._rows
 
     def row(self, source: int) -> Sequence[int]:
         """The distinct out-links of a fetched page, () for any other URL."""

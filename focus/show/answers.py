@@ -44,6 +44,7 @@ def status_lines(database: str, crawls: Sequence[CrawlSummary], status: Status |
         ("limits", limits_text(status.limits)),
         ("failures", _reasons(status.failures)),
         ("dropped", _reasons(status.drops)),
+        ("repeated", f"{count(status.duplicates, 'page')} with nearly the text of another"),
     ]
     lines += table(rows)
     if status.hosts:
@@ -107,6 +108,8 @@ def why_lines(why: Why) -> list[str]:
     lines = [url, f"  {why.state}{reason}{detail}"]
     if why.tries:
         lines.append(f"  {count(why.tries, 'try').replace('trys', 'tries')} failed so far")
+    if why.duplicate_of:
+        lines.append(f"  duplicate  nearly the text of {printable(why.duplicate_of)}")
     if why.page is not None:
         lines += _page_lines(why.page)
     else:
@@ -121,7 +124,7 @@ def _page_lines(page: WhyPage) -> list[str]:
         f"  relevance  {page.relevance:.3f}, {verdict}" + ("; noindex" if page.noindex else ""),
         f"  taken      as request {page.nth:,}, at priority {_priority(page.priority)}, "
         f"among {count(page.rank, 'waiting URL')}",
-        f"  fetched    {when(page.fetched_at)}, status {page.status}, PageRank {page.pagerank:.2e}",
+        f"  fetched    {when(page.fetched_at)}, status {page.status}, PageRank {page.pagerank:.3g}",
     ]
     parts = [
         (

@@ -1,4 +1,7 @@
-"""How does the crawl go, on a terminal? One line that is redrawn, at most 4 times a second."""
+"""How does the crawl go, on a terminal? One line that is redrawn, at most 4 times a second.
+
+Where the terminal is too narrow for it, it takes more lines.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,18 @@ from focus.show.summary import summary
 from focus.store import CrawlInfo
 
 FRAMES_PER_S = 4
+DOT = " · "
+
+
+def wrapped(text: str, width: int) -> str:
+    """A row of things between dots, broken at the dots into lines of that width."""
+    lines: list[str] = []
+    for part in text.split(DOT):
+        if lines and len(lines[-1]) + len(DOT) + len(part) <= width:
+            lines[-1] += DOT + part
+        else:
+            lines.append(part)
+    return "\n".join(cut(line, width) for line in lines)
 
 
 class LiveLine(Teller):
@@ -46,8 +61,8 @@ class LiveLine(Teller):
             self.say(page_line(event))
 
     def tick(self, moment: Moment) -> None:
-        line = cut(spelled(moment), max(20, self._console.width - 1))
-        self._quietly(lambda: self._live.update(Text(line, no_wrap=True), refresh=True))
+        lines = wrapped(spelled(moment), max(20, self._console.width - 1))
+        self._quietly(lambda: self._live.update(Text(lines, no_wrap=True), refresh=True))
 
     def stopping(self, how: str) -> None:
         self.say(f"Stopping: {how}")

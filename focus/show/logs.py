@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
@@ -19,6 +19,7 @@ import msgspec
 
 from focus.crawl import Crawl, Event
 from focus.errors import ConfigError
+from focus.plain import inert_json
 from focus.records import UrlState
 from focus.session import Report
 from focus.show.progress import Moment, Teller, page_line, spelled, started_line
@@ -27,10 +28,16 @@ from focus.store import CrawlInfo
 
 
 class Printer:
-    """Lines to a stream. If that fails (closed pipe, full disk) the rest is left unsaid."""
+    """Lines to a stream. If that fails (closed pipe, full disk) the rest is left unsaid.
 
-    def __init__(self, stream: IO[str]) -> None:
+    `complain` is called with the reason, once.
+    """
+
+    def __init__(
+        self, stream: IO[str], complain: Callable[[str], object] = lambda reason: None
+    ) -> None:
         self._stream: IO[str] | None = stream
+        self._complain = complain
 
     def __call__(self, line: str) -> None:
         if self._stream is None:
@@ -38,8 +45,9 @@ class Printer:
         try:
             self._stream.write(line + "\n")
             self._stream.flush()
-        except (OSError, ValueError):
+        except (OSError, ValueError) as error:
             self._stream = None
+            self._complain(getattr(error, "strerror", None) or str(error))
 
 
 class TextLog(Teller):
@@ -87,7 +95,8 @@ class JsonLog(Teller):
 
     def _put(self, name: str, fields: dict[str, Any]) -> None:
         at = datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds")
-        self._write(msgspec.json.encode({"event": name, "at": at, **fields}).decode())
+        line = msgspec.json.encode({"event": name, "at": at, **fields})
+        self._write(inert_json(line).decode())
 
     def started(self, crawl: Crawl, info: CrawlInfo) -> None:
         super().started(crawl, info)
@@ -171,7 +180,11 @@ def telling(
     with ExitStack() as stack:
         tellers: list[Teller] = []
         if log_file is not None:
-            write = Printer(stack.enter_context(_appended(log_file)))
+            def complain(reason: str, file: Path = log_file) -> None:
+                with suppress(OSError, ValueError):
+                    print(f"focus: --log-file {file}: {reason}; it ends here", file=sys.stderr)
+
+            write = Printer(stack.enter_context(_appended(log_file)), complain)
             tellers.append(
                 JsonLog(write, pages=True)
                 if log_format == "json"
@@ -199,11 +212,17 @@ def _on_stderr(verbose: bool, as_json: bool) -> Teller:
     return TextLog(Printer(sys.stderr), pages=verbose)
 
 
-def _appended(path: Path) -> IO[str]:
+@contextmanager
+def _appended(path: Path) -> Iterator[IO[str]]:
     try:
-        return path.open("a", encoding="utf-8", errors="backslashreplace")
+        file = path.open("a", encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise ConfigError(f"--log-file {path}: cannot be written: {error.strerror}") from None
+    try:
+        yield file
+    finally:
+        with suppress(OSError):  # a full disk: it was complained of when it filled up
+            file.close()
 
 
 def _stamped(write: Callable[[str], None]) -> Callable[[str], None]:

@@ -44,8 +44,8 @@ def _number_lines(defaults: Mapping[str, float], published: Mapping[str, float])
         yield f"      as published: {numbers(published)}"
 
 
-def order_lines(order: Order) -> list[str]:
-    """What `focus crawl` would do."""
+def order_lines(order: Order, *, continues: int | None = None) -> list[str]:
+    """What `focus crawl` would do; `continues` is the crawl that it would go on with."""
     config, places = order.config, order.places
     strategy, model = spelled_params(order)
     limits = {name: getattr(config.limits, name) for name in config.limits.__struct_fields__}
@@ -60,6 +60,7 @@ def order_lines(order: Order) -> list[str]:
         ("User-Agent", config.fetch.user_agent),
         ("world", f"archive {places.archive}" if places.archive else "the network"),
         ("database", str(places.db)),
+        ("crawl", "a new one" if continues is None else f"goes on with crawl {continues} there"),
     ]
     return ["Nothing is requested; this is what would be done:", *table(rows)]
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from focus.plain import count, percent, printable, size, span, table
 from focus.records import FailureKind
 from focus.session import Report
+from focus.show.profile import profile_lines
 
 NOTHING_FETCHED, TOO_MANY_FAILURES, INTERRUPTED = 3, 4, 130
 
@@ -75,6 +76,8 @@ def summary(report: Report) -> list[str]:
     lines = [f"Crawl {report.crawl} ended: {report.stop_reason}.", *table(rows)]
     if totals.pages:  # else `complaint` names them
         lines += seed_lines(report)
+    if report.profile is not None:
+        lines += profile_lines(report.profile)
     if report.stop_reason in _BROKEN_OFF:
         lines.append("The same command continues it.")
     return lines

@@ -7,6 +7,7 @@ machine; and CPU time per page, so that a worker whose parent is gone does not s
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import signal
@@ -24,6 +25,7 @@ from focus.workers.messages import Job, Ready, Refused, Request, Scored, Setup, 
 ANALYST = "focus.score.analyse.Analyst"
 MEMORY_BYTES = 1536 * 1024 * 1024
 FLUSH_S = 0.02
+GARBAGE = 50_000  # new objects between two looks for garbage in circles: pages leave none
 _PIPE_BYTES = 1 << 20
 _DESCRIPTORS = 4096
 _CPU_MARGIN = 2.0  # the parent, who measures wall time, should be first
@@ -81,6 +83,8 @@ def serve(requests: BinaryIO, replies: int) -> None:
             limit_s = request.limit_s * _CPU_MARGIN
             try:
                 analyst = make_analyst(request.analyst, request.config)
+                gc.freeze()  # dictionaries and patterns stay to the end
+                gc.set_threshold(GARBAGE)
             except Exception as error:  # the border: told to the parent
                 return _send(replies, Refused(f"{type(error).__name__}: {error}"))
             _send(replies, Ready())

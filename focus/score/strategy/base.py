@@ -9,6 +9,7 @@ and what a page hands down its links is simply its own carry.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -65,6 +66,11 @@ class Strategy:
         self.params = params
         self.graph = graph
         self.as_published = as_published
+
+    @property
+    def bound(self) -> float:
+        """URLs that may wait; of more, those of the lowest priority are dropped."""
+        return math.inf
 
     def seed(self) -> Carry:
         """The carry of a seed."""

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from focus.errors import ConfigError
 from focus.records import Link
+from focus.score.pagerank import PageRank
 from focus.score.strategy.base import Carry, Parent, Strategy
 
 
 class BestFirst(Strategy):
     """priority(c) = relevance(u), of the best parent u seen so far.
+
+    bound   URLs that may wait; when there are more, the least relevant are dropped, of
+            equals the latest. They are not taken up again.
 
     Worked: a page of relevance 0.7 gives each of its links 0.7.
     """
@@ -17,7 +22,22 @@ class BestFirst(Strategy):
     name = "best-first"
     source = "P1 2.2.4.2"
     summary = "relevance of the parent page"
+    defaults = {"bound": 1e6}
     width = 1
+
+    def __init__(
+        self, params: Mapping[str, float], graph: PageRank, *, as_published: bool = False
+    ) -> None:
+        super().__init__(params, graph, as_published=as_published)
+        if params["bound"] < 1.0:
+            raise ConfigError(
+                f"--param bound={params['bound']:g}: best-first keeps so many URLs waiting; "
+                "give a number from 1"
+            )
+
+    @property
+    def bound(self) -> float:
+        return self.params["bound"]
 
     def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[Carry | None]:
         return [(parent.relevance,)] * len(links)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, repeat
 
 from focus.records import Link
+from focus.score.pagerank import PageRank
 from focus.score.strategy.base import Carry, Parent, Strategy
 
 
@@ -32,13 +33,21 @@ class TopicPageRank(Strategy):
     width = 2
     moves = True
 
+    def __init__(
+        self, params: Mapping[str, float], graph: PageRank, *, as_published: bool = False
+    ) -> None:
+        super().__init__(params, graph, as_published=as_published)
+        self._gamma = params["gamma"]
+        self._rank = graph.rank if params["raw"] else graph.scaled
+
     def seed(self) -> Carry:
         return (0.0, self.params["D"])
 
     def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[Carry | None]:
         if self.as_published:
             return self._published(parent, links)
-        return [(max(parent.relevance, link.anchor_score), 0.0) for link in links]
+        page = parent.relevance
+        return [(score if (score := link.anchor_score) > page else page, 0.0) for link in links]
 
     def _published(self, parent: Parent, links: Sequence[Link]) -> Sequence[Carry | None]:
         p = self.params
@@ -54,6 +63,5 @@ class TopicPageRank(Strategy):
         return carry[0] if self.as_published else self._mix(url_id, carry[0])
 
     def _mix(self, url_id: int, similarity: float) -> float:
-        gamma = self.params["gamma"]
-        rank = self.graph.rank(url_id) if self.params["raw"] else self.graph.scaled(url_id)
-        return gamma * rank + (1.0 - gamma) * similarity
+        gamma = self._gamma
+        return gamma * self._rank(url_id) + (1.0 - gamma) * similarity

@@ -1,0 +1,98 @@
+"""What can be typed to find stored pages again? `focus search`: words in, pages out."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from focus.commands.options import DB, Command, option
+from focus.errors import ConfigError
+from focus.plain import inert_json
+from focus.show.bar import bar
+
+
+class SearchCommand(Command):
+    """Takes `-word` for a word that must not be there, not for an option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does, with a minus before a word as the query's own sign."""
+        return super().parse_args(ctx, [_protected(arg) for arg in args])
+
+
+def _protected(arg: str) -> str:
+    if not arg.startswith("-") or arg.startswith("--") or arg in ("-", "-h"):
+        return arg
+    word = arg[1:]
+    return f'－"{word}"' if " " in word and '"' not in word else f"－{word}"
+
+
+@click.command(cls=SearchCommand)
+@click.argument("query", nargs=-1, required=True, metavar="WORD...")
+@DB
+@option("--topic", metavar="NAME", help="Only pages of crawls for this topic.")
+@option("--crawl", default="all", metavar="ID|latest|all", help="Only pages of this crawl.")
+@option("--host", metavar="HOST", help="Only pages of this host and its subdomains.")
+@option(
+    "--since",
+    metavar="WHEN",
+    help="Only pages fetched since 2026-01-31, 2026-01-31T18:00 or 7d ago.",
+)
+@option("--relevant", is_flag=True, help="Only relevant pages.")
+@option("--limit", type=click.IntRange(1, 1000), default=10, metavar="N", help="Show so many.")
+@option("--offset", type=click.IntRange(0), default=0, metavar="N", help="Leave out the first N.")
+@option("--json", "as_json", is_flag=True, help="As JSON.")
+def search(query: tuple[str, ...], db: Path, as_json: bool, **options: Any) -> None:
+    """Search title and main text of stored pages, best first.
+
+    All words must be there; "several words" in quotes that the shell leaves are a phrase,
+    -word must not be there. Chinese needs no spaces between words; case, width, accents,
+    traditional and simplified characters make no difference.
+
+    What was stored since the last search is indexed first, also while a crawl runs. The index
+    is a file of its own beside the database, FILE-search; it may be deleted.
+
+    \b
+    Example:
+        focus search 欧冠 决赛 -彩票
+        focus search '"champions league" final' --since 7d --json
+    """
+    from focus.db.results import Selection, parse_since
+    from focus.db.search import search as find
+    from focus.db.searchindex import SearchIndex
+    from focus.db.spelling import read
+    from focus.show.found import found_lines
+
+    since = options["since"]
+    chosen = Selection(
+        crawl=options["crawl"],
+        topic=options["topic"],
+        host=options["host"],
+        relevant=options["relevant"],
+        since=None if since is None else parse_since(since, now=time.time()),
+    )
+    with SearchIndex(db.expanduser()) as index:
+        text = " ".join(query)
+        read(text, index.segmenter)  # a mistake is told before a long update
+        index.reader.ids(chosen.crawl, chosen.topic)
+        with bar("Indexing") as progress:
+            index.update(progress)
+        results = find(index, text, chosen, limit=options["limit"], offset=options["offset"])
+    if not results.indexed:
+        raise ConfigError(f"{db} holds no page yet; `focus crawl` fetches some")
+    if as_json:
+        import msgspec
+
+        click.echo(inert_json(msgspec.json.format(msgspec.json.encode(results))).decode())
+        return
+    marking = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    for line in found_lines(results, mark=_bold if marking else str):
+        click.echo(line)
+
+
+def _bold(text: str) -> str:
+    return click.style(text, bold=True)

@@ -1,0 +1,196 @@
+"""Who brings what is due to people? Outbox rows in, messages out, by all channels at once.
+
+    claim (committed) → send → sent, or failed and when to try again (committed)
+
+Any number of couriers may run at once, in one process or several: a claim gives each
+message to one of them. Killed anywhere, nothing is lost, and only a message whose receiver
+had not answered yet goes out again, under the same id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable
+from random import Random
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from focus.net.post import WebPoster
+from focus.watch import claims, outbox, unsubscribe
+from focus.watch.book import Book
+from focus.watch.channels import Delivered, Failed, Outcome, apprise, webhook
+from focus.watch.channels.mail import Mailer
+from focus.watch.concern import check_channel
+from focus.watch.message import Message, of_claim, test_message
+from focus.watch.outbox import Claim, Logged
+from focus.watch.settings import Settings
+
+WORKERS = {"mail": 1, "webhook": 8, "apprise": 2}
+"""Kinds of channel that are sent to -> messages under way at once."""
+
+
+class Summary(msgspec.Struct):
+    """What a round of delivery came to, in messages; `items` are the pages in those sent.
+
+    trouble  kind of channel -> the last reason why one failed
+    """
+
+    sent: int = 0
+    items: int = 0
+    waiting: int = 0
+    dead: int = 0
+    trouble: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class Ways:
+    """The channels, with what they keep open."""
+
+    def __init__(self, settings: Settings, *, clock: Callable[[], float]) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._mailer = Mailer(settings.mail)
+        self._poster = WebPoster(webhook.limits(settings.fetch), clock=clock)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._mailer.close()
+        await self._poster.close()
+
+    async def send(self, message: Message, *, user: int, channel: str) -> Outcome:
+        """Bring one message to one address."""
+        kind, _, address = channel.partition(":")
+        now = self._clock()
+        if kind == "mail":
+            return await self._mailer.deliver(message, address, now=now)
+        if kind == "apprise":
+            return await apprise.deliver(message, address)
+        secret = self._settings.webhook_secret(user, channel)
+        return await webhook.deliver(self._poster, message, address, secret=secret, now=now)
+
+
+async def deliver_due(
+    book: Book,
+    settings: Settings,
+    *,
+    clock: Callable[[], float],
+    rng: Random,
+    lease_s: float = claims.LEASE_S,
+) -> Summary:
+    """Send everything that is due when it is called.
+
+    clock    Unix seconds; a message is leased by it
+    rng      spreads the times of the next tries
+    lease_s  how long a message stays with a courier that died; longer than any takes to send
+
+    Raises StoreError only; what receivers do is in the summary and in the delivery log.
+    """
+    async with Ways(settings, clock=clock) as ways:
+        round_ = _Round(book, settings, ways, clock=clock, rng=rng, lease_s=lease_s)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for kind, workers in WORKERS.items():
+                    for _ in range(workers):
+                        group.create_task(round_.work(kind))
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+    return round_.summary
+
+
+class _Round:
+    """One round of delivery."""
+
+    def __init__(
+        self,
+        book: Book,
+        settings: Settings,
+        ways: Ways,
+        *,
+        clock: Callable[[], float],
+        rng: Random,
+        lease_s: float,
+    ) -> None:
+        self.summary = Summary()
+        self._book, self._settings, self._ways = book, settings, ways
+        self._clock, self._rng, self._lease_s = clock, rng, lease_s
+        self._due = clock()
+        self._blocked: dict[str, Failed] = {}
+        self._turn = asyncio.Lock()
+
+    async def work(self, kind: str) -> None:
+        """One message after the other, until none of the kind is due."""
+        while (claim := await self._claim(kind)) is not None:
+            outcome = self._blocked.get(kind) or await self._send(claim)
+            if isinstance(outcome, Failed) and outcome.everyone:
+                self._blocked[kind] = outcome  # counts as a try for all that are due now
+            self._note(claim, kind, outcome)
+
+    async def _claim(self, kind: str) -> Claim | None:
+        """The next message. Workers take turns, so that an answer that comes in waits for one
+        of them at most: until it is noted, a kill would make us repeat the message.
+        """
+        async with self._turn:
+            await asyncio.sleep(0)
+            now = self._clock()
+            return claims.claim(self._book, kind, due=self._due, now=now, lease_s=self._lease_s)
+
+    async def _send(self, claim: Claim) -> Outcome:
+        stop = ""
+        if claim.channel.startswith("mail:"):
+            user, channel = claim.user, claim.channel
+            now = self._clock()
+            stop = unsubscribe.link(self._book, self._settings, user=user, channel=channel, now=now)
+        message = of_claim(claim, base_url=self._settings.base_url, unsubscribe=stop)
+        return await self._ways.send(message, user=claim.user, channel=claim.channel)
+
+    def _note(self, claim: Claim, kind: str, outcome: Outcome) -> None:
+        now, summary = self._clock(), self.summary
+        if isinstance(outcome, Delivered):
+            outbox.sent(self._book, claim, now=now, detail=outcome.detail)
+            summary.sent += 1
+            summary.items += claim.items
+            return
+        summary.trouble[kind] = outcome.reason
+        state = outbox.DEAD
+        if outcome.retry:
+            wait = outbox.wait_s(claim.tries + 1, self._rng)
+            wait = max(wait, min(outcome.retry_after_s or 0.0, outbox.LONGEST_WAIT_S))
+            state = outbox.failed(self._book, claim, now=now, wait=wait, reason=outcome.reason)
+        else:
+            outbox.dead(self._book, claim, now=now, reason=outcome.reason)
+        if state == outbox.DEAD:
+            summary.dead += 1
+        else:
+            summary.waiting += 1
+
+
+async def send_test(
+    book: Book, settings: Settings, *, user: int, channel: str, clock: Callable[[], float]
+) -> Outcome:
+    """Send a test message by a channel at once; it stands in the delivery log.
+
+    Nothing to do for inbox and feed; ConfigError for a channel that is none.
+    """
+    check_channel(channel)
+    kind = channel.partition(":")[0]
+    if kind not in WORKERS:
+        return Delivered()
+    language = book.rows("SELECT language FROM user WHERE id = ?", (user,))[0][0]
+    message = test_message(uuid.uuid4().hex, language)
+    async with Ways(settings, clock=clock) as ways:
+        outcome = await ways.send(message, user=user, channel=channel)
+    good = isinstance(outcome, Delivered)
+    state = outbox.SENT if good else outbox.DEAD
+    detail = outcome.detail if isinstance(outcome, Delivered) else outcome.reason
+    with book.transaction() as db:
+        outbox.log(db, Logged(clock(), user, channel, message.id, 0, state, detail))
+    return outcome

@@ -1,0 +1,343 @@
+"""Which new pages of a site concern whom?
+
+    match(book, site, …)    pages behind the site's cursor, held against all concerns on it
+    welcome(db, owned, …)   the end of a concern's first check: the five best are told
+    preview(book, concern)  what the last days would have sent
+
+A page becomes a hit of each concern that it concerns, once per address. It is news, and goes
+out, unless it existed when the concern began, is dated long before the last check, is a list
+without a date, or repeats an earlier hit nearly word by word. Hits, what has to go out for
+them, and the cursor are written in one transaction per `BATCH` pages, so that a process
+that is killed leaves nothing half done and nothing done twice.
+
+What a page costs (bench/matching.py): unpacking and sets, once; parsing and judging only
+where the words may stand, the parts shared by all concerns.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import tzinfo
+from urllib.parse import urlsplit
+
+import msgspec
+
+from focus.duplicates import Twins
+from focus.errors import FocusError
+from focus.segment import Segmenter
+from focus.watch import outbox, stored
+from focus.watch.book import LOCAL, Book, Hit, Owned, Site
+from focus.watch.concern import Concern
+from focus.watch.stored import Stored
+from focus.watch.subjects import Sheet, Subject, subject_key, topic_of
+
+BATCH = 500  # pages per transaction
+FORGET = 100  # pages after which the anchors that were met are forgotten
+BEST = 5  # of what existed when a concern began
+BASELINE = 3_000  # pages of a site, the latest, that are marked as seen for a new concern
+OLD_S = 7 * 86400.0  # dated so long before the last check: no news
+SETTLED_S = 3_600.0  # after a site's crawl began; what has no date and came earlier existed
+LOOKED_AT = 5_000  # pages of a preview, the latest
+
+
+class Matched(msgspec.Struct):
+    """What came of a site's new pages.
+
+    pages     held against `concerns`
+    news      hits that go out; `folded` repeat others, `old` existed before
+    troubles  concern -> why it could not be looked after
+    """
+
+    site: str
+    pages: int = 0
+    concerns: int = 0
+    news: int = 0
+    folded: int = 0
+    old: int = 0
+    troubles: dict[int, str] = msgspec.field(default_factory=dict)
+
+
+class _Watcher:
+    """A concern on the site that is being matched."""
+
+    def __init__(self, owned: Owned, subject: Subject, *, is_new: bool) -> None:
+        self.owned = owned
+        self.subject = subject
+        self.is_new = is_new or owned.checked_at is None
+        self.twins: Twins | None = None
+
+    def is_news(self, hit: Hit, sheet: Sheet) -> bool:
+        """Whether a page is news to the concern, or existed before."""
+        if self.is_new:
+            return False
+        if hit.published_at is None:
+            return not sheet.is_list
+        return hit.published_at >= (self.owned.checked_at or 0.0) - OLD_S
+
+
+# -- matching -----------------------------------------------------------------------
+
+
+def match(book: Book, site: Site, *, now: float, zone: tzinfo, due: Iterable[int] = ()) -> Matched:
+    """Hold a site's pages that no concern has seen against all concerns on it.
+
+    zone  of dates that name none, on pages in none of the languages of subjects.ZONES
+    due   concerns being checked now: what is new goes out at once; for others, when
+          their schedule has it
+    """
+    run = _Run(book, site, now, zone, frozenset(due))
+    if site.crawl is None or not run.watchers:
+        return run.matched
+    beginners = [each for each in run.watchers if each.is_new]
+    if beginners:
+        start = stored.latest(book, site.crawl, to=site.matched, most=BASELINE)
+        run.take(beginners, after=start, to=site.matched)
+    run.take(run.watchers, after=site.matched, to=stored.LAST)
+    with book.transaction() as db:
+        stored.begin(db, site.id, [each.owned.id for each in beginners], now)
+    return run.matched
+
+
+class _Run:
+    """One matching of one site."""
+
+    def __init__(
+        self, book: Book, site: Site, now: float, zone: tzinfo, due: frozenset[int]
+    ) -> None:
+        self.book, self.site, self.now, self.zone, self.due = book, site, now, zone, due
+        self.matched = Matched(site.host)
+        self.subjects = Subjects()
+        self.watchers = [
+            _Watcher(owned, subject, is_new=not begun)
+            for owned, begun in stored.watchers(book, site.id)
+            if not _is_over(owned.concern, now) and (subject := self._subject(owned)) is not None
+        ]
+        self.matched.concerns = len(self.watchers)
+
+    def _subject(self, owned: Owned) -> Subject | None:
+        try:
+            return self.subjects.of(owned.concern, trusted=owned.user == LOCAL)
+        except FocusError as error:
+            self.matched.troubles[owned.id] = str(error)
+            return None
+
+    def take(self, watchers: Sequence[_Watcher], *, after: int, to: int) -> None:
+        """Match the pages behind one, up to another, batch by batch."""
+        assert self.site.crawl is not None
+        while some := stored.pages(self.book, self.site.crawl, after=after, to=to, limit=BATCH):
+            found = [each for page in some for each in self._hits(page, watchers)]
+            after = some[-1].nth
+            self._write(found, after)
+            self.matched.pages += len(some)
+
+    def _hits(self, page: Stored, watchers: Sequence[_Watcher]) -> list[_Draft]:
+        if not page.wanted:
+            return []
+        if page.nth % FORGET == 0:
+            self.subjects.forget()
+        sheet = Sheet(page, stored.source(self.book, page.id))
+        drafts = []
+        for watcher in watchers:
+            owned = watcher.owned
+            hit = hit_of_sheet(sheet, watcher.subject, owned.concern, now=self.now, zone=self.zone)
+            if hit is not None:
+                hit = msgspec.structs.replace(hit, concern=owned.id)
+                drafts.append((watcher, hit, watcher.is_news(hit, sheet)))
+        return drafts
+
+    def _write(self, drafts: Iterable[_Draft], nth: int) -> None:
+        news: dict[int, list[int]] = {}
+        with self.book.transaction() as db:
+            for watcher, hit, is_news in drafts:
+                twins = self._twins(watcher)
+                twin = twins.find(hit.simhash) if hit.simhash else None
+                hit = msgspec.structs.replace(hit, twin=twin, baseline=not is_news)
+                number = stored.add(db, hit)
+                if number is None:
+                    continue  # the concern has it
+                self._count(hit)
+                if twin is None:
+                    twins.add(number, hit.simhash)
+                    if is_news:
+                        news.setdefault(watcher.owned.id, []).append(number)
+            for watcher in self.watchers:
+                if hits := news.get(watcher.owned.id):
+                    _send(db, watcher.owned, hits, self._due_at(watcher.owned))
+            stored.advance(db, self.site.id, nth)
+
+    def _twins(self, watcher: _Watcher) -> Twins:
+        if watcher.twins is None:
+            watcher.twins = Twins()
+            for hit, simhash in stored.simhashes(self.book, watcher.owned.id):
+                watcher.twins.add(hit, simhash)
+        return watcher.twins
+
+    def _count(self, hit: Hit) -> None:
+        if hit.twin is not None:
+            self.matched.folded += 1
+        elif hit.baseline:
+            self.matched.old += 1
+        else:
+            self.matched.news += 1
+
+    def _due_at(self, owned: Owned) -> float:
+        """Now, or at the concern's own time, when others had the site looked at."""
+        is_due = owned.id in self.due or owned.concern.schedule == "auto"
+        return self.now if is_due else max(self.now, owned.next_at)
+
+
+_Draft = tuple[_Watcher, Hit, bool]
+"""A hit to be written, and whether it is news."""
+
+
+def _is_over(concern: Concern, now: float) -> bool:
+    return concern.expires_at is not None and concern.expires_at < now
+
+
+def _send(db: sqlite3.Connection, owned: Owned, hits: Sequence[int], at: float) -> None:
+    outbox.enqueue(db, (owned.user, owned.id), hits=hits, channels=owned.concern.channels, now=at)
+
+
+def welcome(db: sqlite3.Connection, owned: Owned, *, now: float) -> int:
+    """End a concern's first check, in the caller's transaction: its best go out; how many."""
+    hits = stored.best_of_baseline(db, owned.id, BEST)
+    _send(db, owned, hits, now)
+    return len(hits)
+
+
+# -- one page and one concern -------------------------------------------------------
+
+
+class Subjects:
+    """The subjects of concerns; those that ask the same share one."""
+
+    def __init__(self) -> None:
+        self._segmenter = Segmenter()
+        self._made: dict[tuple[str, str, bool], Subject] = {}
+
+    def of(self, concern: Concern, *, trusted: bool) -> Subject:
+        """A concern's subject. ConfigError for a topic file that cannot be used.
+
+        trusted  see `topic_of`
+        """
+        key = subject_key(concern, trusted=trusted)
+        if key not in self._made:
+            topic = topic_of(concern, trusted=trusted)
+            self._made[key] = Subject(concern, topic, self._segmenter)
+        return self._made[key]
+
+    def forget(self) -> None:
+        """Let go of what was remembered of pages."""
+        for subject in self._made.values():
+            subject.forget()
+
+
+def hit_of_sheet(
+    sheet: Sheet, subject: Subject, concern: Concern, *, now: float, zone: tzinfo
+) -> Hit | None:
+    """A page as a hit of a concern; None when it does not concern it."""
+    judgement = sheet.judged_by(subject)
+    if judgement is None or not _is_enough(judgement.relevance, subject, concern):
+        return None
+    if concern.languages and not _is_spoken(sheet.language, concern.languages):
+        return None
+    if sheet.is_lost:
+        return None
+    page = sheet.stored
+    return Hit(
+        concern=0,
+        page=page.id,
+        url=page.url,
+        title=page.title,
+        language=sheet.language,
+        published_at=sheet.published(zone),
+        found_at=now,
+        relevance=judgement.relevance,
+        snippet=sheet.snippet_for(subject),
+        why={"parts": judgement.parts, "words": judgement.matched},
+        simhash=sheet.simhash,
+    )
+
+
+def _is_enough(relevance: float, subject: Subject, concern: Concern) -> bool:
+    if concern.min_relevance is not None:
+        return relevance >= concern.min_relevance
+    return relevance > subject.threshold
+
+
+def _is_spoken(language: str, wanted: Iterable[str]) -> bool:
+    """Whether a page's language is wanted; one that nobody knows may be."""
+    return not language or any(each.lower().split("-")[0] == language for each in wanted)
+
+
+# -- preview ------------------------------------------------------------------------
+
+
+class Preview(msgspec.Struct, frozen=True):
+    """What the last days would have sent.
+
+    hits      news, best first, without repetitions; `similar` of each, in the same order
+    pages     looked at
+    undated   concern it too, but give no date and came with the first visit
+    unvisited sites that have never been visited: nothing is known of them yet
+    """
+
+    hits: list[Hit]
+    similar: list[int]
+    pages: int
+    undated: int
+    unvisited: list[str]
+
+
+def preview(
+    book: Book, concern: Concern, *, now: float, zone: tzinfo, days: float = 7.0, user: int = LOCAL
+) -> Preview:
+    """What a concern, kept or not, would have sent in the last days; by stored pages alone.
+
+    A page counts by the date that it gives; one without by when it came, if that was after
+    the first visit. ConfigError for a topic file that cannot be used.
+    """
+    subject = Subjects().of(concern, trusted=user == LOCAL)
+    since = now - days * 86400.0
+    found: list[Hit] = []
+    pages = undated = 0
+    unvisited = []
+    for host in dict.fromkeys(urlsplit(url).netloc for url in concern.sites):
+        site = stored.site_of(book, host)
+        if site is None or site.crawl is None:
+            unvisited.append(host)
+            continue
+        settled = stored.began_at(book, site.crawl) + SETTLED_S
+        for sheet in _sheets(book, site.crawl, since):
+            pages += 1
+            hit = hit_of_sheet(sheet, subject, concern, now=sheet.stored.fetched_at, zone=zone)
+            if hit is None:
+                continue
+            is_undated = hit.published_at is None and (hit.found_at < settled or sheet.is_list)
+            undated += is_undated
+            if not is_undated and (hit.published_at or hit.found_at) >= since:
+                found.append(hit)
+    return _folded(found, pages, undated, unvisited)
+
+
+def _sheets(book: Book, crawl: int, since: float) -> Iterator[Sheet]:
+    for page in stored.pages_since(book, crawl, since=since, limit=LOOKED_AT):
+        if page.wanted:
+            yield Sheet(page, stored.source(book, page.id))
+
+
+def _folded(found: list[Hit], pages: int, undated: int, unvisited: list[str]) -> Preview:
+    """Near-duplicates under the best of them."""
+    twins = Twins()
+    hits: list[Hit] = []
+    similar: list[int] = []
+    for hit in sorted(found, key=lambda each: -each.relevance):
+        twin = twins.find(hit.simhash) if hit.simhash else None
+        if twin is not None:
+            similar[twin] += 1
+            continue
+        twins.add(len(hits), hit.simhash)
+        hits.append(hit)
+        similar.append(0)
+    return Preview(hits, similar, pages, undated, unvisited)

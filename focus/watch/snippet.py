@@ -1,0 +1,146 @@
+"""Which passage of a page shows best why it concerns somebody?
+
+The run of whole sentences that holds the most different matched words, then the most of
+them, at most `WIDTH` terminal cells; of a sentence that is longer, the part around its
+matches, with "…" where it was cut. Each matched word stands between two `MARK` signs,
+which are invisible where nobody takes them out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from focus.plain import cells
+from focus.segment import fold
+
+MARK = "\u2060"
+"""Stands before and after each matched word."""
+
+WIDTH = 240
+MAX_CHARS = 50_000  # of a text: what a page is about stands in its first part
+_ENDS = re.compile(r"[。！？!?；;…]+[”’」』）)\"']*|[.]+[\"')\]]*(?=\s|$)|\n+")
+
+Span = tuple[int, int, str]
+"""Where a word stands, from and to, and which."""
+
+
+def aligned(text: str) -> str:
+    """A text folded for matching so that every character stays where it was."""
+    low = text.lower()
+    if len(low) == len(text) and low.isascii():
+        return low
+    return "".join(short if len(short := fold(char)) == 1 else char for char in text)
+
+
+def plain(text: str) -> str:
+    """A text to make a snippet of: its first part, without marks of its own."""
+    return text[:MAX_CHARS].replace(MARK, "")
+
+
+def snippet(text: str, spans: Iterable[Span], *, width: int = WIDTH) -> str:
+    """A passage of a text (see `plain`), its words marked; the beginning where there are none."""
+    found = _apart(spans)
+    sentences = _sentences(text)
+    if not sentences:
+        return ""
+    start, end = _best(text, sentences, found, width)
+    if cells(text[start:end]) <= width:
+        return _marked(text, start, end, found)
+    first = next((span for span in found if start <= span[0] < end), None)
+    left, right = _around(text, (start, end), first[:2] if first else (start, start), width)
+    before, after = "…" if left > start else "", "…" if right < end else ""
+    return before + _marked(text, left, right, found) + after
+
+
+def _apart(spans: Iterable[Span]) -> list[Span]:
+    """In order, without those that overlap an earlier or longer one."""
+    kept: list[Span] = []
+    for span in sorted(spans, key=lambda each: (each[0], -each[1])):
+        if span[0] < span[1] and (not kept or span[0] >= kept[-1][1]):
+            kept.append(span)
+    return kept
+
+
+def _sentences(text: str) -> list[tuple[int, int]]:
+    """Where sentences begin and end, white space around them taken off."""
+    found, start = [], 0
+    for match in _ENDS.finditer(text):
+        found.append((start, match.end()))
+        start = match.end()
+    found.append((start, len(text)))
+    stripped = (
+        (end - len(text[start:end].lstrip()), start + len(text[start:end].rstrip()))
+        for start, end in found
+    )
+    return [(start, end) for start, end in stripped if start < end]
+
+
+def _best(
+    text: str, sentences: Sequence[tuple[int, int]], spans: Sequence[Span], width: int
+) -> tuple[int, int]:
+    """Beginning and end of the run of sentences that says most; its first sentence has a match."""
+    best, most = sentences[0], (-1, -1)
+    widths = [cells(text[start:end]) + 1 for start, end in sentences]
+    holds = _held(sentences, spans)
+    for first, (start, end) in enumerate(sentences):
+        if spans and not holds[first]:
+            continue
+        used, last = widths[first], first
+        while last + 1 < len(sentences) and used + widths[last + 1] <= width:
+            last += 1
+            used += widths[last]
+        words = [word for each in holds[first : last + 1] for word in each]
+        if (score := (len(set(words)), len(words))) > most:
+            best, most = (start, max(end, sentences[last][1])), score
+        if not spans:
+            break
+    return best
+
+
+def _held(sentences: Sequence[tuple[int, int]], spans: Sequence[Span]) -> list[list[str]]:
+    """The words that begin in each sentence."""
+    held: list[list[str]] = [[] for _ in sentences]
+    at = 0
+    for start, _, word in spans:
+        while at + 1 < len(sentences) and sentences[at + 1][0] <= start:
+            at += 1
+        held[at].append(word)
+    return held
+
+
+def _around(
+    text: str, sentence: tuple[int, int], middle: tuple[int, int], width: int
+) -> tuple[int, int]:
+    """The part of a long sentence around a word, a third of the room before it."""
+    left, room = middle[0], width // 3
+    while left > sentence[0] and (room := room - cells(text[left - 1])) >= 0:
+        left -= 1
+    right, room = left, width - 2
+    while right < sentence[1] and (room := room - cells(text[right])) >= 0:
+        right += 1
+    return _to_words(text, (left, right), sentence, middle)
+
+
+def _to_words(
+    text: str, part: tuple[int, int], sentence: tuple[int, int], middle: tuple[int, int]
+) -> tuple[int, int]:
+    """A part that cuts no Latin word in two, as long as the word in its middle stays in."""
+    left, right = part
+    if left > sentence[0] and text[left - 1 : left + 1].isascii():
+        gap = text.find(" ", left, middle[0])
+        left = gap + 1 if gap >= 0 else left
+    if right < sentence[1] and text[right - 1 : right + 1].isascii():
+        gap = text.rfind(" ", middle[1], right)
+        right = gap if gap >= 0 else right
+    return left, max(right, left)
+
+
+def _marked(text: str, start: int, end: int, spans: Iterable[Span]) -> str:
+    pieces, at = [], start
+    for first, last, _ in spans:
+        if start <= first and last <= end:
+            pieces += [text[at:first], MARK, text[first:last], MARK]
+            at = last
+    pieces.append(text[at:end])
+    return " ".join("".join(pieces).split())

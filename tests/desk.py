@@ -1,0 +1,126 @@
+"""Whose messages lie in this test's outbox?
+
+with desk(tmp_path) as here:
+    concern = here.concern("足球", "mail:me@a.test")
+    here.finds(concern, "http://a.test/1", "http://a.test/2")
+    summary = await here.deliver()
+    here.clock.now += 60
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+
+from focus.config import FetchConfig
+from focus.watch import book as books
+from focus.watch import courier, outbox, settings
+from focus.watch.book import LOCAL, Book, Hit
+from focus.watch.concern import Concern
+from focus.watch.settings import MailSettings, Settings
+
+NOON = 1_795_251_600.0  # 2026-11-21 09:00 UTC
+LOOPBACK = FetchConfig(allow_net=("127.0.0.0/8", "::1"))
+M = "\u2060"
+
+
+class Clock:
+    """Unix seconds that stand still unless told."""
+
+    def __init__(self, now: float) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Desk:
+    """A book with what lies in it, and a courier for it."""
+
+    def __init__(self, book: Book, clock: Clock) -> None:
+        self.book, self.clock = book, clock
+        self.mail: MailSettings | None = None
+        self.base_url = ""
+
+    def settings(self) -> Settings:
+        """As the command line would read them."""
+        read = settings.read(self.book, base_url=self.base_url, fetch=LOOPBACK)
+        return msgspec.structs.replace(read, mail=self.mail)
+
+    def user(self, name: str, **columns: Any) -> int:
+        """Another person."""
+        values = {
+            "name": name, "language": "en", "zone": "UTC", "quiet": "", "admin": 0, "disabled": 0,
+            "created_at": self.clock(), **columns,
+        }  # fmt: skip
+        marks = ", ".join("?" * len(values))
+        with self.book.transaction() as db:
+            return int(
+                db.execute(
+                    f"INSERT INTO user ({', '.join(values)}) VALUES ({marks}) RETURNING id",
+                    tuple(values.values()),
+                ).fetchone()[0]
+            )
+
+    def concern(self, name: str, *channels: str, user: int = LOCAL, **fields: Any) -> int:
+        """A concern with these channels."""
+        made = Concern(name, ("https://a.test/",), words=name, channels=channels, **fields)
+        return self.book.add(user, made, now=self.clock())
+
+    def finds(self, concern: int, *urls: str, **fields: Any) -> list[int]:
+        """Hits, and what has to be delivered of them, in one transaction."""
+        owned = next(each for each in self.book.concerns() if each.id == concern)
+        with self.book.transaction() as db:
+            numbers = [
+                insert(db, hit(concern, url, found_at=self.clock(), **fields)) for url in urls
+            ]
+            outbox.enqueue(
+                db,
+                (owned.user, concern),
+                hits=numbers,
+                channels=owned.concern.channels,
+                now=self.clock(),
+            )
+        return numbers
+
+    async def deliver(self, **options: Any) -> courier.Summary:
+        """One round."""
+        return await courier.deliver_due(
+            self.book, self.settings(), clock=self.clock, rng=Random(1), **options
+        )
+
+    def column(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
+        """The only column of a query."""
+        return [value for (value,) in self.book.rows(sql, values)]
+
+
+def hit(concern: int, url: str, **fields: Any) -> Hit:
+    """A hit with something in each field."""
+    given: dict[str, Any] = {
+        "page": 1, "title": f"标题 {url[-1]}", "language": "zh", "published_at": None,
+        "found_at": NOON, "relevance": 0.8, "snippet": f"今天{M}足球{M}决赛", "why": {},
+    }  # fmt: skip
+    return Hit(concern, url=url, **{**given, **fields})
+
+
+def insert(db: Any, one: Hit) -> int:
+    """Write a hit; its id."""
+    columns = [name for name in books.HIT_COLUMNS.split(", ") if name != "id"]
+    values = msgspec.structs.asdict(one)
+    values["why"] = msgspec.json.encode(one.why).decode()
+    marks = ", ".join("?" * len(columns))
+    sql = f"INSERT INTO hit ({', '.join(columns)}) VALUES ({marks}) RETURNING id"
+    return int(db.execute(sql, [values[name] for name in columns]).fetchone()[0])
+
+
+@contextmanager
+def desk(folder: Path, *, zone: str = "Asia/Shanghai", language: str = "zh") -> Iterator[Desk]:
+    """A new book in a folder, at nine o'clock UTC."""
+    clock = Clock(NOON)
+    with books.opened(folder / "watch.db", now=NOON, language=language, zone=zone) as book:
+        yield Desk(book, clock)

@@ -1,0 +1,121 @@
+"""Can feed readers read our feeds, and do they recognise what they have read?"""
+
+from __future__ import annotations
+
+import calendar
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from focus.watch.channels.feed import MAX_ENTRIES, Entry, Feed, atom, of_concern, of_user
+from tests.desk import NOON, Desk, desk, hit
+
+feedparser = pytest.importorskip("feedparser")
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Desk]:
+    with desk(tmp_path) as made:
+        yield made
+
+
+def parsed(document: bytes) -> Any:
+    found = feedparser.parse(document, sanitize_html=False)
+    assert not found.bozo, found.get("bozo_exception")
+    assert found.version == "atom10"
+    return found
+
+
+def concern_feed(here: Desk, name: str, language: str = "zh") -> bytes:
+    owned = here.book.named(1, name)
+    return of_concern(
+        here.book, owned, here.settings(), language=language, url="https://focus.test/feed/s3cret"
+    )
+
+
+def test_a_concerns_feed_has_its_pages_newest_first(here: Desk) -> None:
+    here.base_url = "https://focus.test"
+    concern = here.concern("足球", "feed")
+    here.finds(concern, "http://a.test/old", baseline=True)
+    here.finds(concern, "http://a.test/1", published_at=NOON - 3600)
+    here.clock.now += 60
+    here.finds(concern, "http://a.test/2", title="A & <b>")
+    found = parsed(concern_feed(here, "足球"))
+    assert found.feed.title == "focus：足球"
+    assert [link.href for link in found.feed.links] == [
+        "https://focus.test/feed/s3cret",
+        f"https://focus.test/inbox?concern={concern}",
+    ]
+    assert calendar.timegm(found.feed.updated_parsed) == NOON + 60
+    second, first = found.entries
+    assert (first.link, second.link) == ("http://a.test/1", "http://a.test/2")
+    assert second.title_detail.type == "text/plain"
+    assert second.title == "A & <b>"
+    assert calendar.timegm(first.published_parsed) == NOON - 3600
+    assert calendar.timegm(first.updated_parsed) == NOON
+    assert "published" not in second
+    assert first.summary == "今天<mark>足球</mark>决赛"
+    assert [tag.term for tag in first.tags] == ["足球"]
+
+
+def test_a_persons_feed_has_the_concerns_that_want_one(here: Desk) -> None:
+    here.finds(here.concern("足球", "feed"), "http://a.test/1")
+    here.finds(here.concern("旅游", "feed", "inbox"), "http://a.test/1")
+    here.finds(here.concern("体育", "inbox"), "http://a.test/3")
+    document = of_user(here.book, 1, here.settings(), language="en", url="")
+    found = parsed(document)
+    assert found.feed.title == "focus: all concerns"
+    assert sorted(entry.tags[0].term for entry in found.entries) == ["旅游", "足球"]
+    assert len({entry.id for entry in found.entries}) == 2
+
+
+def test_ids_stay_when_words_and_addresses_change(here: Desk) -> None:
+    concern = here.concern("足球", "feed")
+    here.finds(concern, "http://a.test/1")
+    before = parsed(concern_feed(here, "足球"))
+    in_all = parsed(of_user(here.book, 1, here.settings(), language="zh", url=""))
+    here.base_url = "https://elsewhere.test"
+    with here.book.transaction() as db:
+        db.execute("UPDATE hit SET title = 'new'")
+        db.execute("UPDATE concern SET name = 'new'")
+    after = parsed(concern_feed(here, "足球"))
+    assert before.feed.id == after.feed.id
+    assert before.entries[0].id == after.entries[0].id == in_all.entries[0].id
+    assert before.feed.id.startswith("urn:uuid:")
+    assert after.feed.id != in_all.feed.id
+
+
+def test_an_empty_feed_is_a_feed(here: Desk) -> None:
+    here.concern("足球", "feed")
+    found = parsed(concern_feed(here, "足球", language="en"))
+    assert found.entries == []
+    assert calendar.timegm(found.feed.updated_parsed) == NOON
+
+
+def test_a_feed_has_no_more_than_a_reader_wants(here: Desk) -> None:
+    concern = here.concern("足球", "feed")
+    here.finds(concern, *(f"http://a.test/{n}" for n in range(MAX_ENTRIES + 5)))
+    assert len(parsed(concern_feed(here, "足球")).entries) == MAX_ENTRIES
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(), st.text(), st.floats(allow_nan=False, allow_infinity=False) | st.none())
+def test_any_text_and_time_gives_well_formed_valid_atom(
+    title: str, snippet: str, published: float | None
+) -> None:
+    found = hit(1, "http://a.test/?a=1&b=<2>", title=title, snippet=snippet, published_at=published)
+    about = Feed("urn:uuid:1", title, "zh", NOON, "http://a.test/" + title)
+    root = ElementTree.fromstring(atom(about, [Entry("urn:uuid:2", title, found)]))
+    for element in (root, *root.findall(f"{ATOM}entry")):
+        for name in ("id", "title", "updated"):
+            assert len(element.findall(ATOM + name)) == 1
+    assert root.findall(f"{ATOM}author/{ATOM}name")
+    (summary,) = root.iter(f"{ATOM}summary")
+    assert "<script" not in (summary.text or "")

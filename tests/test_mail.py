@@ -1,0 +1,478 @@
+"""Do messages reach a real mail server as mails that people and servers can read?"""
+
+from __future__ import annotations
+
+import asyncio
+import email
+import re
+import shutil
+import ssl
+import subprocess
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from email.message import EmailMessage
+from email.policy import default
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
+
+from focus.watch.channels import Delivered, Failed, Outcome, mail
+from focus.watch.channels.mail import Mailer, compose
+from focus.watch.concern import Concern
+from focus.watch.message import Message, letter, of_claim, pieces
+from focus.watch.outbox import Claim, Part
+from focus.watch.settings import MailSettings, mail_settings
+from tests.desk import NOON, Desk, M, desk, hit
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning:aiosmtpd.*",
+    "ignore:Requiring AUTH while not requiring TLS",  # it does not see TLS from the first byte
+)
+
+SENDER, ME = "focus@a.test", "me@b.test"
+
+
+class Server:
+    """A mail server that takes everything, or says to a step what it was told."""
+
+    def __init__(self) -> None:
+        self.mails: list[EmailMessage] = []
+        self.raw: list[bytes] = []
+        self.says: dict[str, list[str]] = {"MAIL": [], "RCPT": [], "DATA": []}
+        self.logins: list[tuple[bytes, bytes]] = []
+        self.connections = 0
+        self.port = 0
+
+    def _said(self, step: str) -> str | None:
+        return self.says[step].pop(0) if self.says[step] else None
+
+    async def handle_EHLO(
+        self, server: SMTP, session: Session, envelope: Envelope, hostname: str
+    ) -> str:
+        self.connections += 1
+        session.host_name = hostname
+        return "250 HELP"
+
+    async def handle_MAIL(
+        self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
+    ) -> str:
+        envelope.mail_from = address
+        return self._said("MAIL") or "250 OK"
+
+    async def handle_RCPT(
+        self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
+    ) -> str:
+        if said := self._said("RCPT"):
+            return said
+        envelope.rcpt_tos.append(address)
+        return "250 OK"
+
+    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
+        if said := self._said("DATA"):
+            return said
+        assert isinstance(envelope.content, bytes)
+        self.raw.append(envelope.content)
+        parsed = email.message_from_bytes(envelope.content, policy=default)
+        assert isinstance(parsed, EmailMessage)
+        self.mails.append(parsed)
+        return "250 taken"
+
+    def login(self, server: SMTP, session: Session, envelope: Envelope, how: str, data: Any) -> Any:
+        assert isinstance(data, LoginPassword)
+        self.logins.append((data.login, data.password))
+        return AuthResult(success=data.password == b"right", handled=False)
+
+    @asynccontextmanager
+    async def running(
+        self, *, tls: ssl.SSLContext | None = None, **options: Any
+    ) -> AsyncIterator[None]:
+        """On a port of its own; `tls` from the first byte on."""
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(
+            lambda: SMTP(self, loop=loop, hostname="mail.test", **options),
+            "127.0.0.1", 0, ssl=tls,
+        )  # fmt: skip
+        self.port = server.sockets[0].getsockname()[1]
+        try:
+            yield
+        finally:
+            server.close()
+
+    def settings(self, text: str = "smtp://127.0.0.1:{port}") -> MailSettings:
+        return mail_settings(text.format(port=self.port), SENDER)
+
+    async def take(self, *messages: Message, url: str = "smtp://127.0.0.1:{port}") -> list[Outcome]:
+        """What becomes of these messages over one connection."""
+        mailer = Mailer(self.settings(url))
+        try:
+            return [await mailer.deliver(each, ME, now=NOON) for each in messages]
+        finally:
+            await mailer.close()
+
+
+@pytest.fixture
+def server() -> Server:
+    return Server()
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Desk]:
+    with desk(tmp_path) as made:
+        yield made
+
+
+def parts(*names: str, urls: int = 2, **fields: Any) -> list[Part]:
+    made = []
+    for number, name in enumerate(names, 1):
+        hits = [
+            hit(number, f"https://a.test/{number}/{n}", id=10 * number + n, **fields)
+            for n in range(urls)
+        ]
+        made.append(Part(Concern(name, ("https://a.test/",)), number, hits, urls, {10 * number: 4}))
+    return made
+
+
+def message(*names: str, language: str = "zh", unsubscribe: str = "", **fields: Any) -> Message:
+    zone = ZoneInfo("Asia/Shanghai")
+    claim = Claim(
+        "f00d", 1, f"mail:{ME}", language, zone, 0, parts(*(names or ("足球",)), **fields)
+    )
+    base_url = "https://focus.test" if unsubscribe else ""
+    return of_claim(claim, base_url=base_url, unsubscribe=unsubscribe)
+
+
+# -- the mail itself ----------------------------------------------------------------
+
+
+async def test_a_digest_arrives_as_text_and_html(server: Server, here: Desk) -> None:
+    football, travel = here.concern("足球", f"mail:{ME}"), here.concern("旅游", f"mail:{ME}")
+    here.finds(football, "http://a.test/1", published_at=NOON - 86400)
+    here.finds(travel, "http://a.test/2", "http://a.test/3")
+    here.base_url = "https://focus.test"
+    async with server.running():
+        here.mail = server.settings()
+        assert (await here.deliver()).items == 3
+        assert (await here.deliver()).items == 0
+    (got,) = server.mails
+    assert got["Subject"] == "3 篇新页面（足球、旅游）"
+    assert (got["From"], got["To"]) == (f"focus <{SENDER}>", ME)
+    assert got["Message-ID"] == f"<{here.column('SELECT batch FROM outbox')[0]}@a.test>"
+    assert got["Date"].datetime.timestamp() == NOON
+    assert got["Auto-Submitted"] == "auto-generated"
+    assert got["Precedence"] == "bulk"
+    assert re.fullmatch(r"<https://focus\.test/unsubscribe/[\w-]{32}>", got["List-Unsubscribe"])
+    assert got["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    plain, html = (got.get_body((kind,)) for kind in ("plain", "html"))
+    assert plain is not None
+    assert html is not None
+    text = plain.get_content()
+    assert text.index("== 足球 ==") < text.index("http://a.test/1") < text.index("== 旅游 ==")
+    assert "a.test · 发布于 2026-11-20 17:00" in text
+    assert "今天足球决赛" in text
+    assert "今天<mark>足球</mark>决赛" in html.get_content()
+    assert b"\r\n" in server.raw[0]
+    assert server.raw[0].isascii(), "no 8bit for servers that cannot take it"
+    assert max(map(len, server.raw[0].split(b"\r\n"))) <= 998
+
+
+def test_the_same_message_is_the_same_mail() -> None:
+    first, again = (compose(message(), ME, SENDER, now=NOON) for _ in range(2))
+    assert first["Message-ID"] == again["Message-ID"] == "<f00d@a.test>"
+    assert message() == message()
+
+
+def test_without_web_pages_nothing_links_to_them() -> None:
+    made = compose(message(), ME, SENDER, now=NOON)
+    assert made["List-Unsubscribe"] is None
+    assert made["List-Unsubscribe-Post"] is None
+    assert "focus.test" not in message().html + message().text
+
+
+@pytest.mark.parametrize(
+    ("language", "names", "urls", "subject"),
+    [
+        ("zh", ("足球",), 1, "足球：标题 0"),
+        ("zh", ("足球",), 3, "足球：3 篇新页面"),
+        ("en", ("football",), 1, "football: 标题 0"),
+        ("en", ("football", "travel"), 2, "4 new pages (football, travel)"),
+        ("fr", ("football",), 2, "football: 2 new pages"),
+    ],
+)
+def test_subjects(language: str, names: tuple[str, ...], urls: int, subject: str) -> None:
+    assert message(*names, language=language, urls=urls).subject == subject
+
+
+def test_a_long_digest_says_what_is_left_in_the_inbox() -> None:
+    (part,) = parts("足球")
+    claim = Claim("f00d", 1, ME, "en", ZoneInfo("UTC"), 0, [part._replace(total=9)])
+    with_pages = of_claim(claim, base_url="https://focus.test")
+    assert "and 7 more in the inbox" in with_pages.text
+    assert "and 7 more in the inbox" in with_pages.html
+    assert "+4 similar" in with_pages.text
+    assert with_pages.subject == "足球: 9 new pages"
+
+
+def test_a_message_is_never_empty() -> None:
+    with pytest.raises(AssertionError, match="empty"):
+        of_claim(Claim("f00d", 1, ME, "en", ZoneInfo("UTC"), 0, []))
+
+
+class Markup(HTMLParser):
+    """The tags of a page, and everything in it that would ask for something."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.asks: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        names = {name for name, _ in attrs}
+        if tag in ("img", "script", "link", "iframe", "object", "form", "svg", "base"):
+            self.asks.append(tag)
+        self.asks += sorted(names & {"src", "srcset", "background", "style", "onclick"})
+        self.asks += [v for k, v in attrs if k == "href" and not (v or "").startswith("http")]
+
+
+def test_what_came_from_the_web_is_escaped() -> None:
+    evil = "<script>alert(1)</script><img src=x onerror=y>\"'&"
+    made = message(evil, title=evil, snippet=f"{evil}{M}{evil}{M}", unsubscribe="https://f.test/u")
+    markup = Markup(made.html)
+    assert not markup.asks
+    assert "url(" not in made.html
+    assert "@import" not in made.html
+    assert markup.tags.count("mark") == 2
+    assert "&lt;script&gt;" in made.html
+    assert "prefers-color-scheme:dark" in made.html
+
+
+def test_a_link_that_no_browser_should_follow_is_none() -> None:
+    odd = parts("a", urls=1)
+    odd[0].hits[0] = hit(1, "javascript:alert(1)")
+    made = of_claim(Claim("f00d", 1, ME, "en", ZoneInfo("UTC"), 0, odd))
+    assert "href" not in made.html
+
+
+def test_lines_cannot_be_smuggled_into_headers() -> None:
+    tricky = "足球\r\nBcc: x@evil.test\n\nbody \u202egnp"
+    made = message(tricky, title=tricky, urls=1, language="en")
+    data = compose(made, ME, SENDER, now=NOON).as_bytes()
+    parsed = email.message_from_bytes(data, policy=default)
+    assert parsed["Bcc"] is None
+    assert "Bcc: x@evil.test" in parsed["Subject"], "as words of the subject only"
+    assert "\u202e" not in made.subject + made.text + made.html
+    for address in (
+        "a@b.test\r\nBcc: x@evil.test",
+        "",
+        "nobody",
+        "a@",
+        "a b@c.test",
+        "a@" + "界" * 70,
+    ):
+        with pytest.raises(ValueError, match=r"."):
+            compose(made, address, SENDER, now=NOON)
+
+
+@pytest.mark.parametrize(
+    ("snippet", "cut"),
+    [
+        (f"a{M}b{M}c", ("a", "b", "c")),
+        (f"{M}b{M}", ("", "b", "")),
+        (f"a{M}b", ("ab",)),
+        (f"a{M}b{M}c{M}d", ("a", "b", "cd")),
+        ("a\x1b[31m\nb", ("a [31m b",)),
+        ("", ("",)),
+    ],
+)
+def test_snippets_are_cut_at_their_marks(snippet: str, cut: tuple[str, ...]) -> None:
+    assert pieces(snippet) == cut
+
+
+def test_addresses_outside_ascii_are_written_as_servers_take_them() -> None:
+    made = compose(message(), "me@例子.test", SENDER, now=NOON)
+    assert made["To"].addresses[0].domain == "xn--fsqu00a.test"
+
+
+# -- the mail server ----------------------------------------------------------------
+
+
+async def test_several_mails_share_one_connection(server: Server) -> None:
+    async with server.running():
+        outcomes = await server.take(message(), message(), message())
+    assert all(isinstance(each, Delivered) for each in outcomes)
+    assert len(server.mails) == 3
+    assert server.connections == 1
+
+
+@pytest.mark.parametrize(
+    ("step", "says", "retry", "everyone"),
+    [
+        ("RCPT", "550 5.1.1 no such user", False, False),
+        ("RCPT", "450 4.2.0 greylisted, come back", True, False),
+        ("DATA", "554 5.7.1 looks like spam", False, False),
+        ("DATA", "452 4.3.1 disk full", True, False),
+        ("DATA", "421 4.3.2 shutting down", True, False),
+        ("MAIL", "530 5.7.0 log in first", True, True),
+    ],
+)
+async def test_what_the_server_says_decides(
+    server: Server, step: str, says: str, retry: bool, everyone: bool
+) -> None:
+    server.says[step].append(says)
+    async with server.running():
+        refused, after = await server.take(message(), message())
+    assert isinstance(refused, Failed)
+    assert (refused.retry, refused.everyone) == (retry, everyone)
+    assert says in refused.reason
+    assert isinstance(after, Delivered), "the next one is not harmed"
+    assert len(server.mails) == 1
+
+
+async def test_a_mail_that_was_taken_is_delivered_whatever_follows(server: Server) -> None:
+    """The server accepts the data and is gone before anybody could say goodbye."""
+
+    async def abrupt(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"220 hi\r\n")
+        for answer in (b"250 hi\r\n", b"250 ok\r\n", b"250 ok\r\n", b"354 go\r\n"):
+            await reader.readline()
+            writer.write(answer)
+        await reader.readuntil(b"\r\n.\r\n")
+        writer.write(b"250 taken\r\n")
+        await writer.drain()
+        writer.close()
+
+    listening = await asyncio.start_server(abrupt, "127.0.0.1", 0)
+    async with listening:
+        server.port = listening.sockets[0].getsockname()[1]
+        (outcome,) = await server.take(message())
+    assert isinstance(outcome, Delivered)
+
+
+async def test_a_server_that_falls_silent_is_cut_off(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mail, "DEADLINE_S", 0.2)
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"220 hi\r\n")
+        for _ in range(2):
+            await reader.readline()
+            writer.write(b"250 hi\r\n")
+        await reader.read()
+        writer.close()
+
+    listening = await asyncio.start_server(silent, "127.0.0.1", 0)
+    begun = time.monotonic()
+    async with listening:
+        server.port = listening.sockets[0].getsockname()[1]
+        (outcome,) = await server.take(message())
+    assert isinstance(outcome, Failed)
+    assert outcome.retry
+    assert time.monotonic() - begun < 5
+
+
+async def test_a_server_that_is_away_is_trouble_for_all(server: Server) -> None:
+    server.port = 1  # nobody listens there
+    (outcome,) = await server.take(message())
+    assert isinstance(outcome, Failed)
+    assert (outcome.retry, outcome.everyone) == (True, True)
+    assert outcome.reason == "mail server 127.0.0.1:1: Connection refused"
+    assert await Mailer(None).deliver(message(), ME, now=NOON) == Failed(mail.UNSET, everyone=True)
+
+
+async def test_the_server_recovers_and_the_mail_keeps_its_id(server: Server, here: Desk) -> None:
+    here.finds(here.concern("足球", f"mail:{ME}"), "http://a.test/1")
+    server.says["DATA"] = ["451 4.3.0 later"]
+    async with server.running():
+        here.mail = server.settings()
+        assert (await here.deliver()).waiting == 1
+        here.clock.now += 70
+        assert (await here.deliver()).sent == 1
+    assert server.mails[0]["Message-ID"] == f"<{here.column('SELECT batch FROM outbox')[0]}@a.test>"
+
+
+# -- encryption ---------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    if not shutil.which("openssl"):
+        pytest.skip("openssl makes the certificate")
+    folder = tmp_path_factory.mktemp("tls")
+    key, cert = folder / "key.pem", folder / "cert.pem"
+    made = (
+        f"req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -days 1 -keyout {key} -out {cert} "
+        "-addext subjectAltName=DNS:localhost,IP:127.0.0.1"
+    )
+    subprocess.run(["openssl", *made.split()], check=True, capture_output=True)
+    return key, cert
+
+
+def offered(certificate: tuple[Path, Path]) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate[1], certificate[0])
+    return context
+
+
+@pytest.mark.parametrize("scheme", ["smtps", "smtp"])
+@pytest.mark.parametrize("password", ["right", "wrong"])
+async def test_login_goes_over_verified_tls(
+    server: Server, certificate: tuple[Path, Path], scheme: str, password: str
+) -> None:
+    context = offered(certificate)
+    at_once = {"tls": context} if scheme == "smtps" else {}
+    later = {} if at_once else {"tls_context": context, "require_starttls": True}
+    url = f"{scheme}://me:{password}@127.0.0.1:{{port}}?ca={certificate[1]}"
+    url += "" if at_once else "&starttls=on"
+    login = {"authenticator": server.login, "auth_required": True, "auth_require_tls": not at_once}
+    async with server.running(**at_once, **later, **login):
+        (outcome,) = await server.take(message(), url=url)
+    assert server.logins[0] == (b"me", password.encode())
+    if password == "right":
+        assert isinstance(outcome, Delivered)
+        return
+    assert isinstance(outcome, Failed)
+    assert outcome.everyone
+    assert "535" in outcome.reason
+    assert "wrong" not in outcome.reason
+
+
+async def test_a_certificate_that_nobody_vouches_for_is_refused(
+    server: Server, certificate: tuple[Path, Path]
+) -> None:
+    async with server.running(tls_context=offered(certificate)):
+        (outcome,) = await server.take(message(), url="smtp://127.0.0.1:{port}?starttls=on")
+    assert isinstance(outcome, Failed)
+    assert "certificate" in outcome.reason
+    assert not server.mails
+
+
+async def test_encryption_that_is_wanted_is_not_done_without(server: Server) -> None:
+    async with server.running():
+        (outcome,) = await server.take(message(), url="smtp://127.0.0.1:{port}?starttls=on")
+    assert isinstance(outcome, Failed)
+    assert "STARTTLS" in outcome.reason
+    assert not server.mails
+
+
+async def test_a_letter_of_words_arrives(server: Server) -> None:
+    note = letter(
+        "1", "en", subject="Reset\r\nBcc: x", body="Open <this>:", link="https://a.test/?a=1&b=2"
+    )
+    async with server.running():
+        await server.take(note)
+    (got,) = server.mails
+    assert got["Subject"] == "Reset Bcc: x"
+    plain, html = (got.get_body((kind,)) for kind in ("plain", "html"))
+    assert plain is not None
+    assert html is not None
+    assert plain.get_content().splitlines() == ["Open <this>:", "", "https://a.test/?a=1&b=2"]
+    assert (
+        '<p>Open &lt;this&gt;:</p><p><a href="https://a.test/?a=1&amp;b=2">' in html.get_content()
+    )

@@ -1,0 +1,426 @@
+"""Which new pages concern whom: news once, not a repeat, nothing that existed before."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sqlite3
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from focus.errors import ConfigError
+from focus.segment import Segmenter
+from focus.watch import book as books
+from focus.watch import matching, outbox, stored
+from focus.watch.book import LOCAL, Book
+from focus.watch.concern import Concern
+from focus.watch.matching import Matched
+from focus.watch.snippet import MARK
+from focus.watch.stored import Stored
+from focus.watch.subjects import Sheet, Subject, topic_of
+from tests.portal import Portal, article
+
+NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC).timestamp()
+DAY = 86400.0
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Iterator[Book]:
+    with books.opened(tmp_path / "focus.db", now=NOW, language="zh", zone="Asia/Shanghai") as book:
+        yield book
+
+
+class Desk:
+    """A site and the concerns on it."""
+
+    def __init__(self, book: Book) -> None:
+        self.book = book
+        self.now = NOW
+        self.portal = Portal(book, now=NOW - DAY)
+
+    def concern(self, words: str = "足球", name: str = "", **fields: Any) -> int:
+        fields.setdefault("sites", (f"https://{self.portal.host}/",))
+        fields.setdefault("channels", ("mail:a@b.test",))
+        user = fields.pop("user", LOCAL)
+        made = Concern(name or words, words=words, **fields)
+        return self.book.add(user, made, now=self.now)
+
+    def pages(self, numbers: range, subject: str = "足球", **said: Any) -> None:
+        for number in numbers:
+            self.portal.page(f"/{number}", f"{subject} {number}", article(subject, number), **said)
+
+    def check(self) -> Matched:
+        """What a run does for all concerns, with nothing left to fetch."""
+        self.now += DAY
+        self.portal.now = self.now - 60
+        owned = self.book.concerns()
+        due = [each.id for each in owned]
+        found = matching.match(
+            self.book, self.portal.attach(), now=self.now, zone=UTC, due=due
+        )
+        for each in owned:
+            with self.book.transaction() as db:
+                if each.checked_at is None:
+                    matching.welcome(db, each, now=self.now)
+                stored.checked(db, each.id, now=self.now, next_at=self.now + DAY)
+        return found
+
+    def sent(self, concern: int) -> list[str]:
+        """Paths of the pages that are to go out."""
+        sql = (
+            "SELECT h.url FROM outbox o JOIN hit h ON h.id = o.hit WHERE o.concern = ? ORDER BY 1"
+        )
+        return [url.partition(".test")[2] for (url,) in self.book.rows(sql, (concern,))]
+
+    def baseline(self, concern: int) -> int:
+        sql = "SELECT count(*) FROM hit WHERE concern = ? AND baseline"
+        return int(self.book.rows(sql, (concern,))[0][0])
+
+
+@pytest.fixture
+def desk(book: Book) -> Desk:
+    return Desk(book)
+
+
+# -- what is news ---------------------------------------------------------------------
+
+
+def test_first_check_marks_what_exists_and_sends_the_five_best(desk: Desk) -> None:
+    concern = desk.concern()
+    desk.pages(range(8))
+    desk.pages(range(8, 12), "天气")
+    found = desk.check()
+    assert (found.pages, found.news, found.old) == (12, 0, 8)
+    assert len(desk.sent(concern)) == 5
+    assert desk.baseline(concern) == 3
+
+
+def test_later_page_is_sent_once(desk: Desk) -> None:
+    concern = desk.concern()
+    desk.check()
+    desk.pages(range(3))
+    assert desk.check().news == 3
+    assert desk.sent(concern) == ["/0", "/1", "/2"]
+    assert desk.check().pages == 0
+    desk.pages(range(3))  # changed and fetched again
+    assert desk.check().news == 0
+    assert len(desk.sent(concern)) == 3
+
+
+def test_old_page_found_today_is_no_news(desk: Desk) -> None:
+    concern = desk.concern()
+    desk.check()
+    old = '<meta property="article:published_time" content="2026-11-01T08:00:00+08:00">'
+    new = '<meta property="article:published_time" content="2026-11-22T08:00:00+08:00">'
+    desk.pages(range(1), head=old)
+    desk.pages(range(1, 2), head=new)
+    desk.pages(range(2, 3))
+    found = desk.check()
+    assert (found.news, found.old) == (2, 1)
+    assert desk.sent(concern) == ["/1", "/2"]
+    hit = stored.recent(desk.book, concern, limit=9)[0]
+    assert hit.published_at is None or hit.published_at == datetime(2026, 11, 22, tzinfo=UTC).timestamp()
+
+
+def test_list_without_a_date_is_no_news(desk: Desk) -> None:
+    concern = desk.concern()
+    desk.check()
+    links = "".join(f'<p><a href="/{n}">足球新闻第{n}条：球队今天获胜</a></p>' for n in range(30))
+    desk.portal.page("/list", "足球", "", body=links)
+    found = desk.check()
+    assert (found.news, found.old) == (0, 1)
+    assert desk.sent(concern) == []
+
+
+def test_near_duplicate_is_folded_and_not_sent(desk: Desk) -> None:
+    concern = desk.concern()
+    desk.check()
+    text = article("足球", 1)
+    for path in ("/a", "/b"):
+        desk.portal.page(path, "足球", text)
+    desk.check()
+    desk.portal.page("/c", "足球", text + "转载。", hashed=True)
+    found = desk.check()
+    assert found.folded == 1
+    assert desk.sent(concern) == ["/a"]
+    rows = desk.book.rows("SELECT url, twin FROM hit ORDER BY id")
+    assert [twin for _, twin in rows] == [None, 1, 1]
+
+
+def test_repeat_of_what_existed_is_no_news(desk: Desk) -> None:
+    concern = desk.concern()
+    text = article("足球", 1)
+    desk.portal.page("/a", "足球", text)
+    desk.check()
+    desk.portal.page("/b", "足球", text)
+    desk.check()
+    assert desk.sent(concern) == ["/a"]  # the best of what existed
+
+
+def test_new_concern_on_a_known_site_has_its_own_beginning(desk: Desk) -> None:
+    first = desk.concern()
+    desk.check()
+    desk.pages(range(7))
+    desk.check()
+    second = desk.concern("球队", channels=("webhook:https://a.test/",))
+    desk.pages(range(7, 9))
+    found = desk.check()
+    assert len(desk.sent(first)) == 9
+    assert len(desk.sent(second)) == 5
+    assert desk.baseline(second) == 4
+    assert found.news == 2
+    desk.pages(range(9, 10))
+    desk.check()
+    assert len(desk.sent(second)) == 6
+
+
+def test_site_added_later_is_marked_as_seen_without_more_ado(desk: Desk) -> None:
+    other = Portal(desk.book, host="other.test", now=NOW)
+    concern = desk.concern()
+    desk.check()
+    other.page("/x", "足球", article("足球", 50))
+    owned = desk.book.named(LOCAL, "足球")
+    sites = (*owned.concern.sites, "https://other.test/")
+    changed = Concern("足球", sites, words="足球", channels=("mail:a@b.test",))
+    desk.book.change(concern, changed, now=desk.now)
+    found = matching.match(desk.book, other.attach(), now=desk.now, zone=UTC)
+    assert (found.news, found.old) == (0, 1)
+    other.page("/y", "足球", article("足球", 51))
+    found = matching.match(desk.book, other.attach(), now=desk.now, zone=UTC)
+    assert found.news == 1
+
+
+def test_baseline_looks_at_the_latest_pages_only(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matching, "BASELINE", 4)
+    desk.pages(range(10))
+    desk.portal.attach()
+    desk.concern("没有")
+    desk.check()
+    concern = desk.concern()
+    assert desk.check().pages == 4
+    assert len(desk.sent(concern)) == 4
+
+
+def test_paused_and_expired_concerns_are_left_alone(desk: Desk) -> None:
+    paused, over = desk.concern(), desk.concern("球队", expires_at=NOW + 1)
+    desk.book.pause(paused, True, now=NOW)
+    desk.pages(range(3))
+    found = desk.check()
+    assert found.concerns == 0
+    assert desk.sent(paused) == desk.sent(over) == []
+    assert desk.book.named(LOCAL, "足球").concern.paused
+
+
+def test_found_for_others_waits_for_the_own_schedule(desk: Desk) -> None:
+    daily = desk.concern(schedule="daily 07:30")
+    desk.check()
+    desk.pages(range(1))
+    next_at = desk.now + DAY
+    matching.match(desk.book, desk.portal.attach(), now=desk.now + 60, zone=UTC)
+    rows = desk.book.rows("SELECT due_at FROM outbox WHERE concern = ?", (daily,))
+    assert rows == [(next_at,)]
+
+
+# -- who is concerned -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "fields", "paths"),
+    [
+        ("足球", {}, ["/0", "/en", "/hant"]),
+        ("足球 -门票", {}, ["/en", "/hant"]),
+        ("+足球 +门票", {}, ["/0"]),
+        ("+足球 主教练 OR 赛程", {}, ["/0"]),
+        ("足球", {"languages": ("zh",)}, ["/0", "/hant"]),
+        ("足球", {"languages": ("en-GB",)}, ["/en"]),
+        ("门票", {"min_relevance": 0.95}, []),  # stands there, but the page is not about it
+        ("门票", {"min_relevance": 0.1}, ["/0", "/1"]),
+        ('"premier league"', {}, ["/en"]),
+        ("rem", {"min_relevance": 0.0}, []),
+        ("+premier", {"topic": "football"}, ["/en"]),
+        ("", {"topic": "天气:1"}, ["/1"]),
+    ],
+)
+def test_words_topic_and_language_decide(
+    desk: Desk, words: str, fields: dict[str, Any], paths: list[str]
+) -> None:
+    concern = desk.concern(words, name="c", **fields)
+    desk.check()
+    desk.pages(range(1))
+    desk.pages(range(1, 2), "天气")
+    english = "The football Premier League, 足球 in short. Football is played on grass. " * 9
+    desk.portal.page("/en", "Football: Premier League 足球", english, language="en")
+    desk.portal.page("/hant", "足球", "兩支足球隊相遇，足球賽在體育場舉行。" * 9, language="en")
+    desk.portal.page("/404", "404 not found", "足球 football")
+    desk.portal.page("/hidden", "足球", article("足球", 60), noindex=True)
+    desk.portal.page("/gone", "足球", article("足球", 61), dropped=True)
+    desk.check()
+    assert desk.sent(concern) == paths
+
+
+def test_hit_says_why(desk: Desk) -> None:
+    concern = desk.concern("足球 门票")
+    desk.check()
+    desk.pages(range(1))
+    desk.check()
+    (hit,) = stored.recent(desk.book, concern, limit=9)
+    assert 0.5 < hit.relevance <= 1.0
+    assert hit.why["words"]["title"] == ["足球"]
+    assert set(hit.why["parts"]) >= {"title", "text"}
+    assert f"{MARK}足球{MARK}" in hit.snippet
+    assert f"{MARK}门票{MARK}" in hit.snippet
+    assert hit.language == "zh"
+    assert hit.simhash
+
+
+def test_topic_file_is_for_the_command_line_only(desk: Desk, tmp_path: Path) -> None:
+    file = tmp_path / "f.toml"
+    file.write_text('name = "f"\nkeywords = ["足球"]\nthreshold = 0.1\n', encoding="utf-8")
+    own = desk.concern("", name="own", topic=str(file))
+    with desk.book.transaction() as db:
+        db.execute(
+            "INSERT INTO user (id, name, language, zone, quiet, admin, disabled, created_at) "
+            "VALUES (2, 'eve', 'en', 'UTC', '', 0, 0, 0)"
+        )
+    theirs = desk.concern("", name="theirs", topic=str(file), user=2)
+    desk.pages(range(2))
+    found = desk.check()
+    assert len(desk.sent(own)) == 2
+    assert desk.sent(theirs) == []
+    assert "command line" in found.troubles[theirs]
+
+
+def test_topic_file_that_is_gone_troubles_its_concern_alone(desk: Desk, tmp_path: Path) -> None:
+    lost = desk.concern("", name="lost", topic=str(tmp_path / "gone.toml"))
+    good = desk.concern()
+    desk.pages(range(2))
+    found = desk.check()
+    assert "gone.toml" in found.troubles[lost]
+    assert len(desk.sent(good)) == 2
+
+
+def test_page_without_source_is_judged_by_its_head(desk: Desk) -> None:
+    concern = desk.concern(min_relevance=0.1)
+    desk.check()
+    desk.pages(range(1))
+    with desk.book.transaction() as db:
+        db.execute("DELETE FROM body")
+    desk.check()
+    assert desk.sent(concern) == ["/0"]
+
+
+WORD = st.sampled_from(["足球", "欧冠", "premier league", "c++", "café", "NBA总决赛", "русс", "3g"])
+TEXT = st.lists(
+    st.sampled_from([
+        "足球", "歐冠", "欧", "冠", "Premier", " ", "League", "C++", "&#36275;球", "Café", "nba总决赛",
+        "русский", "3G", "x", "。", "&amp;", "\n", "ＮＢＡ", "总", "足", "足&zwj;球",
+    ]),
+    max_size=30,
+).map("".join)  # fmt: skip
+
+
+@given(words=st.lists(WORD, min_size=1, max_size=3, unique=True), text=TEXT)
+def test_page_set_aside_by_its_characters_has_not_the_words(words: list[str], text: str) -> None:
+    import zstandard
+
+    asked = " ".join(f'+"{word}"' for word in words)
+    concern = Concern("c", ("https://a.test/",), words=asked)
+    subject = Subject(concern, topic_of(concern, trusted=True), Segmenter(cut=str.split))
+    page = Stored(1, 1, "https://a.test/", "", "", "", "", NOW, 0, True)
+    sheet = Sheet(page, zstandard.compress(f"<body><p>{text}</p>".encode()))
+    if not subject.may_concern(sheet):
+        assert not subject.words.satisfied(subject.matcher.counts(sheet.words_text))
+
+
+# -- all or nothing -------------------------------------------------------------------
+
+
+def test_broken_off_between_batches_nothing_is_lost_or_doubled(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    concern = desk.concern()
+    desk.check()
+    desk.pages(range(9))
+    monkeypatch.setattr(matching, "BATCH", 3)
+    enqueue, calls = outbox.enqueue, []
+
+    def dying(*arguments: Any, **named: Any) -> int:
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return enqueue(*arguments, **named)
+
+    monkeypatch.setattr(outbox, "enqueue", dying)
+    with pytest.raises(KeyboardInterrupt):
+        desk.check()
+    assert len(desk.sent(concern)) == 3
+    desk.check()
+    assert len(desk.sent(concern)) == 9
+    assert desk.book.rows("SELECT count(*) FROM hit") == [(9,)]
+
+
+# -- preview --------------------------------------------------------------------------
+
+
+def test_preview_tells_what_the_last_days_would_have_sent(desk: Desk) -> None:
+    desk.concern("没有")
+    desk.portal.now = NOW - 20 * DAY  # the first visit
+    with desk.book.transaction() as db:
+        db.execute("UPDATE crawl SET started_at = ?", (NOW - 20 * DAY,))
+    desk.pages(range(4))
+    desk.portal.now = NOW - 2 * DAY
+    desk.pages(range(4, 7))
+    desk.pages(range(7, 8), head='<meta name=pubdate content="2026-10-01">')
+    desk.portal.page("/twin", "足球 4", article("足球", 4))
+    desk.portal.attach()
+    wanted = Concern("f", ("https://news.test/", "https://new.test/"), words="足球")
+    found = matching.preview(desk.book, wanted, now=NOW, zone=UTC)
+    assert sorted(hit.url[-2:] for hit in found.hits) in (["/4", "/5", "/6"], ["/5", "/6", "in"])
+    assert sum(found.similar) == 1
+    assert (found.pages, found.undated, found.unvisited) == (5, 0, ["new.test"])
+    assert len(matching.preview(desk.book, wanted, now=NOW, zone=UTC, days=60).hits) == 4
+    assert desk.book.rows("SELECT count(*) FROM hit") == [(0,)]
+
+
+# -- the book -------------------------------------------------------------------------
+
+
+def test_name_is_taken_once(desk: Desk) -> None:
+    desk.concern(name="a")
+    other = desk.concern(name="b")
+    for attempt in (
+        lambda: desk.concern(name="a"),
+        lambda: desk.book.change(other, Concern("a", ("https://a.test/",), "x"), now=NOW),
+    ):
+        with pytest.raises(ConfigError, match="'a' already"):
+            attempt()
+    desk.book.change(other, Concern("b", ("https://a.test/",), "x"), now=NOW)
+
+
+def _open(path: Path, barrier: Any, answers: Any) -> None:
+    barrier.wait()
+    try:
+        with books.opened(path, now=NOW, language="zh", zone="UTC") as book:
+            answers.put(book.rows("SELECT count(*) FROM user")[0][0])
+    except Exception as error:
+        answers.put(repr(error))
+
+
+def test_two_processes_may_make_the_database_at_once(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("fork")
+    barrier, answers = context.Barrier(3), context.Queue()
+    path = tmp_path / "new" / "focus.db"
+    each = [context.Process(target=_open, args=(path, barrier, answers)) for _ in range(3)]
+    for process in each:
+        process.start()
+    assert [answers.get(timeout=30) for _ in each] == [1, 1, 1]
+    for process in each:
+        process.join()
+    assert sqlite3.connect(path).execute("PRAGMA integrity_check").fetchone() == ("ok",)
