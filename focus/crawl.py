@@ -21,9 +21,9 @@ from typing import Protocol
 
 import msgspec
 
+from focus.arrivals import Arrivals
 from focus.config import CrawlConfig
 from focus.discovery import Discovery
-from focus.duplicates import Twins
 from focus.feedback import Feedback, make_feedback
 from focus.frontier import Candidate, Frontier, Host
 from focus.gate import Gate
@@ -34,12 +34,9 @@ from focus.records import (
     SEED_PRIORITY,
     Batch,
     DropReason,
-    FailureKind,
     FetchResult,
-    Listing,
     Outcome,
     Page,
-    PageRow,
     Result,
     Task,
     UrlRow,
@@ -47,11 +44,11 @@ from focus.records import (
 )
 from focus.scope import Scope
 from focus.score.pagerank import PageRank
-from focus.score.strategy import Parent, make_strategy
+from focus.score.strategy import make_strategy
 from focus.transport import Transport
 from focus.traps import Traps
 from focus.trouble import Trouble
-from focus.urls import fingerprint, normalise, seed_candidates
+from focus.urls import fingerprint, seed_candidates
 
 BATCH = 64  # answers that one transaction writes, a quarter of what is in flight if less
 PATIENCE = 8  # URLs looked at again before one is taken, where a page moves all priorities
@@ -133,10 +130,13 @@ class Crawl:
         self.listings = Listings(
             self.discovery, self.gate, wanted=config.sitemaps, per_host=config.sitemaps_per_host
         )
+        self.arrivals = Arrivals(
+            self.discovery, self.listings, self.trouble, max_redirects=config.max_redirects
+        )
         self._shelf = shelf
         self._observe = observe
-        self.twins = Twins()
         self._taken_at: dict[int, int] = {}  # id in flight -> URLs waiting when it was taken
+        self._conditions: dict[int, tuple[tuple[str, str], ...]] = {}
         self.stop_reason = ""
         self._began_at = self._committed_at = transport.now()
         self.feedback: Feedback | None = None
@@ -180,6 +180,21 @@ class Crawl:
         if self.known.state[url_id] == UrlState.WAITING:
             for other in others:
                 self.trouble.fallbacks.setdefault(url_id, other)
+
+    def revisit(self, url_id: int, url: str, *, etag: str = "", last_modified: str = "") -> bool:
+        """Ask once more for a page (or listing) that was had; False if it is under way.
+
+        It waits before all links. With a validator the server may answer that nothing has
+        changed; else its page is kept anew, and links that are new on it become known.
+        """
+        if self.known.state[url_id] in (UrlState.WAITING, UrlState.FETCHING):
+            return False
+        validators = (("If-None-Match", etag), ("If-Modified-Since", last_modified))
+        self._conditions[url_id] = tuple((name, value) for name, value in validators if value)
+        self.arrivals.again.add(url_id)
+        self.ledger.ended(Outcome(url_id, UrlState.WAITING, hops=self.known.hops[url_id]))
+        self.frontier.push(url_id, url, SEED_PRIORITY)
+        return True
 
     # -- the loop -----------------------------------------------------------------
 
@@ -288,6 +303,7 @@ class Crawl:
                 hops=known.hops[url_id],
                 depth=known.depth[url_id],
                 priority=candidate.priority,
+                conditions=self._conditions.pop(url_id, ()),
             )
         )
 
@@ -304,9 +320,7 @@ class Crawl:
 
     def _take_in(self, result: Result) -> Page | None:
         """Draw the conclusions; the page as it counts now."""
-        task, fetch, page = result.task, result.fetch, result.page
-        if page is not None and task.id is not None and page.failure is None:
-            page = self.twins.judge(task.id, task.host, page)
+        task, fetch, page = result.task, result.fetch, self.arrivals.counted(result)
         host = self.frontier.host(task.host)
         totals = self.ledger.totals
         totals.requests += 1
@@ -317,32 +331,10 @@ class Crawl:
             totals.robots += 1
             self._robots_came(host, fetch)
         else:
-            self._url_came(task.id, task, fetch, page)
+            rank = self._taken_at.pop(task.id, 0)
+            self.arrivals.take_in(task.id, task, fetch, page, now=self.transport.now(), rank=rank)
         self._report(task, fetch, page)
         return page
-
-    def _url_came(self, url_id: int, task: Task, fetch: FetchResult, page: Page | None) -> None:
-        now, host = self.transport.now(), self.frontier.host(task.host)
-        failure = fetch.failure or (page.failure if page is not None else None)
-        if fetch.redirect_to is not None:
-            self._redirected(url_id, task, fetch.redirect_to)
-        elif failure is not None:
-            detail = fetch.detail or (page.detail if page else "")
-            self.trouble.failed(task, failure, msgspec.structs.replace(fetch, detail=detail), now)
-        elif page is not None:
-            self.trouble.came_through(url_id)
-            if fetch.listing is not None:
-                self._listing_came(url_id, task, fetch.listing, page)
-                page = None
-            else:
-                self._page_came(url_id, task, fetch, page)
-        self._taken_at.pop(url_id, None)
-        if failure is None and host.failures:
-            host.failures = 0
-            self.ledger.host_changed(host)
-        if fetch.redirect_to is None:
-            again = page is not None and (page.lost or page.twin is not None)
-            self.discovery.learning.outcome(url_id, None if again else page)
 
     def _report(self, task: Task, fetch: FetchResult, page: Page | None) -> None:
         state = None if task.id is None else UrlState(self.known.state[task.id])
@@ -376,87 +368,6 @@ class Crawl:
         else:
             self.frontier.rest(host, 0.0, now)
             self.listings.rules_came(host)
-
-    def _redirected(self, url_id: int, task: Task, location: str) -> None:
-        """The target takes the URL's place, just before its equals: same evidence, one hop more."""
-        trouble, hops = self.trouble, task.hops + 1
-        target = normalise(location, task.url)
-        if target is None or target == task.url or task.hops >= self.config.max_redirects:
-            trouble.fail(url_id, FailureKind.REDIRECT, f"hop {hops} to {location}"[:200])
-            return
-        key = fingerprint(target)
-        there = self.known.find(key)
-        if there == url_id:
-            trouble.requeue(url_id, target, hops)
-            return
-        is_seed = url_id in trouble.seeds
-        if is_seed:
-            self.scope.add_home(target)
-            self.listings.add_home(target)
-        if there < 0:
-            row = UrlRow(-1, key, target, -1, task.depth, 0.0, parent=url_id, hops=hops)
-            there = self.discovery.enter(row)
-            if is_seed:
-                trouble.seeds[there] = trouble.seeds[url_id]
-        trouble.drop(url_id, DropReason.REDIRECTED, target)
-        priority = math.nextafter(task.priority, math.inf)
-        self.discovery.strengthen(there, self.known.carry(url_id), priority, url_id)
-
-    # -- pages --------------------------------------------------------------------
-
-    def _page_came(self, url_id: int, task: Task, fetch: FetchResult, page: Page) -> None:
-        robots_tag = (fetch.header("x-robots-tag") or "").lower()
-        nofollow = page.nofollow or "nofollow" in robots_tag or "none" in robots_tag
-        noindex = page.noindex or "noindex" in robots_tag or "none" in robots_tag
-        parent = self._parent(url_id, task, page)
-        targets = [] if nofollow else self.discovery.expand(parent, page.links)
-        self.listings.of_page(url_id, task.depth, page.feeds, relevant=page.relevant)
-        if noindex or page.lost:
-            self.ledger.linked(url_id, targets)
-            lost = (DropReason.SOFT_404, "it says that there is no such page")
-            unwanted = (DropReason.NOINDEX, "meta robots or X-Robots-Tag")
-            self.trouble.drop(url_id, *(lost if page.lost else unwanted))
-            return
-        self.ledger.ended(Outcome(url_id, UrlState.DONE, hops=task.hops))
-        self.ledger.page(
-            PageRow(
-                id=url_id,
-                url=task.url,
-                nth=self.ledger.totals.requests,
-                rank=self._taken_at.get(url_id, 0),
-                status=fetch.status or 0,
-                fetched_at=fetch.fetched_at,
-                elapsed_s=fetch.elapsed_s,
-                raw_bytes=fetch.raw_bytes,
-                priority=task.priority,
-                pagerank=self.graph.rank(url_id),
-                page=page,
-                content_type=fetch.header("content-type") or "",
-                etag=fetch.header("etag") or "",
-                last_modified=fetch.header("last-modified") or "",
-                targets=tuple(targets),
-            )
-        )
-
-    def _parent(self, url_id: int, task: Task, page: Page) -> Parent:
-        """A page as its links' strategy sees it."""
-        return Parent(
-            id=url_id,
-            nth=self.ledger.totals.pages + 1,
-            depth=task.depth,
-            host=task.host,
-            shape=self.frontier.queues[self.known.queue[url_id]].shape,
-            relevance=page.relevance,
-            relevant=page.relevant,
-            carry=self.known.carry(url_id),
-        )
-
-    def _listing_came(self, url_id: int, task: Task, listing: Listing, page: Page) -> None:
-        """A sitemap or feed: no page, but what it lists becomes known."""
-        detail = self.listings.came(self._parent(url_id, task, page), task.url, listing, page.links)
-        self.ledger.ended(
-            Outcome(url_id, UrlState.DROPPED, str(DropReason.LISTING), detail, hops=task.hops)
-        )
 
     # -- keeping ----------------------------------------------------
 

@@ -167,7 +167,9 @@ def _to_file(path: Path) -> Iterator[IO[bytes]]:
     try:
         path = path.resolve()
         if not path.parent.is_dir():
-            raise ExportError(f"cannot write {path}: there is no folder {path.parent}; make it first")
+            raise ExportError(
+                f"cannot write {path}: there is no folder {path.parent}; make it first"
+            )
         if path.exists() and not stat.S_ISREG(path.stat().st_mode):
             with path.open("wb") as file:  # a device or a pipe: there is nothing to rename
                 yield file

@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import NamedTuple, Self
 from urllib.parse import urlsplit
@@ -100,14 +100,20 @@ class WebFetcher:
             await session.close()
 
     async def fetch(
-        self, url: str, *, robots: bool = False, sent: Callable[[], object] | None = None
+        self,
+        url: str,
+        *,
+        robots: bool = False,
+        sent: Callable[[], object] | None = None,
+        conditions: Sequence[tuple[str, str]] = (),
     ) -> FetchResult:
         """GET `url` (absolute, normal) once and say what came of it.
 
         robots  the answer is a robots.txt: any type, maybe empty, cut at 500 KiB
         sent    called when a connection stands and the request is being written
+        conditions  headers, `If-None-Match` and the like: 304 is an answer then
         """
-        answer = Answer(self._config, robots)
+        answer = Answer(self._config, robots, dict(conditions))
         answer.exchange.on_sent = sent
         started, begun = self._clock(), time.monotonic()
         failure: FailureKind | None = None
@@ -137,6 +143,7 @@ class WebFetcher:
             address=exchange.address,
             truncated=answer.truncated,
             listing=None if failure else answer.listing,
+            unchanged=answer.unchanged and not failure,
         )
 
     async def _request(self, url: str, answer: Answer, started: float) -> str:
@@ -159,7 +166,9 @@ class WebFetcher:
             return await self._exchange(url, target, answer, started)
 
     async def _exchange(self, url: str, target: _Target, answer: Answer, started: float) -> str:
-        headers = None if target.host is None else {"Host": target.host}
+        headers = dict(answer.conditions)
+        if target.host is not None:
+            headers["Host"] = target.host
         proxy = self._config.proxy
         async with self._open().get(
             target.url, headers=headers, proxy=proxy, allow_redirects=False
@@ -168,6 +177,9 @@ class WebFetcher:
             status = response.status
             if retry_after := response.headers.get("Retry-After"):
                 answer.retry_after_s = retry_after_s(retry_after, started)
+            answer.unchanged = status == 304 and bool(answer.conditions)
+            if answer.unchanged:
+                return "304"
             failure = classify_status(status, answer.retry_after_s is not None)
             if failure is not None:
                 await self._drain(response, answer.exchange)

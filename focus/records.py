@@ -119,6 +119,7 @@ class FetchResult(msgspec.Struct, frozen=True):
     address      the connected IP address, None when there was none
     truncated    the body was cut at its cap (only with failure TOO_LARGE)
     listing      what a sitemap or feed lists, where those are wanted
+    unchanged    304: the page is as it was when `Task.conditions` were noted
     """
 
     url: str
@@ -135,6 +136,7 @@ class FetchResult(msgspec.Struct, frozen=True):
     address: str | None = None
     truncated: bool = False
     listing: Listing | None = None
+    unchanged: bool = False
 
     def header(self, name: str) -> str | None:
         """The first value of a header, by its lower-case name."""
@@ -227,6 +229,7 @@ class Task(msgspec.Struct, frozen=True):
     hops       redirects followed to come here
     depth      links from a seed
     priority   what it was taken at
+    conditions  headers that ask for an answer only if the page has changed
     """
 
     id: int | None
@@ -236,6 +239,7 @@ class Task(msgspec.Struct, frozen=True):
     hops: int = 0
     depth: int = 0
     priority: float = 0.0
+    conditions: tuple[tuple[str, str], ...] = ()
 
 
 class Result(msgspec.Struct, frozen=True):

@@ -50,7 +50,8 @@ class Scope:
             return DropReason.SCOPE
         if len(url) > self._max_url:
             return DropReason.URL_TOO_LONG
-        if not listing and _NOT_PAGES.search(url.partition("?")[0]) and url.count("/") > 2 and _has_path(url):
+        is_file = _NOT_PAGES.search(url.partition("?")[0]) and url.count("/") > 2
+        if not listing and is_file and _has_path(url):
             return DropReason.NOT_HTML
         if any(pattern.search(url) for pattern in self._deny):
             return DropReason.DENIED

@@ -292,7 +292,7 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     if crawl.discovery.strategy.learns and not any(row.bonus for row in saved.queues):
         crawl.discovery.learning.restore()  # the file was an older focus's, which kept none
     for url_id, simhash in await store.simhashes(info.id):
-        crawl.twins.add(url_id, simhash)
+        crawl.arrivals.twins.add(url_id, simhash)
     frontier.reopen()
     ledger.resume(msgspec.convert(info.counters, Totals))
 

@@ -13,7 +13,8 @@ import asyncio
 import heapq
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 from focus.records import FetchResult, Link, Listing, Page, Result, Task
@@ -26,7 +27,12 @@ class Fetcher(Protocol):
     """The web, or what stands for it."""
 
     async def fetch(
-        self, url: str, *, robots: bool = False, sent: Callable[[], object] | None = None
+        self,
+        url: str,
+        *,
+        robots: bool = False,
+        sent: Callable[[], object] | None = None,
+        conditions: Sequence[tuple[str, str]] = (),
     ) -> FetchResult:
         """One GET; a failure is a result. `sent` is called when the request goes out."""
 
@@ -93,7 +99,7 @@ class Clock:
 
 
 async def _scored(scorer: Scorer, task: Task, fetch: FetchResult) -> Result:
-    if task.id is None or fetch.failure is not None or fetch.redirect_to is not None:
+    if task.id is None or fetch.failure or fetch.redirect_to is not None or fetch.unchanged:
         return Result(task, fetch)
     if fetch.listing is not None:
         return Result(task, fetch, await _scored_listing(scorer, fetch.url, fetch.listing))
@@ -176,12 +182,14 @@ class LiveTransport:
         self._done.append(result)  # the list of now: `receive` has swapped it meanwhile
 
     async def _fetch(self, task: Task) -> FetchResult:
-        robots = task.id is None
+        fetch = partial(
+            self._fetcher.fetch, task.url, robots=task.id is None, conditions=task.conditions
+        )
         if self.on_sent is None:
-            return await self._fetcher.fetch(task.url, robots=robots)
+            return await fetch()
         going = Departure(task, self.on_sent, self._ready.set)
         try:
-            return await self._fetcher.fetch(task.url, robots=robots, sent=going.soon)
+            return await fetch(sent=going.soon)
         finally:
             going.now()
 

@@ -26,7 +26,7 @@ LEVELS = {
     2: "segment; parse/; score/; known; frontier; gate; ledger; discovery: learning; listings; "
     "duplicates; traps; trouble; pace; measure/",
     3: "fetch: net/; archive: warc/; workers/; transport; store: db/; export; kb/; learned; judge",
-    4: "crawl: feedback; session; learn/; compare/; report/; profiling/; demo/",
+    4: "crawl: arrivals feedback; session; learn/; compare/; report/; profiling/; demo/",
     5: "cli: commands/; show/; watch/; __main__",
 }
 OUTSIDE = 3

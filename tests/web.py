@@ -138,13 +138,20 @@ class TinyWeb:
         return [hit.url for hit in self.log if robots or not hit.url.endswith("/robots.txt")]
 
     async def fetch(
-        self, url: str, *, robots: bool = False, sent: Callable[[], object] | None = None
+        self,
+        url: str,
+        *,
+        robots: bool = False,
+        sent: Callable[[], object] | None = None,
+        conditions: Sequence[tuple[str, str]] = (),
     ) -> FetchResult:
         """As `WebFetcher.fetch`, without a network."""
         if sent is not None:
             sent()
         asked_at = self._clock()
         answer = await self._ask(url)
+        if ("If-None-Match", answer.headers.get("etag")) in conditions:
+            return FetchResult(url, asked_at, status=304, unchanged=True)
         return self._result(url, answer, asked_at, robots)
 
     async def close(self) -> None:

@@ -7,6 +7,7 @@ by its first bytes, so that a film or a bomb costs no more than those.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from urllib.parse import quote_from_bytes
 
 import aiohttp
@@ -35,9 +36,13 @@ class Failed(Exception):
 class Answer:
     """One answer as it comes in, in the fields of `FetchResult`."""
 
-    def __init__(self, config: FetchConfig, robots: bool) -> None:
+    def __init__(
+        self, config: FetchConfig, robots: bool, conditions: Mapping[str, str] | None = None
+    ) -> None:
         self._config = config
         self._robots = robots
+        self.conditions = conditions or {}
+        self.unchanged = False
         self.exchange = Exchange(config)
         self.status: int | None = None
         self.headers: tuple[tuple[str, str], ...] = ()
