@@ -465,6 +465,17 @@ class Frontier:
             queue.floor = (-math.inf, -1) if queue.away else None
             self._relist(queue)
 
+    def lay_aside(self) -> None:
+        """Let nothing that waits now be taken, unless a link gives better evidence of it."""
+        for queue in self.queues:
+            queue.heap.clear()
+            queue.away = array("I")
+            queue.floor = None
+            self._relist(queue)
+        self._deferred.clear()
+        self._is_deferred.clear()
+        self._urls.clear()
+
     def _share(self) -> int:
         """How many URLs a queue may keep in memory when there is not room for all."""
         return max(self._KEEP, self._capacity // (2 * max(1, len(self.queues))))

@@ -113,8 +113,18 @@ class _CrawlShelf:
         return await self._store.addresses(self._crawl, ids)
 
 
-async def run(config: CrawlConfig, places: Places, watcher: Watcher) -> Report:
+async def run(
+    config: CrawlConfig,
+    places: Places,
+    watcher: Watcher,
+    *,
+    known_as: dict[str, object] | None = None,
+    news_only: bool = False,
+) -> Report:
     """Crawl as configured until it ends; what came of it.
+
+    known_as   what makes the crawl this one and no other; None: `identity`
+    news_only  leave aside what waited when the crawl's last run ended
 
     Raises FocusError for a database, archive or output that cannot be used.
     """
@@ -122,7 +132,8 @@ async def run(config: CrawlConfig, places: Places, watcher: Watcher) -> Report:
         _allow_open_files(config.concurrency)
     async with _opened(places) as store, contextlib.AsyncExitStack() as stack:
         text = msgspec.json.encode(config).decode()
-        info = await store.begin_crawl(identity(config), text, fresh=places.fresh, now=time.time())
+        named = known_as or identity(config)
+        info = await store.begin_crawl(named, text, fresh=places.fresh, now=time.time())
         profiler = None
         if places.profile:
             profiler = stack.enter_context(Profiler(_workers(config)))
@@ -131,6 +142,8 @@ async def run(config: CrawlConfig, places: Places, watcher: Watcher) -> Report:
         stack.enter_context(_collecting_rarely())
         if info.resumed:
             await restore(crawl, store, info)
+            if news_only:
+                crawl.frontier.lay_aside()
         crawl.sow(config.seeds)
         before = msgspec.structs.replace(crawl.ledger.totals)
         watcher.started(crawl, info)

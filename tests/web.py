@@ -65,6 +65,7 @@ class TinyWeb:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.log: list[Hit] = []
+        self.unchanged: list[str] = []  # answered by 304
         self.answers: dict[str, Answer] = {}
         self.in_flight = 0
         self.most_in_flight = 0
@@ -179,6 +180,10 @@ class TinyWeb:
             if request.transport is not None:
                 request.transport.close()
             return aiohttp_web.Response()
+        etag = answer.headers.get("etag")
+        if etag is not None and request.headers.get("If-None-Match") == etag:
+            self.unchanged.append(f"{scheme}://{target}")
+            return aiohttp_web.Response(status=304)
         return aiohttp_web.Response(
             status=answer.status, headers=answer.headers, body=answer.body or None
         )

@@ -32,7 +32,7 @@ CREATE TABLE site (
 -- A page that is looked at again because news appears there.
 CREATE TABLE revisit (
     id         INTEGER PRIMARY KEY,   -- = url.id
-    visits     REAL NOT NULL,         -- discounted, as is
+    watched_s  REAL NOT NULL,         -- seconds it was watched, discounted, as is
     fresh      REAL NOT NULL,         -- new relevant pages that its links led to
     interval_s REAL NOT NULL,         -- between two visits
     checked_at REAL NOT NULL,         -- last visit
