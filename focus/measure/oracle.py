@@ -139,11 +139,12 @@ class _Greedy(Generic[Key]):
             deeper: list[Key] = []
             for page in level:
                 links = self.graph.get(page, ())
-                rate = sum(link in self._hidden for link in links) / depth
+                rate = len(self._hidden.intersection(links)) / depth
                 if rate > best_rate:
                     best, best_rate = page, rate
                 for link in links:
-                    if link not in before and link not in self._known:
+                    new = link not in before and link not in self._known
+                    if new and link not in self._hidden:  # a hidden target ends the way
                         before[link] = page
                         deeper.append(link)
             level, depth = deeper, depth + 1
