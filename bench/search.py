@@ -30,7 +30,8 @@ import zstandard
 
 from focus.db.results import Selection
 from focus.db.search import search
-from focus.db.searchindex import SearchIndex, index_path, page_text
+from focus.db.searchfile import index_path
+from focus.db.searchindex import SearchIndex, page_text
 from focus.db.spelling import plain, read
 from focus.demo.site import DemoWeb, generate
 from focus.duplicates import simhash
@@ -141,7 +142,7 @@ def drawn(index: SearchIndex, texts: list[str], number: int, rng: random.Random)
         while True:
             words = [w for w in index.segmenter.tokens(rng.choice(texts)) if fits(w)]
             if words:
-                return rng.choice(words)
+                return str(rng.choice(words))
 
     def piece() -> str:
         while True:
@@ -149,7 +150,7 @@ def drawn(index: SearchIndex, texts: list[str], number: int, rng: random.Random)
             if runs:
                 run, size = rng.choice(runs), rng.randint(3, 8)
                 start = rng.randint(0, len(run) - size)
-                return run[start : start + size]
+                return str(run[start : start + size])
 
     def two(w: str) -> bool:
         return has_han(w) and len(w) == 2
@@ -162,7 +163,7 @@ def drawn(index: SearchIndex, texts: list[str], number: int, rng: random.Random)
             found.append(Asked(kind, f'"{one}"', (one,)))
             continue
         if kind == "pair":
-            words = (word(two), word(two))
+            words: tuple[str, ...] = (word(two), word(two))
         elif kind == "english":
             words = (word(lambda w: w.isascii() and w.isalpha() and len(w) > 2),)
         else:
@@ -184,7 +185,9 @@ def agreement(
         for name in (asked.kind, "all"):
             both, all_true, all_found = sums.setdefault(name, [0, 0, 0])
             sums[name] = [both + len(found & truth), all_true + len(truth), all_found + len(found)]
-    return {name: (both / (true or 1), both / (got or 1)) for name, (both, true, got) in sums.items()}
+    return {
+        name: (both / (true or 1), both / (got or 1)) for name, (both, true, got) in sums.items()
+    }
 
 
 def timed(index: SearchIndex, queries: list[Asked]) -> list[float]:
@@ -250,9 +253,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
-    figures = measure(
-        given.folder, pages=given.pages, queries=given.queries, sample=given.sample
-    )
+    figures = measure(given.folder, pages=given.pages, queries=given.queries, sample=given.sample)
     print("| figure | |\n|---|---:|")
     for name, value in figures.items():
         print(f"| {name.replace('_', ' ')} | {value} |")

@@ -49,6 +49,7 @@ in powers of 1,024.
 | 3 | not one page was fetched; each seed is named with the reason |
 | 4 | more failures than `--fail-error-rate` allows |
 | 5 | another crawl is using the database |
+| 6 | another `focus watch run` is at work |
 | 130 | Ctrl-C; everything fetched is kept, and the same command continues |
 """
 
@@ -70,7 +71,7 @@ def _with_subcommands(name: str, command: click.Command) -> Iterator[tuple[str, 
 
 
 def _order(name: str) -> int:
-    order = ["crawl", "export", "status", "why", "topic", "train", "label", "kb", "strategies", "demo"]
+    order = ["crawl", "export", "status", "why", "search", "topic", "train", "label", "kb", "strategies", "demo"]
     return order.index(name) if name in order else len(order)
 
 

@@ -30,6 +30,7 @@ from focus.commands.search import search
 from focus.commands.topic import topic
 from focus.commands.train import train
 from focus.commands.tune import tune_command
+from focus.commands.watch import watch
 from focus.errors import ConfigError, ExportError
 from focus.plain import inert_json
 
@@ -67,10 +68,9 @@ def cli(ctx: click.Context) -> None:
         if name != "demo" and any(each.name == "db" for each in command.params):
             ctx.default_map.setdefault(name, {}).setdefault("db", database)
     asked = {**ctx.default_map.get("crawl", {}), "db": database}
-    ctx.default_map["topic"] = {
-        name: {key: asked[key] for key in (*NETWORK_NAMES, "db") if key in asked}
-        for name in topic.commands
-    }
+    known = {key: asked[key] for key in (*NETWORK_NAMES, "db") if key in asked}
+    for group in (topic, watch):
+        ctx.default_map[str(group.name)] = dict.fromkeys(group.commands, known)
 
 
 def stray_variables(environment: Iterable[str]) -> list[str]:
@@ -374,7 +374,7 @@ cli.add_command(search)
 
 # -- teaching it --------------------------------------------------------------------
 
-for command in (topic, train, label, kb, compare_command, tune_command, report_command):
+for command in (topic, train, label, kb, compare_command, tune_command, report_command, watch):
     cli.add_command(command)
 
 

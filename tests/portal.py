@@ -1,8 +1,8 @@
 """Which pages has this test's site brought? A crawl in a database without any crawling.
 
-    portal = Portal(book)                      # the crawl of https://news.test/
-    portal.page("/1", "欧冠决赛", "足球……")      # nth 1, fetched at `portal.now`
-    portal.page("/1", "欧冠决赛", "changed")    # the same page, fetched again: nth 2
+portal = Portal(book)                      # the crawl of https://news.test/
+portal.page("/1", "欧冠决赛", "足球……")      # nth 1, fetched at `portal.now`
+portal.page("/1", "欧冠决赛", "changed")    # the same page, fetched again: nth 2
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Any
 import zstandard
 
 from focus.db import database
-from focus.duplicates import simhash
 from focus.records import Batch, Outcome, Page, PageRow, QueueRow, UrlRow, UrlState
 from focus.urls import fingerprint
 from focus.watch.book import Book, Site
@@ -59,14 +58,15 @@ class Portal:
         """A page comes in; `head`: more in its head, `language`, `noindex`, `dropped`."""
         head, dropped = said.pop("head", ""), said.pop("dropped", False)
         body = said.pop("body", f"<p>{html.escape(text)}</p>")
-        source = f"<title>{html.escape(title)}</title>{head}<body><h1>{html.escape(title)}</h1>{body}"
+        source = (
+            f"<title>{html.escape(title)}</title>{head}<body><h1>{html.escape(title)}</h1>{body}"
+        )
         self.nth += 1
         url = f"https://{self.host}{path}"
         is_new = url not in self.urls
         number = self.urls.setdefault(url, len(self.urls))
         page = Page(
             title=title,
-            simhash=simhash(text) if said.pop("hashed", False) else 0,
             body_zstd=zstandard.compress(source.encode()),
             **said,
         )

@@ -17,10 +17,11 @@ import pytest
 
 from focus.errors import ConfigError
 from focus.watch import claims, courier, outbox, settings, unsubscribe
-from focus.watch.channels import Delivered, Failed, Outcome, apprise
+from focus.watch.channels import Delivered, Failed, Outcome, apprise, mail
 from focus.watch.courier import Ways
 from focus.watch.message import Message
 from focus.watch.outbox import DEAD, SENT, WAITING
+from focus.watch.texts import LANGUAGES, TEXTS, told
 from tests.desk import NOON, Desk, desk
 from tests.hooks import Receiver, receiving
 
@@ -198,6 +199,29 @@ async def test_retries_come_later_and_later_and_end(
     assert [line.state for line in lines] == [DEAD, *[WAITING] * 4]
     assert [line.detail for line in lines] == [f"no {n}" for n in (4, 3, 2, 1, 0)]
     assert outbox.counts(here.book) == {DEAD: 1}
+
+
+async def test_what_was_given_up_can_be_started_anew_by_its_owner(
+    here: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post = install(monkeypatch, Failed("no such user", retry=False))
+    here.finds(here.concern("足球", ME), "http://a.test/1")
+    assert (await here.deliver()).dead == 1
+    (line,) = outbox.lines(here.book)
+    assert outbox.again(here.book, 2, line.batch, now=NOON) == 0
+    assert outbox.again(here.book, 1, line.batch, now=NOON) == 1
+    assert (await here.deliver()).sent == 1
+    assert outbox.again(here.book, 1, line.batch, now=NOON) == 0
+    assert len(set(post.ids)) == 1
+
+
+def test_reasons_are_told_in_the_readers_language() -> None:
+    detail = "mail server 127.0.0.1:25: Connection refused"
+    assert told(detail, "en") == detail
+    assert told(detail, "zh-CN") == "邮件服务器 127.0.0.1:25: 连接被拒绝"
+    assert told(mail.UNSET, "zh").startswith("尚未设置邮件服务器")
+    for text in TEXTS.values():
+        assert set(text) == set(LANGUAGES)
 
 
 def test_waiting_times_stay_within_their_bounds_whatever_chance_says() -> None:

@@ -180,6 +180,13 @@ async def test_a_digest_arrives_as_text_and_html(server: Server, here: Desk) -> 
     assert max(map(len, server.raw[0].split(b"\r\n"))) <= 998
 
 
+def test_the_link_to_unsubscribe_is_one_line_however_long() -> None:
+    link = "https://focus.test/" + "a" * 300
+    made = compose(message(unsubscribe=link), ME, SENDER, now=NOON)
+    assert f"\r\nList-Unsubscribe: <{link}>\r\n".encode() in made.as_bytes()
+    assert link in message(unsubscribe=link).text
+
+
 def test_the_same_message_is_the_same_mail() -> None:
     first, again = (compose(message(), ME, SENDER, now=NOON) for _ in range(2))
     assert first["Message-ID"] == again["Message-ID"] == "<f00d@a.test>"

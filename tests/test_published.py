@@ -32,9 +32,9 @@ def said(html: str, url: str = URL, *, fetched_at: float = FETCHED) -> float | N
 @pytest.mark.parametrize(
     "html",
     [
-        '<script type="application/ld+json">{"datePublished": "2026-11-21T08:30:00+08:00"}</script>',
+        '<script type="ld+json">{"datePublished": "2026-11-21T08:30:00+08:00"}</script>',
         '<script type="application/ld+json">{"datePublished":"2026-11-21T00:30:00Z"}</script>',
-        r'<script type="application/ld+json">{"datePublished":"2026-11-21T08:30\u002B08:00"}</script>',
+        r'<script type="ld+json">{"datePublished":"2026-11-21T08:30\u002B08:00"}</script>',
         '<meta property="article:published_time" content="2026-11-21T08:30:00+08:00">',
         "<META NAME=PubDate CONTENT='2026-11-21 08:30:00'>",
         '<meta content="2026-11-21 08:30" itemprop="datePublished" />',
@@ -140,9 +140,10 @@ def test_epoch_is_read_in_seconds_and_milliseconds(moment: datetime) -> None:
 
 
 ATOMS = st.sampled_from([
-    "<meta ", "name=", "pubdate", '"', "'", "content=", ">", "<time ", "datetime=", "<h1>", "</h1>",
-    '"datePublished":', "itemprop=datePublished", "2026", "-", "11", "21", "年", "月", "日", " ", ":",
-    "08", "30", "T", "Z", "+99:99", "Nov", "<!--", "-->", "<script", "</script>", "&nbsp;", "İ", "<",
+    "<meta ", "name=", "pubdate", '"', "'", "content=", ">", "<time ", "datetime=", "<h1>",
+    "</h1>", '"datePublished":', "itemprop=datePublished", "2026", "-", "11", "21", "年", "月",
+    "日", " ", ":", "08", "30", "T", "Z", "+99:99", "Nov", "<!--", "-->", "<script", "</script>",
+    "&nbsp;", "İ", "<",
 ])  # fmt: skip
 
 

@@ -68,7 +68,8 @@ def command_of(words: list[str]) -> click.Command:
 
 def options_of(command: click.Command) -> set[str]:
     """All options of a command and of those under it."""
-    own = {option for each in command.params for option in each.opts} | {"--help", "-h"}
+    own = {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
+    own |= {"--help", "-h"}
     under = command.commands.values() if isinstance(command, click.Group) else ()
     return own.union(*map(options_of, under))
 

@@ -18,7 +18,7 @@ from focus.net.post import WebPoster
 from focus.records import FailureKind
 from focus.watch import courier, outbox
 from focus.watch.channels import Delivered, Failed, webhook
-from focus.watch.message import test_message as trial
+from focus.watch.message import trial
 from focus.watch.outbox import DEAD, SENT
 from tests.desk import LOOPBACK, NOON, Desk, desk
 from tests.hooks import Got, Receiver, receiving

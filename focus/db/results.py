@@ -129,7 +129,7 @@ def quality_sql(largest: Mapping[int, tuple[float, float]]) -> str:
     """
     cases = ["WHEN NULL THEN 0.0"]
     for crawl, (rank, relevance) in largest.items():
-        by_rank = QUALITY_T / max(rank, 1e-300)  # 0: no page has any
+        by_rank = QUALITY_T / (rank if rank > 1e-300 else 1.0)  # else no page has any
         by_relevance = (1 - QUALITY_T) / max(relevance, 1.0)
         cases.append(f"WHEN {crawl} THEN {by_rank!r} * p.pagerank + {by_relevance!r} * p.relevance")
     return f"(CASE p.crawl {' '.join(cases)} END)"

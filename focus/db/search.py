@@ -5,13 +5,15 @@
         results = search(index, '欧冠 决赛 -彩票', Selection(crawl="all"))
 
 The order is that of text match times quality: BM25, in which a word in the title counts
-`TITLE` times and one that the segmenter knows as a word `WORD` more, times 1 + quality of the
-page (P4 2.7, `results.quality_sql`), which is 0…1. Pages with nearly the same text, and
-one URL in several crawls, are one result that says how many more there are.
+`TITLE` times and one that the segmenter knows as a word `WORD` more, times
+1 + `QUALITY`·quality of the page (P4 2.7, `results.quality_sql`: 0…1). Pages with nearly the
+same text, and one URL in several crawls, are one result that says how many more there are.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,11 +26,13 @@ from focus.db.searchindex import SearchIndex, page_text
 from focus.db.spelling import matcher, read
 from focus.duplicates import Twins
 
-TITLE, TEXT, WORD = 8.0, 1.0, 4.0
-MOST = 10_000
-"""Pages that are ranked. Of more, these are those whose titles match and the newest: reading
-and weighing a hundred thousand takes longer than a reader waits."""
-SHOWN = 1_000  # best pages that are folded into results and can be paged through
+TITLE, TEXT, WORD = 10.0, 1.0, 2.0
+QUALITY = 0.5
+MOST = 5_000
+"""Pages that are ranked. Of more, these are those whose titles match and the newest: weighing
+a hundred thousand takes longer than a reader waits."""
+FOLDED = 200
+"""Best pages at least that are looked at for nearly the same text; twice those asked for."""
 
 _MASK = (1 << 64) - 1
 
@@ -88,7 +92,9 @@ def search(
     selection = selection or Selection(crawl="all")
     asked = read(query, index.segmenter)
     crawls = index.reader.ids(selection.crawl, selection.topic)
-    found, pages = _ranked(index, asked.expression, selection, crawls)
+    shown = max(FOLDED, 2 * (offset + limit))
+    sql, values = _ranking(index, selection, crawls)
+    found, pages = _ranked(index, sql, asked.expression, values=values, shown=shown)
     groups = _folded(found)
     chosen = groups[offset : offset + limit]
     return Results(
@@ -101,21 +107,26 @@ def search(
     )
 
 
-def _ranked(
-    index: SearchIndex, expression: str, selection: Selection, crawls: list[int]
-) -> tuple[list[Any], int]:
-    """(page, score, simhash, key of its URL) of the best, and how many pages match."""
+def _ranking(index: SearchIndex, selection: Selection, crawls: list[int]) -> tuple[str, list[Any]]:
+    """The statement that ranks pages of these crawls, and the values of its conditions."""
     largest = {each.crawl: (each.pagerank, each.relevance) for each in index.seen()}
     tests, values = results.conditions_sql(selection, crawls)
-    sql = _RANKED.format(quality=results.quality_sql(largest), tests=" AND ".join(tests))
+    quality = results.quality_sql(largest)
+    return _RANKED.format(quality=quality, tests=" AND ".join(tests)), values
+
+
+def _ranked(
+    index: SearchIndex, sql: str, expression: str, *, values: list[Any], shown: int
+) -> tuple[list[Any], int]:
+    """(page, score, simhash, key of its URL) of the best, and how many pages match."""
     with index.explaining():
-        rows = index.db.execute(sql, (expression, *values, MOST + 1, SHOWN)).fetchall()
+        rows = index.db.execute(sql, (expression, *values, MOST + 1, shown)).fetchall()
         pages = rows[0][-1] if rows else 0
         if pages > MOST:  # the newest are there; now those that say it in their titles
-            titles = (f"{{title}} : ({expression})", *values, MOST, SHOWN)
-            rows += index.db.execute(sql, titles).fetchall()
+            titles = f"{{title}} : ({expression})"
+            rows += index.db.execute(sql, (titles, *values, MOST, shown)).fetchall()
     best = {row[0]: row[:4] for row in rows}
-    return sorted(best.values(), key=lambda row: (-row[1], row[0]))[:SHOWN], pages
+    return sorted(best.values(), key=lambda row: (-row[1], row[0]))[:shown], pages
 
 
 def _folded(rows: list[Any]) -> list[list[Any]]:
@@ -141,25 +152,29 @@ def _hits(index: SearchIndex, groups: list[list[Any]], needles: tuple[str, ...])
     numbers = msgspec.json.encode([page for page, _, _ in groups]).decode()
     rows = index.reader.run(lambda db: db.execute(_DETAILS, (numbers,)).fetchall())
     details = {row[0]: row[1:] for row in rows}
-    hits = []
-    for page, score, similar in groups:
-        if page not in details:  # its crawl was deleted a moment ago
-            continue
-        url, title, description, packed, *numbers_of_it = details[page]
-        hits.append(
-            Hit(
-                url,
-                urlsplit(url).netloc,
-                marked(title, pattern),
-                passage(page_text(packed, description), pattern),
-                *numbers_of_it[:3],
-                bool(numbers_of_it[3]),
-                score,
-                *numbers_of_it[4:],
-                similar,
-            )
-        )
-    return hits
+    return [
+        _hit(details[page], pattern, score, similar)
+        for page, score, similar in groups
+        if page in details  # else its crawl was deleted a moment ago
+    ]
+
+
+def _hit(row: Sequence[Any], pattern: re.Pattern[str], score: float, similar: int) -> Hit:
+    url, title, description, packed, fetched_at, changed_at, relevance, relevant, topic, crawl = row
+    return Hit(
+        url=url,
+        host=urlsplit(url).netloc,
+        title=marked(title, pattern),
+        snippet=passage(page_text(packed, description), pattern),
+        fetched_at=fetched_at,
+        changed_at=changed_at,
+        relevance=relevance,
+        relevant=bool(relevant),
+        score=score,
+        topic=topic,
+        crawl=crawl,
+        similar=similar,
+    )
 
 
 def _indexed(index: SearchIndex) -> int:
@@ -172,7 +187,8 @@ _RANKED = f"""
 SELECT best.page, best.score, best.simhash, url.key, best.pages FROM (
     SELECT page, score, simhash, count(*) OVER () AS pages FROM (
         SELECT p.id AS page, p.simhash,
-            -bm25(text_index, {TITLE}, {TEXT}, {WORD}) * (1.0 + min(1.0, {{quality}})) AS score
+            -bm25(text_index, {TITLE}, {TEXT}, {WORD})
+            * (1.0 + {QUALITY} * min(1.0, {{quality}})) AS score
         FROM text_index CROSS JOIN doc d ON d.id = text_index.rowid
         CROSS JOIN web.page p ON p.id = d.page CROSS JOIN web.url u ON u.id = p.id
         WHERE text_index MATCH ? AND {{tests}} ORDER BY text_index.rowid DESC LIMIT ?

@@ -17,41 +17,23 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from focus.db import labels, schema
+from focus.db import labels, searchfile
 from focus.db.query import Reader
-from focus.db.schema import id_range
+from focus.db.schema import LAST_ID, id_range
+from focus.db.searchfile import transaction
 from focus.db.spelling import pairs_that_are_words, plain, spelt
-from focus.errors import StoreError
 from focus.parse import parse
 from focus.score.content import main_text
 from focus.segment import Segmenter
 
-INDEX_ID = 0x666F6378  # "focx"
-FORMAT = 1  # another one is made anew
 BATCH = 512  # pages in a transaction: about 2 s
 READ = 32  # pages with their sources in memory
 MAX_CHARS = 100_000  # of a page's text
-BUSY_S = 60.0  # another indexer ends its batch
 FEWEST_DEAD = 1_000
-
-_SCHEMA = """
--- Spelt as in `spelling`; `words`: pairs that are words. Its rows are numbered as in doc.
-CREATE VIRTUAL TABLE text_index USING fts5(title, text, words, content = '', tokenize = 'ascii');
--- What a row of text_index is: a page; NULL: the page is another by now, or gone.
-CREATE TABLE doc (id INTEGER PRIMARY KEY, page INTEGER UNIQUE);
--- How much of a crawl is in the index.
-CREATE TABLE crawl_seen (
-    crawl      INTEGER PRIMARY KEY,
-    begun      TEXT NOT NULL,     -- digest and begin of the crawl: another one is not it
-    nth        INTEGER NOT NULL,  -- the last request whose page is here
-    stamp      TEXT NOT NULL,     -- of the crawl when the next two were found
-    pagerank   REAL NOT NULL,     -- largest of its pages
-    relevance  REAL NOT NULL      -- the same
-);
-"""
 
 Watch = Callable[[float, float], None]
 
@@ -67,32 +49,20 @@ class Seen(NamedTuple):
     relevance: float
 
 
-def index_path(database: Path) -> Path:
-    """`crawl.db` is indexed in `crawl.db-search`."""
-    return database.with_name(database.name + "-search")
-
-
 class SearchIndex:
     """The index of a database, with the database to read. Close it, or use it in a `with`.
 
-    Of one thread; each thread of a server has its own, and one at a time need update it.
+    Of one thread. Opening takes milliseconds, so a server may have one per request.
     """
 
     def __init__(self, path: Path) -> None:
         """StoreError when there is no database at `path`, or its index cannot be used."""
-        self.path = index_path(path)
+        self.path = searchfile.index_path(path)
         self.reader = Reader(path)
-        self.segmenter = Segmenter()
+        self.segmenter = _segmenter()
         try:
             with self.explaining():
-                self.db, self.writable = _connected(self.path)
-            try:
-                with self.explaining():
-                    _prepare(self.db, self.path, self.writable)
-                    _attach(self.db, path)
-            except BaseException:
-                self.db.close()
-                raise
+                self.db, self.writable = searchfile.opened(self.path, path)
         except BaseException:
             self.reader.close()
             raise
@@ -114,7 +84,7 @@ class SearchIndex:
         try:
             yield
         except sqlite3.Error as error:
-            raise _explained(error, self.path) from error
+            raise searchfile.explained(error, self.path) from error
 
     # -- bringing it up to date ----------------------------------------------------
 
@@ -129,11 +99,18 @@ class SearchIndex:
             return 0
         with self.explaining():
             self._follow_crawls()
+            self._renew_if_stale()
             todo = self._behind()
             done, total = 0, sum(number for _, number in todo)
+
+            def indexed(number: int) -> None:
+                nonlocal done
+                done += number
+                watch(done, total)
+
             for crawl, _ in todo:
-                while number := self._batch(crawl, lambda n, before=done: watch(before + n, total)):
-                    done += number
+                while self._batch(crawl, indexed):
+                    pass
             self._measure()
             return done
 
@@ -160,38 +137,36 @@ class SearchIndex:
         new = [crawl for crawl in present if crawl in gone or crawl not in known]
         if not gone and not new:
             return
-        with _transaction(self.db):
+        with transaction(self.db):
             for crawl in gone:
                 self.db.execute(_FORGET_PAGES, id_range(crawl))
                 self.db.execute("DELETE FROM crawl_seen WHERE crawl = ?", (crawl,))
             for crawl in new:
                 self.db.execute(_MEET, (crawl, present[crawl]))
-            self._renew_if_stale()
 
     def _renew_if_stale(self) -> None:
         """Begin anew when a third of the documents are of no page."""
         dead = self.db.execute("SELECT count(*) FROM doc WHERE page IS NULL").fetchone()[0]
         last = self.db.execute("SELECT ifnull(max(id), 0) FROM doc").fetchone()[0]
         if dead >= FEWEST_DEAD and 3 * dead >= last:
-            self.db.execute("INSERT INTO text_index (text_index) VALUES ('delete-all')")
-            self.db.execute("DELETE FROM doc")
-            self.db.execute("UPDATE crawl_seen SET nth = 0, stamp = ''")
+            with transaction(self.db):
+                self.db.execute("INSERT INTO text_index (text_index) VALUES ('delete-all')")
+                self.db.execute("DELETE FROM doc")
+                self.db.execute("UPDATE crawl_seen SET nth = 0, stamp = ''")
 
-    def _batch(self, crawl: int, watch: Callable[[int], None]) -> int:
-        """Index the next pages of a crawl; how many there were."""
+    def _batch(self, crawl: int, indexed: Callable[[int], None]) -> int:
+        """Index the next pages of a crawl, in one transaction; how many there were."""
         done = 0
-        with _transaction(self.db):
+        with transaction(self.db):
             row = self.db.execute("SELECT nth FROM crawl_seen WHERE crawl = ?", (crawl,)).fetchone()
-            if row is None:  # gone since: somebody else keeps the index, too
-                return 0
-            nth: int = row[0]
+            nth = row[0] if row else LAST_ID  # gone: somebody else keeps the index, too
             while done < BATCH and (rows := self._read(_PAGES, (crawl, nth, READ))):
-                for page, nth, noindex, *texts in rows:
+                for page, _, noindex, *texts in rows:
                     self._put(page, bool(noindex), *texts)
+                nth = rows[-1][1]
                 done += len(rows)
-                watch(done)
+                indexed(len(rows))
             self.db.execute("UPDATE crawl_seen SET nth = ? WHERE crawl = ?", (nth, crawl))
-            self._renew_if_stale()
         return done
 
     def _put(
@@ -223,98 +198,17 @@ class SearchIndex:
         return self.reader.run(lambda db: db.execute(sql, values).fetchall())
 
 
+@lru_cache(maxsize=1)
+def _segmenter() -> Segmenter:
+    """The one of all indexes: to load its dictionary takes a quarter of a second."""
+    return Segmenter()
+
+
 def page_text(packed: bytes | None, description: str) -> str:
     """A page's own text out of its stored source; its description when that was not kept."""
     if packed is None:
         return description
     return main_text(parse(labels.unpacked(packed)).blocks())[:MAX_CHARS]
-
-
-def _connected(path: Path) -> tuple[sqlite3.Connection, bool]:
-    """The index, made if need be, and whether it can be written."""
-    uri = path.resolve().as_uri()
-    try:
-        db = sqlite3.connect(
-            f"{uri}?mode=rwc", uri=True, isolation_level=None, timeout=BUSY_S
-        )
-        try:
-            db.execute("PRAGMA journal_mode = WAL")  # a file that is only readable fails here
-            db.execute("PRAGMA synchronous = NORMAL")
-            db.execute("BEGIN IMMEDIATE")
-            db.execute("ROLLBACK")
-            return db, True
-        except sqlite3.Error:
-            db.close()
-            raise
-    except sqlite3.OperationalError as error:
-        code = getattr(error, "sqlite_errorname", "")
-        if not code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")) or not path.exists():
-            raise
-    how = "mode=ro" if path.with_name(path.name + "-wal").exists() else "immutable=1"
-    return sqlite3.connect(f"{uri}?{how}", uri=True, isolation_level=None), False
-
-
-def _prepare(db: sqlite3.Connection, path: Path, writable: bool) -> None:
-    """Make the tables, or make them again if they are of another format."""
-    application, version = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in _MARKS)
-    tables = [row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
-    if (application, version) == (INDEX_ID, FORMAT):
-        return
-    if tables and application != INDEX_ID:
-        raise StoreError(f"{path} is no search index of ours; move it out of the way")
-    if not writable:
-        raise StoreError(f"{path} is not of this focus and cannot be written; check permissions")
-    with _transaction(db):
-        for table in ("text_index", "doc", "crawl_seen"):
-            db.execute(f"DROP TABLE IF EXISTS {table}")
-        for statement in _SCHEMA.split(";\n"):
-            db.execute(statement)
-        for name, value in zip(_MARKS, (INDEX_ID, FORMAT), strict=True):
-            db.execute(f"PRAGMA {name} = {value}")
-
-
-def _attach(db: sqlite3.Connection, path: Path) -> None:
-    """The database beside the index, read-only, as `web`."""
-    uri = path.resolve().as_uri()
-    try:
-        db.execute("ATTACH ? AS web", (f"{uri}?mode=ro",))
-        db.execute("SELECT 1 FROM web.sqlite_schema").fetchone()
-    except sqlite3.OperationalError as error:
-        if (
-            error.sqlite_errorname != "SQLITE_CANTOPEN"
-            or path.with_name(path.name + "-wal").exists()
-        ):
-            raise
-        db.execute("ATTACH ? AS web", (f"{uri}?immutable=1",))
-    for name in ("main", "web"):
-        db.execute(f"PRAGMA {name}.cache_size = -{CACHE_KIB}")
-
-
-CACHE_KIB = 64 * 1024
-_MARKS = ("application_id", "user_version")
-
-
-@contextmanager
-def _transaction(db: sqlite3.Connection) -> Iterator[None]:
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
-
-
-def _explained(error: sqlite3.Error, path: Path) -> Exception:
-    if "no such module: fts5" in str(error):
-        return StoreError("this Python's SQLite has no FTS5, which searching needs; use another")
-    name = getattr(error, "sqlite_errorname", "")
-    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-        return StoreError(
-            f"the search index {path} is damaged; delete it, and the next search makes it anew"
-        )
-    return schema.explained(error, path) or error
 
 
 _CRAWLS = """

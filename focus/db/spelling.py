@@ -17,6 +17,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from focus.errors import ConfigError
@@ -35,7 +36,7 @@ class Query(NamedTuple):
     """What is asked for.
 
     expression  in the language of FTS5
-    needles     what to mark in a text, as `plain` spells it
+    needles     what to mark in a text: words, or several of a phrase, as `plain` spells them
     """
 
     expression: str
@@ -53,7 +54,7 @@ def spelt(text: str) -> list[str]:
     found: list[str] = []
     for run in runs(text):
         if _is_han(run):
-            found.extend(map("".join, zip(run, run[1:], strict=False)))
+            found.extend(map("".join, pairwise(run)))
             found.append(run[-1])
         else:
             found.append(run[:MAX_WORD])
@@ -79,7 +80,7 @@ def read(text: str, segmenter: Segmenter) -> Query:
             forbidden.append(_phrase(part))
             continue
         words = [part] if quoted else _cut(part, segmenter)
-        needles |= dict.fromkeys(run for word in words for run in runs(word))
+        needles |= dict.fromkeys(" ".join(runs(word)) for word in words)
         wanted.append(_all_of(words))
     _check(text, wanted, forbidden)
     expression = " AND ".join(dict.fromkeys(wanted))
@@ -90,12 +91,15 @@ def read(text: str, segmenter: Segmenter) -> Query:
 
 def matcher(needles: Iterable[str]) -> re.Pattern[str]:
     """Finds the needles in a text that is `plain`: ideographs anywhere, others as whole words."""
-    longest_first = sorted(needles, key=len, reverse=True)
-    parts = [
-        re.escape(needle) if _is_han(needle) else rf"(?<![a-z0-9]){re.escape(needle)}(?![a-z0-9])"
-        for needle in longest_first
-    ]
+    parts = [_needle(needle) for needle in sorted(needles, key=len, reverse=True)]
     return re.compile("|".join(parts) or r"(?!)")
+
+
+def _needle(needle: str) -> str:
+    words = needle.split()
+    left = "" if _is_han(words[0]) else r"(?<![^\W_\u3007-\U0003ffff])"
+    right = "" if _is_han(words[-1]) else r"(?![^\W_\u3007-\U0003ffff])"
+    return left + r"[\W_]*".join(map(re.escape, words)) + right
 
 
 def _check(text: str, wanted: list[str], forbidden: list[str]) -> None:
@@ -108,7 +112,7 @@ def _check(text: str, wanted: list[str], forbidden: list[str]) -> None:
         )
     if not wanted:
         raise ConfigError(
-            f"nothing to search for in {shown!r}; give words, \"a phrase\" or -word, as in 欧冠 -彩票"
+            f'nothing to search for in {shown!r}; give words, "a phrase" or -word, as in 欧冠 -彩票'
         )
 
 

@@ -122,15 +122,30 @@ class Book:
 
     def add(self, user: int, concern: Concern, *, now: float) -> int:
         """Keep a new concern, due at once; its id. ConfigError if the name is taken."""
-        with self.transaction() as db:
-            self._refuse_taken(user, concern.name)
-            number: int = db.execute(
-                "INSERT INTO concern (user, name, definition, paused, created_at, next_at) "
-                "VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
-                (user, concern.name, _text(concern), concern.paused, now, now),
-            ).fetchone()[0]
-            self._watch(number, concern.sites, now)
+        with self.transaction():
+            return self._add(user, concern, now)
+
+    def _add(self, user: int, concern: Concern, now: float) -> int:
+        self._refuse_taken(user, concern.name)
+        number: int = self._db.execute(
+            "INSERT INTO concern (user, name, definition, paused, created_at, next_at) "
+            "VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
+            (user, concern.name, _text(concern), concern.paused, now, now),
+        ).fetchone()[0]
+        self._watch(number, concern.sites, now)
         return number
+
+    def take_in(self, user: int, concerns: Iterable[Concern], *, replace: bool, now: float) -> None:
+        """Keep many concerns, or none on an error. `replace`: those of the same name change,
+        else ConfigError.
+        """
+        with self.transaction():
+            known = {each.concern.name: each.id for each in self.concerns(user)} if replace else {}
+            for concern in concerns:
+                if concern.name in known:
+                    self._change(known[concern.name], concern, now)
+                else:
+                    self._add(user, concern, now)
 
     def _refuse_taken(self, user: int, name: str, *, but: int = 0) -> None:
         sql = "SELECT 1 FROM concern WHERE user = ? AND name = ? AND id <> ?"
@@ -144,23 +159,27 @@ class Book:
 
         ConfigError if another concern of its owner has the new name.
         """
-        with self.transaction() as db:
-            owner = db.execute("SELECT user FROM concern WHERE id = ?", (number,)).fetchone()
-            self._refuse_taken(owner[0] if owner else 0, concern.name, but=number)
-            db.execute(
-                "UPDATE concern SET name = ?, definition = ?, paused = ?, next_at = ? WHERE id = ?",
-                (concern.name, _text(concern), concern.paused, now, number),
-            )
-            begun = db.execute(
-                "SELECT site, max(begun_at) FROM concern_site WHERE concern = ? GROUP BY site",
-                (number,),
-            ).fetchall()
-            db.execute("DELETE FROM concern_site WHERE concern = ?", (number,))
-            self._watch(number, concern.sites, now)
-            db.executemany(
-                "UPDATE concern_site SET begun_at = ? WHERE concern = ? AND site = ?",
-                [(at, number, site) for site, at in begun],
-            )
+        with self.transaction():
+            self._change(number, concern, now)
+
+    def _change(self, number: int, concern: Concern, now: float) -> None:
+        db = self._db
+        owner = db.execute("SELECT user FROM concern WHERE id = ?", (number,)).fetchone()
+        self._refuse_taken(owner[0] if owner else 0, concern.name, but=number)
+        db.execute(
+            "UPDATE concern SET name = ?, definition = ?, paused = ?, next_at = ? WHERE id = ?",
+            (concern.name, _text(concern), concern.paused, now, number),
+        )
+        begun = db.execute(
+            "SELECT site, max(begun_at) FROM concern_site WHERE concern = ? GROUP BY site",
+            (number,),
+        ).fetchall()
+        db.execute("DELETE FROM concern_site WHERE concern = ?", (number,))
+        self._watch(number, concern.sites, now)
+        db.executemany(
+            "UPDATE concern_site SET begun_at = ? WHERE concern = ? AND site = ?",
+            [(at, number, site) for site, at in begun],
+        )
 
     def _watch(self, number: int, sites: Iterable[str], now: float) -> None:
         for url in sites:

@@ -24,7 +24,7 @@ from focus.watch.book import Book
 from focus.watch.channels import Delivered, Failed, Outcome, apprise, webhook
 from focus.watch.channels.mail import Mailer
 from focus.watch.concern import check_channel
-from focus.watch.message import Message, of_claim, test_message
+from focus.watch.message import Message, of_claim, trial
 from focus.watch.outbox import Claim, Logged
 from focus.watch.settings import Settings
 
@@ -185,7 +185,7 @@ async def send_test(
     if kind not in WORKERS:
         return Delivered()
     language = book.rows("SELECT language FROM user WHERE id = ?", (user,))[0][0]
-    message = test_message(uuid.uuid4().hex, language)
+    message = trial(uuid.uuid4().hex, language)
     async with Ways(settings, clock=clock) as ways:
         outcome = await ways.send(message, user=user, channel=channel)
     good = isinstance(outcome, Delivered)

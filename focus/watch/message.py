@@ -83,7 +83,7 @@ def of_claim(claim: Claim, *, base_url: str = "", unsubscribe: str = "") -> Mess
         claim.batch,
         language,
         _subject(groups, language),
-        "\n".join(_text(groups, language, inbox)) + "\n",
+        "\n".join(_text(groups, language, inbox, unsubscribe)) + "\n",
         _html(groups, language, inbox, unsubscribe),
         groups,
         unsubscribe,
@@ -99,13 +99,10 @@ def letter(batch: str, language: str, *, subject: str, body: str, link: str = ""
     return Message(batch, language_of(language), subject, text, html)
 
 
-def test_message(batch: str, language: str) -> Message:
+def trial(batch: str, language: str) -> Message:
     """What "send test" sends."""
     subject, body = say("test_subject", language), say("test_body", language)
     return letter(batch, language, subject=subject, body=body)
-
-
-test_message.__test__ = False  # type: ignore[attr-defined]  # its name, to pytest
 
 
 # -- parts --------------------------------------------------------------------------
@@ -170,7 +167,7 @@ def about(item: Item, language: str) -> str:
 # -- text ---------------------------------------------------------------------------
 
 
-def _text(groups: Iterable[Group], language: str, inbox: str) -> Iterator[str]:
+def _text(groups: Iterable[Group], language: str, inbox: str, unsubscribe: str) -> Iterator[str]:
     for group in groups:
         yield f"== {group.name} =="
         yield ""
@@ -185,6 +182,8 @@ def _text(groups: Iterable[Group], language: str, inbox: str) -> Iterator[str]:
             yield from (_more(group, language, inbox), "")
     if inbox:
         yield f"{say('inbox', language)}: {inbox}"
+    if unsubscribe:
+        yield f"{say('unsubscribe', language)}: {unsubscribe}"
 
 
 def _indented(text: str) -> str:

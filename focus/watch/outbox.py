@@ -144,6 +144,16 @@ def failed(book: Book, claim: Claim, *, now: float, wait: float, reason: str) ->
     return WAITING
 
 
+def again(book: Book, user: int, batch: str, *, now: float) -> int:
+    """Let a message that was given up start anew, at once and under its id; its rows."""
+    with book.transaction() as db:
+        return db.execute(
+            "UPDATE outbox SET state = 0, tries = 0, due_at = ?, error = '' "
+            "WHERE user = ? AND batch = ? AND batch <> '' AND state = 2",
+            (now, user, batch),
+        ).rowcount
+
+
 def log(db: sqlite3.Connection, line: Logged) -> None:
     """A line for people, inside the caller's transaction."""
     db.execute(

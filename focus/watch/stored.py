@@ -7,8 +7,7 @@ with what follows from them in one transaction of the caller's.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
 
 import msgspec
 
@@ -50,16 +49,12 @@ LAST = (1 << 62) - 1
 
 def pages(book: Book, crawl: int, *, after: int, to: int = LAST, limit: int) -> list[Stored]:
     """The next pages of a crawl in order of `nth`, behind one and up to another."""
-    return [_stored(row) for row in book.rows(_AFTER, (crawl, after, to, limit))]
+    return [Stored(*row) for row in book.rows(_AFTER, (crawl, after, to, limit))]
 
 
 def pages_since(book: Book, crawl: int, *, since: float, limit: int) -> list[Stored]:
     """The pages of a crawl fetched since then, latest first."""
-    return [_stored(row) for row in book.rows(_SINCE, (crawl, since, limit))]
-
-
-def _stored(row: Sequence[Any]) -> Stored:
-    return Stored(*row[:-1], wanted=bool(row[-1]))
+    return [Stored(*row) for row in book.rows(_SINCE, (crawl, since, limit))]
 
 
 def source(book: Book, page: int) -> bytes | None:
@@ -116,11 +111,22 @@ def begin(db: sqlite3.Connection, site: int, concerns: Iterable[int], now: float
     )
 
 
-def checked(db: sqlite3.Connection, concern: int, *, now: float, next_at: float) -> None:
-    """A concern was looked after; when it is due again."""
+def checked(db: sqlite3.Connection, concern: int, *, now: float | None, next_at: float) -> None:
+    """A concern was looked after (None: it could not be yet); when it is due again."""
     db.execute(
         "UPDATE concern SET checked_at = ?, next_at = ? WHERE id = ?", (now, next_at, concern)
     )
+
+
+def troubled(book: Book, site: int, reason: str) -> None:
+    """A site could not be visited."""
+    with book.transaction() as db:
+        db.execute("UPDATE site SET trouble = ? WHERE id = ?", (reason, site))
+
+
+def zones(book: Book) -> dict[int, str]:
+    """The time zone of each user, by its IANA name."""
+    return dict(book.rows("SELECT id, zone FROM user"))
 
 
 # -- hits ---------------------------------------------------------------------------
@@ -194,6 +200,12 @@ def figures(book: Book, crawl: int | None) -> Figures:
         sum(n for state, reason, n in ends if state == UrlState.DROPPED and reason == "robots"),
         dict(sorted(failed, key=lambda each: -each[1])[:5]),
     )
+
+
+def unmatched(book: Book, site: Site) -> int:
+    """Pages of a site that were held against no concern yet."""
+    sql = "SELECT count(*) FROM page WHERE crawl = ? AND nth > ?"
+    return 0 if site.crawl is None else int(book.rows(sql, (site.crawl, site.matched))[0][0])
 
 
 class Count(msgspec.Struct, frozen=True):

@@ -3,9 +3,9 @@
     Sheet     a stored page, its parts made as they are asked for, once for all concerns
     Subject   what a concern asks: words, a topic, a model, from which relevance on
 
-Most pages concern nobody. So a page is asked which characters and Latin words it holds,
-and a word that cannot stand there costs two comparisons of sets; only a page that may hold
-what somebody wants is parsed, and only for those is it judged.
+Most pages concern nobody. So a page is asked once which characters and Latin words it shows:
+a word that cannot stand there costs two comparisons of sets, and only those whose words may
+all be there have it searched and judged.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from datetime import tzinfo
 from functools import cached_property
-from html import unescape
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -87,9 +86,10 @@ class Sheet:
 
     @cached_property
     def _seen(self) -> tuple[set[str], set[str]]:
-        """Its characters and its Latin words, in the source: what is shown is among them."""
-        text = f"{self.stored.title}\n{self.stored.keywords}\n{self.stored.description}\n"
-        text = fold_body(text + (unescape(self.html) if "&" in self.html else self.html))
+        """The characters and the Latin words that it shows, its head included."""
+        page = self.stored
+        head = fold_body(f"{page.title}\n{page.keywords}\n{page.description}\n")
+        text = head + self.document.body
         return set(text), set(_LATIN.findall(text))
 
     def may_hold(self, need: Need) -> bool:

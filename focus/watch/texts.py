@@ -50,6 +50,34 @@ TEXTS: dict[str, dict[str, str]] = {
     "state_dead": {"zh": "已放弃", "en": "given up"},
 }
 
+_REASONS = {
+    "mail server": "邮件服务器",
+    "no mail server is set; set FOCUS_SMTP_URL, or smtp in the settings": "尚未设置邮件服务器："
+    "请设置 FOCUS_SMTP_URL，或设置中的 smtp",
+    "has taken it": "已接收",
+    "the channel was taken off the concern": "该关注已不再使用此通道",
+    "the account is disabled": "账号已停用",
+    "apprise channels are for administrators": "apprise 通道仅限管理员使用",
+    "apprise is not installed; get it with:": "未安装 apprise，请运行：",
+    "apprise knows no such service, or misses a part": "apprise 不认识此服务，或地址不完整",
+    "the service did not take it": "该服务没有接收",
+    "the receiver wants no more": "接收方不再接收",
+    "no mail can be addressed to it": "无法向此地址发送邮件",
+    "no such host": "域名不存在",
+    "no connection in time": "连接超时",
+    "no byte for": "没有收到数据：",
+    "not done after": "未能完成：",
+    "closed without an answer": "未作应答就断开了连接",
+    "is not a public address; open it with --allow-net": "不是公网地址；"
+    "如需使用，请用 --allow-net 开放",
+    "Connection refused": "连接被拒绝",
+    "Connection reset by peer": "连接被对方重置",
+    "Connection unexpectedly closed": "连接意外断开",
+    "Network is unreachable": "网络不可达",
+    "timed out": "超时",
+}
+"""What we say of a failed delivery, in Chinese; what a server said itself stays as it is."""
+
 
 def language_of(wanted: str) -> str:
     """The language that we have for a wanted one, as `zh` for `zh-CN`; else English."""
@@ -64,3 +92,11 @@ def say(key: str, language: str, **values: object) -> str:
     if bar:
         text = one if values.get("n") == 1 else many
     return text.format(**values)
+
+
+def told(detail: str, language: str) -> str:
+    """A line of the delivery log, written in English, in a reader's language."""
+    if language_of(language) == "zh":
+        for english in sorted(_REASONS, key=len, reverse=True):
+            detail = detail.replace(english, _REASONS[english])
+    return detail
