@@ -25,11 +25,12 @@ from focus.arrivals import Arrivals
 from focus.config import CrawlConfig
 from focus.discovery import Discovery
 from focus.feedback import Feedback, make_feedback
-from focus.frontier import Candidate, Frontier, Host
+from focus.frontier import Frontier
 from focus.gate import Gate
 from focus.known import Known
 from focus.ledger import Ledger
 from focus.listings import Listings
+from focus.queues import Candidate, Host
 from focus.records import (
     SEED_PRIORITY,
     Batch,
@@ -325,7 +326,7 @@ class Crawl:
         totals = self.ledger.totals
         totals.requests += 1
         totals.bytes += fetch.raw_bytes
-        self.frontier.heard(host, fetch)
+        self.frontier.heard(host, fetch, self.transport.now())
         self.frontier.release(host, self.transport.now())
         if task.id is None:
             totals.robots += 1

@@ -15,10 +15,11 @@ from collections.abc import Sequence
 import msgspec
 
 from focus.config import TrapConfig
-from focus.frontier import Frontier, Queue
+from focus.frontier import Frontier
 from focus.known import Known
 from focus.learning import Learning
 from focus.ledger import Ledger
+from focus.queues import Queue
 from focus.records import (
     SEED_PRIORITY,
     Change,

@@ -25,138 +25,18 @@ import heapq
 import math
 from array import array
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
 
 from focus.config import PolitenessConfig
 from focus.known import Known
-from focus.pace import Addresses, Pace, slowed
+from focus.pace import Addresses, slowed
+from focus.queues import Candidate, Host, Key, Queue, Ranking
 from focus.records import FetchResult, UrlState
 
 RUN = 10_000  # entries sorted at once: about 5 ms in which no other thread can run
-Key = tuple[float, int]
-"""(-priority, url id): smaller = sooner; the only place where priority is negated."""
 
 
 ON_ITS_WAY = 0.1
 """Share of the delay that a request may need from here to its server."""
-
-
-class Ranking:
-    """Members by their present key, best first. A change costs O(log n)."""
-
-    __slots__ = ("_heap", "_keys")
-
-    def __init__(self) -> None:
-        self._heap: list[tuple[Key, int]] = []
-        self._keys: dict[int, Key] = {}
-
-    def set(self, member: int, key: Key | None) -> None:
-        """Give a member its key; None takes it out."""
-        if key is None:
-            self._keys.pop(member, None)
-        elif self._keys.get(member) != key:
-            self._keys[member] = key
-            heapq.heappush(self._heap, (key, member))
-            if len(self._heap) > 64 + 4 * len(self._keys):
-                self._heap = [(key, member) for member, key in self._keys.items()]
-                heapq.heapify(self._heap)
-
-    def best(self) -> int | None:
-        """The member with the smallest key."""
-        heap = self._heap
-        while heap and self._keys.get(heap[0][1]) != heap[0][0]:
-            heapq.heappop(heap)
-        return heap[0][1] if heap else None
-
-    def key(self, member: int) -> Key | None:
-        """A member's present key."""
-        return self._keys.get(member)
-
-
-class Queue:
-    """The waiting URLs of one host and shape; `bonus` is added to each priority.
-
-    `away` are the ids of those whose addresses only the store has; `floor` is set while
-    there are any: none of them is better than it.
-    """
-
-    __slots__ = ("away", "bonus", "floor", "heap", "host", "id", "shape")
-
-    def __init__(self, queue_id: int, host: Host, shape: str) -> None:
-        self.id = queue_id
-        self.host = host
-        self.shape = shape
-        self.heap: list[Key] = []
-        self.away = array("I")
-        self.bonus = 0.0
-        self.floor: Key | None = None
-
-
-class Host:
-    """A host's queues and clock. Times are instants on the crawl's clock.
-
-    active       requests under way
-    held         one of them was not sent yet: the next is paced from that moment
-    address      where it was last connected to, "" as long as that is not known
-    pace         how slow its answers are, and the rest that follows from that
-    free         may be asked now (kept by the frontier)
-    next_at      politeness: no request before it
-    rest_until   failures: put aside until then
-    wheel_at     when the wheel brings it back, None = it is not on the wheel
-    robots       scheme -> rules, as the crawl keeps them
-    """
-
-    __slots__ = (
-        "active",
-        "address",
-        "delay_s",
-        "failures",
-        "free",
-        "given_up",
-        "held",
-        "id",
-        "name",
-        "next_at",
-        "order",
-        "pace",
-        "queues",
-        "rest_until",
-        "robots",
-        "wheel_at",
-    )
-
-    def __init__(self, host_id: int, name: str, delay_s: float) -> None:
-        self.id = host_id
-        self.name = name
-        self.delay_s = delay_s
-        self.active = 0
-        self.address = ""
-        self.pace = Pace()
-        self.held = False
-        self.free = True
-        self.next_at = 0.0
-        self.rest_until = 0.0
-        self.wheel_at: float | None = None
-        self.failures = 0
-        self.given_up = False
-        self.queues: dict[str, Queue] = {}
-        self.order = Ranking()
-        self.robots: dict[str, Any] = {}
-
-    @property
-    def rest_s(self) -> float:
-        """Seconds from one request to the next."""
-        return max(self.delay_s, self.pace.rest_s)
-
-
-class Candidate(NamedTuple):
-    """A URL that left the frontier; `start_at` ≥ now is when its host is due."""
-
-    id: int
-    url: str
-    host: Host
-    priority: float
-    start_at: float
 
 
 class Frontier:
@@ -280,6 +160,7 @@ class Frontier:
             best = host.order.best()
             if best is None:
                 self._ready.set(host_id, None)
+                self._call_in(host.address, now)  # it leaves its slot to others
                 continue
             queue = self.queues[best]
             if not self._is_live(queue.heap[0]):
@@ -332,15 +213,23 @@ class Frontier:
         elif self._holds and not host.held:
             host.next_at = min(host.next_at, now + host.rest_s)
         self._place(host, now)
-        for other in self._addresses.freed(host.address):
-            self._place(self.hosts[other], now)
+        self._call_in(host.address, now)
 
-    def heard(self, host: Host, answer: FetchResult) -> None:
+    def _call_in(self, address: str, now: float) -> None:
+        """Hosts in line for an address come forward until one of them can be asked at once."""
+        while address and (number := self._addresses.next(address)) is not None:
+            host = self.hosts[number]
+            self._place(host, now)
+            if host.free and host.order.best() is not None:
+                return
+
+    def heard(self, host: Host, answer: FetchResult, now: float) -> None:
         """What an answer tells of its host (before `release`): address, and how slow it is."""
         if answer.address and answer.address != host.address:
-            self._addresses.add(host.address, -host.active)
-            host.address = answer.address
+            before, host.address = host.address, answer.address
+            self._addresses.add(before, -host.active)
             self._addresses.add(host.address, host.active)
+            self._call_in(before, now)
         host.pace = slowed(host.pace, answer.elapsed_s, answer.status, self._most_rest_s)
 
     def put_back(self, candidate: Candidate) -> None:
@@ -365,6 +254,7 @@ class Frontier:
             self._relist(queue)
         for url_id in left:
             self._urls.pop(url_id, None)
+        self._call_in(host.address, -math.inf)  # the wheel brings them at once
         return left
 
     def shed(self, most: float) -> list[int]:
@@ -516,7 +406,12 @@ class Frontier:
     def _has_slot(self, host: Host) -> bool:
         if host.active >= self._per_host or host.given_up or host.held:
             return False
-        return not host.address or self._addresses.has_slot(host.address, host.id)
+        if not host.address or self._addresses.has_slot(host.address):
+            return True
+        best = host.order.best()
+        if best is not None and (key := host.order.key(best)) is not None:
+            self._addresses.wait(host.address, host.id, key[0])
+        return False
 
     def _due_at(self, host: Host) -> float:
         return host.rest_until if self._strict else max(host.rest_until, host.next_at)

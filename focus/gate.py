@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from focus.config import PolitenessConfig
-from focus.frontier import Host
+from focus.queues import Host
 from focus.records import FailureKind, FetchResult
 from focus.retry import wait_s
 from focus.robots import Robots, from_answer

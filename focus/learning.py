@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from focus.frontier import Frontier, Queue
+from focus.frontier import Frontier
 from focus.known import Known
 from focus.ledger import Ledger
+from focus.queues import Queue
 from focus.records import Page, Tally, UrlState
 from focus.score.strategy import Strategy
 

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from focus.frontier import Frontier, Host, Queue
+from focus.frontier import Frontier
 from focus.known import Known
+from focus.queues import Host, Queue
 from focus.records import (
     Batch,
     Change,

@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections import Counter
 
 from focus.discovery import Discovery
-from focus.frontier import Host
 from focus.gate import Gate
 from focus.known import Known
 from focus.plain import count
+from focus.queues import Host
 from focus.records import SEED_PRIORITY, Link, Listed, Listing, UrlRow
 from focus.score.strategy import Parent
 from focus.urls import fingerprint, host_of, normalise, registrable_domain

@@ -11,6 +11,8 @@ least seen, growing by 2 % with every answer.
 
 from __future__ import annotations
 
+import heapq
+import math
 from typing import NamedTuple
 
 SLOW_S = 1.0
@@ -47,7 +49,8 @@ class Addresses:
     def __init__(self, most: int) -> None:
         self._most = most
         self._active: dict[str, int] = {}
-        self._waiting: dict[str, set[int]] = {}
+        self._waiting: dict[str, dict[int, float]] = {}  # host -> its place in the line
+        self._lines: dict[str, list[tuple[float, int]]] = {}
 
     def add(self, address: str, number: int) -> None:
         """So many more requests are under way there, or fewer (< 0)."""
@@ -57,15 +60,22 @@ class Addresses:
             if not left:
                 del self._active[address]
 
-    def has_slot(self, address: str, host: int) -> bool:
-        """Whether one more may go there; if not, the host waits until `freed`."""
-        if not self._most or self._active.get(address, 0) < self._most:
-            return True
-        self._waiting.setdefault(address, set()).add(host)
-        return False
+    def has_slot(self, address: str) -> bool:
+        """Whether one more may go there."""
+        return not self._most or self._active.get(address, 0) < self._most
 
-    def freed(self, address: str) -> list[int]:
-        """Hosts that waited for this address, oldest first, when there is a slot again."""
-        if not self._waiting or self._active.get(address, 0) >= self._most:
-            return []
-        return sorted(self._waiting.pop(address, ()))
+    def wait(self, address: str, host: int, place: float) -> None:
+        """Have a host stand in line for a slot there; smaller places first, then older hosts."""
+        if place < self._waiting.setdefault(address, {}).get(host, math.inf):
+            self._waiting[address][host] = place
+            heapq.heappush(self._lines.setdefault(address, []), (place, host))
+
+    def next(self, address: str) -> int | None:
+        """The first host in line, if there is a slot for it; it leaves the line."""
+        line = self._lines.get(address)
+        while line and self.has_slot(address):
+            place, host = heapq.heappop(line)
+            if self._waiting[address].get(host) == place:
+                del self._waiting[address][host]
+                return host
+        return None

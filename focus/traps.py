@@ -17,7 +17,7 @@ from array import array
 from typing import NamedTuple
 
 from focus.config import TrapConfig
-from focus.frontier import Host, Queue
+from focus.queues import Host, Queue
 from focus.records import DropReason, Tally
 
 REPEATS = 3  # times that a run of segments follows itself

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from focus import retry
-from focus.frontier import Frontier, Host
+from focus.frontier import Frontier
 from focus.known import Known
 from focus.ledger import Ledger
+from focus.queues import Host
 from focus.records import DropReason, FailureKind, FetchResult, Outcome, Task, UrlState
 
 _NO_CONNECTION = {FailureKind.CONNECT, FailureKind.TLS, FailureKind.TIMEOUT, FailureKind.RESET}

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from focus.config import PolitenessConfig
-from focus.frontier import Frontier, Ranking
+from focus.frontier import Frontier
 from focus.known import Known
+from focus.queues import Ranking
 from focus.records import UrlState
 
 

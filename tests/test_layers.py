@@ -23,8 +23,8 @@ LEVELS = {
     0: "errors; records",
     1: "urls: urltext; charset: codec; coding; config; guard; http; plain; retry; robots; "
     "scope; sitemap; topic: topicfile",
-    2: "segment; parse/; score/; known; frontier; gate; ledger; discovery: learning; listings; "
-    "duplicates; traps; trouble; pace; measure/",
+    2: "segment; parse/; score/; known; frontier: queues; gate; ledger; discovery: learning; "
+    "listings; duplicates; traps; trouble; pace; measure/",
     3: "fetch: net/; archive: warc/; workers/; transport; store: db/; export; kb/; learned; judge",
     4: "crawl: arrivals feedback; session; learn/; compare/; report/; profiling/; demo/",
     5: "cli: commands/; show/; watch/; __main__",

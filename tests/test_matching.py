@@ -42,6 +42,7 @@ class Desk:
         self.book = book
         self.now = NOW
         self.portal = Portal(book, now=NOW - DAY)
+        self.portal.page("/", "首页", "欢迎。")
 
     def concern(self, words: str = "足球", name: str = "", **fields: Any) -> int:
         fields.setdefault("sites", (f"https://{self.portal.host}/",))
@@ -91,7 +92,7 @@ def test_first_check_marks_what_exists_and_sends_the_five_best(desk: Desk) -> No
     desk.pages(range(8))
     desk.pages(range(8, 12), "天气")
     found = desk.check()
-    assert (found.pages, found.news, found.old) == (12, 0, 8)
+    assert (found.pages, found.news, found.old) == (13, 0, 8)
     assert len(desk.sent(concern)) == 5
     assert desk.baseline(concern) == 3
 
@@ -159,6 +160,16 @@ def test_repeat_of_what_existed_is_no_news(desk: Desk) -> None:
     desk.portal.page("/b", "足球", text)
     desk.check()
     assert desk.sent(concern) == ["/a"]  # the best of what existed
+
+
+def test_site_that_was_down_at_first_begins_when_it_is_up(desk: Desk) -> None:
+    desk.book.rows("DELETE FROM page")
+    concern = desk.concern()
+    desk.check()
+    desk.pages(range(8))
+    found = matching.match(desk.book, desk.portal.attach(), now=desk.now, zone=UTC)
+    assert (found.news, found.old) == (0, 8)
+    assert desk.sent(concern) == []
 
 
 def test_new_concern_on_a_known_site_has_its_own_beginning(desk: Desk) -> None:
@@ -382,7 +393,7 @@ def test_preview_tells_what_the_last_days_would_have_sent(desk: Desk) -> None:
     found = matching.preview(desk.book, wanted, now=NOW, zone=UTC)
     assert sorted(hit.url[-2:] for hit in found.hits) in (["/4", "/5", "/6"], ["/5", "/6", "in"])
     assert sum(found.similar) == 1
-    assert (found.pages, found.undated, found.unvisited) == (5, 0, ["new.test"])
+    assert (found.pages, found.undated, found.unvisited) == (6, 0, ["new.test"])
     assert len(matching.preview(desk.book, wanted, now=NOW, zone=UTC, days=60).hits) == 4
     assert desk.book.rows("SELECT count(*) FROM hit") == [(0,)]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from focus.config import PolitenessConfig
-from focus.frontier import Frontier, Host
+from focus.frontier import Frontier
 from focus.known import Known
 from focus.pace import Addresses, Pace, slowed
+from focus.queues import Host
 from focus.records import FetchResult
 
 MOST_S = 60.0
@@ -44,18 +45,21 @@ def test_429_and_503_double_the_rest_up_to_the_most() -> None:
 def test_an_address_has_so_many_slots() -> None:
     addresses = Addresses(2)
     addresses.add("192.0.2.1", 2)
-    assert not addresses.has_slot("192.0.2.1", 7)
-    assert addresses.has_slot("192.0.2.2", 7)
-    assert addresses.freed("192.0.2.1") == []
+    assert not addresses.has_slot("192.0.2.1")
+    assert addresses.has_slot("192.0.2.2")
+    for host, place in ((7, -1.0), (3, -2.0), (5, -1.0), (7, -3.0), (3, 0.0)):
+        addresses.wait("192.0.2.1", host, place)
+    assert addresses.next("192.0.2.1") is None
     addresses.add("192.0.2.1", -1)
-    assert addresses.freed("192.0.2.1") == [7]
-    assert addresses.has_slot("192.0.2.1", 7)
+    line = [addresses.next("192.0.2.1") for _ in range(4)]
+    assert line == [7, 3, 5, None]  # the best first, each once
+    assert addresses.has_slot("192.0.2.1")
 
 
 def test_no_limit_is_none() -> None:
     addresses = Addresses(0)
     addresses.add("192.0.2.1", 1000)
-    assert addresses.has_slot("192.0.2.1", 1)
+    assert addresses.has_slot("192.0.2.1")
 
 
 class Farm:
@@ -82,7 +86,7 @@ class Farm:
         fetch = FetchResult(
             url="", fetched_at=now, status=200, address="192.0.2.1", elapsed_s=elapsed_s
         )
-        self.frontier.heard(host, fetch)
+        self.frontier.heard(host, fetch, now)
         self.frontier.release(host, now)
 
 
@@ -112,3 +116,14 @@ def test_a_slow_host_is_asked_less_often() -> None:
     farm.answer(host, 10.0, elapsed_s=8.0)
     assert farm.take(13.9) == []
     assert len(farm.take(14.0)) == 1
+
+
+def test_a_host_that_is_given_up_leaves_its_slot_to_others() -> None:
+    farm = Farm(3, per_ip=1)
+    for host in farm.take(0.0):
+        farm.answer(host, 1.0)
+    (host,) = farm.take(1.0)
+    farm.answer(host, 2.0)
+    for each in farm.frontier.hosts[:2]:
+        farm.frontier.give_up(each)
+    assert [each.id for each in farm.take(2.0)] == [2]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from focus.config import PolitenessConfig, TrapConfig
-from focus.frontier import Frontier, Host, Queue
+from focus.frontier import Frontier
 from focus.known import Known
+from focus.queues import Host, Queue
 from focus.records import DropReason, Tally, UrlState
 from focus.traps import FAR_DATES, LARGE_HOST, Traps
 from tests.test_crawl import crawl

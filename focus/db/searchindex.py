@@ -131,28 +131,37 @@ class SearchIndex:
 
     def _follow_crawls(self) -> None:
         """Forget crawls that are gone, meet new ones."""
-        present = {row[0]: row[1] for row in self._read(_CRAWLS)}
-        known = {each.crawl: each.begun for each in self.seen()}
-        gone = [crawl for crawl, begun in known.items() if present.get(crawl) != begun]
-        new = [crawl for crawl in present if crawl in gone or crawl not in known]
-        if not gone and not new:
+        if not any(self._moved()):
             return
-        with transaction(self.db):
+        with transaction(self.db):  # somebody else may have done it since
+            gone, new = self._moved()
             for crawl in gone:
                 self.db.execute(_FORGET_PAGES, id_range(crawl))
                 self.db.execute("DELETE FROM crawl_seen WHERE crawl = ?", (crawl,))
-            for crawl in new:
-                self.db.execute(_MEET, (crawl, present[crawl]))
+            for crawl, begun in new.items():
+                self.db.execute(_MEET, (crawl, begun))
+
+    def _moved(self) -> tuple[list[int], dict[int, str]]:
+        """Crawls that the index knows and that are gone or others, and those it has to meet."""
+        known = {each.crawl: each.begun for each in self.seen()}
+        present: dict[int, str] = {row[0]: row[1] for row in self._read(_CRAWLS)}
+        gone = [crawl for crawl, begun in known.items() if present.get(crawl) != begun]
+        return gone, {n: begun for n, begun in present.items() if known.get(n) != begun}
 
     def _renew_if_stale(self) -> None:
         """Begin anew when a third of the documents are of no page."""
-        dead = self.db.execute("SELECT count(*) FROM doc WHERE page IS NULL").fetchone()[0]
-        last = self.db.execute("SELECT ifnull(max(id), 0) FROM doc").fetchone()[0]
-        if dead >= FEWEST_DEAD and 3 * dead >= last:
-            with transaction(self.db):
+        if not self._is_stale():
+            return
+        with transaction(self.db):
+            if self._is_stale():
                 self.db.execute("INSERT INTO text_index (text_index) VALUES ('delete-all')")
                 self.db.execute("DELETE FROM doc")
                 self.db.execute("UPDATE crawl_seen SET nth = 0, stamp = ''")
+
+    def _is_stale(self) -> bool:
+        dead = self.db.execute("SELECT count(*) FROM doc WHERE page IS NULL").fetchone()[0]
+        last = self.db.execute("SELECT ifnull(max(id), 0) FROM doc").fetchone()[0]
+        return bool(dead >= FEWEST_DEAD and 3 * dead >= last)
 
     def _batch(self, crawl: int, indexed: Callable[[int], None]) -> int:
         """Index the next pages of a crawl, in one transaction; how many there were."""

@@ -233,14 +233,6 @@ class Book:
         found = [_owned(row) for row in self.rows(sql, (now,))]
         return [each for each in found if (each.concern.expires_at or now) >= now]
 
-    def checked(self, number: int, *, now: float, next_at: float) -> None:
-        """A concern was looked after; when it is due again."""
-        with self.transaction() as db:
-            db.execute(
-                "UPDATE concern SET checked_at = ?, next_at = ? WHERE id = ?",
-                (now, next_at, number),
-            )
-
     # -- sites ----------------------------------------------------------------------
 
     def sites_of(self, concerns: Iterable[int]) -> list[Site]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import tzinfo
+from functools import cache
 from urllib.parse import urlsplit
 
 import msgspec
@@ -33,6 +34,7 @@ from focus.watch.stored import Stored
 from focus.watch.subjects import Sheet, Subject, subject_key, topic_of
 
 BATCH = 500  # pages per transaction
+FEW = 10  # concerns: to look for their words in a page's source is cheaper than to parse it
 FORGET = 100  # pages after which the anchors that were met are forgotten
 BEST = 5  # of what existed when a concern began
 BASELINE = 3_000  # pages of a site, the latest, that are marked as seen for a new concern
@@ -86,12 +88,18 @@ def match(book: Book, site: Site, *, now: float, zone: tzinfo, due: Iterable[int
     due   concerns being checked now: what is new goes out at once; for others, when
           their schedule has it
     """
+    watched = [
+        each for each in stored.watchers(book, site.id) if not _is_over(each[0].concern, now)
+    ]
+    begins = any(not begun or owned.checked_at is None for owned, begun in watched)
+    last = 0 if site.crawl is None else stored.latest_nth(book, site.crawl)
+    if not last or not (begins or last > site.matched):
+        return Matched(site.host)
     run = _Run(book, site, now, zone, frozenset(due))
-    if site.crawl is None or not run.watchers:
-        return run.matched
+    run.watch(watched)
     beginners = [each for each in run.watchers if each.is_new]
     if beginners:
-        start = stored.latest(book, site.crawl, to=site.matched, most=BASELINE)
+        start = stored.latest(book, run.crawl, to=site.matched, most=BASELINE)
         run.take(beginners, after=start, to=site.matched)
     run.take(run.watchers, after=site.matched, to=stored.LAST)
     with book.transaction() as db:
@@ -106,13 +114,16 @@ class _Run:
         self, book: Book, site: Site, now: float, zone: tzinfo, due: frozenset[int]
     ) -> None:
         self.book, self.site, self.now, self.zone, self.due = book, site, now, zone, due
+        self.crawl = site.crawl or 0
         self.matched = Matched(site.host)
         self.subjects = Subjects()
-        self.watchers = [
-            _Watcher(owned, subject, is_new=not begun)
-            for owned, begun in stored.watchers(book, site.id)
-            if not _is_over(owned.concern, now) and (subject := self._subject(owned)) is not None
-        ]
+        self.watchers: list[_Watcher] = []
+
+    def watch(self, watched: Iterable[tuple[Owned, bool]]) -> None:
+        """Take on concerns, each with whether what exists here is marked as seen for it."""
+        for owned, begun in watched:
+            if (subject := self._subject(owned)) is not None:
+                self.watchers.append(_Watcher(owned, subject, is_new=not begun))
         self.matched.concerns = len(self.watchers)
 
     def _subject(self, owned: Owned) -> Subject | None:
@@ -124,8 +135,7 @@ class _Run:
 
     def take(self, watchers: Sequence[_Watcher], *, after: int, to: int) -> None:
         """Match the pages behind one, up to another, batch by batch."""
-        assert self.site.crawl is not None
-        while some := stored.pages(self.book, self.site.crawl, after=after, to=to, limit=BATCH):
+        while some := stored.pages(self.book, self.crawl, after=after, to=to, limit=BATCH):
             found = [each for page in some for each in self._hits(page, watchers)]
             after = some[-1].nth
             self._write(found, after)
@@ -137,6 +147,8 @@ class _Run:
         if page.nth % FORGET == 0:
             self.subjects.forget()
         sheet = Sheet(page, stored.source(self.book, page.id))
+        if len(watchers) <= FEW:
+            watchers = [each for each in watchers if each.subject.is_in_source(sheet)]
         drafts = []
         for watcher in watchers:
             owned = watcher.owned
@@ -209,11 +221,16 @@ def welcome(db: sqlite3.Connection, owned: Owned, *, now: float) -> int:
 # -- one page and one concern -------------------------------------------------------
 
 
+@cache
+def _segmenter() -> Segmenter:
+    """One for all: its dictionary takes a third of a second and 60 MB to load."""
+    return Segmenter()
+
+
 class Subjects:
     """The subjects of concerns; those that ask the same share one."""
 
     def __init__(self) -> None:
-        self._segmenter = Segmenter()
         self._made: dict[tuple[str, str, bool], Subject] = {}
 
     def of(self, concern: Concern, *, trusted: bool) -> Subject:
@@ -224,7 +241,7 @@ class Subjects:
         key = subject_key(concern, trusted=trusted)
         if key not in self._made:
             topic = topic_of(concern, trusted=trusted)
-            self._made[key] = Subject(concern, topic, self._segmenter)
+            self._made[key] = Subject(concern, topic, _segmenter())
         return self._made[key]
 
     def forget(self) -> None:
@@ -311,6 +328,8 @@ def preview(
         settled = stored.began_at(book, site.crawl) + SETTLED_S
         for sheet in _sheets(book, site.crawl, since):
             pages += 1
+            if not subject.is_in_source(sheet):
+                continue
             hit = hit_of_sheet(sheet, subject, concern, now=sheet.stored.fetched_at, zone=zone)
             if hit is None:
                 continue

@@ -76,6 +76,17 @@ def began_at(book: Book, crawl: int) -> float:
     return started
 
 
+def has_pages(book: Book, site: Site) -> bool:
+    """Whether a site has brought anything yet; one that was down has a crawl without pages."""
+    return site.crawl is not None and latest_nth(book, site.crawl) > 0
+
+
+def latest_nth(book: Book, crawl: int) -> int:
+    """Of the page of a crawl that came last; 0 when there is none."""
+    rows = book.rows("SELECT ifnull(max(nth), 0) FROM page WHERE crawl = ?", (crawl,))
+    return int(rows[0][0])
+
+
 # -- concerns and sites -------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ all be there have it searched and judged.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from datetime import tzinfo
 from functools import cached_property
 from pathlib import Path
@@ -91,6 +92,13 @@ class Sheet:
         head = fold_body(f"{page.title}\n{page.keywords}\n{page.description}\n")
         text = head + self.document.body
         return set(text), set(_LATIN.findall(text))
+
+    @cached_property
+    def source(self) -> str | None:
+        """Head and source, folded; None when character references hide text."""
+        page = self.stored
+        text = f"{page.title}\n{page.keywords}\n{page.description}\n{self.html}"
+        return None if "&#" in text else fold_body(text)
 
     def may_hold(self, need: Need) -> bool:
         """Whether a word can stand on it that needs these characters and Latin words."""
@@ -177,21 +185,26 @@ class Subject:
         if not set(self.words.all()) <= set(self._keywords):
             every = Topic(concern.name, tuple(map(Keyword, self.words.all())))
             self._filter = Matcher(every, segmenter)
-        forms = {**self.matcher.forms, **self._filter.forms}
-        self._needs = {name: [_need(form) for form in of] for name, of in forms.items()}
+        self._forms = {**self.matcher.forms, **self._filter.forms}
+        self._needs = {name: [_need(form) for form in of] for name, of in self._forms.items()}
+
+    def is_in_source(self, sheet: Sheet) -> bool:
+        """Whether what is asked for may stand in a page's source: cheaper than parsing it, for
+        a few subjects. A word with markup inside is missed.
+        """
+        source = sheet.source
+        return source is None or self._may(lambda word: _stands_in(source, self._forms[word]))
 
     def may_concern(self, sheet: Sheet) -> bool:
         """Whether a page may hold what is asked for, by its characters; no means no."""
+        return self._may(lambda word: any(map(sheet.may_hold, self._needs[word])))
+
+    def _may(self, stands: Callable[[str], bool]) -> bool:
         if self.words.wanted():
-            found = [word for word in self.words.wanted() if self._may_stand(word, sheet)]
+            found = list(filter(stands, self.words.wanted()))
             if not self.words.satisfied(found):
                 return False
-        if not self._by_keywords:
-            return True
-        return any(self._may_stand(word, sheet) for word in self._keywords)
-
-    def _may_stand(self, word: str, sheet: Sheet) -> bool:
-        return any(map(sheet.may_hold, self._needs[word]))
+        return not self._by_keywords or any(map(stands, self._keywords))
 
     def judge(self, sheet: Sheet) -> Judgement | None:
         """How relevant a page is; None when it has not the words asked for."""
@@ -222,6 +235,14 @@ def _need(form: str) -> Need:
     """
     latin = () if has_han(form) else _LATIN.findall(form)
     return frozenset(form) - {" "}, frozenset(latin)
+
+
+def _stands_in(source: str, forms: Iterable[str]) -> bool:
+    """Whether a word may be in a source, in any form; of Latin ones, all their parts."""
+    return any(
+        form in source if has_han(form) else all(map(source.__contains__, _LATIN.findall(form)))
+        for form in forms
+    )
 
 
 def topic_of(concern: Concern, *, trusted: bool) -> Topic:
