@@ -20,6 +20,7 @@ from focus.watch import matching, outbox, stored
 from focus.watch.book import LOCAL, Book
 from focus.watch.concern import Concern
 from focus.watch.matching import Matched
+from focus.watch.preview import preview
 from focus.watch.snippet import MARK
 from focus.watch.stored import Stored
 from focus.watch.subjects import Sheet, Subject, topic_of
@@ -390,11 +391,11 @@ def test_preview_tells_what_the_last_days_would_have_sent(desk: Desk) -> None:
     desk.portal.page("/twin", "足球 4", article("足球", 4))
     desk.portal.attach()
     wanted = Concern("f", ("https://news.test/", "https://new.test/"), words="足球")
-    found = matching.preview(desk.book, wanted, now=NOW, zone=UTC)
+    found = preview(desk.book, wanted, now=NOW, zone=UTC)
     assert sorted(hit.url[-2:] for hit in found.hits) in (["/4", "/5", "/6"], ["/5", "/6", "in"])
     assert sum(found.similar) == 1
     assert (found.pages, found.undated, found.unvisited) == (6, 0, ["new.test"])
-    assert len(matching.preview(desk.book, wanted, now=NOW, zone=UTC, days=60).hits) == 4
+    assert len(preview(desk.book, wanted, now=NOW, zone=UTC, days=60).hits) == 4
     assert desk.book.rows("SELECT count(*) FROM hit") == [(0,)]
 
 

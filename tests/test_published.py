@@ -13,6 +13,7 @@ from focus.plain import cells
 from focus.score.match import Matcher
 from focus.segment import Segmenter
 from focus.topic import from_words
+from focus.watch import message
 from focus.watch.published import EARLIEST, instant, of_url, published_at
 from focus.watch.snippet import MARK, aligned, plain, snippet
 
@@ -194,6 +195,10 @@ def test_snippet_cuts_no_latin_word() -> None:
     assert set(words) <= set(
         "alpha beta gamma machine learning delta epsilon zeta eta theta iota kappa".split()
     )
+
+
+def test_messages_read_the_same_marks() -> None:
+    assert message.MARK == MARK
 
 
 def test_marks_of_the_page_itself_are_taken_out() -> None:

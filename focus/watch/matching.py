@@ -2,7 +2,7 @@
 
     match(book, site, …)    pages behind the site's cursor, held against all concerns on it
     welcome(db, owned, …)   the end of a concern's first check: the five best are told
-    preview(book, concern)  what the last days would have sent
+    hit_of_sheet(…)         one page and one concern
 
 A page becomes a hit of each concern that it concerns, once per address. It is news, and goes
 out, unless it existed when the concern began, is dated long before the last check, is a list
@@ -17,10 +17,9 @@ where the words may stand, the parts shared by all concerns.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 from functools import cache
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -39,8 +38,6 @@ FORGET = 100  # pages after which the anchors that were met are forgotten
 BEST = 5  # of what existed when a concern began
 BASELINE = 3_000  # pages of a site, the latest, that are marked as seen for a new concern
 OLD_S = 7 * 86400.0  # dated so long before the last check: no news
-SETTLED_S = 3_600.0  # after a site's crawl began; what has no date and came earlier existed
-LOOKED_AT = 5_000  # pages of a preview, the latest
 
 
 class Matched(msgspec.Struct):
@@ -286,77 +283,3 @@ def _is_enough(relevance: float, subject: Subject, concern: Concern) -> bool:
 def _is_spoken(language: str, wanted: Iterable[str]) -> bool:
     """Whether a page's language is wanted; one that nobody knows may be."""
     return not language or any(each.lower().split("-")[0] == language for each in wanted)
-
-
-# -- preview ------------------------------------------------------------------------
-
-
-class Preview(msgspec.Struct, frozen=True):
-    """What the last days would have sent.
-
-    hits      news, best first, without repetitions; `similar` of each, in the same order
-    pages     looked at
-    undated   concern it too, but give no date and came with the first visit
-    unvisited sites that have never been visited: nothing is known of them yet
-    """
-
-    hits: list[Hit]
-    similar: list[int]
-    pages: int
-    undated: int
-    unvisited: list[str]
-
-
-def preview(
-    book: Book, concern: Concern, *, now: float, zone: tzinfo, days: float = 7.0, user: int = LOCAL
-) -> Preview:
-    """What a concern, kept or not, would have sent in the last days; by stored pages alone.
-
-    A page counts by the date that it gives; one without by when it came, if that was after
-    the first visit. ConfigError for a topic file that cannot be used.
-    """
-    subject = Subjects().of(concern, trusted=user == LOCAL)
-    since = now - days * 86400.0
-    found: list[Hit] = []
-    pages = undated = 0
-    unvisited = []
-    for host in dict.fromkeys(urlsplit(url).netloc for url in concern.sites):
-        site = stored.site_of(book, host)
-        if site is None or site.crawl is None:
-            unvisited.append(host)
-            continue
-        settled = stored.began_at(book, site.crawl) + SETTLED_S
-        for sheet in _sheets(book, site.crawl, since):
-            pages += 1
-            if not subject.is_in_source(sheet):
-                continue
-            hit = hit_of_sheet(sheet, subject, concern, now=sheet.stored.fetched_at, zone=zone)
-            if hit is None:
-                continue
-            is_undated = hit.published_at is None and (hit.found_at < settled or sheet.is_list)
-            undated += is_undated
-            if not is_undated and (hit.published_at or hit.found_at) >= since:
-                found.append(hit)
-    return _folded(found, pages, undated, unvisited)
-
-
-def _sheets(book: Book, crawl: int, since: float) -> Iterator[Sheet]:
-    for page in stored.pages_since(book, crawl, since=since, limit=LOOKED_AT):
-        if page.wanted:
-            yield Sheet(page, stored.source(book, page.id))
-
-
-def _folded(found: list[Hit], pages: int, undated: int, unvisited: list[str]) -> Preview:
-    """Near-duplicates under the best of them."""
-    twins = Twins()
-    hits: list[Hit] = []
-    similar: list[int] = []
-    for hit in sorted(found, key=lambda each: -each.relevance):
-        twin = twins.find(hit.simhash) if hit.simhash else None
-        if twin is not None:
-            similar[twin] += 1
-            continue
-        twins.add(len(hits), hit.simhash)
-        hits.append(hit)
-        similar.append(0)
-    return Preview(hits, similar, pages, undated, unvisited)

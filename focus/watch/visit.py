@@ -38,7 +38,10 @@ def visitor(
     """What looks a site up: see `visit`."""
 
     async def look_up(site: Site) -> None:
-        await visit(book, site, web, clock=clock)
+        report = await visit(book, site, web, clock=clock)
+        if report.stop_reason in ("interrupted", "terminated"):
+            # The crawl took the signal for itself; who sent it means the whole run.
+            raise KeyboardInterrupt if report.stop_reason == "interrupted" else SystemExit(143)
 
     return look_up
 

@@ -1,0 +1,197 @@
+"""What does a page cost that is held against many concerns?
+
+    python bench/matching.py DATABASE [--pages 500] [--concerns 10 80]
+
+DATABASE is any database of focus with stored sources, as `focus crawl --archive` of a recorded
+web leaves behind; it is copied, not changed. For each number of concerns a concern asks for
+three words out of titles of the crawl itself (so that words are as rare or common as people's),
+none is new, and the pages are matched in one go. Printed: milliseconds per page, microseconds
+per page and concern, hits, and what is done once per page. Then whole runs for 200 people with 20
+concerns each over 50 sites, without visits: nothing due, all due, all due with new pages.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import resource
+import shutil
+import sqlite3
+import tempfile
+import time
+from contextlib import closing
+from datetime import UTC
+from pathlib import Path
+from random import Random
+
+from focus.segment import Segmenter, has_han
+from focus.watch import book as books
+from focus.watch import matching, settings, stored
+from focus.watch.book import LOCAL, Book, Site
+from focus.watch.concern import Concern
+from focus.watch.published import published_at
+from focus.watch.run import run_due
+from focus.watch.subjects import Sheet
+
+HOST = "bench.test"
+NOW = 1_000_000.0
+
+
+def words_of(book: Book, crawl: int) -> list[str]:
+    """Words of the titles, as often as they stand there."""
+    segmenter = Segmenter()
+    titles = book.rows("SELECT title FROM page_text WHERE id >> 32 = ?", (crawl,))
+    return [
+        word
+        for (title,) in titles
+        for word in segmenter.tokens(title)
+        if len(word) >= (2 if has_han(word) else 4) and not word.isdigit()
+    ]
+
+
+def with_concerns(book: Book, crawl: int, number: int, first: int, rng: Random) -> Site:
+    """A site with so many concerns, all begun, whose pages behind `first` are new."""
+    words = words_of(book, crawl)
+    for at in range(number):
+        chosen = " ".join(f'"{word}"' for word in rng.sample(words, 3))
+        made = Concern(f"c{at}", (f"https://{HOST}/",), words=chosen, channels=("mail:a@b.test",))
+        book.add(LOCAL, made, now=0.0)
+    with book.transaction() as db:
+        db.execute("UPDATE concern SET checked_at = 0")
+        db.execute("UPDATE concern_site SET begun_at = 0")
+        db.execute("UPDATE site SET crawl = ?, matched = ?", (crawl, first))
+    site = stored.site_of(book, HOST)
+    assert site is not None
+    return site
+
+
+def seconds(path: Path, pages: int, concerns: int) -> tuple[float, matching.Matched]:
+    """How long the matching of the last so many pages took, in a copy of the database."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "copy.db"
+        shutil.copy(path, copy)
+        with books.opened(copy, now=0.0, language="en", zone="UTC") as book:
+            crawl = book.rows("SELECT max(crawl) FROM page")[0][0]
+            first = stored.latest(book, crawl, to=stored.LAST, most=pages)
+            matching.Subjects().of(Concern("c", (), words="warm"), trusted=True)  # dictionaries
+            site = with_concerns(book, crawl, concerns, first, Random(1))
+            began = time.process_time()
+            matched = matching.match(book, site, now=time.time(), zone=UTC)
+            return time.process_time() - began, matched
+
+
+def parts(path: Path, pages: int) -> dict[str, float]:
+    """Milliseconds per page of what is done once for all concerns."""
+    spent = dict.fromkeys(("unpack", "parse and blocks", "sets", "own text", "date"), 0.0)
+    with (
+        closing(sqlite3.connect(path)),
+        books.opened(path, now=0.0, language="en", zone="UTC") as book,
+    ):
+        crawl = book.rows("SELECT max(crawl) FROM page")[0][0]
+        first = stored.latest(book, crawl, to=stored.LAST, most=pages)
+        some = stored.pages(book, crawl, after=first, limit=pages)
+        for page in some:
+            marks = [time.process_time()]
+            sheet = Sheet(page, stored.source(book, page.id))
+            marks.append(time.process_time())
+            _ = sheet.words_text, sheet.document.body
+            marks.append(time.process_time())
+            sheet.may_hold((frozenset(), frozenset()))
+            marks.append(time.process_time())
+            _ = sheet.text, sheet.simhash
+            marks.append(time.process_time())
+            published_at(sheet.html, page.url, fetched_at=page.fetched_at, zone=UTC)
+            marks.append(time.process_time())
+            for name, start, end in zip(spent, marks, marks[1:], strict=False):
+                spent[name] += end - start
+    return {name: 1000 * total / len(some) for name, total in spent.items()}
+
+
+def runs(path: Path) -> list[tuple[str, float, int]]:
+    """What a run for 200 people costs: (which, CPU seconds, pages matched)."""
+    rng, found = Random(1), []
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "copy.db"
+        shutil.copy(path, copy)
+        with books.opened(copy, now=0.0, language="en", zone="UTC") as book:
+            crawl = book.rows("SELECT max(crawl) FROM page")[0][0]
+            words, first = (
+                words_of(book, crawl),
+                stored.latest(book, crawl, to=stored.LAST, most=10),
+            )
+            for person in range(2, 202):
+                _settle(book, person, words, rng)
+            for which, cursor, due in (
+                ("nothing due", stored.LAST, False),
+                ("4,000 concerns due, nothing new", stored.LAST, True),
+                ("4,000 due, 10 new pages on each of 50 sites", first, True),
+            ):
+                with book.transaction() as db:
+                    db.execute(
+                        "UPDATE concern SET checked_at = 0, next_at = ?", (0 if due else NOW * 2,)
+                    )
+                    db.execute("UPDATE concern_site SET begun_at = 0")
+                    db.execute(
+                        "UPDATE site SET crawl = ?, matched = ?, visited_at = ?",
+                        (crawl, cursor, NOW),
+                    )
+                began = time.process_time()
+                ran = asyncio.run(
+                    run_due(book, settings.read(book), _nowhere, clock=lambda: NOW, rng=rng)
+                )
+                pages = sum(each.pages for each in ran.matched)
+                found.append((which, time.process_time() - began, pages))
+    return found
+
+
+def _settle(book: Book, person: int, words: list[str], rng: Random) -> None:
+    with book.transaction() as db:
+        db.execute(
+            "INSERT INTO user (id, name, language, zone, quiet, admin, disabled, created_at) "
+            "VALUES (?, ?, 'en', 'UTC', '', 0, 0, 0)",
+            (person, f"u{person}"),
+        )
+    made = [
+        Concern(
+            f"c{at}",
+            (f"https://s{rng.randrange(50)}.test/",),
+            words=" ".join(f'"{word}"' for word in rng.sample(words, 3)),
+            schedule="hourly",
+        )
+        for at in range(20)
+    ]
+    book.take_in(person, made, replace=False, now=0.0)
+
+
+async def _nowhere(site: Site) -> None:
+    raise AssertionError(f"{site.host} was visited a moment ago")
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("database", type=Path)
+    parser.add_argument("--pages", type=int, default=500)
+    parser.add_argument("--concerns", type=int, nargs="+", default=[10, 80])
+    given = parser.parse_args()
+    print("| once per page | ms |\n|---|---:|")
+    for name, spent in parts(given.database, given.pages).items():
+        print(f"| {name} | {spent:.2f} |")
+    print("\n| concerns | pages | ms per page | µs per page and concern | hits |")
+    print("|---:|---:|---:|---:|---:|")
+    for number in given.concerns:
+        took, matched = seconds(given.database, given.pages, number)
+        per_page = took / matched.pages
+        hits = matched.news + matched.old + matched.folded
+        print(
+            f"| {number} | {matched.pages} | {1000 * per_page:.2f} | "
+            f"{1e6 * per_page / number:.0f} | {hits} |"
+        )
+    print("\n| run for 200 people × 20 concerns, 50 sites | CPU s | pages |\n|---|---:|---:|")
+    for which, spent, pages in runs(given.database):
+        print(f"| {which} | {spent:.3f} | {pages} |")
+    print(f"\nmost memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()

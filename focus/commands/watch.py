@@ -1,0 +1,315 @@
+"""What can be typed to be told of new pages? `focus watch add`, `run`, `preview`, and so on."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from focus.commands.books import answer, chosen, here, opened, spoken
+from focus.commands.concerns import WHAT, changed, concern_options, try_topic
+from focus.commands.options import DB, Command, option
+from focus.commands.sending import run, test
+from focus.errors import ExportError
+from focus.plain import count, inert_json, printable
+
+if TYPE_CHECKING:
+    pass
+
+_JSON = option("--json", "as_json", is_flag=True, help="As JSON.")
+
+
+@click.group()
+def watch() -> None:
+    """Be told of new pages about a topic, on sites of your choice.
+
+    A concern names sites, words and a way to be told; `focus watch run`, called by cron, does
+    what is due.
+
+    \b
+    Example:
+        focus watch add 足球 --site sports.sina.com.cn --words 足球 --every "daily 07:30" \\
+            --mail me@example.org
+        focus watch run
+    """
+
+
+# -- making and changing ------------------------------------------------------------
+
+
+@watch.command(cls=Command)
+@click.argument("name")
+@concern_options
+@DB
+def add(db: Path, name: str, **options: Any) -> None:
+    """Begin a concern: sites, what about, when, and how to be told.
+
+    The first check marks what exists as seen and sends the five best pages; after that each
+    new page is sent once. `focus watch preview NAME` shows what the last days would have sent.
+
+    \b
+    Example:
+        focus watch add 欧冠 --site https://sports.sina.com.cn/ --words "+欧冠 决赛 抽签 -彩票" \\
+            --every "daily 07:30" --mail me@example.org
+    """
+    from focus.show.watching import told
+    from focus.watch.book import LOCAL
+    from focus.watch.concern import Concern
+
+    now = time.time()
+    made = changed(Concern(name, ()), options, now=now)
+    with opened(db, now) as book:
+        book.add(LOCAL, made, now=now)
+    click.echo(f"Concern {printable(name)}: {told(made)}", err=True)
+    click.echo("The next `focus watch run` visits it; let cron call that", err=True)
+
+
+@watch.command(cls=Command)
+@click.argument("name")
+@option("--name", "new_name", section=WHAT, metavar="NAME", help="Call it so from now on.")
+@concern_options
+@DB
+def edit(db: Path, name: str, new_name: str | None, **options: Any) -> None:
+    """Change a concern; what is not given stays as it is.
+
+    Sites, languages and channels that are given take the place of all there were. What was
+    found stays.
+
+    \b
+    Example:
+        focus watch edit 欧冠 --every hourly --quiet 22:00-07:00
+    """
+    import msgspec
+
+    from focus.show.watching import told
+    from focus.watch.book import LOCAL
+
+    now = time.time()
+    with opened(db, now) as book:
+        owned = book.named(LOCAL, name)
+        made = changed(owned.concern, options, now=now)
+        if new_name is not None:
+            made = msgspec.structs.replace(made, name=new_name)
+        book.change(owned.id, made, now=now)
+    click.echo(f"Concern {printable(made.name)}: {told(made)}", err=True)
+
+
+@watch.command(cls=Command)
+@click.argument("name")
+@DB
+def pause(db: Path, name: str) -> None:
+    """Stop checking a concern; `resume` goes on.
+
+    Pages that come in meanwhile are not told of later.
+
+    \b
+    Example:
+        focus watch pause 欧冠
+    """
+    _pause(db, name, paused=True)
+
+
+@watch.command(cls=Command)
+@click.argument("name")
+@DB
+def resume(db: Path, name: str) -> None:
+    """Go on with a concern that was paused; it is due at once.
+
+    \b
+    Example:
+        focus watch resume 欧冠
+    """
+    _pause(db, name, paused=False)
+
+
+def _pause(db: Path, name: str, *, paused: bool) -> None:
+    from focus.watch.book import LOCAL
+
+    now = time.time()
+    with opened(db, now) as book:
+        book.pause(book.named(LOCAL, name).id, paused, now=now)
+
+
+@watch.command(cls=Command)
+@click.argument("name")
+@DB
+def rm(db: Path, name: str) -> None:
+    """Forget a concern with all that was found for it.
+
+    Crawled pages stay; `focus watch export` keeps the concern itself.
+
+    \b
+    Example:
+        focus watch rm 欧冠
+    """
+    from focus.watch.book import LOCAL
+
+    with opened(db, time.time()) as book:
+        book.remove(book.named(LOCAL, name).id)
+
+
+@watch.command(name="import", cls=Command)
+@click.argument("file", type=click.Path(allow_dash=True, dir_okay=False, path_type=Path))
+@option("--replace", is_flag=True, help="Take the place of concerns of the same name.")
+@DB
+def import_(db: Path, file: Path, replace: bool) -> None:
+    """Begin the concerns of a JSON file; - is the standard input.
+
+    All of them, or none if one makes no sense or has a name that is taken.
+
+    \b
+    Example:
+        focus watch import concerns.json
+    """
+    from focus.commands.settings import read_text
+    from focus.watch.book import LOCAL
+    from focus.watch.concern import from_json
+
+    made = from_json(read_text(file, "concerns").encode(), str(file))
+    for each in made:
+        try_topic(each)
+    now = time.time()
+    with opened(db, now) as book:
+        book.take_in(LOCAL, made, replace=replace, now=now)
+    click.echo(count(len(made), "concern"), err=True)
+
+
+@watch.command(cls=Command)
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@option(
+    "-o",
+    "--output",
+    type=click.Path(allow_dash=True, path_type=Path),
+    default="-",
+    metavar="FILE",
+    help="Write here; - is the standard output.",
+)
+@DB
+def export(db: Path, names: tuple[str, ...], output: Path) -> None:
+    """Write concerns as JSON, for `import` and for editors.
+
+    Mind that webhooks and apprise URLs are secrets.
+
+    \b
+    Example:
+        focus watch export > concerns.json
+    """
+    from focus.watch.concern import to_json
+
+    with opened(db, time.time()) as book:
+        text = to_json(each.concern for each in chosen(book, names))
+    if str(output) == "-":
+        click.echo(inert_json(text), nl=False)
+        return
+    try:
+        output.write_bytes(text)
+    except OSError as error:
+        raise ExportError(f"{output}: cannot be written: {error.strerror}") from None
+
+
+# -- looking ------------------------------------------------------------------------
+
+
+@watch.command(name="list", cls=Command)
+@_JSON
+@DB
+def list_(db: Path, as_json: bool) -> None:
+    """List the concerns, when they are due, and what they brought.
+
+    \b
+    Example:
+        focus watch list
+    """
+    from focus.show.watching import list_lines
+    from focus.watch.health import health
+
+    now = time.time()
+    with opened(db, now) as book:
+        found = [health(book, owned, now=now) for owned in chosen(book, ())]
+        zone = here(book)
+    answer(found if as_json else list_lines(found, zone), as_json)
+
+
+@watch.command(cls=Command)
+@click.argument("name")
+@option("--limit", type=click.IntRange(0), default=10, metavar="N", help="So many pages.")
+@_JSON
+@DB
+def show(db: Path, name: str, limit: int, as_json: bool) -> None:
+    """Show a concern: how it fares, and what came last.
+
+    \b
+    Example:
+        focus watch show 欧冠
+    """
+    from focus.show.watching import show_lines
+    from focus.watch import stored
+    from focus.watch.health import health
+
+    now = time.time()
+    with opened(db, now) as book:
+        owned = chosen(book, (name,))[0]
+        found = health(book, owned, now=now)
+        hits = stored.recent(book, owned.id, limit=limit)
+        zone = here(book)
+    if as_json:
+        answer({"health": found, "hits": hits}, as_json)
+        return
+    answer(show_lines(found, hits, zone), as_json)
+
+
+@watch.command(cls=Command)
+@click.argument("name")
+@option("--days", type=click.FloatRange(0.1, 366), default=7, metavar="N", help="Of so many days.")
+@_JSON
+@DB
+def preview(db: Path, name: str, days: float, as_json: bool) -> None:
+    """Show what the last days would have sent, and why.
+
+    By the pages that are stored: nothing is asked for, kept or sent.
+
+    \b
+    Example:
+        focus watch preview 欧冠 --days 7
+    """
+    from focus.show.watching import preview_lines
+    from focus.watch.preview import preview as preview_of
+
+    now = time.time()
+    with opened(db, now) as book:
+        owned = chosen(book, (name,))[0]
+        zone = here(book)
+        found = preview_of(book, owned.concern, now=now, zone=zone, days=days)
+    answer(found if as_json else preview_lines(found, days, zone), as_json)
+
+
+@watch.command(cls=Command)
+@option("--limit", type=click.IntRange(1), default=50, metavar="N", help="So many lines.")
+@_JSON
+@DB
+def log(db: Path, limit: int, as_json: bool) -> None:
+    """Show what was delivered, what failed, and what is tried again.
+
+    \b
+    Example:
+        focus watch log
+    """
+    from focus.show.watching import log_lines
+    from focus.watch import outbox
+    from focus.watch.book import LOCAL
+    from focus.watch.settings import masked_channel
+
+    with opened(db, time.time()) as book:
+        found = outbox.lines(book, LOCAL, limit=limit)
+        zone = here(book)
+    masked = [each._replace(channel=masked_channel(each.channel)) for each in found]
+    if as_json:
+        answer([each._asdict() for each in masked], as_json)
+        return
+    answer(log_lines(masked, spoken(), zone), as_json)
+
+
+for command in (run, test):
+    watch.add_command(command)

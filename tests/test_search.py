@@ -1,0 +1,615 @@
+"""search: which stored pages say what somebody looks for, and how the index keeps up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from focus.__main__ import main
+from focus.db import searchfile, searchindex
+from focus.db.passages import marked, passage
+from focus.db.query import Reader
+from focus.db.results import Selection
+from focus.db.search import Results, search
+from focus.db.searchfile import index_path
+from focus.db.searchindex import SearchIndex
+from focus.db.spelling import matcher, pairs_that_are_words, plain, read, spelt
+from focus.duplicates import simhash
+from focus.errors import ConfigError, FocusError, StoreError
+from focus.records import Batch, HostRow, Outcome, Page, PageRow, QueueRow, UrlRow, UrlState
+from focus.segment import Segmenter
+from focus.show.found import found_lines, marked_text
+from focus.store import Store
+
+HOSTS = ("a.test", "b.a.test", "c.test")
+CUT = Segmenter()
+
+
+def page_row(number: int, title: str, text: str, **more: Any) -> PageRow:
+    """Page `number`, on the host that its number is of, fetched so many days after 1970."""
+    source = f"<title>{title}</title><p>{text}</p>"
+    own = {key: more.pop(key) for key in tuple(more) if key in Page.__struct_fields__}
+    fields: dict[str, Any] = {"relevance": 0.0, "body_zstd": zstandard.compress(source.encode())}
+    fields: dict[str, Any] = {
+        "id": number,
+        "url": f"http://{HOSTS[number % 3]}/{number}",
+        "nth": number + 1,
+        "rank": 0,
+        "status": 200,
+        "fetched_at": 86400.0 * number,
+        "elapsed_s": 0.1,
+        "raw_bytes": len(source),
+        "priority": 1.0,
+        "pagerank": 0.0,
+        "page": Page(title=title, **(fields | own)),
+    }
+    return PageRow(**(fields | more))
+
+
+def batch(rows: Iterable[PageRow], **more: Any) -> Batch:
+    """These pages, with URLs, hosts and queues of theirs."""
+    rows = list(rows)
+    urls = [
+        UrlRow(r.id, r.id.to_bytes(16, "big"), r.url, r.id % 3, 1, 0.0, parent=None) for r in rows
+    ]
+    fields: dict[str, Any] = {
+        "hosts": [HostRow(n, host) for n, host in enumerate(HOSTS)],
+        "queues": [QueueRow(n, n, "") for n in range(3)],
+        "urls": urls,
+        "pages": rows,
+        "outcomes": [Outcome(r.id, UrlState.DONE) for r in rows],
+        "now": 50.0,
+    }
+    return Batch(**(fields | more))
+
+
+def make(path: Path, *batches: Batch, topic: str = "足球") -> int:
+    """A new crawl with these batches; its id."""
+
+    async def fill() -> int:
+        async with Store.open(path, now=0.0, pid=1) as store:
+            identity = {"seeds": ["x"], "topic": topic, "strategy": "bfs"}
+            crawl = (await store.begin_crawl(identity, "{}", fresh=True, now=1.0)).id
+            for each in batches:
+                await store.write(crawl, each)
+            return crawl
+
+    return asyncio.run(fill())
+
+
+def pages(*texts: tuple[str, str]) -> Batch:
+    """Pages of these titles and texts."""
+    return batch(page_row(n, title, text) for n, (title, text) in enumerate(texts))
+
+
+def find(path: Path, query: str, **more: Any) -> Results:
+    """Search an index that is up to date."""
+    paging = {key: more.pop(key) for key in ("limit", "offset") if key in more}
+    with SearchIndex(path) as index:
+        index.update()
+        return search(index, query, Selection(**({"crawl": "all"} | more)), **paging)
+
+
+def numbers(results: Results) -> list[int]:
+    """The pages found, by the numbers in their URLs."""
+    return [int(hit.url.rpartition("/")[2]) for hit in results.hits]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "crawl.db"
+
+
+# -- spelling -----------------------------------------------------------------------
+
+
+def test_ideographs_are_spelt_in_pairs_and_others_in_words() -> None:
+    assert spelt(plain("欧冠决赛 in ＣＡＦÉ!")) == ["欧冠", "冠决", "决赛", "赛", "in", "cafe"]
+
+
+def test_traditional_and_simplified_are_one() -> None:
+    assert plain("歐洲冠軍聯賽") == "欧洲冠军联赛"
+
+
+def test_only_pairs_that_are_words_are_words() -> None:
+    words = pairs_that_are_words("产品和服务", CUT)
+    assert "产品" in words
+    assert "和服" not in words
+
+
+@pytest.mark.parametrize(
+    ("typed", "expression"),
+    [
+        ("欧冠", '"欧冠"'),
+        ("足", '"足" *'),
+        ("欧冠的决赛", '("欧冠" AND "决赛")'),
+        ("node.js", '"node js"'),
+        ('"欧冠，决赛" Java', '"欧冠 冠 决赛" AND "java"'),
+        ("“champions league”", '"champions league"'),
+        ("欧冠 -彩票 －广告", '("欧冠") NOT ("彩票" OR "广告")'),
+        ('+欧冠 -"a b"', '("欧冠") NOT ("a b")'),
+        ("欧冠 欧冠 ，", '"欧冠"'),
+    ],
+)
+def test_query_is_read(typed: str, expression: str) -> None:
+    assert read(typed, CUT).expression == expression
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("", "nothing to search for"),
+        (" ，。 ", "nothing to search for"),
+        ('""', "nothing to search for"),
+        ("-彩票", "only what pages must not have"),
+        ("a " * 65, "more than 64 words"),
+    ],
+)
+def test_query_that_asks_for_nothing_is_refused_in_one_line(typed: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said) as error:
+        read(typed, CUT)
+    assert "\n" not in str(error.value)
+
+
+@given(st.text(max_size=30))
+def test_whatever_is_typed_is_a_query_or_a_clear_mistake(typed: str) -> None:
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.execute("CREATE VIRTUAL TABLE t USING fts5(a, b, c, content = '', tokenize = 'ascii')")
+        try:
+            query = read(typed, CUT)
+        except ConfigError:
+            return
+        db.execute("SELECT rowid FROM t WHERE t MATCH ?", (query.expression,)).fetchall()
+        matcher(query.needles)
+
+
+_WEB = st.text(alphabet="足球决赛欧冠，a 1", max_size=40)
+
+
+@given(_WEB, st.text(alphabet="足球决赛欧冠", min_size=1, max_size=5))
+def test_a_phrase_is_found_where_the_text_has_it_and_only_there(text: str, phrase: str) -> None:
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.execute("CREATE VIRTUAL TABLE t USING fts5(a, content = '', tokenize = 'ascii')")
+        db.execute("INSERT INTO t (rowid, a) VALUES (1, ?)", (" ".join(spelt(plain(text))),))
+        expression = read(f'"{phrase}"', CUT).expression
+        found = db.execute("SELECT rowid FROM t WHERE t MATCH ?", (expression,)).fetchall()
+    assert bool(found) == (phrase in text)
+
+
+# -- what is shown ------------------------------------------------------------------
+
+
+def test_marks_are_where_the_words_are_in_the_text_as_it_stands() -> None:
+    found = marked("ﬁfa：ＵＥＦＡ 歐冠  決賽", matcher(("uefa", "欧冠", "决赛")))
+    assert found.text == "ﬁfa：ＵＥＦＡ 歐冠 決賽"
+    assert [found.text[a:b] for a, b in found.marks] == ["ＵＥＦＡ", "歐冠", "決賽"]
+
+
+def test_latin_words_are_marked_whole_and_phrases_in_one() -> None:
+    pattern = matcher(read('java "premier league"', CUT).needles)
+    found = marked("JavaScript, Java: Premier-League", pattern)
+    assert [found.text[a:b] for a, b in found.marks] == ["Java", "Premier-League"]
+
+
+def test_passage_is_where_most_of_the_words_meet() -> None:
+    text = "欧冠。" + "无" * 300 + "。今晚欧冠决赛开球。" + "无" * 300
+    found = passage(text, matcher(("欧冠", "决赛")), length=40)
+    assert found.text.startswith("…今晚欧冠决赛开球。")
+    assert found.text.endswith("…")
+    assert [found.text[a:b] for a, b in found.marks] == ["欧冠", "决赛"]
+
+
+def test_passage_of_a_text_without_the_words_is_its_beginning() -> None:
+    assert passage("一二三", matcher(("欧冠",))).text == "一二三"
+    assert passage("", matcher(("欧冠",))).text == ""
+
+
+@given(st.text(max_size=60), st.integers(5, 30))
+def test_marks_lie_within_the_passage(text: str, length: int) -> None:
+    found = passage(text, matcher(("a", "足")), length=length)
+    for begin, end in found.marks:
+        assert 0 <= begin < end <= len(found.text)
+        assert plain(found.text[begin:end]).strip() != ""
+
+
+def test_lines_are_marked_and_hold_nothing_that_acts_on_a_terminal(path: Path) -> None:
+    make(path, pages(("欧\x1b[31m冠", "欧冠 \u202e 决赛")))
+    results = find(path, "决赛")
+    lines = found_lines(results, mark=lambda text: f"<{text}>")
+    assert lines[3].strip() == "欧冠   <决赛>"
+    assert all(line.isprintable() for line in lines)
+    assert lines[-1] == "1 page of 1"
+    assert marked_text(results.hits[0].title, str) == "欧 [31m冠"
+
+
+# -- finding ------------------------------------------------------------------------
+
+
+def test_all_words_must_be_there_phrases_too_and_none_of_the_forbidden(path: Path) -> None:
+    make(
+        path,
+        pages(
+            ("欧冠", "皇马进入决赛"),
+            ("欧冠", "小组赛抽签"),
+            ("新闻", "歐冠的決賽在倫敦"),
+            ("欧冠决赛", "竞彩彩票推荐"),
+        ),
+    )
+    assert sorted(numbers(find(path, "欧冠 决赛"))) == [0, 2, 3]
+    assert sorted(numbers(find(path, "欧冠决赛"))) == [0, 2, 3]
+    assert numbers(find(path, '"欧冠决赛"')) == [3]
+    assert sorted(numbers(find(path, "欧冠 决赛 -彩票"))) == [0, 2]
+    assert numbers(find(path, "皇")) == [0]
+    assert numbers(find(path, "篮球")) == []
+
+
+def test_title_outranks_text_words_outrank_chance_and_quality_decides_between_equals(
+    path: Path,
+) -> None:
+    filling = "别的句子说别的事情，与此毫无关系。"
+    rows = [
+        page_row(0, "新闻", f"我们的产品和服务很好。{filling}"),
+        page_row(1, "新闻", f"她穿着和服走来走去。{filling}"),
+        page_row(2, "和服", f"她穿着它走来走去。{filling}"),
+        page_row(3, "新闻", f"她穿着和服走来走去。{filling}", relevance=0.9),
+    ]
+    make(path, batch(rows))
+    assert numbers(find(path, "和服")) == [2, 3, 1, 0]
+
+
+def test_score_is_text_match_times_one_plus_half_the_quality(path: Path) -> None:
+    make(path, batch([page_row(0, "a", "足球"), page_row(1, "a", "足球", relevance=1.0)]))
+    half, none = find(path, "足球").hits
+    assert (half.relevance, none.relevance) == (1.0, 0.0)
+    assert half.score == pytest.approx(1.25 * none.score)  # quality ½·relevance, no PageRank
+
+
+def test_filters_hold(path: Path) -> None:
+    rows = [page_row(n, "足球", f"第{n}页", relevant=n > 3) for n in range(6)]
+    make(path, batch(rows))
+    make(path, batch([page_row(9, "足球", "网球")]), topic="网球")
+    assert sorted(numbers(find(path, "足球", host="a.test"))) == [0, 1, 3, 4, 9]
+    assert sorted(numbers(find(path, "足球", relevant=True))) == [4, 5]
+    assert sorted(numbers(find(path, "足球", since=86400.0 * 4))) == [4, 5, 9]
+    assert numbers(find(path, "足球", topic="网球")) == [9]
+    assert numbers(find(path, "足球", crawl="latest")) == [9]
+    with pytest.raises(ConfigError, match="no crawl 7"):
+        find(path, "足球", crawl="7")
+
+
+def test_pages_that_ask_not_to_be_results_and_dropped_ones_are_none(path: Path) -> None:
+    rows = [page_row(n, "足球", "页", noindex=n == 1) for n in range(3)]
+    ends = [Outcome(n, UrlState.DROPPED if n == 2 else UrlState.DONE) for n in range(3)]
+    make(path, batch(rows, outcomes=ends))
+    assert numbers(find(path, "足球")) == [0]
+
+
+def test_page_without_source_is_found_by_title_and_description(path: Path) -> None:
+    make(path, batch([page_row(0, "欧冠", "x", body_zstd=b"", description="决赛在今晚")]))
+    hit = find(path, "欧冠 决赛").hits[0]
+    assert hit.snippet.text == "决赛在今晚"
+
+
+def test_limit_and_offset_page_through_the_same_order(path: Path) -> None:
+    make(path, pages(*(("足球", f"第{n}页") for n in range(7))))
+    whole = numbers(find(path, "足球", limit=7))
+    assert numbers(find(path, "足球", limit=3)) == whole[:3]
+    assert numbers(find(path, "足球", limit=3, offset=3)) == whole[3:6]
+    assert numbers(find(path, "足球", offset=7)) == []
+    assert find(path, "足球", limit=1).pages == 7
+
+
+def test_nearly_the_same_text_is_one_result(path: Path) -> None:
+    words = " ".join(f"word{n}" for n in range(60))
+    near = simhash(words)
+    rows = [page_row(n, "足球", words, simhash=near ^ (1 << 63) * (n == 1)) for n in range(5)]
+    other = page_row(5, "足球", words, simhash=~near & (1 << 64) - 1)
+    make(path, batch([*rows, other]))
+    results = find(path, "足球")
+    assert sorted(hit.similar for hit in results.hits) == [0, 4]
+    assert "+4 similar" in "\n".join(found_lines(results, str))
+
+
+def test_url_in_several_crawls_is_one_result(path: Path) -> None:
+    for _ in range(3):
+        make(path, pages(("足球", "页")))
+    results = find(path, "足球")
+    assert [hit.similar for hit in results.hits] == [2]
+    assert results.pages == 3
+
+
+def test_beyond_the_cap_titles_and_the_newest_are_ranked(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("focus.db.search.MOST", 3)
+    texts = [("足球" if n == 0 else "新闻", "足球") for n in range(8)]
+    make(path, pages(*texts))
+    results = find(path, "足球")
+    assert (results.pages, results.complete) == (3, False)
+    assert numbers(results)[0] == 0
+    assert found_lines(results, str)[-1] == "More than 3 pages of 8"
+
+
+# -- keeping up ---------------------------------------------------------------------
+
+
+def test_index_takes_what_is_new_only(path: Path) -> None:
+    crawl = make(path, pages(("足球", "一")))
+    with SearchIndex(path) as index:
+        assert (index.behind(), index.update(), index.update()) == (1, 1, 0)
+        _write(path, crawl, batch([page_row(1, "足球", "二")]))
+        calls: list[tuple[float, float]] = []
+        assert index.update(lambda done, total: calls.append((done, total))) == 1
+        assert calls == [(1, 1)]
+        assert sorted(numbers(search(index, "足球"))) == [0, 1]
+
+
+def _write(path: Path, crawl: int, *batches: Batch) -> None:
+    """Go on with a crawl."""
+
+    async def write() -> None:
+        async with Store.open(path, now=60.0, pid=1) as store:
+            for each in batches:
+                await store.write(crawl, each)
+
+    asyncio.run(write())
+
+
+def test_page_fetched_again_is_found_by_its_new_text_alone(path: Path) -> None:
+    crawl = make(path, pages(("旧闻", "欧冠"), ("别的", "欧冠")))
+    assert sorted(numbers(find(path, "欧冠"))) == [0, 1]
+    _write(path, crawl, batch([page_row(0, "新闻", "英超", nth=9)], urls=[]))
+    assert numbers(find(path, "欧冠")) == [1]
+    assert numbers(find(path, "英超")) == [0]
+    assert find(path, "英超").indexed == 2
+    _write(path, crawl, batch([page_row(0, "新闻", "英超", nth=10, noindex=True)], urls=[]))
+    assert numbers(find(path, "英超")) == []
+
+
+def test_crawls_that_are_gone_or_others_by_now_are_forgotten(path: Path) -> None:
+    make(path, pages(("足球", "旧")))
+    second = make(path, pages(("网球", "二")), topic="网球")
+    find(path, "足球")
+    with closing(sqlite3.connect(path)) as db:
+        for table in ("page", "page_text", "body", "url"):
+            db.execute(f"DELETE FROM {table} WHERE id >> 32 = ?", (second,))
+        db.execute("DELETE FROM crawl WHERE id = ?", (second,))
+        db.execute("DELETE FROM progress WHERE crawl = ?", (second,))
+        db.commit()
+    assert find(path, "网球").pages == 0
+    assert find(path, "足球").indexed == 1
+    for file in path.parent.glob("crawl.db*"):
+        if file != index_path(path):
+            file.unlink()
+    make(path, pages(("排球", "新")), topic="排球")  # crawl 1 of another database
+    assert numbers(find(path, "足球")) == []
+    assert numbers(find(path, "排球")) == [0]
+
+
+def test_index_mostly_of_old_texts_is_made_anew(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searchindex, "FEWEST_DEAD", 3)
+    crawl = make(path, pages(*(("足球", "一") for _ in range(4))))
+    find(path, "足球")
+    rows = [page_row(n, "足球", "二", nth=9 + n) for n in range(4)]
+    _write(path, crawl, batch(rows, urls=[]))
+    assert find(path, "二").pages == 4
+    with SearchIndex(path) as index:
+        assert index.db.execute("SELECT count(*), count(page) FROM doc").fetchone() == (8, 4)
+        assert index.update() == 4
+        assert search(index, "二").pages == 4
+        assert index.db.execute("SELECT count(*), count(page) FROM doc").fetchone() == (4, 4)
+
+
+def test_interrupted_update_keeps_whole_batches_and_goes_on(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searchindex, "BATCH", 4)
+    monkeypatch.setattr(searchindex, "READ", 2)
+    make(path, pages(*(("足球", f"第{n}页") for n in range(10))))
+
+    def interrupt(done: float, total: float) -> None:
+        if done >= 6:
+            raise KeyboardInterrupt
+
+    with SearchIndex(path) as index:
+        with pytest.raises(KeyboardInterrupt):
+            index.update(interrupt)
+        assert search(index, "足球").pages == 4
+        assert index.update() == 6
+        assert search(index, "足球").pages == 10
+
+
+def test_search_goes_on_beside_a_crawl_that_writes(path: Path) -> None:
+    """The database is held and in a transaction all the while; the index needs none of it."""
+
+    async def crawl() -> list[int]:
+        found = []
+        async with Store.open(path, now=0.0, pid=1) as store:
+            identity = {"seeds": ["x"], "topic": "足球", "strategy": "bfs"}
+            number = (await store.begin_crawl(identity, "{}", fresh=True, now=1.0)).id
+            for n in range(4):
+                await store.write(number, batch([page_row(n, "足球", f"第{n}页")]))
+                with closing(sqlite3.connect(path, isolation_level=None)) as db:
+                    db.execute("BEGIN IMMEDIATE")
+                    found.append(await asyncio.to_thread(lambda: find(path, "足球").pages))
+                    db.execute("ROLLBACK")
+        return found
+
+    assert asyncio.run(crawl()) == [1, 2, 3, 4]
+
+
+def test_two_that_update_at_once_index_each_page_once(path: Path) -> None:
+    make(path, pages(*(("足球", f"第{n}页") for n in range(60))))
+    done: list[int] = []
+
+    def update() -> None:
+        with SearchIndex(path) as index:
+            done.append(index.update())
+
+    threads = [threading.Thread(target=update) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(done) == 60
+    assert find(path, "足球").pages == 60
+
+
+def test_killed_indexer_loses_its_batch_at_most(path: Path) -> None:
+    make(path, pages(*(("足球", f"第{n}页") for n in range(30))))
+    code = (
+        "import os, sys; from pathlib import Path; from focus.db import searchindex as s\n"
+        "s.BATCH, s.READ = 8, 4\n"
+        "s.SearchIndex(Path(sys.argv[1])).update(lambda n, _: os._exit(9) if n >= 20 else None)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    run = subprocess.run([sys.executable, "-c", code, str(path)], env=environment, timeout=60)
+    assert run.returncode == 9
+    with SearchIndex(path) as index:
+        assert search(index, "足球").pages == 16
+        assert index.update() == 14
+
+
+# -- what may be wrong --------------------------------------------------------------
+
+
+def test_index_that_is_damaged_or_not_ours_is_said_to_be_so(path: Path) -> None:
+    make(path, pages(("足球", "一")))
+    find(path, "足球")
+    good = index_path(path).read_bytes()
+    index_path(path).write_bytes(good[:4096] + b"\xff" * (len(good) - 4096))
+    with pytest.raises(StoreError, match="damaged; delete it"):
+        find(path, "足球")
+    index_path(path).write_bytes(b"not a database at all" * 400)
+    with pytest.raises(StoreError, match="damaged; delete it"):
+        find(path, "足球")
+    index_path(path).unlink()
+    with closing(sqlite3.connect(index_path(path))) as db:
+        db.execute("CREATE TABLE other (x)")
+    with pytest.raises(StoreError, match="no search index of ours"):
+        find(path, "足球")
+
+
+def test_index_of_an_older_format_is_made_anew(path: Path) -> None:
+    make(path, pages(("足球", "一")))
+    find(path, "足球")
+    with closing(sqlite3.connect(index_path(path))) as db:
+        db.execute("PRAGMA user_version = 0")
+    assert find(path, "足球").pages == 1
+
+
+def test_index_that_another_program_holds_is_said_to_be_so(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searchfile, "BUSY_S", 0.05)
+    crawl = make(path, pages(("足球", "一")))
+    find(path, "足球")
+    with closing(sqlite3.connect(index_path(path), isolation_level=None)) as db:
+        db.execute("BEGIN IMMEDIATE")
+        assert find(path, "足球").pages == 1  # there is nothing to write
+        _write(path, crawl, batch([page_row(1, "足球", "二")]))
+        with pytest.raises(StoreError, match="another program is writing"):
+            find(path, "足球")
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write anywhere")
+def test_folder_that_cannot_be_written_is_searched_as_it_was_indexed(path: Path) -> None:
+    make(path, pages(("足球", "一")))
+    find(path, "足球")
+    for file in path.parent.iterdir():
+        file.chmod(0o444)
+    path.parent.chmod(0o555)
+    try:
+        assert find(path, "足球").pages == 1
+    finally:
+        path.parent.chmod(0o755)
+
+
+def test_sqlite_without_fts5_is_told_in_one_line(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(path, pages(("足球", "一")))
+    monkeypatch.setattr(searchfile, "_SCHEMA", "CREATE VIRTUAL TABLE t USING fts5x(a)")
+    with pytest.raises(StoreError, match="SQLite has no FTS5") as error:
+        find(path, "足球")
+    assert "\n" not in str(error.value)
+
+
+def test_a_failed_start_leaves_both_files_closed(path: Path) -> None:
+    with pytest.raises(FocusError, match="there is no database"):
+        SearchIndex(path)
+    assert not index_path(path).exists()
+
+
+# -- the command --------------------------------------------------------------------
+
+
+def run(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    capfd.readouterr()
+    code = main(("search", *arguments))
+    return (code, *capfd.readouterr())
+
+
+def test_command_finds_and_prints(path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    make(path, pages(("欧冠决赛", "皇马夺冠"), ("欧冠决赛", "彩票 推荐 号码")))
+    code, out, err = run(capfd, "--db", str(path), "欧冠", "决赛", "-彩票")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[:2] == ["1. 欧冠决赛", "   http://a.test/0"]
+    assert out.splitlines()[-1] == "1 page of 2"
+    assert numbers_of(run(capfd, "--db", str(path), "欧冠", "-彩票 推荐", "--json")[1]) == [0]
+    assert numbers_of(run(capfd, "--db", str(path), "欧冠", "-推荐 彩票", "--json")[1]) == [0, 1]
+    assert run(capfd, "--db", str(path), "篮球")[1] == "Nothing found in 2 pages\n"
+
+
+def numbers_of(out: str) -> list[int]:
+    return sorted(int(hit["url"].rpartition("/")[2]) for hit in json.loads(out)["hits"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "Missing argument"),
+        (("，",), "nothing to search for"),
+        (("-彩票",), "only what pages must not have"),
+        (("足球", "--crawl", "7"), "no crawl 7"),
+        (("足球", "--topic", "nix"), "on the topic nix"),
+        (("足球", "--since", "gestern"), "cannot read 'gestern' as a date"),
+        (("足球", "--limt", "3"), "No such option"),
+    ],
+)
+def test_wrong_use_ends_with_2_and_a_line(
+    path: Path, capfd: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
+) -> None:
+    make(path, pages(("足球", "一")))
+    code, out, err = run(capfd, "--db", str(path), *arguments)
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+def test_database_that_is_missing_or_empty_is_told(
+    path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = run(capfd, "--db", str(path), "足球")
+    assert code == 1
+    assert "`focus crawl` makes one" in err
+    make(path)
+    code, _, err = run(capfd, "--db", str(path), "足球")
+    assert "no page yet" in err
+    with Reader(path) as reader:
+        assert reader.ids("all") == [1]

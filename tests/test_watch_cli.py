@@ -1,0 +1,429 @@
+"""`focus watch`: what is typed is kept, told in plain lines, and done once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from focus.__main__ import main
+from focus.db.lock import held
+from focus.errors import ConfigError, StoreLocked
+from focus.watch import book as books
+from focus.watch import stored, visit
+from focus.watch.book import LOCAL, Book, Site
+from focus.watch.run import alone
+from tests.portal import Portal, article
+from tests.web import TinyWeb
+
+DAY = 86400.0
+
+
+class Ended(NamedTuple):
+    """A command that came to its end."""
+
+    code: int
+    out: str
+    err: str
+
+
+Focus = Callable[..., Ended]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+    for name in [name for name in os.environ if name.startswith("FOCUS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("LANG", "en_US.UTF-8")
+    monkeypatch.setenv("TZ", "Asia/Shanghai")
+    monkeypatch.setenv("FOCUS_DB", str(tmp_path / "focus.db"))
+    return tmp_path
+
+
+@pytest.fixture
+def focus(capfd: pytest.CaptureFixture[str]) -> Focus:
+    def run(*arguments: str) -> Ended:
+        capfd.readouterr()
+        return Ended(main(("watch", *arguments)), *capfd.readouterr())
+
+    return run
+
+
+class World:
+    """What sites bring when they are visited."""
+
+    def __init__(self) -> None:
+        self.visits: list[str] = []
+        self.pages: list[tuple[str, str, str]] = []
+        self.trouble: Exception | None = None
+        self.portals: dict[str, Portal] = {}
+
+    def visitor(self, book: Book, web: Any) -> Callable[[Site], Awaitable[None]]:
+        async def look_up(site: Site) -> None:
+            self.visits.append(site.host)
+            if self.trouble is not None:
+                raise self.trouble
+            now = time.time()
+            portal = self.portals.setdefault(site.host, Portal(book, host=site.host, now=now))
+            portal.book, portal.now = book, now
+            for page in self.pages:
+                portal.page(*page)
+            self.pages = []
+            portal.attach()
+            with book.transaction() as db:
+                db.execute(
+                    "UPDATE site SET visited_at = ?, trouble = '' WHERE id = ?", (now, site.id)
+                )
+
+        return look_up
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    world = World()
+    monkeypatch.setattr(visit, "visitor", world.visitor)
+    return world
+
+
+def add(focus: Focus, name: str = "足球", *more: str) -> Ended:
+    return focus("add", name, "--site", "https://news.test/", "--words", "足球", *more)
+
+
+def rested(path: Path) -> None:
+    """A quarter of an hour goes by, and the time of all concerns comes."""
+    with books.opened(path, now=0, language="en", zone="UTC") as book, book.transaction() as db:
+        db.execute("UPDATE site SET visited_at = visited_at - 7200, next_at = 0")
+        db.execute("UPDATE concern SET next_at = 0")
+
+
+# -- keeping concerns -----------------------------------------------------------------
+
+
+def test_concern_is_kept_shown_changed_and_forgotten(focus: Focus) -> None:
+    assert add(focus, "足球", "--every", "daily 07:30", "--mail", "me@example.org").code == 0
+    shown = focus("show", "足球")
+    assert shown.code == 0
+    for part in ("https://news.test/", "daily 07:30", "mail:me@example.org", "never checked yet"):
+        assert part in shown.out
+    assert focus("edit", "足球", "--every", "hourly", "--name", "球", "--immediate").code == 0
+    listed = json.loads(focus("list", "--json").out)
+    assert [each["concern"]["name"] for each in listed] == ["球"]
+    assert listed[0]["concern"]["schedule"] == "hourly"
+    assert listed[0]["concern"]["channels"] == ["inbox", "mail:me@example.org"]
+    assert not listed[0]["concern"]["digest"]
+    assert focus("pause", "球").code == 0
+    assert "paused" in focus("list").out
+    assert focus("resume", "球").code == 0
+    assert "active" in focus("list").out
+    assert focus("rm", "球").code == 0
+    assert "No concern yet" in focus("list").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("add", "a", "--words", "x"), "--site"),
+        (("add", "a", "--site", "https://a.test"), "--words or --topic"),
+        (("add", "a", "--site", "nonsense", "--words", "x"), "no web address"),
+        (("add", "a", "--site", "a.test", "--words", "-x"), "nothing is asked for"),
+        (("add", "a", "--site", "a.test", "--words", "x", "--every", "61 * * * *"), "cron"),
+        (("add", "a", "--site", "a.test", "--words", "x", "--every", "5m"), "15m"),
+        (("add", "a", "--site", "a.test", "--words", "x", "--quiet", "late"), "22:00-07:00"),
+        (("add", "a", "--site", "a.test", "--words", "x", "--mail", "nobody"), "mail:nobody"),
+        (("add", "a", "--site", "a.test", "--words", "x", "--expires", "soon"), "2026-12-31"),
+        (("add", "a", "--site", "a.test", "--topic", "gone.toml"), "gone.toml"),
+        (("show", "nobody"), "no concern 'nobody'"),
+        (("import", "gone.json"), "gone.json"),
+    ],
+)
+def test_mistake_is_one_clear_line(
+    focus: Focus, arguments: tuple[str, ...], complaint: str
+) -> None:
+    ended = focus(*arguments)
+    assert ended.code == 2
+    assert complaint in ended.err
+    assert ended.err.count("\n") == 1
+    assert "No concern yet" in focus("list").out
+
+
+def test_name_that_is_taken_is_refused(focus: Focus) -> None:
+    assert add(focus).code == 0
+    assert add(focus).code == 2
+
+
+def test_topic_file_is_kept_by_its_whole_path(focus: Focus, home: Path) -> None:
+    (home / "f.toml").write_text('name = "f"\nkeywords = ["足球"]\n', encoding="utf-8")
+    assert focus("add", "f", "--site", "news.test", "--topic", "f.toml").code == 0
+    listed = json.loads(focus("list", "--json").out)
+    assert listed[0]["concern"]["topic"] == str(home / "f.toml")
+
+
+def test_expiry_by_date_span_and_never(focus: Focus) -> None:
+    now = time.time()
+    add(focus, "足球", "--expires", "30d")
+    kept = lambda: json.loads(focus("list", "--json").out)[0]["concern"]["expires_at"]  # noqa: E731
+    assert abs(kept() - now - 30 * DAY) < 60
+    focus("edit", "足球", "--expires", "2099-01-01")
+    assert kept() > now + 1000 * DAY
+    focus("edit", "足球", "--expires", "never")
+    assert kept() is None
+
+
+def test_export_and_import_keep_everything(focus: Focus, home: Path) -> None:
+    add(focus, "足球", "--mail", "a@b.test", "--language", "zh", "--min-relevance", "0.7")
+    add(focus, "篮球", "--webhook", "https://hook.test/x", "--max-items", "5")
+    text = focus("export").out
+    assert [each["name"] for each in json.loads(text)] == ["足球", "篮球"]
+    (home / "c.json").write_text(text, encoding="utf-8")
+    assert focus("import", "c.json").code == 2  # the names are taken
+    assert focus("import", "--replace", "c.json").code == 0
+    focus("rm", "足球")
+    focus("rm", "篮球")
+    assert focus("import", "c.json").code == 0
+    assert focus("export").out == text
+    assert json.loads(focus("export", "篮球").out)[0]["max_items"] == 5
+
+
+def test_import_takes_all_or_none(focus: Focus, home: Path) -> None:
+    add(focus)
+    both = [{"name": "新", "sites": ["a.test"], "words": "x"},
+            {"name": "足球", "sites": ["a.test"], "words": "x"}]  # fmt: skip
+    (home / "c.json").write_text(json.dumps(both), encoding="utf-8")
+    assert focus("import", "c.json").code == 2
+    assert len(json.loads(focus("export").out)) == 1
+
+
+def test_user_speaks_as_the_machine_does(focus: Focus, home: Path) -> None:
+    add(focus)
+    with books.opened(home / "focus.db", now=0, language="x", zone="x") as book:
+        assert book.rows("SELECT language, zone FROM user") == [("en", "Asia/Shanghai")]
+
+
+# -- running --------------------------------------------------------------------------
+
+
+def test_run_visits_matches_and_is_quiet(focus: Focus, world: World, home: Path) -> None:
+    add(focus)
+    add(focus, "球队")
+    world.pages = [(f"/{n}", "足球", article("足球", n)) for n in range(7)]
+    ran = focus("run")
+    assert ran == Ended(0, "", "")
+    assert world.visits == ["news.test"]  # once for both concerns
+    assert focus("run") == Ended(0, "", "")
+    assert len(world.visits) == 1  # nothing is due
+    world.pages = [("/new", "足球", article("足球", 9))]
+    rested(home / "focus.db")
+    ran = focus("run", "-v")
+    assert "2 concerns checked, 1 site visited, 1 page looked at, 2 to be told of" in ran.err
+    shown = focus("show", "足球")
+    assert "6 pages told of" in shown.out
+    assert "https://news.test/new" in shown.out
+    assert "why: title 足球 1.00" in shown.out
+
+
+def test_dry_run_says_what_is_due_and_does_nothing(focus: Focus, world: World) -> None:
+    add(focus)
+    ended = focus("run", "--dry-run")
+    assert ended.out.splitlines() == ["check 足球", "visit news.test", "0 pages in the outbox"]
+    assert not world.visits
+
+
+def test_now_checks_what_is_not_due(focus: Focus, world: World) -> None:
+    add(focus)
+    add(focus, "b")
+    focus("run")
+    focus("run", "--now")
+    focus("run", "b")
+    assert len(world.visits) == 3
+    assert focus("run", "nobody").code == 2
+
+
+def test_second_run_ends_at_once(focus: Focus, world: World, home: Path) -> None:
+    add(focus)
+    with alone(home / "focus.db"):
+        assert focus("run") == Ended(6, "", "")
+        assert "another `focus watch run`" in focus("run", "-v").err
+    assert not world.visits
+    assert focus("run").code == 0
+
+
+def test_database_held_by_a_crawl_leaves_all_due(focus: Focus, world: World, home: Path) -> None:
+    add(focus)
+    world.trouble = StoreLocked("another focus crawl is using it")
+    assert focus("run") == Ended(5, "", "")
+    world.trouble = None
+    assert focus("run").code == 0
+    assert world.visits == ["news.test"] * 2
+
+
+def test_book_opens_beside_a_crawl(focus: Focus, home: Path) -> None:
+    add(focus)
+    with held(home / "focus.db", pid=1):
+        assert focus("list").code == 0
+        assert add(focus, "b").code == 0
+
+
+def test_trouble_of_a_site_is_told_and_shown(focus: Focus, world: World) -> None:
+    add(focus)
+    world.trouble = ConfigError("its robots.txt forbids it")
+    ran = focus("run")
+    assert ran.code == 1
+    assert ran.err == "focus: news.test: its robots.txt forbids it\n"
+    assert "! news.test: its robots.txt forbids it" in focus("show", "足球").out
+    listed = json.loads(focus("list", "--json").out)[0]
+    assert listed["checked_at"] is None  # its beginning is still to come
+    again = focus("run", "--now")
+    assert (again.code, again.err) == (1, "")  # nobody wants to read that every quarter of an hour
+    assert "robots.txt" in focus("run", "--now", "-v").err
+    assert listed["next_at"] > time.time()
+
+
+def test_concern_that_was_never_seen_begins_when_its_site_answers(
+    focus: Focus, world: World, home: Path
+) -> None:
+    add(focus)
+    world.trouble = ConfigError("down")
+    focus("run")
+    world.trouble = None
+    rested(home / "focus.db")
+    focus("run")  # visited, but it says nothing
+    world.pages = [(f"/{n}", "足球", article("足球", n)) for n in range(8)]
+    rested(home / "focus.db")
+    assert "5 to be told of" in focus("run", "-v").err
+
+
+def test_failed_delivery_is_told_and_logged(focus: Focus, world: World) -> None:
+    add(focus, "足球", "--mail", "me@example.org")
+    world.pages = [("/1", "足球", article("足球", 1))]
+    ran = focus("run")
+    assert ran.code == 1
+    assert ran.err.startswith("focus: mail: ")
+    log = focus("log").out
+    assert "mail:me@example.org" in log
+    assert "will be tried again" in log or "given up" in log
+    assert json.loads(focus("log", "--json").out)[0]["items"] == 1
+
+
+def test_test_message_says_how_it_went(focus: Focus) -> None:
+    add(focus, "足球", "--mail", "me@example.org", "--webhook", "http://127.0.0.1:9/hook")
+    ended = focus("test", "足球")
+    assert ended.code == 1
+    mail, hook = ended.out.splitlines()
+    assert mail.startswith("mail:me@example.org: failed: ")
+    assert hook.startswith("webhook:http://127.0.0.1:9/***: failed: ")
+    assert focus("log").out.count("\n") == 2
+    assert add(focus, "inbox only").code == 0
+    assert focus("test", "inbox only") == Ended(0, "", "")
+
+
+def test_topic_file_that_is_gone_is_remarked(focus: Focus, world: World, home: Path) -> None:
+    (home / "f.toml").write_text('name = "f"\nkeywords = ["足球"]\n', encoding="utf-8")
+    focus("add", "f", "--site", "news.test", "--topic", "f.toml")
+    (home / "f.toml").unlink()
+    world.pages = [("/1", "足球", article("足球", 1))]
+    ran = focus("run")
+    assert (ran.code, ran.err.count("\n")) == (1, 1)
+    assert "f.toml: cannot be read" in ran.err
+    assert "f.toml: cannot be read" in focus("list").out
+
+
+def test_silence_is_remarked(focus: Focus, world: World, home: Path) -> None:
+    add(focus)
+    world.pages = [("/", "首页", "欢迎。")]
+    focus("run")
+    with books.opened(home / "focus.db", now=0, language="en", zone="UTC") as book:
+        with book.transaction() as db:
+            db.execute("UPDATE concern SET created_at = created_at - ?", (4 * DAY,))
+        assert stored.count(book, book.named(LOCAL, "足球").id).news == 0
+    assert "nothing new for 4 days" in focus("list").out
+
+
+# -- preview --------------------------------------------------------------------------
+
+
+def test_preview_lists_what_would_have_come_and_why(focus: Focus, world: World) -> None:
+    add(focus)
+    assert "never visited yet: news.test" in focus("preview", "足球").out
+    today = time.strftime("%Y年%m月%d日 %H:%M", time.localtime(time.time() - 3600))
+    world.pages = [
+        ("/1", "足球一", f"{today} " + article("足球", 1)),
+        ("/2", "足球二", "2020年01月01日 08:00 " + article("足球", 2)),
+        ("/3", "足球三", article("足球", 3)),
+    ]
+    focus("run")
+    shown = focus("preview", "足球", "--days", "3")
+    assert shown.out.startswith("The last 3 days would have sent 1 page (3 stored pages)")
+    assert "1 more page without a date" in shown.out
+    assert "足球一" in shown.out
+    assert "why: " in shown.out
+    assert "足球二" not in shown.out
+    found = json.loads(focus("preview", "足球", "--json").out)
+    assert [hit["title"] for hit in found["hits"]] == ["足球一"]
+
+
+def test_log_is_empty_at_first(focus: Focus) -> None:
+    assert focus("log").out == "Nothing was delivered yet\n"
+
+
+# -- the whole way --------------------------------------------------------------------
+
+
+@contextmanager
+def served(web: TinyWeb) -> Iterator[str]:
+    """The web over sockets, beside this thread; its address."""
+    ready, address, end = threading.Event(), [], asyncio.Event()
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    async def serve() -> None:
+        async with web.serve() as at:
+            address.append(at)
+            loops.append(asyncio.get_running_loop())
+            ready.set()
+            await end.wait()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    assert ready.wait(10)
+    try:
+        yield address[0]
+    finally:
+        loops[0].call_soon_threadsafe(end.set)
+        thread.join(10)
+
+
+def front(web: TinyWeb, numbers: range) -> None:
+    links = [(f"/{n}", f"足球新闻{n}") for n in numbers]
+    web.page("http://news.test/", title="新闻", links=links)
+    for n in numbers:
+        web.page(f"http://news.test/{n}", title=f"足球 {n}", text=article("足球", n))
+
+
+@pytest.mark.slow
+def test_new_page_of_a_real_site_is_found_by_the_second_run(focus: Focus, home: Path) -> None:
+    web = TinyWeb()
+    front(web, range(2))
+    with served(web) as address:
+        how = ("--connect-to", address, "--allow-net", "127.0.0.0/8", "-v")
+        focus("add", "足球", "--site", "http://news.test/", "--words", "足球")
+        first = focus("run", *how)
+        assert first.code == 0, first.err
+        assert "1 concern checked, 1 site visited" in first.err
+        front(web, range(3))
+        rested(home / "focus.db")
+        second = focus("run", *how)
+    assert "1 to be told of" in second.err, second.err
+    assert "足球 2" in focus("show", "足球", "--limit", "1").out
+    listed = json.loads(focus("list", "--json").out)[0]
+    assert listed["sites"][0]["unmatched"] == 0
+    assert listed["sites"][0]["figures"]["pages"] >= 4
