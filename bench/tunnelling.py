@@ -66,7 +66,9 @@ def crawl(replay: Replay, config: CrawlConfig) -> tuple[Crawl, list[Event]]:
     """A crawl of the archive to its end."""
     replay.begin()
     events: list[Event] = []
-    engine = Crawl(config, ReplayTransport(replay, replay), observe=events.append)
+    engine = Crawl(
+        config, ReplayTransport(replay, replay, start=replay.recorded_at), observe=events.append
+    )
     engine.sow(config.seeds)
     asyncio.run(engine.run())
     return engine, events

@@ -71,7 +71,19 @@ def _with_subcommands(name: str, command: click.Command) -> Iterator[tuple[str, 
 
 
 def _order(name: str) -> int:
-    order = ["crawl", "export", "status", "why", "search", "topic", "train", "label", "kb", "strategies", "demo"]
+    order = [
+        "crawl",
+        "export",
+        "status",
+        "why",
+        "search",
+        "topic",
+        "train",
+        "label",
+        "kb",
+        "strategies",
+        "demo",
+    ]
     return order.index(name) if name in order else len(order)
 
 

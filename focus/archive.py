@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import cached_property
 from io import BufferedReader
 from pathlib import Path
 from types import TracebackType
@@ -122,6 +123,14 @@ class Archive:
     def urls(self) -> Iterator[str]:
         """Every archived URL once, in the order of first capture."""
         return self._pack.urls()
+
+    @cached_property
+    def recorded_at(self) -> float:
+        """About when it was recorded, Unix seconds: the latest of 64 pages spread over it; 0.0 if
+        it does not say.
+        """
+        rows = range(0, len(self), max(1, len(self) // 64))
+        return max((self._pack.answer(row).date for row in rows), default=0.0)
 
     def lookup(
         self, url: str, *, robots: bool = False, fetched_at: float = 0.0, elapsed_s: float = 0.0

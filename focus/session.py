@@ -243,7 +243,8 @@ async def open_transport(
     transport: Transport
     if places.archive is not None:
         archive = stack.enter_context(Archive.open(places.archive, limits=config.fetch))
-        transport = ReplayTransport(archive, pool, start=time.time())
+        start = archive.recorded_at or time.time()
+        transport = ReplayTransport(archive, pool, start=start)
     else:
         observe: Callable[[FetchResult], object] | None = None
         if places.warc is not None:

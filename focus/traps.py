@@ -12,6 +12,7 @@ sites do. Everything else is a matter of yield: a shape of URLs, or a host, may 
 
 from __future__ import annotations
 
+import math
 import re
 from array import array
 from typing import NamedTuple
@@ -47,7 +48,8 @@ class Suspicion(NamedTuple):
 
 
 class Traps:
-    """What one crawl has seen of traps. `now`: Unix seconds at its start.
+    """What one crawl has seen of traps. `now`: Unix seconds at its start, where that is known:
+    before 1990 it is not, and no date is far ahead.
 
     Counts of parameters and far dates begin anew when a crawl is taken up again; budgets
     do not, as they follow from the tallies of queues.
@@ -55,7 +57,8 @@ class Traps:
 
     def __init__(self, config: TrapConfig, *, now: float) -> None:
         self._config = config
-        self._month = _months(1970, 1) + int(now // (30.44 * 86400))
+        months = _months(1970, 1) + now // (30.44 * 86400)
+        self._month = months if months > _months(1990, 1) else math.inf
         self._combinations: dict[int, set[int]] = {}
         self._dates: dict[int, int] = {}
         self._known = array("I")  # host -> URLs known of it

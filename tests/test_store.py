@@ -168,9 +168,7 @@ def test_urls_come_back_as_they_were(urls: list[UrlRow], tmp_path_factory: Any) 
 @given(values=st.lists(real, min_size=1, max_size=60))
 @example(values=[float("inf"), 1.3080876571714898e-302, 5e-324, 0.1, -1e6])
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-def test_priorities_are_exact_to_the_last_bit(
-    values: list[float], tmp_path_factory: Any
-) -> None:
+def test_priorities_are_exact_to_the_last_bit(values: list[float], tmp_path_factory: Any) -> None:
     async def check() -> None:
         folder = tmp_path_factory.mktemp("bits")
         async with Store.open(folder / "x.db", now=0.0, pid=1) as store:

@@ -59,6 +59,7 @@ class Replay:
 
     def __init__(self, archive: Archive, index: PageIndex, analysis: AnalysisConfig) -> None:
         self._archive = archive
+        self.recorded_at = archive.recorded_at
         self._index = index
         self._analysis = analysis
         self._scorer = InlineScorer(analysis)
@@ -139,7 +140,8 @@ def run_trial(trial: Trial, replay: Replay) -> Outcome:
     """Crawl to the end. Raises ConfigError for a seed that is no URL."""
     began, cpu_began = time.perf_counter(), time.process_time()
     replay.begin()
-    transport = ReplayTransport(replay, replay)
+    start = replay.recorded_at
+    transport = ReplayTransport(replay, replay, start=start)
     crawl = Crawl(trial.config, transport)
     crawl.sow(trial.config.seeds)
     stop = asyncio.run(crawl.run())
@@ -155,7 +157,7 @@ def run_trial(trial: Trial, replay: Replay) -> Outcome:
         robots=replay.robots,
         redirects=replay.redirects,
         failures=replay.failures,
-        seconds=round(transport.now(), 6),
+        seconds=round(transport.now() - start, 6),
         stop=stop,
         cost=Cost(
             seconds=time.perf_counter() - began,

@@ -180,6 +180,7 @@ def telling(
     with ExitStack() as stack:
         tellers: list[Teller] = []
         if log_file is not None:
+
             def complain(reason: str, file: Path = log_file) -> None:
                 with suppress(OSError, ValueError):
                     print(f"focus: --log-file {file}: {reason}; it ends here", file=sys.stderr)
