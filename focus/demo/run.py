@@ -35,12 +35,14 @@ class Outcome(msgspec.Struct, frozen=True):
 
     relevant         fetched pages that are about the topic in truth
     first_relevant   number of the request that brought the first of them, 0 = none
+    there            pages of the web that are about the topic in truth
     """
 
     strategy: str
     report: Report
     relevant: int
     first_relevant: int
+    there: int
 
     @property
     def harvest_rate(self) -> float:
@@ -67,6 +69,11 @@ class Judge(Watcher):
             self._seen.add(url)
             self.first_relevant = self.first_relevant or event.nth
         self.inner.event(event)
+
+    @property
+    def there(self) -> int:
+        """Relevant pages of the whole web."""
+        return sum(self._labels.values())
 
     @property
     def relevant(self) -> int:
@@ -98,7 +105,8 @@ def demo(
                 judge = Judge(web, watcher)
                 config = _config(web, strategy, address, pages)
                 report = run_loop(run(config, Places(db=db, fresh=True), judge))
-            outcomes.append(Outcome(strategy, report, judge.relevant, judge.first_relevant))
+            counts = (judge.relevant, judge.first_relevant, judge.there)
+            outcomes.append(Outcome(strategy, report, *counts))
             done(outcomes[-1])
             if report.stop_reason in ("interrupted", "terminated"):
                 break

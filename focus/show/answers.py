@@ -157,7 +157,7 @@ def demo_lines(outcomes: Sequence[Outcome], database: Path) -> list[str]:
         (
             each.strategy,
             f"{each.report.run_pages:,}",
-            f"{each.relevant:,}",
+            f"{each.relevant:,} of {each.there:,}",
             percent(each.harvest_rate),
             f"{each.report.pages_per_second:.1f}",
             f"after {count(each.first_relevant, 'request')}" if each.first_relevant else "none",
