@@ -27,6 +27,7 @@ from focus.commands.label import label
 from focus.commands.options import DB, FILE, Command, option
 from focus.commands.report import report_command
 from focus.commands.search import search
+from focus.commands.serve import serve
 from focus.commands.topic import topic
 from focus.commands.train import train
 from focus.commands.tune import tune_command
@@ -71,6 +72,7 @@ def cli(ctx: click.Context) -> None:
     known = {key: asked[key] for key in (*NETWORK_NAMES, "db") if key in asked}
     for group in (topic, watch):
         ctx.default_map[str(group.name)] = dict.fromkeys(group.commands, known)
+    ctx.default_map["serve"] = known
 
 
 def stray_variables(environment: Iterable[str]) -> list[str]:
@@ -376,6 +378,7 @@ cli.add_command(search)
 
 for command in (topic, train, label, kb, compare_command, tune_command, report_command, watch):
     cli.add_command(command)
+cli.add_command(serve)
 
 
 # -- about focus itself -------------------------------------------------------------

@@ -183,7 +183,8 @@ async def test_no_more_hosts_keep_an_idle_connection_than_are_asked_at_once() ->
     server = Raw(answer())
     hosts = [f"h{n}.test" for n in range(70)]
     names = Names(*["127.0.0.1"] * 70)
-    async with serving(server) as port, WebFetcher(config(concurrency=1), resolver=names) as web:
+    patient = config(concurrency=1, connect_timeout_s=5, read_timeout_s=5, total_timeout_s=10)
+    async with serving(server) as port, WebFetcher(patient, resolver=names) as web:
         for host in [*hosts, hosts[-1], hosts[0]]:
             assert (await web.fetch(f"http://{host}:{port}/")).failure is None
     assert server.connections == 70 + 1  # the last was kept, the first was not
