@@ -1,0 +1,69 @@
+"""What can be typed to give a group its web pages? `focus serve`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from focus.commands.crawl import network_options
+from focus.commands.options import DB, Command, option
+from focus.commands.sending import sending_options, web_of
+from focus.errors import ConfigError
+
+_WHERE = "Where"
+
+
+@click.command(cls=Command)
+@option("--host", section=_WHERE, default="127.0.0.1", metavar="ADDRESS", help="Listen here.")
+@option(
+    "--port",
+    section=_WHERE,
+    type=click.IntRange(1, 65535),
+    default=8420,
+    metavar="N",
+    help="On this port.",
+)
+@sending_options
+@network_options
+@DB
+def serve(db: Path, host: str, port: int, **options: Any) -> None:
+    """Let a group keep concerns and read news in a browser.
+
+    Checks and deliveries are done as by `focus watch run`; cron is not needed. The first person
+    registers by the link that is shown, and is an administrator. Others than this machine need
+    --host and --base-url, and a proxy before it that speaks https. Needs the extra
+    focus-crawler[serve].
+
+    \b
+    Example:
+        focus serve --base-url https://focus.example.org
+    """
+    try:
+        from focus.watch.web import server
+        from focus.watch.web.office import Office, Ways
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("focus"):
+            raise
+        raise ConfigError(
+            f"focus serve needs {error.name}; pip install 'focus-crawler[serve]'"
+        ) from None
+    from focus.watch.web.tick import Order
+
+    web = web_of(options)
+    sending = {name: options[name] for name in ("smtp_url", "mail_from", "base_url")}
+    with server.listening(host, port) as bound:
+        home = server.home_of(host, port)
+        office = Office(
+            db.expanduser(), clock=time.time, ways=Ways(**sending, fetch=web.fetch), home=home
+        )
+        origin = office.base_url or home or f"http://{host}:{port}"
+        office.settings()
+        click.echo(f"focus at {origin}", err=True)
+        if link := server.first_link(office, origin):
+            click.echo(f"The first person, an administrator, registers at {link}", err=True)
+        sending["base_url"] = office.base_url or None
+        order = Order(str(office.path.absolute()), web.fetch, web.politeness, web.agent, **sending)
+        server.serve(office, order, bound)

@@ -1,0 +1,1 @@
+"""How do people of a group use `watch` in a browser? `focus serve`, made of these modules."""

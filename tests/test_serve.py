@@ -1,0 +1,577 @@
+"""`focus serve`: what people see is theirs, and what is typed is kept."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("starlette", reason="the extra [serve] is not installed")
+pytest.importorskip("httpx2", reason="starlette's test client needs it")
+
+import msgspec
+from argon2 import PasswordHasher
+from starlette.testclient import TestClient
+
+from focus.__main__ import main
+from focus.errors import ConfigError
+from focus.watch import outbox
+from focus.watch.outbox import Logged
+from focus.watch.web import backoff, doors, server, tokens
+from focus.watch.web.accounts import Passwords
+from focus.watch.web.app import make_app
+from focus.watch.web.office import Office
+from focus.watch.web.texts import TEXTS
+from tests.desk import NOON, Clock, hit, insert
+from tests.portal import Portal, article
+
+HOME = "http://127.0.0.1:8420"
+SECRET = "correct horse battery"
+CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+
+
+class Group:
+    """A server with its clock, and browsers for it."""
+
+    def __init__(self, office: Office, clock: Clock) -> None:
+        self.office, self.clock = office, clock
+        self.app = make_app(office)
+
+    def browser(self, language: str = "en", **options: Any) -> TestClient:
+        """Somebody's browser, which says where its forms come from."""
+        client = TestClient(self.app, base_url=HOME, follow_redirects=False, **options)
+        client.headers.update({"sec-fetch-site": "same-origin", "accept-language": language})
+        return client
+
+    def invitation(self) -> str:
+        """A secret by which somebody may register."""
+        with self.office.book() as book, book.transaction() as db:
+            return tokens.make(db, "invite", now=self.clock())
+
+    def member(self, name: str, mail: str = "", **options: Any) -> TestClient:
+        """Somebody's browser, registered and logged in; the first is an administrator's."""
+        with self.office.book() as book, book.transaction() as db:
+            db.execute("DELETE FROM attempt")
+            db.execute("INSERT OR IGNORE INTO setting VALUES ('registration', '\"invite\"')")
+        client = self.browser(**options)
+        typed = {"name": name, "mail": mail, "password": SECRET, "invite": self.invitation()}
+        answer = client.post("/register", data=typed)
+        assert answer.status_code == 303, answer.text
+        return client
+
+    def number(self, name: str) -> int:
+        """A person's id."""
+        return int(self.rows("SELECT id FROM user WHERE name = ?", name)[0][0])
+
+    def finds(self, concern: int, *urls: str, **fields: Any) -> list[int]:
+        """Pages for a concern."""
+        with self.office.book() as book, book.transaction() as db:
+            return [insert(db, hit(concern, url, **fields)) for url in urls]
+
+    def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        with self.office.book() as book:
+            return book.rows(sql, values)
+
+
+@pytest.fixture
+def group(tmp_path: Path) -> Iterator[Group]:
+    clock = Clock(NOON)
+    office = Office(tmp_path / "focus.db", clock=clock, home=HOME, passwords=Passwords(CHEAP))
+    office.settings()
+    yield Group(office, clock)
+    office.close()
+
+
+TYPED = {"name": "欧冠", "sites": "https://a.test/", "words": "足球", "digest": "on"}
+
+
+def concern(client: TestClient, **typed: str) -> int:
+    """Make a concern; its id."""
+    answer = client.post("/concerns/new", data={**TYPED, **typed})
+    assert answer.status_code == 303, answer.text
+    return int(answer.headers["location"].split("?")[0].rpartition("/")[2])
+
+
+# -- doors --------------------------------------------------------------------------
+
+
+def test_nobody_sees_anything_without_logging_in(group: Group) -> None:
+    client = group.browser()
+    for path in ("/inbox", "/concerns", "/search", "/deliveries", "/settings", "/admin"):
+        assert client.get(path).headers["location"] == "/login"
+    assert client.get("/").headers["location"] == "/login"
+
+
+def test_the_first_registers_by_the_link_of_the_terminal_and_is_administrator(
+    group: Group,
+) -> None:
+    assert group.browser().get("/register").status_code == 403
+    link = server.first_link(group.office, HOME)
+    client = group.browser()
+    form = client.get(link.removeprefix(HOME))
+    assert form.status_code == 200
+    invite = link.partition("invite=")[2]
+    typed = {"name": "安娜", "mail": "", "password": SECRET, "invite": invite}
+    assert client.post("/register", data=typed).headers["location"] == "/inbox"
+    assert client.get("/admin").status_code == 200
+    assert server.first_link(group.office, HOME) == ""
+
+
+def test_registration_is_off_by_invitation_or_open(group: Group) -> None:
+    boss = group.member("ana")
+    typed = {"name": "bo", "password": SECRET}
+    boss.post("/admin", data={"registration": "off"})
+    assert group.browser().post("/register", data=typed).status_code == 403
+    off = {**typed, "invite": group.invitation()}
+    assert group.browser().post("/register", data=off).status_code == 403
+    boss.post("/admin", data={"registration": "open"})
+    newcomer = group.browser()
+    assert newcomer.post("/register", data=typed).status_code == 303
+    assert newcomer.get("/admin").status_code == 404, "only the first is an administrator"
+
+
+def test_an_invitation_is_good_once(group: Group) -> None:
+    boss = group.member("ana")
+    page = boss.post("/admin/invite").text
+    found = re.search(r"/register\?invite=([\w-]+)", page)
+    assert found
+    typed = {"name": "bo", "password": SECRET, "invite": found[1]}
+    assert group.browser().post("/register", data=typed).status_code == 303
+    again = group.browser().post("/register", data={**typed, "name": "cy"})
+    assert again.status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ({"name": "x"}, "2 to 40"),
+        ({"name": "local"}, "2 to 40"),
+        ({"name": "ANA"}, "taken"),
+        ({"mail": "nowhere"}, "no mail address"),
+        ({"mail": "a@b.test\r\nBcc: x@y.test"}, "no mail address"),
+        ({"password": "short"}, "10 to 200"),
+        ({"name": "longenough", "password": "longenough"}, "must not be the name"),
+    ],
+)
+def test_what_cannot_be_registered_is_said(group: Group, typed: dict[str, str], said: str) -> None:
+    group.member("ana")
+    full = {"name": "bo", "mail": "", "password": SECRET, "invite": group.invitation(), **typed}
+    answer = group.browser().post("/register", data=full)
+    assert answer.status_code == 400
+    assert said in answer.text
+
+
+def test_a_forgotten_password_is_set_by_a_mailed_link_once(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = group.member("ana", "ana@a.test")
+    sent: list[str] = []
+    monkeypatch.setattr(
+        doors, "send_link", lambda how, mail, lang, secret, *, now: sent.append(secret)
+    )
+    monkeypatch.setattr(doors.threading, "Thread", _AtOnce)
+    answer = group.browser().post("/forgot", data={"name": "ana"})
+    nobody = group.browser().post("/forgot", data={"name": "nobody"})
+    assert answer.text == nobody.text
+    assert answer.status_code == nobody.status_code
+    [secret] = sent
+    client = group.browser()
+    assert client.get(f"/reset/{secret}").status_code == 200
+    done = client.post(f"/reset/{secret}", data={"password": "another good one"})
+    assert done.status_code == 303
+    assert mine.get("/inbox").headers["location"] == "/login", "old sessions are over"
+    assert client.post(f"/reset/{secret}", data={"password": "a third good one"}).status_code == 400
+    typed = {"name": "ana", "password": "another good one"}
+    assert client.post("/login", data=typed).headers["location"] == "/inbox"
+
+
+class _AtOnce:
+    """A thread that runs when it is started."""
+
+    def __init__(self, *, target: Callable[..., None], args: tuple[Any, ...], name: str) -> None:
+        self._run = lambda: target(*args)
+
+    def start(self) -> None:
+        self._run()
+
+
+def test_a_reset_link_is_good_for_an_hour(group: Group) -> None:
+    group.member("ana", "ana@a.test")
+    with group.office.book() as book, book.transaction() as db:
+        secret = tokens.make(db, "reset", user=group.number("ana"), now=NOON)
+    group.clock.now += 3601
+    answer = group.browser("zh").get(f"/reset/{secret}")
+    assert answer.status_code == 400
+    assert TEXTS["token_old"][0] in answer.text
+
+
+# -- concerns -----------------------------------------------------------------------
+
+
+def test_a_concern_is_made_changed_paused_and_deleted(group: Group) -> None:
+    client = group.member("ana", "ana@a.test")
+    number = concern(client, mail="on", feed="on", expires="2026-12-31", min_relevance="0.4")
+    page = client.get(f"/concerns/{number}?saved=1").text
+    assert "Saved." in page
+    assert "a.test has not been visited yet" in page
+    form = client.get(f"/concerns/{number}/edit").text
+    assert "足球" in form
+    assert 'value="2026-12-31"' in form
+    answer = client.post(f"/concerns/{number}/edit", data={**TYPED, "words": "篮球"})
+    assert answer.status_code == 303
+    [kept] = group.rows("SELECT definition FROM concern")
+    assert json.loads(kept[0])["words"] == "篮球"
+    assert json.loads(kept[0])["channels"] == ["inbox"]
+    client.post(f"/concerns/{number}/pause")
+    assert "paused" in client.get("/concerns").text
+    client.post(f"/concerns/{number}/delete")
+    assert not group.rows("SELECT 1 FROM concern")
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ({"schedule": "61 * * * *"}, "cron"),
+        ({"words": ""}, "say what about"),
+        ({"sites": ""}, "sites"),
+        ({"topic": "/etc/passwd.toml"}, "command line"),
+        ({"min_relevance": "much"}, "must be a number"),
+        ({"max_items": "inf"}, "must be a number"),
+        ({"expires": "soon"}, "2026-12-31"),
+        ({"quiet": "night"}, "22:00-07:00"),
+        ({"mail": "on"}, "Give your mail address"),
+        ({"webhooks": "ftp://a.test/"}, "webhook"),
+    ],
+)
+def test_what_makes_no_concern_is_said_and_what_was_typed_stays(
+    group: Group, typed: dict[str, str], said: str
+) -> None:
+    client = group.member("ana")
+    answer = client.post("/concerns/new", data={**TYPED, **typed})
+    assert answer.status_code == 400
+    assert said in answer.text
+    assert 'value="欧冠"' in answer.text
+    assert not group.rows("SELECT 1 FROM concern")
+
+
+def test_a_saved_concern_shows_what_the_last_days_would_have_sent(group: Group) -> None:
+    client = group.member("ana")
+    number = concern(client, sites="https://news.test/")
+    with group.office.book() as book:
+        portal = Portal(book, now=NOON - 7_300)
+        portal.page("/", "首页", "网站")
+        portal.now = NOON - 60
+        portal.page("/2", "足球决赛", article("足球", 2))
+        portal.attach()
+    page = client.get(f"/concerns/{number}?preview=1").text
+    assert "would have sent 1 page" in page
+    assert "<mark>足球</mark>" in page
+
+
+def test_health_tells_trouble_and_silence(group: Group) -> None:
+    client = group.member("ana")
+    number = concern(client)
+    with group.office.book() as book, book.transaction() as db:
+        db.execute("UPDATE site SET trouble = 'robots.txt forbids it'")
+        db.execute("UPDATE concern SET checked_at = ?", (NOON,))
+    group.clock.now += 3 * 86400
+    for path in ("/concerns", f"/concerns/{number}"):
+        page = client.get(path).text
+        assert "robots.txt forbids it" in page
+        assert "nothing new for 3 days" in page
+
+
+# -- reading ------------------------------------------------------------------------
+
+
+def test_the_inbox_shows_pages_with_all_that_is_known_of_them(group: Group) -> None:
+    client = group.member("ana")
+    number = concern(client)
+    why = {"parts": {"title": 1.0}, "words": {"title": ["足球"]}}
+    [first] = group.finds(number, "https://a.test/1", published_at=NOON - 3600, why=why)
+    group.finds(number, "https://a.test/2", twin=first)
+    group.finds(number, "https://a.test/3", twin=first)
+    page = client.get("/inbox").text
+    assert "标题 1" in page
+    assert "<mark>足球</mark>" in page
+    assert "+2 similar" in page
+    assert "published 2026-11-21 08:00" in page
+    assert "<meter" in page
+    assert "title: 足球" in page
+    assert "https://a.test/2" not in page
+
+
+def test_the_inbox_is_filtered(group: Group) -> None:
+    client = group.member("ana")
+    one, two = concern(client), concern(client, name="英超")
+    group.finds(one, "https://a.test/1", found_at=NOON - 10 * 86400)
+    [read] = group.finds(two, "https://a.test/2", title="100% 球")
+    group.finds(two, "https://a.test/3", baseline=True)
+
+    def shown(query: str) -> set[str]:
+        return set(re.findall(r"https://a.test/(\d)", client.get(f"/inbox?{query}").text))
+
+    assert shown("") == {"1", "2"}
+    assert shown(f"concern={one}") == {"1"}
+    assert shown("days=7") == {"2"}
+    assert shown("words=100%25") == {"2"}
+    assert shown("words=_") == set()
+    assert shown("words=今天足球") == {"1", "2"}
+    assert shown("existing=on") == {"1", "2", "3"}
+    client.post(f"/inbox/{read}/read")
+    assert shown("unread=on") == {"1"}
+    assert shown("concern=x&days=x&page=x") == {"1", "2"}
+
+
+def test_pages_are_read_judged_and_deleted(group: Group) -> None:
+    client = group.member("ana")
+    number = concern(client)
+    [page] = group.finds(number, "https://a.test/1")
+    where = client.post(f"/inbox/{page}/relevant", data={"concern": str(number)})
+    assert where.headers["location"] == f"/inbox?concern={number}#hit-{page}"
+    assert group.rows("SELECT vote FROM hit") == [(1,)]
+    client.post(f"/inbox/{page}/irrelevant")
+    assert group.rows("SELECT vote FROM hit") == [(0,)]
+    client.post("/inbox/read")
+    assert group.rows("SELECT read_at FROM hit") == [(NOON,)]
+    client.post(f"/inbox/{page}/unread")
+    assert group.rows("SELECT read_at FROM hit") == [(None,)]
+    client.post(f"/inbox/{page}/delete")
+    assert "标题 1" not in client.get("/inbox").text
+
+
+def test_many_pages_are_turned(group: Group) -> None:
+    client = group.member("ana")
+    group.finds(concern(client), *(f"https://a.test/{n}" for n in range(35)))
+    assert len(re.findall("<article", client.get("/inbox").text)) == 30
+    assert len(re.findall("<article", client.get("/inbox?page=1").text)) == 5
+
+
+def test_search_finds_what_was_crawled(group: Group) -> None:
+    client = group.member("ana")
+    with group.office.book() as book:
+        portal = Portal(book, now=NOON)
+        portal.page("/1", "足球决赛", article("足球", 1))
+        from focus.db.searchindex import SearchIndex
+
+        with SearchIndex(book.path) as index:
+            index.update()
+    page = client.get("/search?q=决赛").text
+    assert "https://news.test/1" in page
+    assert "<mark>决赛</mark>" in page
+    assert "1 page found" in page
+    assert "Nothing was found" in client.get("/search?q=篮球").text
+    assert client.get("/search?q=-").status_code == 400
+
+
+def test_the_delivery_log_is_told_in_the_readers_language(group: Group) -> None:
+    client = group.member("ana", language="zh")
+    line = Logged(
+        NOON, group.number("ana"), "webhook:https://h.test/secret", "b", 2, 0, "timed out"
+    )
+    with group.office.book() as book, book.transaction() as db:
+        outbox.log(db, line)
+    page = client.get("/deliveries").text
+    assert "稍后重试" in page
+    assert "超时" in page
+    assert "secret" not in page
+
+
+def test_a_test_message_is_tried_and_logged(group: Group) -> None:
+    client = group.member("ana", "ana@a.test")
+    number = concern(client, mail="on")
+    answer = client.post(f"/concerns/{number}/test", data={"channel": "mail:ana@a.test"})
+    assert "The test failed: no mail server is set" in answer.text
+    assert "given up" in client.get("/deliveries").text
+    other = client.post(f"/concerns/{number}/test", data={"channel": "mail:you@a.test"})
+    assert other.status_code == 400
+
+
+# -- feeds and unsubscription -------------------------------------------------------
+
+
+def test_feeds_are_read_by_their_address_until_it_is_taken_back(group: Group) -> None:
+    client = group.member("ana")
+    number = concern(client, feed="on")
+    group.finds(number, "https://a.test/1")
+    for path in ("/settings/feed", f"/concerns/{number}/feed"):
+        found = re.search(r"/feed/[\w-]+\.atom", client.post(path).text)
+        assert found
+        answer = group.browser().get(found[0])
+        assert answer.headers["content-type"].startswith("application/atom+xml")
+        assert "https://a.test/1" in answer.text
+        client.post(path, data={"off": "1"})
+        assert group.browser().get(found[0]).status_code == 404
+
+
+def test_unsubscription_asks_first_and_is_done_by_one_post(group: Group) -> None:
+    from focus.watch import unsubscribe
+
+    client = group.member("ana", "ana@a.test")
+    concern(client, mail="on")
+    how = group.office.settings()
+    with group.office.book() as book:
+        mine = group.number("ana")
+        link = unsubscribe.link(book, how, user=mine, channel="mail:ana@a.test", now=NOON)
+    path = link.removeprefix(HOME)
+    stranger = group.browser()
+    stranger.headers.pop("sec-fetch-site")
+    assert "欧冠" in stranger.get(path).text
+    assert "mail:" in group.rows("SELECT definition FROM concern")[0][0]
+    one_click = stranger.post(path, data={"List-Unsubscribe": "One-Click"})
+    assert one_click.status_code == 200
+    assert "mail:" not in group.rows("SELECT definition FROM concern")[0][0]
+    assert stranger.get("/unsubscribe/none").status_code == 404
+
+
+# -- oneself ------------------------------------------------------------------------
+
+
+def test_settings_are_kept(group: Group) -> None:
+    client = group.member("ana")
+    typed = {
+        "mail": "ana@a.test", "phone": "+86 138-0013-8000", "quiet": "22:00-07:00",
+        "language": "zh", "zone": "Asia/Shanghai",
+    }  # fmt: skip
+    assert client.post("/settings", data=typed).status_code == 303
+    page = client.get("/settings").text
+    assert "+8613800138000" in page
+    assert '<html lang="zh-CN">' in page
+    for wrong in ({"zone": "Moon"}, {"quiet": "x"}, {"phone": "call me"}, {"mail": "me"}):
+        assert client.post("/settings", data={**typed, **wrong}).status_code == 400
+
+
+def test_a_person_takes_their_data_along_and_is_forgotten(group: Group) -> None:
+    boss, client = group.member("ana"), group.member("bo", "bo@a.test")
+    group.finds(concern(client), "https://a.test/1")
+    found = client.post("/settings/export").json()
+    assert found["account"]["mail"] == "bo@a.test"
+    assert found["concerns"][0]["name"] == "欧冠"
+    assert found["pages"][0]["url"] == "https://a.test/1"
+    assert "argon2" not in json.dumps(found)
+    assert client.post("/settings/delete", data={"password": "wrong"}).status_code == 400
+    client.post("/settings/delete", data={"password": SECRET})
+    assert not group.rows("SELECT 1 FROM user WHERE name = 'bo'")
+    assert not group.rows("SELECT 1 FROM hit")
+    assert client.get("/inbox").headers["location"] == "/login"
+    assert boss.get("/inbox").status_code == 200
+
+
+def test_the_only_administrator_of_others_stays(group: Group) -> None:
+    boss = group.member("ana")
+    group.member("bo")
+    answer = boss.post("/settings/delete", data={"password": SECRET})
+    assert answer.status_code == 400
+    assert "only administrator" in answer.text
+
+
+# -- administration -----------------------------------------------------------------
+
+
+def test_the_mail_servers_password_is_never_shown(group: Group) -> None:
+    boss = group.member("ana")
+    url = "smtp://me:hunter22@mail.a.test:587"
+    assert (
+        boss.post(
+            "/admin", data={"registration": "off", "smtp": url, "from": "f@a.test"}
+        ).status_code
+        == 303
+    )
+    page = boss.get("/admin").text
+    assert "mail.a.test" in page
+    assert "hunter22" not in page
+    wrong = boss.post("/admin", data={"registration": "off", "smtp": "smtp://a:hunter22@:x"})
+    assert wrong.status_code == 400
+    assert "hunter22" not in wrong.text.replace('value="smtp://a:hunter22@:x"', "")
+
+
+def test_a_disabled_account_is_out_at_once(group: Group) -> None:
+    boss, client = group.member("ana"), group.member("bo")
+    assert client.get("/inbox").status_code == 200
+    boss.post(f"/admin/users/{group.number('bo')}")
+    assert client.get("/inbox").headers["location"] == "/login"
+    typed = {"name": "bo", "password": SECRET}
+    assert group.browser().post("/login", data=typed).status_code == 403
+    assert ("ana", "disable", "bo") in group.rows("SELECT actor, act, detail FROM audit")
+
+
+# -- the server ---------------------------------------------------------------------
+
+
+def test_a_taken_port_is_said() -> None:
+    with server.listening("127.0.0.1", 0) as bound:
+        port = bound.getsockname()[1]
+        with pytest.raises(ConfigError, match=f"--port {port}: the port is taken"):
+            server.listening("127.0.0.1", port)
+    with pytest.raises(ConfigError, match="no such address"):
+        server.listening("no.such.host.invalid", 1)
+
+
+def test_a_missing_extra_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.delitem(sys.modules, "focus.watch.web.server")
+    monkeypatch.delattr("focus.watch.web.server")
+    assert main(["serve", "--db", str(tmp_path / "focus.db")]) == 2
+    assert "pip install 'focus-crawler[serve]'" in capsys.readouterr().err
+
+
+def test_a_server_ends_cleanly_when_it_is_told_to(tmp_path: Path) -> None:
+    with server.listening("127.0.0.1", 0) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "focus", "serve", "--port", str(port)]
+    with subprocess.Popen(
+        [*command, "--db", str(tmp_path / "focus.db")], stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        assert f"focus at http://127.0.0.1:{port}" in process.stderr.readline()
+        link = process.stderr.readline().split()[-1]
+        with urllib.request.urlopen(link, timeout=20) as answer:
+            assert answer.status == 200
+        process.terminate()
+        assert process.wait(20) == 0
+        assert "Traceback" not in process.stderr.read()
+
+
+def test_only_this_machine_is_its_own_home() -> None:
+    assert server.home_of("127.0.0.1", 1) == "http://127.0.0.1:1"
+    assert server.home_of("::1", 1) == "http://[::1]:1"
+    assert server.home_of("0.0.0.0", 1) == ""
+
+
+def test_the_scheduler_sees_what_is_due(group: Group) -> None:
+    assert not server.is_due(group.office)
+    client = group.member("ana")
+    number = concern(client)
+    assert server.is_due(group.office)
+    client.post(f"/concerns/{number}/pause")
+    assert not server.is_due(group.office)
+
+
+def test_the_scheduler_is_told_all_it_needs() -> None:
+    order = server.Order("focus.db", smtp_url="smtp://localhost", base_url=HOME)
+    assert msgspec.json.decode(msgspec.json.encode(order), type=server.Order) == order
+
+
+def test_waits_double_up_to_a_quarter_of_an_hour() -> None:
+    assert [backoff.wait_s("user", n) for n in (1, 4, 5, 6, 7, 50)] == [0, 0, 1, 2, 4, 900]
+
+
+def test_every_text_is_there_in_both_languages() -> None:
+    folder = Path(server.__file__).parent / "templates"
+    used = {
+        key
+        for path in folder.glob("*.html")
+        for key in re.findall(r"\bt\('(\w+)'", path.read_text())
+    }
+    assert {key for key in used if not key.endswith("_")} <= set(TEXTS)
+    for zh, en in TEXTS.values():
+        assert set(re.findall(r"{\w+}", zh)) == set(re.findall(r"{\w+}", en))

@@ -1,0 +1,317 @@
+"""`focus serve` under attack: one test for each line of its promises in SECURITY.md."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable
+
+import pytest
+
+pytest.importorskip("starlette", reason="the extra [serve] is not installed")
+pytest.importorskip("httpx2", reason="starlette's test client needs it")
+
+from starlette.testclient import TestClient
+
+from focus.watch.web import tokens
+from focus.watch.web.accounts import Passwords
+from focus.watch.web.app import MAX_FORM
+from tests.desk import NOON
+from tests.test_serve import CHEAP, SECRET, TYPED, Group, concern
+from tests.test_serve import group as group  # the fixture
+
+EVIL = "<script>alert(1)</script>"
+
+
+def log_in(client: TestClient, name: str, password: str = SECRET) -> int:
+    return client.post("/login", data={"name": name, "password": password}).status_code
+
+
+# -- passwords ----------------------------------------------------------------------
+
+
+def test_passwords_are_argon2id() -> None:
+    assert Passwords().hash(SECRET).startswith("$argon2id$")
+
+
+def test_an_unknown_name_gets_the_same_answer_after_the_same_work(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group.member("ana")
+    verified = []
+    genuine = CHEAP.verify
+
+    class Counting(type(CHEAP)):  # type: ignore[misc]
+        def verify(self, hash: str | bytes, password: str | bytes) -> bool:
+            verified.append(hash)
+            return genuine(hash, password)
+
+    group.office.passwords._hasher = Counting(time_cost=1, memory_cost=8, parallelism=1)
+    answers = [
+        group.browser().post("/login", data={"name": name, "password": "guess"})
+        for name in ("ana", "nobody", "local")
+    ]
+    assert len({(answer.status_code, answer.text) for answer in answers}) == 1
+    assert len(verified) == 3
+
+
+def test_guessing_at_an_account_is_slowed_whoever_has_it(group: Group) -> None:
+    group.member("ana")
+    for name in ("ana", "nobody"):
+        with group.office.book() as book, book.transaction() as db:
+            db.execute("DELETE FROM attempt")
+        client = group.browser()
+        codes = [log_in(client, name, "guess") for _ in range(7)]
+        assert codes == [403] * 5 + [429] * 2
+        assert log_in(client, name) == 429, "the right password does not help before its time"
+    group.clock.now += 60
+    assert log_in(group.browser(), "ana") == 303
+
+
+def test_guessing_at_many_accounts_from_one_address_is_slowed(group: Group) -> None:
+    group.member("ana")
+    client = group.browser()
+    codes = [log_in(client, f"name{n}", "guess") for n in range(25)]
+    assert codes[:19] == [403] * 19
+    assert codes[-1] == 429
+
+
+def test_an_account_of_ones_own_does_not_free_the_address(group: Group) -> None:
+    group.member("eve")
+    client = group.browser()
+    codes = []
+    for n in range(30):
+        codes.append(log_in(client, f"name{n}", "guess"))
+        log_in(client, "eve")
+    assert 429 in codes
+
+
+# -- sessions -----------------------------------------------------------------------
+
+
+def test_a_session_is_new_at_each_log_in_and_over_at_the_server(group: Group) -> None:
+    client = group.member("ana")
+    first = client.cookies["focus_session"]
+    log_in(client, "ana")
+    second = client.cookies["focus_session"]
+    assert second != first
+    old = group.browser(cookies={"focus_session": first})
+    assert old.get("/inbox").headers["location"] == "/login"
+    client.post("/logout")
+    stolen = group.browser(cookies={"focus_session": second})
+    assert stolen.get("/inbox").headers["location"] == "/login"
+
+
+def test_a_planted_session_is_not_taken_over(group: Group) -> None:
+    group.member("ana")
+    victim = group.browser(cookies={"focus_session": "planted"})
+    log_in(victim, "ana")
+    attacker = group.browser(cookies={"focus_session": "planted"})
+    assert attacker.get("/inbox").headers["location"] == "/login"
+
+
+def test_a_session_ends_by_itself(group: Group) -> None:
+    client = group.member("ana")
+    group.clock.now += 15 * 86400
+    assert client.get("/inbox").headers["location"] == "/login"
+
+
+def test_another_password_ends_other_sessions(group: Group) -> None:
+    client, other = group.member("ana"), group.browser()
+    log_in(other, "ana")
+    changed = client.post("/settings/password", data={"old": SECRET, "new": "another good one"})
+    assert changed.status_code == 303
+    assert client.get("/inbox").status_code == 200
+    assert other.get("/inbox").headers["location"] == "/login"
+
+
+def test_the_cookie_is_for_our_server_alone(group: Group) -> None:
+    answer = group.browser().post("/login", data={"name": "x", "password": "y"})
+    assert "set-cookie" not in answer.headers
+    group.member("ana")
+    typed = {"name": "ana", "password": SECRET}
+    plain = group.browser().post("/login", data=typed).headers["set-cookie"].lower()
+    assert "httponly" in plain
+    assert "samesite=lax" in plain
+    group.office.base_url = "https://focus.test"
+    headers = {"host": "focus.test"}
+    cookie = group.browser().post("/login", data=typed, headers=headers).headers["set-cookie"]
+    assert cookie.startswith("__Host-focus_session=")
+    assert "; secure" in cookie.lower()
+
+
+def test_secrets_are_kept_as_hashes(group: Group) -> None:
+    client = group.member("ana")
+    secret = client.cookies["focus_session"]
+    with sqlite3.connect(group.office.path) as db:
+        dump = "\n".join(db.iterdump())
+    db.close()
+    assert secret not in dump
+    assert SECRET not in dump
+    assert tokens.hashed(secret).hex() in dump.lower()
+
+
+# -- other sites --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("headers", "allowed"),
+    [
+        ({"sec-fetch-site": "same-origin"}, True),
+        ({"sec-fetch-site": "cross-site"}, False),
+        ({"sec-fetch-site": "same-site"}, False),
+        ({"sec-fetch-site": "none"}, False),
+        ({"sec-fetch-site": "cross-site", "origin": "http://127.0.0.1:8420"}, False),
+        ({"origin": "http://127.0.0.1:8420"}, True),
+        ({"origin": "http://127.0.0.1:9999"}, False),
+        ({"origin": "https://evil.test"}, False),
+        ({"origin": "null"}, False),
+        ({}, False),
+    ],
+)
+def test_only_our_own_pages_change_anything(
+    group: Group, headers: dict[str, str], allowed: bool
+) -> None:
+    client = group.member("ana")
+    client.headers.pop("sec-fetch-site")
+    answer = client.post("/concerns/new", data=TYPED, headers=headers)
+    assert (answer.status_code == 303) is allowed
+    assert bool(group.rows("SELECT 1 FROM concern")) is allowed
+
+
+def test_nothing_changes_by_looking(group: Group) -> None:
+    client = group.member("ana")
+    number = concern(client)
+    for path in (f"/concerns/{number}/delete", f"/concerns/{number}/pause", "/logout"):
+        assert client.get(path).status_code == 405
+    assert client.get("/inbox").status_code == 200
+
+
+def test_a_name_that_leads_here_is_not_ours(group: Group) -> None:
+    client = group.member("ana")
+    for host in ("evil.test", "evil.test:8420", "", "[", "127.0.0.1.evil.test"):
+        assert client.get("/inbox", headers={"host": host}).status_code == 421
+    for host in ("localhost:8420", "[::1]:8420"):
+        assert client.get("/inbox", headers={"host": host}).status_code != 421
+
+
+def test_every_answer_forbids_scripts_frames_and_foreign_parts(group: Group) -> None:
+    client = group.member("ana")
+    for path in ("/inbox", "/nowhere", "/static/style.css", "/feed/x.atom", "/inbox/1/bad"):
+        headers = client.get(path).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
+    assert client.get("/inbox").headers["cache-control"] == "no-store"
+
+
+def test_nothing_loads_from_outside_and_nothing_runs(group: Group) -> None:
+    client = group.member("ana")
+    number = concern(client)
+    paths = ("/inbox", "/concerns", f"/concerns/{number}", "/search", "/settings", "/admin")
+    for path in paths:
+        page = client.get(path).text
+        assert "<script" not in page
+        assert not re.search(r"\son\w+=|\sstyle=", page)
+        assert not re.search(r"(?:src|<link[^>]* href)=\"(?!/)", page)
+
+
+# -- what comes from the web, and from others ---------------------------------------
+
+
+def test_what_comes_from_the_web_is_text(group: Group) -> None:
+    client = group.member("ana")
+    number = concern(client, name=EVIL[:40])
+    why = {"parts": {"title": 1.0, EVIL: 0.5}, "words": {"title": [EVIL]}}
+    said = {"title": EVIL, "snippet": f"\u2060{EVIL}\u2060", "why": why}
+    group.finds(number, "javascript:alert(1)", **said)
+    group.finds(number, 'https://a.test/"onload="x', **said)
+    for path in ("/inbox", f"/inbox?words={EVIL}", "/concerns", f"/search?q={EVIL}"):
+        page = client.get(path).text
+        assert EVIL not in page
+        assert 'href="javascript' not in page
+        assert '"onload=' not in page
+
+
+def test_nobody_reaches_what_is_anothers(group: Group) -> None:
+    group.member("boss")
+    ana, eve = group.member("ana"), group.member("eve")
+    number = concern(ana)
+    [page] = group.finds(number, "https://a.test/1")
+    before = group.rows("SELECT * FROM concern"), group.rows("SELECT * FROM hit")
+    for path in (f"/concerns/{number}", f"/concerns/{number}/edit", "/admin"):
+        assert eve.get(path).status_code in (400, 404)
+    for what in ("edit", "pause", "delete", "test", "feed"):
+        assert eve.post(f"/concerns/{number}/{what}", data=TYPED).status_code == 400
+    for what in ("read", "delete", "relevant"):
+        assert eve.post(f"/inbox/{page}/{what}").status_code == 404
+    eve.post("/inbox/read", data={"concern": str(number)})
+    assert "标题" not in eve.get(f"/inbox?concern={number}").text
+    assert (group.rows("SELECT * FROM concern"), group.rows("SELECT * FROM hit")) == before
+    for path in ("/admin", "/admin/invite", f"/admin/users/{group.number('ana')}"):
+        assert eve.post(path, data={"registration": "open"}).status_code == 404
+
+
+def test_only_administrators_leave_our_guard(group: Group) -> None:
+    group.member("boss")
+    eve = group.member("eve")
+    typed = {**TYPED, "apprise": "json://10.0.0.1/"}
+    answer = eve.post("/concerns/new", data=typed)
+    assert answer.status_code == 400
+    assert "administrators" in answer.text
+
+
+def test_mail_goes_to_ones_own_address_only(group: Group) -> None:
+    eve = group.member("eve", "eve@a.test")
+    concern(eve, mail="victim@b.test")
+    assert "victim" not in group.rows("SELECT definition FROM concern")[0][0]
+
+
+def test_there_are_quotas(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("focus.watch.web.concerns.QUOTA", 1)
+    client = group.member("ana")
+    concern(client)
+    assert client.post("/concerns/new", data={**TYPED, "name": "b"}).status_code == 400
+    big = client.post("/concerns/new", data={**TYPED, "words": "x" * MAX_FORM})
+    assert big.status_code == 413
+    many = client.post("/concerns/new", content="&".join(f"a{n}=1" for n in range(300)))
+    assert many.status_code == 413
+
+
+def test_mails_with_links_are_rationed(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+    group.member("ana", "ana@a.test")
+    sent = []
+    monkeypatch.setattr("focus.watch.web.doors._mail_link", lambda asked, name: sent.append(name))
+    texts = {group.browser().post("/forgot", data={"name": "ana"}).text for _ in range(8)}
+    assert len(texts) == 1
+    assert len(sent) <= 3
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/concerns/999999999999999999999",
+        "/inbox/99999999999999999999/read",
+        "/feed/%00.atom",
+        "/reset/%ff",
+    ],
+)
+def test_strange_addresses_are_answered(group: Group, path: str) -> None:
+    client = group.member("ana")
+    answer: Callable[..., object] = client.post if path.endswith("read") else client.get
+    assert answer(path).status_code in (400, 404)  # type: ignore[attr-defined]
+
+
+def test_trouble_of_ours_tells_nothing(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = group.member("ana")
+
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("a secret of the inside")
+
+    monkeypatch.setattr("focus.watch.web.reading.inbox.letters", broken)
+    answer = client.get("/inbox")
+    assert answer.status_code == 500
+    assert "secret" not in answer.text
+    assert NOON
