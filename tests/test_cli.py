@@ -353,7 +353,12 @@ def test_demo_compares_strategies(focus: Focus, monkeypatch: pytest.MonkeyPatch)
             teller.say("on it")
         report = SimpleNamespace(run_pages=100, pages_per_second=9.0, stop_reason="interrupted")
         outcome = SimpleNamespace(
-            strategy="bfs", report=report, relevant=25, harvest_rate=0.25, first_relevant=7
+            strategy="bfs",
+            report=report,
+            relevant=25,
+            harvest_rate=0.25,
+            first_relevant=7,
+            there=60,
         )
         done(outcome)
         return [outcome]
@@ -362,7 +367,7 @@ def test_demo_compares_strategies(focus: Focus, monkeypatch: pytest.MonkeyPatch)
     ended = focus("demo", "--pages", "500", "--seed", "2", "--db", "d.db")
     assert ended.code == 130
     assert "on it" in ended.err
-    assert "bfs         100        25    25.0%      9.0  after 7 requests" in ended.out
+    assert "bfs         100  25 of 60    25.0%      9.0  after 7 requests" in ended.out
     assert "focus status --db d.db" in ended.out
 
 
