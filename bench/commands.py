@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import hashlib
-import json
 import sys
 import tempfile
 import time
@@ -19,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
-from bench.resources import Usage, run
+from bench.resources import Usage, run, tell
 from focus.records import (
     Batch,
     HostRow,
@@ -149,10 +148,7 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=7)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    text = json.dumps(measure(given.rows, given.times), indent=1)
-    print(text)
-    if given.json:
-        given.json.write_text(text + "\n", encoding="utf-8")
+    tell(measure(given.rows, given.times), given.json)
 
 
 if __name__ == "__main__":

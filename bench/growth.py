@@ -29,7 +29,7 @@ from statistics import median
 import msgspec
 import uvloop
 
-from bench.resources import peak_mib, present_mib
+from bench.resources import peak_mib, present_mib, tell
 from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, LimitConfig, PolitenessConfig
 from focus.crawl import Crawl
 from focus.frontier import Frontier
@@ -297,7 +297,8 @@ def in_memory(urls: int, pops: int = 20_000) -> dict[str, object]:
         for (key, url, queue), priority in zip(rows, priorities, strict=True):
             if known.find(key) < 0:
                 frontier.push(known.add(key, queue, 1), url, priority)
-        frontier.trim()
+        if frontier.is_full:
+            frontier.relist(frontier.spill())
         took = time.thread_time() - began
         spent.append(took / len(rows))
         slowest = max(slowest, took)
@@ -359,10 +360,7 @@ def main() -> None:
         print(json.dumps(in_memory(given.urls)))
     else:
         told = measure(folder, urls=given.urls, marks=marks, pages=given.pages)
-        text = json.dumps(told, indent=1)
-        print(text)
-        if given.json:
-            given.json.write_text(text + "\n", encoding="utf-8")
+        tell(told, given.json)
 
 
 if __name__ == "__main__":

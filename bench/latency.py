@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 
 from bench.live import read_copy
-from bench.resources import run
+from bench.resources import run, tell
 from bench.serving import serving
 from bench.site import TOPIC, Site, build, host_name
 
@@ -108,10 +108,7 @@ def main() -> None:
         concurrency=given.concurrency,
         rounds=given.rounds,
     )
-    text = json.dumps(told, indent=1)
-    print(text)
-    if given.json:
-        given.json.write_text(text + "\n", encoding="utf-8")
+    tell(told, given.json)
 
 
 if __name__ == "__main__":

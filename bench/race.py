@@ -13,7 +13,6 @@ CPU per page is all the program used, its start included.
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import subprocess
 import sys
@@ -26,7 +25,7 @@ from typing import NamedTuple
 import msgspec
 
 from bench.live import read_copy
-from bench.resources import Usage, run
+from bench.resources import Usage, run, tell
 from bench.serving import Web, serving
 from bench.site import TOPIC, Site, build
 
@@ -195,10 +194,7 @@ def main() -> None:
     told = measure(
         given.site, pages=given.pages, full=given.full, rounds=given.rounds, peers=given.peers
     )
-    text = json.dumps(told, ensure_ascii=False, indent=1)
-    print(text)
-    if given.json:
-        given.json.write_text(text + "\n", encoding="utf-8")
+    tell(told, given.json)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from the code that is measured. CPU time.
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import time
 from array import array
@@ -18,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.resources import peak_mib
+from bench.resources import peak_mib, tell
 from focus.score.pagerank import DAMPING, EPSILON, PageRank
 
 FRESH = 10
@@ -90,10 +89,7 @@ def main() -> None:
     parser.add_argument("--links", type=int, default=97)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    text = json.dumps(measure(given.pages, given.links), indent=1)
-    print(text)
-    if given.json:
-        given.json.write_text(text + "\n", encoding="utf-8")
+    tell(measure(given.pages, given.links), given.json)
 
 
 if __name__ == "__main__":

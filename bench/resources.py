@@ -6,6 +6,7 @@ children's part from /proc, sampled; the program's own is the difference.
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import subprocess
@@ -120,3 +121,11 @@ def machine() -> dict[str, object]:
         "python": platform.python_version(),
         "load": [round(each, 2) for each in os.getloadavg()],
     }
+
+
+def tell(told: object, file: Path | None) -> None:
+    """Print figures as JSON; into a file as well, if there is one."""
+    text = json.dumps(told, ensure_ascii=False, indent=1)
+    print(text)
+    if file:
+        file.write_text(text + "\n", encoding="utf-8")

@@ -15,7 +15,7 @@ and its start put off until its host is due: the order is then the strategy's ow
 whatever the delays.
 
 Memory is bounded: past `capacity` the worst URLs of the longest queues are let go
-(`trim`, only after they are in the store) and come back by `refill`.
+(`spill`, only after they are in the store) and come back by `refill`.
 No clock, no I/O: `now` is an argument.
 """
 
@@ -294,13 +294,11 @@ class Frontier:
         """Whether more URLs are held than there is room for."""
         return len(self._urls) > self._capacity
 
-    def trim(self) -> None:
-        """Let go of the worst URLs when too many are held. All must be in the store."""
-        if self.is_full:
-            self.relist(self.spill())
-
     def spill(self) -> list[Queue]:
-        """The long part of `trim`; the queues that have another head now, for `relist`."""
+        """Let go of the worst URLs, which must all be in the store: what an `is_full` one does.
+
+        Returns the queues that have another head now; `relist` must follow.
+        """
         keep, changed = self._share(), []
         for queue in self.queues:
             if len(queue.heap) > keep:

@@ -15,6 +15,12 @@ from focus.queues import Ranking
 from focus.records import UrlState
 
 
+def trim(frontier: Frontier) -> None:
+    """Let go of what there is no room for, as a crawl does after it was written."""
+    if frontier.is_full:
+        frontier.relist(frontier.spill())
+
+
 class World:
     """A frontier with a store behind it that remembers every URL."""
 
@@ -197,7 +203,7 @@ def test_memory_is_bounded_and_the_order_stays() -> None:
     for number in range(40):
         for world in (small, large):
             world.add(f"http://h{number % 2}/{number}", (number * 7) % 11)
-        small.frontier.trim()
+        trim(small.frontier)
     assert len(small.frontier._urls) < 12
     assert small.drain() == large.drain()
 
@@ -206,7 +212,7 @@ def test_better_evidence_for_a_spilled_url_brings_it_back() -> None:
     world = World(capacity=2)
     world.frontier._KEEP = 1  # type: ignore[misc]
     ids = [world.add(f"http://h/{n}", 10 - n) for n in range(8)]
-    world.frontier.trim()
+    trim(world.frontier)
     world.frontier.improve(ids[7], 99.0)
     assert world.drain() == [f"http://h/{n}" for n in (7, 0, 1, 2, 3, 4, 5, 6)]
 
@@ -325,7 +331,7 @@ def test_sheds_what_waits_for_a_retry_and_what_only_the_store_has() -> None:
     try:
         for n in range(8):
             world.add(f"http://h/{n}", float(n))
-        world.frontier.trim()
+        trim(world.frontier)
     finally:
         Frontier._KEEP = kept
     world.known.priority[5] = 0.0

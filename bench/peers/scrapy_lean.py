@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import scrapy
-from scrapy.crawler import CrawlerProcess
 from scrapy.http import Response
-
-seeds, port, pages, concurrency, folder = sys.argv[1:6]
-URLS = Path(seeds).read_text().split()
-os.environ["http_proxy"] = f"http://127.0.0.1:{port}"  # robots.txt goes there, too
+from scrapy_run import URLS, run
 
 
 class Lean(scrapy.Spider):
@@ -37,20 +30,5 @@ class Lean(scrapy.Spider):
                 yield scrapy.Request(response.urljoin(href))
 
 
-SETTINGS = {
-    "ROBOTSTXT_OBEY": True,
-    "CONCURRENT_REQUESTS": int(concurrency),
-    "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
-    "DOWNLOAD_DELAY": 0,
-    "CLOSESPIDER_ITEMCOUNT": int(pages),
-    "FEEDS": {str(Path(folder) / "pages.jsonl"): {"format": "jsonlines"}},
-    "LOG_LEVEL": "ERROR",
-    "TELNETCONSOLE_ENABLED": False,
-    "COOKIES_ENABLED": False,
-    "RETRY_ENABLED": False,
-}
-
 if __name__ == "__main__":
-    process = CrawlerProcess(SETTINGS)
-    process.crawl(Lean)
-    process.start()
+    run(Lean)

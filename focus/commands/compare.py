@@ -12,13 +12,24 @@ import click
 
 from focus.commands.options import FILE, Command, option
 from focus.commands.readers import MODEL, STRATEGY, checked, parameter, positive_span
+from focus.commands.recorded import (
+    ALIASES,
+    ARCHIVE,
+    BUDGET,
+    HOW,
+    HUBS,
+    JOBS,
+    LABELS,
+    WEB,
+    beside,
+)
 from focus.errors import ConfigError
 from focus.show.bar import bar
 
 if TYPE_CHECKING:
     from focus.compare.grounds import Spec
 
-WEB, WAYS, HOW = "The web and its labels", "What is compared", "How"
+WAYS = "What is compared"
 WIDE = 160  # columns of a table that goes into a file or a pipe
 _FORMS = click.Choice(["tuned", "published"])
 
@@ -30,23 +41,8 @@ def _forms(text: str) -> tuple[str, ...]:
     return forms
 
 
-def read_budget(text: str) -> str:
-    """Requests, or so many times the targets."""
-    from focus.compare.grounds import budget_of
-
-    budget_of(text, 1)
-    return text
-
-
 @click.command("compare", cls=Command)
-@option(
-    "--archive",
-    section=WEB,
-    type=FILE,
-    required=True,
-    metavar="FILE",
-    help="The recorded web (.warc, .warc.gz, .warc.zst).",
-)
+@ARCHIVE
 @option(
     "--topics",
     section=WEB,
@@ -55,30 +51,9 @@ def read_budget(text: str) -> str:
     metavar="FILE",
     help="topics.json: a list of {name, keywords, seeds}.",
 )
-@option(
-    "--labels",
-    section=WEB,
-    type=FILE,
-    metavar="FILE",
-    show_default="labels.tsv.gz or labels.tsv beside the topics",
-    help="Which page is about which topic: url, topic, 0 or 1.",
-)
-@option(
-    "--hubs",
-    section=WEB,
-    type=FILE,
-    metavar="FILE",
-    show_default="hubs.tsv beside the topics",
-    help="Listing pages: counted neither way.",
-)
-@option(
-    "--aliases",
-    section=WEB,
-    type=FILE,
-    metavar="FILE",
-    show_default="aliases.tsv beside the topics",
-    help="URLs of one page: counted once.",
-)
+@LABELS
+@HUBS
+@ALIASES
 @option(
     "--judge",
     section=WEB,
@@ -140,14 +115,7 @@ def read_budget(text: str) -> str:
     show_default="best-first, else the first",
     help="The strategy that the others are tested against; NAME/published for that form.",
 )
-@option(
-    "--budget",
-    section=HOW,
-    type=checked(read_budget),
-    default="3x",
-    metavar="N|Nx",
-    help="Requests per crawl, or times the relevant pages that can be reached, plus 20.",
-)
+@BUDGET
 @option(
     "--seed-orders",
     section=HOW,
@@ -172,14 +140,7 @@ def read_budget(text: str) -> str:
     metavar="TIME",
     help="Between requests to a host, by the virtual clock.",
 )
-@option(
-    "--jobs",
-    section=HOW,
-    type=click.IntRange(1),
-    metavar="N",
-    show_default="cores",
-    help="Processes.",
-)
+@JOBS
 @option(
     "-o",
     "--output",
@@ -275,9 +236,3 @@ def _spec(options: dict[str, Any]) -> Spec:
         jobs=options["jobs"] or os.cpu_count() or 1,
         out=options["output"],
     )
-
-
-def beside(folder: Path | None, *names: str) -> Path | None:
-    """The first of these files that is in the folder."""
-    found = (folder / name for name in names if folder and (folder / name).exists())
-    return next(found, None)

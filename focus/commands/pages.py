@@ -60,9 +60,7 @@ def example_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def sources(ctx: click.Context, options: dict[str, Any]) -> Sources:
     """Where pages of URLs come from, as ordered."""
-    from focus.commands.settings import product, user_agent
-    from focus.config import FetchConfig, PolitenessConfig
-    from focus.learn.gather import Web
+    from focus.commands.settings import web_of
     from focus.learn.sources import Sources
 
     stored, archive = _stored(ctx, options), options["archive"]
@@ -70,17 +68,7 @@ def sources(ctx: click.Context, options: dict[str, Any]) -> Sources:
         raise ConfigError("--archive and --db (or --crawl) exclude each other; give one of them")
     if archive is not None and not archive.is_file():
         raise ConfigError(f"--archive {archive}: there is no such file")
-    if options["proxy"] and options["connect_to"]:
-        raise ConfigError("--proxy and --connect-to exclude each other; give one of them")
-    fetch = FetchConfig(
-        user_agent=user_agent(options["user_agent"], options["contact"]),
-        allow_net=options["allow_net"],
-        insecure=options["insecure"],
-        proxy=options["proxy"],
-        connect_to=options["connect_to"],
-    )
-    politeness = PolitenessConfig(ignore_robots=options["ignore_robots"])
-    return Sources(Web(archive, fetch, politeness, product(options["user_agent"])), stored)
+    return Sources(web_of(options, archive), stored)
 
 
 def _stored(ctx: click.Context, options: dict[str, Any]) -> Stored | None:

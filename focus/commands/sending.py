@@ -13,7 +13,6 @@ from focus.commands.books import answer, chosen, opened
 from focus.commands.concerns import HOW
 from focus.commands.crawl import network_options
 from focus.commands.options import DB, Command, option
-from focus.errors import ConfigError
 from focus.plain import printable
 
 if TYPE_CHECKING:
@@ -104,6 +103,7 @@ def _ran(book: Book, wanted: Sequence[int] | None, options: dict[str, Any]) -> R
     import asyncio
     from random import Random
 
+    from focus.commands.settings import web_of
     from focus.watch.run import run_due
     from focus.watch.visit import visitor
 
@@ -130,6 +130,7 @@ def test(ctx: click.Context, /, db: Path, name: str, **options: Any) -> None:
     """
     import asyncio
 
+    from focus.commands.settings import web_of
     from focus.watch.book import LOCAL
     from focus.watch.channels import Failed
     from focus.watch.courier import send_test
@@ -149,25 +150,6 @@ def test(ctx: click.Context, /, db: Path, name: str, **options: Any) -> None:
             said = f"failed: {outcome.reason}" if isinstance(outcome, Failed) else "sent"
             click.echo(f"{printable(masked_channel(channel))}: {printable(said)}")
     ctx.exit(1 if failed else 0)
-
-
-def web_of(options: dict[str, Any]) -> Web:
-    """How to ask, as `network_options` say."""
-    from focus.commands.settings import product, user_agent
-    from focus.config import FetchConfig, PolitenessConfig
-    from focus.learn.gather import Web
-
-    if options["proxy"] and options["connect_to"]:
-        raise ConfigError("--proxy and --connect-to exclude each other; give one of them")
-    fetch = FetchConfig(
-        user_agent=user_agent(options["user_agent"], options["contact"]),
-        allow_net=options["allow_net"],
-        insecure=options["insecure"],
-        proxy=options["proxy"],
-        connect_to=options["connect_to"],
-    )
-    politeness = PolitenessConfig(ignore_robots=options["ignore_robots"])
-    return Web(None, fetch, politeness, product(options["user_agent"]))
 
 
 def settings_of(book: Book, options: dict[str, Any], web: Web) -> Settings:

@@ -10,7 +10,7 @@ import click
 
 from focus.commands.crawl import network_options
 from focus.commands.options import DB, Command, option
-from focus.commands.sending import sending_options, web_of
+from focus.commands.sending import sending_options
 from focus.errors import ConfigError
 
 _WHERE = "Where"
@@ -50,6 +50,7 @@ def serve(db: Path, host: str, port: int, **options: Any) -> None:
         raise ConfigError(
             f"focus serve needs {error.name}; pip install 'focus-crawler[serve]'"
         ) from None
+    from focus.commands.settings import web_of
     from focus.watch.web.tick import Order
 
     web = web_of(options)

@@ -26,6 +26,7 @@ from focus.config import (
     ScopeConfig,
 )
 from focus.errors import ConfigError, TopicError
+from focus.learn.gather import Web
 from focus.learned import applied
 from focus.score.relevance import RELEVANCE, Model, model_class
 from focus.score.strategy import STRATEGIES, Strategy, strategy_class
@@ -292,3 +293,18 @@ def _check_writable(path: Path | None) -> None:
     """Complain of a folder that is missing before the crawl, not after it."""
     if path is not None and not path.absolute().parent.is_dir():
         raise ConfigError(f"{path}: there is no folder {path.absolute().parent}; make it first")
+
+
+def web_of(options: Mapping[str, Any], archive: Path | None = None) -> Web:
+    """How to ask for single pages, as `network_options` say, or whom: a recorded web."""
+    if options["proxy"] and options["connect_to"]:
+        raise ConfigError("--proxy and --connect-to exclude each other; give one of them")
+    fetch = FetchConfig(
+        user_agent=user_agent(options["user_agent"], options["contact"]),
+        allow_net=options["allow_net"],
+        insecure=options["insecure"],
+        proxy=options["proxy"],
+        connect_to=options["connect_to"],
+    )
+    politeness = PolitenessConfig(ignore_robots=options["ignore_robots"])
+    return Web(archive, fetch, politeness, product(options["user_agent"]))

@@ -9,9 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.compare import HOW, WEB, beside, read_budget
 from focus.commands.options import FILE, Command, option
 from focus.commands.readers import MODEL, STRATEGY, checked, parameter_name
+from focus.commands.recorded import (
+    ALIASES,
+    ARCHIVE,
+    BUDGET,
+    HOW,
+    HUBS,
+    JOBS,
+    LABELS,
+    WEB,
+    beside,
+)
 from focus.errors import ConfigError, TopicError
 from focus.show.bar import bar
 
@@ -32,14 +42,7 @@ def _range(text: str) -> Range:
 
 
 @click.command("tune", cls=Command)
-@option(
-    "--archive",
-    section=WEB,
-    type=FILE,
-    required=True,
-    metavar="FILE",
-    help="The recorded web (.warc, .warc.gz, .warc.zst).",
-)
+@ARCHIVE
 @option(
     "--topics",
     section=WEB,
@@ -55,30 +58,9 @@ def _range(text: str) -> Range:
     help="Only this of the topics; or a topic file (.toml) with seeds, which then gets the "
     "numbers. Repeatable.",
 )
-@option(
-    "--labels",
-    section=WEB,
-    type=FILE,
-    metavar="FILE",
-    show_default="labels.tsv.gz or labels.tsv beside the topics",
-    help="Which page is about which topic: url, topic, 0 or 1.",
-)
-@option(
-    "--hubs",
-    section=WEB,
-    type=FILE,
-    metavar="FILE",
-    show_default="hubs.tsv beside the topics",
-    help="Listing pages: counted neither way.",
-)
-@option(
-    "--aliases",
-    section=WEB,
-    type=FILE,
-    metavar="FILE",
-    show_default="aliases.tsv beside the topics",
-    help="URLs of one page: counted once.",
-)
+@LABELS
+@HUBS
+@ALIASES
 @option(
     "--judge",
     section=WEB,
@@ -134,14 +116,7 @@ def _range(text: str) -> Range:
 @option(
     "--seed", section=HOW, type=int, default=0, metavar="N", help="Another one draws other values."
 )
-@option(
-    "--budget",
-    section=HOW,
-    type=checked(read_budget),
-    default="3x",
-    metavar="N|Nx",
-    help="Requests per crawl, or times the relevant pages that can be reached, plus 20.",
-)
+@BUDGET
 @option(
     "--seed-orders",
     section=HOW,
@@ -150,14 +125,7 @@ def _range(text: str) -> Range:
     metavar="N",
     help="Crawls per topic, each with its seeds in another order.",
 )
-@option(
-    "--jobs",
-    section=HOW,
-    type=click.IntRange(1),
-    metavar="N",
-    show_default="cores",
-    help="Processes.",
-)
+@JOBS
 @option(
     "-o",
     "--output",

@@ -42,7 +42,7 @@ _LOOP: list[Watched] = [
     (Discovery, "expand", URLS),
     (PageRank, "add", GRAPH),
     *((Frontier, name, FRONTIER) for name in ("next", "push", "improve", "release", "refill")),
-    (Frontier, "trim", FRONTIER),
+    (Frontier, "relist", FRONTIER),
     (Ledger, "take", STORE),
     (LiveTransport, "send", FETCH),
     (Archive, "lookup", FETCH),

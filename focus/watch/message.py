@@ -18,9 +18,9 @@ import msgspec
 from focus.plain import cut, printable
 from focus.watch.book import Hit
 from focus.watch.outbox import Claim, Part
+from focus.watch.snippet import MARK
 from focus.watch.texts import language_of, say
 
-MARK = "\u2060"
 """Stands before and after each matched word of a snippet."""
 
 _SUBJECT_CELLS = 120

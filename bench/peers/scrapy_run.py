@@ -1,0 +1,37 @@
+"""What the Scrapy peers have in common: what is asked of them, their settings, their run.
+
+python PEER.py SEEDS_FILE PORT PAGES CONCURRENCY FOLDER
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import scrapy
+from scrapy.crawler import CrawlerProcess
+
+seeds, port, pages, concurrency, folder = sys.argv[1:6]
+URLS = Path(seeds).read_text().split()
+os.environ["http_proxy"] = f"http://127.0.0.1:{port}"  # robots.txt goes there, too
+
+SETTINGS = {
+    "ROBOTSTXT_OBEY": True,
+    "CONCURRENT_REQUESTS": int(concurrency),
+    "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
+    "DOWNLOAD_DELAY": 0,
+    "CLOSESPIDER_ITEMCOUNT": int(pages),
+    "FEEDS": {str(Path(folder) / "pages.jsonl"): {"format": "jsonlines"}},
+    "LOG_LEVEL": "ERROR",
+    "TELNETCONSOLE_ENABLED": False,
+    "COOKIES_ENABLED": False,
+    "RETRY_ENABLED": False,
+}
+
+
+def run(spider: type[scrapy.Spider]) -> None:
+    """Crawl to the end."""
+    process = CrawlerProcess(SETTINGS)
+    process.crawl(spider)
+    process.start()
