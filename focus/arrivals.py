@@ -144,6 +144,7 @@ class Arrivals:
             self.trouble.drop(url_id, *(lost if page.lost else unwanted))
             return
         self.ledger.ended(Outcome(url_id, UrlState.DONE, hops=task.hops))
+        host = self.frontier.queues[self.known.queue[url_id]].host
         self.ledger.page(
             PageRow(
                 id=url_id,
@@ -161,6 +162,7 @@ class Arrivals:
                 etag=fetch.header("etag") or "",
                 last_modified=fetch.header("last-modified") or "",
                 targets=tuple(targets),
+                place=self.discovery.learning.place(host) + 1,
             )
         )
 

@@ -4,6 +4,10 @@ Every request is counted for its queue (a host's URLs of one shape), its host an
 hub (the page whose link brought it here). A strategy that learns turns the rates into
 what is added to priorities: per queue (`Frontier.set_bonus`), and per hub, for the
 URLs that still wait on it. Rewards are soft: a page's relevance in 0…1, a failure 0.
+
+Places run dry: a shape that has given its good pages goes on to give its poor ones. So what
+steers is counted by `Recent`, in which every further request to the host lets the earlier
+ones count less.
 """
 
 from __future__ import annotations
@@ -13,11 +17,13 @@ from collections.abc import Callable
 from focus.frontier import Frontier
 from focus.known import Known
 from focus.ledger import Ledger
-from focus.queues import Queue
-from focus.records import Page, Tally, UrlState
+from focus.packed import Tallies
+from focus.queues import Host, Queue
+from focus.records import Page, Recent, Tally, UrlState
 from focus.score.strategy import Strategy
 
 _NOTHING = Tally()
+_NOTHING_YET = Recent()
 _FEW_QUEUES = 64  # of a host: beyond, only the queue itself is looked at after each request
 
 
@@ -39,7 +45,8 @@ class Learning:
         self._ledger = ledger
         self._reweigh = reweigh
         self._hosts: dict[int, Tally] = {}
-        self._hubs: dict[int, Tally] = {}
+        self._recent: dict[int, Recent] = {}  # by host
+        self._hubs = Tallies()
 
     def tallies(self, queue: Queue) -> tuple[Tally, Tally]:
         """What a queue and its host have brought."""
@@ -59,14 +66,15 @@ class Learning:
         self._ledger.queue_changed(queue)
         if not self._strategy.learns:
             return
+        self._remember(queue, reward)
         siblings = queue.host.queues.values()
         for other in siblings if len(siblings) <= _FEW_QUEUES else (queue,):
             self._set_bonus(other)
         hub = self._known.parent[url_id]
         if hub >= 0:
-            self.count_hub(hub, Tally(1, reward))
-            self._ledger.hub_changed(hub, self._hubs[hub])
-            self._reweigh_children(hub)
+            tally = self.count_hub(hub, Tally(1, reward))
+            self._ledger.hub_changed(hub, tally)
+            self._reweigh_children(hub, tally)
 
     def count(self, queue: Queue, more: Tally) -> None:
         """Add to the tallies of a queue and its host."""
@@ -75,28 +83,63 @@ class Learning:
             tally.fetched += more.fetched
             tally.yielded += more.yielded
 
-    def count_hub(self, hub: int, more: Tally) -> None:
-        """Add to the tally of a page whose links were followed."""
-        tally = self._hubs.setdefault(hub, Tally())
-        tally.fetched += more.fetched
-        tally.yielded += more.yielded
+    def place(self, host: Host) -> int:
+        """Requests to a host that came to their end."""
+        return self._hosts.get(host.id, _NOTHING).fetched
 
-    def restore(self) -> None:
+    def amend(self, queue: Queue, change: float, place: int) -> None:
+        """The request that was `place`-th to its host had another reward than was counted."""
+        self.count(queue, Tally(0, change))
+        if not self._strategy.learns:
+            return
+        fade = self._strategy.fade
+        for recent in (self._ledger.recent.get(queue.id), self._recent.get(queue.host.id)):
+            if recent is not None:
+                recent.yielded += change * fade ** (recent.at - place)
+
+    def _remember(self, queue: Queue, reward: float) -> None:
+        """One more request to a queue: all before it to the host fade."""
+        at, fade = self.place(queue.host), self._strategy.fade
+        for known, key in ((self._ledger.recent, queue.id), (self._recent, queue.host.id)):
+            recent = known.get(key, _NOTHING_YET).faded(at, fade)
+            recent.fetched += 1.0
+            recent.yielded += reward
+            known[key] = recent
+
+    def count_hub(self, hub: int, more: Tally) -> Tally:
+        """Add to the tally of a page whose links were followed; what that comes to."""
+        return self._hubs.add(hub, more)
+
+    def restore(self, queue: Queue, tally: Tally, recent: Recent) -> None:
+        """What an earlier run has counted for a queue; then `restore_hosts`."""
+        self.count(queue, tally)
+        self._ledger.recent[queue.id] = recent
+
+    def restore_hosts(self) -> None:
+        """What is recent of a host is what is recent of its queues."""
+        for queue in self._frontier.queues:
+            at = self.place(queue.host)
+            recent = self._ledger.recent[queue.id].faded(at, self._strategy.fade)
+            host = self._recent.setdefault(queue.host.id, Recent(at=at))
+            host.fetched += recent.fetched
+            host.yielded += recent.yielded
+
+    def reset_bonuses(self) -> None:
         """Set the bonuses of all queues by the tallies that were counted."""
         for queue in self._frontier.queues:
             self._set_bonus(queue)
 
     def _set_bonus(self, queue: Queue) -> None:
-        tally = self._ledger.queue_tallies.get(queue.id, _NOTHING)
-        host = self._hosts.get(queue.host.id, _NOTHING)
-        bonus = self._strategy.bonus(tally, host)
+        host = self._recent.get(queue.host.id, _NOTHING_YET)
+        recent = self._ledger.recent.get(queue.id, _NOTHING_YET)
+        bonus = self._strategy.bonus(recent.faded(host.at, self._strategy.fade), host)
         if bonus != queue.bonus:
             self._frontier.set_bonus(queue, bonus)
             self._ledger.queue_changed(queue)
 
-    def _reweigh_children(self, hub: int) -> None:
+    def _reweigh_children(self, hub: int, tally: Tally) -> None:
         """The rate of a hub has changed: so have the priorities of its waiting children."""
-        bonus = self._strategy.hub_bonus(self._hubs[hub])
+        bonus = self._strategy.hub_bonus(tally)
         parent, state, waiting = self._known.parent, self._known.state, UrlState.WAITING
         for child in self._strategy.graph.row(hub):
             if parent[child] == hub and state[child] == waiting:

@@ -21,6 +21,7 @@ from focus.records import (
     Outcome,
     PageRow,
     QueueRow,
+    Recent,
     Tally,
     UrlRow,
     UrlState,
@@ -52,6 +53,7 @@ class Ledger:
         self.drops: Counter[str] = Counter()
         self.tries: dict[int, int] = {}
         self.queue_tallies: dict[int, Tally] = {}
+        self.recent: dict[int, Recent] = {}  # by queue, where a strategy learns
         self._known = known
         self._frontier = frontier
         self._keep = keep
@@ -159,7 +161,7 @@ class Ledger:
         batch, self._batch = self._batch, Batch()
         hosts, queues = self._frontier.hosts, self._frontier.queues
         batch.hosts = [_host_row(hosts[i]) for i in sorted(self._hosts)]
-        batch.queues = [self._queue_row(queues[i]) for i in sorted(self._queues)]
+        batch.queues = [self.queue_row(queues[i]) for i in sorted(self._queues)]
         batch.hubs = [(hub, each.fetched, each.yielded) for hub, each in self._hubs.items()]
         self._hubs.clear()
         self._hosts.clear()
@@ -169,10 +171,18 @@ class Ledger:
         batch.now = now
         return batch
 
-    def _queue_row(self, queue: Queue) -> QueueRow:
+    def queue_row(self, queue: Queue) -> QueueRow:
+        """A queue as the store keeps it."""
         tally = self.queue_tallies.get(queue.id) or Tally()
+        recent = self.recent.get(queue.id) or Recent()
         return QueueRow(
-            queue.id, queue.host.id, queue.shape, tally.fetched, tally.yielded, queue.bonus
+            id=queue.id,
+            host=queue.host.id,
+            shape=queue.shape,
+            fetched=tally.fetched,
+            yielded=tally.yielded,
+            bonus=queue.bonus,
+            recent=(recent.fetched, recent.yielded, recent.at),
         )
 
 

@@ -68,7 +68,8 @@ class DropReason(StrEnum):
     TRAP_PATH = "trap-path"  # segments that repeat, or too many of them
     TRAP_QUERY = "trap-query"  # ever new combinations of parameters
     TRAP_CALENDAR = "trap-calendar"  # dates far from now
-    TRAP_BUDGET = "trap-budget"  # URLs of its shape took many requests and brought nothing
+    TRAP_BUDGET = "trap-budget"  # URLs like it took many requests and brought nothing
+    TRAP_HOSTS = "trap-hosts"  # its domain has ever more hosts; only counted
 
 
 class Region(IntEnum):
@@ -259,6 +260,7 @@ class QueueRow(msgspec.Struct, frozen=True):
     fetched: int = 0  # requests spent on it
     yielded: float = 0.0  # relevant pages among them (soft counts add up)
     bonus: float = 0.0  # what a strategy that learns adds to its priorities
+    recent: tuple[float, float, int] = (0.0, 0.0, 0)  # as `Recent`, if the strategy learns
 
 
 class HostRow(msgspec.Struct, frozen=True):
@@ -338,6 +340,7 @@ class PageRow(msgspec.Struct, frozen=True):
 
     nth       number of the request that brought it, counting every request from 1
     rank      how many waiting URLs there were when it was taken
+    place     which request to its host it was, of those that came to an end
     targets   URL ids of its links, in document order
     """
 
@@ -356,6 +359,7 @@ class PageRow(msgspec.Struct, frozen=True):
     etag: str = ""
     last_modified: str = ""
     targets: tuple[int, ...] = ()
+    place: int = 0
 
 
 class Batch(msgspec.Struct):
@@ -373,6 +377,22 @@ class Batch(msgspec.Struct):
     lastmods: list[tuple[int, float]] = []  # URL id, Unix seconds by a sitemap or feed
     counters: dict[str, float] = {}  # totals of the crawl after this batch
     now: float = 0.0
+
+
+class Recent(msgspec.Struct):
+    """A tally that forgets: each request counts `fade` of what it did, with every later one.
+
+    at    requests to the host when it was brought up to date; those since are to be faded
+    """
+
+    fetched: float = 0.0
+    yielded: float = 0.0
+    at: int = 0
+
+    def faded(self, at: int, fade: float) -> Recent:
+        """The same after further requests to the host."""
+        share = fade ** (at - self.at)
+        return Recent(self.fetched * share, self.yielded * share, at)
 
 
 class Tally(msgspec.Struct):

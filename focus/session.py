@@ -28,7 +28,7 @@ from focus.fetch import WebFetcher
 from focus.ledger import Totals
 from focus.profiling.crawl import Profiler
 from focus.profiling.stages import PROFILED, Profile
-from focus.records import Batch, FetchResult, Tally, UrlState
+from focus.records import Batch, FetchResult, Recent, Tally, UrlState
 from focus.retry import MAX_WAIT_S
 from focus.score.hits import standing
 from focus.store import CrawlInfo, Store
@@ -262,6 +262,7 @@ async def open_transport(
 async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     """Bring back what an earlier run knew; queues fill from the store as needed."""
     frontier, known, ledger = crawl.frontier, crawl.known, crawl.ledger
+    learning = crawl.discovery.learning
     now = crawl.transport.now()
     ahead = max(0.0, info.seen_at - now)  # the clock was put back: so are the instants kept
     saved = await store.load(info.id)
@@ -282,8 +283,10 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
         host.next_at = max(host.next_at, now + host.delay_s)
     for queue_row in saved.queues:
         queue = frontier.queue(frontier.hosts[queue_row.host], queue_row.shape)
-        crawl.discovery.learning.count(queue, Tally(queue_row.fetched, queue_row.yielded))
+        tally = Tally(queue_row.fetched, queue_row.yielded)
+        learning.restore(queue, tally, Recent(*queue_row.recent))
         frontier.set_bonus(queue, queue_row.bonus)
+    learning.restore_hosts()
     known.reserve(info.next_url)
     async for chunk in store.urls(info.id):
         known.restore(chunk)
@@ -302,9 +305,9 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     crawl.graph.settle()
     if crawl.discovery.strategy.learns:
         for hub, fetched, yielded in await store.hubs(info.id):
-            crawl.discovery.learning.count_hub(hub, Tally(fetched, yielded))
+            learning.count_hub(hub, Tally(fetched, yielded))
     if crawl.discovery.strategy.learns and not any(row.bonus for row in saved.queues):
-        crawl.discovery.learning.restore()  # the file was an older focus's, which kept none
+        learning.reset_bonuses()  # the file was an older focus's, which kept none
     for url_id, simhash in await store.simhashes(info.id):
         crawl.arrivals.twins.add(url_id, simhash)
     frontier.reopen()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from focus.config import AnalysisConfig
 from focus.errors import ConfigError
-from focus.records import SEED_PRIORITY, Link, Tally, UrlState
+from focus.records import SEED_PRIORITY, Link, Recent, Tally, UrlState
 from focus.score.analyse import Analyst
 from focus.score.pagerank import PageRank
 from focus.score.strategy import STRATEGIES, Parent, Strategy, make_strategy
@@ -130,17 +130,23 @@ def test_topic_pagerank_as_published_has_width_and_depth() -> None:
 
 def test_yield_learns_where_pages_pay() -> None:
     strategy = make("yield")
-    host = Tally(40, 8.0)
-    good, bad, unknown = Tally(20, 15.0), Tally(20, 0.0), Tally()
+    host = Recent(40, 8.0)
+    good, bad, unknown = Recent(20, 15.0), Recent(20, 0.0), Recent()
     bonus = [strategy.bonus(queue, host) for queue in (good, unknown, bad)]
     assert bonus == sorted(bonus, reverse=True)
-    assert strategy.bonus(unknown, Tally()) == 0.0
+    assert strategy.bonus(unknown, Recent()) == 0.0
     assert strategy.hub_bonus(good) > 0.0 > strategy.hub_bonus(bad)
+
+
+def test_what_was_long_ago_counts_little() -> None:
+    recent = Recent(4.0, 3.0, at=10).faded(12, 0.5)
+    assert (recent.fetched, recent.yielded, recent.at) == (1.0, 0.75, 12)
+    assert Recent(4.0, 3.0, at=10).faded(12, 1.0) == Recent(4.0, 3.0, 12)
 
 
 def test_yield_worked_number() -> None:
     strategy = make("yield", p0=0.5, k=4.0, weight=0.9)
-    assert strategy.bonus(Tally(20, 15.0), Tally(40, 8.0)) == pytest.approx(0.61, abs=0.005)
+    assert strategy.bonus(Recent(20, 15.0), Recent(40, 8.0)) == pytest.approx(0.61, abs=0.005)
 
 
 def test_shrunk_rate_worked_number() -> None:

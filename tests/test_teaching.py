@@ -153,6 +153,8 @@ def test_a_reranked_crawl_is_as_if_it_had_known_all_along(focus: Focus, strategy
     }
     tallies = "SELECT shape, fetched, round(yielded, 6) FROM queue ORDER BY id"
     assert ask("a.db", tallies) == ask("b.db", tallies)
+    recent = "SELECT round(recent_fetched, 6), round(recent_yielded, 6), recent_at FROM queue"
+    assert ask("a.db", recent) == ask("b.db", recent)
     counters = "SELECT json_extract(counters, '$.relevant') FROM progress"
     assert ask("a.db", counters) == ask("b.db", counters)
 

@@ -186,7 +186,11 @@ def load(db: sqlite3.Connection, crawl: int) -> Saved:
         HostRow(number, name, next_at, failures, bool(given_up), _robots(robots))
         for number, name, next_at, failures, given_up, robots in db.execute(_HOSTS, span)
     ]
-    return Saved([QueueRow(*row) for row in db.execute(_QUEUES, span)], hosts)
+    queues = [
+        QueueRow(number, host, shape, fetched, yielded, bonus, tuple(recent))
+        for number, host, shape, fetched, yielded, bonus, *recent in db.execute(_QUEUES, span)
+    ]
+    return Saved(queues, hosts)
 
 
 _robots_decoder = msgspec.msgpack.Decoder(dict[str, tuple[bytes, int, float]])
@@ -228,7 +232,8 @@ ALIVE = "UPDATE progress SET heartbeat_at = ?, counters = ifnull(?, counters) WH
 FINISH = "UPDATE crawl SET finished_at = ?, reason = ?, report = ? WHERE id = ?"
 
 _QUEUES = f"""
-SELECT id & {schema.LAST_ID}, host, shape, fetched, yielded, bonus FROM queue
+SELECT id & {schema.LAST_ID}, host, shape, fetched, yielded, bonus,
+recent_fetched, recent_yielded, recent_at FROM queue
 WHERE id BETWEEN ? AND ? ORDER BY id"""
 _HOSTS = f"""
 SELECT id & {schema.LAST_ID}, name, next_at, failures, given_up, robots FROM host

@@ -24,6 +24,7 @@ class Stored(NamedTuple):
 
     id    of its URL in the crawl
     html  its decoded text; "" when it was not kept
+    place which request to its host it was
     """
 
     id: int
@@ -36,6 +37,7 @@ class Stored(NamedTuple):
     parts: dict[str, float]
     matched: dict[str, list[str]]
     html: str
+    place: int = 0
 
 
 class Rejudged(NamedTuple):
@@ -95,8 +97,9 @@ def pages(db: sqlite3.Connection, *, crawl: int, after: int, limit: int) -> list
 
 
 def _stored(row: Sequence[object]) -> Stored:
-    number, nth, url, title, description, relevance, relevant, parts, matched, packed = row
-    assert isinstance(number, int) and isinstance(nth, int) and isinstance(relevance, float)
+    number, nth, url, title, description, relevance, relevant, parts, matched, packed, place = row
+    assert isinstance(number, int) and isinstance(nth, int) and isinstance(place, int)
+    assert isinstance(relevance, float)
     html = unpacked(packed) if isinstance(packed, bytes) else ""
     return Stored(
         number & LAST_ID,
@@ -109,6 +112,7 @@ def _stored(row: Sequence[object]) -> Stored:
         msgspec.json.decode(str(parts), type=dict[str, float]),
         msgspec.json.decode(str(matched), type=dict[str, list[str]]),
         html,
+        place,
     )
 
 
@@ -157,7 +161,8 @@ WHERE page.id BETWEEN ? AND ? AND NOT EXISTS (
     SELECT 1 FROM label WHERE label.topic = ? AND label.url = page_text.url)
 ORDER BY abs(page.relevance - ?), page.id LIMIT ?"""
 _PAGE = """
-SELECT page.id, nth, page_text.url, title, description, relevance, relevant, parts, matched, zstd
+SELECT page.id, nth, page_text.url, title, description, relevance, relevant, parts, matched, zstd,
+place
 FROM page JOIN page_text ON page_text.id = page.id LEFT JOIN body ON body.id = page.id"""
 _JUDGED = """
 SELECT page.id, relevance, relevant FROM page JOIN body ON body.id = page.id

@@ -30,7 +30,9 @@ INSERT INTO host VALUES * ON CONFLICT (id) DO UPDATE SET next_at = excluded.next
 failures = excluded.failures, given_up = excluded.given_up, robots = excluded.robots"""
 _QUEUE = """
 INSERT INTO queue VALUES * ON CONFLICT (id) DO UPDATE SET
-fetched = excluded.fetched, yielded = excluded.yielded, bonus = excluded.bonus"""
+fetched = excluded.fetched, yielded = excluded.yielded, bonus = excluded.bonus,
+recent_fetched = excluded.recent_fetched, recent_yielded = excluded.recent_yielded,
+recent_at = excluded.recent_at"""
 _HUB = """
 INSERT INTO hub VALUES * ON CONFLICT (id) DO UPDATE SET
 fetched = excluded.fetched, yielded = excluded.yielded"""
@@ -139,7 +141,8 @@ def _host(base: int, host: HostRow) -> Row:
 
 
 def _queue(base: int, queue: QueueRow) -> Row:
-    return base | queue.id, queue.host, queue.shape, queue.fetched, queue.yielded, queue.bonus
+    tallies = queue.fetched, queue.yielded, queue.bonus, *queue.recent
+    return base | queue.id, queue.host, queue.shape, *tallies
 
 
 def _url(base: int, url: UrlRow) -> Row:
@@ -196,6 +199,7 @@ def _page(base: int, crawl: int, row: PageRow) -> Row:
         page.noindex,
         page.simhash - ((page.simhash >> 63) << 64),  # SQLite's integers are signed
         page.links_cut,
+        row.place,
     )
 
 

@@ -218,6 +218,15 @@ CREATE TABLE twin (
 );
 """
 
+_RECENT = """
+-- What the requests of late brought to a queue: of each, what is left of it after `recent_at`
+-- requests to its host. And which of these a page was, counted from 1 (0: not known).
+ALTER TABLE queue ADD COLUMN recent_fetched REAL NOT NULL DEFAULT 0;
+ALTER TABLE queue ADD COLUMN recent_yielded REAL NOT NULL DEFAULT 0;
+ALTER TABLE queue ADD COLUMN recent_at INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE page ADD COLUMN place INTEGER NOT NULL DEFAULT 0;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST,
     _LABELS,
@@ -227,6 +236,7 @@ MIGRATIONS: tuple[str, ...] = (
     _HITS,
     _NO_WAITING,
     _TWIN,
+    _RECENT,
 )
 """Script n makes version n + 1 of version n (`PRAGMA user_version`). Append only."""
 

@@ -25,7 +25,7 @@ from focus.crawl import Crawl
 from focus.db import labels
 from focus.db.database import CrawlInfo
 from focus.db.labels import Rejudged, Stored
-from focus.records import SEED_PRIORITY, Batch, Change, Link, Page, QueueRow, Tally, UrlState
+from focus.records import SEED_PRIORITY, Batch, Change, Link, Page, Tally, UrlState
 from focus.score.strategy import Parent
 from focus.session import restore
 from focus.store import Store
@@ -136,8 +136,8 @@ class _Replay:
         self._touched = bytearray(len(crawl.known))  # evidence made anew
         self._before: dict[int, tuple[float, ...]] = {}  # carry of waiting URLs that changed
         self._brought: dict[int, str] = {}  # waiting URL with another parent -> anchor
+        self._rewards_changed = False
         self._redirected: list[tuple[int, int]] = []  # (source, target that took its place)
-        self._queues: set[int] = set()
 
     def take(self, stored: Stored, page: Page | None) -> None:
         """The next page, and how it is judged now."""
@@ -159,8 +159,8 @@ class _Replay:
             return
         learning = self._crawl.discovery.learning
         queue = self._crawl.frontier.queues[self._known.queue[stored.id]]
-        learning.count(queue, Tally(0, change))
-        self._queues.add(queue.id)
+        learning.amend(queue, change, stored.place)
+        self._rewards_changed = True
         if (hub := self._known.parent[stored.id]) >= 0:
             learning.count_hub(hub, Tally(0, change))
 
@@ -209,6 +209,8 @@ class _Replay:
     def batch(self, now: float) -> Batch:
         """Everything that has changed, for the store."""
         known, ledger = self._known, self._crawl.ledger
+        if self._rewards_changed:
+            self._crawl.discovery.learning.reset_bonuses()
         for source, target in self._redirected:
             known.set_carry(target, tuple(map(max, known.carry(source), known.carry(target))))
         changes = []
@@ -221,7 +223,7 @@ class _Replay:
             if moved or url_id in self._brought or carry != self._before.get(url_id, carry):
                 changes.append(self._change(url_id, priority, carry))
         return Batch(
-            queues=[self._queue_row(number) for number in sorted(self._queues)],
+            queues=[ledger.queue_row(queue) for queue in self._crawl.frontier.queues],
             changes=changes,
             counters=msgspec.structs.asdict(ledger.totals),
             now=now,
@@ -237,11 +239,6 @@ class _Replay:
             parent=None if brought is None else self._known.parent[url_id],
             anchor=brought or "",
         )
-
-    def _queue_row(self, number: int) -> QueueRow:
-        queue = self._crawl.frontier.queues[number]
-        tally = self._crawl.ledger.queue_tallies[number]
-        return QueueRow(number, queue.host.id, queue.shape, tally.fetched, tally.yielded)
 
 
 def _reward(relevance: float) -> float:

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import msgspec
 
-from focus.records import Link, Tally
+from focus.records import Link, Recent, Tally
 from focus.score.pagerank import PageRank
 
 Carry = tuple[float, ...]
@@ -84,7 +84,12 @@ class Strategy:
         """The priority of a waiting URL with this evidence, now."""
         return 0.0
 
-    def bonus(self, queue: Tally, host: Tally) -> float:
+    @property
+    def fade(self) -> float:
+        """What a request counts for `bonus` after the next one to its host, 0…1; 1: as before."""
+        return 1.0
+
+    def bonus(self, queue: Recent, host: Recent) -> float:
         """What the hit rates of a queue and its host add to every priority in it."""
         return 0.0
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from focus.records import Tally
+from focus.records import Recent, Tally
 from focus.score.strategy.best_link import BestLink
 
 
-def shrunk_rate(tally: Tally, prior: float, k: float) -> float:
+def shrunk_rate(tally: Tally | Recent, prior: float, k: float) -> float:
     """Hit rate r = (s + k·r₀)/(n + k): the group's own with much evidence, else the prior.
 
     Worked, k = 4: 3 of 4 relevant, prior 0.1: (3 + 0.4)/8 = 0.425.
@@ -25,7 +25,9 @@ class Yield(BestLink):
               against the crawl's own rate a single poor site that fills the crawl would look
               as good as any other, and nothing else would be tried
 
-    Counts are soft: a page adds its relevance in 0…1, a failure 0.
+    Counts are soft: a page adds its relevance in 0…1, a failure 0. Those of shapes and hosts
+    fade: after the next request to its host, one counts `fade` of what it did (0.9: the last
+    ten or so are what a host is known by), since places run dry, and dry places may fill.
 
     home is between what suits a web whose links to other hosts are mostly dead (1.5) and one
     where they work (0); bench/held_out.py has both.
@@ -44,12 +46,17 @@ class Yield(BestLink):
         "weight": 0.9,
         "hub": 0.5,
         "p0": 0.5,
-        "k": 6.0,
+        "k": 10.0,
+        "fade": 0.9,
     }
     shapes = True
     learns = True
 
-    def bonus(self, queue: Tally, host: Tally) -> float:
+    @property
+    def fade(self) -> float:
+        return self.params["fade"]
+
+    def bonus(self, queue: Recent, host: Recent) -> float:
         k, p0 = self.params["k"], self.params["p0"]
         rate = shrunk_rate(queue, shrunk_rate(host, p0, k), k)
         return self.params["weight"] * (_logit(rate) - _logit(p0))

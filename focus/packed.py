@@ -1,0 +1,106 @@
+"""How does what is known of some of very many ids stay small?
+
+Ids are those of URLs: dense, from 0 up. An object in a dict costs some hundred bytes for each
+page of a crawl; here it is 4 for each id, and what the thing itself takes.
+
+    Numbering  some ids, numbered as they come
+    Rows       a row of ids for each of them
+    Tallies    a tally for each of them
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+
+from focus.records import Tally
+
+
+class Numbering:
+    """Numbers from 1 up for those ids that were entered; `ids` has them in that order.
+
+    `numbers` has the number of each id under the `reach`, 0 for one that was not entered.
+    """
+
+    __slots__ = ("ids", "numbers")
+
+    def __init__(self) -> None:
+        self.ids = array("I")
+        self.numbers = array("I")
+
+    def reach(self, size: int) -> None:
+        """Make room for ids under `size`."""
+        missing = size - len(self.numbers)
+        if missing > 0:
+            self.numbers.frombytes(bytes(self.numbers.itemsize * missing))
+
+    def number(self, of: int) -> int:
+        """The number of an id, 0 if it has none."""
+        return self.numbers[of] if 0 <= of < len(self.numbers) else 0
+
+    def enter(self, fresh: int) -> int:
+        """Number an id that has none yet."""
+        self.reach(fresh + 1)
+        self.ids.append(fresh)
+        self.numbers[fresh] = len(self.ids)
+        return len(self.ids)
+
+
+class Rows(Mapping[int, Sequence[int]]):
+    """A row of ids for each of some ids; each is entered once."""
+
+    __slots__ = ("_all", "_ends", "of")
+
+    def __init__(self) -> None:
+        self.of = Numbering()
+        self._all = array("I")
+        self._ends = array("Q", [0])
+
+    def add(self, source: int, row: array[int]) -> int:
+        """Enter the row of an id that has none yet; the id's number."""
+        self._all.extend(row)
+        self._ends.append(len(self._all))
+        return self.of.enter(source)
+
+    def at(self, number: int) -> array[int]:
+        """The row of a number."""
+        ends = self._ends
+        return self._all[ends[number - 1] : ends[number]]
+
+    def __getitem__(self, source: int) -> array[int]:
+        if number := self.of.number(source):
+            return self.at(number)
+        raise KeyError(source)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.of.ids)
+
+    def __len__(self) -> int:
+        return len(self.of.ids)
+
+
+class Tallies:
+    """What was counted for each of some ids."""
+
+    __slots__ = ("_fetched", "_of", "_yielded")
+
+    def __init__(self) -> None:
+        self._of = Numbering()
+        self._fetched = array("I", [0])
+        self._yielded = array("d", [0.0])
+
+    def get(self, key: int) -> Tally | None:
+        """A copy of what was counted for an id; None if nothing was."""
+        number = self._of.number(key)
+        return Tally(self._fetched[number], self._yielded[number]) if number else None
+
+    def add(self, key: int, more: Tally) -> Tally:
+        """Count more for an id; what that comes to."""
+        number = self._of.number(key)
+        if not number:
+            number = self._of.enter(key)
+            self._fetched.append(0)
+            self._yielded.append(0.0)
+        self._fetched[number] += more.fetched
+        self._yielded[number] += more.yielded
+        return Tally(self._fetched[number], self._yielded[number])
