@@ -107,6 +107,7 @@ class CrawlConfig(msgspec.Struct, frozen=True):
     sitemaps_per_host: int = 50  # requests that may go there
     agent: str = "focus"  # product token that robots.txt rules are read for
     concurrency: int = 256
+    eager: bool = False  # ask every host that is due, however poor its URLs, up to a limit
     workers: int | None = None  # None: cores - 1, at least 1
     parse_limit_s: float = 2.0
     max_redirects: int = 10  # followed, one after the other

@@ -67,6 +67,7 @@ async def crawl(
     scope: ScopeConfig = ScopeConfig(),  # noqa: B008
     traps: TrapConfig = TrapConfig(),  # noqa: B008
     params: dict[str, float] | None = None,
+    eager: bool = False,
     **limits: float,
 ) -> Run:
     world = web if isinstance(web, World) else World(web)
@@ -75,6 +76,7 @@ async def crawl(
         strategy=strategy,
         params=params or {},
         concurrency=concurrency,
+        eager=eager,
         politeness=PolitenessConfig(delay_s=delay_s, per_host=per_host),
         scope=scope,
         traps=traps,
@@ -363,3 +365,40 @@ async def test_a_page_that_breaks_the_parser_costs_only_itself(web: TinyWeb) -> 
     await engine.run()
     assert engine.ledger.failures["parse-crash"] == 1
     assert engine.known.counts[UrlState.DONE] == 4
+
+
+# -- many at once, and a budget -----------------------------------------------------
+
+
+def good_and_poor() -> tuple[TinyWeb, list[str]]:
+    """One host about the topic, twenty that are not, all linked from a front page."""
+    web = TinyWeb()
+    poor = [f"http://p{n}.test/{page}" for n in range(20) for page in range(3)]
+    good = [f"http://good.test/{n}" for n in range(20)]
+    links = [(url, "足球") for url in good] + [(url, "天气") for url in poor]
+    web.page("http://front.test/", title="足球", links=links)
+    for url in good:
+        web.page(url, title="足球 比赛")
+    for url in poor:
+        web.page(url, title="天气")
+    return web, ["http://front.test/"]
+
+
+async def test_a_limited_crawl_waits_for_the_good_hosts() -> None:
+    web, seeds = good_and_poor()
+    run = await crawl(web, seeds, strategy="best-link", concurrency=16, max_pages=15)
+    assert sum("good" in url for url in run.pages) >= 10
+    assert run.reason == "max-pages reached"
+
+
+async def test_an_eager_one_asks_every_host() -> None:
+    web, seeds = good_and_poor()
+    run = await crawl(web, seeds, strategy="best-link", concurrency=16, max_pages=15, eager=True)
+    assert sum("good" in url for url in run.pages) <= 3
+
+
+async def test_nothing_is_held_back_for_good() -> None:
+    web, seeds = good_and_poor()
+    run = await crawl(web, seeds, strategy="best-link", concurrency=16, max_pages=500)
+    assert len(run.pages) == 81
+    assert run.reason == "frontier empty"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 
 import pytest
 from hypothesis import given, settings
@@ -340,3 +341,53 @@ def test_sheds_what_waits_for_a_retry_and_what_only_the_store_has() -> None:
         world.known.move(url_id, UrlState.DROPPED)
     assert world.drain() == ["http://h/7", "http://h/6", "http://h/4"]
     assert world.take(now=20.0) is None
+
+
+# -- held back ----------------------------------------------------------------------
+
+
+def test_what_is_worth_less_than_is_asked_for_stays() -> None:
+    world = World(delay_s=5.0)
+    world.add("http://good.test/1", 2.0)
+    world.add("http://good.test/2", 1.9)
+    world.add("http://poor.test/1", 0.5)
+    assert world.take() == "http://good.test/1"
+    world.finish("http://good.test/1", 0.0)
+    assert world.frontier.next(0.0, 1.0) is None
+    assert world.frontier.next_due() == 5.0
+    resumed = world.frontier.next(5.0, 1.0)
+    assert resumed is not None and resumed.url == "http://good.test/2"
+    assert world.take(5.0) == "http://poor.test/1"
+
+
+def test_worth_of_the_nth_best_counts_bonuses_and_only_what_waits() -> None:
+    world = World()
+    for n in range(10):
+        world.add(f"http://a.test/{n}", float(n))
+    b = world.frontier.queues[world.known.queue[world.add("http://b.test/", 1.0)]]
+    assert world.frontier.worth(3) == 7.0
+    world.frontier.set_bonus(b, 8.5)
+    assert world.frontier.worth(1) == 9.5
+    assert world.frontier.worth(3) == 8.0
+    assert world.take() == "http://b.test/"
+    assert world.frontier.worth(3) == 7.0
+    assert world.frontier.worth(10) == -math.inf
+
+
+def test_urls_of_a_host_that_rests_for_long_hold_nobody_back() -> None:
+    world = World()
+    for n in range(4):
+        world.add(f"http://a.test/{n}", 9.0)
+        world.add(f"http://b.test/{n}", 1.0)
+    world.frontier.rest(world.frontier.host("a.test"), 3600.0, 0.0)
+    assert world.frontier.worth(2, 10.0) == 1.0
+    assert world.frontier.worth(2, 3600.0) == 9.0
+
+
+@given(st.lists(st.integers(0, 1000), min_size=1, max_size=300), st.integers(1, 300))
+def test_worth_is_the_nth_largest(priorities: list[int], n: int) -> None:
+    world = World()
+    for number, priority in enumerate(priorities):
+        world.add(f"http://a.test/{number}", float(priority))
+    ranked = sorted(priorities, reverse=True)
+    assert world.frontier.worth(n) == (ranked[n - 1] if n < len(ranked) else -math.inf)

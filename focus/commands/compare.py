@@ -133,6 +133,12 @@ def _forms(text: str) -> tuple[str, ...]:
     help="Requests at once.",
 )
 @option(
+    "--eager",
+    section=HOW,
+    is_flag=True,
+    help="Ask every host that is due, however poor its URLs (see focus crawl).",
+)
+@option(
     "--delay",
     section=HOW,
     type=checked(positive_span),
@@ -231,6 +237,7 @@ def _spec(options: dict[str, Any]) -> Spec:
         budget=options["budget"],
         seed_orders=options["seed_orders"],
         concurrency=options["concurrency"],
+        eager=options["eager"],
         delay_s=options["delay"],
         baseline=baseline,
         jobs=options["jobs"] or os.cpu_count() or 1,

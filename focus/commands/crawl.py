@@ -221,6 +221,13 @@ _FAST_OPTIONS = [
         help="Requests at once in all.",
     ),
     _crawl(
+        "--eager",
+        section=FAST,
+        is_flag=True,
+        help="Ask every host that is due, however poor its URLs, though --max-pages or "
+        "--max-requests will cut the crawl: faster, with less on topic. With --delay 0 it is so.",
+    ),
+    _crawl(
         "--workers",
         section=FAST,
         type=click.IntRange(1),

@@ -130,6 +130,7 @@ def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) ->
         sitemaps=options["sitemaps"],
         agent=product(options["user_agent"]),
         concurrency=options["concurrency"],
+        eager=options["eager"],
         workers=options["workers"],
         parse_limit_s=options["parse_timeout"],
         max_redirects=options["max_redirects"],

@@ -68,6 +68,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     budget: str = "3x"
     seed_orders: int = 6
     concurrency: int = 1
+    eager: bool = False
     delay_s: float = 1.0
     baseline: str | None = None
     jobs: int = 1
