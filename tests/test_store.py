@@ -804,3 +804,25 @@ def test_batches_survive_the_cleaning_of_their_text_otherwise_unchanged() -> Non
         hosts=[HostRow(0, "h", robots={"https": (b"\xff", 200, 1.0)})],
     )
     assert encodable(batch) == batch
+
+
+def test_looking_at_a_file_drops_nobodys_locks(tmp_path: Path) -> None:
+    """Without them the other process, the last to leave as it thinks, would remove the WAL, and
+    what is written after that would be gone.
+    """
+    path = tmp_path / "x.db"
+    look = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.execute('SELECT 1 FROM t')"
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("CREATE TABLE t (x)")
+    assert schema.check_file(path)
+    subprocess.run([sys.executable, "-c", f"{look}; db.close()", path], check=True)
+    db.execute("INSERT INTO t VALUES (1)")
+    with sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True) as other:
+        assert other.execute("SELECT x FROM t").fetchall() == [(1,)]
+    other.close()
+    script = "print(sqlite3.connect(sys.argv[1]).execute('SELECT x FROM t').fetchall())"
+    command = [sys.executable, "-c", f"import sqlite3, sys; {script}", path]
+    assert subprocess.run(command, capture_output=True, text=True).stdout == "[(1,)]\n"
+    db.close()

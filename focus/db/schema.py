@@ -1,6 +1,6 @@
 """What a focus database looks like, and what is wrong with a file that is none.
 
-Text and pure checks only; `store` writes such a file, `query` reads it.
+Text and checks only; `store` writes such a file, `query` reads it.
 
 Every row of a crawl has the one number ``crawl << 32 | id``, where `id` counts
 from 0 within the crawl (as in `records`). So each table is clustered by crawl,
@@ -10,6 +10,10 @@ refer to another row of the same crawl (queue, host, parent) hold the bare `id`.
 
 from __future__ import annotations
 
+import errno
+import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from focus.db import watching
@@ -227,6 +231,38 @@ ALTER TABLE queue ADD COLUMN recent_at INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE page ADD COLUMN place INTEGER NOT NULL DEFAULT 0;
 """
 
+_SHARD = """
+-- A frontier of a cluster: which of how many; `run` grows with every start.
+CREATE TABLE shard (
+    crawl  INTEGER PRIMARY KEY,  -- = crawl.id
+    number INTEGER NOT NULL,     -- from 1
+    shards INTEGER NOT NULL,     -- how many there are
+    mark   INTEGER NOT NULL,     -- drawn by chance: leases of other databases are not ours
+    run    INTEGER NOT NULL      -- starts so far
+);
+-- Tasks that are at workers, or on their way to one or back.
+CREATE TABLE lease (
+    id         INTEGER PRIMARY KEY,  -- mark, run and a number
+    crawl      INTEGER NOT NULL,     -- whose
+    losses     INTEGER NOT NULL,     -- workers that died with it
+    expires_at REAL NOT NULL,        -- by this machine's clock
+    task       BLOB NOT NULL         -- MessagePack of records.Task
+);
+-- Links that other shards own, until the broker has them.
+CREATE TABLE stray (
+    id     INTEGER PRIMARY KEY,      -- from 1, in the order of leaving
+    crawl  INTEGER NOT NULL,         -- whose
+    shard  INTEGER NOT NULL,         -- whose
+    packed BLOB NOT NULL             -- MessagePack of cluster.messages.Stray
+);
+-- Seeds, and where they redirect to, that came from elsewhere: home to the scope.
+CREATE TABLE home (
+    crawl INTEGER NOT NULL,  -- whose
+    url   TEXT NOT NULL,     -- as typed, or as redirected to
+    PRIMARY KEY (crawl, url)
+) WITHOUT ROWID;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST,
     _LABELS,
@@ -237,6 +273,8 @@ MIGRATIONS: tuple[str, ...] = (
     _NO_WAITING,
     _TWIN,
     _RECENT,
+    watching.CHANNELS,
+    _SHARD,
 )
 """Script n makes version n + 1 of version n (`PRAGMA user_version`). Append only."""
 
@@ -278,24 +316,33 @@ def explained(error: Exception, path: Path) -> StoreError | None:
 def check_file(path: Path) -> bool:
     """Whether `path` holds a database of ours (False: nothing there yet).
 
-    Reads the header alone, so that another program's file is not even opened
-    by SQLite (which would fold its journal). The id reaches the header before
-    the first switch to WAL, see `Store.open`. StoreError if it is not ours.
+    Looks at the header alone, without the journal, so that another program's is not folded.
+    The id reaches the header before the first switch to WAL, see `Store.open`. It is SQLite
+    that opens the file: closing one that we had opened ourselves would drop the POSIX locks of
+    all connections that this process has to it, and the next program to leave would take the
+    WAL with it, with all that is written there. StoreError if it is not ours.
     """
     try:
-        with path.open("rb") as file:
-            header = file.read(100)
+        if not path.stat().st_size:
+            return False
+        if path.is_dir() or not os.access(path, os.R_OK):
+            number = errno.EISDIR if path.is_dir() else errno.EACCES
+            raise OSError(number, os.strerror(number))
+        uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+        with closing(sqlite3.connect(uri, uri=True)) as db:
+            application = db.execute("PRAGMA application_id").fetchone()[0]
+            version = db.execute("PRAGMA user_version").fetchone()[0]
     except FileNotFoundError:
         return False
     except OSError as error:
         raise StoreError(f"cannot read {path}: {error.strerror}; choose another --db") from error
-    if not header:
-        return False
-    if not header.startswith(b"SQLite format 3\0"):
-        raise StoreError(f"{path} is not a database; choose another --db")
-    if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorname == "SQLITE_NOTADB":
+            raise StoreError(f"{path} is not a database; choose another --db") from error
+        return True  # another process is at it, or it is damaged: opening it will tell
+    if application != APPLICATION_ID:
         raise StoreError(f"{path} is the database of another program; choose another --db")
-    check_version(int.from_bytes(header[60:64], "big"), path)
+    check_version(version, path)
     return True
 
 

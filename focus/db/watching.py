@@ -145,3 +145,11 @@ CREATE TABLE setting (
     value TEXT NOT NULL               -- JSON
 ) WITHOUT ROWID;
 """
+
+CHANNELS = """
+-- How a new concern of a person tells, until it says otherwise: JSON list of `mail`, `feed`,
+-- `webhook:URL`.
+ALTER TABLE user ADD COLUMN channels TEXT NOT NULL DEFAULT '[]';
+-- What people said of pages, which their concerns learn from.
+CREATE INDEX hit_votes ON hit (concern) WHERE vote IS NOT NULL;
+"""
