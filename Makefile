@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install demo test quick lint format clean bench bench-docs torture soak
+.PHONY: install demo cluster-demo test quick lint format clean bench bench-docs torture soak
 
 install: .venv/.installed
 
@@ -14,6 +14,10 @@ install: .venv/.installed
 
 demo: install  ## crawl a generated web on this machine, by two strategies
 	$(BIN)/focus demo
+
+cluster-demo: install  ## the same web by one frontier and two workers, over a RabbitMQ of its own
+	test -n "$(AMQP)" || .ci/rabbitmq
+	$(BIN)/python -m focus.cluster.demo --amqp "$(AMQP)"
 
 test: install  ## every test; no network needed
 	$(BIN)/python -m pytest -n auto
@@ -55,7 +59,6 @@ bench-%: build/bench/.installed
 
 # The other crawlers have an environment of their own; without them the table says so.
 build/bench/.installed: .venv/.installed bench/peers/requirements.txt
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
 	$(PYTHON) -m venv build/bench/peers
 	build/bench/peers/bin/python -m pip install --quiet -r bench/peers/requirements.txt || \
 		echo "some of the other crawlers could not be installed; the table will say so"

@@ -74,6 +74,8 @@ class MadeWeb:
     """A transport that makes pages: links to new URLs, the others to known ones."""
 
     is_live = True
+    window = sys.maxsize
+    expects = False
 
     def __init__(self, marks: Sequence[int], pages: int) -> None:
         self.in_flight = 0

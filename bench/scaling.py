@@ -9,15 +9,18 @@ of which there may be any number. So
     pages/s = min(1 / main, (cores - 1) / workers, cores / (main + workers))
 
 for one crawl, and cores / (main + workers) for as many crawls as it takes to fill a machine.
+Several machines: `bench.cluster.scaling`, from bench/results/cluster.json.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from bench.figures import ROOT, Told, chosen, machine_text, table
+from bench.cluster import scaling as cluster
+from bench.figures import RESULTS, ROOT, Told, chosen, machine_text, table
 
 PAGE = ROOT / "docs" / "scaling.md"
 CORES = (2, 4, 8, 32)
@@ -145,17 +148,26 @@ A page takes {cost.page_kib:.1f} KiB on disk, compressed, with its links;
 a URL takes {cost.url_bytes:.0f} bytes more. The main process took
 {cost.rss_mib:,.0f} MiB at {cost.rss_urls:,} known URLs, and each further one takes
 {cost.url_rss_bytes:.0f} bytes: what is known about it stays in memory, URLs that wait beyond
-200,000 are on disk. Each worker adds 100 to 150 MiB (dictionary and what it remembers).
+100,000 are on disk. Each worker adds 100 to 150 MiB (dictionary and what it remembers).
 
 ## When one machine is not enough
 
-- **More than {polite:,.0f} pages/s for one topic:** split the hosts over several crawls, on one
-  machine as long as there are cores, then on several. What is lost is the common order: each
-  crawl takes the best of its own hosts, and links to hosts of another are not handed over.
+- **More than {polite:,.0f} pages/s for one topic:** a cluster (docs/cluster.md): shards share the
+  hosts, hand links over and keep a common order, on one machine as long as there are cores, then
+  on several. See below.
 - **More URLs than memory:** {a_gib:,.0f} million for each GiB.
 - **More than a disk takes:** {polite * cost.page_kib / 1024:,.1f} MiB/s are written at full speed.
 - **Politeness is no reason:** a host is asked at its own pace, from however many machines.
-"""
+
+{_cluster(told)}"""
+
+
+def _cluster(told: Told) -> str:
+    """The part about several machines, if that was measured."""
+    kept = RESULTS / "cluster.json"
+    if "cluster" in told:
+        return cluster.text(told["cluster"])
+    return cluster.text(json.loads(kept.read_text(encoding="utf-8"))) if kept.exists() else ""
 
 
 def main() -> None:

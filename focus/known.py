@@ -13,11 +13,15 @@ from collections.abc import Iterable, Sequence
 from struct import Struct
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from focus.records import UrlState
 
 _SHARDS = 256
 _FIRST_SLOTS = 16
 _MAX_LOAD = 0.66
+_HEAD = Struct("=Q")
 _SLACK = 1e-6
 """Evidence is better when it exceeds what is kept of it, as float32, by more than this."""
 
@@ -54,35 +58,35 @@ class Fingerprints:
 
     def add(self, fingerprint: bytes) -> int:
         """Enter a fingerprint that is not known yet; its id."""
-        self.extend((fingerprint,))
+        (head,) = _HEAD.unpack_from(fingerprint)
+        self._heads.append(head)
+        shard = head & 255
+        slots = self._slots[shard]
+        if self._used[shard] > len(slots) * _MAX_LOAD:
+            slots = self._grow(shard, 2 * len(slots))
+        self._used[shard] += 1
+        mask = len(slots) - 1
+        slot = (head >> 8) & mask
+        while slots[slot]:
+            slot = (slot + 1) & mask
+        slots[slot] = len(self._heads)
         return len(self._heads) - 1
 
     def extend(self, fingerprints: Sequence[bytes]) -> None:
-        """`add` for many."""
-        fresh = array("Q", b"".join(fingerprints))[::2]
-        before, used, shards = len(self._heads), self._used, self._slots
-        self._heads.extend(fresh)
-        for number, head in enumerate(fresh, before + 1):
-            shard = head & 255
-            slots = shards[shard]
-            if used[shard] > len(slots) * _MAX_LOAD:
-                self._grow(shard, 2 * len(slots))
-                slots = shards[shard]
-            used[shard] += 1
-            mask = len(slots) - 1
-            slot = (head >> 8) & mask
-            while slots[slot]:
-                slot = (slot + 1) & mask
-            slots[slot] = number
+        """Enter many that are not known yet; they are found after `index`."""
+        self._heads.extend(array("Q", b"".join(fingerprints))[::2])
 
-    def reserve(self, size: int) -> None:
-        """Make room for so many at once."""
-        slots = 1 << int(size / _SHARDS / _MAX_LOAD).bit_length()
-        for shard in range(_SHARDS):
-            if slots > len(self._slots[shard]):
-                self._grow(shard, slots)
+    def index(self) -> None:
+        """Give all that were entered their places anew."""
+        heads = np.frombuffer(self._heads, np.uint64)
+        shards = (heads & np.uint64(255)).astype(np.uint8)
+        ends = np.cumsum(np.bincount(shards, minlength=_SHARDS))
+        ids = np.argsort(shards, kind="stable").astype(np.uint32)
+        for shard, members in enumerate(np.split(ids, ends[:-1])):
+            self._used[shard] = len(members)
+            self._slots[shard] = _filled(heads[members], members + np.uint32(1))
 
-    def _grow(self, shard: int, size: int) -> None:
+    def _grow(self, shard: int, size: int) -> array[int]:
         heads, slots, mask = self._heads, _empty(size), size - 1
         for number in self._slots[shard]:
             if number:
@@ -91,10 +95,24 @@ class Fingerprints:
                     slot = (slot + 1) & mask
                 slots[slot] = number
         self._slots[shard] = slots
+        return slots
 
 
 def _empty(size: int) -> array[int]:
     return array("I", bytes(4 * size))
+
+
+def _filled(heads: npt.NDArray[np.uint64], numbers: npt.NDArray[np.uint32]) -> array[int]:
+    """A shard's slots: all try theirs at once, who finds it taken tries the next."""
+    slots = _empty(max(_FIRST_SLOTS, 1 << int(len(numbers) / _MAX_LOAD).bit_length()))
+    mask, taken = len(slots) - 1, np.frombuffer(slots, np.uint32)
+    at = (heads >> np.uint64(8)).astype(np.intp) & mask
+    while len(numbers):
+        free = taken[at] == 0
+        taken[at[free]] = numbers[free]
+        left = taken[at] != numbers
+        at, numbers = (at[left] + 1) & mask, numbers[left]
+    return slots
 
 
 class Known:
@@ -140,12 +158,11 @@ class Known:
         self.counts[state] += 1
         return url_id
 
-    def reserve(self, size: int) -> None:
-        """Say how many URLs `restore` will bring."""
-        self._fingerprints.reserve(size)
-
     def restore(self, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Enter URLs as an earlier run knew them: `store.UrlColumns` in order of id."""
+        """Enter URLs as an earlier run knew them: `store.UrlColumns` in order of id.
+
+        They are found by their keys once all are there (`restored`).
+        """
         columns = tuple(zip(*rows, strict=True))
         keys, states, priorities, carries, depths, queues, hops = columns[1:8]
         self._fingerprints.extend(keys)
@@ -161,6 +178,10 @@ class Known:
         )
         for state, count in Counter(states).items():
             self.counts[state] += count
+
+    def restored(self) -> None:
+        """All URLs of the earlier run are there."""
+        self._fingerprints.index()
 
     def carry(self, url_id: int) -> tuple[float, ...]:
         """The evidence for a URL, as the strategy left it."""

@@ -174,7 +174,6 @@ def key(url: str) -> str:
     return f"http://{_DEFAULT_PORT.sub('', authority)}{path}{'?' if query else ''}{query}"
 
 
-@lru_cache(maxsize=16384)
 def fingerprint(url: str) -> bytes:
     """MD5 (16 bytes) of the key of a normalised URL: what the set of known URLs holds."""
     digest: bytes = md5(key(url).encode(), usedforsecurity=False).digest()

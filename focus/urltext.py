@@ -21,7 +21,6 @@ from urllib.parse import unquote_to_bytes
 _MAX_PARTS: Final = 8  # segments and parameters; what has more shares the shape of its beginning
 
 
-@lru_cache(maxsize=16384)
 def shape(url: str) -> str:
     """The shape of a normalised URL: path and query, what varies replaced by signs.
 
@@ -154,7 +153,6 @@ _SWITCHES: Final = frozenset(
 """Parameters whose value says which template it is: ?mod=viewthread."""
 
 
-@lru_cache(maxsize=16384)
 def words(url: str) -> str:
     """Path and query of a normalised URL as text, for finding topic words in it.
 

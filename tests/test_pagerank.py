@@ -26,7 +26,7 @@ def test_agrees_with_power_iteration_within_its_bound(rows: dict[int, list[int]]
     for source, targets in rows.items():
         graph.add(source, targets)
     exact = power_iteration(rows, 15)
-    settled = [graph.rank(n) - graph._residual.get(n, 0.0) for n in range(15)]
+    settled = [graph.rank(n) - graph.residual(n) for n in range(15)]
     error = sum(abs(a - b) for a, b in zip(exact, settled, strict=True))
     assert error <= graph.error_bound() + 1e-9
     assert all(mine <= true + 1e-9 for mine, true in zip(settled, exact, strict=True))

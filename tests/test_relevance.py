@@ -48,13 +48,13 @@ def test_tokens_are_folded_words() -> None:
 
 
 def test_a_chinese_keyword_matches_inside_a_token(football: Matcher) -> None:
-    assert football.share("足球赛") == (1, 1)
+    assert football.share["足球赛"] == (1, 1)
     assert football.counts("足球赛和足球场") == {"足球": 2}
 
 
 def test_traditional_and_simplified_match_each_other() -> None:
     for keyword, text in (("电影", "電影院"), ("電影", "电影院")):
-        assert Matcher(from_words(keyword)).coverage(text) == 1.0
+        assert Matcher(from_words(keyword)).coverage[text] == 1.0
 
 
 def test_a_latin_keyword_matches_whole_words_only() -> None:
@@ -65,7 +65,7 @@ def test_a_latin_keyword_matches_whole_words_only() -> None:
 
 def test_a_phrase_counts_as_one_token() -> None:
     phrase = Matcher(from_words("machine learning"))
-    assert phrase.share("an introduction to machine  learning") == (1, 4)
+    assert phrase.share["an introduction to machine  learning"] == (1, 4)
     assert phrase.counts("machine\nlearning") == {"machine learning": 1}
     assert phrase.counts("machine and learning") == {}
 
@@ -77,8 +77,8 @@ def test_weights_add_up_as_independent_signs() -> None:
 
 
 def test_cosine_of_an_anchor(football: Matcher) -> None:
-    assert football.cosine("足球 新闻 网站 首页") == pytest.approx(0.5)
-    assert football.cosine("首页") == 0.0
+    assert football.cosine["足球 新闻 网站 首页"] == pytest.approx(0.5)
+    assert football.cosine["首页"] == 0.0
 
 
 def test_position_worked_number(football: Matcher) -> None:

@@ -29,7 +29,7 @@ from focus.profiling.stages import (
     stage_rows,
 )
 from focus.profiling.stopwatch import Stopwatch, Watched, replaced, watching
-from focus.records import Result
+from focus.records import Page, Result
 from focus.score.pagerank import PageRank
 from focus.store import Store
 from focus.transport import LiveTransport
@@ -82,12 +82,14 @@ class Profiler:
     ) -> None:
         self._stack.close()
 
-    def _taken(self, take_in: Callable[[Crawl, Result], None]) -> Callable[[Crawl, Result], None]:
-        def run(crawl: Crawl, result: Result) -> None:
+    def _taken(
+        self, take_in: Callable[[Crawl, Result], Page | None]
+    ) -> Callable[[Crawl, Result], Page | None]:
+        def run(crawl: Crawl, result: Result) -> Page | None:
             if result.page is not None:
                 for stage, seconds in result.page.stages.items():
                     self._pages[stage] = self._pages.get(stage, 0.0) + seconds
-            take_in(crawl, result)
+            return take_in(crawl, result)
 
         return run
 

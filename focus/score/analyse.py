@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 import zstandard
 
@@ -13,11 +11,16 @@ from focus.duplicates import LOST_CHARS, looks_lost, simhash
 from focus.parse import Parsed, RawLink, parse
 from focus.records import Link, Page
 from focus.score.match import Matcher
+from focus.score.memo import Memo
 from focus.score.relevance import Document, make_model
 from focus.topic import from_builtins
 from focus.urls import Joiner, fingerprint, host_of, normalise, shape, words
 
 _NO_WORDS = ""
+_TARGETS = 30_000  # addresses of links that are remembered
+
+_Target = tuple[bytes, str, str, float, str]
+"""Fingerprint, URL, host, score of its words, shape."""
 
 
 def _is_lost(page: Document) -> bool:
@@ -50,13 +53,15 @@ class Analyst:
         )
         chosen = (config.threshold, topic.threshold, self.model.threshold)
         self.threshold = next(value for value in chosen if value is not None)
+        self._targets = Memo(self._target, _TARGETS)
         self._compressor = zstandard.ZstdCompressor(level=config.compress_level)
 
     def analyse(self, url: str, body: bytes, content_type: str | None) -> Page:
         """What the page says, how relevant it is, and what each link promises."""
         text, charset = decode(body, content_type)
-        parsed = parse(text, max_links=self.config.max_links, context=self.config.contexts)
-        links = list(self._links(url, parsed, charset))
+        source = text.encode("utf-8", "replace")
+        parsed = parse(source, max_links=self.config.max_links, context=self.config.contexts)
+        links = self._links(url, parsed, charset)
         document = self._document(url, text, parsed)
         judgement = self.model.judge(document)
         relevant = judgement.relevance > self.threshold
@@ -82,7 +87,7 @@ class Analyst:
             simhash=simhash(document.content) if self.config.twins and (relevant or lost) else 0,
             lost=lost,
             feeds=[feed for href in parsed.feeds if (feed := normalise(href, url))],
-            body_zstd=self._compressor.compress(text.encode("utf-8", "replace")) if kept else b"",
+            body_zstd=self._compressor.compress(source) if kept else b"",
         )
 
     def _document(self, url: str, text: str, parsed: Parsed) -> Document:
@@ -101,39 +106,49 @@ class Analyst:
     def _words(self, url: str) -> str:
         return _NO_WORDS if self.config.mask_urls else words(url)
 
-    def _links(self, url: str, parsed: Parsed, charset: str) -> Iterator[Link]:
+    def _links(self, url: str, parsed: Parsed, charset: str) -> list[Link]:
         """The page's links: absolute, scored, each target once with its best anchor."""
         base = normalise(parsed.base, url) if parsed.base else None
         join = Joiner(base or url, charset).join
-        best: dict[bytes, tuple[str, RawLink, float]] = {}
+        targets, coverage = self._targets, self.matcher.coverage
+        best: dict[bytes, tuple[_Target, RawLink, float]] = {}
         own = fingerprint(url)
         for raw in parsed.links:
-            target = join(raw.href)
-            if target is None:
+            address = join(raw.href)
+            if address is None:
                 continue
-            key = fingerprint(target)
-            score = self.matcher.coverage(raw.anchor)
+            target = targets[address]
+            key, score = target[0], coverage[raw.anchor]
             held = best.get(key)
-            if held is None and key != own:
-                best[key] = (target, raw, score)
-            elif held is not None and (score, bool(raw.anchor)) > (held[2], bool(held[1].anchor)):
+            if held is None:
+                if key != own:
+                    best[key] = (target, raw, score)
+            elif (score, bool(raw.anchor)) > (held[2], bool(held[1].anchor)):
                 best[key] = (held[0], raw, score)
-        for key, (target, raw, score) in best.items():
-            yield self._link(key, target, raw, score)
+        return [self._link(*each) for each in best.values()]
 
-    def _link(self, key: bytes, target: str, raw: RawLink, score: float) -> Link:
+    def _target(self, url: str) -> _Target:
+        """What can be said of an address, whoever links to it."""
+        url_score = self.matcher.coverage[self._words(url)]
+        return fingerprint(url), url, host_of(url), url_score, self._shape(url)
+
+    def _shape(self, url: str) -> str:
+        return shape(url) if self.config.shapes else ""
+
+    def _link(self, target: _Target, raw: RawLink, score: float) -> Link:
         coverage = self.matcher.coverage
+        key, url, host, url_score, url_shape = target
         return Link(
-            url=target,
+            url=url,
             key=key,
-            host=host_of(target),
+            host=host,
             anchor=raw.anchor,
             anchor_score=score,
-            url_score=coverage(self._words(target)),
-            heading_score=coverage(raw.heading) if raw.heading else 0.0,
-            context_score=coverage(raw.context) if raw.context else 0.0,
+            url_score=url_score,
+            heading_score=coverage[raw.heading] if raw.heading else 0.0,
+            context_score=coverage[raw.context] if raw.context else 0.0,
             region=raw.region,
             nofollow=raw.nofollow,
-            shape=shape(target) if self.config.shapes else "",
-            cosine_score=self.matcher.cosine(raw.anchor) if self.config.cosines else 0.0,
+            shape=url_shape,
+            cosine_score=self.matcher.cosine[raw.anchor] if self.config.cosines else 0.0,
         )

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from focus.score.memo import Memo
 from focus.segment import Segmenter, fold, has_han
 from focus.topic import Topic
 
@@ -47,9 +48,9 @@ class Matcher:
         heads = {form if has_han(form) else form.split(" ", 1)[0] for form in self._exact}
         heads |= {run[0] for run in self._runs}
         self._hint = re.compile("|".join(map(re.escape, sorted(heads))))
-        self.coverage = lru_cache(maxsize=50_000)(self._coverage)
-        self.share = lru_cache(maxsize=20_000)(self._share)
-        self.cosine = lru_cache(maxsize=20_000)(self._cosine)
+        self.coverage = Memo(self._coverage, 50_000)
+        self.share = Memo(self._share, 20_000)
+        self.cosine = Memo(self._cosine, 20_000)
 
     @property
     def longest(self) -> int:
@@ -128,7 +129,7 @@ class Matcher:
 
         With one keyword: 1/√n for a text of n different words that holds it.
         """
-        matched, _ = self.share(text)
+        matched, _ = self.share[text]
         if not matched:
             return 0.0
         different = len(set(self.segmenter.tokens(text)))

@@ -21,8 +21,12 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from focus.packed import Rows
 
 DAMPING = 0.85
 EPSILON = 0.01
@@ -37,6 +41,10 @@ TOLD = 1.05
 
 MAX_PUSHES = 2000
 """Edge operations per added page; the queue is carried over, the bound stays valid."""
+
+FEWEST, ROUND = 32, 256
+"""Pages pushed at once. They wait until there are as many as are worth the arrays that they
+are pushed as: a fifth of the time of one after the other."""
 
 
 class PageRank:
@@ -53,11 +61,13 @@ class PageRank:
         self._teleport = 1.0 - damping
         self._threshold = epsilon * self._teleport
         self._rank = array("d")
-        self._residual: dict[int, float] = {}
         self._next = array("f")  # the rank at which a URL has risen again
-        self._rows: dict[int, array[int]] = {}
-        self._pending: deque[int] = deque()
-        self._queued: set[int] = set()
+        self._rows = Rows()
+        # By the number of a page (0 is none): its residual, and from which on that is pushed
+        # (infinite while it waits for that).
+        self._residual = array("d", [0.0])
+        self._limit = array("d", [math.inf])
+        self._pending: list[int] = []  # numbers, first come first served
         self.largest = self._teleport
         self.followers: list[Callable[[int, Sequence[int]], set[int]]] = []
 
@@ -70,6 +80,7 @@ class PageRank:
         if new > 0:
             self._rank.extend([self._teleport] * new)
             self._next.extend([TOLD * self._teleport] * new)
+            self._rows.of.reach(size)
 
     def rank(self, url_id: int) -> float:
         """The rank of a URL, in units where the average known URL has at most 1.
@@ -83,73 +94,100 @@ class PageRank:
         share = self._rank[url_id] / self.largest
         return share if share < 1.0 else 1.0
 
-    def add(self, source: int, targets: Sequence[int], *, pushes: float = MAX_PUSHES) -> set[int]:
+    def add(self, source: int, targets: Sequence[int]) -> set[int]:
         """Insert the out-links of a page just fetched; the ids whose rank rose, here or there.
 
         Repeated targets and links to itself count nothing. A page is added once;
-        adding it again changes nothing. `pushes` 0: `settle` follows, which for many
-        pages together costs a quarter of what it does page by page.
+        adding it again changes nothing.
         """
-        if source in self._rows:
+        if self._rows.of.number(source):
             return set()
         self.grow(max(source, *targets, 0) + 1 if targets else source + 1)
-        row = array("I", dict.fromkeys(t for t in targets if t != source))
-        self._rows[source] = row
-        self._residual[source] = 0.0
+        row = self._enter(source, targets)
         risen: set[int] = set()
-        self._spread(row, self._rank[source], risen)
-        self._push(risen, pushes)
+        if row:
+            share = self.damping * self._rank[source] / len(row)
+            self._spread(_ids(row), np.full(len(row), share), risen)
+        self._push(risen, MAX_PUSHES, FEWEST)
         for follower in self.followers:
             risen |= follower(source, row)
         return risen
 
+    def restore(self, pages: Iterable[tuple[int, Sequence[int]]]) -> None:
+        """`add` for many pages of an earlier run, at a tenth of the cost; `settle` follows.
+
+        Each hands on what it has before all of them: what the others give it is residual.
+        """
+        fresh = [(page, links) for page, links in pages if not self._rows.of.number(page)]
+        rows = [self._enter(page, links) for page, links in fresh]
+        counts = np.fromiter(map(len, rows), np.intp, len(rows))
+        amounts = np.array([self._rank[page] for page, _ in fresh])
+        shares = self.damping * amounts / np.maximum(1, counts)
+        self._spread(_ids(b"".join(rows)), np.repeat(shares, counts), set())
+        for follower in self.followers:
+            for (page, _), row in zip(fresh, rows, strict=True):
+                follower(page, row)
+
+    def _enter(self, source: int, targets: Sequence[int]) -> array[int]:
+        """The row of a new page."""
+        row = array("I", dict.fromkeys(t for t in targets if t != source))
+        self._rows.add(source, row)
+        self._residual.append(0.0)
+        self._limit.append(self._threshold * max(1.0, len(row) / WIDE) if row else math.inf)
+        return row
+
     def settle(self) -> None:
         """Push on until no residual is over its threshold, without the cap per page."""
-        self._push(set(), math.inf)
+        self._push(set(), math.inf, 1)
 
-    def _spread(self, row: array[int], amount: float, risen: set[int]) -> None:
-        """Hand d·amount to the out-links of a page in equal shares."""
-        if not row:
-            return
-        share = self.damping * amount / len(row)
-        ranks, residuals, risen_at = self._rank, self._residual, self._next
-        threshold, queued = self._threshold, self._queued
-        for target in row:
-            ranks[target] = rank = ranks[target] + share
-            if rank > risen_at[target]:
-                risen_at[target] = TOLD * rank
-                risen.add(target)
-                if rank > self.largest:
-                    self.largest = rank
-            if target in residuals:
-                residuals[target] = residual = residuals[target] + share
-                if residual > threshold and target not in queued:
-                    self._queue(target, residual)
-
-    def _queue(self, page: int, residual: float) -> None:
-        """Have a page pushed, if what lies on it is worth its links."""
-        if residual * WIDE > self._threshold * len(self._rows[page]):
-            self._queued.add(page)
-            self._pending.append(page)
-
-    def _push(self, risen: set[int], limit: float) -> None:
-        """Push residuals over their threshold, first come first served."""
+    def _push(self, risen: set[int], limit: float, fewest: int) -> None:
+        """Push residuals over their threshold, in rounds, while `fewest` pages wait for it."""
         work = 0
-        while self._pending and work < limit:
-            source = self._pending.popleft()
-            self._queued.discard(source)
-            amount = self._residual[source]
-            self._residual[source] = 0.0
-            row = self._rows[source]
-            work += len(row)
-            self._spread(row, amount, risen)
+        while len(self._pending) >= fewest and work < limit:
+            pages = self._pending[:ROUND]
+            del self._pending[:ROUND]
+            rows = [self._rows.at(page) for page in pages]
+            counts = np.fromiter(map(len, rows), np.intp, len(rows))
+            at, residual = np.array(pages), np.frombuffer(self._residual)
+            shares = self.damping * residual[at] / counts
+            residual[at] = 0.0
+            np.frombuffer(self._limit)[at] = self._threshold * np.maximum(1.0, counts / WIDE)
+            targets = _ids(b"".join(rows))
+            work += len(targets)
+            self._spread(targets, np.repeat(shares, counts), risen)
+
+    def _spread(
+        self, targets: npt.NDArray[np.intp], shares: npt.NDArray[np.float64], risen: set[int]
+    ) -> None:
+        """Hand its share to each target: to its rank and, of a fetched page, its residual."""
+        ranks, told = np.frombuffer(self._rank), np.frombuffer(self._next, np.float32)
+        np.add.at(ranks, targets, shares)
+        now = ranks[targets]
+        rose = now > told[targets]
+        if rose.any():
+            told[targets[rose]] = TOLD * now[rose]
+            risen.update(targets[rose].tolist())
+            self.largest = max(self.largest, float(now[rose].max()))
+        pages = np.frombuffer(self._rows.of.numbers, np.uint32)[targets]
+        fetched = pages > 0
+        pages = pages[fetched].astype(np.intp)
+        residual, limit = np.frombuffer(self._residual), np.frombuffer(self._limit)
+        np.add.at(residual, pages, shares[fetched])
+        for page in pages[residual[pages] > limit[pages]].tolist():
+            if limit[page] < math.inf:
+                limit[page] = math.inf
+                self._pending.append(page)
+
+    def residual(self, url_id: int) -> float:
+        """What lies on a URL and was not pushed yet; 0 for one not fetched."""
+        return self._residual[self._rows.of.number(url_id)]
 
     def error_bound(self) -> float:
         """Largest possible ‖p* - p‖₁: the residual on fetched pages over 1 - d.
 
         Unfetched URLs have no row, so what lies on them is already in their rank.
         """
-        return sum(self._residual.values()) / self._teleport
+        return sum(self._residual) / self._teleport
 
     @property
     def rows(self) -> Mapping[int, Sequence[int]]:
@@ -158,7 +196,13 @@ class PageRank:
 
     def row(self, source: int) -> Sequence[int]:
         """The distinct out-links of a fetched page, () for any other URL."""
-        return self._rows.get(source, ())
+        number = self._rows.of.number(source)
+        return self._rows.at(number) if number else ()
+
+
+def _ids(packed: array[int] | bytes) -> npt.NDArray[np.intp]:
+    """URL ids, as arrays are indexed by them."""
+    return np.frombuffer(packed, np.uint32).astype(np.intp)
 
 
 def power_iteration(

@@ -97,7 +97,7 @@ class Evidence(Model):
         parts["text"] = 1.0 - miss
 
     def _judge_links(self, page: Document, parts: dict[str, float]) -> None:
-        scored = [(self.matcher.coverage(link.anchor), link) for link in page.links if link.anchor]
+        scored = [(self.matcher.coverage[link.anchor], link) for link in page.links if link.anchor]
         hits = [(score, link) for score, link in scored if score > 0.0]
         if not hits:
             return

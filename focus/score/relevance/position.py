@@ -24,10 +24,10 @@ class Position(Model):
 
     def judge(self, page: Document) -> Judgement:
         share = self.matcher.share
-        title_hits, title_all = share(page.title)
+        title_hits, title_all = share[page.title]
         anchor_hits = anchor_all = 0
         for link in page.links:
-            hits, tokens = share(link.anchor)
+            hits, tokens = share[link.anchor]
             anchor_hits += hits
             anchor_all += tokens
         matched = self.found(title=fold(page.title), keywords=fold(page.keywords))

@@ -53,7 +53,7 @@ class Strategy:
     summary: ClassVar[str]
     defaults: ClassVar[Mapping[str, float]] = {}
     published: ClassVar[Mapping[str, float]] = {}
-    width: ClassVar[int] = 0
+    width: int = 0
     shapes: ClassVar[bool] = False
     contexts: ClassVar[bool] = False
     cosines: ClassVar[bool] = False

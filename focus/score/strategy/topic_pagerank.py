@@ -30,24 +30,24 @@ class TopicPageRank(Strategy):
     summary = "local PageRank mixed with relevance"
     defaults = {"gamma": 0.2, "raw": 0.0, "T": 0.5, "W": 20.0, "a": 1.5, "D": 2.0}
     published = {"gamma": 0.8}
-    width = 2
     moves = True
 
     def __init__(
         self, params: Mapping[str, float], graph: PageRank, *, as_published: bool = False
     ) -> None:
         super().__init__(params, graph, as_published=as_published)
+        self.width = 2 if as_published else 1  # only there is a depth allowance
         self._gamma = params["gamma"]
         self._rank = graph.rank if params["raw"] else graph.scaled
 
     def seed(self) -> Carry:
-        return (0.0, self.params["D"])
+        return (0.0, self.params["D"])[: self.width]
 
     def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[Carry | None]:
         if self.as_published:
             return self._published(parent, links)
         page = parent.relevance
-        return [(score if (score := link.anchor_score) > page else page, 0.0) for link in links]
+        return [(score if (score := link.anchor_score) > page else page,) for link in links]
 
     def _published(self, parent: Parent, links: Sequence[Link]) -> Sequence[Carry | None]:
         p = self.params
