@@ -165,9 +165,10 @@ def torture(
     the last kill. Raises RuntimeError if a life fails before its signal.
     """
     victim, calm, log = Victim(server, folder, more), folder / "calm.db", server.log
+    begun = len(log)  # other crawls of this server
     victim.finish(calm)
-    base = Counter((entry.host, entry.path) for entry in log)
-    most = int(1.7 * len(log) / (kills + 1))
+    base = Counter((entry.host, entry.path) for entry in log[begun:])
+    most = int(1.7 * (len(log) - begun) / (kills + 1))
     lives, marks = [], [len(log)]
     for _ in range(kills):
         whole = not term and rng.random() < 0.5

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 import struct
+from array import array
 from operator import getitem
 from zlib import crc32
 
@@ -27,9 +28,11 @@ FEWEST = 24  # distinct words: less is no text to tell others by
 NEAR = 3  # bits
 BANDS = 4  # of 16 bits: of at most 3 that differ, one band has none
 LOST_CHARS = 500  # a page that says more than that is an article about it
+LOST_TEXTS = 64  # ways that one host may have to say so
 
 _WORDS = re.compile(r"\w+")
 _LANES = struct.Struct("<64H")
+_BANDS = struct.Struct(f"<{BANDS}H")
 _MIX = 0x9E3779B97F4A7C15  # 2⁶⁴ divided by the golden ratio
 _MASK = (1 << 64) - 1
 _SPREAD = [
@@ -74,12 +77,17 @@ def looks_lost(title: str) -> bool:
 
 
 class Twins:
-    """The texts of a crawl's relevant pages, and of each host's "not found" pages."""
+    """The texts of a crawl's relevant pages, and of each host's "not found" pages.
+
+    28 bytes a text: for each band, those that have the same 16 bits there hang on each
+    other, the latest first, beginning at `_latest`.
+    """
 
     def __init__(self) -> None:
-        self._bands: dict[int, list[int]] = {}  # band and its value -> positions
-        self._hashes: list[int] = []
-        self._ids: list[int] = []
+        self._latest = [array("i", [-1]) * (1 << 16) for _ in range(BANDS)]
+        self._before = [array("i") for _ in range(BANDS)]
+        self._hashes = array("Q")
+        self._ids = array("I")
         self._lost: dict[str, list[int]] = {}
 
     def judge(self, url_id: int, host: str, page: Page) -> Page:
@@ -97,28 +105,29 @@ class Twins:
 
     def find(self, simhash: int) -> int | None:
         """The first page whose text is nearly this one; None if there is none."""
-        hashes = self._hashes
-        near = [
-            at
-            for band in _bands(simhash)
-            for at in self._bands.get(band, ())
-            if (hashes[at] ^ simhash).bit_count() <= NEAR
-        ]
-        return self._ids[min(near)] if near else None
+        hashes, first = self._hashes, len(self._ids)
+        for bits, latest, before in zip(_bands(simhash), self._latest, self._before, strict=True):
+            at = latest[bits]
+            while at >= 0:
+                if at < first and (hashes[at] ^ simhash).bit_count() <= NEAR:
+                    first = at
+                at = before[at]
+        return self._ids[first] if first < len(self._ids) else None
 
     def add(self, url_id: int, simhash: int) -> None:
         """Remember a page's text (0: it has none to speak of)."""
         if not simhash:
             return
-        for band in _bands(simhash):
-            self._bands.setdefault(band, []).append(len(self._ids))
+        for bits, latest, before in zip(_bands(simhash), self._latest, self._before, strict=True):
+            before.append(latest[bits])
+            latest[bits] = len(self._ids)
         self._hashes.append(simhash)
         self._ids.append(url_id)
 
     def add_lost(self, host: str, simhash: int) -> None:
         """Remember what a host says when it does not find a page."""
         known = self._lost.setdefault(host, [])
-        if simhash and simhash not in known:
+        if simhash and simhash not in known and len(known) < LOST_TEXTS:
             known.append(simhash)
 
     def is_lost(self, host: str, simhash: int) -> bool:
@@ -129,5 +138,5 @@ class Twins:
         return any((each ^ simhash).bit_count() <= NEAR for each in known)
 
 
-def _bands(simhash: int) -> list[int]:
-    return [band << 16 | simhash >> 16 * band & 0xFFFF for band in range(BANDS)]
+def _bands(simhash: int) -> tuple[int, ...]:
+    return _BANDS.unpack(simhash.to_bytes(8, "little"))

@@ -6,7 +6,8 @@ a hostile server could do to it is bounded here and in `wire`:
 
     address     the guard judges every address at the moment of connecting
     bytes       counted off the socket, below the HTTP parser: chunk extensions,
-                trailers and endless 1xx answers count like any other byte
+                trailers and endless 1xx answers count like any other byte, and so
+                does what TLS keeps to itself
     time        connect, between two reads, minimum rate, in all
     decoding    by `coding`, within the same cap as the body
 
@@ -37,6 +38,7 @@ from focus.http import classify_status, retry_after_s
 from focus.net.answer import Answer, Failed, redirect
 from focus.net.dns import ThreadResolver
 from focus.net.faults import SERVER_FAULTS, explain, one_line
+from focus.net.tls import client_context
 from focus.net.wire import Connector, Exchange, Watch
 from focus.records import FailureKind, FetchResult
 
@@ -199,7 +201,7 @@ class WebFetcher:
                 concurrency=config.concurrency,
                 socket_factory=self._socket,
                 resolver=self._resolver or ThreadResolver(config.concurrency),
-                ssl=not config.insecure,
+                ssl=client_context(insecure=config.insecure),
             )
             self._session = aiohttp.ClientSession(
                 connector=connector,
@@ -260,8 +262,9 @@ class WebFetcher:
         if self._config.proxy is None and not self._guard.permits(str(address[0])):
             Exchange.current().refuse(str(address[0]))
             raise PermissionError(not_public(address[0]))
-        Exchange.current().permit()
-        return socket.socket(family, kind, protocol)
+        made = socket.socket(family, kind, protocol)
+        Exchange.current().permit(made)
+        return made
 
     async def _drain(self, response: aiohttp.ClientResponse, exchange: Exchange) -> None:
         """Read the rest of a small body that nobody wants: it frees the connection."""

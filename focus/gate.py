@@ -3,6 +3,8 @@
 The gate has a host's robots.txt fetched before anything else of it, once per scheme,
 keeps the rules for a day, and refuses everything while the file cannot be had:
 4xx means no rules; 5xx or no answer means wait and, in the end, leave the host alone.
+One that cannot be reached by TLS may still be by plain HTTP, and the reverse: those are two
+servers, so only what is asked for by that scheme is left alone.
 """
 
 from __future__ import annotations
@@ -18,10 +20,12 @@ from focus.urls import normalise
 
 MAX_HOPS = 5
 _ANSWERED = {FailureKind.HTTP_4XX, FailureKind.EMPTY, FailureKind.REDIRECT}
+_OF_THE_NAME = {FailureKind.DNS, FailureKind.DNS_TEMPORARY, FailureKind.GUARD}
 
 
 class Turn(NamedTuple):
-    """What to do after an answer: exactly one is set, or none when the rules are in.
+    """What to do after an answer: one is set, or none when the host may be asked on: the rules
+    are in, or its other scheme is left.
 
     ask         URL to ask next (a redirect)
     wait_s      ask again after so many seconds
@@ -41,6 +45,7 @@ class Gate:
         self._agent = agent
         self._rules: dict[tuple[int, str], tuple[Robots, float]] = {}
         self._asked: dict[int, tuple[str, int, int]] = {}  # host -> scheme, hops, failed tries
+        self._shut: dict[tuple[int, str], str] = {}  # host, scheme -> why it is left alone
 
     def question(self, host: Host, url: str, now: float) -> str | None:
         """The robots.txt that must be fetched before this URL, None when it is known."""
@@ -59,6 +64,10 @@ class Gate:
             return False
         rules, _ = self._rules[host.id, url.partition(":")[0]]
         return not rules.allows(url, self._agent)
+
+    def shut(self, host: Host, url: str) -> str:
+        """Why nothing of a host is asked for by this URL's scheme, "" if it may be."""
+        return self._shut.get((host.id, url.partition(":")[0]), "") if self._shut else ""
 
     @property
     def is_open(self) -> bool:
@@ -89,7 +98,18 @@ class Gate:
         tries += 1
         self._asked[host.id] = (scheme, 0, tries)
         again_s = wait_s(fetch.failure, tries, fetch.retry_after_s)
-        return Turn(failure=fetch.failure) if again_s is None else Turn(wait_s=again_s)
+        if again_s is not None:
+            return Turn(wait_s=again_s)
+        if fetch.failure not in _OF_THE_NAME and self._has_other_door(host, scheme):
+            self._shut[host.id, scheme] = f"{fetch.failure}: robots.txt: {fetch.detail}"
+            del self._asked[host.id]
+            return Turn()
+        return Turn(failure=fetch.failure)
+
+    def _has_other_door(self, host: Host, scheme: str) -> bool:
+        """Whether a host may be there by its other scheme; of plain HTTP we assume it."""
+        other = "http" if scheme == "https" else "https"
+        return (other in host.robots or other == "http") and (host.id, other) not in self._shut
 
     def restore(self, host: Host, scheme: str) -> None:
         """Read `host.robots`; a Crawl-delay (up to the cap) becomes the host's delay."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from focus.domains import Domains
 from focus.frontier import Frontier
 from focus.known import Known
 from focus.ledger import Ledger
@@ -37,12 +38,14 @@ class Learning:
         known: Known,
         frontier: Frontier,
         ledger: Ledger,
+        domains: Domains,
         reweigh: Callable[[int, float], None],
     ) -> None:
         self._strategy = strategy
         self._known = known
         self._frontier = frontier
         self._ledger = ledger
+        self._domains = domains
         self._reweigh = reweigh
         self._hosts: dict[int, Tally] = {}
         self._recent: dict[int, Recent] = {}  # by host
@@ -77,11 +80,16 @@ class Learning:
             self._reweigh_children(hub, tally)
 
     def count(self, queue: Queue, more: Tally) -> None:
-        """Add to the tallies of a queue and its host."""
+        """Add to the tallies of a queue, its host and its domain."""
         host = self._hosts.setdefault(queue.host.id, Tally())
         for tally in (self._ledger.queue_tallies.setdefault(queue.id, Tally()), host):
             tally.fetched += more.fetched
             tally.yielded += more.yielded
+        self._domains.count(queue.host, more)
+
+    def of_host(self, host: Host) -> Tally:
+        """What a host has brought."""
+        return self._hosts.get(host.id, _NOTHING)
 
     def place(self, host: Host) -> int:
         """Requests to a host that came to their end."""

@@ -106,6 +106,10 @@ class Listings:
             return False
         self._asked[host] += 1
         row = UrlRow(-1, key, url, queue=-1, depth=depth, priority=0.0, parent=parent)
+        border = self._discovery.border
+        if border is not None and not border.owns(host) and parent is not None:
+            border.listing(row, self._known.carry(parent), self._known.priority[parent])
+            return False
         url_id = self._discovery.enter(row, listing=True)
         strategy = self._discovery.strategy
         if parent is None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from focus.records import FailureKind as K
 
 HOST_FAILURES = 6
-HOST_KILLERS = frozenset({K.DNS, K.TLS})
+HOST_KILLERS = frozenset({K.DNS})
 """One of these and the host is given up at once: nothing will be different soon."""
 MAX_WAIT_S = 3600.0
 

@@ -27,6 +27,7 @@ SAME_PARAMETER = 4
 FAR_MONTHS = 24  # a date further ahead than that is far
 OLDEST_YEAR = 1900
 FAR_DATES = 24  # URLs with far dates that one kind of address may have
+KEPT = 50_000  # paths whose parameters, kinds of address whose dates are counted at once
 LARGE_HOST = 1000  # known URLs from which on a host is looked at by shape
 LEAST_YIELD = 0.01  # of relevance per request: what brings more is paying
 HOST_SHARE = 10  # budgets of a shape that a whole host has
@@ -51,12 +52,12 @@ class Traps:
     """What one crawl has seen of traps. `now`: Unix seconds at its start, where that is known:
     before 1990 it is not, and no date is far ahead.
 
-    Counts of parameters and far dates begin anew when a crawl is taken up again; budgets
-    do not, as they follow from the tallies of queues.
+    Counts of parameters and far dates begin anew when they have become too many, and when a
+    crawl is taken up again; budgets do not, as they follow from the tallies of queues.
     """
 
     def __init__(self, config: TrapConfig, *, now: float) -> None:
-        self._config = config
+        self.config = config
         months = _months(1970, 1) + now // (30.44 * 86400)
         self._month = months if months > _months(1990, 1) else math.inf
         self._combinations: dict[int, set[int]] = {}
@@ -75,11 +76,11 @@ class Traps:
     def wants_shapes(self, host: Host) -> bool:
         """Whether a host has grown so large that its URLs are told apart by shape."""
         known = self._known
-        return self._config.is_on and host.id < len(known) and known[host.id] >= LARGE_HOST
+        return self.config.is_on and host.id < len(known) and known[host.id] >= LARGE_HOST
 
     def look(self, url: str, host: Host) -> Suspicion | None:
         """Why a URL that is new is taken for part of a trap; None if it is not."""
-        if not self._config.is_on:
+        if not self.config.is_on:
             return None
         rest = url[url.find("/", 8) :]
         path, _, query = rest.partition("?")
@@ -95,7 +96,7 @@ class Traps:
         depth = path.count("/")
         if depth < REPEATS:
             return ""
-        if depth > self._config.max_segments:
+        if depth > self.config.max_segments:
             return f"{depth} path segments"
         words = [part for part in path.split("/") if part]
         if len(set(words)) == len(words):
@@ -114,11 +115,13 @@ class Traps:
         for name in names:
             if names.count(name) >= SAME_PARAMETER and not name.endswith(("[]", "%5B%5D")):
                 return f"parameter {name} stands {names.count(name)} times"
+        if len(self._combinations) >= KEPT:
+            self._combinations.clear()
         seen = self._combinations.setdefault(hash((host.id, path)), set())
         combination = hash(tuple(sorted(names)))
         if combination in seen:
             return ""
-        if len(seen) >= self._config.max_combinations:
+        if len(seen) >= self.config.max_combinations:
             return f"more than {len(seen)} combinations of parameters for {path}"
         seen.add(combination)
         return ""
@@ -131,6 +134,8 @@ class Traps:
         ahead = _months(year, min(max(month, 1), 12)) - self._month
         if not (ahead > FAR_MONTHS or year < OLDEST_YEAR):
             return ""
+        if len(self._dates) >= KEPT:
+            self._dates.clear()
         kind = hash((host.id, _NUMBER.sub("0", rest)))
         self._dates[kind] = self._dates.get(kind, 0) + 1
         if self._dates[kind] <= FAR_DATES:
@@ -141,17 +146,18 @@ class Traps:
 
     def is_spent(self, queue: Queue, tally: Tally, of_host: Tally) -> str:
         """Why no more is to be asked for of a queue: it or its host had its budget; else ""."""
-        budget = self._config.budget
-        if not self._config.is_on or not budget:
+        budget = self.config.budget
+        if not self.config.is_on or not budget:
             return ""
-        if queue.shape and tally.fetched >= budget and not _pays(tally):
+        if queue.shape and tally.fetched >= budget and not pays(tally):
             return f"{tally.fetched} URLs like {queue.shape} brought next to nothing"
-        if of_host.fetched >= HOST_SHARE * budget and not _pays(of_host):
+        if of_host.fetched >= HOST_SHARE * budget and not pays(of_host):
             return f"{of_host.fetched} URLs of {queue.host.name} brought next to nothing"
         return ""
 
 
-def _pays(tally: Tally) -> bool:
+def pays(tally: Tally) -> bool:
+    """Whether what requests brought is worth going on."""
     return tally.yielded >= LEAST_YIELD * tally.fetched
 
 

@@ -80,6 +80,11 @@ class Trouble:
         told = "" if kind is FailureKind.HOST_GIVEN_UP else str(kind)  # the detail says it
         self._note(url_id, told, detail)
 
+    def shut(self, url_id: int, host: Host, why: str) -> None:
+        """A URL's scheme is closed at its host; a seed may have another."""
+        if url_id not in self.fallbacks or not self.fall_back(host):
+            self.fail(url_id, FailureKind.HOST_GIVEN_UP, why[:200])
+
     def drop(self, url_id: int, reason: DropReason, detail: str = "") -> None:
         """A URL is not wanted any more."""
         self.ledger.ended(Outcome(url_id, UrlState.DROPPED, str(reason), detail))

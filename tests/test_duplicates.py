@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 
 from focus.db.query import Reader
 from focus.db.results import Selection
-from focus.duplicates import FEWEST, NEAR, Twins, looks_lost, simhash
+from focus.duplicates import FEWEST, LOST_TEXTS, NEAR, Twins, looks_lost, simhash
 from focus.records import DropReason, Page, UrlState
 from tests.test_crawl import crawl
 from tests.test_resume import Lives
 from tests.web import TinyWeb
 
 CHARACTERS = [chr(0x4E00 + at) for at in range(3000)]
+
+BITS = st.integers(0, 63)
 
 
 def article(seed: int, clauses: int = 120) -> str:
@@ -125,6 +127,27 @@ def web() -> TinyWeb:
         web.page(f"http://a.test/x{path}")
     web.page("http://a.test/gone", title="页面不存在", text="对不起", links=["/1"])
     return web
+
+
+@given(st.lists(st.integers(1, 2**64 - 1), max_size=60), st.integers(0, 59), st.sets(BITS))
+def test_twins_are_those_that_a_look_at_all_would_find(
+    texts: list[int], near: int, flipped: set[int]
+) -> None:
+    twins = Twins()
+    for number, text in enumerate(texts):
+        twins.add(100 + number, text)
+    wanted = (texts[near % len(texts)] if texts else 1) ^ sum(1 << bit for bit in flipped)
+    at_hand = [n for n, text in enumerate(texts) if (text ^ wanted).bit_count() <= NEAR]
+    assert twins.find(wanted) == (100 + at_hand[0] if at_hand else None)
+
+
+def test_a_host_that_never_says_the_same_is_remembered_in_part() -> None:
+    twins, rng = Twins(), random.Random(1)
+    texts = [rng.getrandbits(64) for _ in range(5 * LOST_TEXTS)]
+    for text in texts:
+        twins.add_lost("a.test", text)
+    assert sum(twins.is_lost("a.test", text) for text in texts) == LOST_TEXTS
+    assert not twins.is_lost("b.test", texts[0])
 
 
 async def test_a_duplicate_is_relevant_once_and_its_links_count(web: TinyWeb) -> None:

@@ -25,7 +25,9 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from focus.config import FetchConfig
 from focus.errors import ConfigError
 from focus.fetch import WebFetcher
+from focus.net.tls import client_context
 from focus.records import FailureKind, FetchResult
+from tests.hostile.secure import authority
 from tests.web import TinyWeb
 
 PAGE = b"<!doctype html><title>a page</title><p>" + b"word " * 500
@@ -641,6 +643,25 @@ async def test_an_unknown_certificate_fails_unless_insecure(tmp_path: Path, inse
     assert result.failure is (None if insecure else FailureKind.TLS)
     if not insecure:
         assert "certificate" in result.detail
+
+
+@pytest.mark.parametrize("insecure", [False, True])
+def test_a_server_cannot_have_tls_begin_anew(insecure: bool) -> None:
+    context = client_context(insecure=insecure)
+    assert context.options & ssl.OP_NO_RENEGOTIATION
+    assert context.minimum_version >= ssl.TLSVersion.TLSv1_2
+    assert context.check_hostname is not insecure
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_INFO"), reason="only Linux counts for us")
+async def test_what_tls_keeps_to_itself_counts() -> None:
+    """Session tickets, 1.3 MB of them: not a byte of the answer is there."""
+    context = authority().context("tickets", "localhost")
+    limits = config(insecure=True, max_raw_bytes=200_000, total_timeout_s=3.0)
+    async with serving(Raw(answer()), ssl=context) as port, WebFetcher(limits) as web:
+        result = await web.fetch(f"https://127.0.0.1:{port}/")
+    assert result.failure is FailureKind.TOO_LARGE
+    assert "off the socket" in result.detail
 
 
 async def test_speaking_tls_to_a_plain_server_is_a_tls_failure() -> None:

@@ -15,6 +15,7 @@ import re
 import resource
 import socket
 import sqlite3
+import ssl
 import subprocess
 import threading
 import time
@@ -31,7 +32,7 @@ from aiohttp.abc import ResolveResult
 from warcio.archiveiterator import ArchiveIterator
 from warcio.checker import Checker
 
-from focus import retry, session
+from focus import fetch, retry, session
 from focus.__main__ import main
 from focus.config import (
     AnalysisConfig,
@@ -43,13 +44,15 @@ from focus.config import (
 )
 from focus.fetch import WebFetcher
 from focus.net import wire
+from focus.net.tls import client_context
 from focus.records import FailureKind, UrlState
 from focus.session import Places, Report
 from focus.show.logs import JsonLog, Several, TextLog
 from focus.topic import from_words, to_builtins
 from focus.urls import normalise
 from tests.hostile.case import MIB, Case
-from tests.hostile.server import PRIVATE, PUBLIC, Hit, HostileServer, Names
+from tests.hostile.secure import authority
+from tests.hostile.server import PRIVATE, PUBLIC, TLS, Hit, HostileServer, Names
 from tests.hostile.table import prepare, table
 
 pytestmark = pytest.mark.slow
@@ -57,7 +60,7 @@ pytestmark = pytest.mark.slow
 CASES = table()
 MAX_GROWTH = 384 * MIB
 """Of this process during the crawl, on top of the tests that ran in it before."""
-MAX_S = 60.0
+MAX_S = 180.0
 
 
 @dataclass
@@ -104,6 +107,7 @@ class Story:
 def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     with pytest.MonkeyPatch.context() as patch, _served() as server:
         patch.setattr(session, "WebFetcher", partial(WebFetcher, resolver=Names()))
+        patch.setattr(fetch, "client_context", _trusting)
         patch.setattr(retry, "MAX_WAIT_S", 3.0)
         quick = {kind: row._replace(wait_s=0.05) for kind, row in retry.POLICIES.items()}
         patch.setattr(retry, "POLICIES", quick)
@@ -119,6 +123,13 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         told = Story(server, folder, report, seconds, faults, said, memory.growth)
         told.read()
         yield told
+
+
+def _trusting(*, insecure: bool) -> ssl.SSLContext:
+    """As a crawl has it, with the tests' authority for the system's."""
+    context = client_context(insecure=insecure)
+    authority().trust(context)
+    return context
 
 
 class _served:
@@ -206,7 +217,7 @@ async def _crawl(server: HostileServer, folder: Path, said: list[str]) -> Report
             delay_s=0.02, max_crawl_delay_s=0.2, max_slowdown_s=0.2, per_ip=0
         ),
         scope=ScopeConfig(max_depth=20, deny=(r"\.test:\d+/l/\d", "/a/a/a/a/a/")),
-        limits=LimitConfig(max_time_s=50.0),
+        limits=LimitConfig(max_time_s=150.0),
         analysis=AnalysisConfig(topic=topic, relevance="position"),
     )
     places = Places(db=folder / "hostile.db", warc=folder / "hostile.warc.gz")
@@ -367,6 +378,7 @@ def test_behaviour(story: Story, case: Case) -> None:
     assert story.outcome(url) in expect.ends
     hits = story.hits(case)
     assert len(hits) <= expect.tries
+    hits += server.hits(case.name, TLS)
     assert all(hit.sent <= expect.bytes for hit in hits)
     assert all(hit.seconds <= expect.seconds for hit in hits)
     assert len(server.hits(case.name)) <= expect.visits

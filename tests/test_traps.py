@@ -83,6 +83,16 @@ def test_ever_new_combinations_of_parameters_are_a_trap(host: Host) -> None:
     assert traps.look("http://a.test/other?price=1&sort=2", host) is None, "another path"
 
 
+def test_what_is_counted_of_paths_is_bounded(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("focus.traps.KEPT", 100)
+    traps = Traps(TrapConfig(), now=NOW)
+    for number in range(1000):
+        traps.look(f"http://a.test/s{number}?a=1&b=2", host)
+        traps.look(f"http://a.test/x{'y' * number}/2099-01", host)
+    assert len(traps._combinations) <= 100
+    assert len(traps._dates) <= 100
+
+
 def test_values_of_a_parameter_may_be_as_many_as_there_are(host: Host) -> None:
     traps = Traps(TrapConfig(), now=NOW)
     urls = (f"http://a.test/thread.php?tid={n}&page={n % 7}" for n in range(5000))

@@ -24,7 +24,8 @@ TRAP_OPTIONS: list[Decorator] = [
         metavar="N",
         default=_TRAPS.budget,
         help="Requests for URLs of one shape that bring next to nothing, ten times that for a "
-        "whole host; what pays has no bound, and 0 is none at all (trap-budget).",
+        "whole host, and for all hosts of a domain; what pays has no bound, and 0 is none at all "
+        "(trap-budget).",
     ),
     option(
         "--max-segments",

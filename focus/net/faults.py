@@ -34,7 +34,7 @@ def explain(error: Exception) -> tuple[FailureKind, str]:
     if isinstance(error, asyncio.TimeoutError):
         return FailureKind.TIMEOUT, "no connection in time"
     if isinstance(error, aiohttp.ClientConnectorError):
-        return FailureKind.CONNECT, _system_reason(error.os_error)
+        return FailureKind.CONNECT, _system_reason(error.os_error) or "closed in the handshake"
     if isinstance(error, aiohttp.ClientHttpProxyError):
         return FailureKind.CONNECT, f"the proxy answered {error.status}"
     if isinstance(error, aiohttp.InvalidURL):

@@ -10,12 +10,17 @@ aiohttp does not bound chunk extensions, trailers or 1xx answers, and knows no
 minimum rate; so the bytes are counted where they arrive, before it parses them.
 An exchange over its budget gets its verdict and its connection is cut, which
 wakes whoever waits for it.
+
+What TLS does not hand on (handshakes, tickets, empty records) is counted by the
+system (TCP_INFO, Linux), as often as the watch looks.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
+import struct
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from functools import partial
@@ -34,6 +39,10 @@ _DNS_TTL_S = 600
 _DNS_NAMES = 10_000
 _TICKS_PER_LIMIT = 8  # how finely the shortest time limit is watched
 _MIN_IDLE_HOSTS = 64
+_TLS_EXTRA = 64 * 1024  # handshake and framing, besides a part of what is sent
+_TLS_SHARE = 16
+_TCP_INFO_SIZE = 136
+_BYTES_RECEIVED = struct.Struct("128xQ")  # linux/tcp.h: tcpi_bytes_received
 
 _CURRENT: ContextVar[Exchange] = ContextVar("exchange")
 
@@ -45,6 +54,7 @@ class Exchange:
     reused    the connection had served another request before
     address   the connected IP address
     verdict   why it was cut, None as long as it is within its budget
+    sockets   on which it is being connected
     on_sent   called when it has a connection, on which the request is then written
     """
 
@@ -57,11 +67,13 @@ class Exchange:
         "_permitted",
         "_window_bytes",
         "_window_from",
+        "_wire_before",
         "address",
         "headers_done",
         "on_sent",
         "received",
         "reused",
+        "sockets",
         "verdict",
     )
 
@@ -74,7 +86,9 @@ class Exchange:
         self._changed_at = (0, 0.0)  # bytes received by then
         self._window_from: float | None = None  # the rate is measured from the first byte
         self._window_bytes = 0
+        self._wire_before = 0
         self.received = 0
+        self.sockets: list[socket.socket] = []
         self.headers_done = False
         self.on_sent: Callable[[], object] | None = None
         self.reused = False
@@ -96,6 +110,11 @@ class Exchange:
         self.address = handler.address
         self.reused = handler.served > 0
         self.verdict = None
+        if self.reused:
+            self.sockets = handler.sockets
+            self._wire_before = sum(map(_bytes_received, self.sockets))
+        else:
+            self.sockets = handler.sockets = [s for s in self.sockets if s.fileno() >= 0]
         if self.on_sent is not None:
             self.on_sent()
 
@@ -113,8 +132,9 @@ class Exchange:
         """Not longer than so many seconds from now."""
         self._deadline = min(self._deadline, asyncio.get_running_loop().time() + seconds)
 
-    def permit(self) -> None:
-        """The guard lets us connect: what comes now is not its doing."""
+    def permit(self, made: socket.socket) -> None:
+        """The guard lets us connect, on this socket: what comes now is not its doing."""
+        self.sockets.append(made)
         self._permitted = True
         self.verdict = None
 
@@ -126,7 +146,11 @@ class Exchange:
     def stop(self, kind: FailureKind, detail: str) -> None:
         if self.verdict is None:
             self.verdict = (kind, detail)
-        if self._handler is not None and self._handler.exchange is self:
+        if self._handler is None:
+            for each in self.sockets:
+                with contextlib.suppress(OSError):  # it is closed already
+                    each.shutdown(socket.SHUT_RDWR)
+        elif self._handler.exchange is self:
             self._handler.cut()
 
     def check_bytes(self) -> None:
@@ -154,6 +178,7 @@ class Exchange:
     def check_time(self, now: float) -> None:
         """Called every now and then while the exchange is under way."""
         config = self._config
+        self._check_wire()
         if self._handler is None:
             return  # aiohttp's connect time-out is at work
         before, since = self._changed_at
@@ -165,6 +190,12 @@ class Exchange:
             self.stop(FailureKind.TIMEOUT, f"not done after {config.total_timeout_s:g} s")
         self._check_rate(now)
 
+    def _check_wire(self) -> None:
+        """What TLS needs itself may not be much more than what it hands on."""
+        on_wire = sum(map(_bytes_received, self.sockets)) - self._wire_before
+        if on_wire > self._max_bytes + self._max_bytes // _TLS_SHARE + _TLS_EXTRA:
+            self.stop(FailureKind.TOO_LARGE, f"{on_wire} bytes off the socket")
+
     def _check_rate(self, now: float) -> None:
         config = self._config
         if self._window_from is None:
@@ -174,6 +205,15 @@ class Exchange:
             if rate < config.min_rate_bytes_s:
                 self.stop(FailureKind.TOO_SLOW, f"{rate:.0f} bytes/s")
             self._window_from, self._window_bytes = now, self.received
+
+
+def _bytes_received(connected: socket.socket) -> int:
+    """Of a TCP connection since it stands; 0 where the system does not say."""
+    try:
+        info = connected.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_SIZE)
+        return int(_BYTES_RECEIVED.unpack(info)[0])
+    except (AttributeError, OSError, struct.error):  # no Linux; closed; an old one
+        return 0
 
 
 class Watch:
@@ -224,6 +264,7 @@ class _Handler(ResponseHandler):
         super().__init__(loop)
         self.exchange: Exchange | None = None
         self.address: str | None = None
+        self.sockets: list[socket.socket] = []
         self.served = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

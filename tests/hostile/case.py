@@ -15,9 +15,15 @@ import struct
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tests.hostile.secure import Secured
+
 MIB = 1024 * 1024
 ENDLESS_BYTES = 64 * MIB  # after so much even an endless answer ends: the crawler has lost
 ENDLESS_S = 20.0
+
+
+Reader = asyncio.StreamReader | Secured
+Writer = asyncio.StreamWriter | Secured
 
 
 class Talk:
@@ -27,9 +33,7 @@ class Talk:
     sent  bytes handed to the system for this answer
     """
 
-    def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, port: int, host: str
-    ) -> None:
+    def __init__(self, reader: Reader, writer: Writer, *, port: int, host: str) -> None:
         self.reader, self.writer = reader, writer
         self.port, self.host = port, host
         self.path = ""
@@ -92,7 +96,11 @@ class Expect:
 
 @dataclass(frozen=True)
 class Case:
-    """A behaviour. `url` is where it is met; `{host}` and `{port}` are filled in."""
+    """A behaviour. `url` is where it is met; `{host}` and `{port}` are filled in.
+
+    tls    the kind of certificate that it shows to who comes by TLS (secure.py)
+    hello  acted out instead of TLS, once a ClientHello has come
+    """
 
     id: str
     does: str
@@ -102,6 +110,8 @@ class Case:
     url: str = "http://{host}/x"
     paths: Mapping[str, Script] = field(default_factory=dict)
     default: Script | None = None
+    tls: str = "good"
+    hello: Script | None = None
     seed: bool = False
     group: str = ""
 
@@ -117,7 +127,7 @@ class Case:
 
 
 def raw(*parts: bytes, then: str = "close", pause_s: float = 0.0) -> Script:
-    """Exactly these bytes; `then` close, reset or hang."""
+    """Exactly these bytes; `then` close, reset or hang. `pause_s` after each part."""
 
     async def script(talk: Talk) -> None:
         for part in parts:

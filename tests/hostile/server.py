@@ -10,21 +10,24 @@ import asyncio
 import contextlib
 import socket
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from tests.hostile.case import OK, Case, Script, Talk, markup, page, reply
+from tests.hostile.case import OK, Case, Reader, Script, Talk, Writer, markup, page, reply
+from tests.hostile.secure import HANDSHAKE, Secured, authority, called_name
 
 PUBLIC, PRIVATE = "127.0.0.1", "127.0.0.2"
+TLS = "(TLS)"
+"""The path of a ClientHello in the log."""
 _MAX_REQUEST = 64 * 1024
 _NOT_FOUND = reply(b"not here", status="404 Not Found")
 
 
 @dataclass
 class Hit:
-    """One request, as the server saw it. `sent` bytes in `seconds`."""
+    """One request or ClientHello, as the server saw it. `sent` bytes in `seconds`."""
 
     host: str
     path: str
@@ -85,8 +88,12 @@ class HostileServer:
         sock = writer.get_extra_info("socket")
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 64 * 1024)
         try:
-            while await self._answer(reader, writer):
-                pass
+            first = await reader.readexactly(1)
+            if first[0] == HANDSHAKE:
+                await self._called(first, reader, writer)
+                return
+            while await self._answer(reader, writer, first):
+                first = b""
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
             pass
         except Exception as error:
@@ -95,8 +102,31 @@ class HostileServer:
             with contextlib.suppress(OSError):
                 writer.close()
 
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        request = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    async def _called(
+        self, first: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        """Somebody wants to speak TLS."""
+        head = first + await reader.readexactly(4)
+        hello = head + await reader.readexactly(int.from_bytes(head[3:]))
+        name = called_name(hello)
+        case = self.cases.get(name.partition(".")[0])
+        talk = Talk(reader, writer, port=self.port, host=name)
+        hit = Hit(name, TLS, {}, asyncio.get_running_loop().time())
+        self.log.append(hit)
+        if case is not None and case.hello is not None:
+            with _noted(talk, hit):
+                await case.hello(talk)
+            return
+        context = authority().context(case.tls if case else "good", name)
+        inside = Secured(reader, writer, context)
+        with _noted(inside, hit):
+            await inside.shake_hands(hello)
+        while await self._answer(inside, inside):
+            pass
+
+    async def _answer(self, reader: Reader, writer: Writer, first: bytes = b"") -> bool:
+        """Take in a request, of which `first` has been read, and act; whether more may follow."""
+        request = (first + await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         line, *rest = request.split("\r\n")
         headers = {
             key.strip().lower(): value.strip() for key, _, value in (r.partition(":") for r in rest)
@@ -109,10 +139,8 @@ class HostileServer:
         loop = asyncio.get_running_loop()
         hit = Hit(host, talk.path, headers, loop.time())
         self.log.append(hit)
-        try:
+        with _noted(talk, hit):
             await self._script(talk)(talk)
-        finally:
-            hit.sent, hit.seconds = talk.sent, loop.time() - hit.at
         return talk.keep
 
     def _script(self, talk: Talk) -> Script:
@@ -126,9 +154,18 @@ class HostileServer:
             return case.paths[talk.path]
         if case.default is not None and talk.path not in ("/robots.txt", "/after"):
             return case.default
-        if case.url == "http://{host}" + talk.path:
+        if case.url.partition(":")[2] == "//{host}" + talk.path:
             return case.script
         return {"/after": page("after"), "/": OK}.get(talk.path, _NOT_FOUND)
+
+
+@contextlib.contextmanager
+def _noted(what: Talk | Secured, hit: Hit) -> Iterator[None]:
+    """Note how much is sent meanwhile, and for how long."""
+    try:
+        yield
+    finally:
+        hit.sent, hit.seconds = what.sent, asyncio.get_running_loop().time() - hit.at
 
 
 async def _closed(server: asyncio.Server) -> None:

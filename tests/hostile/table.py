@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from tests.hostile import bodies, escapes, framing, rules, texts, traps
+from tests.hostile import bodies, escapes, framing, rules, texts, tls, traps
 from tests.hostile.case import Case
+from tests.hostile.secure import authority
 
 GROUPS: dict[str, list[Case]] = {
     "bodies": bodies.CASES,
     "framing": framing.CASES,
+    "tls": tls.CASES,
     "escapes": escapes.CASES,
     "texts": texts.CASES,
     "traps": traps.CASES,
@@ -27,10 +29,13 @@ def table() -> dict[str, Case]:
 
 
 def prepare() -> None:
-    """Pack the bombs, so that the server does not have to while it is being asked."""
+    """Pack the bombs and make the certificates, so that the server need not while it is asked."""
     for coding in bodies.BOMBS:
         bodies.bomb(coding)
     rules.sitemap_bomb()
+    for case in table().values():
+        if case.url.startswith("https:") and case.hello is None:
+            authority().context(case.tls, case.name)
 
 
 def printed(cases: Iterable[Case]) -> str:

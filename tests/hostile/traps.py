@@ -50,6 +50,30 @@ def _hosts() -> Script:
     return script
 
 
+def _many_hosts(number: int) -> Script:
+    """Each page links to so many hosts of which nobody has heard before."""
+
+    async def script(talk: Talk) -> None:
+        name = talk.host[talk.host.index("trap-") :]
+        seed = abs(hash(talk.host)) % 10**9
+        links = [f"http://w{seed}-{n}.x.{name}:{talk.port}/" for n in range(number)]
+        await page(f"host {seed}", *links, text=f"number {seed} " * 9)(talk)
+
+    return script
+
+
+def _no_rules() -> Script:
+    """The robots.txt of those hosts breaks off."""
+
+    async def script(talk: Talk) -> None:
+        if talk.host.startswith("w"):
+            talk.reset()
+        else:
+            await reply(b"", status="404 Not Found")(talk)
+
+    return script
+
+
 def _calendar() -> Script:
     async def script(talk: Talk) -> None:
         found = re.search(r"/(\d+)/(\d+)$", talk.path)
@@ -139,6 +163,9 @@ _TRAPS = [
     _trap("facets", "combines its filters freely",
           _site("/f?c={n}&s=1", "/f?s={n}&c=2", "/f?c={m}&s=3&p={n}", "/f?p={m}")),
     _trap("hosts", "has a host for each page", _hosts()),
+    _trap("hosts-many", "has fifty more hosts on each page", _many_hosts(50)),
+    Case("trap-hosts-broken", "has a thousand hosts without a robots.txt", "leaves them before long",
+         _many_hosts(1000), Expect(visits=900), paths={"/robots.txt": _no_rules()}),
     _trap("soft-404", "has the same page at every address", _same("/a", "/b", "/c", "/d/e")),
     _trap("soft-404-more", "has the same page at every address, and more of them", _site("/q{n}", "/r{m}")),
     _trap("mirror", "has its pages under ten names",

@@ -1,0 +1,146 @@
+# ruff: noqa: E501 - a table reads best with a line or two for each behaviour
+"""Certificates that are not good, handshakes that never end, and TLS that breaks off."""
+
+from __future__ import annotations
+
+from tests.hostile.case import (
+    HEAD,
+    MIB,
+    OK,
+    Case,
+    Expect,
+    Script,
+    Talk,
+    endless,
+    failed,
+    markup,
+    page,
+    raw,
+)
+from tests.hostile.secure import Secured
+
+_PAGE = markup("secured").encode()
+_LENGTH = b"Content-Length: %d\r\n" % len(_PAGE)
+_GOOD = Expect(title="secured", after=False)
+_SHUT = Expect(failed("host-given-up"), tries=0, bytes=2 * MIB)
+"""No request is made, and what the same host has in plain HTTP is still crawled."""
+_CUT = Expect(failed("tls", "reset", "protocol"), tries=6, bytes=MIB)
+
+
+def _record(kind: int, body: bytes) -> bytes:
+    return bytes([kind, 3, 3]) + len(body).to_bytes(2) + body
+
+
+def _message(kind: int, body: bytes) -> bytes:
+    return bytes([kind]) + len(body).to_bytes(3) + body
+
+
+def _server_hello(version: bytes) -> bytes:
+    """With ECDHE-RSA-AES128-GCM-SHA256, which every client of 1.2 has offered."""
+    return _record(0x16, _message(2, version + bytes(32) + b"\0\xc0\x2f\0"))
+
+
+def _secured(id: str, does: str, good: str, kind: str, script: Script, expect: Expect) -> Case:
+    """TLS with a certificate of that kind."""
+    return Case(f"tls-{id}", does, good, script, expect, url="https://{host}/x", tls=kind)
+
+
+def _certificate(id: str, does: str, kind: str, expect: Expect = _SHUT) -> Case:
+    good = "does not ask it for anything" if expect is _SHUT else "takes the page"
+    return _secured(id, does, good, kind, page("secured"), expect)
+
+
+def _hello(id: str, does: str, good: str, script: Script, expect: Expect = _SHUT) -> Case:
+    """This is what comes of a ClientHello."""
+    return Case(f"tls-{id}", does, good, OK, expect, url="https://{host}/x", hello=script)
+
+
+def _beneath(data: bytes) -> Script:
+    """Half a page, and then bytes that are no TLS."""
+
+    async def script(talk: Talk) -> None:
+        await talk.send(HEAD + b"Content-Length: 9999\r\n\r\n" + _PAGE)
+        if isinstance(talk.writer, Secured):
+            talk.writer.write_bare(data)
+        await talk.hang()
+
+    return script
+
+
+def _goodbye(head: bytes, body: bytes) -> Script:
+    """A page, and then close_notify."""
+
+    async def script(talk: Talk) -> None:
+        await talk.send(head + b"\r\n" + body)
+        if isinstance(talk.writer, Secured):
+            talk.writer.say_goodbye()
+
+    return script
+
+
+CASES = [
+    _certificate("good", "shows a good certificate", "good", _GOOD),
+    _certificate("1-2", "speaks TLS 1.2 at most", "tls-1.2", _GOOD),
+    _certificate("expired", "shows a certificate of last week", "expired"),
+    _certificate("early", "shows a certificate of next week", "early"),
+    _certificate("self-signed", "shows a certificate that it signed itself", "self-signed"),
+    _certificate("unknown", "shows a certificate of an authority nobody knows", "unknown"),
+    _certificate("other-name", "shows another host's certificate", "other"),
+    _certificate("wildcard", "shows a certificate for all of *.test", "wildcard"),
+    _certificate("longer-name", "shows a certificate of a longer name", "suffix"),
+    _secured("client", "wants a certificate of the client's", "does without the page", "client",
+             OK, Expect(failed("host-given-up"), tries=0, bytes=MIB)),
+    _secured("tickets", "hands out 5,000 session tickets", "cuts it off", "tickets",
+             page("secured"), Expect(failed("host-given-up"), tries=0, bytes=6 * MIB)),
+    _hello("1-0", "speaks TLS 1.0", "does not", raw(_server_hello(b"\3\1"), then="hang")),
+    _hello("ssl-3", "speaks SSL 3", "does not", raw(_server_hello(b"\3\0"), then="hang")),
+    _hello("cipher", "chooses a cipher nobody offered", "does not take it",
+           raw(_record(0x16, _message(2, b"\3\3" + bytes(32) + b"\0\0\1\0")), then="hang")),
+    _hello("silent", "says nothing to a ClientHello", "gives up in time", raw(then="hang"),
+           Expect(failed("host-given-up"), tries=0)),
+    _hello("drip", "answers a ClientHello byte by byte", "gives up in time",
+           endless(_server_hello(b"\3\3")[:20], b"\0", 0.1),
+           Expect(failed("host-given-up"), tries=0)),
+    _hello("plain", "answers a ClientHello in plain HTTP", "calls it a TLS fault",
+           raw(HEAD + _LENGTH + b"\r\n" + _PAGE, then="hang")),
+    _hello("noise", "answers a ClientHello with noise", "calls it a TLS fault",
+           raw(bytes(range(256)) * 64, then="hang")),
+    _hello("refused", "answers a ClientHello with an alert", "calls it a TLS fault",
+           raw(_record(0x15, b"\2\x28"), then="hang")),
+    _hello("alerts-endless", "sends warnings for ever", "gives up",
+           endless(_server_hello(b"\3\3"), _record(0x15, b"\1\x5a") * 999)),
+    _hello("echo", "sends each ClientHello back", "calls it a TLS fault",
+           endless(b"", _record(0x16, _message(1, bytes(300))))),
+    _hello("records-empty", "sends empty records for ever", "gives up",
+           endless(b"", _record(0x16, b"") * 999)),
+    _hello("handshake-endless", "sends a certificate that never ends", "gives up",
+           endless(_server_hello(b"\3\3") + _record(0x16, b"\x0b\xff\xff\xff"), _record(0x16, bytes(16000)))),
+    _hello("record-huge", "announces a record of 64 KB", "calls it a TLS fault",
+           endless(b"\x16\3\3\xff\xff", bytes(9000))),
+    _hello("close", "closes on a ClientHello", "calls it broken off", raw(),
+           Expect(failed("host-given-up"), tries=0)),
+    _hello("reset", "resets on a ClientHello", "calls it broken off", raw(then="reset"),
+           Expect(failed("host-given-up"), tries=0)),
+    _hello("close-half", "closes in its ServerHello", "calls it broken off",
+           raw(_server_hello(b"\3\3")[:30]),
+           Expect(failed("host-given-up"), tries=0)),
+    _secured("reset-in-body", "resets in the body", "calls it broken off", "good",
+             raw(HEAD + b"Content-Length: 9999\r\n\r\n" + _PAGE, then="reset"), _CUT),
+    _secured("close-in-body", "closes in the body, without a word", "calls it broken off", "good",
+             raw(HEAD + b"Content-Length: 9999\r\n\r\n" + _PAGE), _CUT),
+    _secured("goodbye-in-body", "says goodbye in the body", "calls it broken off", "good",
+             _goodbye(HEAD + b"Content-Length: 9999\r\n", _PAGE), _CUT),
+    _secured("no-goodbye", "closes behind the page, without a word", "takes what has come", "good",
+             raw(HEAD + b"\r\n" + _PAGE), Expect(("done", *failed("tls", "reset", "protocol")), tries=6)),
+    _secured("goodbye", "closes behind the page", "takes the page", "good",
+             _goodbye(HEAD, _PAGE), _GOOD),
+    _secured("noise-in-body", "sends noise beneath TLS", "calls it broken", "good",
+             _beneath(bytes(999)), _CUT),
+    _secured("plain-in-body", "goes on in plain text", "calls it broken", "good",
+             _beneath(b"<p>and so on</p>" * 99), _CUT),
+    _secured("alert-in-body", "sends a fatal alert in the body", "calls it broken", "good",
+             _beneath(_record(0x15, b"\2\x50")), _CUT),
+    _secured("to-plain", "redirects from TLS to plain HTTP", "follows", "good",
+             raw(b"HTTP/1.1 302 Found\r\nLocation: http://{host}/after\r\nContent-Length: 0\r\n\r\n"),
+             Expect(("dropped:redirected",))),
+]  # fmt: skip
