@@ -41,10 +41,13 @@ INSERT INTO user (name, language, zone, quiet, admin, disabled, created_at)
 VALUES (?, 'zh', 'Asia/Shanghai', '22:00-07:00', 0, 0, 0) RETURNING id"""
 
 
-def fill(here: Book, *, users: int, concerns: int, hits: int, channel: str) -> None:
-    """People with concerns, and what was found for each, due since long ago."""
+def fill(here: Book, *, users: int, concerns: int, hits: int, channel: str, first: int = 0) -> None:
+    """People with concerns, and what was found for each, due since long ago.
+
+    first  number of the first of them
+    """
     rng = Random(1)
-    for number in range(users):
+    for number in range(first, first + users):
         with here.transaction() as db:
             user = db.execute(_USER, (f"user{number}",)).fetchone()[0]
         to = channel.format(number=number)

@@ -21,12 +21,13 @@ import tempfile
 import time
 from contextlib import closing
 from datetime import UTC
+from functools import partial
 from pathlib import Path
 from random import Random
 
 from focus.segment import Segmenter, has_han
 from focus.watch import book as books
-from focus.watch import matching, settings, stored
+from focus.watch import courier, matching, settings, stored
 from focus.watch.book import LOCAL, Book, Site
 from focus.watch.concern import Concern
 from focus.watch.published import published_at
@@ -136,9 +137,9 @@ def runs(path: Path) -> list[tuple[str, float, int]]:
                         (crawl, cursor, NOW),
                     )
                 began = time.process_time()
-                ran = asyncio.run(
-                    run_due(book, settings.read(book), _nowhere, clock=lambda: NOW, rng=rng)
-                )
+                known = settings.read(book)
+                deliver = partial(courier.deliver_due, book, known, clock=lambda: NOW, rng=rng)
+                ran = asyncio.run(run_due(book, _nowhere, deliver, clock=lambda: NOW))
                 pages = sum(each.pages for each in ran.matched)
                 found.append((which, time.process_time() - began, pages))
     return found

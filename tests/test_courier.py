@@ -218,7 +218,7 @@ async def test_what_was_given_up_can_be_started_anew_by_its_owner(
 def test_reasons_are_told_in_the_readers_language() -> None:
     detail = "mail server 127.0.0.1:25: Connection refused"
     assert told(detail, "en") == detail
-    assert told(detail, "zh-CN") == "邮件服务器 127.0.0.1:25: 连接被拒绝"
+    assert told(detail, "zh-CN") == "邮件服务器 127.0.0.1:25：连接被拒绝"
     assert told(mail.UNSET, "zh").startswith("尚未设置邮件服务器")
     for text in TEXTS.values():
         assert set(text) == set(LANGUAGES)
@@ -424,7 +424,7 @@ asyncio.run(run(sys.argv[1]))
 @pytest.mark.slow
 async def test_sigkill_in_mid_delivery_loses_nothing(tmp_path: Path) -> None:
     """Each of 60 messages arrives; twice only what was under way when the axe fell."""
-    rng, wanted, workers = Random(7), 60, courier.WORKERS["webhook"]
+    rng, wanted, workers = Random(7), 60, courier.AT_ONCE["webhook"]
     async with receiving(Receiver(delay_s=0.02)) as hook:
         with desk(tmp_path) as here:
             for number in range(wanted):

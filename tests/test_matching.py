@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from focus.errors import ConfigError
 from focus.segment import Segmenter
 from focus.watch import book as books
-from focus.watch import matching, outbox, stored
-from focus.watch.book import LOCAL, Book
+from focus.watch import matching, outbox, stored, votes
+from focus.watch.book import LOCAL, Book, Owned
 from focus.watch.concern import Concern
 from focus.watch.matching import Matched
 from focus.watch.preview import preview
@@ -434,3 +434,43 @@ def test_two_processes_may_make_the_database_at_once(tmp_path: Path) -> None:
     for process in each:
         process.join()
     assert sqlite3.connect(path).execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_votes_teach_the_topic_of_the_concern_and_of_no_other(desk: Desk) -> None:
+    mine, other = desk.concern("足球", "mine"), desk.concern("足球", "other")
+    desk.check()
+    for number in range(12):  # half have the word in their title, half in passing
+        name = "足球" if number % 2 else "体育馆"
+        desk.portal.page(f"/{number}", f"{name} {number}", article("足球", number))
+    desk.check()
+    passing = [f"https://news.test/{number}" for number in range(0, 12, 2)]
+    assert len(desk.sent(mine)) == len(desk.sent(other)) == 12 + 0
+    with desk.book.transaction() as db:
+        for number in range(12):
+            url = f"https://news.test/{number}"
+            assert votes.vote(db, mine, url, url not in passing)
+        assert not votes.vote(db, mine, "https://news.test/none", True)
+    assert votes.counts(desk.book, mine) == (6, 6)
+    desk.portal.page("/20", "体育馆 20", article("足球", 20))
+    desk.portal.page("/21", "足球 21", article("足球", 21))
+    found = preview(desk.book, owned(desk, mine), now=desk.now, zone=UTC)
+    assert not any(hit.title.startswith("体育馆") for hit in found.hits)
+    desk.check()
+    assert {"/20", "/21"} & set(desk.sent(mine)) == {"/21"}
+    assert {"/20", "/21"} <= set(desk.sent(other))
+
+
+def test_a_vote_that_is_taken_back_teaches_nothing(desk: Desk) -> None:
+    mine = desk.concern("足球")
+    desk.check()
+    desk.pages(range(1))
+    desk.check()
+    for says in (False, None):
+        with desk.book.transaction() as db:
+            votes.vote(db, mine, "https://news.test/0", says)
+    topic = topic_of(owned(desk, mine).concern, trusted=True)
+    assert votes.learned(desk.book, mine, topic) is None
+
+
+def owned(desk: Desk, number: int) -> Owned:
+    return next(each for each in desk.book.concerns() if each.id == number)

@@ -326,6 +326,24 @@ def test_blocks_know_their_links() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("html", "linked"),
+    [
+        (
+            '<a href="/1">首页</a> | <a href="/2">社会</a> | <a href="/3">足球</a>',
+            "首页 | 社会 | 足球",
+        ),
+        ('<a href="/1">Home</a> » <a href="/2">About us</a>', "Home » About us"),
+        ('当前位置：<a href="/1">首页</a> > <a href="/2">篮球</a>', "首页篮球"),
+        ('<a href="/1">甲</a>和<a href="/2">乙</a>', "甲乙"),
+        ('见<a href="/1">这里</a>。', "这里"),
+    ],
+)
+def test_what_stands_between_the_links_of_a_menu_belongs_to_them(html: str, linked: str) -> None:
+    (block,) = parse(f"<body><div>{html}</div>").blocks()
+    assert block.link_chars == len(linked)
+
+
 def test_blocks_and_text_can_both_be_asked_for() -> None:
     page = parse("<p>a<script>x</script><p>b")
     assert page.text().split() == ["a", "b"]

@@ -59,6 +59,15 @@ def test_page_says_when_it_was_published(html: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "byline", ["来源：新华社", "來源：中央社", "责任编辑：王一", "By A. Writer"]
+)
+def test_a_day_without_an_hour_is_believed_beside_a_byline(byline: str) -> None:
+    midnight = datetime(2026, 11, 21, tzinfo=SHANGHAI).timestamp()
+    assert said(f'<h1>决赛</h1><p class="meta">2026-11-21 {byline}</p>') == midnight
+    assert said("<h1>决赛</h1><p>2026-11-21 北京 大雪</p>") is None
+
+
+@pytest.mark.parametrize(
     ("path", "day"),
     [
         ("/2026/11/21/a.html", 21),

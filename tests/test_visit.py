@@ -7,9 +7,13 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from focus.config import FetchConfig, PolitenessConfig
+from focus.errors import ConfigError
 from focus.learn.gather import Web
 from focus.watch import hubs
 from focus.watch.book import LOCAL, Book, opened
@@ -68,7 +72,7 @@ async def test_only_news_is_asked_for(served: tuple[TinyWeb, Web], book: Book) -
     assert site is not None and site.crawl == 1 and not site.trouble
     rows = book.rows("SELECT url, title FROM page_text ORDER BY id")
     assert [urlsplit(url).path for url, _ in rows] == ["/", "/a", "/b", "/c"]
-    assert book.rows("SELECT round(fresh, 2) FROM revisit") == [(1.0,)]
+    assert book.rows("SELECT round(fresh, 2) FROM revisit") == [(1 + hubs.SECTION,)]
 
 
 async def test_a_site_that_cannot_be_had_says_why(served: tuple[TinyWeb, Web], book: Book) -> None:
@@ -80,7 +84,116 @@ async def test_a_site_that_cannot_be_had_says_why(served: tuple[TinyWeb, Web], b
 
 @pytest.mark.parametrize(
     ("fresh", "watched_h", "hours"),
-    [(6, 12, 3.7), (0, 0, 24), (0, 168, 168), (1000, 12, 0.25)],
+    [(168, 168, 1.04), (7, 168, 5.07), (0.5, 0, 4.87), (0, 106.2, 153.75), (1e5, 12, 0.25)],
 )
 def test_how_soon_a_page_is_due_again(fresh: float, watched_h: float, hours: float) -> None:
     assert hubs.interval_s(fresh, watched_h * 3600) / 3600 == pytest.approx(hours, abs=0.05)
+
+
+def test_rare_news_is_waited_for_longer_and_never_past_a_week() -> None:
+    waits = [hubs.interval_s(fresh, 168 * 3600) for fresh in (1000, 100, 10, 1, 0.1, 0)]
+    assert waits == sorted(waits)
+    assert waits[-1] <= 7 * 86_400
+    # Four times the news: half the wait.
+    assert hubs.interval_s(4, 1e6) / hubs.interval_s(1, 1e6) == pytest.approx(0.5, abs=0.01)
+
+
+def test_few_pages_lead_to_all_that_is_wanted() -> None:
+    links = {1: [10, 11, 12, 13], 2: [12, 13, 14], 3: [14, 15, 16, 17], 4: [10, 99]}
+    assert hubs.cover(links, range(10, 18)) == [1, 3]
+    assert hubs.cover(links, range(10, 18), chosen=[1]) == [3]
+    assert hubs.cover(links, [10, 11, 14]) == [], "two pages are not worth it"
+
+
+@given(
+    st.dictionaries(st.integers(0, 30), st.lists(st.integers(0, 60), max_size=12), max_size=25),
+    st.sets(st.integers(0, 60)),
+)
+def test_no_page_is_left_that_would_lead_to_many_more(
+    links: dict[int, list[int]], wanted: set[int]
+) -> None:
+    chosen = hubs.cover(links, wanted)
+    left = wanted.difference(*(links[each] for each in chosen))
+    assert len(set(chosen)) == len(chosen)
+    assert all(len(left.intersection(row)) < hubs.CHILDREN for row in links.values())
+
+
+def watched(book: Book, **fresh: float) -> None:
+    """These pages are looked at again, beside the sections, and none of all is due."""
+    with book.transaction() as db:
+        for path, news in fresh.items():
+            sql = "INSERT INTO revisit SELECT id, 0, ?, 60, 0, 0 FROM page_text WHERE url = ?"
+            db.execute(sql, (news, f"https://news.test/{path}"))
+        db.execute("UPDATE revisit SET next_at = ?", (time.time() + 9e5,))
+        db.execute("UPDATE concern SET next_at = 0")
+
+
+async def test_what_brought_most_is_asked_first(served: tuple[TinyWeb, Web], book: Book) -> None:
+    web, how = served
+    front(web, "/a", "/b", "/c", etag='"1"')
+    await look(book, how)
+    asked(web)
+    watched(book, a=1.0, b=4.0)
+    with book.transaction() as db:
+        db.execute("UPDATE revisit SET next_at = 0")
+    await look(book, how)
+    assert asked(web) == ["/b", "/a", "/"]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "paths"),
+    [
+        ("auto", ["/b", "/"]),  # nothing is due, so somebody wants to know
+        ("hourly", ["/b", "/"]),
+        ("weekly mon 07:30", ["/b", "/", "/a"]),  # all would be due before the next time
+    ],
+)
+async def test_a_schedule_has_sections_and_proven_pages_looked_at_each_time(
+    served: tuple[TinyWeb, Web], book: Book, schedule: str, paths: list[str]
+) -> None:
+    web, how = served
+    front(web, "/a", "/b", "/c", etag='"1"')
+    await look(book, how)
+    asked(web)
+    wish = msgspec.structs.replace(book.concerns()[0].concern, schedule=schedule)
+    book.change(1, wish, now=0.0)
+    watched(book, a=hubs.PROVEN / 2, b=9.0)
+    with book.transaction() as db:
+        db.execute("UPDATE revisit SET next_at = ?", (time.time() + 5000,))
+    await look(book, how)
+    assert asked(web) == paths
+
+
+async def test_a_page_due_alone_is_asked_for_alone(served: tuple[TinyWeb, Web], book: Book) -> None:
+    web, how = served
+    front(web, "/a", "/b", etag='"1"')
+    await look(book, how)
+    asked(web)
+    watched(book, a=0.1)
+    with book.transaction() as db:
+        db.execute("UPDATE revisit SET next_at = 0 WHERE fresh < 0.2")
+    await look(book, how)
+    assert asked(web) == ["/a"]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "2130706433", "[::ffff:127.0.0.1]", "localhost"])
+async def test_nobody_can_have_a_site_of_our_own_network_looked_up(
+    tmp_path: Path, host: str
+) -> None:
+    """The guard is the crawler's own, at the moment of connecting: what was typed says nothing."""
+    web = TinyWeb()
+    web.page("http://127.0.0.1/", title="secret")
+    async with web.serve() as address:
+        wanted = Concern("足球", (f"{host}:{address.rpartition(':')[2]}",), words="足球")
+        how = Web(None, FetchConfig(), PolitenessConfig(delay_s=0.0), "focus")
+        with opened(tmp_path / "f.db", now=0.0, language="zh", zone="Asia/Shanghai") as book:
+            try:
+                book.add(LOCAL, checked(wanted), now=0.0)
+            except ConfigError:
+                return
+            (name,) = book.rows("SELECT host FROM site")[0]
+            site = site_of(book, name)
+            assert site is not None
+            await visit(book, site, how, clock=time.time)
+            assert "guard" in book.rows("SELECT trouble FROM site")[0][0]
+    assert web.log == []

@@ -101,16 +101,15 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
 def _ran(book: Book, wanted: Sequence[int] | None, options: dict[str, Any]) -> Ran:
     """Do what is due, with the options that say how to ask and how to send."""
     import asyncio
-    from random import Random
 
     from focus.commands.settings import web_of
+    from focus.watch import errand
     from focus.watch.run import run_due
     from focus.watch.visit import visitor
 
     web = web_of(options)
-    look_up, how = visitor(book, web), settings_of(book, options, web)
-    work = run_due(book, how, look_up, clock=time.time, rng=Random(), wanted=wanted)
-    return asyncio.run(work)
+    deliver = errand.sender(book, settings_of(book, options, web))
+    return asyncio.run(run_due(book, visitor(book, web), deliver, clock=time.time, wanted=wanted))
 
 
 @click.command(cls=Command)

@@ -21,7 +21,8 @@ class ArticlePages:
     def render(self, article: Article) -> str:
         """An article with its text, tags, related links and a few picks from elsewhere."""
         site, section = self._plan.sites[article.site], self._plan.section(article)
-        rng = random.Random(self._seed * 1_000_003 + article.id)
+        text_of = article.id if article.text_of < 0 else article.text_of
+        rng = random.Random(self._seed * 1_000_003 + text_of)
         text = sentences(article.draft, 22 + int(rng.random() * 26), rng)
         words = labels_of(site)
         source = pick(self._plan.sites, rng)

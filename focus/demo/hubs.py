@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from functools import partial
+from itertools import islice
 
 from focus.demo.frame import (
     Frames,
@@ -145,7 +146,8 @@ class HubPages:
 
     def _block(self, site: Site, index: int, shown: int) -> str:
         section = site.kind.sections[index]
-        newest = self._plan.listings[site.number, index][:shown]
+        listed, articles = self._plan.listings[site.number, index], self._plan.articles
+        newest = islice((n for n in listed if not articles[n].quiet), shown)
         more = link(listing_path(site, section), section.name)
         return f"<h2>{more}</h2>{items([self._frames.headline(site, n) for n in newest])}"
 

@@ -33,6 +33,9 @@ class Article(NamedTuple):
     section  index into its site's sections; `listed` False: on no list, tag or hot page
     draft    subject, second subject, mentions: the text follows it, and so do the labels
     cited    other articles of the subject link to it
+    appeared  when it came onto the lists, where that was after its date; None: then
+    quiet    on its section's list and under its tags, on no front page or sidebar
+    text_of  another article whose text it repeats, -1: its own
     """
 
     id: int
@@ -46,6 +49,9 @@ class Article(NamedTuple):
     cited: bool
     listed: bool
     noindex: bool
+    appeared: date | None = None
+    quiet: bool = False
+    text_of: int = -1
 
     def is_about(self, subjects: frozenset[str]) -> bool:
         return self.draft.subject in subjects or self.draft.second in subjects
@@ -97,15 +103,15 @@ def make_plan(seed: int, articles: int, sites: tuple[Site, ...], day: int) -> Pl
     hidden = articles // LISTED_PER_CHAIN
     _publish(plan, articles - 5 * hidden, 0, rng)
     _index_base(plan)
-    _relate(plan, 0, rng)
+    relate(plan, 0, rng)
     for n in range(hidden):
         _add_chain(plan, SUBJECTS[n % len(SUBJECTS)], rng)
     _add_specials(plan, rng)
     for later in range(1, day + 1):
         first, rng = len(plan.articles), random.Random(f"{seed} {later}")
         _publish(plan, max(1, articles // 100), later, rng)
-        _relate(plan, first, rng)
-    _index(plan)
+        relate(plan, first, rng)
+    index(plan)
     return plan
 
 
@@ -120,17 +126,17 @@ def _publish(plan: Plan, count: int, day: int, rng: random.Random) -> None:
             published = DAY_ZERO + timedelta(day)
             if day == 0:
                 published -= timedelta(int(rng.random() * HISTORY_DAYS))
-            _add(
+            add_article(
                 plan,
                 site,
                 section,
-                _draft(site.kind.sections[section].subject, rng),
+                draft_for(site.kind.sections[section].subject, rng),
                 published,
                 rng,
             )
 
 
-def _draft(home: str, rng: random.Random) -> Draft:
+def draft_for(home: str, rng: random.Random) -> Draft:
     """What an article in a section about `home` is about."""
     subject = second = mention = ""
     if home != "english" and rng.random() < SCATTERED:
@@ -146,7 +152,7 @@ def _draft(home: str, rng: random.Random) -> Draft:
     return Draft(subject, second, strength, mention, rng.choices((1, 2, 4), (7, 2, 1))[0])
 
 
-def _add(
+def add_article(
     plan: Plan, site: Site, section: int, draft: Draft, published: date, rng: random.Random
 ) -> Article:
     """Append one listed article to the plan."""
@@ -212,7 +218,7 @@ def _index_base(plan: Plan) -> None:
             plan.cited_at[article.site, article.draft.subject].append(article.id)
 
 
-def _relate(plan: Plan, first: int, rng: random.Random) -> None:
+def relate(plan: Plan, first: int, rng: random.Random) -> None:
     """Give each article from `first` on its links: like to like, with a stray one at times."""
     for article in plan.articles[first:]:
         site = plan.sites[article.site]
@@ -239,7 +245,7 @@ def _add_chain(plan: Plan, subject: str, rng: random.Random) -> None:
         about = "society" if step < 2 else subject
         draft = Draft(about, "", pick((NEVER, ONCE, OFTEN), rng), "", 0)
         published = plan.articles[home].published
-        article = _add(plan, site, section, draft, published, rng)
+        article = add_article(plan, site, section, draft, published, rng)
         article = article._replace(listed=False, cited=False, noindex=False)
         plan.articles[article.id] = article
         hidden.append(article.id)
@@ -262,16 +268,29 @@ def _add_specials(plan: Plan, rng: random.Random) -> None:
             plan.specials.append(Special(site.number, path, name, subject, chosen))
 
 
-def _index(plan: Plan) -> None:
+def index(plan: Plan) -> None:
     """Fill the lists, newest first."""
-    order = sorted(plan.articles, key=lambda article: (article.published, article.id), reverse=True)
+    order = sorted(
+        plan.articles, key=lambda each: (each.appeared or each.published, each.id), reverse=True
+    )
     for article in order:
         if not article.listed:
             continue
-        plan.newest[article.site].append(article.id)
+        if not article.quiet:
+            plan.newest[article.site].append(article.id)
         plan.listings[article.site, article.section].append(article.id)
         for tag in article.tags:
             plan.tagged[article.site][tag].append(article.id)
     for tagged in plan.tagged.values():
         for tag in [tag for tag, numbers in tagged.items() if len(numbers) < LEAST_TAGGED]:
             del tagged[tag]
+
+
+def as_of(plan: Plan, count: int) -> Plan:
+    """The web when it had only its first `count` articles, those of day 0 at least."""
+    early = Plan(plan.sites)
+    early.articles, early.related = plan.articles[:count], plan.related[:count]
+    early.specials, early.picks, early.base = plan.specials, plan.picks, plan.base
+    early.cited, early.cited_at = plan.cited, plan.cited_at
+    index(early)
+    return early

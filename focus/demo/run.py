@@ -99,7 +99,7 @@ def demo(
     """
     web = generate(seed, pages=pages)
     outcomes = []
-    with _served(pages, seed) as address:
+    with served(pages, seed) as address:
         for strategy in STRATEGIES:
             with watch(strategy) as watcher:
                 judge = Judge(web, watcher)
@@ -129,7 +129,7 @@ def _config(web: DemoWeb, strategy: str, address: str, pages: int) -> CrawlConfi
 
 
 @contextlib.contextmanager
-def _served(pages: int, seed: int) -> Iterator[str]:
+def served(pages: int, seed: int) -> Iterator[str]:
     """ADDR:PORT of the web in a child process, which ends with this block."""
     command = [sys.executable, "-m", "focus.demo.server"]
     command += ["--pages", str(pages), "--seed", str(seed), "--port", "0"]

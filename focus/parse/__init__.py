@@ -14,22 +14,30 @@ from __future__ import annotations
 
 from selectolax.lexbor import LexborHTMLParser
 
-from focus.parse.blocks import Block
+from focus.parse.blocks import Block, BlockReader
 from focus.parse.guard import guard
 from focus.parse.reader import Parsed, RawLink, Reader
 
-__all__ = ["Block", "Parsed", "RawLink", "parse"]
+__all__ = ["Block", "Parsed", "RawLink", "blocks_of", "parse"]
 
 
-def parse(html: str, *, max_links: int = 2000, context: bool = False) -> Parsed:
+def parse(html: str | bytes, *, max_links: int = 2000, context: bool = False) -> Parsed:
     """Read a page. Every string is a page: nothing raises but running out of memory.
 
+    html       as text, or encoded in UTF-8
     max_links  later links are only counted
     context    fill `RawLink.context` too
     """
-    tree = LexborHTMLParser(guard(html.encode("utf-8", "replace")))
+    source = html if isinstance(html, bytes) else html.encode("utf-8", "replace")
+    tree = LexborHTMLParser(guard(source))
     page = Parsed(_tree=tree)
     root = tree.root
     if root is not None:
         Reader(page, max_links=max_links, context=context).read(root)
     return page
+
+
+def blocks_of(html: str) -> list[Block]:
+    """The visible text of a page cut into blocks: cheaper where head and links are not asked for."""
+    body = LexborHTMLParser(guard(html.encode("utf-8", "replace"))).body
+    return BlockReader().read(body) if body is not None else []

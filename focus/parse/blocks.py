@@ -13,7 +13,8 @@ from focus.parse.dom import BLOCKS, BR, HIDDEN, TEXT, A
 class Block(msgspec.Struct, frozen=True, gc=False):
     """A run of text in one block element (`p`, `li`, `td`…), white space folded.
 
-    link_chars  how many of its characters are the text of links
+    link_chars  how many of its characters are the text of links; of a menu (首页 | 社会 | 足球)
+                all: what stands between links and is no word belongs to them
     """
 
     text: str
@@ -85,6 +86,8 @@ class BlockReader:
         text = " ".join("".join(self._pieces).split())
         if text:
             link_chars = len(" ".join("".join(self._linked).split()))
+            if len(text) < 4 * link_chars and sum(map(str.isalnum, text)) <= link_chars:
+                link_chars = len(text)
             self._done.append(Block(text, link_chars, self._tag))
         self._pieces.clear()
         self._linked.clear()

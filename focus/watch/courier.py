@@ -4,14 +4,17 @@
 
 Any number of couriers may run at once, in one process or several: a claim gives each
 message to one of them. Killed anywhere, nothing is lost, and only a message whose receiver
-had not answered yet goes out again, under the same id.
+had not answered yet goes out again, under the same id. Or had answered a moment ago: what a
+receiver has said is not known here before it was read and committed. To keep that moment
+short, messages are claimed and written some at a time, before any of them goes out; while
+they are under way nothing else is done than to note the answers.
 """
 
 from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from random import Random
 from types import TracebackType
 from typing import Self
@@ -21,15 +24,18 @@ import msgspec
 from focus.net.post import WebPoster
 from focus.watch import claims, outbox, unsubscribe
 from focus.watch.book import Book
-from focus.watch.channels import Delivered, Failed, Outcome, apprise, webhook
+from focus.watch.channels import Delivered, Failed, Outcome, apprise, sms, webhook
 from focus.watch.channels.mail import Mailer
 from focus.watch.concern import check_channel
 from focus.watch.message import Message, of_claim, trial
 from focus.watch.outbox import Claim, Logged
 from focus.watch.settings import Settings
 
-WORKERS = {"mail": 1, "webhook": 8, "apprise": 2}
+AT_ONCE = {"mail": 1, "webhook": 8, "apprise": 2, "sms": 1}
 """Kinds of channel that are sent to -> messages under way at once."""
+
+PATIENCE_S = 1.0
+"""After it others are made ready though some are still under way."""
 
 
 class Summary(msgspec.Struct):
@@ -74,6 +80,8 @@ class Ways:
             return await self._mailer.deliver(message, address, now=now)
         if kind == "apprise":
             return await apprise.deliver(message, address)
+        if kind == "sms":
+            return await sms.deliver(message, address, gateway=self._settings.sms)
         secret = self._settings.webhook_secret(user, channel)
         return await webhook.deliver(self._poster, message, address, secret=secret, now=now)
 
@@ -85,22 +93,24 @@ async def deliver_due(
     clock: Callable[[], float],
     rng: Random,
     lease_s: float = claims.LEASE_S,
+    stop: asyncio.Event | None = None,
 ) -> Summary:
     """Send everything that is due when it is called.
 
     clock    Unix seconds; a message is leased by it
     rng      spreads the times of the next tries
     lease_s  how long a message stays with a courier that died; longer than any takes to send
+    stop     once it is set, what is under way is brought, and nothing more
 
     Raises StoreError only; what receivers do is in the summary and in the delivery log.
     """
     async with Ways(settings, clock=clock) as ways:
         round_ = _Round(book, settings, ways, clock=clock, rng=rng, lease_s=lease_s)
+        round_.stop = stop or round_.stop
         try:
             async with asyncio.TaskGroup() as group:
-                for kind, workers in WORKERS.items():
-                    for _ in range(workers):
-                        group.create_task(round_.work(kind))
+                for kind in AT_ONCE:
+                    group.create_task(round_.work(kind, group))
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from None
     return round_.summary
@@ -124,33 +134,46 @@ class _Round:
         self._clock, self._rng, self._lease_s = clock, rng, lease_s
         self._due = clock()
         self._blocked: dict[str, Failed] = {}
-        self._turn = asyncio.Lock()
+        self.stop = asyncio.Event()
 
-    async def work(self, kind: str) -> None:
-        """One message after the other, until none of the kind is due."""
-        while (claim := await self._claim(kind)) is not None:
-            outcome = self._blocked.get(kind) or await self._send(claim)
-            if isinstance(outcome, Failed) and outcome.everyone:
-                self._blocked[kind] = outcome  # counts as a try for all that are due now
-            self._note(claim, kind, outcome)
+    async def work(self, kind: str, group: asyncio.TaskGroup) -> None:
+        """Send all that is due of a kind."""
+        going: set[asyncio.Task[None]] = set()
+        while True:
+            ready = [each async for each in self._made_ready(kind, AT_ONCE[kind] - len(going))]
+            going |= {group.create_task(self._carry(kind, *each)) for each in ready}
+            if not going:
+                return
+            _, going = await asyncio.wait(going, timeout=PATIENCE_S)
 
-    async def _claim(self, kind: str) -> Claim | None:
-        """The next message. Workers take turns, so that an answer that comes in waits for one
-        of them at most: until it is noted, a kill would make us repeat the message.
-        """
-        async with self._turn:
-            await asyncio.sleep(0)
-            now = self._clock()
-            return claims.claim(self._book, kind, due=self._due, now=now, lease_s=self._lease_s)
+    async def _made_ready(self, kind: str, most: int) -> AsyncIterator[tuple[Claim, Message]]:
+        """The next messages, so many at most, claimed and written."""
+        while most and not self.stop.is_set() and (claim := self._claim(kind)) is not None:
+            if (failed := self._blocked.get(kind)) is not None:
+                self._note(claim, kind, failed)  # counts as a try for all that are due now
+            else:
+                most -= 1
+                yield claim, self._written(claim)
+            await asyncio.sleep(0)  # let others note their answers
 
-    async def _send(self, claim: Claim) -> Outcome:
+    def _claim(self, kind: str) -> Claim | None:
+        now = self._clock()
+        return claims.claim(self._book, kind, due=self._due, now=now, lease_s=self._lease_s)
+
+    def _written(self, claim: Claim) -> Message:
         stop = ""
         if claim.channel.startswith("mail:"):
             user, channel = claim.user, claim.channel
             now = self._clock()
             stop = unsubscribe.link(self._book, self._settings, user=user, channel=channel, now=now)
-        message = of_claim(claim, base_url=self._settings.base_url, unsubscribe=stop)
-        return await self._ways.send(message, user=claim.user, channel=claim.channel)
+        return of_claim(claim, base_url=self._settings.base_url, unsubscribe=stop)
+
+    async def _carry(self, kind: str, claim: Claim, message: Message) -> None:
+        """Bring one message, and note what came of it at once."""
+        outcome = await self._ways.send(message, user=claim.user, channel=claim.channel)
+        if isinstance(outcome, Failed) and outcome.everyone:
+            self._blocked[kind] = outcome
+        self._note(claim, kind, outcome)
 
     def _note(self, claim: Claim, kind: str, outcome: Outcome) -> None:
         now, summary = self._clock(), self.summary
@@ -182,7 +205,7 @@ async def send_test(
     """
     check_channel(channel)
     kind = channel.partition(":")[0]
-    if kind not in WORKERS:
+    if kind not in AT_ONCE:
         return Delivered()
     language = book.rows("SELECT language FROM user WHERE id = ?", (user,))[0][0]
     message = trial(uuid.uuid4().hex, language)

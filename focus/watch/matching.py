@@ -23,12 +23,12 @@ from functools import cache
 
 import msgspec
 
-from focus.duplicates import Twins
 from focus.errors import FocusError
 from focus.segment import Segmenter
-from focus.watch import outbox, stored
+from focus.watch import outbox, stored, votes
 from focus.watch.book import LOCAL, Book, Hit, Owned, Site
 from focus.watch.concern import Concern
+from focus.watch.reprints import Texts
 from focus.watch.stored import Stored
 from focus.watch.subjects import Sheet, Subject, subject_key, topic_of
 
@@ -64,7 +64,7 @@ class _Watcher:
         self.owned = owned
         self.subject = subject
         self.is_new = is_new or owned.checked_at is None
-        self.twins: Twins | None = None
+        self.texts: Texts | None = None
 
     def is_news(self, hit: Hit, sheet: Sheet) -> bool:
         """Whether a page is news to the concern, or existed before."""
@@ -125,7 +125,7 @@ class _Run:
 
     def _subject(self, owned: Owned) -> Subject | None:
         try:
-            return self.subjects.of(owned.concern, trusted=owned.user == LOCAL)
+            return self.subjects.of_owned(self.book, owned)
         except FocusError as error:
             self.matched.troubles[owned.id] = str(error)
             return None
@@ -159,15 +159,15 @@ class _Run:
         news: dict[int, list[int]] = {}
         with self.book.transaction() as db:
             for watcher, hit, is_news in drafts:
-                twins = self._twins(watcher)
-                twin = twins.find(hit.simhash) if hit.simhash else None
+                texts = self._texts(watcher)
+                twin = texts.find(hit.simhash, hit.url)
                 hit = msgspec.structs.replace(hit, twin=twin, baseline=not is_news)
                 number = stored.add(db, hit)
                 if number is None:
                     continue  # the concern has it
                 self._count(hit)
                 if twin is None:
-                    twins.add(number, hit.simhash)
+                    texts.add(number, hit.simhash, hit.url)
                     if is_news:
                         news.setdefault(watcher.owned.id, []).append(number)
             for watcher in self.watchers:
@@ -175,12 +175,12 @@ class _Run:
                     _send(db, watcher.owned, hits, self._due_at(watcher.owned))
             stored.advance(db, self.site.id, nth)
 
-    def _twins(self, watcher: _Watcher) -> Twins:
-        if watcher.twins is None:
-            watcher.twins = Twins()
-            for hit, simhash in stored.simhashes(self.book, watcher.owned.id):
-                watcher.twins.add(hit, simhash)
-        return watcher.twins
+    def _texts(self, watcher: _Watcher) -> Texts:
+        if watcher.texts is None:
+            watcher.texts = Texts()
+            for text in stored.texts(self.book, watcher.owned.id):
+                watcher.texts.add(*text)
+        return watcher.texts
 
     def _count(self, hit: Hit) -> None:
         if hit.twin is not None:
@@ -229,6 +229,7 @@ class Subjects:
 
     def __init__(self) -> None:
         self._made: dict[tuple[str, str, bool], Subject] = {}
+        self._taught: list[Subject] = []
 
     def of(self, concern: Concern, *, trusted: bool) -> Subject:
         """A concern's subject. ConfigError for a topic file that cannot be used.
@@ -241,9 +242,20 @@ class Subjects:
             self._made[key] = Subject(concern, topic, _segmenter())
         return self._made[key]
 
+    def of_owned(self, book: Book, owned: Owned) -> Subject:
+        """The same of a concern that is kept: its own, where its owner's votes have taught it."""
+        trusted = owned.user == LOCAL
+        if not any(votes.counts(book, owned.id)):
+            return self.of(owned.concern, trusted=trusted)
+        topic = topic_of(owned.concern, trusted=trusted)
+        learned = votes.learned(book, owned.id, topic)
+        made = Subject(owned.concern, topic, _segmenter(), learned=learned)
+        self._taught.append(made)
+        return made
+
     def forget(self) -> None:
         """Let go of what was remembered of pages."""
-        for subject in self._made.values():
+        for subject in (*self._made.values(), *self._taught):
             subject.forget()
 
 

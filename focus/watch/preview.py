@@ -8,11 +8,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from focus.duplicates import Twins
 from focus.watch import stored
-from focus.watch.book import LOCAL, Book, Hit
+from focus.watch.book import Book, Hit, Owned
 from focus.watch.concern import Concern
 from focus.watch.matching import Subjects, hit_of_sheet
+from focus.watch.reprints import Texts
 from focus.watch.subjects import Sheet
 
 SETTLED_S = 3_600.0  # after a site's crawl began; what has no date and came earlier existed
@@ -36,14 +36,18 @@ class Preview(msgspec.Struct, frozen=True):
 
 
 def preview(
-    book: Book, concern: Concern, *, now: float, zone: tzinfo, days: float = 7.0, user: int = LOCAL
+    book: Book, wanted: Concern | Owned, *, now: float, zone: tzinfo, days: float = 7.0
 ) -> Preview:
     """What a concern, kept or not, would have sent in the last days; by stored pages alone.
 
-    A page counts by the date that it gives; one without by when it came, if that was after
-    the first visit. ConfigError for a topic file that cannot be used.
+    One that is kept is judged as its votes have taught it. A page counts by the date that it
+    gives; one without by when it came, if that was after the first visit. ConfigError for a
+    topic file that cannot be used.
     """
-    subject = Subjects().of(concern, trusted=user == LOCAL)
+    if isinstance(wanted, Owned):
+        concern, subject = wanted.concern, Subjects().of_owned(book, wanted)
+    else:
+        concern, subject = wanted, Subjects().of(wanted, trusted=True)
     since = now - days * 86400.0
     found: list[Hit] = []
     pages = undated = 0
@@ -76,15 +80,15 @@ def _sheets(book: Book, crawl: int, since: float) -> Iterator[Sheet]:
 
 def _folded(found: list[Hit], pages: int, undated: int, unvisited: list[str]) -> Preview:
     """Near-duplicates under the best of them."""
-    twins = Twins()
+    texts = Texts()
     hits: list[Hit] = []
     similar: list[int] = []
     for hit in sorted(found, key=lambda each: -each.relevance):
-        twin = twins.find(hit.simhash) if hit.simhash else None
+        twin = texts.find(hit.simhash, hit.url)
         if twin is not None:
             similar[twin] += 1
             continue
-        twins.add(len(hits), hit.simhash)
+        texts.add(len(hits), hit.simhash, hit.url)
         hits.append(hit)
         similar.append(0)
     return Preview(hits, similar, pages, undated, unvisited)

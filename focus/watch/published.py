@@ -6,7 +6,8 @@ Asked for in this order, the first plausible answer counts:
     meta            article:published_time, pubdate, publishdate, weibo:article:create_at, …
     itemprop        datePublished on any element (schema.org microdata)
     <time>          the one marked pubdate, else the first one after the heading
-    text            `2026年11月21日 08:30` under the heading, with a time of day or a label
+    text            `2026年11月21日 08:30` under the heading, with a time of day or a label:
+                    `发布于 2026-11-21`, `2026-11-21 来源：新华社`
     the address     /2026/11/21/, /2026-11-21/, /20261121/, t20261121_123.html
 
 A date without a zone is of the zone given, a day without a time its first minute. Dates
@@ -69,6 +70,9 @@ _LINKED = re.compile(r'"datepublished"\s*:\s*"([^"]{4,60})"')
 _TITLE_END = re.compile(r"[<_|–—]| - ")  # after it the site's name
 _TAGS = re.compile(r"<[^<>]*>")
 _LABEL = re.compile(r"(?:发布|發布|发表|發表|时间|時間|日期|刊登|published|posted|date)\W{0,6}$")
+_BYLINE = re.compile(
+    r"\W{0,4}(?:来源|來源|作者|责任?编辑|責任?編輯|编辑|編輯|记者|source\b|by\b|author\b)"
+)
 _IN_PATH = (
     re.compile(r"/((?:19|20)\d\d)[-_/.]?(\d\d)[-_/]?(\d\d)(?=[-_/.]|$)"),
     re.compile(r"(?<!\d)((?:19|20)\d\d)[-_](\d\d)[-_](\d\d)(?!\d)"),
@@ -191,11 +195,12 @@ def _times(page: str) -> Iterable[str]:
 
 
 def _visible(page: str) -> Iterator[str]:
-    """Dates in the text under the heading that have a time of day or a label before them."""
+    """Dates in the text under the heading that have a time of day or a label beside them."""
     shown = _text(page[(start := _heading(page)) : start + _WINDOW])[:_SHOWN]
     for form in (_NUMERIC, _DAY_FIRST, _MONTH_FIRST):
         for match in islice(form.finditer(shown), _TRIES):
-            if match["H"] or _LABEL.search(shown, max(0, match.start() - 16), match.start()):
+            before = _LABEL.search(shown, max(0, match.start() - 16), match.start())
+            if match["H"] or before or _BYLINE.match(shown, match.end()):
                 yield match[0]
 
 

@@ -13,19 +13,17 @@ import os
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from random import Random
 
 import msgspec
 
 from focus.db.lock import held
 from focus.errors import FocusError, StoreLocked
-from focus.watch import courier, matching, schedule, stored
+from focus.watch import matching, schedule, stored
 from focus.watch.book import Book, Owned, Site
 from focus.watch.claims import zone_of
 from focus.watch.courier import Summary
 from focus.watch.matching import Matched
 from focus.watch.schedule import SHORTEST_S
-from focus.watch.settings import Settings
 
 Visit = Callable[[Site], Awaitable[None]]
 """Looks a site up and stores what is new there, in the crawl that the site's row names.
@@ -33,6 +31,10 @@ Visit = Callable[[Site], Awaitable[None]]
 Raises StoreLocked when another program crawls into the database, FocusError for other
 trouble; trouble of the site itself stands in its row afterwards.
 """
+
+
+Deliver = Callable[[], Awaitable[Summary]]
+"""Brings what is due. Raises StoreError only; what receivers do is in the summary."""
 
 
 class AlreadyRunning(FocusError):
@@ -87,25 +89,30 @@ def due(book: Book, *, now: float, wanted: Sequence[int] | None = None) -> list[
 
 
 def to_visit(book: Book, concerns: Sequence[Owned], *, now: float, at_once: bool) -> list[Site]:
-    """The sites of these concerns that may be looked up: not before their time, and never more
-    often than every 15 minutes unless asked to (`at_once`), however many concerns are due.
+    """The sites of these concerns that are to be looked up: those of concerns with a schedule
+    of their own, and others when one of their pages is due; never more often than every 15
+    minutes unless asked to (`at_once`), however many concerns are due.
     """
-    sites = book.sites_of([each.id for each in concerns]) if concerns else []
-    return [site for site in sites if at_once or _may_visit(site, now)]
+    sites = book.sites_of([each.id for each in concerns])
+    if at_once:
+        return sites
+    timed = [each.id for each in concerns if not schedule.parse(each.concern.schedule).is_auto]
+    told = {site.id for site in book.sites_of(timed)}
+    return [
+        site for site in sites if _is_rested(site, now) and (site.id in told or site.next_at <= now)
+    ]
 
 
-def _may_visit(site: Site, now: float) -> bool:
-    rested = site.visited_at is None or now - site.visited_at >= SHORTEST_S
-    return rested and site.next_at <= now
+def _is_rested(site: Site, now: float) -> bool:
+    return site.visited_at is None or now - site.visited_at >= SHORTEST_S
 
 
 async def run_due(
     book: Book,
-    settings: Settings,
     visit: Visit,
+    deliver: Deliver,
     *,
     clock: Callable[[], float],
-    rng: Random,
     wanted: Sequence[int] | None = None,
 ) -> Ran:
     """Do what is due, or check the concerns `wanted` now; whoever calls has made sure to be
@@ -122,7 +129,7 @@ async def run_due(
         _match(book, concerns, ran, now=clock())
         if not ran.is_busy:
             _end(book, concerns, ran, now=clock())
-    ran.delivered = await courier.deliver_due(book, settings, clock=clock, rng=rng)
+    ran.delivered = await deliver()
     ran.troubles += [f"{kind}: {reason}" for kind, reason in ran.delivered.trouble.items()]
     return ran
 

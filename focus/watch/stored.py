@@ -11,7 +11,6 @@ from collections.abc import Iterable
 
 import msgspec
 
-from focus.db.schema import id_range
 from focus.records import UrlState
 from focus.watch.book import HIT_COLUMNS, Book, Hit, Owned, Site, hit_of
 
@@ -143,13 +142,14 @@ def zones(book: Book) -> dict[int, str]:
 # -- hits ---------------------------------------------------------------------------
 
 
-def simhashes(book: Book, concern: int) -> list[tuple[int, int]]:
-    """(hit, simhash) of a concern's latest hits that repeat no other, in order."""
+def texts(book: Book, concern: int) -> list[tuple[int, int, str]]:
+    """(hit, simhash, URL) of a concern's latest hits that repeat no other, in order."""
     sql = (
-        "SELECT id, simhash FROM hit WHERE concern = ? AND twin IS NULL AND simhash <> 0 "
+        "SELECT id, simhash, url FROM hit WHERE concern = ? AND twin IS NULL AND simhash <> 0 "
         "ORDER BY id DESC LIMIT ?"
     )
-    return [(hit, simhash & _MASK) for hit, simhash in reversed(book.rows(sql, (concern, _TWINS)))]
+    rows = book.rows(sql, (concern, _TWINS))
+    return [(hit, simhash & _MASK, url) for hit, simhash, url in reversed(rows)]
 
 
 def add(db: sqlite3.Connection, hit: Hit) -> int | None:
@@ -178,11 +178,14 @@ def add(db: sqlite3.Connection, hit: Hit) -> int | None:
 
 
 def best_of_baseline(db: sqlite3.Connection, concern: int, most: int) -> list[int]:
-    """The best of what existed when a concern began; from here on they count as news."""
+    """The best of what existed when a concern began, dated pages first: those are articles.
+    From here on they count as news.
+    """
     rows = db.execute(
         "UPDATE hit SET baseline = 0 WHERE id IN (SELECT id FROM hit WHERE concern = ? "
         "AND baseline AND twin IS NULL AND deleted = 0 "
-        "ORDER BY relevance DESC, published_at DESC, id DESC LIMIT ?) RETURNING id",
+        "ORDER BY published_at IS NULL, relevance DESC, published_at DESC, id DESC LIMIT ?) "
+        "RETURNING id",
         (concern, most),
     ).fetchall()
     return sorted(hit for (hit,) in rows)
@@ -204,10 +207,9 @@ def figures(book: Book, crawl: int | None) -> Figures:
     if crawl is None:
         return Figures()
     ends = book.rows("SELECT state, reason, n FROM tally WHERE crawl = ? AND n > 0", (crawl,))
-    stored = book.rows("SELECT count(*) FROM page WHERE id BETWEEN ? AND ?", id_range(crawl))
     failed = [(reason, n) for state, reason, n in ends if state == UrlState.FAILED]
     return Figures(
-        stored[0][0],
+        sum(n for state, _, n in ends if state == UrlState.DONE),
         sum(n for state, reason, n in ends if state == UrlState.DROPPED and reason == "robots"),
         dict(sorted(failed, key=lambda each: -each[1])[:5]),
     )

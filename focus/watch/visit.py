@@ -11,6 +11,7 @@ a later visit leaves it aside, so that requests go where news is.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
@@ -19,17 +20,20 @@ from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, ScopeConfig
 from focus.crawl import Crawl, Event
 from focus.errors import ConfigError, TopicError
 from focus.learn.gather import Web
+from focus.records import SEED_PRIORITY
 from focus.session import Places, Report, Watcher, run
 from focus.store import CrawlInfo
 from focus.topic import Keyword, Topic, to_builtins
-from focus.watch import hubs
+from focus.watch import hubs, stored
 from focus.watch.book import LOCAL, Book, Site
+from focus.watch.claims import zone_of
 from focus.watch.hubs import Hub
-from focus.watch.schedule import SHORTEST_S, parse
+from focus.watch.schedule import parse
 from focus.watch.subjects import topic_of
 
-FIRST, LATER = 500, 200
-"""Requests that the first visit of a site may make, and each later one."""
+FIRST, LATER, DAILY = 500, 200, 2_000
+"""Requests that the first visit of a site may make, and each later one at least; one after a
+longer time so many a day."""
 
 
 def visitor(
@@ -47,21 +51,52 @@ def visitor(
 
 
 class _Visitor(Watcher):
-    """Has the pages that are due asked for again, and notes which were."""
+    """Has the pages that are due asked for again, and notes which were, and what each brought.
+
+    finders  URL that became known -> the page asked for again that told of it first
+    """
 
     def __init__(self, due: Sequence[Hub]) -> None:
-        self._due = due
+        self._due = {hub.url: hub for hub in due}
+        self._known = 0
         self.seen: list[Hub] = []
+        self.finders: dict[int, int] = {}
         self.first = 0  # URLs from this number on became known during the visit
 
     def started(self, crawl: Crawl, info: CrawlInfo) -> None:
-        self.first = info.next_url
-        for hub in self._due:
-            if crawl.revisit(hub.id, hub.url, etag=hub.etag, last_modified=hub.last_modified):
+        self.crawl = crawl
+        self.first = self._known = info.next_url
+        for place, hub in enumerate(sorted(self._due.values(), key=_worth)):
+            if crawl.revisit(
+                hub.id,
+                hub.url,
+                etag=hub.etag,
+                last_modified=hub.last_modified,
+                priority=SEED_PRIORITY + len(self._due) - place,
+            ):
                 self.seen.append(hub)
 
     def event(self, event: Event) -> None:
-        """Nobody looks on."""
+        """A request came to an end: what it told of is known now."""
+        known = len(self.crawl.known)
+        hub = self._due.get(event.url)
+        if hub is not None:
+            self.finders.update(dict.fromkeys(range(self._known, known), hub.id))
+        self._known = known
+
+    def finder(self, page: int) -> int | None:
+        """The page asked for again that led to this one, through redirects if need be."""
+        known = self.crawl.known
+        while page not in self.finders and known.hops[page] and known.parent[page] >= 0:
+            page = known.parent[page]
+        return self.finders.get(page)
+
+
+def _worth(hub: Hub) -> tuple[bool, float]:
+    """Feeds and sitemaps first, then what brought most: news that the first tell of is not new
+    on the others, so that those are looked at less and less.
+    """
+    return not hub.listing, -hub.fresh
 
 
 async def visit(book: Book, site: Site, web: Web, *, clock: Callable[[], float]) -> Report:
@@ -71,8 +106,8 @@ async def visit(book: Book, site: Site, web: Web, *, clock: Callable[[], float])
     """
     now = clock()
     spent = _requests(book, site)
-    budget = FIRST if site.crawl is None else LATER
-    due = [] if site.crawl is None else hubs.due(book, site.crawl, now=now, most=budget // 2)
+    budget = FIRST if site.visited_at is None else _later(now - site.visited_at)
+    due = _due(book, site, now=now, most=LATER // 2)
     config = _config(book, site, web, spent + budget)
     watcher = _Visitor(due)
     report = await run(
@@ -83,10 +118,7 @@ async def visit(book: Book, site: Site, web: Web, *, clock: Callable[[], float])
         news_only=True,
     )
     now = clock()
-    found = hubs.news(book, report.crawl, after=spent, first=watcher.first)
-    next_at = hubs.learn(book, report.crawl, watcher.seen, found, now=now)
-    if not _is_auto(book, site):
-        next_at = now + SHORTEST_S
+    next_at = _learn(book, report.crawl, watcher, after=spent, now=now)
     with book.transaction() as db:
         db.execute(
             "UPDATE site SET crawl = ?, visited_at = ?, next_at = ?, pages = ?, trouble = ? "
@@ -96,6 +128,11 @@ async def visit(book: Book, site: Site, web: Web, *, clock: Callable[[], float])
     return report
 
 
+def _later(rested_s: float) -> int:
+    """Requests that a visit may make after so many seconds without one."""
+    return int(min(max(LATER, DAILY * rested_s / 86_400.0), DAILY))
+
+
 def _requests(book: Book, site: Site) -> int:
     """What the crawl of a site has spent so far."""
     rows = book.rows("SELECT counters FROM progress WHERE crawl = ?", (site.crawl,))
@@ -103,9 +140,35 @@ def _requests(book: Book, site: Site) -> int:
     return int(counters.get("requests", 0))
 
 
-def _is_auto(book: Book, site: Site) -> bool:
-    """Whether every concern there leaves it to the pages when they are looked at."""
-    return all(parse(each.concern.schedule).is_auto for each in book.concerns_on(site.id))
+def _learn(book: Book, crawl: int, watcher: _Visitor, *, after: int, now: float) -> float:
+    """Note what the pages asked for again have brought, and which others are worth it from now
+    on: those that lead to what none of them led to. When the first is due again.
+    """
+    hubs.root(book, crawl, now=now)
+    pages = hubs.news(book, crawl, after=after, first=watcher.first)
+    found = Counter(map(watcher.finder, pages))
+    missed = [page for page in pages if watcher.finder(page) is None]
+    more = []
+    if len(missed) >= hubs.CHILDREN:
+        more = hubs.cover(watcher.crawl.graph.rows, missed, chosen=hubs.known(book, crawl))
+    news = {hub: count for hub, count in found.items() if hub is not None}
+    return hubs.learn(book, crawl, watcher.seen, news, more=more, now=now)
+
+
+def _due(book: Book, site: Site, *, now: float, most: int) -> list[Hub]:
+    """The pages to ask for again. A concern with a schedule of its own has sections and proven
+    pages looked at whenever it is checked, and what would be due before its next check; else
+    each page has its own time. A visit for which nothing is due was wanted by somebody.
+    """
+    if site.crawl is None:
+        return []
+    zones, until = stored.zones(book), now
+    for owned in book.concerns_on(site.id):
+        every = parse(owned.concern.schedule)
+        if owned.next_at <= now and not every.is_auto:
+            until = max(until, every.next(now, zone_of(zones[owned.user])))
+    found = hubs.due(book, site.crawl, until=until, proven=until > now, most=most)
+    return found or hubs.due(book, site.crawl, until=until, proven=True, most=most)
 
 
 def _config(book: Book, site: Site, web: Web, requests: int) -> CrawlConfig:

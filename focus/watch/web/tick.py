@@ -12,7 +12,6 @@ import asyncio
 import sys
 import time
 from pathlib import Path
-from random import Random
 
 import msgspec
 
@@ -21,7 +20,7 @@ from focus.db.searchindex import SearchIndex
 from focus.errors import FocusError
 from focus.learn.gather import Web
 from focus.watch import book as books
-from focus.watch import settings
+from focus.watch import errand, settings
 from focus.watch.run import AlreadyRunning, Ran, alone, run_due
 from focus.watch.visit import visitor
 
@@ -52,8 +51,8 @@ def run(order: Order) -> Ran | None:
         )
         try:
             with alone(path):
-                work = run_due(book, how, visitor(book, web), clock=time.time, rng=Random())
-                ran = asyncio.run(work)
+                deliver = errand.sender(book, how)
+                ran = asyncio.run(run_due(book, visitor(book, web), deliver, clock=time.time))
         except AlreadyRunning:
             return None
     with SearchIndex(path) as index:

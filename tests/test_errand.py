@@ -1,0 +1,93 @@
+"""A courier of its own: what it is told, what it tells, and what it ends though others die."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from focus.errors import StoreError
+from focus.watch import errand, outbox
+from focus.watch.courier import Summary
+from focus.watch.outbox import SENT, WAITING
+from tests.desk import Desk, desk
+from tests.hooks import Receiver, receiving
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Desk]:
+    with desk(tmp_path) as made:
+        yield made
+
+
+def find(here: Desk, url: str, messages: int) -> None:
+    """So many messages are due."""
+    for number in range(messages):
+        here.finds(here.concern(str(number), f"webhook:{url}/{number}"), "http://a.test/1")
+    here.book.rows("UPDATE outbox SET due_at = 0")
+
+
+async def test_what_is_due_is_brought_and_told_of(here: Desk) -> None:
+    async with receiving(Receiver(answers=[(500, {})])) as hook:
+        find(here, hook.url, 2)
+        summary = await errand.sender(here.book, here.settings())()
+    assert (summary.sent, summary.waiting, summary.items) == (1, 1, 1)
+    assert "500" in summary.trouble["webhook"]
+    assert outbox.counts(here.book) == {SENT: 1, WAITING: 1}
+
+
+async def test_nobody_is_sent_out_for_nothing(here: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere")
+    deliver = errand.sender(here.book, here.settings())
+    assert await deliver() == Summary()
+    find(here, "http://127.0.0.1:9", 1)
+    here.book.rows("UPDATE outbox SET due_at = 9e9")
+    assert await deliver() == Summary()
+
+
+async def test_what_keeps_the_courier_from_working_is_told(here: Desk, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.db"
+    broken.write_bytes(b"no database at all" * 99)
+    order = errand.Order(str(broken), here.settings())
+    with pytest.raises(StoreError, match=r"broken\.db"):
+        await errand._sent_out(order)
+
+
+_RUN = """
+import asyncio, sys
+import msgspec
+from focus.watch import errand
+order = msgspec.json.decode(sys.stdin.buffer.read(), type=errand.Order)
+asyncio.run(errand._sent_out(order))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+async def test_what_is_under_way_is_ended_though_the_run_dies(
+    here: Desk, tmp_path: Path, number: signal.Signals
+) -> None:
+    async with receiving(Receiver(delay_s=0.5)) as hook:
+        find(here, hook.url, 4)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", _RUN,
+            stdin=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+        )  # fmt: skip
+        assert process.stdin is not None
+        order = errand.Order(str(tmp_path / "watch.db"), here.settings())
+        process.stdin.write(msgspec.json.encode(order))
+        process.stdin.close()
+        async with asyncio.timeout(60):
+            while not hook.requests:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+            os.kill(process.pid, number)
+            await process.wait()
+            while outbox.counts(here.book) != {SENT: 4}:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+    assert len(set(hook.ids)) == len(hook.ids) == 4
