@@ -77,7 +77,7 @@ async def _store(path: Path, web: DemoWeb) -> None:
         )
         await store.write(crawl, first)
         for part in _parts(web.urls()):
-            pages = [_page(web, url, n, rng, compressor) for n, url in part]
+            pages = [page_row(web, url, n, rng, compressor) for n, url in part]
             urls = [
                 UrlRow(n, fingerprint(url), url, hosts[url.split("/")[2]], 1, 0.0, parent=None)
                 for n, url in part
@@ -92,9 +92,10 @@ def _parts(urls: list[str]) -> Iterator[list[tuple[int, str]]]:
         yield list(enumerate(urls[start : start + AT_ONCE], start))
 
 
-def _page(
+def page_row(
     web: DemoWeb, url: str, number: int, rng: random.Random, packer: zstandard.ZstdCompressor
 ) -> PageRow:
+    """A page of the web as a crawl stores it; relevance, rank and time are drawn."""
     response = web.respond(url)
     assert response is not None
     kind = dict(response.headers).get("content-type", "")

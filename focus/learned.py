@@ -191,17 +191,22 @@ def name_in_topic(topic_file: Path, model: Path) -> None:
 
 
 def applied(
-    topic: Topic, relevance: str, chosen: Mapping[str, float] | None = None
+    topic: Topic,
+    relevance: str,
+    chosen: Mapping[str, float] | None = None,
+    *,
+    learned: Learned | None = None,
 ) -> tuple[Topic, bytes]:
     """The topic naming no file, and what was learned for a relevance model (`Model.adopt`).
 
     chosen   numbers of the model that the user has set: these win
+    learned  in place of what the topic's own file has
     A threshold in the topic is one of the model that the topic was tuned with, and is left
     out for another.
     Raises ConfigError for a file that cannot be used, or that is not there when the model
     needs it (`bayes`). Where a model lies is no part of what a crawl is about.
     """
-    learned = load_for(topic)
+    learned = learned or load_for(topic)
     own = relevance == (topic.relevance or AnalysisConfig().relevance)
     threshold = topic.threshold if own else None
     bare = msgspec.structs.replace(topic, model=None, threshold=threshold, params={})

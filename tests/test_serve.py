@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,8 +24,11 @@ from starlette.testclient import TestClient
 from focus.__main__ import main
 from focus.errors import ConfigError
 from focus.watch import outbox
+from focus.watch.channels import Delivered, Outcome
+from focus.watch.concern import Concern
+from focus.watch.message import Message
 from focus.watch.outbox import Logged
-from focus.watch.web import backoff, doors, server, tokens
+from focus.watch.web import backoff, doors, postbox, server, tokens
 from focus.watch.web.accounts import Passwords
 from focus.watch.web.app import make_app
 from focus.watch.web.office import Office
@@ -64,6 +68,9 @@ class Group:
         typed = {"name": name, "mail": mail, "password": SECRET, "invite": self.invitation()}
         answer = client.post("/register", data=typed)
         assert answer.status_code == 303, answer.text
+        with self.office.book() as book, book.transaction() as db:  # as by the mailed link
+            db.execute("UPDATE user SET mail = ? WHERE name = ?", (mail or None, name))
+            db.execute("DELETE FROM token WHERE kind = 'mail'")
         return client
 
     def number(self, name: str) -> int:
@@ -173,9 +180,7 @@ def test_a_forgotten_password_is_set_by_a_mailed_link_once(
 ) -> None:
     mine = group.member("ana", "ana@a.test")
     sent: list[str] = []
-    monkeypatch.setattr(
-        doors, "send_link", lambda how, mail, lang, secret, *, now: sent.append(secret)
-    )
+    monkeypatch.setattr(postbox, "send_link", lambda *to, secret, **_: sent.append(secret))
     monkeypatch.setattr(doors.threading, "Thread", _AtOnce)
     answer = group.browser().post("/forgot", data={"name": "ana"})
     nobody = group.browser().post("/forgot", data={"name": "nobody"})
@@ -246,7 +251,7 @@ def test_a_concern_is_made_changed_paused_and_deleted(group: Group) -> None:
         ({"max_items": "inf"}, "must be a number"),
         ({"expires": "soon"}, "2026-12-31"),
         ({"quiet": "night"}, "22:00-07:00"),
-        ({"mail": "on"}, "Give your mail address"),
+        ({"mail": "on"}, "confirm your mail address"),
         ({"webhooks": "ftp://a.test/"}, "webhook"),
     ],
 )
@@ -437,14 +442,18 @@ def test_unsubscription_asks_first_and_is_done_by_one_post(group: Group) -> None
 def test_settings_are_kept(group: Group) -> None:
     client = group.member("ana")
     typed = {
-        "mail": "ana@a.test", "phone": "+86 138-0013-8000", "quiet": "22:00-07:00",
+        "name": "安娜", "quiet": "22:00-07:00",
         "language": "zh", "zone": "Asia/Shanghai",
     }  # fmt: skip
     assert client.post("/settings", data=typed).status_code == 303
     page = client.get("/settings").text
-    assert "+8613800138000" in page
+    assert "22:00-07:00" in page
     assert '<html lang="zh-CN">' in page
-    for wrong in ({"zone": "Moon"}, {"quiet": "x"}, {"phone": "call me"}, {"mail": "me"}):
+    assert group.rows("SELECT act, detail FROM audit WHERE actor = 'ana' AND act = 'rename'")
+    group.member("bo")
+    for wrong in (
+        {"zone": "Moon"}, {"quiet": "x"}, {"phone": "call me"}, {"mail": "me"}, {"name": "bo"}
+    ):  # fmt: skip
         assert client.post("/settings", data={**typed, **wrong}).status_code == 400
 
 
@@ -575,3 +584,250 @@ def test_every_text_is_there_in_both_languages() -> None:
     assert {key for key in used if not key.endswith("_")} <= set(TEXTS)
     for zh, en in TEXTS.values():
         assert set(re.findall(r"{\w+}", zh)) == set(re.findall(r"{\w+}", en))
+
+
+# -- mail addresses -----------------------------------------------------------------
+
+
+def confirmed(group: Group, client: TestClient, secret: str) -> int:
+    """Somebody opens a mailed link and says yes."""
+    assert group.browser().get(f"/confirm/{secret}").status_code == 200
+    return group.browser().post(f"/confirm/{secret}", data={"yes": "1"}).status_code
+
+
+def test_mail_goes_to_an_address_only_after_its_reader_opened_the_link(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[tuple[str, str]] = []
+    monkeypatch.setattr(
+        postbox, "send_link", lambda how, mail, language, *, kind, secret, now: sent.append(
+            (mail, secret)
+        )
+    )  # fmt: skip
+    client = group.member("ana", "ana@a.test")
+    wait_until(lambda: bool(sent))
+    sent.clear()
+    number = concern(client, mail="on")
+    typed = {"name": "ana", "zone": "UTC", "language": "en", "mail": "new@a.test"}
+    assert client.post("/settings", data=typed).headers["location"].endswith("saved=mail")
+    assert [mail for mail, _ in sent] == ["new@a.test"]
+    assert "new@a.test waits" in client.get("/settings").text
+    assert group.rows("SELECT mail FROM user WHERE name = 'ana'") == [("ana@a.test",)]
+    secret = sent[0][1]
+    assert group.rows("SELECT mail FROM user WHERE name = 'ana'") == [("ana@a.test",)]
+    assert confirmed(group, client, secret) == 200
+    assert group.rows("SELECT mail FROM user WHERE name = 'ana'") == [("new@a.test",)]
+    definition = group.rows("SELECT definition FROM concern WHERE id = ?", number)[0][0]
+    assert "mail:new@a.test" in definition and "ana@a.test" not in definition
+    assert group.browser().post(f"/confirm/{secret}", data={"yes": "1"}).status_code == 400
+    client.post("/settings", data={**typed, "mail": ""})
+    assert group.rows("SELECT mail FROM user WHERE name = 'ana'") == [(None,)]
+    definition = group.rows("SELECT definition FROM concern WHERE id = ?", number)[0][0]
+    assert "mail:" not in definition
+
+
+def test_looking_at_the_link_confirms_nothing_and_it_ends_after_a_day(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[str] = []
+    monkeypatch.setattr(postbox, "send_link", lambda *to, secret, **_: sent.append(secret))
+    client = group.browser()
+    typed = {"name": "ana", "mail": "a@a.test", "password": SECRET, "invite": group.invitation()}
+    assert client.post("/register", data=typed).status_code == 303
+    assert "a@a.test waits" in client.get("/settings").text
+    wait_until(lambda: bool(sent))
+    assert "a@a.test" in group.browser().get(f"/confirm/{sent[0]}").text
+    assert group.rows("SELECT mail FROM user WHERE name = 'ana'") == [(None,)]
+    group.clock.now += 86_401
+    assert group.browser().post(f"/confirm/{sent[0]}", data={"yes": "1"}).status_code == 400
+    assert "waits" not in client.get("/settings").text
+
+
+def test_a_link_that_cannot_be_mailed_is_said_and_can_be_sent_again(group: Group) -> None:
+    client = group.member("ana", language="zh")
+    typed = {"name": "ana", "zone": "UTC", "language": "zh", "mail": "new@a.test"}
+    answer = client.post("/settings", data=typed)
+    assert answer.status_code == 400
+    assert "尚未设置邮件服务器" in answer.text
+    assert "new@a.test 等待确认" in answer.text
+    assert "尚未设置邮件服务器" in client.post("/settings/mail").text
+    client.post("/settings/mail")
+    assert "尝试次数过多" in client.post("/settings/mail").text
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    """Until a thread has done it."""
+    for _ in range(200):
+        if is_so():
+            return
+        time.sleep(0.02)
+    raise AssertionError("it never was so")
+
+
+# -- files of concerns --------------------------------------------------------------
+
+
+FILE = json.dumps(
+    [
+        {
+            "name": "f1", "sites": ["https://a.test/"], "words": "足球",
+            "channels": ["inbox", "mail:stranger@b.test", "apprise:json://x.test", "feed"],
+        },
+        {"name": "f2", "sites": ["https://a.test/"], "words": "篮球"},
+    ]
+)  # fmt: skip
+
+
+def test_concerns_come_from_a_file_and_go_to_one(group: Group) -> None:
+    group.member("boss")
+    client = group.member("ana", "ana@a.test")
+    answer = client.post("/concerns/import", files={"file": ("c.json", FILE.encode())})
+    assert "2 concerns were taken in" in answer.text
+    assert "f1" in answer.text.partition("fitted to your account")[2]
+    again = client.post("/concerns/import", files={"file": ("c.json", FILE.encode())})
+    assert again.status_code == 400 and "already" in again.text
+    data = {"replace": "on"}
+    again = client.post("/concerns/import", data=data, files={"file": ("c.json", FILE.encode())})
+    assert again.status_code == 200
+    found = client.post("/concerns/export").json()
+    assert [each["name"] for each in found] == ["f1", "f2"]
+    assert found[0]["channels"] == ["inbox", "mail:ana@a.test", "feed"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{}", "不是关注的 JSON 列表"),
+        (
+            '[{"name": "a", "sites": ["https://a.test/"], "topic": "/etc/x.toml"}]',
+            "主题文件仅限命令行",
+        ),
+        ('[{"name": "a", "sites": ["https://a.test/"], "words": "-x"}]', "没有要找的词"),
+    ],
+)
+def test_what_cannot_be_taken_in_is_said(group: Group, text: str, said: str) -> None:
+    client = group.member("ana", language="zh")
+    answer = client.post("/concerns/import", files={"file": ("c.json", text.encode())})
+    assert answer.status_code == 400
+    assert said in answer.text
+    assert not group.rows("SELECT 1 FROM concern")
+
+
+def test_an_administrator_takes_over_what_the_command_line_watches(group: Group) -> None:
+    boss, other = group.member("boss", "boss@a.test"), group.member("ana")
+    with group.office.book() as book:
+        made = Concern("足球", ("https://a.test/",), words="足球", channels=("mail:x@y.test",))
+        number = book.add(1, made, now=NOON)
+        book.add(1, Concern("f", ("https://a.test/",), topic="/x/t.toml"), now=NOON)
+    group.finds(number, "https://a.test/1")
+    assert other.post("/concerns/adopt").status_code == 404
+    assert "1 concern was taken in" in boss.post("/concerns/adopt").text
+    assert "https://a.test/1" in boss.get("/inbox").text
+    definition = group.rows("SELECT definition FROM concern WHERE id = ?", number)[0][0]
+    assert "mail:boss@a.test" in definition
+    assert group.rows("SELECT name FROM concern WHERE user = 1") == [("f",)]
+
+
+def test_a_new_concern_begins_with_the_channels_of_its_owner(group: Group) -> None:
+    client = group.member("ana", "ana@a.test")
+    typed = {"feed": "on", "webhooks": "https://hook.test/a"}
+    assert client.post("/settings/channels", data=typed).status_code == 303
+    page = client.get("/concerns/new").text
+    assert "https://hook.test/a" in page
+    assert re.search(r'name="feed" value="on" checked', page)
+    assert not re.search(r'name="mail" value="on" checked', page)
+    assert client.post("/settings/channels", data={"webhooks": "gopher:x"}).status_code == 400
+
+
+def test_votes_are_counted_where_the_concern_is_shown(group: Group) -> None:
+    client = group.member("ana")
+    number = concern(client)
+    first, second = group.finds(number, "https://a.test/1", "https://a.test/2")
+    client.post(f"/inbox/{first}/relevant")
+    client.post(f"/inbox/{second}/irrelevant")
+    assert "1 relevant, 1 not" in client.get(f"/concerns/{number}").text
+
+
+# -- short messages -----------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore")  # of apprise
+def test_short_messages_go_to_a_number_after_its_owner_typed_the_code(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[tuple[str, str]] = []
+
+    async def taken(message: Message, address: str) -> Outcome:
+        sent.append((address, message.text))
+        return Delivered()
+
+    monkeypatch.setattr("focus.watch.channels.sms.apprise.deliver", taken)
+    client = group.member("ana")
+    typed = {"name": "ana", "zone": "UTC", "language": "en", "phone": "+86 138-0013-8000"}
+    assert "no SMS gateway" in client.post("/settings", data=typed).text
+    client.post("/admin", data={"registration": "invite", "sms": "json://gate.test/?to={phone}"})
+    assert "json://***" in client.get("/admin").text
+    assert client.post("/settings", data=typed).status_code == 303
+    (address, text), *_ = sent
+    assert address == "json://gate.test/?to=+8613800138000"
+    assert client.post("/settings/code", data={"code": "none"}).status_code == 400
+    assert group.rows("SELECT phone FROM user WHERE name = 'ana'") == [(None,)]
+    code = re.findall(r"\d{6}", text)[0]
+    assert client.post("/settings/code", data={"code": code}).status_code == 303
+    assert group.rows("SELECT phone FROM user WHERE name = 'ana'") == [("+8613800138000",)]
+    number = concern(client, sms="on")
+    client.post(f"/concerns/{number}/test", data={"channel": "sms:+8613800138000"})
+    assert len(sent) == 2
+    client.post("/settings", data={**typed, "phone": ""})
+    definition = group.rows("SELECT definition FROM concern WHERE id = ?", number)[0][0]
+    assert "sms:" not in definition
+
+
+@pytest.mark.filterwarnings("ignore")  # of apprise
+def test_codes_cannot_be_guessed(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def taken(message: Message, address: str) -> Outcome:
+        return Delivered()
+
+    monkeypatch.setattr("focus.watch.channels.sms.apprise.deliver", taken)
+    client = group.member("ana")
+    client.post("/admin", data={"registration": "invite", "sms": "json://gate.test/?to={phone}"})
+    typed = {"name": "ana", "zone": "UTC", "language": "en", "phone": "+8613800138000"}
+    client.post("/settings", data=typed)
+    answers = [client.post("/settings/code", data={"code": "none"}).text for _ in range(5)]
+    assert "The code is wrong" in answers[0]
+    assert "Too many tries" in answers[-1]
+    group.clock.now += 901
+    assert "phone" not in json.dumps(client.post("/settings/export").json()["account"]["phone"])
+
+
+@pytest.mark.filterwarnings("ignore")  # of apprise
+def test_a_gateway_has_to_name_the_place_of_the_number(group: Group) -> None:
+    client = group.member("ana", language="zh")
+    answer = client.post("/admin", data={"registration": "invite", "sms": "json://gate.test/"})
+    assert answer.status_code == 400
+    assert "短信网关：请在号码处写 {phone}" in answer.text
+    answer = client.post("/admin", data={"registration": "invite", "sms": "nothing:{phone}"})
+    assert answer.status_code == 400
+
+
+# -- in Chinese ---------------------------------------------------------------------
+
+
+def test_what_is_wrong_is_told_in_chinese_where_people_look(group: Group) -> None:
+    client = group.member("ana", language="zh")
+    number = concern(client)
+    with group.office.book() as book, book.transaction() as db:
+        why = "https://a.test/: host-given-up: robots.txt: Connection refused"
+        db.execute("UPDATE site SET trouble = ?", (why,))
+        line = "mail server mail.test:587: Connection refused"
+        outbox.log(db, Logged(NOON, group.number("ana"), "mail:a@a.test", "b", 1, 0, line))
+    for page in (f"/concerns/{number}", "/concerns"):
+        assert "https://a.test/：已放弃此主机：robots.txt：连接被拒绝" in client.get(page).text
+    assert "邮件服务器 mail.test:587：连接被拒绝" in client.get("/deliveries").text
+    assert "没有要搜索的词" in client.get("/search?q=%22%22").text
+    assert "超过" in client.get("/search?q=" + "a+" * 200).text
+    assert "此链接已失效" in client.get("/reset/none").text
+    wrong = client.post("/concerns/new", data={**TYPED, "name": "b", "schedule": "61 * * * *"})
+    assert "不是有效的 cron 表达式" in wrong.text
+    foreign = client.post("/inbox/read", headers={"sec-fetch-site": "cross-site"})
+    assert "请求来自其他网站" in foreign.text

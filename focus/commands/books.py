@@ -23,7 +23,7 @@ def opened(db: Path, now: float) -> Iterator[Book]:
     """The book of --db, with the user at the command line as this machine knows them."""
     from focus.watch import book
 
-    with book.opened(db.expanduser(), now=now, language=spoken(), zone=_here()) as found:
+    with book.opened(db.expanduser(), now=now, language=spoken(), zone=own_zone()) as found:
         yield found
 
 
@@ -35,7 +35,7 @@ def spoken() -> str:
     return language_of(next(filter(None, names), ""))
 
 
-def _here() -> str:
+def own_zone() -> str:
     """The time zone of this machine by its IANA name; UTC when it does not say."""
     from zoneinfo import ZoneInfo
 

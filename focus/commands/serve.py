@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from focus.commands.books import own_zone
 from focus.commands.crawl import network_options
 from focus.commands.options import DB, Command, option
 from focus.commands.sending import sending_options
@@ -57,9 +58,9 @@ def serve(db: Path, host: str, port: int, **options: Any) -> None:
     sending = {name: options[name] for name in ("smtp_url", "mail_from", "base_url")}
     with server.listening(host, port) as bound:
         home = server.home_of(host, port)
-        office = Office(
-            db.expanduser(), clock=time.time, ways=Ways(**sending, fetch=web.fetch), home=home
-        )
+        ways = Ways(**sending, fetch=web.fetch)
+        path = db.expanduser()
+        office = Office(path, clock=time.time, ways=ways, home=home, zone=own_zone())
         origin = office.base_url or home or f"http://{host}:{port}"
         office.settings()
         click.echo(f"focus at {origin}", err=True)

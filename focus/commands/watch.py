@@ -11,6 +11,7 @@ import click
 from focus.commands.books import answer, chosen, here, opened, spoken
 from focus.commands.concerns import WHAT, changed, concern_options, try_topic
 from focus.commands.options import DB, Command, option
+from focus.commands.owner import me, vote
 from focus.commands.sending import run, test
 from focus.errors import ExportError
 from focus.plain import count, inert_json, printable
@@ -281,7 +282,7 @@ def preview(db: Path, name: str, days: float, as_json: bool) -> None:
     with opened(db, now) as book:
         owned = chosen(book, (name,))[0]
         zone = here(book)
-        found = preview_of(book, owned.concern, now=now, zone=zone, days=days)
+        found = preview_of(book, owned, now=now, zone=zone, days=days)
     answer(found if as_json else preview_lines(found, days, zone), as_json)
 
 
@@ -311,5 +312,5 @@ def log(db: Path, limit: int, as_json: bool) -> None:
     answer(log_lines(masked, spoken(), zone), as_json)
 
 
-for command in (run, test):
+for command in (run, test, vote, me):
     watch.add_command(command)

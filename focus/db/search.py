@@ -28,7 +28,7 @@ from focus.duplicates import Twins
 
 TITLE, TEXT, WORD = 10.0, 1.0, 2.0
 QUALITY = 0.5
-MOST = 5_000
+MOST = 2_000
 """Pages that are ranked. Of more, these are those whose titles match and the newest: weighing
 a hundred thousand takes longer than a reader waits."""
 FOLDED = 200

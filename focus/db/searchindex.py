@@ -26,7 +26,7 @@ from focus.db.query import Reader
 from focus.db.schema import LAST_ID, id_range
 from focus.db.searchfile import transaction
 from focus.db.spelling import pairs_that_are_words, plain, spelt
-from focus.parse import parse
+from focus.parse import blocks_of
 from focus.score.content import main_text
 from focus.segment import Segmenter
 
@@ -217,7 +217,7 @@ def page_text(packed: bytes | None, description: str) -> str:
     """A page's own text out of its stored source; its description when that was not kept."""
     if packed is None:
         return description
-    return main_text(parse(labels.unpacked(packed)).blocks())[:MAX_CHARS]
+    return main_text(blocks_of(labels.unpacked(packed)))[:MAX_CHARS]
 
 
 _CRAWLS = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,7 +14,8 @@ from focus.urls import seed_candidates
 from focus.watch import schedule, words
 
 MAX_SITES, MAX_ITEMS = 50, 200
-CHANNELS = ("inbox", "feed", "mail", "webhook", "apprise")
+PHONE = re.compile(r"\+?\d{3,20}")
+CHANNELS = ("inbox", "feed", "mail", "webhook", "apprise", "sms")
 
 
 class Concern(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -25,7 +27,7 @@ class Concern(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     min_relevance  less is not told of; None: the judge's own threshold
     languages   of pages, as `zh`, `en`; (): any
     schedule    see `schedule`
-    channels    `inbox`, `feed`, `mail:a@b.org`, `webhook:https://…`, `apprise:…`
+    channels    `inbox`, `feed`, `mail:a@b.org`, `webhook:https://…`, `sms:+49…`, `apprise:…`
     digest      one message for all that is new; False: one each, at once
     max_items   pages in a digest at most; the rest stays in the inbox
     quiet       `22:00-07:00`: nothing is delivered then, checks go on
@@ -86,6 +88,8 @@ def check_channel(text: str) -> tuple[str, str]:
     elif kind == "mail":
         user, at, host = address.rpartition("@")
         good = bool(user and at and host) and not any(char in " \r\n,;<>" for char in address)
+    elif kind == "sms":
+        good = bool(PHONE.fullmatch(address))
     elif kind == "webhook":
         parts = urlsplit(address)
         good = parts.scheme in ("http", "https") and bool(parts.hostname)

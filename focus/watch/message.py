@@ -124,11 +124,15 @@ def _item(hit: Hit, similar: int, language: str, zone: ZoneInfo) -> Item:
 
 
 def clock_time(moment: float, zone: ZoneInfo) -> str:
-    """`2026-11-21 08:30`; "" for a moment outside the calendar, as pages may claim one."""
+    """`2026-11-21 08:30`; "" for a moment outside the calendar, as pages may claim one.
+
+    Midnight is what a page means that gives a day only: `2026-11-21`.
+    """
     try:
-        return datetime.fromtimestamp(moment, zone).strftime("%Y-%m-%d %H:%M")
+        text = datetime.fromtimestamp(moment, zone).strftime("%Y-%m-%d %H:%M")
     except (ValueError, OverflowError, OSError):
         return ""
+    return text.removesuffix(" 00:00")
 
 
 def pieces(snippet: str) -> tuple[str, ...]:

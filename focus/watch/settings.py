@@ -4,6 +4,7 @@ What is given at the command line (FOCUS_SMTP_URL, FOCUS_MAIL_FROM, FOCUS_BASE_U
 before what an administrator has stored in the table `setting`:
 
     smtp      {"url": "smtp://user:pass@mail.example.org:587", "from": "focus@example.org"}
+    sms       "twilio://SID:TOKEN@FROM/{phone}"     see channels.sms
     base_url  "https://focus.example.org"   where the web pages are reached; links point there
     key       32 random bytes in hex, made on first use: webhook secrets and links to
               unsubscribe are derived from it
@@ -63,12 +64,14 @@ class Settings(msgspec.Struct, frozen=True):
     mail      None: no mail server is set
     base_url  no slash at the end; "": there are no web pages, so no links to them
     key       derives secrets; never shown
+    sms       the gateway of short messages, an apprise URL; "": there is none
     fetch     guard, proxy and User-Agent of webhooks
     """
 
     mail: MailSettings | None = None
     base_url: str = ""
     key: bytes = b""
+    sms: str = ""
     fetch: FetchConfig = FetchConfig()
 
     def __repr__(self) -> str:
@@ -111,6 +114,7 @@ def read(
         mail=mail_settings(url, sender) if url else None,
         base_url=checked_base_url(base_url or stored.get("base_url", "")),
         key=bytes.fromhex(stored["key"]),
+        sms=stored.get("sms", ""),
         fetch=fetch or FetchConfig(),
     )
 
@@ -127,11 +131,13 @@ def shown(book: Book) -> dict[str, Any]:
     stored.pop("key", None)
     if "smtp" in stored:
         stored["smtp"] = {**stored["smtp"], "url": masked_url(stored["smtp"].get("url", ""))}
+    if stored.get("sms"):
+        stored["sms"] = masked_channel(f"apprise:{stored['sms']}").removeprefix("apprise:")
     return stored
 
 
 def _stored(source: Book | sqlite3.Connection) -> dict[str, Any]:
-    sql = "SELECT name, value FROM setting WHERE name IN ('smtp', 'base_url', 'key')"
+    sql = "SELECT name, value FROM setting WHERE name IN ('smtp', 'sms', 'base_url', 'key')"
     rows = source.rows(sql) if isinstance(source, Book) else source.execute(sql).fetchall()
     return {name: msgspec.json.decode(value) for name, value in rows}
 

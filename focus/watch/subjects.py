@@ -23,7 +23,7 @@ from focus.config import AnalysisConfig
 from focus.db import labels
 from focus.duplicates import LOST_CHARS, looks_lost, simhash
 from focus.errors import TopicError
-from focus.learned import applied
+from focus.learned import Learned, applied
 from focus.parse import Parsed, parse
 from focus.score.content import main_blocks
 from focus.score.match import Matcher, fold_body
@@ -168,16 +168,26 @@ class Sheet:
 
 
 class Subject:
-    """What a concern asks of a page. Concerns that ask the same share one."""
+    """What a concern asks of a page. Concerns that ask the same share one.
 
-    def __init__(self, concern: Concern, topic: Topic, segmenter: Segmenter) -> None:
+    learned  what its owner's votes have taught; None: what the topic's own file has
+    """
+
+    def __init__(
+        self,
+        concern: Concern,
+        topic: Topic,
+        segmenter: Segmenter,
+        *,
+        learned: Learned | None = None,
+    ) -> None:
         self.words = words.parse(concern.words) if concern.words.strip() else Words()
         relevance = topic.relevance or AnalysisConfig().relevance
         params = topic.params.get(relevance, {})
-        bare, learned = applied(topic, relevance, params)
+        bare, numbers = applied(topic, relevance, params, learned=learned)
         self._by_keywords = relevance in KEYWORD_MODELS
         self.matcher = Matcher(bare, segmenter if self._by_keywords else None)
-        self._model = make_model(relevance, self.matcher, params, learned=learned)
+        self._model = make_model(relevance, self.matcher, params, learned=numbers)
         own = (bare.threshold, self._model.threshold)
         self.threshold: float = next(value for value in own if value is not None)
         self._keywords = [keyword.text for keyword in bare.keywords]
@@ -225,7 +235,7 @@ class Subject:
 
     def forget(self) -> None:
         """Let go of the anchors that were met, which nobody may meet again."""
-        self.matcher.coverage.cache_clear()
+        self.matcher.coverage.clear()
 
 
 def _need(form: str) -> Need:

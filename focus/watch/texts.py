@@ -8,6 +8,8 @@ English forms of one and of more are parted by `|` and chosen by `n`.
 
 from __future__ import annotations
 
+from focus.watch import chinese
+
 LANGUAGES = ("zh", "en")
 
 TEXTS: dict[str, dict[str, str]] = {
@@ -45,38 +47,23 @@ TEXTS: dict[str, dict[str, str]] = {
         "en": "Somebody, perhaps you, asked to reset your focus password. Open the link below "
         "within an hour; if it was not you, ignore this mail.",
     },
+    "mail_subject": {"zh": "确认您的 focus 邮箱", "en": "Confirm your mail address for focus"},
+    "mail_body": {
+        "zh": "有人（也许是您）要让 focus 把新页面发到此邮箱。请在一天内打开下面的链接确认；"
+        "如果不是您本人，请忽略此邮件，不会再收到其他邮件。",
+        "en": "Somebody, perhaps you, asked focus to send new pages to this address. Open the link "
+        "below within a day to confirm it; if it was not you, ignore this mail, and nothing more "
+        "is sent here.",
+    },
+    "phone_subject": {"zh": "focus 验证码", "en": "Code for focus"},
+    "phone_body": {
+        "zh": "您的 focus 验证码：{code}，15 分钟内有效。",
+        "en": "Your code for focus: {code}, good for 15 minutes.",
+    },
     "state_waiting": {"zh": "稍后重试", "en": "will be tried again"},
     "state_sent": {"zh": "已送达", "en": "sent"},
     "state_dead": {"zh": "已放弃", "en": "given up"},
 }
-
-_REASONS = {
-    "mail server": "邮件服务器",
-    "no mail server is set; set FOCUS_SMTP_URL, or smtp in the settings": "尚未设置邮件服务器："
-    "请设置 FOCUS_SMTP_URL，或设置中的 smtp",
-    "has taken it": "已接收",
-    "the channel was taken off the concern": "该关注已不再使用此通道",
-    "the account is disabled": "账号已停用",
-    "apprise channels are for administrators": "apprise 通道仅限管理员使用",
-    "apprise is not installed; get it with:": "未安装 apprise，请运行：",
-    "apprise knows no such service, or misses a part": "apprise 不认识此服务，或地址不完整",
-    "the service did not take it": "该服务没有接收",
-    "the receiver wants no more": "接收方不再接收",
-    "no mail can be addressed to it": "无法向此地址发送邮件",
-    "no such host": "域名不存在",
-    "no connection in time": "连接超时",
-    "no byte for": "没有收到数据：",
-    "not done after": "未能完成：",
-    "closed without an answer": "未作应答就断开了连接",
-    "is not a public address; open it with --allow-net": "不是公网地址；"
-    "如需使用，请用 --allow-net 开放",
-    "Connection refused": "连接被拒绝",
-    "Connection reset by peer": "连接被对方重置",
-    "Connection unexpectedly closed": "连接意外断开",
-    "Network is unreachable": "网络不可达",
-    "timed out": "超时",
-}
-"""What we say of a failed delivery, in Chinese; what a server said itself stays as it is."""
 
 
 def language_of(wanted: str) -> str:
@@ -94,9 +81,6 @@ def say(key: str, language: str, **values: object) -> str:
     return text.format(**values)
 
 
-def told(detail: str, language: str) -> str:
-    """A line of the delivery log, written in English, in a reader's language."""
-    if language_of(language) == "zh":
-        for english in sorted(_REASONS, key=len, reverse=True):
-            detail = detail.replace(english, _REASONS[english])
-    return detail
+def told(line: str, language: str) -> str:
+    """A line that we said in English (an error, a reason), in a reader's language."""
+    return chinese.said(line) if language_of(language) == "zh" else line

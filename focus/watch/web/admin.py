@@ -6,6 +6,7 @@ from starlette.responses import Response
 
 from focus.errors import ConfigError
 from focus.watch import settings
+from focus.watch.channels import sms
 from focus.watch.web import accounts, tokens
 from focus.watch.web.asked import Asked
 from focus.watch.web.texts import Wrong
@@ -20,7 +21,7 @@ def page(asked: Asked, invitation: str = "") -> Response:
         try:
             _change(asked)
         except ConfigError as wrong:
-            error = str(wrong)
+            error = asked.wrong(wrong)
         else:
             return asked.to("/admin", saved=1)
     people = asked.book.rows(
@@ -30,12 +31,14 @@ def page(asked: Asked, invitation: str = "") -> Response:
     audit = asked.book.rows(
         "SELECT at, actor, act, detail FROM audit ORDER BY id DESC LIMIT ?", (_AUDITED,)
     )
+    shown = settings.shown(asked.book)
     return asked.page(
         "admin.html",
         400 if error else 200,
         registration=accounts.registration(asked.book),
         choices=accounts.REGISTRATION,
-        smtp=settings.shown(asked.book).get("smtp", {}),
+        smtp=shown.get("smtp", {}),
+        gateway=shown.get("sms", ""),
         people=people,
         audit=audit,
         invitation=invitation,
@@ -52,6 +55,9 @@ def _change(asked: Asked) -> None:
         raise ConfigError(f"registration {choice!r}: none of {accounts.REGISTRATION}")
     if url:
         settings.mail_settings(url, sender)
+    gateway = asked.form.get("sms", "").strip()
+    if gateway:
+        sms.check_gateway(gateway)
     with asked.book.transaction() as db:
         if choice != accounts.registration(asked.book):
             settings.put(db, "registration", choice)
@@ -60,6 +66,10 @@ def _change(asked: Asked) -> None:
             settings.put(db, "smtp", {"url": url, "from": sender})
             masked = settings.masked_url(url)
             accounts.note(db, asked.me.name, "mail server", masked, now=asked.now)
+        if gateway or "sms_off" in asked.form:
+            settings.put(db, "sms", gateway)
+            shown = gateway.partition("://")[0] or "off"
+            accounts.note(db, asked.me.name, "SMS gateway", shown, now=asked.now)
 
 
 def invite(asked: Asked) -> Response:

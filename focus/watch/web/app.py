@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
+from email.parser import BytesParser
+from email.policy import HTTP
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -16,11 +18,10 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from focus.errors import FocusError
-from focus.watch.texts import language_of
-from focus.watch.web import admin, concerns, doors, mine, reading
+from focus.watch.web import admin, carry, concerns, doors, mine, reading
 from focus.watch.web.accounts import user_of_session
 from focus.watch.web.asked import Asked, cookie_name, style
-from focus.watch.web.guard import Guard, is_secure
+from focus.watch.web.guard import Guard, is_secure, language_asked
 from focus.watch.web.office import Office
 from focus.watch.web.texts import Wrong, say
 
@@ -45,6 +46,7 @@ _DOORS: dict[str, tuple[str, Handler, str]] = {
     "/register": ("GET POST", doors.register, "all"),
     "/forgot": ("GET POST", doors.forgot, "all"),
     "/reset/{token}": ("GET POST", doors.reset, "all"),
+    "/confirm/{token}": ("GET POST", doors.confirm, "all"),
     "/unsubscribe/{token}": ("GET POST", doors.unsubscribe, "all"),
     "/feed/{token}.atom": ("GET", doors.feed, "all"),
     "/inbox": ("GET", reading.inbox_page, "user"),
@@ -54,6 +56,9 @@ _DOORS: dict[str, tuple[str, Handler, str]] = {
     "/deliveries": ("GET", reading.deliveries, "user"),
     "/concerns": ("GET", concerns.listed, "user"),
     "/concerns/new": ("GET POST", concerns.new, "user"),
+    "/concerns/export": ("POST", carry.export, "user"),
+    "/concerns/import": ("POST", carry.take_in, "user"),
+    "/concerns/adopt": ("POST", carry.adopt, "admin"),
     "/concerns/{concern:int}": ("GET", concerns.show, "user"),
     "/concerns/{concern:int}/edit": ("GET POST", concerns.edit, "user"),
     "/concerns/{concern:int}/pause": ("POST", concerns.pause, "user"),
@@ -61,6 +66,9 @@ _DOORS: dict[str, tuple[str, Handler, str]] = {
     "/concerns/{concern:int}/test": ("POST", concerns.test, "user"),
     "/concerns/{concern:int}/feed": ("POST", concerns.feed, "user"),
     "/settings": ("GET POST", mine.settings, "user"),
+    "/settings/code": ("POST", mine.code, "user"),
+    "/settings/mail": ("POST", mine.mail, "user"),
+    "/settings/channels": ("POST", mine.channels, "user"),
     "/settings/password": ("POST", mine.password, "user"),
     "/settings/feed": ("POST", mine.feed, "user"),
     "/settings/export": ("POST", mine.export, "user"),
@@ -82,7 +90,7 @@ def make_app(office: Office, lifespan: Lifespan | None = None) -> Starlette:
 
     async def missing(request: Request, error: Exception) -> Response:
         status = getattr(error, "status_code", 404)
-        return PlainTextResponse(say("not_found", _language(request)) + "\n", status)
+        return PlainTextResponse(say("not_found", language_asked(request.headers)) + "\n", status)
 
     return Starlette(
         routes=routes,
@@ -105,7 +113,7 @@ def _endpoint(
     async def endpoint(request: Request) -> Response:
         form = await _form(request) if request.method == "POST" else {}
         if form is None:
-            return PlainTextResponse(say("too_large", _language(request)) + "\n", 413)
+            return PlainTextResponse(say("too_large", language_asked(request.headers)) + "\n", 413)
         return await run_in_threadpool(_answered, office, handler, who, _said(request, form))
 
     return endpoint
@@ -132,7 +140,7 @@ def _answered(office: Office, handler: Handler, who: str, said: dict[str, Any]) 
             _log.warning("%s: %s", said["path"], error)
             if asked is None or asked.user is None:
                 return PlainTextResponse(say("failed", said["language"]) + "\n", 503)
-            return asked.page("trouble.html", 503, error=str(error))
+            return asked.page("trouble.html", 503, error=asked.wrong(error))
         except Exception:
             _log.exception("%s failed", said["path"])
             return PlainTextResponse(say("failed", said["language"]) + "\n", 500)
@@ -151,14 +159,9 @@ def _said(request: Request, form: dict[str, str]) -> dict[str, Any]:
         "address": request.client.host if request.client else "",
         "scheme": request.url.scheme,
         "origin": f"{request.url.scheme}://{request.headers.get('host', '')}",
-        "language": _language(request),
+        "language": language_asked(request.headers),
         "cookies": request.cookies,
     }
-
-
-def _language(request: Request) -> str:
-    """What the browser says it prefers."""
-    return language_of(request.headers.get("accept-language", "en").partition(",")[0].strip())
 
 
 async def _form(request: Request) -> dict[str, str] | None:
@@ -168,10 +171,29 @@ async def _form(request: Request) -> dict[str, str] | None:
         body += chunk
         if len(body) > MAX_FORM:
             return None
+    kind = request.headers.get("content-type", "")
     try:
-        pairs = parse_qsl(
-            body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MAX_FIELDS
-        )
+        pairs = _parts(kind, body) if kind.startswith("multipart/form-data") else _pairs(body)
     except ValueError:
         return None
     return {name: value.replace("\0", "") for name, value in pairs}
+
+
+def _pairs(body: bytes) -> list[tuple[str, str]]:
+    text = body.decode("utf-8", "replace")
+    return parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS)
+
+
+def _parts(kind: str, body: bytes) -> list[tuple[str, str]]:
+    """The fields of a form with a file (RFC 7578), each as text."""
+    head = f"Content-Type: {kind}\r\n\r\n".encode("latin-1", "replace")
+    parts = BytesParser(policy=HTTP).parsebytes(head + body)
+    found = []
+    for part in parts.iter_parts():
+        name = part.get_param("name", header="content-disposition")
+        data = part.get_payload(decode=True)
+        if isinstance(name, str) and isinstance(data, bytes):
+            found.append((name, data.decode("utf-8-sig", "replace")))
+    if len(found) > MAX_FIELDS:
+        raise ValueError("more fields than any form of ours has")
+    return found

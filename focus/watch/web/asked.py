@@ -11,16 +11,18 @@ from urllib.parse import urlencode, urlsplit
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from focus.errors import FocusError
 from focus.plain import printable
 from focus.watch.book import Book
 from focus.watch.claims import zone_of
 from focus.watch.message import clock_time, pieces
 from focus.watch.settings import masked_channel
+from focus.watch.texts import told
 from focus.watch.web import inbox
 from focus.watch.web.accounts import User
 from focus.watch.web.guard import is_secure
 from focus.watch.web.office import Office
-from focus.watch.web.texts import TEXTS, say
+from focus.watch.web.texts import TEXTS, Wrong, say
 
 COOKIE = "focus_session"
 
@@ -58,6 +60,12 @@ class Asked:
     def say(self, key: str, **values: object) -> str:
         """A sentence in the asker's language."""
         return say(key, self.language, **values)
+
+    def wrong(self, error: Wrong | FocusError) -> str:
+        """What is wrong, in the asker's language."""
+        if isinstance(error, Wrong):
+            return self.say(error.key, **error.values)
+        return told(str(error), self.language)
 
     # -- answers --------------------------------------------------------------------
 
@@ -111,7 +119,11 @@ def cookie_name(secure: bool) -> str:
 
 def download(name: str, data: Any) -> Response:
     """A JSON file to be kept."""
-    text = json.dumps(data, ensure_ascii=False, indent=2)
+    return attached(name, json.dumps(data, ensure_ascii=False, indent=2).encode())
+
+
+def attached(name: str, text: bytes) -> Response:
+    """The text of such a file."""
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(text, media_type="application/json", headers=headers)
 
@@ -164,5 +176,6 @@ _PAGES.filters.update(
     masked=masked_channel,
     printable=printable,
     part=_part,
+    told=told,
 )
 _PAGES.tests["web"] = _is_web

@@ -9,7 +9,16 @@ from __future__ import annotations
 import sqlite3
 from ipaddress import IPv6Address, ip_address
 
-FREE = {"user": 5, "address": 20, "test": 10, "reset": 3, "register": 5}
+FREE = {
+    "user": 5,
+    "address": 20,
+    "test": 10,
+    "reset": 3,
+    "register": 5,
+    "mail": 3,
+    "sms": 3,
+    "code": 3,
+}
 """Kind of key -> tries without any wait."""
 LONGEST_S = 900.0
 FORGET_S = 86400.0

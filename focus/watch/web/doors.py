@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
-import uuid
 
 from starlette.responses import PlainTextResponse, Response
 
 from focus.watch import unsubscribe as stopping
 from focus.watch.book import Owned
 from focus.watch.channels import feed as feeds
-from focus.watch.channels.mail import Mailer
-from focus.watch.message import letter
-from focus.watch.settings import Settings, masked_channel
-from focus.watch.texts import say as spoken
-from focus.watch.web import accounts, backoff, tokens
+from focus.watch.settings import masked_channel
+from focus.watch.web import accounts, backoff, postbox, tokens
 from focus.watch.web.accounts import Applicant
 from focus.watch.web.asked import Asked
 from focus.watch.web.texts import Wrong
@@ -81,7 +76,7 @@ def register(asked: Asked) -> Response:
             asked.form.get("mail", ""),
             asked.form.get("password", ""),
             asked.language,
-            ZONES.get(asked.language, "UTC"),
+            ZONES.get(asked.language, asked.office.zone),
             invitation,
         )
         number = accounts.register(asked.book, asked.office.passwords, who, now=asked.now)
@@ -90,7 +85,24 @@ def register(asked: Asked) -> Response:
         return asked.page("register.html", 400, **{**_blank(asked, True), "error": said})
     with asked.book.transaction() as db:
         session = tokens.make(db, "session", user=number, now=asked.now)
+    if who.mail.strip():
+        _ask_to_confirm(asked, number, accounts.checked_mail(who.mail))
     return asked.known(asked.to("/inbox"), session)
+
+
+def _ask_to_confirm(asked: Asked, user: int, mail: str) -> None:
+    """Mail the link in a thread; the settings show that it waits, and send it again."""
+    try:
+        secret = postbox.ask(asked.book, user, mail, now=asked.now)
+    except Wrong:
+        return  # somebody has had many mails sent there
+    how = asked.office.settings()
+    threading.Thread(
+        target=postbox.send_link,
+        args=(how, mail, asked.language),
+        kwargs={"kind": "mail", "secret": secret, "now": asked.now},
+        name="focus-confirm",
+    ).start()
 
 
 def _blank(asked: Asked, allowed: bool) -> dict[str, object]:
@@ -127,27 +139,22 @@ def _mail_link(asked: Asked, name: str) -> None:
         found = accounts.reset_token(book, name, now=asked.now)
     if found is not None:
         mail, language, secret = found
-        send_link(office.settings(), mail, language, secret, now=asked.now)
+        how = office.settings()
+        postbox.send_link(how, mail, language, kind="reset", secret=secret, now=asked.now)
 
 
-def send_link(how: Settings, mail: str, language: str, secret: str, *, now: float) -> None:
-    """Mail somebody the link to set another password."""
-    message = letter(
-        uuid.uuid4().hex,
-        language,
-        subject=spoken("reset_subject", language),
-        body=spoken("reset_body", language),
-        link=f"{how.base_url}/reset/{secret}",
-    )
-
-    async def send() -> None:
-        mailer = Mailer(how.mail)
-        try:
-            await mailer.deliver(message, mail, now=now)
-        finally:
-            await mailer.close()
-
-    asyncio.run(send())
+def confirm(asked: Asked) -> Response:
+    """Ask, and by POST do it: mail programs look at links before people do."""
+    secret = asked.parts["token"]
+    found = tokens.find(asked.book, "mail", secret, now=asked.now)
+    if found is None:
+        raise Wrong("token_old")
+    if "yes" in asked.form:
+        mail = postbox.confirm(asked.book, secret, now=asked.now)
+        if mail is None:
+            raise Wrong("token_old")
+        return asked.page("confirm.html", mail=mail, is_done=True)
+    return asked.page("confirm.html", mail=found.data["mail"], is_done=False)
 
 
 def reset(asked: Asked) -> Response:

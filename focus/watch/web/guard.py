@@ -16,6 +16,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from focus.watch.texts import language_of
+from focus.watch.web.texts import say
+
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
     "frame-ancestors 'none'; base-uri 'none'"
@@ -65,13 +68,19 @@ class Guard:
     def _refusal(self, scope: Scope, base: str) -> ASGIApp | None:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
+        language = language_asked(headers)
         if not is_ours(host, base):
-            return PlainTextResponse("This is not the host that was asked for.\n", 421)
+            return PlainTextResponse(say("wrong_host", language) + "\n", 421)
         if scope["method"] in _SAFE or scope["path"].startswith(_OPEN):
             return None
         if not is_same_origin(headers, host, base):
-            return PlainTextResponse("The request came from another site; refused.\n", 403)
+            return PlainTextResponse(say("refused", language) + "\n", 403)
         return None
+
+
+def language_asked(headers: Headers) -> str:
+    """What the browser says it prefers."""
+    return language_of(headers.get("accept-language", "en").partition(",")[0].strip())
 
 
 def is_ours(host: str, base: str) -> bool:

@@ -6,16 +6,25 @@ import msgspec
 from starlette.responses import Response
 
 from focus.errors import ConfigError
-from focus.watch.web import accounts, tokens
+from focus.watch.channels import Failed
+from focus.watch.concern import check_channel
+from focus.watch.texts import told
+from focus.watch.web import accounts, forms, postbox, tokens
 from focus.watch.web.asked import Asked, download
+from focus.watch.web.forms import MAX_WEBHOOKS
 from focus.watch.web.texts import Wrong
 
 
 def settings(asked: Asked, **said: str) -> Response:
     """The form as it stands, and what was typed there."""
+    waiting, calling = (
+        postbox.pending(asked.book, asked.me.id, now=asked.now, kind=kind)
+        for kind in ("mail", "phone")
+    )
     typed = {
-        "mail": asked.me.mail or "",
-        "phone": asked.me.phone or "",
+        "name": asked.me.name,
+        "mail": waiting or asked.me.mail or "",
+        "phone": calling or asked.me.phone or "",
         "quiet": asked.me.quiet,
         "language": asked.me.language,
         "zone": asked.me.zone,
@@ -23,21 +32,107 @@ def settings(asked: Asked, **said: str) -> Response:
     if "zone" in asked.form and not said:
         typed = {name: asked.form.get(name, "")[:200] for name in typed}
         try:
-            accounts.change(asked.book, asked.me, typed)
+            mail = accounts.checked_mail(typed["mail"])
+            phone = accounts.checked_phone(typed["phone"])
+            accounts.change(asked.book, asked.me, typed, now=asked.now)
+            _number(asked, phone, calling)
+            return asked.to("/settings", saved=_address(asked, mail, waiting))
         except (Wrong, ConfigError) as error:
-            said = {"error": _said(asked, error)}
-        else:
-            return asked.to("/settings", saved=1)
-    if "saved" in asked.query and not said:
-        said = {"done": asked.say("saved")}
-    status = 400 if said.get("error") else 200
-    values = {"feed": "", **said}
-    shortest = accounts.SHORTEST
-    return asked.page("settings.html", status, typed=typed, shortest=shortest, **values)
+            said = {"error": asked.wrong(error)}
+            waiting = postbox.pending(asked.book, asked.me.id, now=asked.now)
+            calling = postbox.pending(asked.book, asked.me.id, now=asked.now, kind="phone")
+    if (saved := asked.query.get("saved", "")) and not said:
+        said = {"done": asked.say("mail_sent" if saved == "mail" and waiting else "saved")}
+    return asked.page(
+        "settings.html",
+        400 if said.get("error") else 200,
+        typed=typed,
+        shortest=accounts.SHORTEST,
+        waiting=waiting,
+        calling=calling,
+        gateway=bool(asked.office.settings().sms),
+        usual=forms.fresh(asked),
+        **{"feed": "", **said},
+    )
 
 
-def _said(asked: Asked, error: Wrong | ConfigError) -> str:
-    return asked.say(error.key, **error.values) if isinstance(error, Wrong) else str(error)
+def _address(asked: Asked, mail: str, waiting: str) -> str:
+    """Take over the address that was typed: `mail` when its reader is asked, else `done`."""
+    if mail == waiting and mail:
+        return "done"
+    if mail == (asked.me.mail or ""):
+        postbox.discard(asked.book, asked.me.id)
+        return "done"
+    if not mail:
+        postbox.forget(asked.book, asked.me.id, now=asked.now)
+        return "done"
+    _ask(asked, mail)
+    return "mail"
+
+
+def _number(asked: Asked, phone: str, waiting: str) -> None:
+    """Take over the number that was typed: a code is sent to a new one."""
+    if phone == waiting and phone:
+        return
+    if phone == (asked.me.phone or ""):
+        postbox.discard(asked.book, asked.me.id, kind="phone")
+    elif not phone:
+        postbox.forget(asked.book, asked.me.id, now=asked.now, kind="phone")
+    else:
+        code = postbox.ask_phone(asked.book, asked.me.id, phone, now=asked.now)
+        outcome = postbox.send_code(asked.office.settings(), phone, asked.language, code=code)
+        if isinstance(outcome, Failed):
+            postbox.discard(asked.book, asked.me.id, kind="phone")
+            raise Wrong("code_unsent", reason=told(outcome.reason, asked.language))
+
+
+def code(asked: Asked) -> Response:
+    """The code that came by SMS."""
+    try:
+        postbox.confirm_phone(asked.book, asked.me.id, asked.form.get("code", ""), now=asked.now)
+    except Wrong as wrong:
+        return settings(asked, error=asked.wrong(wrong))
+    return asked.to("/settings", saved=1)
+
+
+def _ask(asked: Asked, mail: str) -> None:
+    """Mail the link that confirms an address. Wrong, if it cannot be sent; it waits then."""
+    secret = postbox.ask(asked.book, asked.me.id, mail, now=asked.now)
+    how = asked.office.settings()
+    language = asked.language
+    outcome = postbox.send_link(how, mail, language, kind="mail", secret=secret, now=asked.now)
+    if isinstance(outcome, Failed):
+        raise Wrong("mail_unsent", reason=told(outcome.reason, asked.language))
+
+
+def mail(asked: Asked) -> Response:
+    """Send the link once more."""
+    waiting = postbox.pending(asked.book, asked.me.id, now=asked.now)
+    if waiting:
+        try:
+            _ask(asked, waiting)
+        except Wrong as wrong:
+            return settings(asked, error=asked.wrong(wrong))
+    return asked.to("/settings", saved="mail")
+
+
+def channels(asked: Asked) -> Response:
+    """How a new concern tells, until its own form says otherwise."""
+    try:
+        named = ["mail"] if asked.form.get("mail") else []
+        named += ["sms"] if asked.form.get("sms") else []
+        named += ["feed"] if asked.form.get("feed") else []
+        lines = asked.form.get("webhooks", "").split()[:MAX_WEBHOOKS]
+        named += [f"webhook:{url}" for url in lines]
+        for channel in named:
+            if channel not in ("mail", "sms"):
+                check_channel(channel)
+    except ConfigError as error:
+        return settings(asked, error=asked.wrong(error))
+    text = msgspec.json.encode(named).decode()
+    with asked.book.transaction() as db:
+        db.execute("UPDATE user SET channels = ? WHERE id = ?", (text, asked.me.id))
+    return asked.to("/settings", saved=1)
 
 
 def password(asked: Asked) -> Response:
@@ -52,7 +147,7 @@ def password(asked: Asked) -> Response:
             now=asked.now,
         )
     except Wrong as wrong:
-        return settings(asked, error=_said(asked, wrong))
+        return settings(asked, error=asked.wrong(wrong))
     return asked.known(asked.to("/settings", saved=1), session)
 
 
@@ -80,5 +175,5 @@ def delete(asked: Asked) -> Response:
         accounts.confirm(asked.book, passwords, asked.me, typed, now=asked.now)
         accounts.delete(asked.book, asked.me, now=asked.now)
     except Wrong as wrong:
-        return settings(asked, error=_said(asked, wrong))
+        return settings(asked, error=asked.wrong(wrong))
     return asked.known(asked.to("/login"), "")

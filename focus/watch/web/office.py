@@ -35,6 +35,7 @@ class Office:
     """The database of a server, opened once per request under way.
 
     home  where the pages are reached when neither command line nor settings say; "": unknown
+    zone  the time zone of who registers, until they choose another
     """
 
     def __init__(
@@ -44,9 +45,10 @@ class Office:
         clock: Callable[[], float],
         ways: Ways | None = None,
         home: str = "",
+        zone: str = "UTC",
         passwords: Passwords | None = None,
     ) -> None:
-        self.path, self.clock, self.home = path, clock, home
+        self.path, self.clock, self.home, self.zone = path, clock, home, zone
         self.ways = ways or Ways()
         self.passwords = passwords or Passwords()
         self.previewing = Lock()  # a preview reads thousands of pages: one at a time

@@ -16,6 +16,7 @@ from focus.watch.web.inbox import PER_PAGE, Wish
 from focus.watch.web.texts import Wrong
 
 DAYS = (1, 7, 30)
+FOUND = 10  # results on a page: of each a passage is cut
 _LAST_PAGE = 1_000
 
 
@@ -31,6 +32,7 @@ def inbox_page(asked: Asked) -> Response:
         page=min(_number(query.get("page", "")) or 0, _LAST_PAGE),
     )
     found = inbox.letters(asked.book, asked.me.id, wish)
+    names = [(each.id, each.concern.name) for each in asked.book.concerns(asked.me.id)]
     return asked.page(
         "inbox.html",
         letters=found[:PER_PAGE],
@@ -38,9 +40,23 @@ def inbox_page(asked: Asked) -> Response:
         wish=wish,
         days=_number(query.get("days", "")),
         choices=DAYS,
-        concerns=[(each.id, each.concern.name) for each in asked.book.concerns(asked.me.id)],
+        concerns=names,
+        active=_active(asked, wish, dict(names)),
         back=_filter(query),
     )
+
+
+def _active(asked: Asked, wish: Wish, names: dict[int, str]) -> list[str]:
+    """What the filter says now, for people."""
+    days = _number(asked.query.get("days", ""))
+    said = [
+        names.get(wish.concern or 0, ""),
+        asked.say("last_days", n=days) if days else "",
+        wish.words,
+        asked.say("unread_only") if wish.unread else "",
+        asked.say("existing") if wish.existing else "",
+    ]
+    return [each for each in said if each]
 
 
 def _since(asked: Asked) -> float:
@@ -94,15 +110,16 @@ def search(asked: Asked) -> Response:
         chosen = Selection(crawl="all", since=_since(asked) or None)
         try:
             with SearchIndex(asked.book.path) as index:
-                found = find(index, words, chosen, limit=20, offset=offset)
+                found = find(index, words, chosen, limit=FOUND, offset=offset)
         except ConfigError as wrong:
-            error = str(wrong)
+            error = asked.wrong(wrong)
     return asked.page(
         "search.html",
         400 if error else 200,
         words=words,
         found=found,
         offset=offset,
+        per_page=FOUND,
         days=days,
         choices=DAYS,
         error=error,

@@ -15,6 +15,8 @@ LIVES_S: dict[str, float | None] = {
     "session": 14 * 86400.0,
     "reset": 3600.0,
     "invite": 7 * 86400.0,
+    "mail": 86400.0,
+    "phone": 900.0,
     "feed": None,
 }
 """Kind -> seconds that it is good for; None: until it is taken back."""
@@ -38,9 +40,10 @@ def make(
     user: int | None = None,
     concern: int | None = None,
     data: dict[str, Any] | None = None,
+    secret: str | None = None,
 ) -> str:
-    """A new secret, noted inside the caller's transaction."""
-    secret = secrets.token_urlsafe(_BYTES)
+    """A new secret (None: a long one), noted inside the caller's transaction."""
+    secret = secret or secrets.token_urlsafe(_BYTES)
     lives = LIVES_S[kind]
     db.execute("DELETE FROM token WHERE expires_at < ?", (now,))
     db.execute(

@@ -1,0 +1,516 @@
+"""What does `focus serve` cost 200 people with half a million stored pages?
+
+    python -m bench.serve_load FOLDER [--pages 500000] [--requests 400] [--clients 4] [--json FILE]
+
+FOLDER/load.db holds 50 sites of the demo's generated web, each with its crawl: one page in
+`COPIES` is generated, the others repeat its text under another address, with another simhash,
+date and rank (generating and cutting all of them would take an hour, and the sizes of tables,
+posting lists and files come out the same). 200 people have 20 concerns each, on one to three of
+the sites, with 100 pages found for each. A database that is there already is taken as it is.
+
+Measured are, by CPU time where it says CPU: a look of the scheduler whether anything is due;
+runs with nothing due, with all 4,000 concerns due, and with ten new pages on each site; visits
+per run (concerns share them); a real visit to one of the sites, served on loopback; and, over
+HTTP from a server process of its own, the time of inbox, search and other pages, by one client
+and by several at once, with the server's CPU time per request and its memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import http.client
+import json
+import multiprocessing
+import os
+import random
+import resource
+import socket
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import zstandard
+
+from bench.search import drawn, page_row, sampled
+from focus.config import FetchConfig, PolitenessConfig
+from focus.db import searchfile
+from focus.db.searchindex import SearchIndex, page_text
+from focus.db.spelling import pairs_that_are_words, plain, spelt
+from focus.demo.server import serve as serve_demo
+from focus.demo.site import DemoWeb, generate
+from focus.learn.gather import Web
+from focus.records import Batch, HostRow, Outcome, QueueRow, UrlRow, UrlState
+from focus.store import Store
+from focus.urls import fingerprint
+from focus.watch import book as books
+from focus.watch import stored
+from focus.watch.book import Book, Site
+from focus.watch.concern import Concern
+from focus.watch.courier import Summary
+from focus.watch.run import run_due
+from focus.watch.snippet import MARK
+from focus.watch.visit import visit
+from focus.watch.web import server, tokens
+from focus.watch.web.asked import COOKIE
+from focus.watch.web.office import Office, Ways
+from focus.watch.web.tick import Order
+
+SITES, PEOPLE, EACH, FOUND = 50, 200, 20, 100
+COPIES = 25
+DAY_S = 86_400.0
+NOW = 1_795_251_600.0
+SUBJECTS = "足球 欧冠 英超 球队 篮球 股市 房价 手机 芯片 电影 票房 旅游 酒店 健康 医生 美食".split()
+
+
+# -- the database ---------------------------------------------------------------------
+
+
+def fill(path: Path, pages: int) -> None:
+    """About so many pages, the index of them, people, concerns and what was found."""
+    web = generate(pages=pages // COPIES, hosts=SITES)
+    _say("storing", path)
+    asyncio.run(_store(path, web))
+    with sqlite3.connect(path, isolation_level=None) as db:
+        db.execute("PRAGMA synchronous = OFF")
+        for crawl, number in db.execute("SELECT crawl, max(nth) FROM page GROUP BY 1").fetchall():
+            _repeat(db, crawl, number)
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    db.close()
+    _say("indexing", path)
+    _index(path)
+    _say("settling", path)
+    with books.opened(path, now=NOW, language="en", zone="UTC") as book:
+        _settle(book, web)
+
+
+def _say(what: str, path: Path) -> None:
+    print(f"{what} {path} …", file=sys.stderr)
+
+
+async def _store(path: Path, web: DemoWeb) -> None:
+    """A crawl for each site, as the visits of `focus watch` make them."""
+    rng, packer = random.Random(1), zstandard.ZstdCompressor(level=1)
+    places: dict[str, list[str]] = {host: [] for host in web.hosts}
+    for url in web.urls():
+        places[url.split("/")[2]].append(url)
+    async with Store.open(path, now=0.0, pid=1) as store:
+        for host, urls in places.items():
+            identity = {"topic": host, "strategy": "watch"}
+            crawl = (await store.begin_crawl(identity, "{}", fresh=True, now=1.0)).id
+            batch = Batch(
+                hosts=[HostRow(0, host)],
+                queues=[QueueRow(0, 0, "")],
+                urls=[UrlRow(n, fingerprint(url), url, 0, 1, 0.0) for n, url in enumerate(urls)],
+                pages=[page_row(web, url, n, rng, packer) for n, url in enumerate(urls)],
+                outcomes=[Outcome(n, UrlState.DONE) for n in range(len(urls))],
+                now=1.0,
+            )
+            await store.write(crawl, batch)
+            await store.finish(crawl, reason="empty", report_json="{}", now=2.0)
+
+
+def _repeat(db: sqlite3.Connection, crawl: int, number: int) -> None:
+    """All pages of a crawl under further addresses."""
+    first, last = crawl << 32, crawl << 32 | number - 1
+    other = {
+        "key": "randomblob(16)",
+        "simhash": "random()",
+        "fetched_at": "abs(random()) % 86400000 + 1.0",
+        "pagerank": "(abs(random()) % 1000) / 1000.0",
+        "url": "url || '?copy={copy}'",
+        "id": "id + {shift}",
+        "nth": "nth + {shift}",
+    }
+    db.execute("BEGIN")
+    for copy in range(1, COPIES):
+        for table in ("url", "page", "page_text", "body"):
+            names = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
+            chosen = ", ".join(other.get(name, name) for name in names)
+            chosen = chosen.format(copy=copy, shift=copy * number)
+            db.execute(
+                f"INSERT INTO {table} ({', '.join(names)}) SELECT {chosen} FROM {table} "
+                "WHERE id BETWEEN ? AND ?",
+                (first, last),
+            )
+    db.execute("COMMIT")
+
+
+def _index(path: Path) -> None:
+    """The search index of all, cutting each text once."""
+    with SearchIndex(path) as index:
+        index._follow_crawls()
+        index.db.execute("PRAGMA synchronous = OFF")
+        texts = list(_spelt(index))
+        for copy in range(COPIES):
+            with searchfile.transaction(index.db):
+                for page, number, *columns in texts:
+                    values = (page + copy * number,)
+                    row = index.db.execute("INSERT INTO doc (page) VALUES (?)", values).lastrowid
+                    index.db.execute(
+                        "INSERT INTO text_index (rowid, title, text, words) VALUES (?, ?, ?, ?)",
+                        (row, *columns),
+                    )
+        index.db.execute(
+            "UPDATE crawl_seen SET nth = (SELECT max(nth) FROM web.page p WHERE p.crawl = "
+            "crawl_seen.crawl)"
+        )
+        index.update()
+        index.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _spelt(index: SearchIndex) -> Iterator[tuple[Any, ...]]:
+    rows = index.reader.run(lambda db: db.execute(_FIRST, (COPIES,)).fetchall())
+    for page, number, title, description, packed in rows:
+        text, head = plain(page_text(packed, description)), plain(title)
+        words = pairs_that_are_words(f"{head}\n{text}", index.segmenter)
+        yield page, number, " ".join(spelt(head)), " ".join(spelt(text)), " ".join(words)
+
+
+_FIRST = """
+SELECT p.id, size.n, x.title, x.description, b.zstd FROM
+    (SELECT crawl, count(*) / ? AS n FROM page GROUP BY crawl) AS size
+    JOIN page p ON p.crawl = size.crawl AND p.nth <= size.n
+    JOIN page_text x ON x.id = p.id LEFT JOIN body b ON b.id = p.id ORDER BY p.id"""
+
+
+def _settle(book: Book, web: DemoWeb) -> None:
+    """People, their concerns, and what was found for them."""
+    rng = random.Random(2)
+    for person in range(2, 2 + PEOPLE):
+        with book.transaction() as db:
+            db.execute(
+                "INSERT INTO user (id, name, password, language, zone, quiet, admin, disabled, "
+                "created_at) VALUES (?, ?, 'x', ?, 'Asia/Shanghai', '', 0, 0, 0)",
+                (person, f"u{person}", rng.choice(("zh", "en"))),
+            )
+        book.take_in(person, _concerns(web, rng), replace=False, now=NOW)
+    with book.transaction() as db:
+        db.execute(
+            "UPDATE site SET visited_at = ?, next_at = ?, crawl = (SELECT id FROM crawl "
+            "WHERE topic = host), matched = (SELECT max(nth) FROM page p JOIN crawl c "
+            "ON c.id = p.crawl WHERE c.topic = host)",
+            (NOW, NOW + DAY_S),
+        )
+        db.execute("UPDATE concern SET checked_at = ?, next_at = ?", (NOW - 3600, NOW + DAY_S))
+        db.execute("UPDATE concern_site SET begun_at = ?", (NOW - 30 * DAY_S,))
+    for concern, crawl in book.rows(
+        "SELECT concern, max(crawl) FROM concern_site JOIN site ON site.id = site GROUP BY 1"
+    ):
+        _find(book, concern, crawl, rng)
+    with book.transaction() as db:
+        db.execute("UPDATE hit SET twin = id - 1 WHERE id % 10 = 0 AND NOT baseline")
+        db.execute("ANALYZE")
+
+
+def _concerns(web: DemoWeb, rng: random.Random) -> list[Concern]:
+    return [
+        Concern(
+            f"c{at}",
+            tuple(f"http://{host}/" for host in rng.sample(web.hosts, rng.choice((1, 1, 2, 3)))),
+            words=" ".join(rng.sample(SUBJECTS, 3)),
+            schedule=rng.choice(("auto", "hourly", "daily 07:30")),
+            channels=("inbox", f"mail:u{at}@a.test"),
+        )
+        for at in range(EACH)
+    ]
+
+
+def _find(book: Book, concern: int, crawl: int, rng: random.Random) -> None:
+    first = crawl << 32
+    most = stored.latest_nth(book, crawl)
+    pages = [(first | n,) for n in rng.sample(range(most), min(FOUND, most))]
+    snippet = (
+        f"主教练赛后表示，{MARK}球队{MARK}在客场吃了亏。替补登场的前锋制造点球，并亲自主罚命中。"
+        * 2
+    )
+    why = '{"parts":{"title":1.0,"text":0.8},"words":{"title":["球队"],"text":["球队","足球"]}}'
+    with book.transaction() as db:
+        db.executemany(
+            "INSERT OR IGNORE INTO hit (concern, page, url, title, language, published_at, "
+            "found_at, relevance, snippet, why, simhash, baseline, read_at) "
+            "SELECT ?, id, url, title, 'zh', ?, ?, ?, ?, ?, random(), ?, ? FROM page_text "
+            "WHERE id = ?",
+            [
+                (
+                    concern, NOW - at * DAY_S / 2, NOW - at * DAY_S / 2, rng.random(), snippet,
+                    why, rng.random() < 0.3, NOW if rng.random() < 0.5 else None, page,
+                )
+                for at, (page,) in enumerate(pages)
+            ],
+        )  # fmt: skip
+
+
+# -- the scheduler --------------------------------------------------------------------
+
+
+def scheduler(path: Path) -> dict[str, Any]:
+    """What looking and running costs, each in a process of its own."""
+    found: dict[str, Any] = {}
+    for name in ("look", "nothing due", "all due", "ten new pages a site", "a visit"):
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_measured, args=(path, name, theirs))
+        process.start()
+        theirs.close()
+        found[name] = ours.recv()
+        process.join()
+    return found
+
+
+def _measured(path: Path, name: str, answer: Any) -> None:
+    """In its process: the CPU time and memory of one of these."""
+    try:
+        answer.send(_figures(path, name))
+    finally:
+        answer.close()
+
+
+def _figures(path: Path, name: str) -> dict[str, Any]:
+    if name == "look":
+        office = Office(path, clock=lambda: NOW)
+        server.is_due(office)
+        begun = time.process_time()
+        for _ in range(50):
+            assert not server.is_due(office)
+        return {"cpu_ms": _ms(time.process_time() - begun, 50)}
+    with books.opened(path, now=NOW, language="en", zone="UTC") as book:
+        if name == "a visit":
+            return asyncio.run(_visit(book))
+        _arrange(book, name)
+        visits: list[str] = []
+
+        async def note(site: Site) -> None:
+            visits.append(site.host)
+
+        async def nothing() -> Summary:  # messages are bench/delivery.py's
+            return Summary()
+
+        cpu = time.process_time()
+        ran = asyncio.run(run_due(book, note, nothing, clock=lambda: NOW))
+        cpu = time.process_time() - cpu
+        _arrange(book, "")
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {
+        "cpu_s": round(cpu, 3),
+        "concerns": ran.concerns,
+        "visits": len(visits),
+        "pages": sum(each.pages for each in ran.matched),
+        "news": ran.news,
+        "peak_mb": round(memory),
+    }
+
+
+def _arrange(book: Book, name: str) -> None:
+    """Make due what shall be due; "": nothing, and no trace of what a run found."""
+    due = name in ("all due", "ten new pages a site")
+    with book.transaction() as db:
+        db.execute("UPDATE concern SET next_at = ?", (0.0 if due else NOW + DAY_S,))
+        db.execute("UPDATE site SET visited_at = 0, next_at = ?", (0.0 if due else NOW + DAY_S,))
+        if name == "ten new pages a site":
+            db.execute("UPDATE site SET matched = matched - 10")
+        if not name:
+            db.execute("DELETE FROM outbox")
+
+
+async def _visit(book: Book) -> dict[str, Any]:
+    """A look at a site whose crawl is there, over real HTTP."""
+    web = generate(pages=stored_pages(book) // COPIES, hosts=SITES)
+    demo = await serve_demo(web)
+    fetch = FetchConfig(connect_to=f"127.0.0.1:{demo.port}", allow_net=("127.0.0.0/8",))
+    polite = PolitenessConfig(delay_s=0.0, max_crawl_delay_s=0.0)
+    host = book.rows("SELECT host FROM site ORDER BY host DESC LIMIT 1")[0][0]
+    site = stored.site_of(book, host)
+    assert site is not None
+    before = os.times()
+    report = await visit(book, site, Web(None, fetch, polite, "focus"), clock=time.time)
+    after = os.times()
+    spent = sum(after[:4]) - sum(before[:4])  # the scorer's process as well
+    requests = len(demo.log)
+    await demo.close()
+    known = book.rows("SELECT count(*) FROM url WHERE id >> 32 = ?", (site.crawl,))[0][0]
+    return {
+        "cpu_s": round(spent, 2), "requests": requests, "pages": report.run_pages,
+        "urls_known": known,
+        "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+    }  # fmt: skip
+
+
+def stored_pages(book: Book) -> int:
+    """How many there are."""
+    return int(book.rows("SELECT count(*) FROM page")[0][0])
+
+
+def _ms(seconds: float, times: int) -> float:
+    return round(1000 * seconds / times, 2)
+
+
+# -- the pages over HTTP --------------------------------------------------------------
+
+
+@contextmanager
+def serving(path: Path) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """The server in a process of its own, its scheduler included."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    command = [sys.executable, "-m", "bench.serve_load", str(path), "--port", str(port)]
+    with subprocess.Popen(command, start_new_session=True) as process:
+        try:
+            for _ in range(300):
+                with socket.socket() as one:
+                    if one.connect_ex(("127.0.0.1", port)) == 0:
+                        break
+                time.sleep(0.1)
+            yield port, process
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def serve_here(path: Path, port: int) -> None:
+    """In that process."""
+    office = Office(path, clock=lambda: NOW, ways=Ways(), home=f"http://127.0.0.1:{port}")
+    server.serve(office, Order(str(path)), server.listening("127.0.0.1", port))
+
+
+def asked_for(path: Path, number: int) -> dict[str, list[str]]:
+    """Kind of page -> addresses that people ask for."""
+    rng = random.Random(3)
+    with SearchIndex(path) as index:
+        texts = list(sampled(index, 3_000).values())
+        queries = [each.text for each in drawn(index, texts, number, rng)]
+    inbox = ["/inbox", "/inbox?unread=on", "/inbox?days=7", "/inbox?existing=on", "/inbox?page=3"]
+    inbox += [f"/inbox?words={quote('球队')}", f"/inbox?words={quote('没有的词')}&existing=on"]
+    return {
+        "inbox": [rng.choice(inbox) for _ in range(number)],
+        "search": [f"/search?q={quote(text)}" for text in queries],
+        "concerns": ["/concerns"] * (number // 4),
+        "deliveries": ["/deliveries"] * (number // 4),
+    }
+
+
+def loaded(port: int, secrets: list[str], places: list[str], clients: int) -> list[float]:
+    """Seconds of each request, by so many clients at once, each somebody else each time."""
+    taken: list[float] = []
+    left = iter(zip(places, (secrets * len(places))[: len(places)], strict=True))
+    turn = threading.Lock()
+
+    def client() -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        while True:
+            with turn:
+                place, secret = next(left, ("", ""))
+            if not place:
+                break
+            begun = time.perf_counter()
+            connection.request("GET", place, headers={"Cookie": f"{COOKIE}={secret}"})
+            answer = connection.getresponse()
+            body = answer.read()
+            taken.append(time.perf_counter() - begun)
+            assert answer.status == 200 and b"</html>" in body, (place, answer.status)
+        connection.close()
+
+    threads = [threading.Thread(target=client) for _ in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sorted(taken)
+
+
+def pages_over_http(path: Path, number: int, clients: int) -> dict[str, Any]:
+    """Percentiles of each kind of page, the server's CPU time per request, its memory."""
+    with books.opened(path, now=NOW, language="en", zone="UTC") as book, book.transaction() as db:
+        people = list(range(2, 2 + PEOPLE))
+        secrets = [tokens.make(db, "session", user=person, now=NOW) for person in people]
+    wanted = asked_for(path, number)
+    found: dict[str, Any] = {}
+    with serving(path) as (port, process):
+        loaded(port, secrets, ["/inbox", f"/search?q={quote('足球')}"] * 20, 1)  # warm
+        for kind, places in wanted.items():
+            for at_once in (1, clients):
+                before = _cpu(process.pid)
+                taken = loaded(port, secrets, places, at_once)
+                cpu = _cpu(process.pid) - before
+                found[f"{kind}, {at_once} client{'s' * (at_once > 1)}"] = {
+                    **{name: _at(taken, share) for name, share in _SHARES.items()},
+                    "cpu_ms": _ms(cpu, len(places)),
+                }
+        found["server"] = _memory(process.pid)
+    return found
+
+
+_SHARES = {"p50_ms": 0.5, "p95_ms": 0.95, "most_ms": 1.0}
+
+
+def _at(taken: list[float], share: float) -> float:
+    return round(1000 * taken[min(len(taken) - 1, int(share * len(taken)))], 1)
+
+
+def _cpu(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _memory(pid: int) -> dict[str, int]:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    sizes = {line.split(":")[0]: int(line.split()[1]) for line in lines if line.startswith("Vm")}
+    return {"rss_mb": sizes["VmRSS"] // 1024, "peak_mb": sizes["VmHWM"] // 1024}
+
+
+# -- the table ------------------------------------------------------------------------
+
+
+def measure(folder: Path, *, pages: int, requests: int, clients: int) -> dict[str, Any]:
+    """All of it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "load.db"
+    if not path.exists():
+        fill(path, pages)
+    with books.opened(path, now=NOW, language="en", zone="UTC") as book:
+        counts = {
+            table: book.rows(f"SELECT count(*) FROM {table}")[0][0]
+            for table in ("page", "hit", "concern", "site")
+        }
+    sizes = {
+        "database_mb": path.stat().st_size >> 20,
+        "index_mb": searchfile.index_path(path).stat().st_size >> 20,
+    }
+    return {
+        "stored": {**counts, **sizes},
+        **scheduler(path),
+        **pages_over_http(path, requests, clients),
+    }
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--pages", type=int, default=500_000)
+    parser.add_argument("--requests", type=int, default=400)
+    parser.add_argument("--clients", type=int, default=4)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.port:
+        serve_here(given.folder, given.port)
+        return
+    found = measure(given.folder, pages=given.pages, requests=given.requests, clients=given.clients)
+    print("| what | figures |\n|---|---|")
+    for name, figures in found.items():
+        print(f"| {name} | {', '.join(f'{key} {value}' for key, value in figures.items())} |")
+    if given.json:
+        given.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
