@@ -90,7 +90,7 @@ def _auc(found: dict[str, Any]) -> float:
 
 def row(found: dict[str, Any]) -> list[object]:
     """A strategy's line."""
-    values = {name: found[name]["value"] for name in MEASURES}
+    values = {name: "" if (v := found[name]["value"]) is None else v for name in MEASURES}
     auc, versus = found["auc"], found["versus"]
     against: list[object] = ["baseline", "", ""] if found["is_baseline"] else ["", "", ""]
     if versus is not None:
