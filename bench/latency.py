@@ -36,7 +36,7 @@ def crawl(site: Site, *, latency_s: float, pages: int, concurrency: int) -> dict
         command = [
             *(sys.executable, "-m", "focus", "crawl", "--seeds-file", str(seeds)),
             *("--topic", TOPIC, "--strategy", "topic-pagerank", "--relevance", "position"),
-            *("--delay", "0", "--concurrency", str(concurrency)),
+            *("--delay", "0", "--eager", "--concurrency", str(concurrency)),
             *("--max-pages", str(pages), "--db", str(db), "--report", str(report)),
             *("--connect-to", f"127.0.0.1:{web.port}", "--allow-net", "127.0.0.0/8"),
         ]

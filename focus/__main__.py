@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _use_utf8(stream)
     given = sys.argv[1:] if arguments is None else list(arguments)
     with suppress(ValueError):  # not the main thread: a test, or somebody's program
-        code = 0 if given[:1] in (["crawl"], ["serve"]) else TERMINATED
+        code = 0 if given[:1] in (["crawl"], ["serve"], ["cluster"]) else TERMINATED
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(code))
     try:
         _invoke(given)

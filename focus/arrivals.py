@@ -30,7 +30,7 @@ from focus.records import (
 )
 from focus.score.strategy import Parent
 from focus.trouble import Trouble
-from focus.urls import fingerprint, normalise
+from focus.urls import fingerprint, host_of, normalise
 
 
 class Arrivals:
@@ -119,13 +119,18 @@ class Arrivals:
         if is_seed:
             self.scope.add_home(target)
             self.listings.add_home(target)
+        priority = math.nextafter(task.priority, math.inf)
+        row = UrlRow(-1, key, target, -1, task.depth, 0.0, parent=url_id, hops=hops)
+        border = self.discovery.border
+        if border is not None and not border.owns(host_of(target)):
+            trouble.drop(url_id, DropReason.REDIRECTED, target)
+            border.redirect(row, self.known.carry(url_id), priority, is_home=is_seed)
+            return
         if there < 0:
-            row = UrlRow(-1, key, target, -1, task.depth, 0.0, parent=url_id, hops=hops)
             there = self.discovery.enter(row)
             if is_seed:
                 trouble.seeds[there] = trouble.seeds[url_id]
         trouble.drop(url_id, DropReason.REDIRECTED, target)
-        priority = math.nextafter(task.priority, math.inf)
         self.discovery.strengthen(there, self.known.carry(url_id), priority, url_id)
 
     def _page_came(
@@ -157,7 +162,7 @@ class Arrivals:
                 raw_bytes=fetch.raw_bytes,
                 priority=task.priority,
                 pagerank=self.graph.rank(url_id),
-                page=page,
+                page=msgspec.structs.replace(page, links=[]),  # they are known URLs by now
                 content_type=fetch.header("content-type") or "",
                 etag=fetch.header("etag") or "",
                 last_modified=fetch.header("last-modified") or "",

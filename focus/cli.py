@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Coroutine, Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,23 +20,26 @@ from click.shell_completion import get_completion_class
 
 from focus import __version__
 from focus.commands import configfile
+from focus.commands.cluster import cluster
 from focus.commands.compare import compare_command
 from focus.commands.crawl import NETWORK_NAMES, crawl_options
 from focus.commands.kb import kb
 from focus.commands.label import label
-from focus.commands.options import DB, FILE, Command, option
+from focus.commands.options import DB, DBS, FILE, Command, option
 from focus.commands.report import report_command
+from focus.commands.running import crawled, run_loop
 from focus.commands.search import search
 from focus.commands.serve import serve
 from focus.commands.topic import topic
 from focus.commands.train import train
 from focus.commands.tune import tune_command
 from focus.commands.watch import watch
-from focus.errors import ConfigError, ExportError
+from focus.errors import ConfigError
 from focus.plain import inert_json
 
 if TYPE_CHECKING:
     from focus.commands.settings import Order
+    from focus.db.query import Reader
     from focus.demo.run import Outcome
     from focus.session import Report
 
@@ -66,13 +69,16 @@ def cli(ctx: click.Context) -> None:
     ctx.default_map = configfile.defaults(found, {"crawl": crawl})
     database = configfile.database(found)
     for name, command in cli.commands.items():
-        if name != "demo" and any(each.name == "db" for each in command.params):
-            ctx.default_map.setdefault(name, {}).setdefault("db", database)
+        for each in command.params:
+            if each.name == "db" and name != "demo":
+                default = [database] if each.multiple else database
+                ctx.default_map.setdefault(name, {}).setdefault("db", default)
     asked = {**ctx.default_map.get("crawl", {}), "db": database}
     known = {key: asked[key] for key in (*NETWORK_NAMES, "db") if key in asked}
     for group in (topic, watch):
         ctx.default_map[str(group.name)] = dict.fromkeys(group.commands, known)
     ctx.default_map["serve"] = known
+    ctx.default_map["cluster"] = {"frontier": asked}
 
 
 def stray_variables(environment: Iterable[str]) -> list[str]:
@@ -122,74 +128,12 @@ def crawl(ctx: click.Context, /, **options: Any) -> None:
 
 
 def _crawled(order: Order, options: dict[str, Any]) -> int:
-    """Crawl and tell of it; the exit code."""
     from focus import session
-    from focus.show.logs import telling
-    from focus.show.summary import complaint, exit_code
 
-    wishes = ("quiet", "verbose", "log_format", "log_file")
-    with telling(**{name: options[name] for name in wishes}) as teller:
-        teller.say(f"Database {order.places.db}")
-        if order.anonymous and order.leaves_home:
-            teller.say("Note: site owners cannot reach you; set --contact URL or MAIL")
-        for line in stray_variables(os.environ):
-            teller.say(f"Note: {line}")
-        report = run_loop(session.run(order.config, order.places, teller))
-        teller.ended(report)
-    if options["report"] is not None:
-        _write_report(options["report"], report)
-    code = exit_code(report, options["fail_error_rate"])
-    for line in complaint(report, code):
-        click.echo(line, err=True)
-    return code
+    def work(watcher: Any) -> Report:
+        return run_loop(session.run(order.config, order.places, watcher))
 
-
-def run_loop(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end on uvloop where there is one: a TLS connection costs it a fifth.
-
-    A pipe that breaks in there is a worker's, not that of a reader who has had enough.
-    """
-    import asyncio
-
-    factory: Callable[[], asyncio.AbstractEventLoop] | None = None
-    with suppress(ImportError):  # Windows has none
-        import uvloop
-
-        factory = uvloop.new_event_loop
-    try:
-        with asyncio.Runner(loop_factory=factory) as runner:
-            return runner.run(_until_terminated(work))
-    except asyncio.CancelledError:
-        raise SystemExit(0) from None  # SIGTERM before there was a crawl to end
-    except BrokenPipeError as error:
-        raise RuntimeError("a pipe to a worker broke") from error
-
-
-async def _until_terminated(work: Coroutine[Any, Any, T]) -> T:
-    """A SIGTERM cancels it, unless it sees to the signal itself by then."""
-    import asyncio
-    import signal
-
-    task = asyncio.current_task()
-    assert task is not None
-    with suppress(NotImplementedError):  # Windows loops have none
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    return await work
-
-
-def _write_report(path: Path, report: Report) -> None:
-    """The whole report as JSON; the file appears whole or not at all."""
-    import msgspec
-
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        try:
-            part.write_bytes(msgspec.json.format(msgspec.json.encode(report)) + b"\n")
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
-    except OSError as error:
-        raise ExportError(f"--report {path}: cannot be written: {error.strerror}") from None
+    return crawled(order, options, work, notes=stray_variables(os.environ))
 
 
 @cli.command(cls=Command)
@@ -230,7 +174,7 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
 
 
 @cli.command(cls=Command)
-@DB
+@DBS
 @option("--crawl", default="latest", metavar="ID|all", help="Of this crawl, or of all.")
 @option(
     "--format", type=click.Choice(["jsonl", "csv", "parquet"]), default="jsonl", help="Of the file."
@@ -274,7 +218,7 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
     "--relevant leaves them out in any case.",
 )
 @option("--bom", is_flag=True, help="CSV for spreadsheets: begin with a byte order mark.")
-def export(db: Path, **options: Any) -> None:
+def export(db: tuple[Path, ...], **options: Any) -> None:
     """Write the pages of a crawl as JSON lines, CSV or Parquet.
 
     A file appears whole or not at all. Parquet needs the extra focus-crawler[parquet].
@@ -283,7 +227,6 @@ def export(db: Path, **options: Any) -> None:
     Example:
         focus export --relevant --sort quality --fields url,title,relevance -o best.jsonl
     """
-    from focus.db.query import Reader
     from focus.db.results import FIELDS, TEXT, Selection, columns, parse_since
     from focus.export import export as write
 
@@ -303,7 +246,7 @@ def export(db: Path, **options: Any) -> None:
         duplicates=options["duplicates"] == "mark",
     )
     out = None if str(options["output"]) == "-" else options["output"]
-    with Reader(db.expanduser()) as reader:
+    with _read(db, options["crawl"], bodies=TEXT in names) as reader:
         rows = reader.rows(chosen, names or FIELDS)
         number = write(rows, types, format=options["format"], out=out, bom=options["bom"])
     if out is not None:
@@ -315,28 +258,37 @@ _JSON = option("--json", "as_json", is_flag=True, help="As JSON.")
 
 
 @cli.command(cls=Command)
-@DB
+@DBS
 @_CRAWL
 @_JSON
-def status(db: Path, crawl: str, as_json: bool) -> None:
+def status(db: tuple[Path, ...], crawl: str, as_json: bool) -> None:
     """Show the crawls of a database, and how one stands.
 
     \b
     Example:
         focus status --json | jq .status.states
     """
-    from focus.db.query import Reader
-
-    with Reader(db.expanduser()) as reader:
+    with _read(db, crawl, bodies=False) as reader:
         crawls = reader.crawls()
         found = [reader.status(number) for number in reader.ids(crawl)[-1:]]
-    one = found[0] if found else None
+    one, name = found[0] if found else None, ", ".join(map(str, db))
     if as_json:
-        _print_json({"database": str(db), "crawls": crawls, "status": one})
+        _print_json({"database": name, "crawls": crawls, "status": one})
         return
     from focus.show.answers import status_lines
 
-    _print(status_lines(str(db), crawls, one))
+    _print(status_lines(name, crawls, one))
+
+
+@contextmanager
+def _read(db: tuple[Path, ...], crawl: str, *, bodies: bool) -> Iterator[Reader]:
+    """One database, or those of a cluster's shards as one."""
+    from focus.db.merging import as_one
+    from focus.db.query import Reader
+
+    paths = [each.expanduser() for each in db]
+    with as_one(paths, crawl, bodies=bodies) as one, Reader(one.path, running=one.running) as found:
+        yield found
 
 
 @cli.command(cls=Command)
@@ -379,6 +331,7 @@ cli.add_command(search)
 for command in (topic, train, label, kb, compare_command, tune_command, report_command, watch):
     cli.add_command(command)
 cli.add_command(serve)
+cli.add_command(cluster)
 
 
 # -- about focus itself -------------------------------------------------------------

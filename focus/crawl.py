@@ -29,6 +29,7 @@ from focus.frontier import Frontier
 from focus.gate import Gate
 from focus.known import Known
 from focus.ledger import Ledger
+from focus.limits import Limits
 from focus.listings import Listings
 from focus.queues import Candidate, Host
 from focus.records import (
@@ -49,15 +50,10 @@ from focus.score.strategy import make_strategy
 from focus.transport import Transport
 from focus.traps import Traps
 from focus.trouble import Trouble
-from focus.urls import fingerprint, seed_candidates
+from focus.urls import fingerprint, host_of, seed_candidates
 
 BATCH = 64  # answers that one transaction writes, a quarter of what is in flight if less
 PATIENCE = 8  # URLs looked at again before one is taken, where a page moves all priorities
-BETTER_TO_COME = 4
-"""Of n requests that are left a quarter is for URLs that wait now, as better ones will be found.
-Development web, 64 at once, recall at |T| requests: all .46, half .52, a quarter .53, a tenth .52;
-without a bound .03."""
-HOLD_S = 10.0  # seconds: nothing is held back for a host that rests longer
 _UNBOUNDED = 1 << 60
 
 
@@ -144,8 +140,8 @@ class Crawl:
         self._taken_at: dict[int, int] = {}  # id in flight -> URLs waiting when it was taken
         self._conditions: dict[int, tuple[tuple[str, str], ...]] = {}
         self.stop_reason = ""
-        self._least, self._least_until = -math.inf, 0.0
-        self._began_at = self._committed_at = transport.now()
+        self._committed_at = transport.now()
+        self.limits = Limits(config, self.frontier, self.ledger, began_at=self._committed_at)
         self.feedback: Feedback | None = None
 
     def _clock(self) -> float:
@@ -166,9 +162,13 @@ class Crawl:
     def sow(self, seeds: Iterable[str]) -> None:
         """Enter the seeds, as typed; one without a scheme is tried as https, then http."""
         strategy = self.discovery.strategy
+        border = self.discovery.border
         for text in seeds:
             url, *others = seed_candidates(text)
             self.scope.add_home(url)
+            if border is not None and not border.owns(host_of(url)):
+                border.seed(text, url)
+                continue
             key = fingerprint(url)
             if (url_id := self.known.find(key)) >= 0:  # named twice, or of an earlier run
                 self._sown_before(url_id, text, others)
@@ -188,11 +188,38 @@ class Crawl:
             for other in others:
                 self.trouble.fallbacks.setdefault(url_id, other)
 
-    def revisit(self, url_id: int, url: str, *, etag: str = "", last_modified: str = "") -> bool:
+    def readopt(self, task: Task) -> bool:
+        """Wait for a task that an earlier run sent; False if its result is of no use now."""
+        # Killed before the page that links to it was written: it will be found anew.
+        if not self.frontier.knows(task.host) or (task.id or 0) >= len(self.known):
+            return False
+        host, now = self.frontier.host(task.host), self.transport.now()
+        if task.id is not None:
+            if self.known.state[task.id] != UrlState.WAITING:
+                return False
+            self.known.move(task.id, UrlState.FETCHING)
+            self._taken_at[task.id] = self.known.counts[UrlState.WAITING] + 1
+        elif host.active or self.gate.question(host, task.url, now) is None:
+            return False
+        self.frontier.occupy(host, now)
+        if task.id is None:
+            self.frontier.rest(host, math.inf, now)
+        return True
+
+    def revisit(
+        self,
+        url_id: int,
+        url: str,
+        *,
+        etag: str = "",
+        last_modified: str = "",
+        priority: float = SEED_PRIORITY,
+    ) -> bool:
         """Ask once more for a page (or listing) that was had; False if it is under way.
 
-        It waits before all links. With a validator the server may answer that nothing has
-        changed; else its page is kept anew, and links that are new on it become known.
+        It waits before all links, as its priority is that of seeds or more. With a validator the
+        server may answer that nothing has changed; else its page is kept anew, and links that
+        are new on it become known.
         """
         if self.known.state[url_id] in (UrlState.WAITING, UrlState.FETCHING):
             return False
@@ -200,7 +227,7 @@ class Crawl:
         self._conditions[url_id] = tuple((name, value) for name, value in validators if value)
         self.arrivals.again.add(url_id)
         self.ledger.ended(Outcome(url_id, UrlState.WAITING, hops=self.known.hops[url_id]))
-        self.frontier.push(url_id, url, SEED_PRIORITY)
+        self.frontier.push(url_id, url, priority)
         return True
 
     # -- the loop -----------------------------------------------------------------
@@ -218,6 +245,7 @@ class Crawl:
                 await self._adapt(self._take_in(result))
             self._shed()
             await self._commit_if_due()
+        self.stop_reason = reason
         self.trouble.put_back(self._taken_at)
         await self._commit()
         return reason
@@ -233,31 +261,21 @@ class Crawl:
         self.transport.wake()
 
     def _end_reason(self) -> str:
-        if reason := self.stop_reason or self._limit():
+        if reason := self.stop_reason or self.limits.reached(self.transport.now()):
             return reason
         waits = self.frontier.next_due() is not None or self.frontier.hungry
-        return "" if waits else "frontier empty"
-
-    def _limit(self) -> str:
-        limits, totals = self.config.limits, self.ledger.totals
-        for name, limit, value in (
-            ("max-pages", limits.max_pages, totals.pages),
-            ("max-requests", limits.max_requests, totals.requests),
-            ("max-bytes", limits.max_bytes, totals.bytes),
-            ("max-time", limits.max_time_s, self.transport.now() - self._began_at),
-            ("target", limits.target, totals.relevant),
-        ):
-            if limit is not None and value >= limit:
-                return f"{name} reached"
-        return ""
+        # Nobody is there to do it: it will be done.
+        halts = not self.transport.window and self.known.counts[UrlState.WAITING]
+        return "" if waits or halts or self.transport.expects else "frontier empty"
 
     def _wake_at(self) -> float | None:
         """When `receive` must come back though no result has arrived."""
         times = []
         if self._may_send() and (due := self.frontier.next_due()) is not None:
             times.append(due)
-        if self.config.limits.max_time_s is not None and not self._limit():
-            times.append(self._began_at + self.config.limits.max_time_s)
+        ends_at = self.limits.ends_at()
+        if ends_at is not None and not self.limits.reached(self.transport.now()):
+            times.append(ends_at)
         if self._shelf is not None and not self.ledger.is_empty:
             times.append(self._committed_at + self.config.commit_every_s)
         return min(times, default=None)
@@ -267,53 +285,26 @@ class Crawl:
     def _may_send(self) -> bool:
         in_flight = self.transport.in_flight
         # What was answered and not written yet counts: a kill costs no more requests.
-        if in_flight + self.ledger.unwritten >= self.config.concurrency:
+        most = min(self.config.concurrency, self.transport.window)
+        if in_flight + self.ledger.unwritten >= most:
             return False
-        if self.stop_reason or self._limit():
+        if self.stop_reason or self.limits.reached(self.transport.now()):
             return False
-        left = self._requests_left()
+        left = self.limits.left()
         return left is None or in_flight < left
-
-    def _requests_left(self) -> int | None:
-        """Requests, with those under way, before a limit on pages or requests; None: neither."""
-        limits, totals = self.config.limits, self.ledger.totals
-        pairs = ((limits.max_pages, totals.pages), (limits.max_requests, totals.requests))
-        return min((most - so_far for most, so_far in pairs if most is not None), default=None)
-
-    def _next(self) -> Candidate | None:
-        """The best URL that may be asked for now and is worth it."""
-        now, frontier = self.transport.now(), self.frontier
-        candidate = frontier.next(now, self._least_worth(now))
-        if candidate is None and not self.transport.in_flight:
-            due = frontier.next_due()
-            if due is None or due > now + HOLD_S:
-                return frontier.next(now)  # nothing better will come up
-        return candidate
-
-    def _least_worth(self, now: float) -> float:
-        """What a URL must be worth to be asked for while better ones wait for their hosts.
-
-        With many requests at once every host that is due gets one, however poor. But where
-        requests are limited, those behind as many better ones would never have their turn.
-        Where hosts do not rest the better ones are as near.
-        """
-        requests = self.ledger.totals.requests
-        if requests >= self._least_until:
-            eager = self.config.eager or not self.config.politeness.delay_s
-            left = None if eager else self._requests_left()
-            self._least_until = math.inf if left is None else requests + 1 + left // 8
-            better = math.inf if left is None else 1 + left // BETTER_TO_COME
-            self._least = self.frontier.worth(better, now + HOLD_S)
-        return self._least
 
     def _dispatch(self) -> None:
         while self._may_send():
-            candidate = self._next()
+            is_idle = not self.transport.in_flight
+            candidate = self.limits.next(self.transport.now(), is_idle=is_idle)
             if candidate is None:
                 return
             host, start_at = candidate.host, candidate.start_at
             if spent := self.discovery.spent_on(candidate.id, candidate.priority):
                 self.trouble.drop(candidate.id, DropReason.TRAP_BUDGET, spent)
+                continue
+            if shut := self.gate.shut(host, candidate.url):
+                self.trouble.shut(candidate.id, host, shut)
                 continue
             robots = self.gate.question(host, candidate.url, start_at)
             if robots is not None:
@@ -328,6 +319,7 @@ class Crawl:
         known, host, url_id = self.known, candidate.host, candidate.id
         self._taken_at[url_id] = known.counts[UrlState.WAITING] + 1
         self.ledger.sent(url_id)
+        self.discovery.domains.asked(host)
         self.frontier.occupy(host, candidate.start_at)
         self.transport.send(
             Task(
@@ -347,6 +339,7 @@ class Crawl:
 
     def _ask_robots(self, host: Host, url: str, start_at: float) -> None:
         """Have a robots.txt fetched; the host does nothing else until it is settled."""
+        self.discovery.domains.asked(host)
         self.frontier.occupy(host, start_at)
         self.frontier.rest(host, math.inf, start_at)
         self.transport.send(Task(id=None, url=url, host=host.name, start_at=start_at))
@@ -407,10 +400,12 @@ class Crawl:
     # -- keeping ----------------------------------------------------
 
     async def _refill(self) -> None:
-        """Bring URLs of hungry queues back from the store; fail those of hosts given up."""
+        """Bring URLs of hungry queues back from the store; fail those of hosts given up.
+
+        What waits there was written before memory let go of it: no need to write now.
+        """
         if self._shelf is None or not self.frontier.hungry:
             return
-        await self._commit()
         frontier, hungry = self.frontier, sorted(self.frontier.hungry)
         recalled = await asyncio.to_thread(lambda: [*map(frontier.recall, hungry)])
         urls = dict(await self._shelf.addresses([*chain.from_iterable(recalled)]))

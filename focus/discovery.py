@@ -11,10 +11,12 @@ is the strategy's function of that, so it only rises, whoever links to it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import msgspec
 
 from focus.config import TrapConfig
+from focus.domains import Domains
 from focus.frontier import Frontier
 from focus.known import Known
 from focus.learning import Learning
@@ -33,6 +35,27 @@ from focus.scope import Scope
 from focus.score.strategy import Carry, Parent, Strategy
 from focus.traps import Suspicion, Traps
 from focus.urls import host_of, shape
+
+
+class Border(Protocol):
+    """What parts the hosts of this crawl from those that others look after."""
+
+    def owns(self, host: str) -> bool:
+        """Whether a host is ours."""
+
+    def part(
+        self, parent: Parent, links: Sequence[Link], carries: Sequence[Carry | None]
+    ) -> tuple[list[Link], list[Carry | None]]:
+        """The links that stay; it sees to the others."""
+
+    def seed(self, text: str, url: str) -> None:
+        """A seed, as typed, that is another's."""
+
+    def redirect(self, row: UrlRow, carry: Carry, priority: float, *, is_home: bool) -> None:
+        """A redirect's target that is another's."""
+
+    def listing(self, row: UrlRow, carry: Carry, priority: float) -> None:
+        """A feed that is another's."""
 
 
 class Discovery:
@@ -55,10 +78,19 @@ class Discovery:
         self.ledger = ledger
         self.scope = scope
         self.traps = traps or Traps(TrapConfig(is_on=False), now=0.0)
+        self.border: Border | None = None
         self._min_priority = min_priority
         self._fresh: dict[int, UrlRow] = {}  # known since just now, priority not made yet
+        self.domains = Domains(
+            self.traps.config, frontier.hosts, lambda host: self.learning.of_host(host)
+        )
         self.learning = Learning(
-            strategy, known=known, frontier=frontier, ledger=ledger, reweigh=self.reweigh
+            strategy,
+            known=known,
+            frontier=frontier,
+            ledger=ledger,
+            domains=self.domains,
+            reweigh=self.reweigh,
         )
 
     def expand(self, parent: Parent, links: Sequence[Link]) -> list[int]:
@@ -67,6 +99,8 @@ class Discovery:
         The graph comes before the priorities, so that a child's rank counts this page.
         """
         carries = self.strategy.carries(parent, links)
+        if self.border is not None:
+            links, carries = self.border.part(parent, links, carries)
         found = self.known.find_all([link.key for link in links])
         targets, followed = [], []
         for target, link, carry in zip(found, links, carries, strict=True):
@@ -80,17 +114,23 @@ class Discovery:
             if state[target] == waiting:
                 self._weigh(target, carry, parent.id, anchor)
         if self.strategy.moves:
-            for target in sorted(risen.difference(targets)):
+            for target in sorted(risen):
                 if state[target] == waiting:
                     self._weigh(target, None, None, "")
         return targets
 
     def _enter_link(self, link: Link, parent: Parent) -> int:
-        """The id of a link that was not known before this page, -1 if it lies too deep."""
+        """The id of a link that was not known before this page, -1 if it is not to be.
+
+        It lies too deep, or its host would be one too many of its domain.
+        """
         found = self.known.find(link.key)
         max_depth = self.scope.max_depth
         if found >= 0 or (max_depth is not None and parent.depth >= max_depth):
             return found
+        if not (self.frontier.knows(link.host) or self.domains.has_room(link.host)):
+            self.ledger.drops[DropReason.TRAP_HOSTS] += 1
+            return -1
         blank = UrlRow(
             id=-1,
             key=link.key,
@@ -112,6 +152,7 @@ class Discovery:
             url_shape = shape(row.url)
         queue = self.frontier.queue(host, url_shape)
         self.traps.count(host)
+        self.domains.look()
         self.ledger.place_known(host, queue)
         reason = self.scope.reason_against(row.url, host.name, listing=listing)
         state, why, detail = UrlState.WAITING, "", ""
@@ -134,9 +175,20 @@ class Discovery:
             self.ledger.discovered(row)
         return url_id
 
+    def arrive(self, row: UrlRow, host: str, *, listing: bool = False) -> int:
+        """A URL with its evidence (`carry`, at least `priority`) from another shard; its id."""
+        url_id = self.known.find(row.key)
+        if url_id < 0:
+            url_id = self.enter(row, host, listing=listing)
+        if self.known.state[url_id] == UrlState.WAITING:
+            self._weigh(url_id, row.carry, None, row.anchor)
+            if row.priority > 0.0:
+                self.strengthen(url_id, row.carry, row.priority, None)
+        return url_id
+
     def _trap(self, row: UrlRow, queue: Queue) -> Suspicion | None:
         """Why a new URL is taken for part of a trap; seeds never are."""
-        if row.parent is None:
+        if row.parent is None and row.depth == 0:
             return None
         spent = self.spent(queue)
         if spent:
@@ -145,7 +197,8 @@ class Discovery:
 
     def spent(self, queue: Queue) -> str:
         """Why no more of a queue is to be asked for, "" if nothing speaks against it."""
-        return self.traps.is_spent(queue, *self.learning.tallies(queue))
+        by_shape = self.traps.is_spent(queue, *self.learning.tallies(queue))
+        return by_shape or self.domains.is_spent(queue.host)
 
     def spent_on(self, url_id: int, priority: float) -> str:
         """The same of a URL that is about to be asked for; seeds always are."""
@@ -173,7 +226,7 @@ class Discovery:
             better = self.strategy.priority(target, known.carry(target)) > before
             if better and parent is not None:
                 known.parent[target] = parent
-        elif not self.strategy.moves:
+        elif carry is not None:
             return
         priority = self.priority(target)
         rises = priority > known.priority[target]

@@ -7,7 +7,8 @@
     │   └── StoreLocked        another crawl holds this database                 exit 5
     ├── KnowledgeError         knowledge base or dump                            exit 1
     ├── ArchiveError           WARC file that cannot be read or written          exit 1
-    └── ExportError            output file or format                             exit 1
+    ├── ExportError            output file or format                             exit 1
+    └── ClusterError           broker, or another role of the cluster            exit 7
 
 A page that cannot be fetched is no error but a result with a `FailureKind`
 (records.py). The message of each error is one line: what, where, what to do.
@@ -52,3 +53,9 @@ class ArchiveError(FocusError):
 
 class ExportError(FocusError):
     """An output that cannot be produced."""
+
+
+class ClusterError(FocusError):
+    """The broker cannot be used, or the cluster has no place for this role."""
+
+    exit_code = 7

@@ -99,6 +99,10 @@ class Frontier:
             self._by_name[name] = host
         return host
 
+    def knows(self, name: str) -> bool:
+        """Whether there is a host of that name."""
+        return name in self._by_name
+
     def queue(self, host: Host, shape: str = "") -> Queue:
         """The queue of a host for a URL shape, made if new."""
         queue = host.queues.get(shape)
@@ -300,6 +304,29 @@ class Frontier:
         ]
         rank = max(1, round(n * len(worths) / known.counts[waits]))
         return heapq.nlargest(rank, worths)[-1] if worths else -math.inf
+
+    def ladder(self, by: float) -> list[tuple[int, float]]:
+        """(rank, worth) of some of the waiting URLs: the best, the worst, others in between at
+        ranks that grow by a quarter each. Hosts that rest for longer than `by` are left out.
+
+        Of many known URLs some are looked at, at even distances, as in `worth`.
+        """
+        known, queues, waits = self.known, self.queues, UrlState.WAITING
+        step = max(1, len(known) // SAMPLE)
+        sample = zip(known.state[::step], known.priority[::step], known.queue[::step], strict=True)
+        worths = sorted(
+            (
+                priority + queues[queue].bonus
+                for state, priority, queue in sample
+                if state == waits and not by < queues[queue].host.rest_until < math.inf
+            ),
+            reverse=True,
+        )
+        rungs, at = [], 1
+        while at < len(worths):
+            rungs.append((at * step, worths[at - 1]))
+            at += max(1, at // 4)
+        return [*rungs, (len(worths) * step, worths[-1])] if worths else []
 
     def next_due(self) -> float | None:
         """When a resting host or a deferred URL comes up; None = never by itself."""

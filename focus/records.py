@@ -46,6 +46,7 @@ class FailureKind(StrEnum):
     EMPTY = "empty"  # a 2xx answer without a body
     PARSE_TIMEOUT = "parse-timeout"  # the worker needed longer than its limit
     PARSE_CRASH = "parse-crash"  # the worker died on this page
+    POISON = "poison"  # worker after worker of a cluster died that had it
     HOST_GIVEN_UP = "host-given-up"  # too many failures in a row on its host
 
 

@@ -22,7 +22,7 @@ import msgspec
 from focus import __version__
 from focus.archive import Archive
 from focus.config import CrawlConfig
-from focus.crawl import Crawl, Event
+from focus.crawl import Crawl, Event, Shelf
 from focus.errors import ConfigError, StoreLocked
 from focus.fetch import WebFetcher
 from focus.ledger import Totals
@@ -100,7 +100,7 @@ class Watcher:
         """A signal was taken in; `how` says what happens now."""
 
 
-class _CrawlShelf:
+class CrawlShelf:
     """A store, as the crawl knows it."""
 
     def __init__(self, store: Store, crawl: int) -> None:
@@ -113,6 +113,29 @@ class _CrawlShelf:
         return await self._store.addresses(self._crawl, ids)
 
 
+class Surroundings:
+    """What a crawl works with: here a web and scorer workers of its own."""
+
+    async def transport(
+        self,
+        config: CrawlConfig,
+        places: Places,
+        store: Store,
+        info: CrawlInfo,
+        stack: contextlib.AsyncExitStack,
+    ) -> Transport:
+        """What carries its tasks; closed with the stack."""
+        del store, info
+        return await open_transport(config, places, stack)
+
+    def shelf(self, store: Store, info: CrawlInfo) -> Shelf:
+        """Where its batches go."""
+        return CrawlShelf(store, info.id)
+
+    async def opened(self, crawl: Crawl, store: Store, info: CrawlInfo) -> None:
+        """It knows what an earlier run knew, its seeds come next."""
+
+
 async def run(
     config: CrawlConfig,
     places: Places,
@@ -120,16 +143,19 @@ async def run(
     *,
     known_as: dict[str, object] | None = None,
     news_only: bool = False,
+    around: Surroundings | None = None,
 ) -> Report:
     """Crawl as configured until it ends; what came of it.
 
     known_as   what makes the crawl this one and no other; None: `identity`
     news_only  leave aside what waited when the crawl's last run ended
+    around     what it works with; None: this machine alone
 
     Raises FocusError for a database, archive or output that cannot be used.
     """
-    if places.archive is None:
-        _allow_open_files(config.concurrency)
+    if places.archive is None and around is None:
+        allow_open_files(config.concurrency)
+    around = around or Surroundings()
     async with _opened(places) as store, contextlib.AsyncExitStack() as stack:
         text = msgspec.json.encode(config).decode()
         named = known_as or identity(config)
@@ -137,13 +163,15 @@ async def run(
         profiler = None
         if places.profile:
             profiler = stack.enter_context(Profiler(_workers(config)))
-        transport = await open_transport(config, places, stack)
-        crawl = Crawl(config, transport, shelf=_CrawlShelf(store, info.id), observe=watcher.event)
+        transport = await around.transport(config, places, store, info, stack)
+        shelf = around.shelf(store, info)
+        crawl = Crawl(config, transport, shelf=shelf, observe=watcher.event)
         stack.enter_context(_collecting_rarely())
         if info.resumed:
             await restore(crawl, store, info)
             if news_only:
                 crawl.frontier.lay_aside()
+        await around.opened(crawl, store, info)
         crawl.sow(config.seeds)
         before = msgspec.structs.replace(crawl.ledger.totals)
         watcher.started(crawl, info)
@@ -199,7 +227,7 @@ async def _opened(places: Places) -> AsyncIterator[Store]:
             await asyncio.sleep(0.2)
 
 
-def _allow_open_files(concurrency: int) -> None:
+def allow_open_files(concurrency: int) -> None:
     """Raise our own limit of open files; ConfigError if the system's is too low.
 
     A connection for each request, and as many idle ones that wait for their host's next.
@@ -287,7 +315,6 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
         learning.restore(queue, tally, Recent(*queue_row.recent))
         frontier.set_bonus(queue, queue_row.bonus)
     learning.restore_hosts()
-    known.reserve(info.next_url)
     async for chunk in store.urls(info.id):
         known.restore(chunk)
         for url_id, _, state, *_, tries, retry_at, _ in filter(itemgetter(8), chunk):
@@ -295,13 +322,13 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
                 ledger.tries[url_id] = tries
                 at = min((retry_at or 0.0) - ahead, now + MAX_WAIT_S)
                 frontier.defer(url_id, None, max(now, at))
+    known.restored()
     for queue_id, count in Counter(known.queue).items():
         crawl.discovery.traps.count(frontier.queues[queue_id].host, count)
     _restore_homes(crawl)
     crawl.graph.grow(len(known))
     async for pages in store.graph(info.id):
-        for source, targets in pages:
-            crawl.graph.add(source, targets, pushes=0)
+        crawl.graph.restore(pages)
     crawl.graph.settle()
     if crawl.discovery.strategy.learns:
         for hub, fetched, yielded in await store.hubs(info.id):

@@ -102,14 +102,15 @@ class Store:
             partial(database.begin, identity=identity, config=config_json, fresh=fresh, now=now)
         )
 
-    async def write(self, crawl: int, batch: Batch) -> None:
-        """Store a batch: all of it or, on any error, nothing.
+    async def write(self, crawl: int, batch: Batch, *, also: database.Also | None = None) -> None:
+        """Store a batch: all of it or, on any error, nothing. `also` is done with it.
 
         The batch belongs to the store until this returns (or is cancelled: it is
         then written all the same); it must not be changed meanwhile.
         """
         synced = 0 <= batch.now - self._synced_at < SYNC_EVERY_S  # clocks may be put back
-        await self._run(partial(database.write, crawl=crawl, batch=batch, durable=not synced))
+        work = partial(database.write, crawl=crawl, batch=batch, durable=not synced, also=also)
+        await self._run(work)
         if not synced:
             self._synced_at = batch.now
 

@@ -4,7 +4,7 @@
     ReplayTransport   a recorded web under a virtual clock: the same order everywhere
 
 Both take a `Task` and give a `Result` back, so the crawl does not know which web it
-is on. A transport over a message broker is a third body behind the same methods.
+is on. A third body behind the same methods is `cluster.transport`: over a message broker.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from focus.records import FetchResult, Link, Listing, Page, Result, Task
 from focus.sitemap import as_html
 
 LISTING_PART = 1000  # links of a listing that are scored at once
+UNBOUNDED = 1 << 60
 
 
 class Fetcher(Protocol):
@@ -58,6 +59,8 @@ class Transport(Protocol):
 
     in_flight   tasks sent whose results were not received yet
     is_live     the clock is the world's, not a replayed one
+    window      tasks that it takes at once
+    expects     more URLs may come by themselves: an empty frontier is no end
     on_sent     told of each live task, once, when its request goes out (or never will);
                 a replayed one goes out exactly at its `start_at`
     """
@@ -65,6 +68,12 @@ class Transport(Protocol):
     in_flight: int
     is_live: bool
     on_sent: Callable[[Task], None] | None
+
+    @property
+    def window(self) -> int: ...
+
+    @property
+    def expects(self) -> bool: ...
 
     def now(self) -> float:
         """The crawl's clock, Unix seconds."""
@@ -144,6 +153,8 @@ class LiveTransport:
     """Requests over the network, as many at once as were sent."""
 
     is_live = True
+    window = UNBOUNDED
+    expects = False
 
     def __init__(
         self,
@@ -245,7 +256,7 @@ class World(Protocol):
         """The stored answer; an unknown URL is a 404."""
 
 
-def _latency_s(url: str) -> float:
+def latency_s(url: str) -> float:
     """Virtual seconds a request takes: 0.05 to 0.15, the same for a URL everywhere."""
     return 0.05 + 0.1 * zlib.crc32(url.encode("utf-8", "replace")) / 2**32
 
@@ -258,6 +269,8 @@ class ReplayTransport:
     """
 
     is_live = False
+    window = UNBOUNDED
+    expects = False
     on_sent: Callable[[Task], None] | None = None
 
     def __init__(self, world: World, scorer: Scorer, *, start: float = 0.0) -> None:
@@ -274,7 +287,7 @@ class ReplayTransport:
 
     def send(self, task: Task) -> None:
         """Start a request; its answer is due after its virtual latency."""
-        ends_at = max(self._clock, task.start_at) + _latency_s(task.url)
+        ends_at = max(self._clock, task.start_at) + latency_s(task.url)
         self._sent += 1
         self.in_flight += 1
         heapq.heappush(self._running, (ends_at, self._sent, task))
@@ -287,7 +300,7 @@ class ReplayTransport:
         ends_at, _, task = heapq.heappop(self._running)
         self._clock = max(self._clock, ends_at)
         self.in_flight -= 1
-        elapsed_s = _latency_s(task.url)
+        elapsed_s = latency_s(task.url)
         fetch = self._world.lookup(
             task.url,
             robots=task.id is None,

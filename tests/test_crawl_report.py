@@ -168,7 +168,7 @@ def test_depths_are_counted(found: CrawlFigures) -> None:
 def test_yields_are_those_of_status_with_the_learned_rate(found: CrawlFigures) -> None:
     first, second = found.hosts
     assert (first.host, first.fetched, first.yielded) == ("a.example", 6, 4.5)
-    k, p0 = 6.0, 0.5  # of the strategy yield
+    k, p0 = 10.0, 0.5  # of the strategy yield
     assert first.rate == pytest.approx((4.5 + k * p0) / (6 + k))
     assert second.rate == pytest.approx((1.5 + k * p0) / (6 + k))
     shape = found.shapes[0]

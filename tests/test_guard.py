@@ -79,6 +79,7 @@ def test_connections_are_made_in_one_place_only() -> None:
             if makers.intersection(names) or any(name.startswith("aiohttp.") for name in names):
                 found.add(path.relative_to(folder).as_posix())
     servers = {each for each in found if each.startswith("demo/")} | {"watch/web/server.py"}
-    own = {"watch/channels/mail.py"}  # the mail server that the user names, nobody else's choice
+    # The mail server and the broker that the user names are nobody else's choice.
+    own = {"watch/channels/mail.py", "cluster/private.py"}
     places = {"fetch.py", *(f"net/{n}.py" for n in ("answer", "dns", "faults", "wire"))}
     assert found - servers - own == places

@@ -21,12 +21,12 @@ FOCUS = ROOT / "focus"
 
 LEVELS = {
     0: "errors; records",
-    1: "urls: urltext; charset: codec; coding; config; guard; http; plain; retry; robots; "
+    1: "urls: urltext; charset: codec; coding; config; guard; http; packed; plain; retry; robots; "
     "scope; sitemap; topic: topicfile",
-    2: "segment; parse/; score/; known; frontier: queues; gate; ledger; discovery: learning; "
-    "listings; duplicates; traps; trouble; pace; measure/",
+    2: "segment; parse/; score/; known; frontier: queues; gate; ledger; limits; "
+    "discovery: learning; listings; duplicates; traps: domains; trouble; pace; measure/",
     3: "fetch: net/; archive: warc/; workers/; transport; store: db/; export; kb/; learned; judge",
-    4: "crawl: arrivals feedback; session; learn/; compare/; report/; profiling/; demo/",
+    4: "crawl: arrivals feedback; session; learn/; compare/; report/; profiling/; demo/; cluster/",
     5: "cli: commands/; show/; watch/; __main__",
 }
 OUTSIDE = 3

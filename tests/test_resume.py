@@ -10,7 +10,7 @@ from focus.config import CrawlConfig, PolitenessConfig, ScopeConfig
 from focus.crawl import Crawl, Event
 from focus.errors import ConfigError
 from focus.records import FailureKind, UrlState
-from focus.session import _allow_open_files, _CrawlShelf, restore
+from focus.session import CrawlShelf, allow_open_files, restore
 from focus.store import Store
 from focus.transport import ReplayTransport
 from focus.workers import InlineScorer
@@ -50,7 +50,7 @@ class Lives:
         async with Store.open(self._folder / "x.db", now=self.at, pid=1) as store:
             info = await store.begin_crawl({"seeds": seeds}, "{}", fresh=False, now=self.at)
             transport = ReplayTransport(self.world, InlineScorer(TOPIC), start=self.at)
-            shelf = _CrawlShelf(store, info.id)
+            shelf = CrawlShelf(store, info.id)
             self.crawl = Crawl(self._config, transport, shelf=shelf, observe=observe)
             if info.resumed:
                 await restore(self.crawl, store, info)
@@ -132,4 +132,4 @@ def test_more_requests_at_once_than_files_may_be_open_are_refused() -> None:
     if hard == resource.RLIM_INFINITY:
         pytest.skip("no limit here")
     with pytest.raises(ConfigError, match="open files"):
-        _allow_open_files(hard)
+        allow_open_files(hard)

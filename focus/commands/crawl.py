@@ -225,7 +225,7 @@ _FAST_OPTIONS = [
         section=FAST,
         is_flag=True,
         help="Ask every host that is due, however poor its URLs, though --max-pages or "
-        "--max-requests will cut the crawl: faster, with less on topic. With --delay 0 it is so.",
+        "--max-requests will cut the crawl: faster, with far less on topic.",
     ),
     _crawl(
         "--workers",

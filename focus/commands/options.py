@@ -60,12 +60,14 @@ def option(
     return click.option(*names, cls=Option, section=section, **attributes)
 
 
-DB = option(
-    "--db",
-    section=OUTPUT,
-    variable=True,
-    metavar="FILE",
-    type=FILE,
-    show_default="focus.db beside focus.toml, else in the user's data folder",
-    help="The database.",
+_DB: dict[str, Any] = {
+    "section": OUTPUT,
+    "variable": True,
+    "metavar": "FILE",
+    "type": FILE,
+    "show_default": "focus.db beside focus.toml, else in the user's data folder",
+}
+DB = option("--db", **_DB, help="The database.")
+DBS = option(
+    "--db", **_DB, multiple=True, help="The database; of a cluster those of all shards. Repeatable."
 )

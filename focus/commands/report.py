@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from focus.commands.options import DB, Command, option
+from focus.commands.options import DBS, Command, option
 from focus.errors import ConfigError, ExportError
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ PNG_HELP = "Also the drawings as PNG files beside it (extra focus-crawler[png]).
 
 
 @click.command("report", cls=Command)
-@DB
+@DBS
 @option("--crawl", default="latest", metavar="ID", help="This crawl.")
 @option(
     "-o",
@@ -30,7 +31,9 @@ PNG_HELP = "Also the drawings as PNG files beside it (extra focus-crawler[png]).
 )
 @option("--json", "as_json", is_flag=True, help="The figures as JSON instead of the page.")
 @option("--png", is_flag=True, help=PNG_HELP)
-def report_command(db: Path, crawl: str, output: Path | None, as_json: bool, png: bool) -> None:
+def report_command(
+    db: tuple[Path, ...], crawl: str, output: Path | None, as_json: bool, png: bool
+) -> None:
     """Show how a crawl went, on one page.
 
     One file that loads nothing from anywhere: harvest curve, yields of hosts and URL shapes,
@@ -45,7 +48,7 @@ def report_command(db: Path, crawl: str, output: Path | None, as_json: bool, png
 
     out = output or (_STDOUT if as_json else Path("report.html"))
     _check(out, db, png=png)
-    figures = _figures(db.expanduser(), crawl)
+    figures = _figures([each.expanduser() for each in db], crawl)
     pictures = _pictures(figures, out) if png else {}
     write_bytes(_content(figures, as_json), None if out == _STDOUT else out)
     for path, data in pictures.items():
@@ -55,7 +58,7 @@ def report_command(db: Path, crawl: str, output: Path | None, as_json: bool, png
             click.echo(f"Crawl {figures.crawl.id} is in {path}", err=True)
 
 
-def _check(out: Path, db: Path, *, png: bool) -> None:
+def _check(out: Path, db: Sequence[Path], *, png: bool) -> None:
     """Refuse what would end badly before anything is read."""
     if out == _STDOUT:
         if png:
@@ -63,7 +66,7 @@ def _check(out: Path, db: Path, *, png: bool) -> None:
         return
     if not out.parent.is_dir():
         raise ExportError(f"-o {out}: there is no folder {out.parent}; make it first")
-    if out.resolve() == db.expanduser().resolve():
+    if out.resolve() in [each.expanduser().resolve() for each in db]:
         raise ConfigError(f"-o {out}: is the database itself; choose another -o FILE")
     if png:
         from focus.report.pictures import check
@@ -71,14 +74,15 @@ def _check(out: Path, db: Path, *, png: bool) -> None:
         check()
 
 
-def _figures(db: Path, crawl: str) -> CrawlFigures:
+def _figures(db: Sequence[Path], crawl: str) -> CrawlFigures:
+    from focus.db.merging import as_one
     from focus.db.query import Reader
     from focus.db.reporting import figures
 
-    with Reader(db) as reader:
+    with as_one(db, crawl, bodies=False) as one, Reader(one.path, running=one.running) as reader:
         number = next(iter(reader.ids(crawl)[-1:]), None)
         if number is None:
-            raise ConfigError(f"{db} holds no crawl yet; `focus crawl` begins one")
+            raise ConfigError(f"{db[0]} holds no crawl yet; `focus crawl` begins one")
         return figures(reader, number)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -200,18 +200,32 @@ def _robots(packed: bytes | None) -> dict[str, tuple[bytes, int, float]]:
     return _robots_decoder.decode(packed) if packed else {}
 
 
-def write(db: sqlite3.Connection, *, crawl: int, batch: Batch, durable: bool) -> None:
+Also = Callable[[sqlite3.Connection], object]
+
+
+def write(
+    db: sqlite3.Connection,
+    *,
+    crawl: int,
+    batch: Batch,
+    durable: bool,
+    also: Also | None = None,
+) -> None:
     try:
-        _write_batch(db, crawl, batch, durable)
+        _write_batch(db, crawl, batch, durable, also)
     except UnicodeEncodeError:  # half of a surrogate pair, which is no text
-        _write_batch(db, crawl, rows.encodable(batch), durable)
+        _write_batch(db, crawl, rows.encodable(batch), durable, also)
 
 
-def _write_batch(db: sqlite3.Connection, crawl: int, batch: Batch, durable: bool) -> None:
+def _write_batch(
+    db: sqlite3.Connection, crawl: int, batch: Batch, durable: bool, also: Also | None
+) -> None:
     totals = msgspec.json.encode(batch.counters).decode() if batch.counters else None
     with transaction(db, durable=durable):
         for statement, values in rows.statements(crawl, batch):
             _execute_all(db, statement, values)
+        if also is not None:
+            also(db)
         db.execute(ALIVE, (batch.now, totals, crawl))
 
 

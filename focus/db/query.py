@@ -41,8 +41,12 @@ NEAREST = 3  # known URLs to name instead of one never seen
 class Reader:
     """A database, read-only. Close it, or use it in a `with`."""
 
-    def __init__(self, path: Path) -> None:
-        """StoreError when there is no database of ours at `path`."""
+    def __init__(self, path: Path, *, running: bool | None = None) -> None:
+        """StoreError when there is no database of ours at `path`.
+
+        running  whether a process is at its crawl; None: as its lock says
+        """
+        self._is_running = running
         if not schema.check_file(path):
             raise StoreError(
                 f"there is no database at {path}; `focus crawl` makes one (or use --db)"
@@ -134,7 +138,8 @@ class Reader:
 
     def _running(self) -> int | None:
         """The crawl that a process is at this moment; None if nobody holds the database."""
-        if holder(self._path) is None:
+        is_running = self._is_running
+        if not (holder(self._path) is not None if is_running is None else is_running):
             return None
         rows = self._all(_UNDER_WAY)
         return rows[0][0] if rows else None

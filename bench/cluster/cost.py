@@ -1,0 +1,166 @@
+"""What does a page cost in a cluster, and what in one process, in the same run?
+
+    python -m bench.cluster.cost [--pages 4000] [--workers 1] [--shards 1] [--slots 64]
+        [--strategy yield] [--site FOLDER] [--json FILE] [-- options of the crawl]
+
+Crawls the generated site of `make bench` (32 KB and 97 links a page) over loopback: once by
+`focus crawl`, once by frontiers and workers over a private RabbitMQ. Told is CPU per page of
+each part between a tenth of the pages and the last, so that start and end do not count, and
+what went over the frontiers' and the workers' wires: AMQP methods and bytes per page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import msgspec
+
+from bench.cluster.cable import Cables
+from bench.cluster.meter import Meter
+from bench.resources import tell
+from bench.serving import Web, serving
+from bench.site import TOPIC, Site, build
+from focus.cluster.private import PrivateBroker
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """CPU milliseconds per page by part; `wires`: methods and bytes per page by role."""
+
+    name: str
+    pages: int
+    seconds: float
+    cpu_ms: dict[str, float]
+    wires: dict[str, dict[str, float]] = {}
+    mib: dict[str, float] = {}
+
+
+def crawl_options(site: Site, web: Web, given: argparse.Namespace) -> list[str]:
+    """The crawl, as both are told."""
+    seeds = [part for seed in site.seeds for part in ("--seed", seed)]
+    return [
+        *(*seeds, "--topic", TOPIC, "--strategy", given.strategy, "--relevance", given.relevance),
+        *("--eager", "--delay", "0", "--max-pages", str(given.pages), "--keep", "none"),
+        *("--connect-to", f"127.0.0.1:{web.port}", "--allow-net", "127.0.0.0/8"),
+        *given.options,
+    ]
+
+
+def _start(arguments: Sequence[str], said: Path, stack: ExitStack) -> subprocess.Popen[bytes]:
+    file = stack.enter_context(said.open("ab"))
+    command = [sys.executable, "-m", "focus", *arguments]
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=file)
+    stack.callback(process.wait)
+    stack.callback(process.kill)
+    return process
+
+
+def alone(options: Sequence[str], given: argparse.Namespace, folder: Path) -> Cost:
+    """By one process with one scorer worker."""
+    with ExitStack() as stack:
+        db = folder / "alone.db"
+        more = ["--db", str(db), "--workers", "1", "--concurrency", str(given.slots)]
+        process = _start(["crawl", *options, *more], folder / "alone.said", stack)
+        meter = Meter({"one process": [process.pid]}, [db])
+        meter.watch(lambda: process.poll() is not None)
+        return _cost("one process", meter, ())
+
+
+def spread(options: Sequence[str], given: argparse.Namespace, folder: Path) -> Cost:
+    """By a cluster."""
+    with ExitStack() as stack:
+        broker = stack.enter_context(PrivateBroker(folder / "broker"))
+        cables = stack.enter_context(Cables(broker.port))
+        ends = {kind: cables.lay() for kind in ("frontier", "worker")}
+        reach = {
+            kind: ["--amqp", f"amqp://guest:guest@127.0.0.1:{cable.port}/"]
+            for kind, cable in ends.items()
+        }
+        databases = [folder / f"shard{number}.db" for number in range(1, given.shards + 1)]
+        said = folder / "cluster.said"
+        frontiers = [
+            _start(
+                [
+                    *("cluster", "frontier", "--shard", f"{number}/{given.shards}"),
+                    *("--db", str(db), *reach["frontier"], *options),
+                ],
+                said,
+                stack,
+            )
+            for number, db in enumerate(databases, 1)
+        ]
+        slots = str(max(1, given.slots // given.workers))
+        workers = [
+            _start(
+                ["cluster", "worker", *reach["worker"], "--slots", slots, "--processes", "1"],
+                said,
+                stack,
+            )
+            for _ in range(given.workers)
+        ]
+        parts = {
+            "frontier": [each.pid for each in frontiers],
+            "worker": [each.pid for each in workers],
+            "broker": [broker.pid],
+        }
+
+        def wires() -> Counter[str]:
+            return Counter(
+                {
+                    f"{kind}: {name}": value
+                    for kind, cable in ends.items()
+                    for name, value in cable.counts.items()
+                }
+            )
+
+        meter = Meter(parts, databases, wires)
+        meter.watch(lambda: all(each.poll() is not None for each in frontiers))
+        if any(each.returncode for each in frontiers):
+            raise SystemExit(said.read_text(encoding="utf-8")[-3000:])
+        return _cost("cluster", meter, ends)
+
+
+def _cost(name: str, meter: Meter, ends: Iterable[str]) -> Cost:
+    first, last = meter.between(0.1)
+    pages = last.pages - first.pages
+    own = {
+        part: round(1000 * (last.cpu_s[part] - first.cpu_s.get(part, 0.0)) / pages, 3)
+        for part in last.cpu_s
+    }
+    wires: dict[str, dict[str, float]] = {kind: {} for kind in ends}
+    for key, value in (last.wires - first.wires).items():
+        kind, _, method = key.partition(": ")
+        wires[kind][method] = round(value / pages, 3)
+    seconds = round(last.at - first.at, 1)
+    mib = {part: round(value, 1) for part, value in meter.samples[-2].mib.items()}
+    return Cost(name, last.pages, seconds, own, wires, mib)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="python -m bench.cluster.cost")
+    parser.add_argument("--pages", type=int, default=4000)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--shards", type=int, default=1)
+    parser.add_argument("--slots", type=int, default=64)
+    parser.add_argument("--strategy", default="yield")
+    parser.add_argument("--relevance", default="evidence")
+    parser.add_argument("--site", type=Path, default=Path("build/bench/site"))
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("options", nargs="*", help="more for the crawls, after --")
+    given = parser.parse_args()
+    site = build(given.site, pages=2 * given.pages)
+    with serving(site) as web, tempfile.TemporaryDirectory(prefix="focus-bench-") as folder:
+        options = crawl_options(site, web, given)
+        costs = [way(options, given, Path(folder)) for way in (alone, spread)]
+    tell({"costs": msgspec.to_builtins(costs)}, given.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""One crawl on several machines: frontier shards and workers, joined by RabbitMQ."""

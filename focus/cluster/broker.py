@@ -1,0 +1,114 @@
+"""Where is the broker, and what is wrong if it cannot be spoken to?
+
+Address   its URL, password and certificate, as given; never shown with the password
+connect   a connection, or one line that says why there is none
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+from pathlib import Path
+from urllib.parse import unquote
+
+import aio_pika
+import aiormq.exceptions as broken
+import msgspec
+from aio_pika.abc import AbstractConnection, AbstractIncomingMessage
+from aiormq.exceptions import AMQPError, AMQPException
+from yarl import URL
+
+from focus.errors import ClusterError, ConfigError
+
+HEARTBEAT_S = 10  # the broker takes a silent peer for dead after this
+CONNECT_S = 10.0
+
+for _name in ("aio_pika", "aiormq"):  # they would say URLs, and what `Line` deals with
+    logging.getLogger(_name).addHandler(logging.NullHandler())
+    logging.getLogger(_name).propagate = False
+
+Message = AbstractIncomingMessage
+_CUT_OFF = (AMQPException, AMQPError, OSError, EOFError, StopAsyncIteration)
+"""What aiormq raises when a connection ends before it was made; the last in the middle of it."""
+
+LOST = (*_CUT_OFF, RuntimeError, asyncio.InvalidStateError)
+"""What tells that the broker is away, or that it does not want a message."""
+
+
+class Address(msgspec.Struct, frozen=True):
+    """A broker. `url` has no password in it; `ca` is a file of certificates to trust."""
+
+    url: str
+    password: str | None = None
+    ca: Path | None = None
+
+    def __str__(self) -> str:
+        url = URL(self.url)
+        return f"{url.host}:{url.port or (5671 if url.scheme == 'amqps' else 5672)}"
+
+    @property
+    def user(self) -> str:
+        return URL(self.url).user or "guest"
+
+    @property
+    def vhost(self) -> str:
+        """The virtual host: the path without its first /, "/" if there is none."""
+        return unquote(URL(self.url).raw_path.removeprefix("/")) or "/"
+
+
+def read_address(text: str, password: str | None = None, ca: Path | None = None) -> Address:
+    """`amqp[s]://user[:password]@host[:port]/vhost`; ConfigError for what is none."""
+    try:
+        url = URL(text)
+    except ValueError:
+        url = URL()
+    if url.scheme not in ("amqp", "amqps") or not url.host:
+        raise ConfigError("--amqp: is no address of a broker; one is amqp://user@host:5672/vhost")
+    if ca is not None and not ca.is_file():
+        raise ConfigError(f"--amqp-ca {ca}: there is no such file")
+    if ca is not None and url.scheme != "amqps":
+        raise ConfigError("--amqp-ca: is for amqps:// only; the address says amqp://")
+    plain = str(url.with_password(None).with_query(None))
+    return Address(plain, password or url.password, ca)
+
+
+async def connect(address: Address, name: str) -> AbstractConnection:
+    """A new connection; ClusterError says in one line what is wrong."""
+    url = URL(address.url).with_password(address.password or "guest")
+    if url.user is None:
+        url = url.with_user("guest").with_password(address.password or "guest")
+    url = url.with_query(heartbeat=str(HEARTBEAT_S), name=name)
+    context = None
+    if url.scheme == "amqps":
+        context = ssl.create_default_context(cafile=address.ca)
+    try:
+        async with asyncio.timeout(CONNECT_S):
+            return await aio_pika.connect(url, ssl_context=context)
+    except broken.ProbableAuthenticationError:
+        raise ClusterError(
+            f"the broker at {address} refuses user {address.user}; check the password "
+            "(--amqp-password-file or FOCUS_AMQP_PASSWORD)"
+        ) from None
+    except (broken.InvalidFrameError, broken.ConnectionNotAllowed):
+        raise ClusterError(
+            f"the broker at {address} has no virtual host {address.vhost!r} for user "
+            f"{address.user}; check the end of --amqp, or make it (rabbitmqctl add_vhost)"
+        ) from None
+    except TimeoutError:
+        raise ClusterError(
+            f"no broker answers at {address} within {CONNECT_S:.0f} s; is RabbitMQ there?"
+        ) from None
+    except _CUT_OFF as error:
+        raise ClusterError(
+            f"no broker at {address}: {_why(error)}; start RabbitMQ or check --amqp"
+        ) from None
+
+
+def _why(error: BaseException) -> str:
+    text = str(error.args[-1]) if error.args else type(error).__name__
+    if "CERTIFICATE_VERIFY_FAILED" in text:
+        return "its certificate is not trusted (--amqp-ca FILE names one that is)"
+    if "[SSL" in text:
+        return "it does not speak TLS there (amqp:// instead of amqps://?)"
+    return text.replace("Connect call failed", "no connection to")

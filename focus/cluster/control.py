@@ -1,0 +1,200 @@
+"""How does a cluster stand, and how is it told what to do? A look at the board, a word to it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import msgspec
+from aio_pika.abc import AbstractChannel, AbstractConnection
+from aiormq.exceptions import ChannelNotFoundEntity
+
+from focus.cluster.abroad import seed_stray
+from focus.cluster.broker import Address, Message
+from focus.cluster.line import Line
+from focus.cluster.messages import VERSION, Hello, Order, Standing, unpack
+from focus.cluster.queues import Names, declare_all, declare_ear, packed, version_of
+from focus.cluster.shards import owner
+from focus.errors import ClusterError
+from focus.urls import host_of, seed_candidates
+
+LOOK_S = 2.5  # every role says how it stands each second
+
+
+class QueueDepth(msgspec.Struct, frozen=True):
+    """Messages that wait in a queue, and who takes them."""
+
+    name: str
+    messages: int
+    consumers: int
+
+
+class ClusterState(msgspec.Struct, frozen=True):
+    """What was seen of a cluster. `missing`: shards that ought to be there and are not."""
+
+    cluster: str
+    broker: str
+    shards: list[Standing] = []
+    workers: list[Hello] = []
+    queues: list[QueueDepth] = []
+    missing: list[int] = []
+    strangers: list[str] = []  # roles of another version
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether all shards are there, and a worker for them."""
+        ready = [each for each in self.workers if each.setup and each.slots]
+        return bool(self.shards and ready) and not self.missing
+
+
+class Desk:
+    """A connection that listens to the board for a while and may speak to all."""
+
+    def __init__(self, address: Address, cluster: str) -> None:
+        self.address = address
+        self.cluster = cluster
+        self.names = Names(cluster)
+        self.line = Line(address, self._prepare, name="focus cluster")
+        self._shards: dict[int, Standing] = {}
+        self._workers: dict[str, Hello] = {}
+        self._strangers: set[str] = set()
+        self._connection: AbstractConnection | None = None
+
+    async def _prepare(self, connection: AbstractConnection) -> None:
+        self._connection = connection
+        channel = await connection.channel(publisher_confirms=False)
+        await declare_all(channel, self.names, 0)
+        queue = f"{self.names.board}.{os.getpid()}-{random.getrandbits(32):08x}"
+        ear = await declare_ear(channel, queue, self.names.board)
+        await ear.consume(self._hear, no_ack=True)
+        self._ear = ear
+
+    async def _hear(self, message: Message) -> None:
+        if version_of(message) != VERSION:
+            self._strangers.add(f"{message.type} of {message.app_id}")
+        elif message.type == "standing":
+            standing = unpack(message.body, Standing)
+            self._shards[standing.shard] = standing
+        elif message.type == "hello":
+            hello = unpack(message.body, Hello)
+            self._workers[hello.worker] = hello
+
+    async def look(self, seconds: float = LOOK_S) -> ClusterState:
+        """Listen for so long, and count what waits."""
+        await asyncio.sleep(seconds)
+        shards = [self._shards[number] for number in sorted(self._shards)]
+        of = max((each.of for each in shards), default=0)
+        there = {each.shard for each in shards if not each.ended}
+        return ClusterState(
+            cluster=self.cluster,
+            broker=str(self.address),
+            shards=shards,
+            workers=[self._workers[name] for name in sorted(self._workers)],
+            queues=await self._depths(of),
+            missing=[number for number in range(1, of + 1) if number not in there],
+            strangers=sorted(self._strangers),
+        )
+
+    async def _depths(self, shards: int) -> list[QueueDepth]:
+        names, numbers = self.names, range(1, shards + 1)
+        wanted = [
+            of(number) for number in numbers for of in (names.tasks, names.results, names.links)
+        ]
+        found = [await self._depth(name) for name in (*wanted, names.dead)]
+        return [each for each in found if each is not None]
+
+    async def _depth(self, name: str) -> QueueDepth | None:
+        assert self._connection is not None
+        channel: AbstractChannel = await self._connection.channel(publisher_confirms=False)
+        try:
+            queue = await channel.declare_queue(name, passive=True)
+        except ChannelNotFoundEntity:
+            return None
+        told = queue.declaration_result
+        await channel.close()
+        return QueueDepth(name, told.message_count or 0, told.consumer_count or 0)
+
+    async def order(self, what: str, worker: str = "") -> None:
+        """Tell all roles: `stop`, or workers alone: `drain`."""
+        message = packed(Order(what, worker), "order")
+        exchanges = (self.names.crew,) if what == "drain" else (self.names.board, self.names.crew)
+        for exchange in exchanges:
+            await self.line.tell(exchange, **message)
+
+    async def add_seeds(self, seeds: Sequence[str], shards: int) -> None:
+        """Hand seeds to the shards that own them; they keep them, and come when they can."""
+        for text in seeds:
+            url = seed_candidates(text)[0]
+            stray = seed_stray(text, url)
+            queue = self.names.links(owner(host_of(url), shards))
+            await self.line.send(queue, **packed([stray], "strays"))
+
+
+@contextlib.asynccontextmanager
+async def at_desk(address: Address, cluster: str) -> AsyncIterator[Desk]:
+    """Connected to a cluster; ClusterError when the broker cannot be had."""
+    desk = Desk(address, cluster)
+    await desk.line.open()
+    try:
+        yield desk
+    finally:
+        with contextlib.suppress(Exception):
+            await desk._ear.delete(if_unused=False, if_empty=False)
+        await desk.line.close()
+
+
+async def look(address: Address, cluster: str) -> ClusterState:
+    """How a cluster stands."""
+    async with at_desk(address, cluster) as desk:
+        return await desk.look()
+
+
+async def tell(address: Address, cluster: str, what: str, worker: str = "") -> ClusterState:
+    """Give an order; who was there to hear it."""
+    async with at_desk(address, cluster) as desk:
+        state = await desk.look()
+        await desk.order(what, worker)
+        return state
+
+
+async def sow(address: Address, cluster: str, seeds: Sequence[str]) -> dict[str, int]:
+    """Add seeds to a running crawl; the shard that each went to."""
+    async with at_desk(address, cluster) as desk:
+        state = await desk.look()
+        if not state.shards:
+            raise ClusterError(
+                f"no frontier of cluster {cluster!r} answers at {address}; start one first"
+            )
+        of = state.shards[0].of
+        await desk.add_seeds(seeds, of)
+        return {seed: owner(host_of(seed_candidates(seed)[0]), of) for seed in seeds}
+
+
+def as_json(state: ClusterState) -> dict[str, Any]:
+    """A state for programs: without what only shards understand."""
+    plain: dict[str, Any] = {
+        name: getattr(state, name) for name in ("cluster", "broker", "missing", "strangers")
+    }
+    plain["healthy"] = state.is_healthy
+    hidden = ("birth", "stirs", "heard", "level", "digest")
+    plain["shards"] = [
+        {name: getattr(each, name) for name in each.__struct_fields__ if name not in hidden}
+        for each in state.shards
+    ]
+    plain["workers"] = [
+        {
+            "name": each.worker,
+            "host": each.host,
+            "ready": bool(each.setup),
+            "slots": each.slots,
+            "held": each.held,
+            "pages": each.pages,
+        }
+        for each in state.workers
+    ]
+    plain["queues"] = [msgspec.structs.asdict(each) for each in state.queues]
+    return plain

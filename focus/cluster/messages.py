@@ -1,0 +1,281 @@
+"""What do frontiers and workers say to each other, and in which form?
+
+A message is one byte of version, then MessagePack packed by zstd: a tuple of one or more
+letters. Tasks carry durations, never instants, so that no two clocks need agree. What a
+stranger of another version must understand is in the AMQP properties alone (`broker`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import TypeVar
+
+import msgspec
+import zstandard
+
+from focus.config import AnalysisConfig, FetchConfig
+from focus.records import FailureKind, FetchResult, Listing, Page, Result, Task
+
+VERSION = 1
+MAX_BYTES = 256 * 1024 * 1024  # of a message, unpacked
+_LEVEL = 1
+
+
+class WrongVersion(ValueError):
+    """A message of another version of focus."""
+
+
+class Errand(msgspec.Struct, frozen=True, array_like=True):
+    """A task on its way to a worker.
+
+    lease     under which the frontier knows it
+    is_page   a page or listing; else a robots.txt
+    tell      say at once when its request goes out
+    """
+
+    lease: int
+    url: str
+    is_page: bool = True
+    tell: bool = False
+    conditions: tuple[tuple[str, str], ...] = ()
+
+
+class Errands(msgspec.Struct, frozen=True, array_like=True):
+    """Tasks of one shard. `setup` names the settings they are to be done by."""
+
+    setup: bytes
+    errands: list[Errand]
+
+
+class Answer(msgspec.Struct, frozen=True, array_like=True):
+    """What came of an errand: `FetchResult` and `Page` without what nobody reads any more.
+
+    age_s  seconds from the start of the request to the sending of this
+    """
+
+    lease: int
+    age_s: float = 0.0
+    status: int | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+    raw_bytes: int = 0
+    elapsed_s: float = 0.0
+    failure: FailureKind | None = None
+    detail: str = ""
+    redirect_to: str | None = None
+    retry_after_s: float | None = None
+    address: str | None = None
+    truncated: bool = False
+    listing: Listing | None = None
+    unchanged: bool = False
+    page: Page | None = None
+
+
+class Report(msgspec.Struct, frozen=True, array_like=True):
+    """From a worker to a shard.
+
+    answers   results
+    departed  leases whose requests have just gone out
+    lost      leases that another worker had when it died or was cut off
+    unbegun   leases that were held too long before their turn came
+    held      leases that this worker still has, of those it was asked for
+    """
+
+    worker: str
+    answers: list[Answer] = []
+    departed: list[int] = []
+    lost: list[int] = []
+    unbegun: list[int] = []
+    held: list[int] = []
+
+
+class Stray(msgspec.Struct, frozen=True, array_like=True):
+    """A link whose target another shard owns, or a seed for it.
+
+    carry      the evidence the strategy gives it
+    priority   at least this, 0.0 for what follows from the evidence (seeds, redirects)
+    is_home    a seed, or where one redirects to
+    listing    a sitemap or feed
+    typed      a seed, as its user wrote it
+    """
+
+    url: str
+    key: bytes
+    host: str
+    depth: int
+    carry: tuple[float, ...] = ()
+    priority: float = 0.0
+    anchor: str = ""
+    hops: int = 0
+    is_home: bool = False
+    listing: bool = False
+    typed: str = ""
+
+
+class Hello(msgspec.Struct, frozen=True, array_like=True):
+    """A worker's sign of life, every `BEAT_S`.
+
+    setup   the settings it is ready to work by, b"" as yet none
+    slots   requests it makes at once; 0: it takes no more
+    held    tasks it has
+    """
+
+    worker: str
+    setup: bytes
+    slots: int
+    held: int = 0
+    pages: int = 0
+    busy_s: float = 0.0
+    host: str = ""
+
+
+class Setup(msgspec.Struct, frozen=True, array_like=True):
+    """What a worker needs to know to do errands."""
+
+    shards: int
+    fetch: FetchConfig
+    analysis: AnalysisConfig
+    parse_limit_s: float
+    update: bytes | None = None
+
+
+class Question(msgspec.Struct, frozen=True, array_like=True):
+    """To all workers: which of these leases have you? Answered by `Report.held`."""
+
+    shard: int
+    leases: list[int]
+
+
+class Update(msgspec.Struct, frozen=True, array_like=True):
+    """To all workers: a changed topic or model."""
+
+    setup: bytes
+    payload: bytes
+
+
+class Order(msgspec.Struct, frozen=True, array_like=True):
+    """From a user: `stop` everything, or `drain` workers (of that name, "" all)."""
+
+    what: str
+    worker: str = ""
+
+
+class Standing(msgspec.Struct, frozen=True, array_like=True):
+    """How a shard stands; every shard tells all others every `BEAT_S`.
+
+    birth      of its process, a number drawn by chance
+    stirs      grows with everything that happens there
+    is_idle    nothing waits, nothing is under way, nothing came that was not taken in
+    heard      of each other shard: (birth, stirs) of its last word if that was idle
+    level      priorities of its best waiting URLs, see `level`
+    ladder     how much its waiting URLs are worth, see `company`; [] where nothing is limited
+    ended      why it ended, "" as yet
+    """
+
+    shard: int
+    of: int
+    birth: int
+    stirs: int = 0
+    is_idle: bool = False
+    heard: dict[int, tuple[int, int]] = {}
+    level: list[float] = []
+    digest: bytes = b""
+    name: str = ""
+    totals: dict[str, float] = {}
+    states: dict[str, int] = {}
+    in_flight: int = 0
+    window: int = 0
+    workers: int = 0
+    slots: int = 0
+    outbox: int = 0
+    lost: int = 0
+    ended: str = ""
+    ladder: list[tuple[int, float]] = []
+
+
+T = TypeVar("T")
+_encoder = msgspec.msgpack.Encoder()
+_packer = zstandard.ZstdCompressor(level=_LEVEL)
+_unpacker = zstandard.ZstdDecompressor()
+_decoders: dict[object, msgspec.msgpack.Decoder[object]] = {}
+
+
+def pack(message: object) -> bytes:
+    """A message as bytes."""
+    return bytes((VERSION,)) + _packer.compress(_encoder.encode(message))
+
+
+def unpack(body: bytes, kind: type[T]) -> T:
+    """The message in `body`; WrongVersion, ValueError if that is none of this kind."""
+    if not body or body[0] != VERSION:
+        raise WrongVersion(f"format {body[0] if body else 'none'}, this one knows {VERSION}")
+    decoder = _decoders.get(kind)
+    if decoder is None:
+        decoder = _decoders[kind] = msgspec.msgpack.Decoder(kind)
+    try:
+        plain = _unpacker.decompress(memoryview(body)[1:], max_output_size=MAX_BYTES)
+        return decoder.decode(plain)  # type: ignore[return-value]
+    except (zstandard.ZstdError, msgspec.MsgspecError) as error:
+        raise ValueError(str(error)) from error
+
+
+HEADERS = ("content-type", "etag", "last-modified", "x-robots-tag")
+"""What the frontier reads of an answer's headers."""
+
+
+def answer_of(lease: int, result: Result, now: float) -> Answer:
+    """A worker's result as it travels; `now` by the clock of `fetched_at`."""
+    fetch, is_page = result.fetch, result.task.id is not None
+    return Answer(
+        lease=lease,
+        age_s=max(0.0, now - fetch.fetched_at),
+        status=fetch.status,
+        headers=tuple(pair for pair in fetch.headers if pair[0] in HEADERS),
+        body=b"" if is_page else fetch.body,
+        raw_bytes=fetch.raw_bytes,
+        elapsed_s=fetch.elapsed_s,
+        failure=fetch.failure,
+        detail=fetch.detail,
+        redirect_to=fetch.redirect_to,
+        retry_after_s=fetch.retry_after_s,
+        address=fetch.address,
+        truncated=fetch.truncated,
+        listing=fetch.listing,
+        unchanged=fetch.unchanged,
+        page=result.page,
+    )
+
+
+def result_of(answer: Answer, task: Task, now: float) -> Result:
+    """The same as the crawl knows it, by the frontier's clock."""
+    fetch = FetchResult(
+        url=task.url,
+        fetched_at=now - answer.age_s,
+        status=answer.status,
+        headers=answer.headers,
+        body=answer.body,
+        raw_bytes=answer.raw_bytes,
+        elapsed_s=answer.elapsed_s,
+        failure=answer.failure,
+        detail=answer.detail,
+        redirect_to=answer.redirect_to,
+        retry_after_s=answer.retry_after_s,
+        address=answer.address,
+        truncated=answer.truncated,
+        listing=answer.listing,
+        unchanged=answer.unchanged,
+    )
+    return Result(task, fetch, answer.page)
+
+
+def digest(setup: Setup) -> bytes:
+    """What tells settings apart, 8 bytes; what changes on the way is left out."""
+    sent = _encoder.encode(msgspec.structs.replace(setup, update=None))
+    came = msgspec.msgpack.decode(sent, type=Setup)  # 10 is 10.0 after the way
+    return hashlib.sha256(_encoder.encode(came)).digest()[:8]
+
+
+def chunks(items: Sequence[T], size: int) -> list[Sequence[T]]:
+    """Items in parts of at most `size`."""
+    return [items[start : start + size] for start in range(0, len(items), size)]

@@ -1,0 +1,219 @@
+"""How do tasks reach workers on other machines, and their results the crawl?
+
+The third body of `focus.transport.Transport`. What the crawl sends becomes a lease
+(`leases`), which a frontier's `post` publishes; what workers report comes in as deliveries
+and leaves as results. Nothing here knows the broker: a test hands over deliveries itself.
+
+A delivery is acknowledged only after the batch with all that follows from it is written
+(`pending`): so a frontier that dies gets it again, and finds by the leases what
+it knows already.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from focus.cluster.credit import Credit
+from focus.cluster.leases import POISON, Lease, Leases
+from focus.cluster.messages import Report, Stray, result_of
+from focus.records import FailureKind, FetchResult, Result, Task
+
+
+class Delivery(Protocol):
+    """A message that a shard got, and owes the broker an answer for."""
+
+    async def ack(self) -> None:
+        """It is dealt with."""
+
+
+class ClusterTransport:
+    """Tasks to workers of a cluster and back.
+
+    share     of the workers' slots that is this shard's in any case
+    used      tasks of other shards that are away: what they leave may be used, too
+    setup     name of the settings that workers must have taken over
+    several   other shards may send links at any time: an empty frontier is no end
+    on_stray  takes in a link of another shard
+    """
+
+    is_live = True
+
+    def __init__(
+        self,
+        leases: Leases,
+        credit: Credit,
+        *,
+        clock: Callable[[], float],
+        setup: bytes,
+        several: bool = False,
+    ) -> None:
+        self.now = clock
+        self.leases = leases
+        self.credit = credit
+        self.setup = setup
+        self.share = 1.0
+        self.used = 0
+        self.in_flight = 0
+        self.stirs = 0
+        self.expects = several
+        self.on_sent: Callable[[Task], None] | None = None
+        self.on_stray: Callable[[Stray], None] = lambda stray: None
+        self.on_update: Callable[[bytes], None] = lambda payload: None
+        self.outgoing = asyncio.Event()  # a lease may be ready
+        self._ready = asyncio.Event()
+        self._reports: list[tuple[Report, Delivery]] = []
+        self._strays: list[tuple[list[Stray], Delivery]] = []
+        self._poisoned: list[Lease] = []
+        self._closed: list[int] = []
+        self._homes: list[str] = []
+        self._owed: list[Delivery] = []
+        self._failed: BaseException | None = None
+        self._is_cancelled = False
+
+    @property
+    def window(self) -> int:
+        """Tasks that may be away now."""
+        return self.credit.window(self.now(), self.setup, share=self.share, used=self.used)
+
+    # -- the crawl's side ---------------------------------------------------------
+
+    def send(self, task: Task) -> None:
+        """Grant a lease; the task goes out when it is written down."""
+        self.in_flight += 1
+        self.leases.grant(task, self.now())
+        self.outgoing.set()
+
+    async def receive(self, until: float | None) -> list[Result]:
+        """All results that are there; links of other shards are taken in on the way."""
+        if not (self._reports or self._strays or self._poisoned):
+            self._ready.clear()
+            timeout = None if until is None else max(0.0, until - self.now())
+            try:
+                async with asyncio.timeout(timeout):
+                    await self._ready.wait()
+            except TimeoutError:
+                pass
+        if self._failed is not None:
+            raise self._failed
+        if self._is_cancelled:
+            return []
+        self._take_strays()
+        results = self._take_reports() + self._take_poisoned()
+        self.in_flight -= len(results)
+        self.stirs += len(results)
+        return results
+
+    def _take_reports(self) -> list[Result]:
+        reports, self._reports = self._reports, []
+        results: list[Result] = []
+        now = self.now()
+        for report, delivery in reports:
+            for lease_id in report.departed:
+                self._departed(lease_id)
+            for answer in report.answers:
+                self._departed(answer.lease)
+                task = self.leases.close(answer.lease)
+                if task is not None:
+                    self._closed.append(answer.lease)
+                    results.append(result_of(answer, task, now))
+            self._owed.append(delivery)
+        self.leases.next_suspect(now)
+        return results
+
+    def _departed(self, lease_id: int) -> None:
+        task = self.leases.departed(lease_id)
+        if task is not None and self.on_sent is not None:
+            self.on_sent(task)
+
+    def _take_poisoned(self) -> list[Result]:
+        poisoned, self._poisoned = self._poisoned, []
+        self._closed += [lease.id for lease in poisoned]
+        return [_poison(lease.task, self.now()) for lease in poisoned]
+
+    def _take_strays(self) -> None:
+        arrivals, self._strays = self._strays, []
+        for strays, delivery in arrivals:
+            self.stirs += 1
+            for stray in strays:
+                if stray.is_home:
+                    self._homes.append(stray.typed or stray.url)
+                self.on_stray(stray)
+            self._owed.append(delivery)
+
+    async def update(self, payload: bytes) -> None:
+        """All workers judge by it from now on."""
+        self.on_update(payload)
+
+    def wake(self) -> None:
+        """End a `receive` that waits."""
+        self._ready.set()
+
+    def cancel(self) -> None:
+        """Wait for nothing more. What workers bring is kept for the next run by the broker."""
+        self._is_cancelled = True
+        self.in_flight = 0
+        self._ready.set()
+
+    def cancel_in(self, seconds: float) -> None:
+        """Wait no longer than that."""
+        asyncio.get_running_loop().call_later(seconds, self.cancel)
+
+    async def close(self) -> None:
+        """Nothing is open here."""
+
+    # -- the broker's side --------------------------------------------------------
+
+    def reported(self, report: Report, delivery: Delivery) -> None:
+        """A worker has something to say. What is no result is dealt with at once."""
+        now = self.now()
+        self.leases.doubt(report.lost, now)
+        self.leases.unbegun(report.unbegun, now)
+        self.leases.held(report.held, now)
+        if report.lost or report.unbegun:
+            self.outgoing.set()
+        self._reports.append((report, delivery))
+        self._ready.set()
+
+    def strayed(self, strays: list[Stray], delivery: Delivery) -> None:
+        """Links of other shards have come."""
+        self._strays.append((strays, delivery))
+        self._ready.set()
+
+    def review(self, *, queued: bool) -> None:
+        """Look after leases that nothing was heard of; see `Leases.review`."""
+        poisoned = self.leases.review(self.now(), queued=queued)
+        if poisoned:
+            self._poisoned += poisoned
+            self._ready.set()
+        self.outgoing.set()
+
+    def fail(self, error: BaseException) -> None:
+        """The crawl cannot go on."""
+        self._failed = self._failed or error
+        self._ready.set()
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether everything that came was taken in and written down."""
+        idle = not (self._reports or self._strays or self._poisoned)
+        return idle and not self._owed and not self.in_flight
+
+    # -- writing ------------------------------------------------------------------
+
+    def forget(self, leases: Iterable[int]) -> None:
+        """Leases of an earlier run that are of no use any more."""
+        self._closed += leases
+
+    def pending(self) -> tuple[list[int], list[str], list[Delivery]]:
+        """Leases that ended, homes that came, and deliveries to be acknowledged after it."""
+        found = (self._closed, self._homes, self._owed)
+        self._closed, self._homes, self._owed = [], [], []
+        return found
+
+
+def _poison(task: Task, now: float) -> Result:
+    detail = f"{POISON} workers died while they had it"
+    fetch = FetchResult(task.url, now, failure=FailureKind.POISON, detail=detail)
+    return Result(task, fetch)

@@ -1,0 +1,363 @@
+"""What does a worker do? It asks for nothing by itself: shards say what, and when.
+
+    run      until an order or a signal; errands in, reports out
+
+A worker keeps no state. What it has when it dies the broker gives to another, which sends it
+back to its shard as lost: only that knows when the host may be asked again. One that is cut
+off from the broker drops everything before the broker gives it to others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import random
+import signal
+from collections.abc import Callable
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractQueue
+
+from focus import __version__
+from focus.cluster.broker import LOST, Address, Message
+from focus.cluster.engine import Engine, Parcel
+from focus.cluster.leases import Terms
+from focus.cluster.line import Line, Refused
+from focus.cluster.mail import Mail
+from focus.cluster.messages import (
+    VERSION,
+    Errands,
+    Hello,
+    Order,
+    Question,
+    Report,
+    Setup,
+    Update,
+    digest,
+    unpack,
+)
+from focus.cluster.queues import Names, declare_all, declare_ear, packed, version_of
+from focus.errors import ClusterError
+from focus.records import FetchResult
+from focus.session import allow_open_files
+from focus.warc.recorder import Recorder
+
+BEAT_S = 1.0
+CUT_S = 6.0  # without a word from the broker; it gives up on a worker after `HEARTBEAT_S`
+GRACE_S = 10.0
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """A worker as ordered. `warc`: a folder in which to record what it fetches."""
+
+    slots: int
+    processes: int
+    warc: Path | None = None
+    name: str = ""
+
+
+class WorkerRole:
+    """One worker of a cluster."""
+
+    def __init__(
+        self,
+        address: Address,
+        plan: Plan,
+        *,
+        cluster: str = "main",
+        terms: Terms | None = None,
+        say: Callable[[str], object] = lambda text: None,
+        version: int = VERSION,
+    ) -> None:
+        host = platform.node()
+        self.name = plan.name or f"{host}-{os.getpid()}-{random.getrandbits(24):06x}"
+        self.names = Names(cluster)
+        self._plan = plan
+        self._say = say
+        self._version = version
+        self._hold_s = (terms or Terms()).hold_s
+        self._host = host
+        self.line = Line(address, self._prepare, name=f"focus worker {self.name}", say=say)
+        self._setup: Setup | None = None
+        self._digest = b""
+        self._wanted = b""  # the digest of the setup that came last
+        self._engine: Engine | None = None
+        self._channel: AbstractChannel | None = None
+        self._consumed: list[tuple[AbstractQueue, str]] = []
+        self._mail = Mail(self.name, self.line, self.names)
+        self._ending: asyncio.Future[None] | None = None
+        self._stop_reason = ""
+        self._heard_at = 0.0
+        self._new_setup: asyncio.Queue[Setup] = asyncio.Queue()
+
+    @property
+    def pages(self) -> int:
+        """Pages that it brought so far."""
+        return self._mail.pages
+
+    @property
+    def busy(self) -> int:
+        """Requests under way, or about to be."""
+        return 0 if self._engine is None else self._engine.busy
+
+    # -- its life -----------------------------------------------------------------
+
+    async def run(self) -> str:
+        """Work until told to stop; why it ended. ClusterError when it cannot, or may not."""
+        allow_open_files(self._plan.slots)
+        loop = asyncio.get_running_loop()
+        self._ending = loop.create_future()
+        self._heard_at = loop.time()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with suppress(NotImplementedError, ValueError, RuntimeError):
+                loop.add_signal_handler(number, self._on_signal, number)
+        try:
+            await self.line.open()
+            works = [self.line.keep(), self._beat(), self._mail.run(), self._work(), self._watch()]
+            tasks = [asyncio.create_task(work) for work in works]
+            for task in tasks:
+                task.add_done_callback(self._failed)
+            try:
+                await self._ending
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                with suppress(NotImplementedError, ValueError, RuntimeError):
+                    loop.remove_signal_handler(number)
+            await self.line.close()
+        return self._stop_reason
+
+    def _failed(self, task: asyncio.Task[None]) -> None:
+        assert self._ending is not None
+        if not task.cancelled() and (error := task.exception()) and not self._ending.done():
+            self._ending.set_exception(error)
+
+    def _on_signal(self, number: int) -> None:
+        again = bool(self._stop_reason)
+        self.stop("interrupted" if number == signal.SIGINT else "terminated")
+        if again:
+            self._end()
+
+    def stop(self, reason: str) -> None:
+        """Finish what is under way and end; what has not begun goes back."""
+        if self._stop_reason:
+            return
+        self._stop_reason = reason
+        self._say(f"Stopping: {reason}")
+        loop = asyncio.get_running_loop()
+        self._stopping = loop.create_task(self._wind_down())
+        loop.call_later(GRACE_S, self._end)
+
+    async def _wind_down(self) -> None:
+        with suppress(Exception):  # as in `Line`
+            for queue, tag in self._consumed:
+                await queue.cancel(tag)
+        engine = self._engine
+        if engine is not None:
+            engine.give_back()
+            while engine.busy or not self._mail.is_empty:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        self._end()
+
+    def _end(self) -> None:
+        assert self._ending is not None
+        if not self._ending.done():
+            self._ending.set_result(None)
+
+    async def _work(self) -> None:
+        """An engine for each setup that comes; the one before ends."""
+        setup = await self._new_setup.get()
+        while True:
+            async with AsyncExitStack() as stack:
+                engine = Engine(
+                    self._plan.slots,
+                    hold_s=self._hold_s,
+                    done=self._mail.done,
+                    departed=self._mail.departed,
+                )
+                observe = self._recorder(stack)
+                await engine.open(
+                    setup, processes=self._plan.processes, stack=stack, observe=observe
+                )
+                self._engine, self._setup, self._digest = engine, setup, digest(setup)
+                self._mail.engine = engine
+                self._say(f"Ready: {self._plan.slots} requests at once for {setup.shards} shards")
+                running = asyncio.create_task(engine.run())
+                stack.callback(running.cancel)
+                await self._consume()
+                following = asyncio.create_task(self._new_setup.get())
+                await asyncio.wait([running, following], return_when=asyncio.FIRST_COMPLETED)
+                if running.done():
+                    following.cancel()
+                    running.result()
+                setup = following.result()
+                self._digest = b""
+                engine.let_go()
+                self.line.reset()  # what is unacknowledged goes back to the broker
+
+    def _recorder(self, stack: AsyncExitStack) -> Callable[[FetchResult], object] | None:
+        if self._plan.warc is None:
+            return None
+        path = self._plan.warc / f"{self.name}.warc.gz"
+        return stack.enter_context(Recorder(path, software=f"focus/{__version__}")).record
+
+    # -- errands in ---------------------------------------------------------------
+
+    async def _prepare(self, connection: AbstractConnection) -> None:
+        channel = await connection.channel(publisher_confirms=False)
+        await declare_all(channel, self.names, self._setup.shards if self._setup else 0)
+        self._channel = channel
+        ear = await declare_ear(channel, self.names.worker(self.name), self.names.crew)
+        await ear.consume(self._hear, no_ack=True)
+        self._consumed = []
+        if self._digest:
+            await self._consume()
+
+    async def _consume(self) -> None:
+        """Take errands of all shards, no more than there is use for."""
+        assert self._channel is not None
+        assert self._setup is not None
+        if self._consumed or self._stop_reason:
+            return
+        try:
+            channel, shards = self._channel, self._setup.shards
+            await declare_all(channel, self.names, shards)
+            slots = self._plan.slots
+            messages = 1.25 * slots / max(1, min(16, slots // 8)) / shards
+            await channel.set_qos(prefetch_count=max(2, round(messages)))
+            for shard in range(1, shards + 1):
+                queue = await channel.get_queue(self.names.tasks(shard))
+                self._consumed.append((queue, await queue.consume(self._errands(shard))))
+        except Exception:  # as in `Line`
+            self._consumed = []
+            self.line.reset()
+
+    def _errands(self, shard: int) -> Callable[[Message], Any]:
+        async def come(message: Message) -> None:
+            parcel = Parcel(shard, lambda: self._ack(message))
+            try:
+                found = unpack(message.body, Errands)
+            except ValueError:
+                with suppress(Exception):  # as in `Line`
+                    await message.reject()  # into the queue for the dead
+                return
+            self._take(found, parcel, is_again=bool(message.redelivered))
+
+        return come
+
+    def _take(self, found: Errands, parcel: Parcel, *, is_again: bool) -> None:
+        engine = self._engine
+        if engine is None or found.setup != self._digest or self._stop_reason:
+            self._return(parcel, unbegun=[each.lease for each in found.errands])
+            return
+        errands = found.errands
+        if is_again:
+            strange = [
+                each
+                for each in errands
+                if each.lease not in engine.jobs and each.lease not in engine.finished
+            ]
+            errands = [each for each in errands if each not in strange]
+            if strange:
+                parcel.left += 1  # for what is returned
+                self._return(parcel, lost=[each.lease for each in strange], counted=True)
+        engine.take(errands, parcel)
+
+    def _return(
+        self,
+        parcel: Parcel,
+        *,
+        lost: list[int] | None = None,
+        unbegun: list[int] | None = None,
+        counted: bool = False,
+    ) -> None:
+        if not counted:
+            parcel.left += 1
+        report = Report(self.name, lost=lost or [], unbegun=unbegun or [])
+        self._mail.post(parcel.shard, report, parcel)
+
+    def _ack(self, message: Message) -> None:
+        async def ack() -> None:
+            with suppress(Exception):  # of a connection that is gone: it will come again
+                await message.ack()
+
+        self._acking = asyncio.get_running_loop().create_task(ack())
+
+    # -- what is said to it -------------------------------------------------------
+
+    async def _hear(self, message: Message) -> None:
+        if message.type == "refused":
+            error = ClusterError(message.body.decode("utf-8", "replace"))
+            if self._ending is not None and not self._ending.done():
+                self._ending.set_exception(error)
+        elif version_of(message) != VERSION:
+            return
+        elif message.type == "setup":
+            setup = unpack(message.body, Setup)
+            if digest(setup) != self._wanted:
+                self._wanted = digest(setup)
+                self._new_setup.put_nowait(setup)
+        elif message.type == "update":
+            update = unpack(message.body, Update)
+            if self._engine is not None and update.setup == self._digest:
+                await self._engine.update(update.payload)
+        elif message.type == "question":
+            self._answer(unpack(message.body, Question))
+        elif message.type == "order":
+            order = unpack(message.body, Order)
+            if order.what == "stop" or (order.what == "drain" and order.worker in ("", self.name)):
+                self.stop("stopped" if order.what == "stop" else "drained")
+
+    def _answer(self, question: Question) -> None:
+        jobs = self._engine.jobs if self._engine is not None else {}
+        held = [lease for lease in question.leases if lease in jobs]
+        if held:
+            self._mail.post(question.shard, Report(self.name, held=held))
+
+    # -- signs of life ------------------------------------------------------------
+
+    async def _beat(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            if self.line.is_up.is_set():
+                with suppress(Refused, *LOST):
+                    async with asyncio.timeout(CUT_S / 2):
+                        await self.line.tell(
+                            self.names.board,
+                            **packed(self._hello(), "hello"),
+                            reply_to=self.names.worker(self.name),
+                            headers={"version": self._version},
+                        )
+                    self._heard_at = loop.time()
+            await asyncio.sleep(BEAT_S)
+
+    def _hello(self) -> Hello:
+        engine = self._engine
+        return Hello(
+            worker=self.name,
+            setup=self._digest,
+            slots=0 if self._stop_reason else self._plan.slots,
+            held=len(engine.jobs) if engine is not None else 0,
+            pages=self.pages,
+            host=self._host,
+        )
+
+    async def _watch(self) -> None:
+        """Drop everything in time when the broker is out of reach."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(0.5)
+            heard_at = max(self._heard_at, self._mail.heard_at)
+            if self._engine is not None and loop.time() - heard_at > CUT_S:
+                if self._engine.busy:
+                    self._say("Cut off from the broker: dropping what is under way")
+                    self._engine.let_go()
+                    self.line.reset()
+                self._heard_at = loop.time()

@@ -1,0 +1,413 @@
+"""What can be typed after `focus cluster`? The roles of a crawl on several machines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+from msgspec.structs import replace
+
+from focus.commands.crawl import crawl_options
+from focus.commands.options import FILE, Command, Decorator, option
+from focus.commands.running import crawled, run_loop
+from focus.errors import ConfigError
+
+if TYPE_CHECKING:
+    from focus.cluster.broker import Address
+    from focus.commands.settings import Order
+
+CLUSTER = "The cluster"
+PASSWORD = "FOCUS_AMQP_PASSWORD"
+UNBOUNDED = 1 << 20  # requests at once: the workers' slots are the bound
+
+_BROKER_OPTIONS = [
+    option(
+        "--amqp",
+        section=CLUSTER,
+        variable=True,
+        metavar="URL",
+        help="The broker: amqp[s]://USER@HOST:PORT/VHOST. Its password is better not here "
+        f"but in a file or in {PASSWORD}.",
+    ),
+    option(
+        "--amqp-password-file",
+        section=CLUSTER,
+        variable=True,
+        metavar="FILE",
+        type=FILE,
+        help="The first line of this file is the broker's password.",
+    ),
+    option(
+        "--amqp-ca",
+        section=CLUSTER,
+        variable=True,
+        metavar="FILE",
+        type=FILE,
+        help="Trust the certificates in this file (PEM), with amqps://.",
+    ),
+    option(
+        "--cluster",
+        section=CLUSTER,
+        variable=True,
+        metavar="NAME",
+        default="main",
+        help="One of several clusters on a broker.",
+    ),
+]
+_SLOTS = option(
+    "--slots",
+    section=CLUSTER,
+    type=click.IntRange(1),
+    default=64,
+    metavar="N",
+    help="Requests at once.",
+)
+_JSON = option("--json", "as_json", is_flag=True, help="As JSON.")
+
+
+def broker_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """How to reach the broker, and which cluster there."""
+    add: Decorator
+    for add in reversed(_BROKER_OPTIONS):
+        function = add(function)
+    return function
+
+
+def address_of(options: dict[str, Any]) -> Address:
+    """The broker as ordered; ConfigError if none is, or its password cannot be read."""
+    _need_aio_pika()
+    from focus.cluster.broker import read_address
+
+    if not options["amqp"]:
+        raise ConfigError("no broker; give one with --amqp amqp://USER@HOST:5672/")
+    if not options["cluster"].replace("-", "").replace("_", "").isalnum():
+        raise ConfigError(f"--cluster {options['cluster']}: letters, digits, - and _ only")
+    password = os.environ.get(PASSWORD)
+    if (file := options["amqp_password_file"]) is not None:
+        from focus.commands.settings import read_text
+
+        password = read_text(file, "password file").splitlines()[:1][0].strip()
+    return read_address(options["amqp"], password, options["amqp_ca"])
+
+
+def _need_aio_pika() -> None:
+    try:
+        import aio_pika  # noqa: F401
+    except ImportError:
+        raise ConfigError(
+            "a cluster needs aio-pika; install it: pip install 'focus-crawler[cluster]'"
+        ) from None
+
+
+@click.group()
+def cluster() -> None:
+    """Crawl on several machines, joined by RabbitMQ.
+
+    Frontiers decide what is asked for, and when; workers ask and judge. See docs/cluster.md.
+
+    \b
+    Example:
+        focus cluster start --shards 2 --workers 3 --seed example.com --topic football
+    """
+
+
+@cluster.command(cls=Command)
+@option(
+    "--shard",
+    section=CLUSTER,
+    variable=True,
+    metavar="N/OF",
+    default="1/1",
+    help="Which frontier this is, of how many.",
+)
+@broker_options
+@crawl_options
+@click.pass_context
+def frontier(ctx: click.Context, /, shard: str, **options: Any) -> None:
+    """Be a frontier: own hosts, their queues and the database.
+
+    It is the crawl of `focus crawl`, whose requests are made by workers. All shards of a
+    cluster get the same options, but for --shard and --db. The text of pages is not sent to
+    the database unless --keep says so; workers can record what they fetch. Without
+    --concurrency the workers' slots are the bound.
+
+    \b
+    Example:
+        focus cluster frontier --shard 1/2 --amqp amqp://focus@broker/ --db s1.db \\
+            --seed sports.sina.com.cn --topic 足球
+    """
+    from focus.commands import settings
+
+    address = address_of(options)
+    order = _for_cluster(ctx, settings.order(options | dict.fromkeys(_WORKERS_OWN)))
+    if options["dry_run"]:
+        from focus.show.preview import order_lines
+
+        _tell([*order_lines(order), f"  shard       {shard} of cluster {options['cluster']}"])
+        return
+    ctx.exit(_frontier(order, address, shard, options))
+
+
+_WORKERS_OWN = ("archive", "warc", "workers")
+frontier.params = [each for each in frontier.params if each.name not in _WORKERS_OWN]
+
+
+def _for_cluster(ctx: click.Context, order: Order) -> Order:
+    """The order with what is another default in a cluster."""
+    config = order.config
+    if ctx.get_parameter_source("concurrency") is ParameterSource.DEFAULT:
+        config = replace(config, concurrency=UNBOUNDED)
+    if ctx.get_parameter_source("keep") is ParameterSource.DEFAULT:
+        config = replace(config, analysis=replace(config.analysis, keep="none"))
+    return replace(order, config=config)
+
+
+def _frontier(order: Order, address: Address, shard: str, options: dict[str, Any]) -> int:
+    from focus.cluster.member import Member
+    from focus.cluster.shards import read_shard
+    from focus.session import run
+
+    number = read_shard(shard)
+
+    def crawl(watcher: Any) -> Any:
+        async def work() -> Any:
+            around = Member(number, address, cluster=options["cluster"], say=watcher.say)
+            return await run(order.config, order.places, watcher, around=around)
+
+        return run_loop(work())
+
+    return crawled(order, options, crawl)
+
+
+@cluster.command(cls=Command)
+@_SLOTS
+@option(
+    "--processes",
+    section=CLUSTER,
+    type=click.IntRange(1),
+    metavar="N",
+    show_default="cores - 1",
+    help="Processes that read and score pages.",
+)
+@option(
+    "--warc",
+    section=CLUSTER,
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Record requests and responses in a file of this folder (WARC 1.1).",
+)
+@option("--name", section=CLUSTER, metavar="NAME", help="What it is called in `cluster status`.")
+@broker_options
+@option("-q", "--quiet", is_flag=True, help="Say nothing unless it goes wrong.")
+@click.pass_context
+def worker(ctx: click.Context, /, **options: Any) -> None:
+    """Be a worker: fetch and judge what the frontiers say.
+
+    It keeps nothing: it may be killed at any time, and there may be any number. It ends by
+    `focus cluster stop` or `drain`, or by Ctrl-C or SIGTERM, when it has finished what it has.
+
+    \b
+    Example:
+        focus cluster worker --amqp amqp://focus@broker/ --slots 128
+    """
+    address = address_of(options)
+    from focus.cluster.worker import Plan, WorkerRole
+
+    if (warc := options["warc"]) is not None and not warc.is_dir():
+        raise ConfigError(f"--warc {warc}: there is no such folder; make it first")
+    if options["name"] and not options["name"].replace("-", "").replace("_", "").isalnum():
+        raise ConfigError(f"--name {options['name']}: letters, digits, - and _ only")
+    processes = options["processes"] or max(1, (os.cpu_count() or 2) - 1)
+    plan = Plan(options["slots"], processes, warc, options["name"] or "")
+    say = (lambda text: None) if options["quiet"] else (lambda text: click.echo(text, err=True))
+
+    async def work() -> str:
+        return await WorkerRole(address, plan, cluster=options["cluster"], say=say).run()
+
+    ctx.exit(130 if run_loop(work()) == "interrupted" else 0)
+
+
+# -- all of them --------------------------------------------------------------------
+
+
+@cluster.command(cls=Command, context_settings={"ignore_unknown_options": True})
+@option(
+    "--shards",
+    section=CLUSTER,
+    type=click.IntRange(1, 64),
+    default=1,
+    metavar="N",
+    help="Frontiers.",
+)
+@option(
+    "--workers",
+    section=CLUSTER,
+    type=click.IntRange(1, 256),
+    default=2,
+    metavar="N",
+    help="Workers.",
+)
+@_SLOTS
+@option(
+    "--folder",
+    section=CLUSTER,
+    metavar="DIR",
+    default=Path("focus-cluster"),
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where the shards keep their databases: shard1.db and so on.",
+)
+@broker_options
+@click.argument("crawl", nargs=-1, type=click.UNPROCESSED, metavar="[OPTIONS OF CRAWL]...")
+@click.pass_context
+def start(ctx: click.Context, /, crawl: tuple[str, ...], **options: Any) -> None:
+    """Start all roles on this machine, and end with the crawl.
+
+    A role that dies is started anew. Without --amqp a RabbitMQ is started as well, in a folder
+    of its own, if rabbitmq-server is installed. All options of `focus crawl` but --db may follow.
+
+    \b
+    Example:
+        focus cluster start --shards 2 --workers 3 --seed example.com --topic football
+    """
+    from contextlib import ExitStack
+
+    from focus.cluster.start import Crew, databases
+
+    _need_aio_pika()
+    folder: Path = options["folder"]
+    folder.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        if not options["amqp"]:
+            from focus.cluster.private import PrivateBroker
+
+            options["amqp"] = stack.enter_context(PrivateBroker()).url
+        address = address_of(options)
+        reach = ["--amqp", address.url, "--cluster", options["cluster"]]
+        reach += ["--amqp-ca", str(address.ca)] if address.ca else []
+        shards, slots = options["shards"], str(options["slots"])
+        frontiers = [
+            ["cluster", "frontier", "--shard", f"{at}/{shards}", *reach, "--db", str(db), *crawl]
+            for at, db in enumerate(databases(folder, shards), 1)
+        ]
+        worker = ["cluster", "worker", *reach, "--slots", slots, "--processes", "1", "--quiet"]
+        workers = [worker] * options["workers"]
+        say = lambda text: click.echo(text, err=True)  # noqa: E731
+        crew = stack.enter_context(Crew(frontiers, workers, password=address.password, say=say))
+        ctx.exit(crew.run())
+
+
+@cluster.command(cls=Command)
+@broker_options
+@_JSON
+@click.pass_context
+def status(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
+    """Show shards, workers and what waits between them.
+
+    Exit code 0: all shards are there and a worker is ready; 7: not so.
+
+    \b
+    Example:
+        focus cluster status --json | jq .healthy
+    """
+    import asyncio
+
+    address = address_of(options)
+    from focus.cluster.control import as_json as plain
+    from focus.cluster.control import look
+    from focus.show.cluster import cluster_lines
+
+    state = asyncio.run(look(address, options["cluster"]))
+    _tell(plain(state) if as_json else cluster_lines(state))
+    ctx.exit(0 if state.is_healthy else 7)
+
+
+@cluster.command(cls=Command)
+@broker_options
+@_JSON
+def stop(as_json: bool, **options: Any) -> None:
+    """End the crawl and all its roles.
+
+    Shards finish what is under way, as after Ctrl-C. Nothing is lost, and the same commands
+    continue the crawl.
+
+    \b
+    Example:
+        focus cluster stop --amqp amqp://focus@broker/
+    """
+    _order(options, "stop", "", as_json=as_json)
+
+
+@cluster.command(cls=Command)
+@option("--worker", default="", metavar="NAME", show_default="all", help="Only this worker.")
+@broker_options
+@_JSON
+def drain(worker: str, as_json: bool, **options: Any) -> None:
+    """Let workers finish what they have, and end.
+
+    The crawl goes on with the others, or waits until there are some.
+
+    \b
+    Example:
+        focus cluster drain --worker worker-7
+    """
+    _order(options, "drain", worker, as_json=as_json)
+
+
+def _order(options: dict[str, Any], what: str, worker: str, *, as_json: bool) -> None:
+    import asyncio
+
+    address = address_of(options)
+    from focus.cluster.control import tell
+
+    state = asyncio.run(tell(address, options["cluster"], what, worker))
+    workers = [each.worker for each in state.workers if worker in ("", each.worker)]
+    shards = [each.shard for each in state.shards] if what == "stop" else []
+    if as_json:
+        _tell({"order": what, "shards": shards, "workers": workers})
+    elif not shards and not workers:
+        _tell([f"Nobody of cluster {options['cluster']} was there to hear it"])
+    else:
+        _tell([f"Told to {what}: {len(shards)} shards, {len(workers)} workers"])
+
+
+@cluster.command("add-seeds", cls=Command)
+@click.argument("seeds", nargs=-1, required=True, metavar="URL...")
+@broker_options
+@_JSON
+def add_seeds(seeds: tuple[str, ...], as_json: bool, **options: Any) -> None:
+    """Add seeds to a crawl that is under way.
+
+    \b
+    Example:
+        focus cluster add-seeds sports.sohu.com sports.qq.com
+    """
+    import asyncio
+
+    from focus.urls import seed_candidates
+
+    address = address_of(options)
+    from focus.cluster.control import sow
+
+    for seed in seeds:
+        seed_candidates(seed)
+    to = asyncio.run(sow(address, options["cluster"], seeds))
+    if as_json:
+        _tell({"seeds": to})
+    else:
+        _tell([f"{seed}: to shard {shard}" for seed, shard in to.items()])
+
+
+def _tell(found: Any) -> None:
+    import msgspec
+
+    from focus.plain import inert_json
+
+    if isinstance(found, list):
+        for line in found:
+            click.echo(line)
+    else:
+        click.echo(inert_json(msgspec.json.format(msgspec.json.encode(found))).decode())

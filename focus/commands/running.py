@@ -1,0 +1,95 @@
+"""How is a crawl run from the command line? On a loop, told of, summed up, with an exit code."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from focus.errors import ExportError
+
+if TYPE_CHECKING:
+    from focus.commands.settings import Order
+    from focus.session import Report
+
+T = TypeVar("T")
+
+
+def crawled(
+    order: Order,
+    options: dict[str, Any],
+    work: Callable[[Any], Report],
+    *,
+    notes: Iterable[str] = (),
+) -> int:
+    """Crawl (`work`) and tell of it, and of `notes` first; the exit code."""
+    from focus.show.logs import telling
+    from focus.show.summary import complaint, exit_code
+
+    wishes = ("quiet", "verbose", "log_format", "log_file")
+    with telling(**{name: options[name] for name in wishes}) as teller:
+        teller.say(f"Database {order.places.db}")
+        if order.anonymous and order.leaves_home:
+            teller.say("Note: site owners cannot reach you; set --contact URL or MAIL")
+        for line in notes:
+            teller.say(f"Note: {line}")
+        report = work(teller)
+        teller.ended(report)
+    if options["report"] is not None:
+        _write_report(options["report"], report)
+    code = exit_code(report, options["fail_error_rate"])
+    for line in complaint(report, code):
+        click.echo(line, err=True)
+    return code
+
+
+def run_loop(work: Coroutine[Any, Any, T]) -> T:
+    """Run to the end on uvloop where there is one: a TLS connection costs it a fifth.
+
+    A pipe that breaks in there is a worker's, not that of a reader who has had enough.
+    """
+    import asyncio
+
+    factory: Callable[[], asyncio.AbstractEventLoop] | None = None
+    with suppress(ImportError):  # Windows has none
+        import uvloop
+
+        factory = uvloop.new_event_loop
+    try:
+        with asyncio.Runner(loop_factory=factory) as runner:
+            return runner.run(_until_terminated(work))
+    except asyncio.CancelledError:
+        raise SystemExit(0) from None  # SIGTERM before there was a crawl to end
+    except BrokenPipeError as error:
+        raise RuntimeError("a pipe to a worker broke") from error
+
+
+async def _until_terminated(work: Coroutine[Any, Any, T]) -> T:
+    """A SIGTERM cancels it, unless it sees to the signal itself by then."""
+    import asyncio
+    import signal
+
+    task = asyncio.current_task()
+    assert task is not None
+    with suppress(NotImplementedError):  # Windows loops have none
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await work
+
+
+def _write_report(path: Path, report: Report) -> None:
+    """The whole report as JSON; the file appears whole or not at all."""
+    import msgspec
+
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        try:
+            part.write_bytes(msgspec.json.format(msgspec.json.encode(report)) + b"\n")
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise ExportError(f"--report {path}: cannot be written: {error.strerror}") from None

@@ -1,0 +1,492 @@
+"""The parts of a cluster that need no broker: leases, credit, shards, levels, the end, messages."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from focus.cluster import level
+from focus.cluster.abroad import Abroad
+from focus.cluster.board import Board
+from focus.cluster.broker import read_address
+from focus.cluster.credit import Credit
+from focus.cluster.leases import POISON, Lease, Leases, Terms
+from focus.cluster.messages import (
+    VERSION,
+    Answer,
+    Hello,
+    Report,
+    Setup,
+    Standing,
+    Stray,
+    WrongVersion,
+    answer_of,
+    digest,
+    pack,
+    result_of,
+    unpack,
+)
+from focus.cluster.shards import Shard, owner, read_shard
+from focus.config import (
+    AnalysisConfig,
+    CrawlConfig,
+    FetchConfig,
+    LimitConfig,
+    PolitenessConfig,
+)
+from focus.db.query import Reader
+from focus.errors import ConfigError
+from focus.ledger import Totals
+from focus.limits import reached
+from focus.records import FetchResult, Link, Page, Result, Task
+from focus.score.strategy import Parent
+from focus.topic import from_words, to_builtins
+from tests.room import Room
+from tests.web import TinyWeb
+
+TERMS = Terms(queue_s=10, hold_s=10, work_s=10, ask_s=2, cut_s=5)
+
+
+# -- shards -------------------------------------------------------------------------
+
+
+def test_hosts_of_one_site_are_one_shards() -> None:
+    hosts = ["news.example.com.cn", "www.example.com.cn", "example.com.cn:8080"]
+    assert len({owner(host, 7) for host in hosts}) == 1
+
+
+@given(st.from_regex(r"[a-z]{1,12}\.(com|cn|example)", fullmatch=True), st.integers(1, 20))
+def test_every_host_has_exactly_one_owner(host: str, of: int) -> None:
+    assert [Shard(number, of).owns(host) for number in range(1, of + 1)].count(True) == 1
+
+
+def test_shards_get_about_as_many_sites_each() -> None:
+    counts = Counter(owner(f"site{number}.com", 4) for number in range(4000))
+    assert min(counts.values()) > 850
+
+
+@pytest.mark.parametrize("text", ["", "0/1", "3/2", "1", "a/b", "1/5000"])
+def test_what_is_no_shard_is_said_to_be_none(text: str) -> None:
+    with pytest.raises(ConfigError, match="--shard"):
+        read_shard(text)
+    assert read_shard("2/3") == Shard(2, 3)
+
+
+# -- messages -----------------------------------------------------------------------
+
+
+def test_a_result_survives_the_way_whatever_the_workers_clock_says() -> None:
+    page = Page(title="足球", links=[Link("http://a/", b"k" * 16, "a", anchor="x")], relevance=0.5)
+    fetch = FetchResult(
+        "http://a.test/",
+        fetched_at=5e9,  # a clock far ahead
+        status=200,
+        headers=(("etag", "1"), ("server", "x")),
+        body=b"not sent",
+        elapsed_s=0.5,
+    )
+    task = Task(7, "http://a.test/", "a.test")
+    answer = unpack(pack(answer_of(3, Result(task, fetch, page), 5e9 + 2)), Answer)
+    result = result_of(answer, task, now=1000.0)
+    assert result.page == page
+    assert result.task is task
+    assert result.fetch.fetched_at == 998.0
+    assert result.fetch.headers == (("etag", "1"),)
+    assert result.fetch.body == b""
+
+
+def test_the_body_of_a_robots_txt_goes_along() -> None:
+    fetch = FetchResult("http://a.test/robots.txt", 0.0, status=200, body=b"Disallow: /")
+    assert answer_of(1, Result(Task(None, fetch.url, "a.test"), fetch), 1.0).body == fetch.body
+
+
+def test_another_version_and_nonsense_are_told_apart() -> None:
+    with pytest.raises(WrongVersion):
+        unpack(bytes([VERSION + 1]) + b"x", Report)
+    for body in (bytes([VERSION]) + b"x", pack({"a": 1}), pack(Hello("w", b"", 1))[:-3]):
+        with pytest.raises(ValueError):
+            unpack(body, Report)
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_do_harm(body: bytes) -> None:
+    with pytest.raises(ValueError):
+        unpack(bytes([VERSION]) + body, Report)
+
+
+def test_settings_are_the_same_before_and_after_the_way() -> None:
+    setup = Setup(1, FetchConfig(total_timeout_s=10), AnalysisConfig(topic={"name": "a"}), 2)
+    assert digest(unpack(pack(setup), Setup)) == digest(setup)
+    assert digest(msgspec.structs.replace(setup, update=b"x")) == digest(setup)
+    assert digest(msgspec.structs.replace(setup, shards=2)) != digest(setup)
+
+
+# -- the broker's address -----------------------------------------------------------
+
+
+def test_a_password_is_never_part_of_what_is_shown() -> None:
+    address = read_address("amqp://me:secret@broker.test:5673/my%2Fhost")
+    assert str(address) == "broker.test:5673"
+    assert "secret" not in address.url
+    assert (address.password, address.user, address.vhost) == ("secret", "me", "my/host")
+    assert read_address("amqps://broker.test").vhost == "/"
+    assert read_address("amqp://me:a@b.test", password="file").password == "file"
+
+
+@pytest.mark.parametrize("text", ["", "broker", "http://broker/", "amqp:///"])
+def test_what_is_no_broker_is_said_to_be_none(text: str) -> None:
+    with pytest.raises(ConfigError, match="--amqp"):
+        read_address(text)
+
+
+# -- leases -------------------------------------------------------------------------
+
+
+def task(number: int = 1, start_at: float = 0.0) -> Task:
+    return Task(number, f"http://a.test/{number}", "a.test", start_at=start_at)
+
+
+def out(leases: Leases, now: float) -> list[Lease]:
+    return leases.ready(now, 100)
+
+
+def test_a_task_goes_when_its_time_has_come_and_comes_back_once() -> None:
+    leases = Leases(1, TERMS)
+    lease = leases.grant(task(start_at=5.0), now=0.0)
+    assert out(leases, 4.9) == []
+    assert leases.next_ready() == 5.0
+    assert out(leases, 5.0) == [lease]
+    assert out(leases, 6.0) == []
+    assert leases.close(lease.id) == lease.task
+    assert leases.close(lease.id) is None
+    assert leases.close(999) is None
+
+
+def test_what_nothing_is_heard_of_is_asked_for_and_goes_again() -> None:
+    leases = Leases(1, TERMS, rest_s=lambda host: 3.0)
+    lease = leases.grant(task(), now=0.0)
+    out(leases, 0.0)
+    assert leases.review(29.9, queued=False) == []
+    assert leases.doubtful() == []
+    leases.review(30.0, queued=False)
+    assert leases.doubtful() == [lease.id]
+    leases.review(32.0, queued=False)
+    assert out(leases, 34.9) == [], "its host rests first"
+    assert out(leases, 35.0) == [lease]
+    assert leases.lost == 1
+
+
+def test_a_worker_that_has_it_may_keep_it() -> None:
+    leases = Leases(1, TERMS)
+    lease = leases.grant(task(), now=0.0)
+    out(leases, 0.0)
+    leases.doubt([lease.id], now=1.0)
+    leases.held([lease.id], now=2.0)
+    leases.review(10.0, queued=False)
+    assert (leases.doubtful(), out(leases, 10.0), leases.lost) == ([], [], 0)
+
+
+def test_what_may_wait_in_the_broker_is_not_lost() -> None:
+    leases = Leases(1, TERMS)
+    leases.grant(task(), now=0.0)
+    out(leases, 0.0)
+    leases.doubt_all(now=1.0)
+    leases.review(6.0, queued=True)
+    assert leases.lost == 0
+    leases.review(8.0, queued=False)
+    assert leases.lost == 1
+
+
+def test_a_task_that_workers_die_of_is_poison() -> None:
+    leases = Leases(1, TERMS)
+    lease, now = leases.grant(task(), now=0.0), 0.0
+    found: list[Lease] = []
+    for _ in range(POISON):
+        assert out(leases, now) == [lease]
+        leases.doubt([lease.id], now)
+        now += TERMS.ask_s
+        found = leases.review(now, queued=False)
+    assert found == [lease]
+    assert len(leases) == 0
+
+
+def test_what_the_broker_lost_is_no_poison() -> None:
+    leases, now = Leases(1, TERMS), 0.0
+    leases.grant(task(), now=0.0)
+    for _ in range(2 * POISON):
+        assert len(out(leases, now)) == 1
+        leases.doubt_all(now)
+        now += TERMS.cut_s
+        assert leases.review(now, queued=False) == []
+
+
+def test_suspects_go_one_at_a_time_so_that_the_innocent_are_cleared() -> None:
+    """Five tasks are in a worker that dies twice of one of them."""
+    leases, now = Leases(1, TERMS), 0.0
+    all_five = [leases.grant(task(number), now) for number in range(5)]
+    guilty = all_five[2]
+    for _ in range(2):
+        assert len(out(leases, now)) == 5
+        leases.doubt([each.id for each in all_five], now)
+        now += TERMS.ask_s
+        leases.review(now, queued=False)
+    ended: list[int] = []
+    poison: list[Lease] = []
+    while len(leases):
+        (suspect,) = out(leases, now)
+        if suspect is guilty:
+            leases.doubt([suspect.id], now)
+            now += TERMS.ask_s
+            poison += leases.review(now, queued=False)
+        else:
+            leases.close(suspect.id)
+            ended.append(suspect.id)
+        leases.next_suspect(now)
+    assert poison == [guilty]
+    assert len(ended) == 4
+
+
+def test_a_lease_of_an_earlier_run_waits_for_its_result_first() -> None:
+    leases = Leases(100, TERMS)
+    leases.adopt(Lease(7, task(), expires_at=1e9), now=0.0)
+    assert leases.doubtful() == [7]
+    assert out(leases, 0.0) == []
+    assert leases.close(7) == task()
+
+
+@given(st.lists(st.sampled_from("go close lost held review unbegun".split()), max_size=60))
+def test_a_lease_ends_once_and_is_never_out_twice(steps: list[str]) -> None:
+    leases, now, ended = Leases(1, TERMS), 0.0, 0
+    lease, is_out = leases.grant(task(), now), False
+    for step in steps:
+        now += 1.0
+        if step == "go":
+            going = out(leases, now)
+            assert not (going and is_out and lease.ask_until is None and lease.is_out is False)
+            assert len(going) <= 1
+        elif step == "close":
+            ended += leases.close(lease.id) is not None
+        elif step == "lost":
+            leases.doubt([lease.id], now)
+        elif step == "held":
+            leases.held([lease.id], now)
+        elif step == "unbegun":
+            leases.unbegun([lease.id], now)
+        else:
+            ended += len(leases.review(now, queued=False))
+        leases.next_suspect(now)
+    assert ended <= 1
+    assert len(leases) == 1 - ended
+
+
+# -- credit and level ---------------------------------------------------------------
+
+
+def test_credit_is_twice_the_slots_of_workers_that_are_ready() -> None:
+    credit = Credit(beat_s=1.0)
+    assert credit.window(0.0, b"s", share=1.0, used=0) == 0
+    credit.hello(Hello("a", b"s", 8), now=0.0)
+    credit.hello(Hello("b", b"other", 8), now=0.0)
+    assert credit.window(0.0, b"s", share=1.0, used=0) == 16
+    credit.hello(Hello("b", b"s", 4), now=2.0)
+    assert credit.window(2.0, b"s", share=1.0, used=0) == 24
+    assert credit.window(5.0, b"s", share=1.0, used=0) == 8, "a is silent"
+
+
+def test_a_shard_has_its_share_and_what_others_leave() -> None:
+    credit = Credit(beat_s=1.0)
+    credit.hello(Hello("a", b"s", 50), now=0.0)
+    assert credit.window(0.0, b"s", share=0.25, used=90) == 25
+    assert credit.window(0.0, b"s", share=0.25, used=10) == 90
+
+
+def test_slots_go_where_the_best_urls_are() -> None:
+    assert level.share(1, {1: [0.1]}) == 1.0
+    best, poor = [9.0 - each / 100 for each in range(32)], [1.0] * 32
+    shares = {number: level.share(number, {1: best, 2: poor}) for number in (1, 2)}
+    assert shares[1] == 1.0
+    assert 0 < shares[2] < 0.1
+    assert level.share(1, {1: best, 2: list(best)}) == pytest.approx(0.5)
+    assert level.share(1, {1: [], 2: []}) == 0.5
+
+
+# -- other shards -------------------------------------------------------------------
+
+
+def abroad() -> tuple[Abroad, str, str]:
+    """Of two shards the first; a host of its own, and one of the other's."""
+    hosts = [f"site{number}.com" for number in range(100)]
+    own = next(host for host in hosts if owner(host, 2) == 1)
+    other = next(host for host in hosts if owner(host, 2) == 2)
+    return Abroad(Shard(1, 2), None), own, other
+
+
+def test_links_to_others_hosts_leave_once_unless_they_are_better() -> None:
+    border, own, other = abroad()
+    parent = Parent(1, 1, 3, own, "", 0.5, True)
+    links = [Link(f"http://{host}/", host.encode().ljust(16), host) for host in (own, other)]
+    stay, carries = border.part(parent, links, [(0.5, 0.1), (0.5, 0.1)])
+    assert [link.host for link in stay] == [own]
+    assert carries == [(0.5, 0.1)]
+    ((to, stray),) = border.take()
+    assert (to, stray.host, stray.depth, stray.carry) == (2, other, 4, (0.5, 0.1))
+    border.part(parent, links, [None, (0.5, 0.05)])
+    assert border.take() == []
+    border.part(parent, links, [None, (0.2, 0.9)])
+    ((_, better),) = border.take()
+    assert better.carry == (0.5, 0.9)
+
+
+def test_links_deeper_than_wanted_do_not_leave() -> None:
+    border, own, other = abroad()
+    border.max_depth = 3
+    border.part(
+        Parent(1, 1, 3, own, "", 0.5, True), [Link(f"http://{other}/", b"k" * 16, other)], [()]
+    )
+    assert border.is_empty
+
+
+def standing(number: int, heard: dict[int, tuple[int, int]], **more: object) -> Standing:
+    fields = {"stirs": 0, "is_idle": True, **more}
+    return Standing(number, 2, birth=number, heard=heard, **fields)  # type: ignore[arg-type]
+
+
+def test_all_are_idle_when_each_has_looked_again_after_hearing_so() -> None:
+    board = Board(Shard(1, 2), birth=1, beat_s=1.0)
+    own = standing(1, {2: (2, 0)})
+    assert not board.all_idle(own), "nothing heard of the other"
+    board.hear(standing(2, {}), now=0.0)
+    assert not board.all_idle(own), "the other has not looked again"
+    board.hear(standing(2, {1: (1, 0)}), now=1.0)
+    assert board.all_idle(own)
+    assert not board.all_idle(standing(1, {2: (2, 0)}, stirs=1)), "something has happened since"
+    board.hear(standing(2, {1: (1, 0)}, stirs=3), now=2.0)
+    assert not board.all_idle(own)
+    board.hear(standing(2, {1: (1, 0)}, is_idle=False), now=3.0)
+    assert not board.all_idle(own)
+
+
+def test_shards_that_do_not_fit_are_named() -> None:
+    board = Board(Shard(1, 2), birth=1, beat_s=1.0)
+    assert "3 shards" in board.quarrel(Standing(3, 3, birth=5, digest=b"d"), b"d")
+    assert "other settings" in board.quarrel(Standing(2, 2, birth=5, digest=b"x"), b"d")
+    assert board.quarrel(Standing(2, 2, birth=5, digest=b"d"), b"d") == ""
+
+
+def test_limits_hold_for_all_shards_together() -> None:
+    board = Board(Shard(1, 2), birth=1, beat_s=1.0)
+    board.hear(standing(2, {}, totals={"pages": 60.0, "relevant": 5.0}), now=0.0)
+    sums = board.totals({"pages": 40.0, "relevant": 1.0})
+    totals = msgspec.convert(dict(sums), Totals, strict=False)
+    assert reached(LimitConfig(max_pages=100), totals) == "max-pages reached"
+    assert reached(LimitConfig(max_pages=101, target=7), totals) == ""
+    assert board.ended() == ""
+    board.hear(standing(2, {}, ended="terminated"), now=1.0)
+    assert board.ended() == "", "that is the end of a process"
+    board.hear(standing(2, {}, ended="target reached"), now=1.0)
+    assert board.ended() == "target reached"
+
+
+# -- a crawl without a broker -------------------------------------------------------
+
+
+def web(pages: int = 40) -> TinyWeb:
+    drawn = TinyWeb()
+    for number in range(pages):
+        host = f"h{number % 4}.test"
+        links = [
+            f"http://h{each % 4}.test/{each}"
+            for each in (2 * number + 1, 2 * number + 2)
+            if each < pages
+        ]
+        drawn.page(f"http://{host}/{number}", links=links, title=f"足球 {number}", text="球" * 30)
+    drawn.robots("h1.test", "User-agent: *\nDisallow: /5")
+    drawn.redirect("http://h2.test/2", "http://h3.test/extra")
+    drawn.page("http://h3.test/extra", links=["http://h1.test/5", "http://h2.test/6"])
+    return drawn
+
+
+def config(**more: object) -> CrawlConfig:
+    fields: dict[str, object] = {
+        "seeds": ("http://h0.test/0",),
+        "strategy": "bfs",
+        "politeness": PolitenessConfig(delay_s=0.0),
+        "analysis": AnalysisConfig(topic=to_builtins(from_words("足球")), relevance="position"),
+        **more,
+    }
+    return CrawlConfig(**fields)  # type: ignore[arg-type]
+
+
+def ends(db: Path) -> Counter[tuple[object, ...]]:
+    with Reader(db) as reader:
+        rows = reader.run(lambda c: c.execute("SELECT url, state, reason FROM url").fetchall())
+    return Counter(rows)
+
+
+async def calm(folder: Path) -> Counter[tuple[object, ...]]:
+    await Room(web(), rng=Random(0)).crawl(config(), folder / "calm.db")
+    return ends(folder / "calm.db")
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_lost_doubled_and_late_deliveries_change_nothing(tmp_path: Path, seed: int) -> None:
+    room = Room(web(), rng=Random(seed), lose=0.15, twice=0.3)
+    report = await asyncio.wait_for(room.crawl(config(), tmp_path / "s.db"), 30)
+    assert report.stop_reason == "frontier empty"
+    assert ends(tmp_path / "s.db") == await calm(tmp_path)
+    assert room.delivered > sum(room.web.urls().count(url) for url in set(room.web.urls()))
+
+
+async def test_nothing_is_owed_at_the_end(tmp_path: Path) -> None:
+    room = Room(web(), rng=Random(1))
+    await room.crawl(config(), tmp_path / "s.db")
+    assert room.acked == room.delivered
+    with Reader(tmp_path / "s.db") as reader:
+        assert reader.run(lambda c: c.execute("SELECT count(*) FROM lease").fetchone()) == (0,)
+
+
+async def test_a_poison_page_is_failed_and_seen(tmp_path: Path) -> None:
+    room = Room(web(), rng=Random(1), poison="http://h3.test/3")
+    report = await asyncio.wait_for(room.crawl(config(), tmp_path / "s.db"), 30)
+    assert room.given["http://h3.test/3"] == POISON
+    assert report.failures == {"poison": 1}
+    with Reader(tmp_path / "s.db") as reader:
+        assert [each.reason for each in reader.status(1).failures] == ["poison"]
+
+
+async def test_one_at_a_time_is_the_order_of_one_process(tmp_path: Path) -> None:
+    room = Room(web(), rng=Random(1), slots=1)
+    await room.crawl(config(concurrency=1, strategy="topic-pagerank"), tmp_path / "s.db")
+    alone = Room(web(), rng=Random(1), slots=1)
+    order = room.web.urls()
+    await alone.crawl(config(concurrency=1, strategy="topic-pagerank"), tmp_path / "t.db")
+    assert order == alone.web.urls()
+    assert len(order) == len(set(order))
+
+
+async def test_a_shard_that_is_killed_asks_for_nothing_twice(tmp_path: Path) -> None:
+    """Its leases are in the database; what was under way comes when it is back."""
+    db = tmp_path / "s.db"
+    first = Room(web(), rng=Random(1), slots=8)
+    first.web.slow("http://h1.test/1", 0.2)
+    running = asyncio.create_task(first.crawl(config(), db))
+    while len(first.web.log) < 12:  # noqa: ASYNC110
+        await asyncio.sleep(0.001)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    second = Room(web(), rng=Random(2))
+    report = await asyncio.wait_for(second.crawl(config(), db), 30)
+    assert report.stop_reason == "frontier empty"
+    assert ends(db) == await calm(tmp_path)
+
+
+def test_a_stray_says_everything() -> None:
+    stray = Stray("http://a/", b"k" * 16, "a", 2, (0.5,), 1.0, "text", 1, True, False, "")
+    assert unpack(pack([stray]), list[Stray]) == [stray]

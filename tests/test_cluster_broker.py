@@ -1,0 +1,559 @@
+"""A cluster on a RabbitMQ of its own: the same pages, the same order, politeness, mishaps.
+
+The long forms of the measurements are in bench/cluster/.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import socket
+import sqlite3
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, closing
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import trustme
+
+from bench.live import kill, pages, served, start, wait_until
+from focus.cluster import broker as addresses
+from focus.cluster import control, worker
+from focus.cluster.broker import read_address
+from focus.cluster.leases import Terms
+from focus.cluster.member import Member
+from focus.cluster.messages import Errands
+from focus.cluster.private import PrivateBroker, server
+from focus.cluster.shards import Shard
+from focus.cluster.worker import Plan, WorkerRole
+from focus.config import (
+    AnalysisConfig,
+    CrawlConfig,
+    FetchConfig,
+    LimitConfig,
+    PolitenessConfig,
+    ScopeConfig,
+)
+from focus.demo.server import DemoServer, LogEntry
+from focus.demo.site import DemoWeb, generate
+from focus.errors import ClusterError
+from focus.session import Places, Report, Watcher, run
+from focus.topic import from_words, to_builtins
+from focus.transport import Clock
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        server() is None,
+        reason="THE CLUSTER IS NOT TESTED: rabbitmq-server is not installed "
+        "(Debian: apt install rabbitmq-server)",
+    ),
+]
+DEADLINE_S = 60.0
+QUICK = Terms(queue_s=1.0, hold_s=1.0, work_s=1.0, ask_s=0.5, cut_s=1.5)
+_numbers = iter(range(1, 1000))
+
+
+class Secure(NamedTuple):
+    """Where the same broker speaks TLS, and by which authority."""
+
+    port: int
+    ca: Path
+
+
+@pytest.fixture(scope="module")
+def secure(tmp_path_factory: pytest.TempPathFactory) -> Secure:
+    folder = tmp_path_factory.mktemp("tls")
+    ca = trustme.CA()
+    cert = ca.issue_cert("localhost", "127.0.0.1")
+    ca.cert_pem.write_to_path(str(folder / "ca.pem"))
+    cert.private_key_pem.write_to_path(str(folder / "key.pem"))
+    cert.cert_chain_pems[0].write_to_path(str(folder / "cert.pem"))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return Secure(free.getsockname()[1], folder / "ca.pem")
+
+
+@pytest.fixture(scope="module")
+def broker(secure: Secure) -> Iterator[PrivateBroker]:
+    folder = secure.ca.parent
+    tls = (
+        f"listeners.ssl.default = 127.0.0.1:{secure.port}\n"
+        f"ssl_options.cacertfile = {secure.ca}\n"
+        f"ssl_options.certfile = {folder / 'cert.pem'}\n"
+        f"ssl_options.keyfile = {folder / 'key.pem'}\n"
+        "ssl_options.verify = verify_none\n"
+    )
+    with PrivateBroker(config=tls) as broker:
+        yield broker
+
+
+@pytest.fixture(scope="module")
+def web() -> DemoWeb:
+    return generate(seed=1, pages=120)
+
+
+@pytest.fixture
+def site(web: DemoWeb) -> Iterator[DemoServer]:
+    with served(web) as server:
+        yield server
+
+
+def config(
+    site: DemoServer, *, delay_s: float = 0.0, strategy: str = "bfs", **more: object
+) -> CrawlConfig:
+    slow = tuple(f"//{each.host}/" for each in site.web.plan.sites if each.kind.delay_s)
+    fields: dict[str, object] = {
+        "seeds": tuple(site.web.seeds),
+        "strategy": strategy,
+        "fetch": FetchConfig(connect_to=f"127.0.0.1:{site.port}", allow_net=("127.0.0.0/8",)),
+        "politeness": PolitenessConfig(delay_s=delay_s, per_ip=0),
+        "scope": ScopeConfig(deny=("/calendar/", "/online/", *slow)),
+        "analysis": AnalysisConfig(topic=to_builtins(from_words("足球")), keep="none"),
+        "workers": 1,
+        **more,
+    }
+    return CrawlConfig(**fields)  # type: ignore[arg-type]
+
+
+class Room:
+    """A cluster in this process, with a name of its own on the broker."""
+
+    def __init__(self, broker: PrivateBroker, folder: Path, shards: int = 1) -> None:
+        self.address = read_address(broker.url)
+        self.name = f"test{next(_numbers)}-{random.getrandbits(24)}"
+        self.folder, self.shards = folder, shards
+        self.said: list[str] = []
+        self.members: dict[int, Member] = {}
+
+    @asynccontextmanager
+    async def workers(
+        self, count: int = 1, slots: int = 8, kind: type[WorkerRole] = WorkerRole
+    ) -> AsyncIterator[list[WorkerRole]]:
+        roles = [
+            kind(self.address, Plan(slots, 1), cluster=self.name, terms=QUICK, say=self.said.append)
+            for _ in range(count)
+        ]
+        running = [asyncio.create_task(role.run()) for role in roles]
+        try:
+            yield roles
+        finally:
+            for role in roles:
+                role.stop("the test is over")
+            await asyncio.wait_for(asyncio.gather(*running), DEADLINE_S)
+
+    async def frontier(self, config: CrawlConfig, number: int = 1) -> Report:
+        member = self.members[number] = Member(
+            Shard(number, self.shards),
+            self.address,
+            cluster=self.name,
+            terms=QUICK,
+            say=self.said.append,
+        )
+        places = Places(db=self.db(number))
+        return await asyncio.wait_for(run(config, places, Watcher(), around=member), DEADLINE_S)
+
+    async def until_open(self) -> None:
+        """Until the first frontier is at work."""
+        await until(lambda: 1 in self.members and self.members[1].station.is_open)
+
+    async def crawl(self, config: CrawlConfig) -> list[Report]:
+        numbers = range(1, self.shards + 1)
+        return await asyncio.gather(*(self.frontier(config, number) for number in numbers))
+
+    def db(self, number: int = 1) -> Path:
+        return self.folder / f"s{number}.db"
+
+    def pages(self) -> set[str]:
+        return set().union(*(pages(self.db(number)) for number in range(1, self.shards + 1)))
+
+
+async def until(done: Callable[[], bool]) -> None:
+    async with asyncio.timeout(DEADLINE_S):
+        while not done():  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+
+async def alone(config: CrawlConfig, folder: Path) -> set[str]:
+    await run(config, Places(db=folder / "alone.db"), Watcher())
+    return pages(folder / "alone.db")
+
+
+def asked(log: Sequence[LogEntry]) -> Counter[tuple[str, str]]:
+    return Counter((entry.host, entry.path) for entry in log)
+
+
+# -- the same crawl -----------------------------------------------------------------
+
+
+async def test_two_shards_and_three_workers_find_what_one_process_finds(
+    broker: PrivateBroker, site: DemoServer, tmp_path: Path
+) -> None:
+    """And ask for nothing twice, nor any host sooner than it wants."""
+    delay_s = 0.05
+    wanted = await alone(config(site), tmp_path)
+    before, begun = asked(site.log), len(site.log)
+    room = Room(broker, tmp_path, shards=2)
+    async with room.workers(3):
+        reports = await room.crawl(config(site, delay_s=delay_s))
+    assert [each.stop_reason for each in reports] == ["frontier empty"] * 2
+    assert room.pages() == wanted
+    log = site.log[begun:]
+    assert asked(log) == before
+    times = defaultdict(list)
+    for entry in log:
+        times[entry.host].append(entry.time)
+    gaps = [late - early for each in times.values() for early, late in pairwise(sorted(each))]
+    assert min(gaps) >= delay_s
+    assert all(each.run_pages for each in reports), "both shards had something to do"
+
+
+async def test_one_shard_and_one_slot_go_in_the_order_of_one_process(
+    broker: PrivateBroker, site: DemoServer, tmp_path: Path
+) -> None:
+    limits = LimitConfig(max_requests=80)
+    ordered = config(site, strategy="topic-pagerank", concurrency=1, limits=limits)
+    await alone(ordered, tmp_path)
+    order = [(entry.host, entry.path) for entry in site.log]
+    room = Room(broker, tmp_path)
+    async with room.workers(1, slots=1):
+        await room.crawl(ordered)
+    assert [(entry.host, entry.path) for entry in site.log][len(order) :] == order
+
+
+async def test_several_at_once_on_a_host_leave_the_delay_between_them(
+    broker: PrivateBroker, site: DemoServer, tmp_path: Path
+) -> None:
+    site.latency_s = 1.0
+    polite = PolitenessConfig(delay_s=0.1, per_ip=0, per_host=3)
+    room = Room(broker, tmp_path)
+    async with room.workers(2):
+        await room.crawl(
+            config(site, politeness=polite, limits=LimitConfig(max_requests=50)),
+        )
+    times = defaultdict(list)
+    for entry in site.log:
+        times[entry.host].append(entry.time)
+    gaps = [late - early for each in times.values() for early, late in pairwise(sorted(each))]
+    assert min(gaps) > 0.09
+    assert min(gaps) < 1.0, "the next did not wait for the answer"
+
+
+# -- mishaps ------------------------------------------------------------------------
+
+
+class Mortal(WorkerRole):
+    """Dies, and is started anew, whenever it gets a certain page."""
+
+    poison = "/news/"
+    deaths = 0
+
+    def _take(self, found: Errands, parcel: object, *, is_again: bool) -> None:
+        if not is_again and any(self.poison in each.url for each in found.errands):
+            type(self).deaths += 1
+            if self._engine is not None:
+                self._engine.let_go()
+            self.line.reset()
+            return
+        super()._take(found, parcel, is_again=is_again)  # type: ignore[arg-type]
+
+
+async def test_a_page_that_kills_workers_ends_as_poison(
+    broker: PrivateBroker, site: DemoServer, tmp_path: Path
+) -> None:
+    wanted = await alone(config(site), tmp_path)
+    poison = sorted(wanted)[len(wanted) // 2]
+    room = Room(broker, tmp_path)
+
+    class Victim(Mortal):
+        pass
+
+    Victim.poison = poison.partition("//")[2].partition("/")[2]
+    async with room.workers(2, kind=Victim):
+        (report,) = await room.crawl(config(site))
+    assert report.failures["poison"] == 1
+    assert Victim.deaths == 3
+    assert wanted - room.pages() <= {poison} | only_from(poison, wanted)
+
+
+def only_from(poison: str, wanted: set[str]) -> set[str]:
+    """Pages that may be known by no other way than the poisoned one: those of its site."""
+    host = poison.split("/")[2]
+    return {each for each in wanted if each.split("/")[2] == host}
+
+
+async def test_a_broker_that_loses_everything_loses_no_page(
+    broker: PrivateBroker, site: DemoServer, tmp_path: Path
+) -> None:
+    wanted = await alone(config(site), tmp_path)
+    room = Room(broker, tmp_path)
+    async with room.workers(2):
+        crawling = asyncio.create_task(room.crawl(config(site)))
+        before = len(site.log)
+        await room.until_open()
+        while not crawling.done():
+            await asyncio.sleep(0.5)
+            if len(site.log) - before < 200:
+                await purge(room)
+        (report,) = crawling.result()
+    assert report.stop_reason == "frontier empty"
+    assert room.pages() == wanted
+
+
+async def purge(room: Room) -> None:
+    """Throw away all messages that wait, and cut every role's connection."""
+    connection = await addresses.connect(room.address, "purge")
+    async with connection:
+        channel = await connection.channel()
+        names = room.members[1].station.names
+        for name in (names.tasks(1), names.results(1)):
+            await (await channel.get_queue(name)).purge()
+    room.members[1].station.line.reset()
+
+
+async def test_clocks_need_not_agree(
+    broker: PrivateBroker, site: DemoServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Ahead(Clock):
+        def __call__(self) -> float:
+            return super().__call__() + 86_400.0
+
+    wanted = await alone(config(site), tmp_path)
+    monkeypatch.setattr("focus.cluster.engine.Clock", Ahead)
+    room = Room(broker, tmp_path)
+    async with room.workers(1):
+        await room.crawl(config(site))
+    assert room.pages() == wanted
+    now = Clock()()
+    with closing(sqlite3.connect(room.db())) as db:
+        (first, last) = db.execute("SELECT min(fetched_at), max(fetched_at) FROM page").fetchone()
+    assert now - 60 < first < last <= now
+
+
+async def test_a_worker_that_is_cut_off_lets_go_before_others_take_over(
+    broker: PrivateBroker, site: DemoServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its connection stays open and carries nothing; the broker waits two heartbeats."""
+    monkeypatch.setattr(addresses, "HEARTBEAT_S", 3)
+    monkeypatch.setattr(worker, "CUT_S", 1.5)
+    wanted = await alone(config(site), tmp_path)
+    room = Room(broker, tmp_path)
+    async with Cut(broker.port) as proxy:
+        near = room.address
+        room.address = read_address(f"amqp://guest:guest@127.0.0.1:{proxy.port}/")
+        async with room.workers(1) as (far,):
+            room.address = near
+            async with room.workers(1):
+                crawling = asyncio.create_task(room.crawl(config(site, delay_s=0.05)))
+                await until(lambda: far.pages > 5 or crawling.done())
+                site.latency_s = 3.0
+                await until(lambda: far.busy > 0 or crawling.done())
+                proxy.is_cut, site.latency_s = True, 0.0
+                await until(lambda: far.busy == 0)
+                (report,) = await crawling
+            proxy.is_cut = False
+    assert report.stop_reason == "frontier empty"
+    assert room.pages() == wanted
+
+
+class Cut:
+    """A way to the broker that can be made to swallow everything."""
+
+    def __init__(self, to: int) -> None:
+        self._to, self.is_cut, self.port = to, False, 0
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Cut:
+        self._server = await asyncio.start_server(self._join, "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, here = await asyncio.open_connection("127.0.0.1", self._to)
+        for source, target in ((reader, here), (there, writer)):
+            task = asyncio.create_task(self._carry(source, target))
+            self._tasks.add(task)
+
+    async def _carry(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+        try:
+            while data := await source.read(65_536):
+                if not self.is_cut:
+                    target.write(data)
+        except ConnectionError:
+            pass
+        finally:
+            target.close()
+
+
+# -- who does not fit ---------------------------------------------------------------
+
+
+async def test_a_second_frontier_of_a_shard_is_told_so(
+    broker: PrivateBroker, site: DemoServer, tmp_path: Path
+) -> None:
+    room = Room(broker, tmp_path)
+    async with room.workers(1):
+        first = asyncio.create_task(room.frontier(config(site, delay_s=0.1)))
+        await room.until_open()
+        other = Room(broker, tmp_path / "other")
+        other.name = room.name
+        with pytest.raises(ClusterError, match="another frontier is shard 1/1"):
+            await other.frontier(config(site))
+        await control.tell(room.address, room.name, "stop")
+        assert (await first).stop_reason == "stopped"
+
+
+async def test_another_number_of_shards_is_refused(
+    broker: PrivateBroker, site: DemoServer, tmp_path: Path
+) -> None:
+    room = Room(broker, tmp_path, shards=2)
+    first = asyncio.create_task(room.frontier(config(site)))
+    await room.until_open()
+    room.members[1].station.began_at -= 60.0  # it is at home here
+    other = Room(broker, tmp_path, shards=3)
+    other.name = room.name
+    with pytest.raises(ClusterError, match="there are 2 shards"):
+        await other.frontier(config(site), 3)
+    await control.tell(room.address, room.name, "stop")
+    await first
+    with pytest.raises(ClusterError, match="holds shard 1/2"):
+        await other.frontier(config(site), 1)
+
+
+async def test_an_old_worker_is_refused_politely(
+    broker: PrivateBroker, site: DemoServer, tmp_path: Path
+) -> None:
+    room = Room(broker, tmp_path)
+    first = asyncio.create_task(room.frontier(config(site)))
+    old = WorkerRole(room.address, Plan(4, 1), cluster=room.name, version=0)
+    with pytest.raises(ClusterError, match="version 0 of focus's messages"):
+        await asyncio.wait_for(old.run(), DEADLINE_S)
+    await control.tell(room.address, room.name, "stop")
+    await first
+
+
+def focus(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "focus", "cluster", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("amqp://guest:wrong@127.0.0.1:{port}/", "refuses user guest; check the password"),
+        ("amqp://guest:guest@127.0.0.1:{port}/nowhere", "no virtual host 'nowhere'"),
+        ("amqp://guest:guest@127.0.0.1:1/", "no broker at 127.0.0.1:1"),
+        ("amqps://guest:guest@127.0.0.1:{port}/", "does not speak TLS"),
+    ],
+)
+def test_what_is_wrong_with_a_broker_is_one_line(
+    broker: PrivateBroker, url: str, said: str
+) -> None:
+    ended = focus("worker", "--amqp", url.format(port=broker.port))
+    assert ended.returncode == 7
+    assert ended.stderr.startswith("focus: error: ")
+    assert ended.stderr.count("\n") == 1
+    assert said in ended.stderr
+    assert "wrong" not in ended.stderr.replace("wrong version", "")
+
+
+async def test_the_brokers_certificate_is_checked(broker: PrivateBroker, secure: Secure) -> None:
+    url = f"amqps://guest:guest@127.0.0.1:{secure.port}/"
+    connection = await addresses.connect(read_address(url, ca=secure.ca), "test")
+    await connection.close()
+    with pytest.raises(ClusterError, match="certificate is not trusted"):
+        await addresses.connect(read_address(url), "test")
+
+
+# -- operations ---------------------------------------------------------------------
+
+
+async def test_seeds_are_added_workers_drained_and_all_is_stopped(
+    broker: PrivateBroker, site: DemoServer, tmp_path: Path
+) -> None:
+    room = Room(broker, tmp_path, shards=2)
+    first, *others = site.web.seeds
+    crawling = asyncio.create_task(room.crawl(config(site, delay_s=0.3, seeds=(first,))))
+    running = [
+        asyncio.create_task(
+            WorkerRole(room.address, Plan(4, 1, name=name), cluster=room.name).run()
+        )
+        for name in ("a", "b")
+    ]
+    while not (state := await control.look(room.address, room.name)).is_healthy:
+        pass
+    assert [each.shard for each in state.shards] == [1, 2]
+    to = await control.sow(room.address, room.name, others)
+    assert set(to) == set(others)
+    await control.tell(room.address, room.name, "drain", "a")
+    assert await asyncio.wait_for(running[0], DEADLINE_S) == "drained"
+    state = await control.look(room.address, room.name)
+    assert [each.worker for each in state.workers if each.slots] == ["b"]
+    await control.tell(room.address, room.name, "stop")
+    reports = await asyncio.wait_for(crawling, DEADLINE_S)
+    assert {each.stop_reason for each in reports} == {"stopped"}
+    assert await asyncio.wait_for(running[1], DEADLINE_S) == "stopped"
+    assert set(others) <= {f"http://{entry.host}{entry.path}" for entry in site.log}
+
+
+def test_kills_of_every_role_and_the_broker_lose_no_page(web: DemoWeb, tmp_path: Path) -> None:
+    """As processes, with SIGKILL; the long form is bench/cluster/kills.py."""
+    with served(web) as site, PrivateBroker() as own:
+        slow = [f"--deny=//{each.host}/" for each in web.plan.sites if each.kind.delay_s]
+        seeds = [part for seed in web.seeds for part in ("--seed", seed)]
+        crawl = [*seeds, *slow, "--deny", "/calendar/", "--deny", "/online/", "--topic", "足球"]
+        crawl += ["--connect-to", f"127.0.0.1:{site.port}", "--allow-net", "127.0.0.0/8"]
+        crawl += ["--strategy", "bfs", "--delay", "20ms"]
+        reach = ["--amqp", own.url]
+
+        def frontier() -> subprocess.Popen[bytes]:
+            options = ["cluster", "frontier", *reach, "--db", str(tmp_path / "s1.db"), *crawl]
+            return start(options, tmp_path / "said")
+
+        def worker_() -> subprocess.Popen[bytes]:
+            options = ["cluster", "worker", *reach, "--slots", "8", "--processes", "1"]
+            return start(options, tmp_path / "worker-said")
+
+        workers, one = [worker_(), worker_()], frontier()
+        try:
+            for at, victim in ((60, "worker"), (120, "frontier"), (180, "broker")):
+                assert wait_until(lambda at=at: len(site.log) >= at, DEADLINE_S)  # type: ignore[misc]
+                if victim == "worker":
+                    kill(workers.pop())
+                    workers.append(worker_())
+                elif victim == "frontier":
+                    kill(one)
+                    one = frontier()
+                else:
+                    own.kill()
+                    own.start()
+            assert one.wait(DEADLINE_S) == 0, (tmp_path / "said").read_text()
+        finally:
+            for process in (one, *workers):
+                kill(process)
+        killed = pages(tmp_path / "s1.db")
+        again = sum(count - 1 for count in asked(site.log).values())
+        assert (
+            start(["crawl", *crawl, "--db", str(tmp_path / "calm.db")], tmp_path / "said").wait()
+            == 0
+        )
+    assert killed == pages(tmp_path / "calm.db")
+    assert again <= 3 * 16, "at most the leases of the killed"
+    assert "Traceback" not in (tmp_path / "said").read_text()
