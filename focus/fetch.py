@@ -128,6 +128,7 @@ class WebFetcher:
         except SERVER_FAULTS as error:
             failure, detail = explain(error)
         exchange = answer.exchange
+        exchange.check_wire()  # it may have been over before the watch looked
         if exchange.verdict is not None:
             failure, detail = exchange.verdict
         return FetchResult(

@@ -178,7 +178,7 @@ class Exchange:
     def check_time(self, now: float) -> None:
         """Called every now and then while the exchange is under way."""
         config = self._config
-        self._check_wire()
+        self.check_wire()
         if self._handler is None:
             return  # aiohttp's connect time-out is at work
         before, since = self._changed_at
@@ -190,7 +190,7 @@ class Exchange:
             self.stop(FailureKind.TIMEOUT, f"not done after {config.total_timeout_s:g} s")
         self._check_rate(now)
 
-    def _check_wire(self) -> None:
+    def check_wire(self) -> None:
         """What TLS needs itself may not be much more than what it hands on."""
         on_wire = sum(map(_bytes_received, self.sockets)) - self._wire_before
         if on_wire > self._max_bytes + self._max_bytes // _TLS_SHARE + _TLS_EXTRA:
