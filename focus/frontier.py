@@ -292,17 +292,11 @@ class Frontier:
         without those of hosts that rest for longer than `by`. Worked: n = 960, every 32nd of
         200,000 is looked at: the 30th best of these.
         """
-        known, queues, waits = self.known, self.queues, UrlState.WAITING
-        if n >= known.counts[waits]:
+        waiting = self.known.counts[UrlState.WAITING]
+        if n >= waiting:
             return -math.inf
-        step = max(1, int(n) // RANKS, len(known) // SAMPLE)
-        sample = zip(known.state[::step], known.priority[::step], known.queue[::step], strict=True)
-        worths = [
-            priority + queues[queue].bonus
-            for state, priority, queue in sample
-            if state == waits and not by < queues[queue].host.rest_until < math.inf
-        ]
-        rank = max(1, round(n * len(worths) / known.counts[waits]))
+        worths = self._worths(max(1, int(n) // RANKS, len(self.known) // SAMPLE), by)
+        rank = max(1, round(n * len(worths) / waiting))
         return heapq.nlargest(rank, worths)[-1] if worths else -math.inf
 
     def ladder(self, by: float) -> list[tuple[int, float]]:
@@ -311,22 +305,23 @@ class Frontier:
 
         Of many known URLs some are looked at, at even distances, as in `worth`.
         """
-        known, queues, waits = self.known, self.queues, UrlState.WAITING
-        step = max(1, len(known) // SAMPLE)
-        sample = zip(known.state[::step], known.priority[::step], known.queue[::step], strict=True)
-        worths = sorted(
-            (
-                priority + queues[queue].bonus
-                for state, priority, queue in sample
-                if state == waits and not by < queues[queue].host.rest_until < math.inf
-            ),
-            reverse=True,
-        )
+        step = max(1, len(self.known) // SAMPLE)
+        worths = sorted(self._worths(step, by), reverse=True)
         rungs, at = [], 1
         while at < len(worths):
             rungs.append((at * step, worths[at - 1]))
             at += max(1, at // 4)
         return [*rungs, (len(worths) * step, worths[-1])] if worths else []
+
+    def _worths(self, step: int, by: float) -> list[float]:
+        """Of every `step`-th known URL that waits; hosts that rest beyond `by` are left out."""
+        known, queues, waits = self.known, self.queues, UrlState.WAITING
+        sample = zip(known.state[::step], known.priority[::step], known.queue[::step], strict=True)
+        return [
+            priority + queues[queue].bonus
+            for state, priority, queue in sample
+            if state == waits and not by < queues[queue].host.rest_until < math.inf
+        ]
 
     def next_due(self) -> float | None:
         """When a resting host or a deferred URL comes up; None = never by itself."""

@@ -93,7 +93,7 @@ class Learning:
 
     def place(self, host: Host) -> int:
         """Requests to a host that came to their end."""
-        return self._hosts.get(host.id, _NOTHING).fetched
+        return self.of_host(host).fetched
 
     def amend(self, queue: Queue, change: float, place: int) -> None:
         """The request that was `place`-th to its host had another reward than was counted."""
@@ -121,13 +121,15 @@ class Learning:
     def restore(self, queue: Queue, tally: Tally, recent: Recent) -> None:
         """What an earlier run has counted for a queue; then `restore_hosts`."""
         self.count(queue, tally)
-        self._ledger.recent[queue.id] = recent
+        if self._strategy.learns:
+            self._ledger.recent[queue.id] = recent
 
     def restore_hosts(self) -> None:
         """What is recent of a host is what is recent of its queues."""
-        for queue in self._frontier.queues:
+        for queue_id, recent in self._ledger.recent.items():
+            queue = self._frontier.queues[queue_id]
             at = self.place(queue.host)
-            recent = self._ledger.recent[queue.id].faded(at, self._strategy.fade)
+            recent = recent.faded(at, self._strategy.fade)
             host = self._recent.setdefault(queue.host.id, Recent(at=at))
             host.fetched += recent.fetched
             host.yielded += recent.yielded

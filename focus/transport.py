@@ -10,6 +10,7 @@ is on. A third body behind the same methods is `cluster.transport`: over a messa
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import heapq
 import time
 import zlib
@@ -22,6 +23,14 @@ from focus.sitemap import as_html
 
 LISTING_PART = 1000  # links of a listing that are scored at once
 UNBOUNDED = 1 << 60
+
+
+async def ready_within(ready: asyncio.Event, seconds: float | None) -> None:
+    """Wait until an event happens anew or the time is over; None: however long."""
+    ready.clear()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(None if seconds is None else max(0.0, seconds)):
+            await ready.wait()
 
 
 class Fetcher(Protocol):
@@ -215,13 +224,7 @@ class LiveTransport:
     async def receive(self, until: float | None) -> list[Result]:
         """All results that are there, at least one unless time or `wake` cuts it short."""
         if not self._done:
-            self._ready.clear()
-            timeout = None if until is None else max(0.0, until - self.now())
-            try:
-                async with asyncio.timeout(timeout):
-                    await self._ready.wait()
-            except TimeoutError:
-                pass
+            await ready_within(self._ready, None if until is None else until - self.now())
         if self._failed is not None:
             raise self._failed
         done, self._done = self._done, []

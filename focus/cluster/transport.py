@@ -19,6 +19,7 @@ from focus.cluster.credit import Credit
 from focus.cluster.leases import POISON, Lease, Leases
 from focus.cluster.messages import Report, Stray, result_of
 from focus.records import FailureKind, FetchResult, Result, Task
+from focus.transport import ready_within
 
 
 class Delivery(Protocol):
@@ -88,13 +89,7 @@ class ClusterTransport:
     async def receive(self, until: float | None) -> list[Result]:
         """All results that are there; links of other shards are taken in on the way."""
         if not (self._reports or self._strays or self._poisoned):
-            self._ready.clear()
-            timeout = None if until is None else max(0.0, until - self.now())
-            try:
-                async with asyncio.timeout(timeout):
-                    await self._ready.wait()
-            except TimeoutError:
-                pass
+            await ready_within(self._ready, None if until is None else until - self.now())
         if self._failed is not None:
             raise self._failed
         if self._is_cancelled:
