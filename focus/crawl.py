@@ -54,6 +54,7 @@ from focus.urls import fingerprint, host_of, seed_candidates
 
 BATCH = 64  # answers that one transaction writes, a quarter of what is in flight if less
 PATIENCE = 8  # URLs looked at again before one is taken, where a page moves all priorities
+MANY = 500_000  # waiting URLs that are better looked through in a thread: 10 ms and more
 _UNBOUNDED = 1 << 60
 
 
@@ -407,7 +408,10 @@ class Crawl:
         if self._shelf is None or not self.frontier.hungry:
             return
         frontier, hungry = self.frontier, sorted(self.frontier.hungry)
-        recalled = await asyncio.to_thread(lambda: [*map(frontier.recall, hungry)])
+        if sum(len(frontier.queues[queue_id].away) for queue_id in hungry) > MANY:
+            recalled = await asyncio.to_thread(lambda: [*map(frontier.recall, hungry)])
+        else:
+            recalled = [*map(frontier.recall, hungry)]
         urls = dict(await self._shelf.addresses([*chain.from_iterable(recalled)]))
         for queue_id, ids in zip(hungry, recalled, strict=True):
             if frontier.queues[queue_id].host.given_up:

@@ -26,6 +26,9 @@ import math
 from array import array
 from collections.abc import Callable, Iterable
 
+import numpy as np
+import numpy.typing as npt
+
 from focus.config import PolitenessConfig
 from focus.known import Known
 from focus.pace import Addresses, slowed
@@ -370,15 +373,17 @@ class Frontier:
         One pass over all that the queue has there, for half as many as it may keep here.
         """
         queue, limit = self.queues[queue_id], (self._share() + 1) // 2
-        state, priority, waits = self.known.state, self.known.priority, UrlState.WAITING
-        away = [i for i in queue.away if state[i] == waits and i not in self._urls]
-        keys = [(-priority[i], i) for i in away if i not in self._is_deferred]
-        best = heapq.nsmallest(limit + 1, keys)
-        queue.floor = best.pop() if len(best) > limit else None
-        chosen = {url_id for _, url_id in best}
-        queue.away = array("I", [i for i in away if i not in chosen])
+        away = np.frombuffer(queue.away, np.uint32)
+        away = away[np.frombuffer(self.known.state, np.uint8)[away] == UrlState.WAITING]
+        worths = np.frombuffer(self.known.priority)[away]
+        found = _largest(worths, limit + 1 + len(self._is_deferred))
+        keys = zip((-worths[found]).tolist(), away[found].tolist(), found.tolist(), strict=True)
+        best = sorted(key for key in keys if key[1] not in self._is_deferred)
+        queue.floor = best[limit][:2] if len(best) > limit else None
+        del best[limit:]
+        queue.away = array("I", np.delete(away, [place for *_, place in best]).tobytes())
         self.hungry.discard(queue_id)
-        return [url_id for _, url_id in best]
+        return [url_id for _, url_id, _ in best]
 
     def refill(self, queue_id: int, rows: Iterable[tuple[int, str]]) -> None:
         """Let (id, url) that `recall` has named stand in their queue again."""
@@ -481,6 +486,13 @@ class Frontier:
         head = (heap[0][0] - queue.bonus, heap[0][1]) if heap else None
         queue.host.order.set(queue.id, head)
         self._list(queue.host)
+
+
+def _largest(values: npt.NDArray[np.float64], most: int) -> npt.NDArray[np.intp]:
+    """Where the `most` largest are, and all that equal the least of them."""
+    if len(values) <= most:
+        return np.arange(len(values))
+    return np.flatnonzero(values >= np.partition(values, -most)[-most])
 
 
 def _in_order(entries: Iterable[Key]) -> list[Key]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from focus.score.pagerank import TOLD, PageRank, power_iteration
+from focus.score.pagerank import STEP, PageRank, power_iteration
 
 ROWS = st.dictionaries(st.integers(0, 14), st.lists(st.integers(0, 14), max_size=8), max_size=15)
 
@@ -57,7 +59,7 @@ def test_ranks_only_rise_and_noticeable_rises_are_named(rows: dict[int, list[int
         assert all(b >= a - 1e-12 for a, b in zip(before, now, strict=True))
         for n in risen:
             told[n] = now[n]
-        assert all(rank <= TOLD * old * 1.001 for rank, old in zip(now, told, strict=True))
+        assert all(rank <= math.exp(STEP) * old * 1.001 for rank, old in zip(now, told, strict=True))
         before = now
 
 

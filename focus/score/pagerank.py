@@ -36,8 +36,8 @@ WIDE = 20
 """Out-links from which on a page's threshold grows with their number: a push costs as much
 as the page has links, so all pushes together cost at most Σv·WIDE/ε edge operations."""
 
-TOLD = 1.05
-"""A rank has risen when it is so many times what it was when that was last told."""
+STEP = math.log(1.05)
+"""A rank has risen when it passes a power of 1.05: its followers need not hear of less."""
 
 MAX_PUSHES = 2000
 """Edge operations per added page; the queue is carried over, the bound stays valid."""
@@ -61,7 +61,6 @@ class PageRank:
         self._teleport = 1.0 - damping
         self._threshold = epsilon * self._teleport
         self._rank = array("d")
-        self._next = array("f")  # the rank at which a URL has risen again
         self._rows = Rows()
         # By the number of a page (0 is none): its residual, and from which on that is pushed
         # (infinite while it waits for that).
@@ -79,7 +78,6 @@ class PageRank:
         new = size - len(self._rank)
         if new > 0:
             self._rank.extend([self._teleport] * new)
-            self._next.extend([TOLD * self._teleport] * new)
             self._rows.of.reach(size)
 
     def rank(self, url_id: int) -> float:
@@ -160,12 +158,12 @@ class PageRank:
         self, targets: npt.NDArray[np.intp], shares: npt.NDArray[np.float64], risen: set[int]
     ) -> None:
         """Hand its share to each target: to its rank and, of a fetched page, its residual."""
-        ranks, told = np.frombuffer(self._rank), np.frombuffer(self._next, np.float32)
+        ranks = np.frombuffer(self._rank)
+        before = ranks[targets]
         np.add.at(ranks, targets, shares)
         now = ranks[targets]
-        rose = now > told[targets]
+        rose = np.floor(np.log(now) / STEP) > np.floor(np.log(before) / STEP)
         if rose.any():
-            told[targets[rose]] = TOLD * now[rose]
             risen.update(targets[rose].tolist())
             self.largest = max(self.largest, float(now[rose].max()))
         pages = np.frombuffer(self._rows.of.numbers, np.uint32)[targets]
