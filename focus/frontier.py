@@ -36,6 +36,7 @@ from focus.queues import Candidate, Host, Key, Queue, Ranking
 from focus.records import FetchResult, UrlState
 
 RUN = 10_000  # entries sorted at once: about 5 ms in which no other thread can run
+AT_ONCE = 500_000  # URLs sorted by queue at once, to need little memory
 RANKS = 30
 SAMPLE = 20_000  # known URLs that `worth` looks at, at most: about 4 ms
 
@@ -395,11 +396,14 @@ class Frontier:
 
     def reopen(self) -> None:
         """After a restart: all that waits is in the store."""
-        known, waits = self.known, UrlState.WAITING.value
-        append = [queue.away.append for queue in self.queues]
-        for url_id, (state, queue_id) in enumerate(zip(known.state, known.queue, strict=True)):
-            if state == waits:
-                append[queue_id](url_id)
+        states = np.frombuffer(self.known.state, np.uint8)
+        owners = np.frombuffer(self.known.queue, np.uint32)
+        for start in range(0, len(states), AT_ONCE):
+            ids = start + np.flatnonzero(states[start : start + AT_ONCE] == UrlState.WAITING)
+            ids = ids[np.argsort(owners[ids], kind="stable")].astype(np.uint32)
+            names, firsts = np.unique(owners[ids], return_index=True)
+            for queue_id, part in zip(names.tolist(), np.split(ids, firsts[1:]), strict=True):
+                self.queues[queue_id].away.frombytes(part.tobytes())
         for queue in self.queues:
             queue.floor = (-math.inf, -1) if queue.away else None
             self._relist(queue)

@@ -8,15 +8,16 @@ where a Python dict of objects would need several hundred.
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from struct import Struct
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from focus.records import UrlState
+
+Column: TypeAlias = npt.NDArray[Any]
 
 _SHARDS = 256
 _FIRST_SLOTS = 16
@@ -72,9 +73,9 @@ class Fingerprints:
         slots[slot] = len(self._heads)
         return len(self._heads) - 1
 
-    def extend(self, fingerprints: Sequence[bytes]) -> None:
-        """Enter many that are not known yet; they are found after `index`."""
-        self._heads.extend(array("Q", b"".join(fingerprints))[::2])
+    def extend(self, heads: bytes) -> None:
+        """Enter many that are not known yet, 8 bytes each; they are found after `index`."""
+        self._heads.frombytes(heads)
 
     def index(self) -> None:
         """Give all that were entered their places anew."""
@@ -113,6 +114,24 @@ def _filled(heads: npt.NDArray[np.uint64], numbers: npt.NDArray[np.uint32]) -> a
         left = taken[at] != numbers
         at, numbers = (at[left] + 1) & mask, numbers[left]
     return slots
+
+
+class UrlColumns(NamedTuple):
+    """URLs in order of id, without gaps: what the frontier keeps of them in memory.
+
+    rows     16 bytes of key each, and behind them the evidence, packed float32, if any
+    retries  (id, failed tries, not before) of those that wait for another try
+    """
+
+    first: int
+    rows: Sequence[bytes]
+    states: Column
+    depths: Column
+    queues: Column
+    hops: Column
+    parents: Column
+    priorities: Column
+    retries: list[tuple[int, int, float | None]]
 
 
 class Known:
@@ -158,25 +177,24 @@ class Known:
         self.counts[state] += 1
         return url_id
 
-    def restore(self, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Enter URLs as an earlier run knew them: `store.UrlColumns` in order of id.
+    def restore(self, urls: UrlColumns) -> None:
+        """Enter URLs as an earlier run knew them, in order of id.
 
         They are found by their keys once all are there (`restored`).
         """
-        columns = tuple(zip(*rows, strict=True))
-        keys, states, priorities, carries, depths, queues, hops = columns[1:8]
-        self._fingerprints.extend(keys)
-        self.state.extend(states)
-        self.priority.extend(priorities)
-        self.depth.extend(depths if max(depths) < 65536 else [min(d, 65535) for d in depths])
-        self.queue.extend(queues)
-        self.hops.extend(hops)
-        self.parent.extend([-1 if parent is None else parent for parent in columns[10]])
-        size = self._carried.size
-        self._carry.frombytes(
-            b"".join([(carry or b"")[:size].ljust(size, b"\0") for carry in carries])
-        )
-        for state, count in Counter(states).items():
+        rows, size = urls.rows, 16 + self._carried.size
+        if set(map(len, rows)) != {size}:
+            rows = [row[:size].ljust(size, b"\0") for row in rows]
+        table = np.frombuffer(b"".join(rows), np.uint8).reshape(-1, size)
+        self._fingerprints.extend(table[:, : _HEAD.size].tobytes())
+        self._carry.frombytes(table[:, 16:].tobytes())
+        self.state.frombytes(urls.states.tobytes())
+        self.priority.frombytes(urls.priorities.tobytes())
+        self.depth.frombytes(urls.depths.tobytes())
+        self.queue.frombytes(urls.queues.tobytes())
+        self.hops.frombytes(urls.hops.tobytes())
+        self.parent.frombytes(urls.parents.tobytes())
+        for state, count in enumerate(np.bincount(urls.states, minlength=len(UrlState)).tolist()):
             self.counts[state] += count
 
     def restored(self) -> None:

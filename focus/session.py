@@ -12,18 +12,17 @@ import gc
 import os
 import signal
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from operator import itemgetter
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
 from focus import __version__
 from focus.archive import Archive
 from focus.config import CrawlConfig
 from focus.crawl import Crawl, Event, Shelf
-from focus.errors import ConfigError, StoreLocked
+from focus.errors import ConfigError, StoreError, StoreLocked
 from focus.fetch import WebFetcher
 from focus.ledger import Totals
 from focus.profiling.crawl import Profiler
@@ -315,15 +314,16 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
         learning.restore(queue, tally, Recent(*queue_row.recent))
         frontier.set_bonus(queue, queue_row.bonus)
     learning.restore_hosts()
-    async for chunk in store.urls(info.id):
-        known.restore(chunk)
-        for url_id, _, state, *_, tries, retry_at, _ in filter(itemgetter(8), chunk):
-            if state == UrlState.WAITING:
-                ledger.tries[url_id] = tries
-                at = min((retry_at or 0.0) - ahead, now + MAX_WAIT_S)
-                frontier.defer(url_id, None, max(now, at))
+    async for urls in store.urls(info.id):
+        known.restore(urls)
+        for url_id, tries, retry_at in urls.retries:
+            ledger.tries[url_id] = tries
+            at = min((retry_at or 0.0) - ahead, now + MAX_WAIT_S)
+            frontier.defer(url_id, None, max(now, at))
+    if len(known) != info.next_url:
+        raise StoreError(f"rows of URLs are missing: {len(known):,} of {info.next_url:,} are there")
     known.restored()
-    for queue_id, count in Counter(known.queue).items():
+    for queue_id, count in enumerate(np.bincount(np.frombuffer(known.queue, np.uint32)).tolist()):
         crawl.discovery.traps.count(frontier.queues[queue_id].host, count)
     _restore_homes(crawl)
     crawl.graph.grow(len(known))
@@ -344,7 +344,7 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
 def _restore_homes(crawl: Crawl) -> None:
     """Where seeds redirected to is home to the scope, too: walk back to see which it was."""
     known, frontier = crawl.known, crawl.frontier
-    for url_id in [i for i, hops in enumerate(known.hops) if hops]:
+    for url_id in np.flatnonzero(np.frombuffer(known.hops, np.uint8)).tolist():
         chain, hops = [url_id], known.hops[url_id]
         while hops > 0 and (parent := known.parent[chain[-1]]) >= 0:
             chain.append(parent)

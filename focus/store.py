@@ -29,19 +29,21 @@ from typing import Any, TypeVar
 import aiosqlite
 
 from focus.db import database, schema
-from focus.db.database import CrawlInfo, Saved, UrlColumns
+from focus.db.database import CrawlInfo, Saved
 from focus.db.lock import held
 from focus.db.schema import id_range, row_id
 from focus.errors import StoreError
+from focus.known import UrlColumns
 from focus.records import Batch
 
 SYNC_EVERY_S = 1.0
 CHUNK = 20_000  # rows per thread hop when reading a crawl back
+URLS = 4_000  # of them URLs: what is made of so many stays in the processor's cache
 SWITCH_S = 0.0001
 """How long the loop may keep the store's thread from running Python (5 ms by default).
 A busy loop that polls its sockets every millisecond would starve it for seconds."""
 
-__all__ = ["CrawlInfo", "Saved", "Store", "UrlColumns"]
+__all__ = ["CrawlInfo", "Saved", "Store"]
 
 T = TypeVar("T")
 
@@ -118,10 +120,12 @@ class Store:
         """The queues and hosts of a crawl."""
         return await self._run(partial(database.load, crawl=crawl))
 
-    async def urls(self, crawl: int, *, chunk: int = CHUNK) -> AsyncIterator[list[UrlColumns]]:
-        """All URLs of a crawl in order of id, as lists of at most `chunk` `UrlColumns`."""
-        async for each in self._pages(database.URLS, crawl, chunk):
-            yield each
+    async def urls(self, crawl: int, *, chunk: int = URLS) -> AsyncIterator[UrlColumns]:
+        """All URLs of a crawl in order of id, at most `chunk` at a time."""
+        first = 0
+        while part := await self._run(partial(database.urls, crawl=crawl, first=first, most=chunk)):
+            yield part
+            first += len(part.rows)
 
     async def addresses(self, crawl: int, ids: Sequence[int]) -> list[tuple[int, str]]:
         """(id, url) of URLs, in any order."""

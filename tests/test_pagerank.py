@@ -59,7 +59,9 @@ def test_ranks_only_rise_and_noticeable_rises_are_named(rows: dict[int, list[int
         assert all(b >= a - 1e-12 for a, b in zip(before, now, strict=True))
         for n in risen:
             told[n] = now[n]
-        assert all(rank <= math.exp(STEP) * old * 1.001 for rank, old in zip(now, told, strict=True))
+        assert all(
+            rank <= math.exp(STEP) * old * 1.001 for rank, old in zip(now, told, strict=True)
+        )
         before = now
 
 

@@ -17,7 +17,7 @@ import time
 from array import array
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -38,7 +38,7 @@ from focus.records import (
     UrlRow,
     UrlState,
 )
-from focus.store import Store, UrlColumns
+from focus.store import Store
 
 ROOT = Path(__file__).parents[1]
 IDENTITY = {"seeds": ["https://a.example/"], "topic": "足球", "strategy": "bfs"}
@@ -98,8 +98,26 @@ async def begin(store: Store, *, fresh: bool = False, now: float = 1.0) -> int:
     return (await store.begin_crawl(IDENTITY, "{}", fresh=fresh, now=now)).id
 
 
-async def all_urls(store: Store, crawl: int, chunk: int = 1000) -> list[UrlColumns]:
-    return [UrlColumns(*row) async for rows in store.urls(crawl, chunk=chunk) for row in rows]
+class Url(NamedTuple):
+    """A URL as `Store.urls` brings it back."""
+
+    id: int
+    row: bytes
+    state: int
+    depth: int
+    queue: int
+    hops: int
+    parent: int
+    priority: float
+
+
+async def all_urls(store: Store, crawl: int, chunk: int = 1000) -> list[Url]:
+    found: list[Url] = []
+    async for urls in store.urls(crawl, chunk=chunk):
+        columns = urls.states, urls.depths, urls.queues, urls.hops, urls.parents, urls.priorities
+        rows = zip(urls.rows, *(each.tolist() for each in columns), strict=True)
+        found += [Url(number, *row) for number, row in enumerate(rows, urls.first)]
+    return found
 
 
 def size(path: Path) -> int:
@@ -156,9 +174,22 @@ def test_urls_come_back_as_they_were(urls: list[UrlRow], tmp_path_factory: Any) 
             back = await all_urls(store, crawl, chunk=37)
             addresses = await store.addresses(crawl, [u.id for u in urls[::2]])
         assert [
-            (b.id, b.key, b.state, b.priority, b.depth, b.queue, b.hops, b.parent) for b in back
-        ] == [(u.id, u.key, u.state, u.priority, u.depth, u.queue, u.hops, u.parent) for u in urls]
-        assert [tuple(array("f", b.carry or b"")) for b in back] == [u.carry for u in urls]
+            (b.id, b.row[:16], b.state, b.priority, b.depth, b.queue, b.hops, b.parent)
+            for b in back
+        ] == [
+            (
+                u.id,
+                u.key,
+                u.state,
+                u.priority,
+                u.depth,
+                u.queue,
+                u.hops,
+                -1 if u.parent is None else u.parent,
+            )
+            for u in urls
+        ]
+        assert [tuple(array("f", b.row[16:])) for b in back] == [u.carry for u in urls]
         assert sorted(addresses) == [(u.id, u.url) for u in urls[::2]]
         shutil.rmtree(folder)
 

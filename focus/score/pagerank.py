@@ -42,6 +42,8 @@ STEP = math.log(1.05)
 MAX_PUSHES = 2000
 """Edge operations per added page; the queue is carried over, the bound stays valid."""
 
+BLOCK = 65_536  # URLs for which room is made at once
+
 FEWEST, ROUND = 32, 256
 """Pages pushed at once. They wait until there are as many as are worth the arrays that they
 are pushed as: a fifth of the time of one after the other."""
@@ -77,7 +79,9 @@ class PageRank:
         """Make room for ids under `size`; a new URL starts with its teleport share."""
         new = size - len(self._rank)
         if new > 0:
-            self._rank.extend([self._teleport] * new)
+            shares = array("d", [self._teleport]) * min(new, BLOCK)
+            for start in range(0, new, BLOCK):
+                self._rank.extend(shares[: new - start])
             self._rows.of.reach(size)
 
     def rank(self, url_id: int) -> float:
@@ -128,7 +132,9 @@ class PageRank:
 
     def _enter(self, source: int, targets: Sequence[int]) -> array[int]:
         """The row of a new page."""
-        row = array("I", dict.fromkeys(t for t in targets if t != source))
+        distinct = dict.fromkeys(targets)
+        distinct.pop(source, None)
+        row = array("I", distinct)
         self._rows.add(source, row)
         self._residual.append(0.0)
         self._limit.append(self._threshold * max(1.0, len(row) / WIDE) if row else math.inf)
