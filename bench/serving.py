@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import re
+import resource
 import shutil
 import socket
 import subprocess
@@ -35,7 +36,7 @@ http {{
   types {{ text/html html; text/plain txt; }}
   client_body_temp_path {tmp}/a; proxy_temp_path {tmp}/b; fastcgi_temp_path {tmp}/c;
   uwsgi_temp_path {tmp}/d; scgi_temp_path {tmp}/e;
-  open_file_cache max=100000 inactive=1h;
+  open_file_cache max={files} inactive=1h;
   server {{
     listen 127.0.0.1:{port} backlog=4096 default_server;
     root {www}/$host;
@@ -53,6 +54,12 @@ class Web(NamedTuple):
     name: str
 
 
+def _most_files() -> int:
+    """How many files a server may keep open, with as many descriptors left for connections."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return 50_000 if soft == resource.RLIM_INFINITY else min(50_000, soft // 2)
+
+
 @contextmanager
 def serving(site: Site, *, latency_s: float = 0.0, own: bool = False) -> Iterator[Web]:
     """The site on a port of loopback; `own`: by our own server, whatever there is."""
@@ -61,7 +68,9 @@ def serving(site: Site, *, latency_s: float = 0.0, own: bool = False) -> Iterato
         tmp, port = Path(name), _free_port()
         if nginx:
             conf = tmp / "nginx.conf"
-            text = _NGINX.format(tmp=tmp, port=port, www=(site.folder / "www").resolve())
+            text = _NGINX.format(
+                files=_most_files(), tmp=tmp, port=port, www=(site.folder / "www").resolve()
+            )
             conf.write_text(text, encoding="utf-8")
             # As root it would give up its rights and not reach the temporary folder.
             command = [nginx, "-p", name, "-c", str(conf), "-g", "user root;"]

@@ -19,7 +19,6 @@ from focus.records import (
     DropReason,
     FailureKind,
     FetchResult,
-    Listing,
     Outcome,
     Page,
     PageRow,
@@ -48,7 +47,8 @@ class Arrivals:
         self.scope = discovery.scope
         self.graph = discovery.strategy.graph
         self.twins = Twins()
-        self.again: set[int] = set()  # in flight for another time: what they bring is not new
+        # In flight for another time, what they bring is not new; how they ended before.
+        self.again: dict[int, UrlState] = {}
         self._max_redirects = max_redirects
 
     def counted(self, result: Result) -> Page | None:
@@ -75,10 +75,10 @@ class Arrivals:
         """
         host = self.frontier.host(task.host)
         failure = fetch.failure or (page.failure if page is not None else None)
-        is_new = url_id not in self.again
-        self.again.discard(url_id)
+        before = self.again.pop(url_id, None)
+        is_new = before is None
         if fetch.unchanged:
-            self._unchanged(url_id, task)
+            self._unchanged(url_id, task, before)
         elif fetch.redirect_to is not None:
             self._redirected(url_id, task, fetch.redirect_to)
         elif failure is not None:
@@ -87,7 +87,7 @@ class Arrivals:
         elif page is not None:
             self.trouble.came_through(url_id)
             if fetch.listing is not None:
-                self._listing_came(url_id, task, fetch.listing, page)
+                self._listing_came(url_id, task, fetch, page)
                 page = None
             else:
                 self._page_came(url_id, task, fetch, page, rank)
@@ -98,10 +98,13 @@ class Arrivals:
             again = page is not None and (page.lost or page.twin is not None)
             self.discovery.learning.outcome(url_id, None if again else page)
 
-    def _unchanged(self, url_id: int, task: Task) -> None:
+    def _unchanged(self, url_id: int, task: Task, before: UrlState | None) -> None:
         """It is as it was when it was asked for last (304): a result still, or still none."""
         self.trouble.came_through(url_id)
-        self.ledger.ended(Outcome(url_id, UrlState.DONE, hops=task.hops))
+        if before is UrlState.DROPPED:
+            self._listed(url_id, task, "as it was")
+        else:
+            self.ledger.ended(Outcome(url_id, UrlState.DONE, hops=task.hops))
 
     def _redirected(self, url_id: int, task: Task, location: str) -> None:
         """The target takes the URL's place, just before its equals: same evidence, one hop more."""
@@ -184,9 +187,16 @@ class Arrivals:
             carry=self.known.carry(url_id),
         )
 
-    def _listing_came(self, url_id: int, task: Task, listing: Listing, page: Page) -> None:
+    def _listing_came(self, url_id: int, task: Task, fetch: FetchResult, page: Page) -> None:
         """A sitemap or feed: no page, but what it lists becomes known."""
-        detail = self.listings.came(self._parent(url_id, task, page), task.url, listing, page.links)
+        assert fetch.listing is not None
+        parent = self._parent(url_id, task, page)
+        detail = self.listings.came(parent, task.url, fetch.listing, page.links)
+        etag, last_modified = fetch.header("etag") or "", fetch.header("last-modified") or ""
+        self.ledger.validated(url_id, etag, last_modified)
+        self._listed(url_id, task, detail)
+
+    def _listed(self, url_id: int, task: Task, detail: str) -> None:
         self.ledger.ended(
             Outcome(url_id, UrlState.DROPPED, str(DropReason.LISTING), detail, hops=task.hops)
         )

@@ -222,11 +222,12 @@ class Crawl:
         server may answer that nothing has changed; else its page is kept anew, and links that
         are new on it become known.
         """
-        if self.known.state[url_id] in (UrlState.WAITING, UrlState.FETCHING):
+        before = UrlState(self.known.state[url_id])
+        if before in (UrlState.WAITING, UrlState.FETCHING):
             return False
         validators = (("If-None-Match", etag), ("If-Modified-Since", last_modified))
         self._conditions[url_id] = tuple((name, value) for name, value in validators if value)
-        self.arrivals.again.add(url_id)
+        self.arrivals.again[url_id] = before
         self.ledger.ended(Outcome(url_id, UrlState.WAITING, hops=self.known.hops[url_id]))
         self.frontier.push(url_id, url, priority)
         return True

@@ -402,22 +402,22 @@ class Frontier:
             ids = start + np.flatnonzero(states[start : start + AT_ONCE] == UrlState.WAITING)
             ids = ids[np.argsort(owners[ids], kind="stable")].astype(np.uint32)
             names, firsts = np.unique(owners[ids], return_index=True)
-            for queue_id, part in zip(names.tolist(), np.split(ids, firsts[1:]), strict=True):
+            for queue_id, part in zip(names.tolist(), np.split(ids, firsts)[1:], strict=True):
                 self.queues[queue_id].away.frombytes(part.tobytes())
         for queue in self.queues:
             queue.floor = (-math.inf, -1) if queue.away else None
             self._relist(queue)
 
-    def lay_aside(self) -> None:
-        """Let nothing that waits now be taken, unless a link gives better evidence of it."""
+    def lay_aside(self, before: float) -> None:
+        """After `reopen`: let nothing that waits now be taken, of URLs under that id."""
         for queue in self.queues:
-            queue.heap.clear()
-            queue.away = array("I")
-            queue.floor = None
+            queue.away = array("I", [url_id for url_id in queue.away if url_id >= before])
+            queue.floor = (-math.inf, -1) if queue.away else None
+            self.hungry.discard(queue.id)
             self._relist(queue)
-        self._deferred.clear()
-        self._is_deferred.clear()
-        self._urls.clear()
+        self._deferred = [each for each in self._deferred if each[1] >= before]
+        heapq.heapify(self._deferred)
+        self._is_deferred = {url_id for _, url_id in self._deferred}
 
     def _share(self) -> int:
         """How many URLs a queue may keep in memory when there is not room for all."""

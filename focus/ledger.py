@@ -107,6 +107,11 @@ class Ledger:
         if self._keep:
             self._batch.urls.append(row)
 
+    def validated(self, url_id: int, etag: str, last_modified: str) -> None:
+        """A listing came with these; if any."""
+        if self._keep and (etag or last_modified):
+            self._batch.validators.append((url_id, etag, last_modified))
+
     def listed(self, url_id: int, changed_at: float) -> None:
         """A sitemap or feed says when a page changed."""
         if self._keep:

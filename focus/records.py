@@ -375,6 +375,7 @@ class Batch(msgspec.Struct):
     pages: list[PageRow] = []
     links: list[tuple[int, int, tuple[int, ...]]] = []  # nth, source, targets of what is no page
     hubs: list[tuple[int, int, float]] = []  # URL id, requests for its links, what they brought
+    validators: list[tuple[int, str, str]] = []  # URL id, ETag, Last-Modified of what is no page
     lastmods: list[tuple[int, float]] = []  # URL id, Unix seconds by a sitemap or feed
     counters: dict[str, float] = {}  # totals of the crawl after this batch
     now: float = 0.0

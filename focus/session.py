@@ -141,13 +141,13 @@ async def run(
     watcher: Watcher,
     *,
     known_as: dict[str, object] | None = None,
-    news_only: bool = False,
+    news_from: float = 0.0,
     around: Surroundings | None = None,
 ) -> Report:
     """Crawl as configured until it ends; what came of it.
 
     known_as   what makes the crawl this one and no other; None: `identity`
-    news_only  leave aside what waited when the crawl's last run ended
+    news_from  leave aside what waited when the crawl's last run ended, of URLs under that id
     around     what it works with; None: this machine alone
 
     Raises FocusError for a database, archive or output that cannot be used.
@@ -168,8 +168,8 @@ async def run(
         stack.enter_context(_collecting_rarely())
         if info.resumed:
             await restore(crawl, store, info)
-            if news_only:
-                crawl.frontier.lay_aside()
+            if news_from:
+                crawl.frontier.lay_aside(news_from)
         await around.opened(crawl, store, info)
         crawl.sow(config.seeds)
         before = msgspec.structs.replace(crawl.ledger.totals)
@@ -181,17 +181,21 @@ async def run(
         if profiler is not None:
             profile = profiler.profile(report.run_pages)
             report = msgspec.structs.replace(report, profile=profile)
-        ranks = [
-            (url_id, crawl.graph.rank(url_id))
-            for url_id, state in enumerate(crawl.known.state)
-            if state == UrlState.DONE
-        ]
+        # A run that added no page to one that came to its end finds all of it written.
+        is_same = info.finished and not report.run_pages
+        done = (
+            []
+            if is_same
+            else np.flatnonzero(
+                np.frombuffer(crawl.known.state, np.uint8) == UrlState.DONE
+            ).tolist()
+        )
         await store.finish(
             info.id,
             reason=reason,
             report_json=msgspec.json.encode(report).decode(),
-            pageranks=ranks,
-            standings=standing(crawl.graph.rows),
+            pageranks=[(url_id, crawl.graph.rank(url_id)) for url_id in done],
+            standings=() if is_same else standing(crawl.graph.rows),
             now=time.time(),
         )
         return report

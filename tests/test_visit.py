@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from focus.config import FetchConfig, PolitenessConfig
 from focus.errors import ConfigError
 from focus.learn.gather import Web
+from focus.records import UrlState
 from focus.watch import hubs
 from focus.watch.book import LOCAL, Book, opened
 from focus.watch.concern import Concern, checked
 from focus.watch.stored import site_of
-from focus.watch.visit import visit
+from focus.watch.visit import REST_S, visit
 from tests.web import TinyWeb
 
 FRONT = "http://news.test/"
@@ -73,6 +74,53 @@ async def test_only_news_is_asked_for(served: tuple[TinyWeb, Web], book: Book) -
     rows = book.rows("SELECT url, title FROM page_text ORDER BY id")
     assert [urlsplit(url).path for url, _ in rows] == ["/", "/a", "/b", "/c"]
     assert book.rows("SELECT round(fresh, 2) FROM revisit") == [(1 + hubs.SECTION,)]
+
+
+async def test_news_that_a_visit_had_to_leave_is_had_by_the_next(
+    served: tuple[TinyWeb, Web], book: Book, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    web, how = served
+    front(web, "/a", etag='"1"')
+    monkeypatch.setattr("focus.watch.visit.FIRST", 2)
+    await look(book, how)
+    assert asked(web) == ["/"], "one request is for robots.txt; /a was there before"
+    front(web, "/a", *(f"/new{n}" for n in range(5)), etag='"2"')
+    monkeypatch.setattr("focus.watch.visit.DAILY", 4)
+    had = []
+    for visits in (1, 2):
+        await look(book, how)
+        had += [path for path in asked(web) if path != "/"]
+        site = site_of(book, "news.test")
+        assert site is not None and (site.news_from is None) == (visits == 2)
+        assert site.next_at <= time.time() + REST_S or visits == 2
+    assert sorted(had) == [f"/new{n}" for n in range(5)], "each once, and none that was there"
+
+
+async def test_a_sitemap_that_has_not_changed_is_not_sent_again(
+    served: tuple[TinyWeb, Web], book: Book
+) -> None:
+    web, how = served
+    front(web, "/a", etag='"1"')
+
+    def sitemap(*paths: str) -> None:
+        urls = "".join(f"<url><loc>http://news.test{path}</loc></url>" for path in paths)
+        body = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>'
+        headers = {"content-type": "application/xml", "etag": f'"{len(paths)}"'}
+        web.status(f"{FRONT}sitemap.xml", 200, headers=headers, body=body.encode())
+
+    sitemap("/a")
+    await look(book, how)
+    for _ in range(2):
+        web.unchanged.clear()
+        await look(book, how)
+        assert sorted(web.unchanged) == [FRONT, f"{FRONT}sitemap.xml"]
+    rows = book.rows("SELECT state, detail FROM url WHERE url LIKE '%sitemap.xml'")
+    assert rows == [(int(UrlState.DROPPED), "as it was")]
+    asked(web)
+    web.page("http://news.test/b", title="足球 /b", text="足球比赛今天开始。" * 9)
+    sitemap("/a", "/b")
+    await look(book, how)
+    assert "/b" in asked(web)
 
 
 async def test_a_site_that_cannot_be_had_says_why(served: tuple[TinyWeb, Web], book: Book) -> None:

@@ -57,6 +57,7 @@ _PAGE_TEXT = "INSERT OR REPLACE INTO page_text VALUES *"
 _BODY = "INSERT OR REPLACE INTO body VALUES *"
 _LINK = "INSERT INTO link VALUES *"
 _LASTMOD = "INSERT OR REPLACE INTO lastmod VALUES *"
+_VALIDATOR = "INSERT OR REPLACE INTO validator VALUES *"
 _TWIN = "INSERT OR REPLACE INTO twin VALUES *"
 _PAGERANK = """
 WITH new (id, pagerank) AS (VALUES *)
@@ -95,6 +96,7 @@ def statements(crawl: int, batch: Batch) -> Iterator[tuple[str, list[Row]]]:
     yield _PAGE_TEXT, [_texts(base, each) for each in batch.pages]
     yield _TWIN, [(base | p.id, p.page.twin) for p in batch.pages if p.page.twin is not None]
     yield _BODY, [(base | p.id, p.page.body_zstd) for p in batch.pages if p.page.body_zstd]
+    yield _VALIDATOR, [(base | number, *values) for number, *values in batch.validators]
     yield _LASTMOD, [(base | number, when) for number, when in batch.lastmods]
     yield _LINK, [(base | p.nth, p.id, _uint32(p.targets)) for p in batch.pages]
     yield _LINK, [(base | nth, source, _uint32(targets)) for nth, source, targets in batch.links]

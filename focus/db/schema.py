@@ -263,6 +263,15 @@ CREATE TABLE home (
 ) WITHOUT ROWID;
 """
 
+_VALIDATOR = """
+-- What a sitemap or feed was sent with, for the next time it is asked for (pages: page_text).
+CREATE TABLE validator (
+    id            INTEGER PRIMARY KEY,  -- = url.id
+    etag          TEXT NOT NULL,        -- as sent; '': none
+    last_modified TEXT NOT NULL         -- the same
+);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST,
     _LABELS,
@@ -275,6 +284,8 @@ MIGRATIONS: tuple[str, ...] = (
     _RECENT,
     watching.CHANNELS,
     _SHARD,
+    _VALIDATOR,
+    watching.NEWS,
 )
 """Script n makes version n + 1 of version n (`PRAGMA user_version`). Append only."""
 

@@ -153,3 +153,9 @@ ALTER TABLE user ADD COLUMN channels TEXT NOT NULL DEFAULT '[]';
 -- What people said of pages, which their concerns learn from.
 CREATE INDEX hit_votes ON hit (concern) WHERE vote IS NOT NULL;
 """
+
+NEWS = """
+-- First URL of a visit that did not come to its end (its budget, a kill): the next one goes on
+-- with what is known from there on. NULL: the last visit left no news.
+ALTER TABLE site ADD COLUMN news_from INTEGER;
+"""

@@ -53,6 +53,7 @@ class Site(msgspec.Struct, frozen=True):
     next_at: float
     pages: int
     trouble: str
+    news_from: int | None
 
 
 class Hit(msgspec.Struct, frozen=True):
@@ -240,7 +241,7 @@ class Book:
         marks = list(concerns)
         sql = (
             "SELECT DISTINCT s.id, s.host, s.crawl, s.matched, s.visited_at, s.next_at, s.pages, "
-            "s.trouble FROM site s JOIN concern_site c ON c.site = s.id "
+            "s.trouble, s.news_from FROM site s JOIN concern_site c ON c.site = s.id "
             f"WHERE c.concern IN ({', '.join('?' * len(marks))}) ORDER BY s.id"
         )
         return [Site(*row) for row in self.rows(sql, marks)]

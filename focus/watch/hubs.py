@@ -55,9 +55,10 @@ class Hub(NamedTuple):
 
 
 _DUE = f"""
-SELECT r.id, u.url, ifnull(x.etag, ''), ifnull(x.last_modified, ''), r.watched_s, r.fresh,
-r.checked_at, u.state = {int(UrlState.DROPPED)}
-FROM revisit r JOIN url u ON u.id = r.id LEFT JOIN page_text x ON x.id = r.id
+SELECT r.id, u.url, coalesce(x.etag, v.etag, ''),
+coalesce(x.last_modified, v.last_modified, ''), r.watched_s, r.fresh, r.checked_at,
+u.state = {int(UrlState.DROPPED)} FROM revisit r JOIN url u ON u.id = r.id
+LEFT JOIN page_text x ON x.id = r.id LEFT JOIN validator v ON v.id = r.id
 WHERE r.id BETWEEN ? AND ?
 AND (r.next_at <= ? OR ? AND (u.depth = 0 OR r.fresh >= {PROVEN})) ORDER BY r.next_at, r.id LIMIT ?
 """

@@ -101,8 +101,8 @@ def watchers(book: Book, site: int) -> list[tuple[Owned, bool]]:
 def site_of(book: Book, host: str) -> Site | None:
     """A site by its host[:port]."""
     sql = (
-        "SELECT id, host, crawl, matched, visited_at, next_at, pages, trouble FROM site "
-        "WHERE host = ?"
+        "SELECT id, host, crawl, matched, visited_at, next_at, pages, trouble, news_from "
+        "FROM site WHERE host = ?"
     )
     rows = book.rows(sql, (host,))
     return Site(*rows[0]) if rows else None

@@ -4,15 +4,18 @@
     → links that are new on them are followed, best first, by the words of all concerns there
     → how soon each such page is looked at again is learned from what it brought (`hubs`)
 
-All concerns on a site share its crawl. What waited when the last visit ended was there before:
-a later visit leaves it aside, so that requests go where news is.
+All concerns on a site share its crawl. What waits after the first visit was there before: later
+ones leave it aside, so that requests go where news is. What a later one leaves, because its
+requests were spent or it was killed, is news still, and the next goes on with it.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
 import msgspec
 
@@ -34,6 +37,7 @@ from focus.watch.subjects import topic_of
 FIRST, LATER, DAILY = 500, 200, 2_000
 """Requests that the first visit of a site may make, and each later one at least; one after a
 longer time so many a day."""
+REST_S = 3600.0  # until a visit goes on with what one without requests left had to leave
 
 
 def visitor(
@@ -56,8 +60,9 @@ class _Visitor(Watcher):
     finders  URL that became known -> the page asked for again that told of it first
     """
 
-    def __init__(self, due: Sequence[Hub]) -> None:
+    def __init__(self, due: Sequence[Hub], begun: Callable[[int], None]) -> None:
         self._due = {hub.url: hub for hub in due}
+        self._begun = begun
         self._known = 0
         self.seen: list[Hub] = []
         self.finders: dict[int, int] = {}
@@ -66,6 +71,7 @@ class _Visitor(Watcher):
     def started(self, crawl: Crawl, info: CrawlInfo) -> None:
         self.crawl = crawl
         self.first = self._known = info.next_url
+        self._begun(info.next_url)
         for place, hub in enumerate(sorted(self._due.values(), key=_worth)):
             if crawl.revisit(
                 hub.id,
@@ -109,23 +115,34 @@ async def visit(book: Book, site: Site, web: Web, *, clock: Callable[[], float])
     budget = FIRST if site.visited_at is None else _later(now - site.visited_at)
     due = _due(book, site, now=now, most=LATER // 2)
     config = _config(book, site, web, spent + budget)
-    watcher = _Visitor(due)
+    watcher = _Visitor(due, partial(_begin, book, site))
     report = await run(
         config,
         Places(db=book.path, archive=web.archive),
         watcher,
         known_as={"topic": site.host, "strategy": "watch"},
-        news_only=True,
+        news_from=math.inf if site.news_from is None else site.news_from,
     )
     now = clock()
     next_at = _learn(book, report.crawl, watcher, after=spent, now=now)
+    is_whole = report.stop_reason == "frontier empty"
+    if not is_whole:
+        next_at = min(next_at, now + REST_S)
     with book.transaction() as db:
         db.execute(
-            "UPDATE site SET crawl = ?, visited_at = ?, next_at = ?, pages = ?, trouble = ? "
-            "WHERE id = ?",
-            (report.crawl, now, next_at, report.run_pages, _trouble(report), site.id),
+            "UPDATE site SET crawl = ?, visited_at = ?, next_at = ?, pages = ?, trouble = ?, "
+            "news_from = iif(?, NULL, news_from) WHERE id = ?",
+            (report.crawl, now, next_at, report.run_pages, _trouble(report), is_whole, site.id),
         )
     return report
+
+
+def _begin(book: Book, site: Site, first: int) -> None:
+    """From this URL on all is news until a visit has come to its end; the first brings none."""
+    if site.visited_at is not None:
+        with book.transaction() as db:
+            sql = "UPDATE site SET news_from = ifnull(news_from, ?) WHERE id = ?"
+            db.execute(sql, (first, site.id))
 
 
 def _later(rested_s: float) -> int:
@@ -179,7 +196,7 @@ def _config(book: Book, site: Site, web: Web, requests: int) -> CrawlConfig:
         scope=ScopeConfig(scope="host"),
         sitemaps=True,
         limits=LimitConfig(max_requests=requests),
-        fetch=web.fetch,
+        fetch=msgspec.structs.replace(web.fetch, listings=True),
         politeness=web.politeness,
         agent=web.agent,
         analysis=AnalysisConfig(topic=to_builtins(_union(book, site)), shapes=True),
