@@ -101,7 +101,7 @@ class Crawl:
     ) -> None:
         self.config = config
         self.transport = transport
-        self.graph = PageRank()
+        self.graph = PageRank(prompt=config.as_published)
         strategy = make_strategy(
             config.strategy, config.params, self.graph, as_published=config.as_published
         )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from focus.score.pagerank import STEP, PageRank, power_iteration
+from focus.score.pagerank import EPSILON, STEP, PageRank, power_iteration
 
 ROWS = st.dictionaries(st.integers(0, 14), st.lists(st.integers(0, 14), max_size=8), max_size=15)
 
@@ -62,6 +62,22 @@ def test_ranks_only_rise_and_noticeable_rises_are_named(rows: dict[int, list[int
         assert all(
             rank <= math.exp(STEP) * old * 1.001 for rank, old in zip(now, told, strict=True)
         )
+        before = now
+
+
+@given(ROWS)
+@settings(deadline=None)
+def test_a_prompt_graph_tells_of_every_rise_and_leaves_nothing_to_push(
+    rows: dict[int, list[int]],
+) -> None:
+    graph = PageRank(prompt=True)
+    graph.grow(15)
+    before = [graph.rank(n) for n in range(15)]
+    for source, targets in rows.items():
+        risen = graph.add(source, targets)
+        now = [graph.rank(n) for n in range(15)]
+        assert risen == {n for n in range(15) if now[n] > before[n]}
+        assert all(graph.residual(n) <= EPSILON * 0.151 for n, row in graph.rows.items() if row)
         before = now
 
 
