@@ -37,8 +37,6 @@ from focus.records import FetchResult, UrlState
 
 RUN = 10_000  # entries sorted at once: about 5 ms in which no other thread can run
 AT_ONCE = 500_000  # URLs sorted by queue at once, to need little memory
-RANKS = 30
-SAMPLE = 20_000  # known URLs that `worth` looks at, at most: about 4 ms
 
 ON_ITS_WAY = 0.1
 """Share of the delay that a request may need from here to its server."""
@@ -288,44 +286,6 @@ class Frontier:
         for queue_id in sorted({known.queue[url_id] for url_id in worst}):
             self._relist(self.queues[queue_id])
         return worst
-
-    def worth(self, n: float, by: float = math.inf) -> float:
-        """What the n-th best of the waiting URLs is worth, -inf if no more than n wait.
-
-        Of known URLs at even distances, so that about `RANKS` of the n are among them, and
-        without those of hosts that rest for longer than `by`. Worked: n = 960, every 32nd of
-        200,000 is looked at: the 30th best of these.
-        """
-        waiting = self.known.counts[UrlState.WAITING]
-        if n >= waiting:
-            return -math.inf
-        worths = self._worths(max(1, int(n) // RANKS, len(self.known) // SAMPLE), by)
-        rank = max(1, round(n * len(worths) / waiting))
-        return heapq.nlargest(rank, worths)[-1] if worths else -math.inf
-
-    def ladder(self, by: float) -> list[tuple[int, float]]:
-        """(rank, worth) of some of the waiting URLs: the best, the worst, others in between at
-        ranks that grow by a quarter each. Hosts that rest for longer than `by` are left out.
-
-        Of many known URLs some are looked at, at even distances, as in `worth`.
-        """
-        step = max(1, len(self.known) // SAMPLE)
-        worths = sorted(self._worths(step, by), reverse=True)
-        rungs, at = [], 1
-        while at < len(worths):
-            rungs.append((at * step, worths[at - 1]))
-            at += max(1, at // 4)
-        return [*rungs, (len(worths) * step, worths[-1])] if worths else []
-
-    def _worths(self, step: int, by: float) -> list[float]:
-        """Of every `step`-th known URL that waits; hosts that rest beyond `by` are left out."""
-        known, queues, waits = self.known, self.queues, UrlState.WAITING
-        sample = zip(known.state[::step], known.priority[::step], known.queue[::step], strict=True)
-        return [
-            priority + queues[queue].bonus
-            for state, priority, queue in sample
-            if state == waits and not by < queues[queue].host.rest_until < math.inf
-        ]
 
     def next_due(self) -> float | None:
         """When a resting host or a deferred URL comes up; None = never by itself."""

@@ -14,6 +14,7 @@ from focus.config import CrawlConfig, LimitConfig
 from focus.frontier import Frontier
 from focus.ledger import Ledger
 from focus.queues import Candidate
+from focus.worth import nth_best
 
 BETTER_TO_COME = 4
 """Of n requests that are left a quarter is for URLs that wait now, as better ones will be found.
@@ -120,5 +121,5 @@ class Limits:
             if self.company is not None:
                 self._least = self.company.worth(better)
             else:
-                self._least = self._frontier.worth(better, now + HOLD_S)
+                self._least = nth_best(self._frontier, better, now + HOLD_S)
         return self._least

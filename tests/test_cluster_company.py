@@ -21,6 +21,7 @@ from focus.records import FailureKind, FetchResult, Page, Task, UrlState
 from focus.topic import from_words, to_builtins
 from focus.transport import ReplayTransport
 from focus.workers import InlineScorer
+from focus.worth import ladder
 
 LADDERS = ([(1, 9.0), (2, 5.0)], [(1, 7.0), (3, 6.0)])
 
@@ -56,11 +57,11 @@ def test_a_ladder_has_the_best_and_the_worst_of_what_waits() -> None:
         queue = frontier.queue(frontier.host(f"h{number % 5}.test"), "")
         url_id = known.add(number.to_bytes(16, "big"), queue.id, 0, UrlState.WAITING)
         frontier.push(url_id, f"http://h{number % 5}.test/{number}", float(number))
-    ladder = frontier.ladder(math.inf)
-    assert ladder[0] == (1, 99.0)
-    assert ladder[-1] == (100, 0.0)
-    assert ladder == sorted(ladder)
-    assert all(worth == 100 - rank for rank, worth in ladder)
+    rungs = ladder(frontier, math.inf)
+    assert rungs[0] == (1, 99.0)
+    assert rungs[-1] == (100, 0.0)
+    assert rungs == sorted(rungs)
+    assert all(worth == 100 - rank for rank, worth in rungs)
 
 
 class Recorded:

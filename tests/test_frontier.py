@@ -14,6 +14,7 @@ from focus.frontier import Frontier
 from focus.known import Known
 from focus.queues import Ranking
 from focus.records import UrlState
+from focus.worth import nth_best
 
 
 def trim(frontier: Frontier) -> None:
@@ -365,13 +366,13 @@ def test_worth_of_the_nth_best_counts_bonuses_and_only_what_waits() -> None:
     for n in range(10):
         world.add(f"http://a.test/{n}", float(n))
     b = world.frontier.queues[world.known.queue[world.add("http://b.test/", 1.0)]]
-    assert world.frontier.worth(3) == 7.0
+    assert nth_best(world.frontier, 3) == 7.0
     world.frontier.set_bonus(b, 8.5)
-    assert world.frontier.worth(1) == 9.5
-    assert world.frontier.worth(3) == 8.0
+    assert nth_best(world.frontier, 1) == 9.5
+    assert nth_best(world.frontier, 3) == 8.0
     assert world.take() == "http://b.test/"
-    assert world.frontier.worth(3) == 7.0
-    assert world.frontier.worth(10) == -math.inf
+    assert nth_best(world.frontier, 3) == 7.0
+    assert nth_best(world.frontier, 10) == -math.inf
 
 
 def test_urls_of_a_host_that_rests_for_long_hold_nobody_back() -> None:
@@ -380,8 +381,8 @@ def test_urls_of_a_host_that_rests_for_long_hold_nobody_back() -> None:
         world.add(f"http://a.test/{n}", 9.0)
         world.add(f"http://b.test/{n}", 1.0)
     world.frontier.rest(world.frontier.host("a.test"), 3600.0, 0.0)
-    assert world.frontier.worth(2, 10.0) == 1.0
-    assert world.frontier.worth(2, 3600.0) == 9.0
+    assert nth_best(world.frontier, 2, 10.0) == 1.0
+    assert nth_best(world.frontier, 2, 3600.0) == 9.0
 
 
 @given(st.lists(st.integers(0, 1000), min_size=1, max_size=300), st.integers(1, 300))
@@ -390,4 +391,4 @@ def test_worth_is_the_nth_largest(priorities: list[int], n: int) -> None:
     for number, priority in enumerate(priorities):
         world.add(f"http://a.test/{number}", float(priority))
     ranked = sorted(priorities, reverse=True)
-    assert world.frontier.worth(n) == (ranked[n - 1] if n < len(ranked) else -math.inf)
+    assert nth_best(world.frontier, n) == (ranked[n - 1] if n < len(ranked) else -math.inf)

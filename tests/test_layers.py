@@ -23,7 +23,7 @@ LEVELS = {
     0: "errors; records",
     1: "urls: urltext; charset: codec; coding; config; guard; http; packed; plain; retry; robots; "
     "scope; sitemap; topic: topicfile",
-    2: "segment; parse/; score/; known; frontier: queues; gate; ledger; limits; "
+    2: "segment; parse/; score/; known; frontier: queues; gate; ledger; limits: worth; "
     "discovery: learning; listings; duplicates; traps: domains; trouble; pace; measure/",
     3: "fetch: net/; archive: warc/; workers/; transport; store: db/; export; kb/; learned; judge",
     4: "crawl: arrivals feedback; session; learn/; compare/; report/; profiling/; demo/; cluster/",

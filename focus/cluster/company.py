@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from focus.cluster.messages import Standing
 from focus.crawl import Crawl
 from focus.limits import HOLD_S
+from focus.worth import ladder
 
 Ladder = Sequence[tuple[int, float]]
 
@@ -24,7 +25,7 @@ def ladder_of(crawl: Crawl) -> list[tuple[int, float]]:
     is_limited = limits.max_pages is not None or limits.max_requests is not None
     if config.eager or not is_limited:
         return []
-    return crawl.frontier.ladder(crawl.transport.now() + HOLD_S)
+    return ladder(crawl.frontier, crawl.transport.now() + HOLD_S)
 
 
 def worth(n: float, ladders: Iterable[Ladder]) -> float:
@@ -34,9 +35,9 @@ def worth(n: float, ladders: Iterable[Ladder]) -> float:
     [(1, 7), (3, 6)]: the second best is worth 7, the fourth 6, the fifth 5.
     """
     steps: list[tuple[float, int]] = []
-    for ladder in ladders:
+    for rungs in ladders:
         before = 0
-        for rank, value in ladder:
+        for rank, value in rungs:
             steps.append((value, rank - before))
             before = rank
     total = 0

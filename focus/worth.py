@@ -1,0 +1,55 @@
+"""What are the waiting URLs of a frontier worth? A sample of all that are known tells.
+
+nth_best   what the n-th best is worth
+ladder     what some are worth, from the best to the worst
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+
+from focus.frontier import Frontier
+from focus.records import UrlState
+
+RANKS = 30
+SAMPLE = 20_000  # known URLs that are looked at, at most: about 4 ms
+
+
+def nth_best(frontier: Frontier, n: float, by: float = math.inf) -> float:
+    """What the n-th best of the waiting URLs is worth, -inf if no more than n wait.
+
+    Of known URLs at even distances, so that about `RANKS` of the n are among them, and
+    without those of hosts that rest for longer than `by`. Worked: n = 960, every 32nd of
+    200,000 is looked at: the 30th best of these.
+    """
+    waiting = frontier.known.counts[UrlState.WAITING]
+    if n >= waiting:
+        return -math.inf
+    worths = _worths(frontier, max(1, int(n) // RANKS, len(frontier.known) // SAMPLE), by)
+    rank = max(1, round(n * len(worths) / waiting))
+    return heapq.nlargest(rank, worths)[-1] if worths else -math.inf
+
+
+def ladder(frontier: Frontier, by: float) -> list[tuple[int, float]]:
+    """(rank, worth) of some of the waiting URLs: the best, the worst, others in between at
+    ranks that grow by a quarter each. Hosts that rest for longer than `by` are left out.
+    """
+    step = max(1, len(frontier.known) // SAMPLE)
+    worths = sorted(_worths(frontier, step, by), reverse=True)
+    rungs, at = [], 1
+    while at < len(worths):
+        rungs.append((at * step, worths[at - 1]))
+        at += max(1, at // 4)
+    return [*rungs, (len(worths) * step, worths[-1])] if worths else []
+
+
+def _worths(frontier: Frontier, step: int, by: float) -> list[float]:
+    """Of every `step`-th known URL that waits; hosts that rest beyond `by` are left out."""
+    known, queues, waits = frontier.known, frontier.queues, UrlState.WAITING
+    sample = zip(known.state[::step], known.priority[::step], known.queue[::step], strict=True)
+    return [
+        priority + queues[queue].bonus
+        for state, priority, queue in sample
+        if state == waits and not by < queues[queue].host.rest_until < math.inf
+    ]
