@@ -1,7 +1,7 @@
 """Is every new page told of once, in time, and at what cost? Two weeks under a virtual clock.
 
     python -m bench.watch_days [--days 14] [--pages 3000] [--daily 0.04] [--seed 1]
-        [--fixed 2h,4h] [--jobs 2]
+        [--fixed 2h,4h,6h,8h] [--jobs 2]
 
 The generated web publishes new articles at seeded instants (`focus.demo.days`): on fast and
 slow sites, some on section lists only, some in feeds and sitemaps, with late old ones and
@@ -234,7 +234,7 @@ def as_fresh(made: Made, fixed: Sequence[Made]) -> Iterator[str]:
     """What a fixed interval would cost that is as fresh, by each measure.
 
     Looking again costs as much less as it comes later: requests = a + b/delay, through the two
-    intervals measured that come nearest.
+    intervals measured that come nearest. New addresses cost all the same.
     """
     mine = sum(made.requests.values())
     for at, measure in enumerate(("median", "90th percentile", "mean")):
@@ -247,7 +247,12 @@ def as_fresh(made: Made, fixed: Sequence[Made]) -> Iterator[str]:
         n1, n2 = sum(one.requests.values()), sum(two.requests.values())
         slope = (n1 - n2) / (1 / d1 - 1 / d2)
         theirs = n1 + slope * (1 / delay - 1 / d1)
-        yield f"as fresh by {measure} ({delay:.0f} min): {theirs:.0f} requests, {mine / theirs:.2f}"
+        new = (one.requests["new"] + two.requests["new"]) / 2
+        again = made.requests["again"] / (theirs - new)
+        yield (
+            f"as fresh by {measure} ({delay:.0f} min): {theirs:.0f} requests, {mine / theirs:.2f}; "
+            f"without the {new:.0f} for new addresses {again:.2f}"
+        )
 
 
 def main() -> int:
@@ -257,7 +262,7 @@ def main() -> int:
     parser.add_argument("--pages", type=int, default=3000)
     parser.add_argument("--daily", type=float, default=0.04, help="new articles a day, as a share")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--fixed", default="2h,4h", help="two intervals or more to compare with")
+    parser.add_argument("--fixed", default="2h,4h,6h,8h", help="intervals to compare with")
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
     every = given.fixed.split(",")
