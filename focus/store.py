@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 
 import aiosqlite
 
-from focus.db import database, schema
+from focus.db import columns, database, schema
 from focus.db.database import CrawlInfo, Saved
 from focus.db.lock import held
 from focus.db.schema import id_range, row_id
@@ -123,7 +123,7 @@ class Store:
     async def urls(self, crawl: int, *, chunk: int = URLS) -> AsyncIterator[UrlColumns]:
         """All URLs of a crawl in order of id, at most `chunk` at a time."""
         first = 0
-        while part := await self._run(partial(database.urls, crawl=crawl, first=first, most=chunk)):
+        while part := await self._run(partial(columns.urls, crawl=crawl, first=first, most=chunk)):
             yield part
             first += len(part.rows)
 

@@ -9,18 +9,15 @@ import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-import numpy as np
 
 from focus.db import rows, schema
-from focus.db.schema import id_range, row_id
+from focus.db.schema import id_range
 from focus.errors import StoreError
-from focus.known import UrlColumns
-from focus.records import Batch, HostRow, QueueRow, UrlState
+from focus.records import Batch, HostRow, QueueRow
 
 WAL_PAGES = 8000  # 32 MiB: then the WAL is folded into the file and begun again
 CACHE_KIB = 32 * 1024
@@ -99,29 +96,6 @@ def prepare(db: sqlite3.Connection, path: Path) -> None:
 
 def select(db: sqlite3.Connection, sql: str, values: tuple[Any, ...]) -> list[Any]:
     return db.execute(sql, values).fetchall()
-
-
-def urls(db: sqlite3.Connection, *, crawl: int, first: int, most: int) -> UrlColumns | None:
-    """The URLs from that id on, `most` at most; None if there are none."""
-    found = select(db, _URLS, (row_id(crawl, first), row_id(crawl, first + most - 1)))
-    if not found:
-        return None
-    # In columns, one after the other: a third of the time of zip(*found).
-    column, count = [map(itemgetter(place), found) for place in range(4)], len(found)
-    bits = np.fromiter(column[1], np.int64, count)
-    again = np.flatnonzero(bits & _RETRIED)
-    ids = str([row_id(crawl, first + place) for place in again.tolist()])
-    return UrlColumns(
-        first=first,
-        rows=[*column[0]],
-        states=(bits >> 16 & 7).astype(np.uint8),
-        depths=bits.astype(np.uint16),
-        queues=(bits >> 28).astype(np.uint32),
-        hops=(bits >> 20).astype(np.uint8),
-        parents=np.fromiter(column[2], np.int32, count),
-        priorities=np.fromiter(column[3], np.float64, count),
-        retries=select(db, _RETRIES, (ids,)) if len(again) else [],
-    )
 
 
 def change(db: sqlite3.Connection, sql: str, values: tuple[Any, ...], durable: bool = False) -> int:
@@ -258,16 +232,6 @@ WHERE id BETWEEN ? AND ? ORDER BY id"""
 _HOSTS = f"""
 SELECT id & {schema.LAST_ID}, name, next_at, failures, given_up, robots FROM host
 WHERE id BETWEEN ? AND ? ORDER BY id"""
-# Few values a row, as each costs an object: from the lowest bit 16 of depth, 3 of state, one
-# for a URL that waits for another try, 8 of hops, then the queue.
-_RETRIED = 1 << 19
-_URLS = f"""
-SELECT CAST(key || ifnull(carry, '') AS BLOB), (queue << 28) | (min(hops, 255) << 20)
-| ((state = {int(UrlState.WAITING)} AND tries > 0) * {_RETRIED}) | (state << 16)
-| min(depth, 65535), ifnull(parent, -1), priority FROM url WHERE id BETWEEN ? AND ? ORDER BY id"""
-_RETRIES = f"""
-SELECT url.id & {schema.LAST_ID}, tries, retry_at FROM json_each(?)
-JOIN url ON url.id = json_each.value"""
 GRAPH = f"""
 SELECT id & {schema.LAST_ID}, source, targets FROM link
 WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"""

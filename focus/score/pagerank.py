@@ -129,7 +129,7 @@ class PageRank:
         counts = np.fromiter(map(len, rows), np.intp, len(rows))
         amounts = np.array([self._rank[page] for page, _ in fresh])
         shares = self.damping * amounts / np.maximum(1, counts)
-        self._spread(_ids(b"".join(rows)), np.repeat(shares, counts), set())
+        self._spread(_ids(b"".join(rows)), np.repeat(shares, counts), None)
         for follower in self.followers:
             for (page, _), row in zip(fresh, rows, strict=True):
                 follower(page, row)
@@ -165,17 +165,22 @@ class PageRank:
             self._spread(targets, np.repeat(shares, counts), risen)
 
     def _spread(
-        self, targets: npt.NDArray[np.intp], shares: npt.NDArray[np.float64], risen: set[int]
+        self,
+        targets: npt.NDArray[np.intp],
+        shares: npt.NDArray[np.float64],
+        risen: set[int] | None,
     ) -> None:
-        """Hand its share to each target: to its rank and, of a fetched page, its residual."""
+        """Hand its share to each target: to its rank and, of a fetched page, its residual.
+
+        The ids whose rank has risen are added to `risen`; None: nobody asks.
+        """
         ranks = np.frombuffer(self._rank)
         before = ranks[targets]
         np.add.at(ranks, targets, shares)
         now = ranks[targets]
-        rose = now > before
-        if self._step:
-            rose = np.floor(np.log(now) / self._step) > np.floor(np.log(before) / self._step)
-        if rose.any():
+        if risen is None:
+            self.largest = max(self.largest, float(now.max(initial=0.0)))
+        elif (rose := self._rose(before, now)).any():
             risen.update(targets[rose].tolist())
             self.largest = max(self.largest, float(now[rose].max()))
         pages = np.frombuffer(self._rows.of.numbers, np.uint32)[targets]
@@ -187,6 +192,17 @@ class PageRank:
             if limit[page] < math.inf:
                 limit[page] = math.inf
                 self._pending.append(page)
+
+    def _rose(
+        self, before: npt.NDArray[np.float64], now: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.bool_]:
+        """Which ranks have passed a step."""
+        if not self._step:
+            return now > before
+        rose: npt.NDArray[np.bool_] = np.floor(np.log(now) / self._step) > np.floor(
+            np.log(before) / self._step
+        )
+        return rose
 
     def residual(self, url_id: int) -> float:
         """What lies on a URL and was not pushed yet; 0 for one not fetched."""
