@@ -65,7 +65,7 @@ def parts(given: argparse.Namespace) -> dict[str, Callable[[], dict[str, object]
             site.parent / "growth",
             urls=250 * pages,
             marks=[10_000, 50 * pages],
-            pages=max(200, pages // 20),
+            pages=max(200, pages // 5),  # so that each has its share of spills
         ),
         "ranks": lambda: ranks.measure(5 * pages),
         "commands": lambda: commands.measure(50 * pages, 7),
