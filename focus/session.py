@@ -325,7 +325,10 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
             at = min((retry_at or 0.0) - ahead, now + MAX_WAIT_S)
             frontier.defer(url_id, None, max(now, at))
     if len(known) != info.next_url:
-        raise StoreError(f"rows of URLs are missing: {len(known):,} of {info.next_url:,} are there")
+        raise StoreError(
+            f"the database has lost URLs of crawl {info.id}: {len(known):,} of {info.next_url:,} "
+            "are there; keep a copy of it, then begin anew with --fresh"
+        )
     known.restored()
     for queue_id, count in enumerate(np.bincount(np.frombuffer(known.queue, np.uint32)).tolist()):
         crawl.discovery.traps.count(frontier.queues[queue_id].host, count)

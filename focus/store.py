@@ -125,7 +125,7 @@ class Store:
         first = 0
         while part := await self._run(partial(columns.urls, crawl=crawl, first=first, most=chunk)):
             yield part
-            first += len(part.rows)
+            first += chunk
 
     async def addresses(self, crawl: int, ids: Sequence[int]) -> list[tuple[int, str]]:
         """(id, url) of URLs, in any order."""

@@ -411,12 +411,20 @@ def test_version_and_help(focus: Focus) -> None:
 
 def test_nothing_heavy_is_imported_for_help() -> None:
     heavy = ["aiohttp", "aiosqlite", "jieba", "rjieba", "opencc", "selectolax", "tldextract"]
-    heavy += ["rich", "uvloop", "asyncio", "sqlite3", "zstandard", "warcio"]
+    heavy += ["rich", "uvloop", "numpy", "asyncio", "sqlite3", "zstandard", "warcio"]
     code = f"import sys, focus.cli; print([m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
     )
     assert done.stdout == "[]\n"
+
+
+def test_what_status_reads_with_needs_no_numpy() -> None:
+    code = "import sys, focus.db.merging; print('numpy' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout == "False\n"
 
 
 def test_help_is_quick() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from focus.config import CrawlConfig, PolitenessConfig, ScopeConfig
 from focus.crawl import Crawl, Event
-from focus.errors import ConfigError
+from focus.errors import ConfigError, StoreError
 from focus.records import FailureKind, UrlState
 from focus.session import CrawlShelf, allow_open_files, restore
 from focus.store import Store
@@ -77,6 +79,17 @@ async def test_a_host_rests_a_whole_delay_after_a_restart(web: TinyWeb, tmp_path
     asked = len(web.log)
     await lives.live()
     assert web.log[asked].at >= restarted + DELAY_S
+
+
+async def test_rows_that_are_gone_are_told_and_not_taken_for_others(
+    web: TinyWeb, tmp_path: Path
+) -> None:
+    lives = Lives(web, tmp_path, "http://a.test/")
+    await lives.live()
+    with closing(sqlite3.connect(tmp_path / "x.db")) as db, db:
+        assert db.execute("DELETE FROM url WHERE url LIKE '%/1'").rowcount == 1
+    with pytest.raises(StoreError, match=r"lost URLs of crawl 1: 2 of 3 are there.*--fresh"):
+        await lives.live()
 
 
 async def test_a_retry_keeps_its_time_over_a_restart(web: TinyWeb, tmp_path: Path) -> None:
