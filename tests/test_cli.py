@@ -326,7 +326,7 @@ def _refused(*_: object) -> None:
 def test_strategies_are_listed_with_their_numbers(focus: Focus) -> None:
     out = focus("strategies").out
     assert "topic-pagerank" in out
-    assert "gamma=0.2" in out
+    assert "gamma=0.06" in out
     assert "as published: gamma=0.8" in out
     assert "P1 eq. 3-1…3-7" in out
 
