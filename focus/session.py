@@ -1,7 +1,6 @@
 """One run of a crawl, whole: database, world, workers, signals, and the report.
 
 run(config, places)   open or continue the crawl, crawl, close, report
-restore(crawl, …)     the frontier, rules, graph and totals of an earlier run
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ from focus import __version__
 from focus.archive import Archive
 from focus.config import CrawlConfig
 from focus.crawl import Crawl, Event, Shelf
-from focus.errors import ConfigError, StoreError, StoreLocked
+from focus.errors import ConfigError, StoreLocked
 from focus.fetch import WebFetcher
 from focus.ledger import Totals
 from focus.profiling.crawl import Profiler
 from focus.profiling.stages import PROFILED, Profile
-from focus.records import Batch, FetchResult, Recent, Tally, UrlState
-from focus.retry import MAX_WAIT_S
+from focus.records import Batch, FetchResult, UrlState
+from focus.resume import restore
 from focus.score.hits import standing
 from focus.store import CrawlInfo, Store
 from focus.transport import Clock, LiveTransport, ReplayTransport, Transport
@@ -288,78 +287,6 @@ async def open_transport(
     stack.push_async_callback(transport.close)
     await pool.start()
     return transport
-
-
-async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
-    """Bring back what an earlier run knew; queues fill from the store as needed."""
-    frontier, known, ledger = crawl.frontier, crawl.known, crawl.ledger
-    learning = crawl.discovery.learning
-    now = crawl.transport.now()
-    ahead = max(0.0, info.seen_at - now)  # the clock was put back: so are the instants kept
-    saved = await store.load(info.id)
-    for host_row in saved.hosts:
-        host = frontier.host(host_row.name)
-        host.next_at, host.failures, host.robots = (
-            min(host_row.next_at - ahead, now + MAX_WAIT_S),
-            host_row.failures,
-            dict(host_row.robots),
-        )
-        host.given_up = host_row.given_up
-        host.free = not host_row.given_up
-        for scheme in host_row.robots:
-            crawl.gate.restore(host, scheme)
-        if ahead:
-            ledger.host_changed(host)
-        # Nobody wrote down what was asked in the moment before a kill: a whole rest.
-        host.next_at = max(host.next_at, now + host.delay_s)
-    for queue_row in saved.queues:
-        queue = frontier.queue(frontier.hosts[queue_row.host], queue_row.shape)
-        tally = Tally(queue_row.fetched, queue_row.yielded)
-        learning.restore(queue, tally, Recent(*queue_row.recent))
-        frontier.set_bonus(queue, queue_row.bonus)
-    learning.restore_hosts()
-    async for urls in store.urls(info.id):
-        known.restore(urls)
-        for url_id, tries, retry_at in urls.retries:
-            ledger.tries[url_id] = tries
-            at = min((retry_at or 0.0) - ahead, now + MAX_WAIT_S)
-            frontier.defer(url_id, None, max(now, at))
-    if len(known) != info.next_url:
-        raise StoreError(
-            f"the database has lost URLs of crawl {info.id}: {len(known):,} of {info.next_url:,} "
-            "are there; keep a copy of it, then begin anew with --fresh"
-        )
-    known.restored()
-    for queue_id, count in enumerate(np.bincount(np.frombuffer(known.queue, np.uint32)).tolist()):
-        crawl.discovery.traps.count(frontier.queues[queue_id].host, count)
-    _restore_homes(crawl)
-    crawl.graph.grow(len(known))
-    async for pages in store.graph(info.id):
-        crawl.graph.restore(pages)
-    crawl.graph.settle()
-    if crawl.discovery.strategy.learns:
-        for hub, fetched, yielded in await store.hubs(info.id):
-            learning.count_hub(hub, Tally(fetched, yielded))
-    if crawl.discovery.strategy.learns and not any(row.bonus for row in saved.queues):
-        learning.reset_bonuses()  # the file was an older focus's, which kept none
-    for url_id, simhash in await store.simhashes(info.id):
-        crawl.arrivals.twins.add(url_id, simhash)
-    frontier.reopen()
-    ledger.resume(msgspec.convert(info.counters, Totals))
-
-
-def _restore_homes(crawl: Crawl) -> None:
-    """Where seeds redirected to is home to the scope, too: walk back to see which it was."""
-    known, frontier = crawl.known, crawl.frontier
-    for url_id in np.flatnonzero(np.frombuffer(known.hops, np.uint8)).tolist():
-        chain, hops = [url_id], known.hops[url_id]
-        while hops > 0 and (parent := known.parent[chain[-1]]) >= 0:
-            chain.append(parent)
-            hops -= 1
-        is_of_seed = len(chain) > 1 and known.parent[chain[-1]] < 0
-        if is_of_seed and known.state[url_id] != UrlState.DROPPED:
-            for each in chain:
-                crawl.scope.add_home(f"http://{frontier.queues[known.queue[each]].host.name}/")
 
 
 @contextlib.contextmanager

@@ -26,7 +26,8 @@ LEVELS = {
     2: "segment; parse/; score/; known; frontier: queues; gate; ledger; limits: worth; "
     "discovery: learning; listings; duplicates; traps: domains; trouble; pace; measure/",
     3: "fetch: net/; archive: warc/; workers/; transport; store: db/; export; kb/; learned; judge",
-    4: "crawl: arrivals feedback; session; learn/; compare/; report/; profiling/; demo/; cluster/",
+    4: "crawl: arrivals feedback; session: resume; learn/; compare/; report/; profiling/; demo/; "
+    "cluster/",
     5: "cli: commands/; show/; watch/; __main__",
 }
 OUTSIDE = 3

@@ -12,7 +12,8 @@ from focus.config import CrawlConfig, PolitenessConfig, ScopeConfig
 from focus.crawl import Crawl, Event
 from focus.errors import ConfigError, StoreError
 from focus.records import FailureKind, UrlState
-from focus.session import CrawlShelf, allow_open_files, restore
+from focus.resume import restore
+from focus.session import CrawlShelf, allow_open_files
 from focus.store import Store
 from focus.transport import ReplayTransport
 from focus.workers import InlineScorer

@@ -139,7 +139,7 @@ def begin(
             db.execute(_REOPEN_CRAWL, (config, crawl))
             db.execute(ALIVE, (now, None, crawl))
             db.execute(_FETCHING_AGAIN, id_range(crawl))
-        free = [_next_id(db, table, crawl) for table in ("url", "queue", "host")]
+        free = next_ids(db, crawl)
     _, ended, reason, counters, seen_at = row or (crawl, None, None, "{}", now)
     return CrawlInfo(
         id=crawl,
@@ -154,10 +154,14 @@ def begin(
     )
 
 
-def _next_id(db: sqlite3.Connection, table: str, crawl: int) -> int:
-    sql = f"SELECT max(id) FROM {table} WHERE id BETWEEN ? AND ?"
-    (last,) = db.execute(sql, id_range(crawl)).fetchone()
-    return 0 if last is None else (last & schema.LAST_ID) + 1
+def next_ids(db: sqlite3.Connection, crawl: int) -> list[int]:
+    """The first free ids of a crawl's URLs, queues and hosts."""
+    free = []
+    for table in ("url", "queue", "host"):
+        sql = f"SELECT max(id) FROM {table} WHERE id BETWEEN ? AND ?"
+        (last,) = db.execute(sql, id_range(crawl)).fetchone()
+        free.append(0 if last is None else (last & schema.LAST_ID) + 1)
+    return free
 
 
 def load(db: sqlite3.Connection, crawl: int) -> Saved:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 import zstandard
 
-from focus.db.database import CrawlInfo, transaction
+from focus.db.database import CrawlInfo, next_ids, transaction
 from focus.db.schema import LAST_ID, id_range, row_id
 
 MAX_TEXT = 64 * 1024 * 1024  # bytes of one page's text; more was never kept
@@ -61,7 +61,7 @@ class Verdict(NamedTuple):
 def crawl_info(db: sqlite3.Connection, *, crawl: int) -> tuple[str, CrawlInfo]:
     """The configuration of a crawl's last run as JSON, and how far it got."""
     config, counters = db.execute(_CRAWL, (crawl,)).fetchone()
-    info = CrawlInfo(crawl, True, False, "", msgspec.json.decode(counters), 0, 0, 0)
+    info = CrawlInfo(crawl, True, False, "", msgspec.json.decode(counters), *next_ids(db, crawl))
     return config, info
 
 

@@ -26,8 +26,8 @@ from focus.db import labels
 from focus.db.database import CrawlInfo
 from focus.db.labels import Rejudged, Stored
 from focus.records import SEED_PRIORITY, Batch, Change, Link, Page, Tally, UrlState
+from focus.resume import restore
 from focus.score.strategy import Parent
-from focus.session import restore
 from focus.store import Store
 from focus.transport import Transport
 from focus.workers import WorkerPool
