@@ -148,7 +148,8 @@ def _race_targets(rows: Sequence[Told]) -> Iterator[tuple[str, str, str, bool]]:
 def _growth_targets(growth: Told) -> Iterator[tuple[str, str, str, bool]]:
     crawl, alone, opened = growth["crawl"], growth["frontier"], growth["reopened"]
     million = f"{crawl['urls'] / 1e6:.1f} M URLs"
-    yield _row(f"{million}: RSS of the crawl, MiB", crawl["rss_mib"], most=400)
+    yield _row(f"{million} that wait: peak RSS of the frontier, MiB", alone["peak_mib"], most=400)
+    yield _row(f"{million}: RSS of the whole crawl, MiB", crawl["rss_mib"], most=400)
     yield _row(f"{million}: bytes on disk per URL", crawl["disk_bytes_per_url"], most=200)
     yield _row("known-check + push in memory, µs", alone["push_us"], most=8)
     yield _row("pop in memory, µs", alone["pop_us"], most=20)
