@@ -613,3 +613,15 @@ def test_database_that_is_missing_or_empty_is_told(
     assert "no page yet" in err
     with Reader(path) as reader:
         assert reader.ids("all") == [1]
+
+
+def test_an_index_that_was_replaced_is_noticed(path: Path) -> None:
+    make(path, pages(("足球", "一")))
+    with SearchIndex(path) as index:
+        index.update()
+        assert index.is_current()
+        index.path.unlink()
+        assert not index.is_current()
+        with SearchIndex(path) as other:
+            other.update()
+            assert other.is_current() and not index.is_current()

@@ -31,7 +31,7 @@ from focus.watch.outbox import Logged
 from focus.watch.web import backoff, doors, postbox, server, tokens
 from focus.watch.web.accounts import Passwords
 from focus.watch.web.app import make_app
-from focus.watch.web.office import Office
+from focus.watch.web.office import Kept, Office
 from focus.watch.web.texts import TEXTS
 from tests.desk import NOON, Clock, hit, insert
 from tests.portal import Portal, article
@@ -831,3 +831,38 @@ def test_what_is_wrong_is_told_in_chinese_where_people_look(group: Group) -> Non
     assert "不是有效的 cron 表达式" in wrong.text
     foreign = client.post("/inbox/read", headers={"sec-fetch-site": "cross-site"})
     assert "请求来自其他网站" in foreign.text
+
+
+def test_connections_go_on_until_they_no_longer_fit() -> None:
+    made, closed, bad = [], [], set[int]()
+
+    def make() -> int:
+        made.append(len(made) + 1)
+        return made[-1]
+
+    kept = Kept(make, closed.append, most=1, fits=lambda each: each not in bad)
+    with kept.one() as one:
+        assert one == 1
+    with kept.one() as one, kept.one() as other:
+        assert (one, other) == (1, 2)
+    assert closed == [1], "one waits, there is no room for the other"
+    with pytest.raises(KeyError), kept.one():
+        raise KeyError
+    assert closed == [1, 2], "nobody knows in which state it is"
+    with kept.one() as one:
+        bad.add(one)
+    with kept.one() as one:
+        assert one == 4 and closed == [1, 2, 3]
+    kept.close()
+    assert closed == [1, 2, 3, 4]
+
+
+def test_a_search_finds_a_new_index_where_the_old_one_was(group: Group) -> None:
+    office = group.office
+    with office.index() as first:
+        first.update()
+    with office.index() as again:
+        assert again is first
+    first.path.unlink()
+    with office.index() as other:
+        assert other is not first and other.is_current()

@@ -276,10 +276,13 @@ def _update(path: Path) -> None:
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    """A read-only connection; in a folder that cannot be written, without a lock."""
-    uri = path.resolve().as_uri()
+    """A read-only connection; in a folder that cannot be written, without a lock.
+
+    Of one thread at a time, whichever that is.
+    """
+    uri, how = path.resolve().as_uri(), {"uri": True, "check_same_thread": False}
     try:
-        db = sqlite3.connect(f"{uri}?mode=ro", uri=True, isolation_level=None)
+        db = sqlite3.connect(f"{uri}?mode=ro", isolation_level=None, **how)
         db.execute("SELECT 1 FROM sqlite_schema").fetchone()
     except sqlite3.OperationalError as error:
         if (
@@ -287,7 +290,7 @@ def _connected(path: Path) -> sqlite3.Connection:
             or path.with_name(path.name + "-wal").exists()
         ):
             raise
-        db = sqlite3.connect(f"{uri}?immutable=1", uri=True, isolation_level=None)
+        db = sqlite3.connect(f"{uri}?immutable=1", isolation_level=None, **how)
     return db
 
 

@@ -28,7 +28,7 @@ from focus.duplicates import Twins
 
 TITLE, TEXT, WORD = 10.0, 1.0, 2.0
 QUALITY = 0.5
-MOST = 2_000
+MOST = 1_000
 """Pages that are ranked. Of more, these are those whose titles match and the newest: weighing
 a hundred thousand takes longer than a reader waits."""
 FOLDED = 200
@@ -190,7 +190,7 @@ SELECT best.page, best.score, best.simhash, url.key, best.pages FROM (
             -bm25(text_index, {TITLE}, {TEXT}, {WORD})
             * (1.0 + {QUALITY} * min(1.0, {{quality}})) AS score
         FROM text_index CROSS JOIN doc d ON d.id = text_index.rowid
-        CROSS JOIN web.page p ON p.id = d.page CROSS JOIN web.url u ON u.id = p.id
+        CROSS JOIN web.page p ON p.id = d.page LEFT JOIN web.url u ON u.id = p.id
         WHERE text_index MATCH ? AND {{tests}} ORDER BY text_index.rowid DESC LIMIT ?
     ) ORDER BY score DESC, page LIMIT ?
 ) AS best JOIN web.url ON url.id = best.page ORDER BY best.score DESC, best.page"""

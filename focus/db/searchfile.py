@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from focus.db import schema
@@ -40,15 +41,18 @@ def index_path(database: Path) -> Path:
     return database.with_name(database.name + "-search")
 
 
-def opened(path: Path, database: Path) -> tuple[sqlite3.Connection, bool]:
+def opened(path: Path, database: Path, cache_kib: int) -> tuple[sqlite3.Connection, bool]:
     """The index at `path`, made if need be, with the database attached as `web`.
 
     Also whether it can be written. StoreError, or SQLite's, when it cannot be used.
+    `cache_kib` is for each of the two files.
     """
     db, writable = _connected(path)
     try:
         _prepare(db, path, writable)
         _attach(db, database)
+        for name in ("main", "web"):
+            db.execute(f"PRAGMA {name}.cache_size = -{cache_kib}")
     except BaseException:
         db.close()
         raise
@@ -56,10 +60,11 @@ def opened(path: Path, database: Path) -> tuple[sqlite3.Connection, bool]:
 
 
 def _connected(path: Path) -> tuple[sqlite3.Connection, bool]:
-    """The index, made if need be, and whether it can be written."""
+    """The index, made if need be, and whether it can be written. Of one thread at a time."""
+    connect = partial(sqlite3.connect, uri=True, isolation_level=None, check_same_thread=False)
     uri = path.resolve().as_uri()
     if not path.exists() or (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
-        db = sqlite3.connect(f"{uri}?mode=rwc", uri=True, isolation_level=None, timeout=BUSY_S)
+        db = connect(f"{uri}?mode=rwc", timeout=BUSY_S)
         try:
             _write_ahead(db)
         except BaseException:
@@ -67,7 +72,7 @@ def _connected(path: Path) -> tuple[sqlite3.Connection, bool]:
             raise
         return db, True
     how = "mode=ro" if path.with_name(path.name + "-wal").exists() else "immutable=1"
-    return sqlite3.connect(f"{uri}?{how}", uri=True, isolation_level=None), False
+    return connect(f"{uri}?{how}"), False
 
 
 def _write_ahead(db: sqlite3.Connection) -> None:
@@ -122,8 +127,6 @@ def _attach(db: sqlite3.Connection, path: Path) -> None:
         ):
             raise
         db.execute("ATTACH ? AS web", (f"{uri}?immutable=1",))
-    for name in ("main", "web"):
-        db.execute(f"PRAGMA {name}.cache_size = -{CACHE_KIB}")
 
 
 @contextmanager

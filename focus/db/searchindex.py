@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -52,20 +52,22 @@ class Seen(NamedTuple):
 class SearchIndex:
     """The index of a database, with the database to read. Close it, or use it in a `with`.
 
-    Of one thread. Opening takes milliseconds, so a server may have one per request.
+    Of one thread at a time. Opening takes milliseconds, but what the first searches read is
+    read again by those of the next one: a server keeps some.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, cache_kib: int = searchfile.CACHE_KIB) -> None:
         """StoreError when there is no database at `path`, or its index cannot be used."""
-        self.path = searchfile.index_path(path)
+        self.path, self._database = searchfile.index_path(path), path
         self.reader = Reader(path)
         self.segmenter = _segmenter()
         try:
             with self.explaining():
-                self.db, self.writable = searchfile.opened(self.path, path)
+                self.db, self.writable = searchfile.opened(self.path, path, cache_kib)
         except BaseException:
             self.reader.close()
             raise
+        self._files = self._present()
 
     def __enter__(self) -> SearchIndex:
         return self
@@ -77,6 +79,18 @@ class SearchIndex:
         """Let go of both files."""
         self.db.close()
         self.reader.close()
+
+    def is_current(self) -> bool:
+        """Whether the files at its paths are still those that were opened."""
+        return self._files == self._present()
+
+    def _present(self) -> list[tuple[int, int]]:
+        found = []
+        for path in (self.path, self._database):
+            with suppress(OSError):
+                status = path.stat()
+                found.append((status.st_dev, status.st_ino))
+        return found
 
     @contextmanager
     def explaining(self) -> Iterator[None]:

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from queue import Empty, LifoQueue
+from queue import Empty, Full, LifoQueue
 from threading import Lock
+from typing import Generic, TypeVar
 
 import msgspec
 
 from focus.config import FetchConfig
 from focus.db import database
+from focus.db.searchindex import SearchIndex
 from focus.watch import book as books
 from focus.watch import settings
 from focus.watch.book import WAIT_S, Book
 from focus.watch.settings import Settings
 from focus.watch.web.accounts import Passwords
 
-_KEPT = 8  # connections that wait for the next request
+INDEX_CACHE_KIB = 8 * 1024  # of each file of an index that is kept; more finds nothing sooner
+
+T = TypeVar("T")
 
 
 class Ways(msgspec.Struct, frozen=True):
@@ -31,8 +36,56 @@ class Ways(msgspec.Struct, frozen=True):
     fetch: FetchConfig = FetchConfig()
 
 
+class Kept(Generic[T]):
+    """Connections that go on from one request to the next, each in one thread at a time.
+
+    most  that wait for the next request
+    fits  whether one that waited may still be used
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], T],
+        close: Callable[[T], None],
+        *,
+        most: int,
+        fits: Callable[[T], bool] = lambda each: True,
+    ) -> None:
+        self._make, self._close, self._fits = make, close, fits
+        self._free: LifoQueue[T] = LifoQueue(most)
+
+    @contextmanager
+    def one(self) -> Iterator[T]:
+        """One that waits, or a new one; closed when what is done with it fails."""
+        each = self._waiting() or self._make()
+        try:
+            yield each
+        except BaseException:
+            self._close(each)
+            raise
+        try:
+            self._free.put_nowait(each)
+        except Full:
+            self._close(each)
+
+    def _waiting(self) -> T | None:
+        with suppress(Empty):
+            while True:
+                each = self._free.get_nowait()
+                if self._fits(each):
+                    return each
+                self._close(each)
+        return None
+
+    def close(self) -> None:
+        """Close those that wait."""
+        with suppress(Empty):
+            while True:
+                self._close(self._free.get_nowait())
+
+
 class Office:
-    """The database of a server, opened once per request under way.
+    """The database of a server and its index, opened once per request under way.
 
     home  where the pages are reached when neither command line nor settings say; "": unknown
     zone  the time zone of who registers, until they choose another
@@ -52,27 +105,24 @@ class Office:
         self.ways = ways or Ways()
         self.passwords = passwords or Passwords()
         self.previewing = Lock()  # a preview reads thousands of pages: one at a time
-        self._free: LifoQueue[Book] = LifoQueue(_KEPT)
+        self._books = Kept(self._connected, _close, most=8)
+        self._indexes = Kept(
+            partial(SearchIndex, path, cache_kib=INDEX_CACHE_KIB),
+            SearchIndex.close,
+            most=4,
+            fits=SearchIndex.is_current,
+        )
         with books.opened(path, now=clock(), language="en", zone="UTC"):
             pass  # made, or brought up to date
         self.base_url = self.settings().base_url
 
-    @contextmanager
-    def book(self) -> Iterator[Book]:
+    def book(self) -> AbstractContextManager[Book]:
         """A book for one request; its connection goes on to the next."""
-        try:
-            book = self._free.get_nowait()
-        except Empty:
-            book = self._connected()
-        try:
-            yield book
-        except BaseException:
-            _close(book)
-            raise
-        if self._free.full():
-            _close(book)
-        else:
-            self._free.put(book)
+        return self._books.one()
+
+    def index(self) -> AbstractContextManager[SearchIndex]:
+        """The search index, in the same way."""
+        return self._indexes.one()
 
     def _connected(self) -> Book:
         connection = sqlite3.connect(
@@ -96,11 +146,8 @@ class Office:
 
     def close(self) -> None:
         """Let go of the database."""
-        while True:
-            try:
-                _close(self._free.get_nowait())
-            except Empty:
-                return
+        self._books.close()
+        self._indexes.close()
 
 
 def _close(book: Book) -> None:

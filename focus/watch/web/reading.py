@@ -6,7 +6,6 @@ from starlette.responses import Response
 
 from focus.db.results import Selection
 from focus.db.search import search as find
-from focus.db.searchindex import SearchIndex
 from focus.errors import ConfigError
 from focus.watch import outbox
 from focus.watch.texts import told
@@ -109,7 +108,7 @@ def search(asked: Asked) -> Response:
     if words:
         chosen = Selection(crawl="all", since=_since(asked) or None)
         try:
-            with SearchIndex(asked.book.path) as index:
+            with asked.office.index() as index:
                 found = find(index, words, chosen, limit=FOUND, offset=offset)
         except ConfigError as wrong:
             error = asked.wrong(wrong)
