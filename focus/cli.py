@@ -270,7 +270,7 @@ def status(db: tuple[Path, ...], crawl: str, as_json: bool) -> None:
     """
     with _read(db, crawl, bodies=False) as reader:
         crawls = reader.crawls()
-        found = [reader.status(number) for number in reader.ids(crawl)[-1:]]
+        found = [reader.status(number, crawls) for number in reader.ids(crawl)[-1:]]
     one, name = found[0] if found else None, ", ".join(map(str, db))
     if as_json:
         _print_json({"database": name, "crawls": crawls, "status": one})

@@ -98,9 +98,12 @@ class Reader:
             raise ConfigError(f"no {wanted} in {self._path}; there are: {known}")
         return found
 
-    def status(self, crawl: int) -> Status:
-        """How a crawl stands; costs no pass over its URLs. ConfigError when there is none."""
-        summary = next((each for each in self.crawls() if each.id == crawl), None)
+    def status(self, crawl: int, among: Sequence[CrawlSummary] = ()) -> Status:
+        """How a crawl stands; costs no pass over its URLs. ConfigError when there is none.
+
+        among  `crawls`, if they were asked for already: their pages are counted
+        """
+        summary = next((each for each in among or self.crawls() if each.id == crawl), None)
         if summary is None:
             raise ConfigError(f"no crawl {crawl} in {self._path}; `focus status` lists them")
         row = self._one(_CONFIG, (crawl,))
