@@ -15,7 +15,6 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
-import numpy as np
 
 from focus import __version__
 from focus.archive import Archive
@@ -182,22 +181,22 @@ async def run(
             report = msgspec.structs.replace(report, profile=profile)
         # A run that added no page to one that came to its end finds all of it written.
         is_same = info.finished and not report.run_pages
-        done = (
-            []
-            if is_same
-            else np.flatnonzero(
-                np.frombuffer(crawl.known.state, np.uint8) == UrlState.DONE
-            ).tolist()
-        )
         await store.finish(
             info.id,
             reason=reason,
             report_json=msgspec.json.encode(report).decode(),
-            pageranks=[(url_id, crawl.graph.rank(url_id)) for url_id in done],
+            pageranks=() if is_same else _ranks(crawl),
             standings=() if is_same else standing(crawl.graph.rows),
             now=time.time(),
         )
         return report
+
+
+def _ranks(crawl: Crawl) -> Iterator[tuple[int, float]]:
+    """(URL id, PageRank) of every page."""
+    for url_id, state in enumerate(crawl.known.state):
+        if state == UrlState.DONE:
+            yield url_id, crawl.graph.rank(url_id)
 
 
 def identity(config: CrawlConfig) -> dict[str, object]:
