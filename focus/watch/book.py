@@ -81,6 +81,8 @@ _HIT = (
     "concern, page, url, title, language, published_at, found_at, relevance, snippet, why, "
     "simhash, twin, baseline, id, read_at, vote"
 )
+SITE_COLUMNS = ", ".join(f"s.{name}" for name in Site.__struct_fields__)
+"""Columns of `site s`, in the order of a `Site`."""
 _CONCERN = "id, user, definition, paused, created_at, checked_at, next_at"
 
 
@@ -240,8 +242,7 @@ class Book:
         """The sites of these concerns, each once, in order of id."""
         marks = list(concerns)
         sql = (
-            "SELECT DISTINCT s.id, s.host, s.crawl, s.matched, s.visited_at, s.next_at, s.pages, "
-            "s.trouble, s.news_from FROM site s JOIN concern_site c ON c.site = s.id "
+            f"SELECT DISTINCT {SITE_COLUMNS} FROM site s JOIN concern_site c ON c.site = s.id "
             f"WHERE c.concern IN ({', '.join('?' * len(marks))}) ORDER BY s.id"
         )
         return [Site(*row) for row in self.rows(sql, marks)]

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import msgspec
 
 from focus.records import UrlState
-from focus.watch.book import HIT_COLUMNS, Book, Hit, Owned, Site, hit_of
+from focus.watch.book import HIT_COLUMNS, SITE_COLUMNS, Book, Hit, Owned, Site, hit_of
 
 _TWINS = 5_000  # earlier hits of a concern that new ones are compared with
 _MASK = (1 << 64) - 1
@@ -100,11 +100,7 @@ def watchers(book: Book, site: int) -> list[tuple[Owned, bool]]:
 
 def site_of(book: Book, host: str) -> Site | None:
     """A site by its host[:port]."""
-    sql = (
-        "SELECT id, host, crawl, matched, visited_at, next_at, pages, trouble, news_from "
-        "FROM site WHERE host = ?"
-    )
-    rows = book.rows(sql, (host,))
+    rows = book.rows(f"SELECT {SITE_COLUMNS} FROM site s WHERE s.host = ?", (host,))
     return Site(*rows[0]) if rows else None
 
 
