@@ -131,7 +131,10 @@ class Crawl:
             min_priority=config.min_priority,
         )
         self.listings = Listings(
-            self.discovery, self.gate, wanted=config.sitemaps, per_host=config.sitemaps_per_host
+            self.discovery,
+            self.gate,
+            wanted=config.fetch.listings,
+            per_host=config.sitemaps_per_host,
         )
         self.arrivals = Arrivals(
             self.discovery, self.listings, self.trouble, max_redirects=config.max_redirects

@@ -201,7 +201,6 @@ async def _crawl(server: HostileServer, folder: Path, said: list[str]) -> Report
         strategy="bfs",
         concurrency=64,
         workers=2,
-        sitemaps=True,
         fetch=FetchConfig(
             connect_timeout_s=2.0,
             read_timeout_s=2.0,

@@ -63,7 +63,6 @@ async def crawl(
         seeds=seeds,
         strategy="bfs",
         concurrency=1,
-        sitemaps=wanted,
         sitemaps_per_host=per_host,
         fetch=FetchConfig(listings=wanted),
         politeness=PolitenessConfig(ignore_robots=ignore_robots),

@@ -127,7 +127,6 @@ def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) ->
         params=ours,
         as_published=options["as_published"],
         min_priority=options["min_priority"],
-        sitemaps=options["sitemaps"],
         agent=product(options["user_agent"]),
         concurrency=options["concurrency"],
         eager=options["eager"],

@@ -194,7 +194,6 @@ def _config(book: Book, site: Site, web: Web, requests: int) -> CrawlConfig:
     return CrawlConfig(
         seeds=seeds,
         scope=ScopeConfig(scope="host"),
-        sitemaps=True,
         limits=LimitConfig(max_requests=requests),
         fetch=msgspec.structs.replace(web.fetch, listings=True),
         politeness=web.politeness,
