@@ -17,12 +17,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 
-from focus.archive import Archive
-from focus.charset import decode
-from focus.kb.base import KnowledgeBase, shipped
+from focus.archive.replay import Archive
 from focus.learn.corpus import of_html
+from focus.learn.kb.base import KnowledgeBase, shipped
 from focus.learn.training import Example, Extractor, Plan, examples, telling, with_entities
-from focus.score.bayes import (
+from focus.score.matching import Matcher
+from focus.score.relevance import Document
+from focus.score.statistics.feature_selection import Sample, count
+from focus.score.statistics.naive_bayes import (
     RAW,
     Chooser,
     Verdict,
@@ -33,10 +35,8 @@ from focus.score.bayes import (
     validate,
     verdict,
 )
-from focus.score.features import Sample, count
-from focus.score.match import Matcher
-from focus.score.relevance import Document
-from focus.topic import from_words
+from focus.text.charset import decode
+from focus.topic.topic import from_words
 
 FEW = (5, 10, 20, 50)
 DRAWS = 10

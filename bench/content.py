@@ -23,10 +23,10 @@ from typing import NamedTuple
 import trafilatura
 from labelled import LabelledPage, sample, table
 
-from focus.archive import Archive
-from focus.parse import parse
-from focus.score.content import main_text
-from focus.segment import Segmenter
+from focus.archive.replay import Archive
+from focus.html.main_content import main_text
+from focus.html.parser import parse
+from focus.text.tokenisation import Segmenter
 
 
 class Compared(NamedTuple):

@@ -24,20 +24,20 @@ from pathlib import Path
 import msgspec
 from labelled import LabelledPage, sample, table
 
-from focus.archive import Archive
-from focus.compare.linkgraph import PageIndex
-from focus.compare.trial import Replay, Trial, run_trial
+from focus.archive.replay import Archive
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig
-from focus.kb.base import shipped
+from focus.evaluate.link_graph import PageIndex
+from focus.evaluate.trial import Replay, Trial, run_trial
+from focus.html.parser import parse
 from focus.learn.corpus import of_html
+from focus.learn.kb.base import shipped
 from focus.learn.training import Extractor, Plan, examples, train_on
-from focus.parse import parse
-from focus.score.analyse import Analyst
-from focus.score.match import Matcher
+from focus.score.analysis import Analyst
+from focus.score.matching import Matcher
 from focus.score.relevance import RELEVANCE, Document, make_model
 from focus.score.strategy import STRATEGIES
-from focus.topic import from_words, to_builtins
-from focus.urls import words
+from focus.topic.topic import from_words, to_builtins
+from focus.urls.normal_form import words
 
 MIDDLE = (30_000, 60_000)
 """Bytes of a page that is rather large."""

@@ -26,12 +26,12 @@ from random import Random
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from focus.alerts import outbox, outbox_relay, settings, store
+from focus.alerts.alert import Concern
+from focus.alerts.delivery import Delivered, Outcome
+from focus.alerts.message import Message
+from focus.alerts.store import Book
 from focus.config import FetchConfig
-from focus.watch import book, courier, outbox, settings
-from focus.watch.book import Book
-from focus.watch.channels import Delivered, Outcome
-from focus.watch.concern import Concern
-from focus.watch.message import Message
 
 _HIT = """
 INSERT INTO hit (concern, page, url, title, language, found_at, relevance, snippet, why, simhash,
@@ -74,7 +74,7 @@ def fill(here: Book, *, users: int, concerns: int, hits: int, channel: str, firs
                 outbox.enqueue(db, (user, concern), hits=found, channels=[to], now=0.0)
 
 
-class Taken(courier.Ways):
+class Taken(outbox_relay.Ways):
     """Channels that take everything at once."""
 
     async def send(self, message: Message, *, user: int, channel: str) -> Outcome:
@@ -82,15 +82,15 @@ class Taken(courier.Ways):
 
 
 async def cost(folder: Path, *, users: int, concerns: int, hits: int) -> None:
-    with book.opened(folder / "cost.db", now=0.0, language="zh", zone="UTC") as here:
+    with store.opened(folder / "cost.db", now=0.0, language="zh", zone="UTC") as here:
         fill(here, users=users, concerns=concerns, hits=hits, channel="mail:u{number}@a.test")
         known = settings.read(here, base_url="https://focus.test")
-        courier.Ways = Taken  # type: ignore[misc]
+        outbox_relay.Ways = Taken  # type: ignore[misc]
         begun = time.perf_counter()
-        done = await courier.deliver_due(here, known, clock=lambda: 1.8e9, rng=Random(1))
+        done = await outbox_relay.deliver_due(here, known, clock=lambda: 1.8e9, rng=Random(1))
         took = time.perf_counter() - begun
         begun = time.perf_counter()
-        await courier.deliver_due(here, known, clock=lambda: 1.8e9, rng=Random(1))
+        await outbox_relay.deliver_due(here, known, clock=lambda: 1.8e9, rng=Random(1))
         idle = time.perf_counter() - begun
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print("| messages | pages told of | seconds | ms per message | idle round ms | peak MiB |")
@@ -134,7 +134,7 @@ async def killed(folder: Path, *, kills: int) -> None:
     server = TestServer(app)
     await server.start_server()
     wanted = 60 * kills
-    with book.opened(path, now=0.0, language="zh", zone="UTC") as here:
+    with store.opened(path, now=0.0, language="zh", zone="UTC") as here:
         address = f"webhook:http://127.0.0.1:{server.port}/{{number}}"
         fill(here, users=wanted, concerns=1, hits=2, channel=address)
     struck = 0
@@ -163,10 +163,10 @@ async def killed(folder: Path, *, kills: int) -> None:
 
 async def deliver(path: Path) -> None:
     """One courier, whose claims nobody waits for after its death."""
-    with book.opened(path, now=0.0, language="zh", zone="UTC") as here:
+    with store.opened(path, now=0.0, language="zh", zone="UTC") as here:
         fetch = FetchConfig(user_agent=str(os.getpid()), allow_net=("127.0.0.0/8",))
         known = settings.read(here, fetch=fetch)
-        await courier.deliver_due(here, known, clock=time.time, rng=Random(), lease_s=0.0)
+        await outbox_relay.deliver_due(here, known, clock=time.time, rng=Random(), lease_s=0.0)
 
 
 def main() -> None:

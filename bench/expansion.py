@@ -21,15 +21,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
 
-from focus.compare.comparison import Comparison
-from focus.compare.grounds import Spec
-from focus.compare.run import compare
-from focus.compare.variants import variants
-from focus.judge import Task, read_topics, select
-from focus.learn.gather import Web, pilot
+from focus.evaluate.compare import compare
+from focus.evaluate.comparison import Comparison
+from focus.evaluate.ground_truth import Spec
+from focus.evaluate.judgments import Task, read_topics, select
+from focus.evaluate.variants import variants
+from focus.learn.memory_crawl import Web, pilot
 from focus.learn.topics import Widening, sample, widen, widened
-from focus.score.expansion import MAX_WEIGHT, Expansion
-from focus.topic import Topic
+from focus.score.statistics.expansion import MAX_WEIGHT, Expansion
+from focus.topic.topic import Topic
 
 Shares = dict[str, list[float]]
 """Topic -> share of the oracle's AUC, a number for each seed order."""

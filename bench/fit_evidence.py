@@ -23,11 +23,11 @@ from typing import NamedTuple
 
 from labelled import World, add_arguments, documents, open_world, table
 
-from focus.measure import judge_quality
-from focus.score.logistic import fit, sigmoid
-from focus.score.match import Matcher
+from focus.metrics.measures import judge_quality
+from focus.score.matching import Matcher
 from focus.score.relevance import make_model
 from focus.score.relevance.evidence import Evidence
+from focus.score.statistics.logistic import fit, sigmoid
 
 BELIEFS = {
     "title": 2.5,

@@ -15,18 +15,21 @@ from urllib.parse import urlsplit
 
 import zstandard
 
-from focus.archive import Archive
-from focus.charset import charset_from_content_type, decode, prescan
-from focus.coding import CodingError, Decoder
+from focus.alerts.publication_date import published_at
+from focus.archive.recorder import packed_record, whole_members
+from focus.archive.replay import Archive
+from focus.archive.warc import http_answer, plain_chunks, read_records
 from focus.config import AnalysisConfig
 from focus.demo.site import DemoWeb, generate
 from focus.errors import ArchiveError, ConfigError, TopicError
-from focus.http import is_html, redirect_target, retry_after_s
-from focus.robots import Robots, from_answer
-from focus.score.analyse import Analyst
-from focus.sitemap import ListingReader, changed_at
-from focus.topic import from_toml, from_words, to_builtins
-from focus.urls import (
+from focus.http.content_encoding import CodingError, Decoder
+from focus.http.robots import Robots, from_answer
+from focus.http.semantics import is_html, redirect_target, retry_after_s
+from focus.http.sitemap import ListingReader, changed_at
+from focus.score.analysis import Analyst
+from focus.text.charset import charset_from_content_type, decode, prescan
+from focus.topic.topic import from_toml, from_words, to_builtins
+from focus.urls.normal_form import (
     MAX_URL,
     Joiner,
     fingerprint,
@@ -39,9 +42,6 @@ from focus.urls import (
     shape,
     words,
 )
-from focus.warc.format import http_answer, plain_chunks, read_records
-from focus.warc.recorder import packed_record, whole_members
-from focus.watch.published import published_at
 
 BASE = "http://a.test/b/c?d"
 CODINGS = ("gzip", "deflate", "br", "zstd", "gzip, br", "x-gzip", "deflate, gzip")

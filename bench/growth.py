@@ -32,13 +32,13 @@ import uvloop
 from bench.resources import peak_mib, present_mib, tell
 from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, LimitConfig, PolitenessConfig
 from focus.crawl import Crawl
+from focus.engine.unit_of_work import Totals
 from focus.frontier import Frontier
-from focus.known import Known
-from focus.ledger import Totals
 from focus.records import Batch, FetchResult, Link, Page, Result, Task
+from focus.scheduling.url_table import Known
 from focus.session import Places, Watcher, _collecting_rarely, identity, run
 from focus.store import Store
-from focus.topic import from_words, to_builtins
+from focus.topic.topic import from_words, to_builtins
 
 HOSTS = 2000
 LINKS, FRESH = 97, 10

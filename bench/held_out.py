@@ -22,15 +22,15 @@ from typing import NamedTuple
 
 from labelled import table
 
-from focus.archive import Archive
-from focus.compare.grounds import Inputs, Prepared, Spec, Web, analysis_of, judge_of, prepare
-from focus.compare.linkgraph import PageIndex, link_graph
-from focus.compare.run import seed_order
-from focus.compare.standings import measures
-from focus.compare.trial import Replay, Trial, run_trial
-from focus.compare.variants import variants
+from focus.archive.replay import Archive
 from focus.config import CrawlConfig, LimitConfig, PolitenessConfig
-from focus.judge import Remarks, read_topics, select
+from focus.evaluate.compare import seed_order
+from focus.evaluate.ground_truth import Inputs, Prepared, Spec, Web, analysis_of, judge_of, prepare
+from focus.evaluate.judgments import Remarks, read_topics, select
+from focus.evaluate.link_graph import PageIndex, link_graph
+from focus.evaluate.ranking import measures
+from focus.evaluate.trial import Replay, Trial, run_trial
+from focus.evaluate.variants import variants
 
 STANDARD = (
     "", "home=0", "home=0.5", "home=1", "hub=0", "hub=1", "weight=0.5", "weight=1.3",

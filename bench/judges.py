@@ -33,7 +33,7 @@ from fit_evidence import leave_one_out, read_signs
 from labelled import World, add_arguments, documents, open_world, table
 
 from focus.learn.training import Example, Extractor, Plan, examples, train_on
-from focus.score.match import Matcher
+from focus.score.matching import Matcher
 from focus.score.relevance import RELEVANCE, Document, Model, make_model, model_class
 from focus.score.relevance.bayes import Bayes
 

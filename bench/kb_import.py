@@ -21,10 +21,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-from focus.kb.base import KnowledgeBase
-from focus.kb.importing import import_dump
-from focus.score.entities import link
-from focus.segment import Segmenter
+from focus.learn.kb.base import KnowledgeBase
+from focus.learn.kb.importing import import_dump
+from focus.score.statistics.entities import link
+from focus.text.tokenisation import Segmenter
 
 SIGNS = [chr(0x4E00 + at * 7) for at in range(2500)]
 WORDS = (

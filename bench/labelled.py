@@ -16,14 +16,22 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from focus.archive import Archive
-from focus.charset import decode
+from focus.archive.replay import Archive
 from focus.config import AnalysisConfig
-from focus.judge import Remarks, Task, canonical, page_key, read_aliases, read_labels, read_topics
-from focus.parse import parse
+from focus.evaluate.judgments import (
+    Remarks,
+    Task,
+    canonical,
+    page_key,
+    read_aliases,
+    read_labels,
+    read_topics,
+)
+from focus.html.parser import parse
 from focus.score.relevance import Document
-from focus.topic import from_toml
-from focus.urls import words
+from focus.text.charset import decode
+from focus.topic.topic import from_toml
+from focus.urls.normal_form import words
 
 
 class LabelledPage(NamedTuple):

@@ -25,14 +25,14 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from focus.segment import Segmenter, has_han
-from focus.watch import book as books
-from focus.watch import courier, matching, settings, stored
-from focus.watch.book import LOCAL, Book, Site
-from focus.watch.concern import Concern
-from focus.watch.published import published_at
-from focus.watch.run import run_due
-from focus.watch.subjects import Sheet
+from focus.alerts import matches, matching, outbox_relay, settings
+from focus.alerts import store as books
+from focus.alerts.alert import Concern
+from focus.alerts.page_match import Sheet
+from focus.alerts.publication_date import published_at
+from focus.alerts.run import run_due
+from focus.alerts.store import LOCAL, Book, Site
+from focus.text.tokenisation import Segmenter, has_han
 
 HOST = "bench.test"
 NOW = 1_000_000.0
@@ -61,7 +61,7 @@ def with_concerns(book: Book, crawl: int, number: int, first: int, rng: Random) 
         db.execute("UPDATE concern SET checked_at = 0")
         db.execute("UPDATE concern_site SET begun_at = 0")
         db.execute("UPDATE site SET crawl = ?, matched = ?", (crawl, first))
-    site = stored.site_of(book, HOST)
+    site = matches.site_of(book, HOST)
     assert site is not None
     return site
 
@@ -73,7 +73,7 @@ def seconds(path: Path, pages: int, concerns: int) -> tuple[float, matching.Matc
         shutil.copy(path, copy)
         with books.opened(copy, now=0.0, language="en", zone="UTC") as book:
             crawl = book.rows("SELECT max(crawl) FROM page")[0][0]
-            first = stored.latest(book, crawl, to=stored.LAST, most=pages)
+            first = matches.latest(book, crawl, to=matches.LAST, most=pages)
             matching.Subjects().of(Concern("c", (), words="warm"), trusted=True)  # dictionaries
             site = with_concerns(book, crawl, concerns, first, Random(1))
             began = time.process_time()
@@ -89,11 +89,11 @@ def parts(path: Path, pages: int) -> dict[str, float]:
         books.opened(path, now=0.0, language="en", zone="UTC") as book,
     ):
         crawl = book.rows("SELECT max(crawl) FROM page")[0][0]
-        first = stored.latest(book, crawl, to=stored.LAST, most=pages)
-        some = stored.pages(book, crawl, after=first, limit=pages)
+        first = matches.latest(book, crawl, to=matches.LAST, most=pages)
+        some = matches.pages(book, crawl, after=first, limit=pages)
         for page in some:
             marks = [time.process_time()]
-            sheet = Sheet(page, stored.source(book, page.id))
+            sheet = Sheet(page, matches.source(book, page.id))
             marks.append(time.process_time())
             _ = sheet.words_text, sheet.document.body
             marks.append(time.process_time())
@@ -118,13 +118,13 @@ def runs(path: Path) -> list[tuple[str, float, int]]:
             crawl = book.rows("SELECT max(crawl) FROM page")[0][0]
             words, first = (
                 words_of(book, crawl),
-                stored.latest(book, crawl, to=stored.LAST, most=10),
+                matches.latest(book, crawl, to=matches.LAST, most=10),
             )
             for person in range(2, 202):
                 _settle(book, person, words, rng)
             for which, cursor, due in (
-                ("nothing due", stored.LAST, False),
-                ("4,000 concerns due, nothing new", stored.LAST, True),
+                ("nothing due", matches.LAST, False),
+                ("4,000 concerns due, nothing new", matches.LAST, True),
                 ("4,000 due, 10 new pages on each of 50 sites", first, True),
             ):
                 with book.transaction() as db:
@@ -138,7 +138,7 @@ def runs(path: Path) -> list[tuple[str, float, int]]:
                     )
                 began = time.process_time()
                 known = settings.read(book)
-                deliver = partial(courier.deliver_due, book, known, clock=lambda: NOW, rng=rng)
+                deliver = partial(outbox_relay.deliver_due, book, known, clock=lambda: NOW, rng=rng)
                 ran = asyncio.run(run_due(book, _nowhere, deliver, clock=lambda: NOW))
                 pages = sum(each.pages for each in ran.matched)
                 found.append((which, time.process_time() - began, pages))

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.resources import peak_mib, tell
-from focus.score.pagerank import DAMPING, EPSILON, PageRank
+from focus.score.graph.pagerank import DAMPING, EPSILON, PageRank
 
 FRESH = 10
 BATCH = 1000

@@ -28,17 +28,17 @@ from typing import NamedTuple
 
 import zstandard
 
-from focus.db.results import Selection
-from focus.db.search import search
-from focus.db.searchfile import index_path
-from focus.db.searchindex import SearchIndex, page_text
-from focus.db.spelling import plain, read
+from focus.admission.near_duplicates import simhash
 from focus.demo.site import DemoWeb, generate
-from focus.duplicates import simhash
 from focus.records import Batch, HostRow, Outcome, Page, PageRow, QueueRow, UrlRow, UrlState
-from focus.segment import has_han
+from focus.storage.results import Selection
+from focus.storage.search import search
+from focus.storage.search_file import index_path
+from focus.storage.search_index import SearchIndex, page_text
+from focus.storage.search_terms import plain, read
 from focus.store import Store
-from focus.urls import fingerprint
+from focus.text.tokenisation import has_han
+from focus.urls.normal_form import fingerprint
 
 HOSTS = 50
 AT_ONCE = 500

@@ -40,28 +40,28 @@ from urllib.parse import quote
 import zstandard
 
 from bench.search import drawn, page_row, sampled
+from focus.alerts import matches
+from focus.alerts import store as books
+from focus.alerts.alert import Concern
+from focus.alerts.outbox_relay import Summary
+from focus.alerts.run import run_due
+from focus.alerts.snippet import MARK
+from focus.alerts.store import Book, Site
+from focus.alerts.visit import visit
 from focus.config import FetchConfig, PolitenessConfig
-from focus.db import searchfile
-from focus.db.searchindex import SearchIndex, page_text
-from focus.db.spelling import pairs_that_are_words, plain, spelt
 from focus.demo.server import serve as serve_demo
 from focus.demo.site import DemoWeb, generate
-from focus.learn.gather import Web
+from focus.learn.memory_crawl import Web
 from focus.records import Batch, HostRow, Outcome, QueueRow, UrlRow, UrlState
+from focus.serve import server, tokens
+from focus.serve.app_state import Office, Ways
+from focus.serve.request import COOKIE
+from focus.serve.scheduler import Order
+from focus.storage import search_file
+from focus.storage.search_index import SearchIndex, page_text
+from focus.storage.search_terms import pairs_that_are_words, plain, spelt
 from focus.store import Store
-from focus.urls import fingerprint
-from focus.watch import book as books
-from focus.watch import stored
-from focus.watch.book import Book, Site
-from focus.watch.concern import Concern
-from focus.watch.courier import Summary
-from focus.watch.run import run_due
-from focus.watch.snippet import MARK
-from focus.watch.visit import visit
-from focus.watch.web import server, tokens
-from focus.watch.web.asked import COOKIE
-from focus.watch.web.office import Office, Ways
-from focus.watch.web.tick import Order
+from focus.urls.normal_form import fingerprint
 
 SITES, PEOPLE, EACH, FOUND = 50, 200, 20, 100
 COPIES = 25
@@ -150,7 +150,7 @@ def _index(path: Path) -> None:
         index.db.execute("PRAGMA synchronous = OFF")
         texts = list(_spelt(index))
         for copy in range(COPIES):
-            with searchfile.transaction(index.db):
+            with search_file.transaction(index.db):
                 for page, number, *columns in texts:
                     values = (page + copy * number,)
                     row = index.db.execute("INSERT INTO doc (page) VALUES (?)", values).lastrowid
@@ -225,7 +225,7 @@ def _concerns(web: DemoWeb, rng: random.Random) -> list[Concern]:
 
 def _find(book: Book, concern: int, crawl: int, rng: random.Random) -> None:
     first = crawl << 32
-    most = stored.latest_nth(book, crawl)
+    most = matches.latest_nth(book, crawl)
     pages = [(first | n,) for n in rng.sample(range(most), min(FOUND, most))]
     snippet = (
         f"主教练赛后表示，{MARK}球队{MARK}在客场吃了亏。替补登场的前锋制造点球，并亲自主罚命中。"
@@ -327,7 +327,7 @@ async def _visit(book: Book) -> dict[str, Any]:
     fetch = FetchConfig(connect_to=f"127.0.0.1:{demo.port}", allow_net=("127.0.0.0/8",))
     polite = PolitenessConfig(delay_s=0.0, max_crawl_delay_s=0.0)
     host = book.rows("SELECT host FROM site ORDER BY host DESC LIMIT 1")[0][0]
-    site = stored.site_of(book, host)
+    site = matches.site_of(book, host)
     assert site is not None
     before = os.times()
     report = await visit(book, site, Web(None, fetch, polite, "focus"), clock=time.time)
@@ -482,7 +482,7 @@ def measure(folder: Path, *, pages: int, requests: int, clients: int) -> dict[st
         }
     sizes = {
         "database_mb": path.stat().st_size >> 20,
-        "index_mb": searchfile.index_path(path).stat().st_size >> 20,
+        "index_mb": search_file.index_path(path).stat().st_size >> 20,
     }
     return {
         "stored": {**counts, **sizes},

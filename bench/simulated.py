@@ -22,22 +22,23 @@ from unittest import mock
 import msgspec
 
 from focus import session
+from focus.alerts import outbox_relay, settings
+from focus.alerts import revisits as hubs
+from focus.alerts import store as books
+from focus.alerts.alert import Concern, checked
+from focus.alerts.delivery import Delivered, Outcome
+from focus.alerts.message import Message
+from focus.alerts.run import run_due
+from focus.alerts.store import LOCAL
+from focus.alerts.visit import visitor
 from focus.config import AnalysisConfig, CrawlConfig, PolitenessConfig
 from focus.demo.days import BEGIN, PublishingWeb
-from focus.http import classify_status, redirect_target
-from focus.learn.gather import Web
+from focus.engine.transports import ReplayTransport, Transport
+from focus.http.semantics import classify_status, redirect_target
+from focus.http.sitemap import read_listing
+from focus.learn.memory_crawl import Web
 from focus.records import FailureKind, FetchResult, Task
 from focus.session import Places
-from focus.sitemap import read_listing
-from focus.transport import ReplayTransport, Transport
-from focus.watch import book as books
-from focus.watch import courier, hubs, settings
-from focus.watch.book import LOCAL
-from focus.watch.channels import Delivered, Outcome
-from focus.watch.concern import Concern, checked
-from focus.watch.message import Message
-from focus.watch.run import run_due
-from focus.watch.visit import visitor
 from focus.workers import InlineScorer
 
 CRON_S = 300.0
@@ -207,7 +208,7 @@ def _recorded(told: list[Told], clock: Clock) -> Iterator[None]:
         )
         return Delivered()
 
-    with mock.patch.object(courier.Ways, "send", send):
+    with mock.patch.object(outbox_relay.Ways, "send", send):
         yield
 
 
@@ -238,7 +239,7 @@ async def simulate(
         for wish in wishes:
             book.add(LOCAL, wish.concern, now=clock())
         deliver = partial(
-            courier.deliver_due, book, settings.read(book), clock=clock, rng=Random(1)
+            outbox_relay.deliver_due, book, settings.read(book), clock=clock, rng=Random(1)
         )
         visit = visitor(book, Web(politeness=PolitenessConfig()), clock=clock)
         with _virtual(clock, web, log), _recorded(told, clock), _fixed(interval_s):

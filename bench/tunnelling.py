@@ -22,20 +22,20 @@ from typing import NamedTuple
 
 from labelled import World, add_arguments, open_world, table
 
-from focus.archive import Archive
-from focus.compare.linkgraph import PageIndex
-from focus.compare.run import seed_order
-from focus.compare.trial import Replay
+from focus.archive.replay import Archive
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig
 from focus.crawl import Crawl, Event
-from focus.judge import Task
+from focus.engine.transports import ReplayTransport
+from focus.evaluate.compare import seed_order
+from focus.evaluate.judgments import Task
+from focus.evaluate.link_graph import PageIndex
+from focus.evaluate.trial import Replay
 from focus.records import Link, UrlState
 from focus.score.relevance import model_class
 from focus.score.strategy import STRATEGIES, Carry, Parent
 from focus.score.strategy.best_first import BestFirst
-from focus.topic import to_builtins
-from focus.transport import ReplayTransport
-from focus.urls import fingerprint
+from focus.topic.topic import to_builtins
+from focus.urls.normal_form import fingerprint
 
 
 class HardBestFirst(BestFirst):

@@ -40,7 +40,7 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from bench.delivery import fill
 from bench.live import descendants, is_alive
-from focus.watch import book
+from focus.alerts import store
 
 START_S = 30.0  # until a program has begun to deliver
 REST_S = 300.0  # for the process that a killed `focus serve` leaves to end by itself
@@ -202,7 +202,7 @@ class Trial:
 
     def becomes_due(self, messages: int) -> None:
         """Something was found for so many more people."""
-        with book.opened(self.path, now=0.0, language="zh", zone="UTC") as here:
+        with store.opened(self.path, now=0.0, language="zh", zone="UTC") as here:
             fill(
                 here,
                 users=messages,

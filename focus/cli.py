@@ -19,13 +19,13 @@ import click
 from click.shell_completion import get_completion_class
 
 from focus import __version__
-from focus.commands import configfile
 from focus.commands.cluster import cluster
 from focus.commands.compare import compare_command
 from focus.commands.crawl import NETWORK_NAMES, crawl_options
 from focus.commands.kb import kb
 from focus.commands.label import label
-from focus.commands.options import DB, DBS, FILE, Command, option
+from focus.commands.options import config_file
+from focus.commands.options.option import DB, DBS, FILE, Command, option
 from focus.commands.report import report_command
 from focus.commands.running import crawled, run_loop
 from focus.commands.search import search
@@ -35,13 +35,13 @@ from focus.commands.train import train
 from focus.commands.tune import tune_command
 from focus.commands.watch import watch
 from focus.errors import ConfigError
-from focus.plain import inert_json
+from focus.text.formatting import inert_json
 
 if TYPE_CHECKING:
     from focus.commands.settings import Order
-    from focus.db.query import Reader
     from focus.demo.run import Outcome
     from focus.session import Report
+    from focus.storage.reader import Reader
 
 T = TypeVar("T")
 
@@ -65,9 +65,9 @@ def cli(ctx: click.Context) -> None:
     """
     if ctx.invoked_subcommand in ("completion", "strategies"):
         return
-    found = configfile.find(Path.cwd())
-    ctx.default_map = configfile.defaults(found, {"crawl": crawl})
-    database = configfile.database(found)
+    found = config_file.find(Path.cwd())
+    ctx.default_map = config_file.defaults(found, {"crawl": crawl})
+    database = config_file.database(found)
     for name, command in cli.commands.items():
         for each in command.params:
             if each.name == "db" and name != "demo":
@@ -117,9 +117,9 @@ def crawl(ctx: click.Context, /, **options: Any) -> None:
 
     order = settings.order(options)
     if options["dry_run"]:
-        from focus.db.query import last_crawl
+        from focus.commands.preview import order_lines
         from focus.session import identity
-        from focus.show.preview import order_lines
+        from focus.storage.reader import last_crawl
 
         known = None if order.places.fresh else last_crawl(order.places.db, identity(order.config))
         _print(order_lines(order, continues=known))
@@ -156,8 +156,8 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
         focus demo --pages 1000
     """
     from focus.demo.run import STRATEGIES, demo
-    from focus.show.answers import demo_lines
-    from focus.show.logs import telling
+    from focus.terminal.answers import demo_lines
+    from focus.terminal.logs import telling
 
     click.echo(f"A web of about {pages:,} pages, for 足球, by {' and '.join(STRATEGIES)}", err=True)
 
@@ -227,8 +227,8 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
     Example:
         focus export --relevant --sort quality --fields url,title,relevance -o best.jsonl
     """
-    from focus.db.results import FIELDS, TEXT, Selection, columns, parse_since
-    from focus.export import export as write
+    from focus.report.export import export as write
+    from focus.storage.results import FIELDS, TEXT, Selection, columns, parse_since
 
     names = [name.strip() for name in (options["fields"] or "").split(",") if name.strip()]
     if options["text"] and TEXT not in names:
@@ -275,7 +275,7 @@ def status(db: tuple[Path, ...], crawl: str, as_json: bool) -> None:
     if as_json:
         _print_json({"database": name, "crawls": crawls, "status": one})
         return
-    from focus.show.answers import status_lines
+    from focus.terminal.answers import status_lines
 
     _print(status_lines(name, crawls, one))
 
@@ -283,8 +283,8 @@ def status(db: tuple[Path, ...], crawl: str, as_json: bool) -> None:
 @contextmanager
 def _read(db: tuple[Path, ...], crawl: str, *, bodies: bool) -> Iterator[Reader]:
     """One database, or those of a cluster's shards as one."""
-    from focus.db.merging import as_one
-    from focus.db.query import Reader
+    from focus.storage.reader import Reader
+    from focus.storage.shard_merge import as_one
 
     paths = [each.expanduser() for each in db]
     with as_one(paths, crawl, bodies=bodies) as one, Reader(one.path, running=one.running) as found:
@@ -306,8 +306,8 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
     Example:
         focus why https://sports.sina.com.cn/china/
     """
-    from focus.db.query import Reader
-    from focus.urls import fingerprint, seed_candidates
+    from focus.storage.reader import Reader
+    from focus.urls.normal_form import fingerprint, seed_candidates
 
     candidates = seed_candidates(url)
     with Reader(db.expanduser()) as reader:
@@ -318,7 +318,7 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
     if as_json:
         _print_json(answer)
         return
-    from focus.show.answers import why_lines
+    from focus.terminal.answers import why_lines
 
     _print(why_lines(answer))
 
@@ -345,7 +345,7 @@ def strategies() -> None:
     Example:
         focus strategies
     """
-    from focus.show.preview import strategies_lines
+    from focus.commands.preview import strategies_lines
 
     _print(strategies_lines())
 

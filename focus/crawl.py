@@ -21,17 +21,19 @@ from typing import Protocol
 
 import msgspec
 
-from focus.arrivals import Arrivals
+from focus.admission.robots_gate import Gate
+from focus.admission.scope import Scope
+from focus.admission.traps import Traps
 from focus.config import CrawlConfig
-from focus.discovery import Discovery
-from focus.feedback import Feedback, make_feedback
+from focus.engine.failures import Trouble
+from focus.engine.limits import Limits
+from focus.engine.links import Discovery
+from focus.engine.relevance_feedback import Feedback, make_feedback
+from focus.engine.results import Arrivals
+from focus.engine.sitemaps import Listings
+from focus.engine.transports import Transport
+from focus.engine.unit_of_work import Ledger
 from focus.frontier import Frontier
-from focus.gate import Gate
-from focus.known import Known
-from focus.ledger import Ledger
-from focus.limits import Limits
-from focus.listings import Listings
-from focus.queues import Candidate, Host
 from focus.records import (
     SEED_PRIORITY,
     Batch,
@@ -44,13 +46,11 @@ from focus.records import (
     UrlRow,
     UrlState,
 )
-from focus.scope import Scope
-from focus.score.pagerank import PageRank
+from focus.scheduling.queues import Candidate, Host
+from focus.scheduling.url_table import Known
+from focus.score.graph.pagerank import PageRank
 from focus.score.strategy import make_strategy
-from focus.transport import Transport
-from focus.traps import Traps
-from focus.trouble import Trouble
-from focus.urls import fingerprint, host_of, seed_candidates
+from focus.urls.normal_form import fingerprint, host_of, seed_candidates
 
 BATCH = 64  # answers that one transaction writes, a quarter of what is in flight if less
 PATIENCE = 8  # URLs looked at again before one is taken, where a page moves all priorities

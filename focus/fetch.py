@@ -30,16 +30,16 @@ import aiohttp
 from aiohttp.abc import AbstractResolver
 from yarl import URL
 
-from focus.coding import ACCEPT_ENCODING, CodingError
 from focus.config import FetchConfig
 from focus.errors import ConfigError
-from focus.guard import Guard, not_public
-from focus.http import classify_status, retry_after_s
-from focus.net.answer import Answer, Failed, redirect
-from focus.net.dns import ThreadResolver
-from focus.net.faults import SERVER_FAULTS, explain, one_line
-from focus.net.tls import client_context
-from focus.net.wire import Connector, Exchange, Watch
+from focus.http.connection import Connector, Exchange, Watch
+from focus.http.content_encoding import ACCEPT_ENCODING, CodingError
+from focus.http.dns import ThreadResolver
+from focus.http.network_errors import SERVER_FAULTS, explain, one_line
+from focus.http.response import Answer, Failed, redirect
+from focus.http.semantics import classify_status, retry_after_s
+from focus.http.ssrf_guard import Guard, not_public
+from focus.http.tls import client_context
 from focus.records import FailureKind, FetchResult
 
 _URL = re.compile(r"(https?)://(?:[^/?#@]*@)?([^/?#@]+)([^#]*)", re.I)

@@ -30,10 +30,10 @@ import numpy as np
 import numpy.typing as npt
 
 from focus.config import PolitenessConfig
-from focus.known import Known
-from focus.pace import Addresses, slowed
-from focus.queues import Candidate, Host, Key, Queue, Ranking
 from focus.records import FetchResult, UrlState
+from focus.scheduling.queues import Candidate, Host, Key, Queue, Ranking
+from focus.scheduling.throttling import Addresses, slowed
+from focus.scheduling.url_table import Known
 
 RUN = 10_000  # entries sorted at once: about 5 ms in which no other thread can run
 AT_ONCE = 500_000  # URLs sorted by queue at once, to need little memory

@@ -9,12 +9,12 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
+from focus.admission.retries import MAX_WAIT_S
 from focus.crawl import Crawl
-from focus.db.database import Saved
+from focus.engine.unit_of_work import Totals
 from focus.errors import StoreError
-from focus.ledger import Totals
 from focus.records import Recent, Tally, UrlState
-from focus.retry import MAX_WAIT_S
+from focus.storage.writer import Saved
 from focus.store import CrawlInfo, Store
 
 

@@ -17,20 +17,20 @@ from pathlib import Path
 import msgspec
 
 from focus import __version__
-from focus.archive import Archive
+from focus.archive.recorder import Recorder
+from focus.archive.replay import Archive
 from focus.config import CrawlConfig
 from focus.crawl import Crawl, Event, Shelf
+from focus.engine.transports import Clock, LiveTransport, ReplayTransport, Transport
+from focus.engine.unit_of_work import Totals
 from focus.errors import ConfigError, StoreLocked
 from focus.fetch import WebFetcher
-from focus.ledger import Totals
 from focus.profiling.crawl import Profiler
 from focus.profiling.stages import PROFILED, Profile
 from focus.records import Batch, FetchResult, UrlState
 from focus.resume import restore
-from focus.score.hits import standing
+from focus.score.graph.hits import standing
 from focus.store import CrawlInfo, Store
-from focus.transport import Clock, LiveTransport, ReplayTransport, Transport
-from focus.warc.recorder import Recorder
 from focus.workers import ANALYST, WorkerPool
 
 GRACE_S = 10.0  # what is in flight may take so long after a stop

@@ -28,13 +28,13 @@ from typing import Any, TypeVar
 
 import aiosqlite
 
-from focus.db import columns, database, schema
-from focus.db.database import CrawlInfo, Saved
-from focus.db.lock import held
-from focus.db.schema import id_range, row_id
 from focus.errors import StoreError
-from focus.known import UrlColumns
 from focus.records import Batch
+from focus.scheduling.url_table import UrlColumns
+from focus.storage import columns, schema, writer
+from focus.storage.lock import held
+from focus.storage.schema import id_range, row_id
+from focus.storage.writer import CrawlInfo, Saved
 
 SYNC_EVERY_S = 1.0
 CHUNK = 20_000  # rows per thread hop when reading a crawl back
@@ -83,7 +83,7 @@ class Store:
                 await connection
             try:
                 store = cls(connection, path, now)
-                await store._run(partial(database.prepare, path=path))
+                await store._run(partial(writer.prepare, path=path))
                 yield store
             finally:
                 with _explaining(path):
@@ -101,24 +101,24 @@ class Store:
         broke off waits again.
         """
         return await self._run(
-            partial(database.begin, identity=identity, config=config_json, fresh=fresh, now=now)
+            partial(writer.begin, identity=identity, config=config_json, fresh=fresh, now=now)
         )
 
-    async def write(self, crawl: int, batch: Batch, *, also: database.Also | None = None) -> None:
+    async def write(self, crawl: int, batch: Batch, *, also: writer.Also | None = None) -> None:
         """Store a batch: all of it or, on any error, nothing. `also` is done with it.
 
         The batch belongs to the store until this returns (or is cancelled: it is
         then written all the same); it must not be changed meanwhile.
         """
         synced = 0 <= batch.now - self._synced_at < SYNC_EVERY_S  # clocks may be put back
-        work = partial(database.write, crawl=crawl, batch=batch, durable=not synced, also=also)
+        work = partial(writer.write, crawl=crawl, batch=batch, durable=not synced, also=also)
         await self._run(work)
         if not synced:
             self._synced_at = batch.now
 
     async def load(self, crawl: int) -> Saved:
         """The queues and hosts of a crawl."""
-        return await self._run(partial(database.load, crawl=crawl))
+        return await self._run(partial(writer.load, crawl=crawl))
 
     async def urls(self, crawl: int, *, chunk: int = URLS) -> AsyncIterator[UrlColumns]:
         """All URLs of a crawl in order of id, at most `chunk` at a time."""
@@ -132,25 +132,23 @@ class Store:
         found: list[tuple[int, str]] = []
         for start in range(0, len(ids), CHUNK):
             values = (str([row_id(crawl, each) for each in ids[start : start + CHUNK]]),)
-            found += await self._run(
-                partial(database.select, sql=database.ADDRESSES, values=values)
-            )
+            found += await self._run(partial(writer.select, sql=writer.ADDRESSES, values=values))
         return found
 
     async def graph(
         self, crawl: int, *, chunk: int = 2_000
     ) -> AsyncIterator[list[tuple[int, array[int]]]]:
         """(URL id, ids of its link targets) of what links were followed from, by `nth`."""
-        async for each in self._pages(database.GRAPH, crawl, chunk):
+        async for each in self._pages(writer.GRAPH, crawl, chunk):
             yield [(source, array("I", targets)) for _, source, targets in each]
 
     async def hubs(self, crawl: int) -> list[tuple[int, int, float]]:
         """(URL id, links of it that were fetched, relevance they brought) of pages linked from."""
-        return await self._run(partial(database.select, sql=database.HUBS, values=id_range(crawl)))
+        return await self._run(partial(writer.select, sql=writer.HUBS, values=id_range(crawl)))
 
     async def heartbeat(self, crawl: int, *, now: float) -> None:
         """Say that the crawl is alive though nothing was written."""
-        await self._run(partial(database.change, sql=database.ALIVE, values=(now, None, crawl)))
+        await self._run(partial(writer.change, sql=writer.ALIVE, values=(now, None, crawl)))
 
     async def update_pageranks(self, crawl: int, values: Iterable[tuple[int, float]]) -> None:
         """Write the (URL id, PageRank) of fetched pages; others are ignored.
@@ -159,7 +157,7 @@ class Store:
         """
         left = iter(values)
         while part := list(islice(left, CHUNK)):
-            await self._run(partial(database.write_pageranks, crawl=crawl, values=part))
+            await self._run(partial(writer.write_pageranks, crawl=crawl, values=part))
 
     async def update_standings(
         self, crawl: int, values: Iterable[tuple[int, float, float]]
@@ -167,7 +165,7 @@ class Store:
         """Write the (URL id, hub, authority) of fetched pages, see score/hits.py."""
         left = iter(values)
         while part := list(islice(left, CHUNK)):
-            await self._run(partial(database.write_standings, crawl=crawl, values=part))
+            await self._run(partial(writer.write_standings, crawl=crawl, values=part))
 
     async def finish(
         self,
@@ -183,12 +181,12 @@ class Store:
         await self.update_pageranks(crawl, pageranks)
         await self.update_standings(crawl, standings)
         values = (now, reason, report_json, crawl)
-        await self._run(partial(database.change, sql=database.FINISH, values=values, durable=True))
+        await self._run(partial(writer.change, sql=writer.FINISH, values=values, durable=True))
 
     async def simhashes(self, crawl: int) -> list[tuple[int, int]]:
         """(URL id, simhash) of relevant pages in the order of their requests."""
         values = id_range(crawl)
-        rows = await self._run(partial(database.select, sql=database.SIMHASHES, values=values))
+        rows = await self._run(partial(writer.select, sql=writer.SIMHASHES, values=values))
         return [(number, high << 32 | low) for number, low, high in rows]
 
     async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -201,7 +199,7 @@ class Store:
 
         def read(first: int) -> asyncio.Task[list[Any]]:
             values = (first, last, chunk)
-            return asyncio.create_task(self._run(partial(database.select, sql=sql, values=values)))
+            return asyncio.create_task(self._run(partial(writer.select, sql=sql, values=values)))
 
         reading = read(first)
         try:

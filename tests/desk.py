@@ -17,12 +17,12 @@ from typing import Any
 
 import msgspec
 
+from focus.alerts import outbox, outbox_relay, settings
+from focus.alerts import store as books
+from focus.alerts.alert import Concern
+from focus.alerts.settings import MailSettings, Settings
+from focus.alerts.store import LOCAL, Book, Hit
 from focus.config import FetchConfig
-from focus.watch import book as books
-from focus.watch import courier, outbox, settings
-from focus.watch.book import LOCAL, Book, Hit
-from focus.watch.concern import Concern
-from focus.watch.settings import MailSettings, Settings
 
 NOON = 1_795_251_600.0  # 2026-11-21 09:00 UTC
 LOOPBACK = FetchConfig(allow_net=("127.0.0.0/8", "::1"))
@@ -88,9 +88,9 @@ class Desk:
             )
         return numbers
 
-    async def deliver(self, **options: Any) -> courier.Summary:
+    async def deliver(self, **options: Any) -> outbox_relay.Summary:
         """One round."""
-        return await courier.deliver_due(
+        return await outbox_relay.deliver_due(
             self.book, self.settings(), clock=self.clock, rng=Random(1), **options
         )
 

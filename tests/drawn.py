@@ -14,14 +14,14 @@ from typing import Any
 
 import msgspec
 
+from focus.admission.scope import Scope
 from focus.config import PolitenessConfig, ScopeConfig
-from focus.discovery import Discovery
+from focus.engine.links import Discovery
+from focus.engine.unit_of_work import Ledger
 from focus.frontier import Frontier
-from focus.known import Known
-from focus.ledger import Ledger
 from focus.records import SEED_PRIORITY, Link, Outcome, UrlRow, UrlState
-from focus.scope import Scope
-from focus.score.pagerank import PageRank
+from focus.scheduling.url_table import Known
+from focus.score.graph.pagerank import PageRank
 from focus.score.strategy import Parent, make_strategy
 
 THRESHOLD = 0.5

@@ -1,6 +1,6 @@
 """Which English lines can the modules make that people see? Read from their syntax.
 
-templates(Path("focus/watch/words.py"))   →  {"words {}: nothing is asked for; …"}
+templates(Path("focus/alerts/query.py"))   →  {"words {}: nothing is asked for; …"}
 """
 
 from __future__ import annotations

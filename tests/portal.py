@@ -12,11 +12,11 @@ from typing import Any
 
 import zstandard
 
-from focus.db import database
+from focus.alerts.matches import site_of
+from focus.alerts.store import Book, Site
 from focus.records import Batch, Outcome, Page, PageRow, QueueRow, UrlRow, UrlState
-from focus.urls import fingerprint
-from focus.watch.book import Book, Site
-from focus.watch.stored import site_of
+from focus.storage import writer
+from focus.urls.normal_form import fingerprint
 
 ARTICLE = (
     "{0}的消息今天在体育场里传开。主教练说，球队已经准备好了。球迷从各地赶来，酒店全部订满。"
@@ -39,7 +39,7 @@ class Portal:
     def __init__(self, book: Book, *, host: str = "news.test", now: float) -> None:
         self.book, self.host, self.now = book, host, now
         with book._explained():
-            info = database.begin(
+            info = writer.begin(
                 book._db, identity={"topic": "", "host": host}, config="{}", fresh=True, now=now
             )
         self.crawl = info.id
@@ -86,4 +86,4 @@ class Portal:
             with self.book.transaction() as db:
                 for table in ("page", "page_text", "body"):
                     db.execute(f"DELETE FROM {table} WHERE id = ?", (self.crawl << 32 | number,))
-        database.write(self.book._db, crawl=self.crawl, batch=batch, durable=False)
+        writer.write(self.book._db, crawl=self.crawl, batch=batch, durable=False)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from focus.compare.grounds import Spec
-from focus.compare.variants import variants
+from focus.archive.recorder import Recorder
+from focus.evaluate.ground_truth import Spec
+from focus.evaluate.variants import variants
 from focus.records import FetchResult
-from focus.warc.recorder import Recorder
 
 HOST = "http://a.test"
 GOOD, BAD = 12, 24

@@ -17,21 +17,21 @@ from random import Random
 
 import msgspec
 
-from focus.cluster.abroad import Abroad, welcome
-from focus.cluster.credit import Credit
+from focus.cluster.batch_writer import ClusterShelf
+from focus.cluster.flow_control import Credit
+from focus.cluster.forwarded_links import Abroad, welcome
 from focus.cluster.leases import Lease, Leases, Terms
 from focus.cluster.messages import Hello, Report, answer_of, pack, unpack
-from focus.cluster.shards import Shard
-from focus.cluster.shelf import ClusterShelf
+from focus.cluster.sharding import Shard
 from focus.cluster.transport import ClusterTransport
 from focus.config import CrawlConfig
 from focus.crawl import Crawl, Shelf
-from focus.db import shard as rows
+from focus.engine.transports import Clock, Transport
 from focus.records import Result, Task
 from focus.session import Places, Surroundings, Watcher, run
 from focus.session import Report as Summary
+from focus.storage import cluster_leases as rows
 from focus.store import CrawlInfo, Store
-from focus.transport import Clock, Transport
 from focus.workers import InlineScorer
 from tests.web import TinyWeb
 

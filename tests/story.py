@@ -202,9 +202,9 @@ def _answers(port: int) -> bool:
 
 def main(db: str, port: str, demo: str, smtp: str) -> None:
     """The process of the server: `focus serve`, with sites that need no politeness."""
-    from focus.watch.web import server
-    from focus.watch.web.office import Office, Ways
-    from focus.watch.web.tick import Order
+    from focus.serve import server
+    from focus.serve.app_state import Office, Ways
+    from focus.serve.scheduler import Order
 
     server.TICK_S, server.REST_S = 0.3, 0.3  # nobody here waits a minute
     fetch = FetchConfig(connect_to=f"127.0.0.1:{demo}", allow_net=("127.0.0.0/8",))

@@ -11,12 +11,12 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus.archive import Archive
+from focus.archive.pack import keys
+from focus.archive.replay import Archive
 from focus.config import FetchConfig
 from focus.errors import ArchiveError
+from focus.http.robots import MAX_BYTES as MAX_ROBOTS_BYTES
 from focus.records import FailureKind
-from focus.robots import MAX_BYTES as MAX_ROBOTS_BYTES
-from focus.warc.pack import keys
 
 HTML = "Content-Type: text/html"
 PAGE = "<!doctype html><p>足球"
@@ -222,7 +222,7 @@ def test_revisits_resources_and_other_records(tmp_path: Path) -> None:
 
 def test_the_second_opening_reads_the_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = archive(tmp_path, response("http://a.example/1", HTML))
-    monkeypatch.setattr("focus.archive._build", None)
+    monkeypatch.setattr("focus.archive.replay._build", None)
     second = Archive.open(tmp_path / "w.warc.gz", cache_dir=tmp_path / "cache")
     assert second.digest == first.digest
     assert second.lookup("http://a.example/1") == first.lookup("http://a.example/1")

@@ -11,8 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.errors import ConfigError
-from focus.parse import Block
-from focus.score.bayes import (
+from focus.html.parser import Block
+from focus.score.matching import Matcher
+from focus.score.relevance import Document, make_model
+from focus.score.relevance.bayes import Classifier, Expansion
+from focus.score.statistics.entities import make_table
+from focus.score.statistics.feature_selection import Counts, Sample, count
+from focus.score.statistics.logistic import fit, sigmoid
+from focus.score.statistics.naive_bayes import (
     RAW,
     Calibration,
     NaiveBayes,
@@ -24,13 +30,7 @@ from focus.score.bayes import (
     train,
     validate,
 )
-from focus.score.entities import make_table
-from focus.score.features import Counts, Sample, count
-from focus.score.logistic import fit, sigmoid
-from focus.score.match import Matcher
-from focus.score.relevance import Document, make_model
-from focus.score.relevance.bayes import Classifier, Expansion
-from focus.topic import from_words
+from focus.topic.topic import from_words
 
 
 def test_worked_number_of_naive_bayes() -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from focus.alerts import query, schedule, settings, translations
+from focus.alerts.alert import Concern, checked, from_json
+from focus.alerts.page_match import topic_of
+from focus.alerts.texts import told
 from focus.errors import FocusError
 from focus.records import DropReason, FailureKind
-from focus.watch import chinese, schedule, settings, words
-from focus.watch.concern import Concern, checked, from_json
-from focus.watch.subjects import topic_of
-from focus.watch.texts import told
 from tests.messages import templates
 
 ROOT = Path(__file__).parents[1] / "focus"
@@ -55,14 +55,14 @@ def test_every_line_of_ours_has_its_chinese_words(template: str) -> None:
 
 
 def test_advice_about_the_database_and_all_reasons_have_theirs() -> None:
-    from focus.db.schema import _ADVICE
+    from focus.storage.schema import _ADVICE
 
     for line in (*_ADVICE.values(), *map(str, FailureKind), *map(str, DropReason)):
         assert re.search("[\u4e00-\u9fff]", told(line, "zh")), line
 
 
 def test_templates_and_translations_have_the_same_values() -> None:
-    for english, ours in chinese.LINES.items():
+    for english, ours in translations.LINES.items():
         numbers = sorted({int(n) for n in re.findall(r"\{(\d)\}", ours)})
         assert numbers == list(range(len(numbers))) and len(numbers) <= english.count("{}"), english
 
@@ -102,7 +102,7 @@ def test_lines_within_lines_are_told_too() -> None:
 
 def test_english_readers_get_what_was_said() -> None:
     with pytest.raises(FocusError) as caught:
-        words.parse("-x")
+        query.parse("-x")
     assert told(str(caught.value), "en") == str(caught.value)
 
 

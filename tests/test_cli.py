@@ -22,7 +22,7 @@ import pytest
 from focus import errors, session
 from focus.__main__ import main
 from focus.cli import cli, stray_variables
-from focus.ledger import Totals
+from focus.engine.unit_of_work import Totals
 from focus.session import Report
 
 ROOT = Path(__file__).parents[1]
@@ -420,7 +420,7 @@ def test_nothing_heavy_is_imported_for_help() -> None:
 
 
 def test_what_status_reads_with_needs_no_numpy() -> None:
-    code = "import sys, focus.db.merging; print('numpy' in sys.modules)"
+    code = "import sys, focus.storage.shard_merge; print('numpy' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
     )

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus.cluster import level
-from focus.cluster.abroad import Abroad
-from focus.cluster.board import Board
+from focus.cluster import slot_share
 from focus.cluster.broker import read_address
-from focus.cluster.credit import Credit
+from focus.cluster.flow_control import Credit
+from focus.cluster.forwarded_links import Abroad
 from focus.cluster.leases import POISON, Lease, Leases, Terms
+from focus.cluster.membership import Board
 from focus.cluster.messages import (
     VERSION,
     Answer,
@@ -33,7 +33,7 @@ from focus.cluster.messages import (
     result_of,
     unpack,
 )
-from focus.cluster.shards import Shard, owner, read_shard
+from focus.cluster.sharding import Shard, owner, read_shard
 from focus.config import (
     AnalysisConfig,
     CrawlConfig,
@@ -41,13 +41,13 @@ from focus.config import (
     LimitConfig,
     PolitenessConfig,
 )
-from focus.db.query import Reader
+from focus.engine.limits import reached
+from focus.engine.unit_of_work import Totals
 from focus.errors import ConfigError
-from focus.ledger import Totals
-from focus.limits import reached
 from focus.records import FetchResult, Link, Page, Result, Task
 from focus.score.strategy import Parent
-from focus.topic import from_words, to_builtins
+from focus.storage.reader import Reader
+from focus.topic.topic import from_words, to_builtins
 from tests.room import Room
 from tests.web import TinyWeb
 
@@ -308,13 +308,13 @@ def test_a_shard_has_its_share_and_what_others_leave() -> None:
 
 
 def test_slots_go_where_the_best_urls_are() -> None:
-    assert level.share(1, {1: [0.1]}) == 1.0
+    assert slot_share.share(1, {1: [0.1]}) == 1.0
     best, poor = [9.0 - each / 100 for each in range(32)], [1.0] * 32
-    shares = {number: level.share(number, {1: best, 2: poor}) for number in (1, 2)}
+    shares = {number: slot_share.share(number, {1: best, 2: poor}) for number in (1, 2)}
     assert shares[1] == 1.0
     assert 0 < shares[2] < 0.1
-    assert level.share(1, {1: best, 2: list(best)}) == pytest.approx(0.5)
-    assert level.share(1, {1: [], 2: []}) == 0.5
+    assert slot_share.share(1, {1: best, 2: list(best)}) == pytest.approx(0.5)
+    assert slot_share.share(1, {1: [], 2: []}) == 0.5
 
 
 # -- other shards -------------------------------------------------------------------

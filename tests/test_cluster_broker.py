@@ -27,10 +27,10 @@ from focus.cluster import broker as addresses
 from focus.cluster import control, worker
 from focus.cluster.broker import read_address
 from focus.cluster.leases import Terms
-from focus.cluster.member import Member
 from focus.cluster.messages import Errands
-from focus.cluster.private import PrivateBroker, server
-from focus.cluster.shards import Shard
+from focus.cluster.node import Member
+from focus.cluster.private_broker import PrivateBroker, server
+from focus.cluster.sharding import Shard
 from focus.cluster.worker import Plan, WorkerRole
 from focus.config import (
     AnalysisConfig,
@@ -42,10 +42,10 @@ from focus.config import (
 )
 from focus.demo.server import DemoServer, LogEntry
 from focus.demo.site import DemoWeb, generate
+from focus.engine.transports import Clock
 from focus.errors import ClusterError
 from focus.session import Places, Report, Watcher, run
-from focus.topic import from_words, to_builtins
-from focus.transport import Clock
+from focus.topic.topic import from_words, to_builtins
 
 pytestmark = [
     pytest.mark.slow,
@@ -325,7 +325,7 @@ async def test_clocks_need_not_agree(
             return super().__call__() + 86_400.0
 
     wanted = await alone(config(site), tmp_path)
-    monkeypatch.setattr("focus.cluster.engine.Clock", Ahead)
+    monkeypatch.setattr("focus.cluster.executor.Clock", Ahead)
     room = Room(broker, tmp_path)
     async with room.workers(1):
         await room.crawl(config(site))

@@ -10,18 +10,18 @@ from urllib.parse import urljoin
 import pytest
 
 from bench.cluster.virtual import Form, World, crawl
-from focus.cluster.company import Others, worth
 from focus.cluster.messages import Standing
+from focus.cluster.shared_budget import Others, worth
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, PolitenessConfig, ScopeConfig
 from focus.crawl import Crawl, Event
 from focus.demo.site import DemoWeb, generate
+from focus.engine.transports import ReplayTransport
 from focus.frontier import Frontier
-from focus.known import Known
 from focus.records import FailureKind, FetchResult, Page, Task, UrlState
-from focus.topic import from_words, to_builtins
-from focus.transport import ReplayTransport
+from focus.scheduling.quantiles import ladder
+from focus.scheduling.url_table import Known
+from focus.topic.topic import from_words, to_builtins
 from focus.workers import InlineScorer
-from focus.worth import ladder
 
 LADDERS = ([(1, 9.0), (2, 5.0)], [(1, 7.0), (3, 6.0)])
 

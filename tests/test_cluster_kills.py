@@ -9,7 +9,7 @@ import pytest
 
 from bench.cluster.kills import Torture, torture
 from bench.live import served
-from focus.cluster import private
+from focus.cluster import private_broker
 from focus.demo.site import generate
 
 FAULTS = ("worker", "frontier", "broker", "worker cut")
@@ -18,7 +18,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc"),
     pytest.mark.skipif(
-        private.server() is None,
+        private_broker.server() is None,
         reason="THE CLUSTER IS NOT TESTED: rabbitmq-server is not installed",
     ),
 ]

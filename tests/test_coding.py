@@ -13,7 +13,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus.coding import CodingError, Decoder
+from focus.http.content_encoding import CodingError, Decoder
 
 TEXT = b"<!doctype html><p>" + bytes(range(256)) * 20
 CAP = 100_000

@@ -6,14 +6,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from focus.archive import Archive
-from focus.compare.comparison import Comparison, load
-from focus.compare.grounds import budget_of
-from focus.compare.linkgraph import PageIndex, link_graph
-from focus.compare.run import RUNS, batches, compare, seed_order
-from focus.compare.standings import Outcome
-from focus.compare.variants import variants
+from focus.archive.replay import Archive
 from focus.errors import ArchiveError, ConfigError
+from focus.evaluate.compare import RUNS, batches, compare, seed_order
+from focus.evaluate.comparison import Comparison, load
+from focus.evaluate.ground_truth import budget_of
+from focus.evaluate.link_graph import PageIndex, link_graph
+from focus.evaluate.ranking import Outcome
+from focus.evaluate.variants import variants
 from tests.recorded import GOOD, HOST, record, spec, write_labels
 
 
@@ -243,8 +243,8 @@ def test_a_form_appears_once() -> None:
 
 
 def test_seed_orders_differ_and_repeat(web: Path) -> None:
-    from focus.judge import Task
-    from focus.topic import from_words
+    from focus.evaluate.judgments import Task
+    from focus.topic.topic import from_words
 
     task = Task(from_words("x"), tuple(f"http://{n}.test/" for n in range(8)))
     assert seed_order(task, 0) == seed_order(task, 0) != seed_order(task, 1)
@@ -252,8 +252,8 @@ def test_seed_orders_differ_and_repeat(web: Path) -> None:
 
 
 def test_few_batches_are_split_over_the_processes() -> None:
-    from focus.compare.trial import Trial
     from focus.config import CrawlConfig
+    from focus.evaluate.trial import Trial
 
     trials = [Trial(str(n), "v", "t", n, CrawlConfig()) for n in range(5)]
     assert sorted(len(batch.trials) for batch in batches(trials, 2)) == [2, 3]

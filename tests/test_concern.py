@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from focus.alerts import alert, query, schedule
 from focus.errors import ConfigError
-from focus.watch import concern, schedule, words
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 
@@ -40,7 +40,7 @@ def at(text: str, zone: ZoneInfo = SHANGHAI) -> float:
     ],
 )
 def test_words_say_which_pages_are_asked_for(text: str, found: set[str], taken: bool) -> None:
-    assert words.parse(text).satisfied(found) is taken
+    assert query.parse(text).satisfied(found) is taken
 
 
 @pytest.mark.parametrize(
@@ -56,13 +56,13 @@ def test_words_say_which_pages_are_asked_for(text: str, found: set[str], taken: 
 )
 def test_words_that_cannot_be_meant(text: str, reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
-        words.parse(text)
+        query.parse(text)
 
 
 @given(st.text(max_size=60))
 def test_any_text_is_words_or_a_clear_error(text: str) -> None:
     try:
-        parsed = words.parse(text)
+        parsed = query.parse(text)
     except ConfigError as error:
         assert "\n" not in str(error).replace(text, "")
     else:
@@ -130,13 +130,13 @@ def test_quiet_hours_hold_until_they_are_over(hours: str, now: str, free: str) -
 
 # -- concerns -------------------------------------------------------------------------
 
-GOOD = concern.Concern("足球", ("sports.example.cn", "https://b.example/zh/"), words="足球 -彩票")
+GOOD = alert.Concern("足球", ("sports.example.cn", "https://b.example/zh/"), words="足球 -彩票")
 
 
 def test_a_concern_survives_a_file() -> None:
-    made = concern.checked(GOOD)
+    made = alert.checked(GOOD)
     assert made.sites == ("https://sports.example.cn/", "https://b.example/zh/")
-    assert concern.from_json(concern.to_json([made]), "c.json") == [made]
+    assert alert.from_json(alert.to_json([made]), "c.json") == [made]
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_concern_survives_a_file() -> None:
 )
 def test_concerns_that_are_wrong(change: dict[str, object], reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
-        concern.checked(msgspec.structs.replace(GOOD, **change))
+        alert.checked(msgspec.structs.replace(GOOD, **change))
 
 
 @pytest.mark.parametrize(
@@ -171,4 +171,4 @@ def test_concerns_that_are_wrong(change: dict[str, object], reason: str) -> None
 )
 def test_files_of_concerns_that_are_wrong(data: bytes, reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
-        concern.from_json(data, "c.json")
+        alert.from_json(data, "c.json")

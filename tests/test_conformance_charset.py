@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from focus.charset import charset_from_content_type, decode
-from focus.codec import decode_as, encoding_of
+from focus.text.charset import charset_from_content_type, decode
+from focus.text.codecs import decode_as, encoding_of
 
 SHARED = Path(os.environ.get("FOCUS_SHARED", Path(__file__).parents[2] / "shared"))
 CASES = SHARED / "conformance" / "encoding"

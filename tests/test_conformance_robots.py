@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from focus.robots import Robots
+from focus.http.robots import Robots
 
 SHARED = Path(os.environ.get("FOCUS_SHARED", Path(__file__).parents[2] / "shared"))
 CASES = SHARED / "conformance" / "robots"

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from focus.codec import escape_query
-from focus.urls import Joiner, key, normalise, registrable_domain
+from focus.text.codecs import escape_query
+from focus.urls.normal_form import Joiner, key, normalise, registrable_domain
 
 SHARED = Path(os.environ.get("FOCUS_SHARED", Path(__file__).parents[2] / "shared"))
 CASES = SHARED / "conformance"

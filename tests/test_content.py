@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus.parse import Block, parse
-from focus.score.content import main_blocks, main_text
+from focus.html.main_content import main_blocks, main_text
+from focus.html.parser import Block, parse
 
 BLOCKS = st.lists(
     st.builds(

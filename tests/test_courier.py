@@ -15,13 +15,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from focus.alerts import outbox, outbox_lease, outbox_relay, settings, unsubscribe
+from focus.alerts.delivery import Delivered, Failed, Outcome, apprise, mail
+from focus.alerts.message import Message
+from focus.alerts.outbox import DEAD, SENT, WAITING
+from focus.alerts.outbox_relay import Ways
+from focus.alerts.texts import LANGUAGES, TEXTS, told
 from focus.errors import ConfigError
-from focus.watch import claims, courier, outbox, settings, unsubscribe
-from focus.watch.channels import Delivered, Failed, Outcome, apprise, mail
-from focus.watch.courier import Ways
-from focus.watch.message import Message
-from focus.watch.outbox import DEAD, SENT, WAITING
-from focus.watch.texts import LANGUAGES, TEXTS, told
 from tests.desk import NOON, Desk, desk
 from tests.hooks import Receiver, receiving
 
@@ -76,14 +76,14 @@ async def test_a_digest_has_all_that_is_due_by_one_channel_grouped_by_concern(
     here.finds(football, "http://a.test/1", "http://a.test/2")
     here.finds(travel, "http://a.test/3")
     summary = await here.deliver()
-    assert summary == courier.Summary(sent=2, items=5)
+    assert summary == outbox_relay.Summary(sent=2, items=5)
     told = {
         channel: {group.name: [item.hit.url for item in group.items] for group in message.groups}
         for channel, message in post.sent
     }
     both = ["http://a.test/1", "http://a.test/2"]
     assert told == {ME: {"足球": both, "旅游": ["http://a.test/3"]}, YOU: {"足球": both}}
-    assert await here.deliver() == courier.Summary()
+    assert await here.deliver() == outbox_relay.Summary()
 
 
 async def test_immediate_messages_tell_of_one_page_each(
@@ -184,7 +184,7 @@ async def test_retries_come_later_and_later_and_end(
         assert due is not None
         waits.append(due - here.clock.now)
         here.clock.now = due - 1
-        assert await here.deliver() == courier.Summary()
+        assert await here.deliver() == outbox_relay.Summary()
         here.clock.now = due
     last = await here.deliver()
     assert (last.dead, last.trouble) == (1, {"mail": "no 4"})
@@ -279,7 +279,7 @@ async def test_nothing_goes_to_a_channel_that_was_taken_off(
     changed = msgspec.structs.replace(definition, channels=("inbox",))
     here.book.change(concern, changed, now=here.clock())
     here.clock.now += 100
-    assert await here.deliver() == courier.Summary()
+    assert await here.deliver() == outbox_relay.Summary()
     assert len(post.sent) == 1
     assert outbox.lines(here.book)[0].detail == "the channel was taken off the concern"
 
@@ -360,7 +360,7 @@ async def test_killed_before_sending_nothing_is_lost(
     with pytest.raises(Killed):
         await here.deliver()
     here.finds(here.book.named(1, "足球").id, "http://a.test/3")
-    here.clock.now += claims.LEASE_S - 1
+    here.clock.now += outbox_lease.LEASE_S - 1
     assert (await here.deliver()).items == 1, "only what is new: the rest is still leased"
     here.clock.now += 1
     assert (await here.deliver()).items == 2
@@ -380,23 +380,23 @@ async def test_killed_around_its_own_notes_the_message_keeps_its_id(
 
     with monkeypatch.context() as patch:
         if step == "claimed":
-            patch.setattr(courier, "of_claim", killed)
+            patch.setattr(outbox_relay, "of_claim", killed)
         else:
             patch.setattr(outbox, "sent", killed)
         with pytest.raises(Killed):
             await here.deliver()
     (batch,) = here.column("SELECT batch FROM outbox")
-    here.clock.now += claims.LEASE_S
+    here.clock.now += outbox_lease.LEASE_S
     assert (await here.deliver()).sent == 1
     assert set(post.ids) == {batch}
-    assert await here.deliver() == courier.Summary()
+    assert await here.deliver() == outbox_relay.Summary()
 
 
 async def test_a_late_answer_does_not_undo_what_another_courier_has_done(here: Desk) -> None:
     here.finds(here.concern("足球", ME), "http://a.test/1")
-    slow = claims.claim(here.book, "mail", due=NOON, now=NOON)
-    later = NOON + claims.LEASE_S
-    quick = claims.claim(here.book, "mail", due=later, now=later)
+    slow = outbox_lease.claim(here.book, "mail", due=NOON, now=NOON)
+    later = NOON + outbox_lease.LEASE_S
+    quick = outbox_lease.claim(here.book, "mail", due=later, now=later)
     assert slow is not None
     assert quick is not None
     assert slow.batch == quick.batch
@@ -424,7 +424,7 @@ asyncio.run(run(sys.argv[1]))
 @pytest.mark.slow
 async def test_sigkill_in_mid_delivery_loses_nothing(tmp_path: Path) -> None:
     """Each of 60 messages arrives; twice only what was under way when the axe fell."""
-    rng, wanted, workers = Random(7), 60, courier.AT_ONCE["webhook"]
+    rng, wanted, workers = Random(7), 60, outbox_relay.AT_ONCE["webhook"]
     async with receiving(Receiver(delay_s=0.02)) as hook:
         with desk(tmp_path) as here:
             for number in range(wanted):
@@ -459,14 +459,16 @@ async def test_a_test_message_is_sent_at_once_and_logged(
 ) -> None:
     post = install(monkeypatch, Delivered("fine"), Failed("no"))
     for _ in range(2):
-        await courier.send_test(here.book, here.settings(), user=1, channel=ME, clock=here.clock)
+        await outbox_relay.send_test(
+            here.book, here.settings(), user=1, channel=ME, clock=here.clock
+        )
     assert post.sent[0][1].subject == "focus 测试消息"
     assert [(line.state, line.detail) for line in outbox.lines(here.book)] == [
         (DEAD, "no"),
         (SENT, "fine"),
     ]
     with pytest.raises(ConfigError, match="pigeon"):
-        await courier.send_test(
+        await outbox_relay.send_test(
             here.book, here.settings(), user=1, channel="pigeon:x", clock=here.clock
         )
 

@@ -17,9 +17,9 @@ from focus.config import (
     TrapConfig,
 )
 from focus.crawl import Crawl, Event
+from focus.engine.transports import ReplayTransport
 from focus.records import FailureKind, FetchResult, UrlState
-from focus.topic import from_words, to_builtins
-from focus.transport import ReplayTransport
+from focus.topic.topic import from_words, to_builtins
 from focus.workers import InlineScorer
 from tests.web import Answer, Hit, TinyWeb
 

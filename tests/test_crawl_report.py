@@ -12,10 +12,6 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from focus.db import distributions, linkmap
-from focus.db.figures import CrawlFigures, LinkMap, Node
-from focus.db.query import Reader
-from focus.db.reporting import figures
 from focus.errors import ConfigError, ExportError, FocusError, StoreError
 from focus.records import (
     SEED_PRIORITY,
@@ -32,8 +28,12 @@ from focus.report import pictures
 from focus.report.bars import Bar, bars
 from focus.report.charts import ticks
 from focus.report.crawl import crawl_html, crawl_pictures
-from focus.report.linkdrawing import drawing
+from focus.report.link_drawing import drawing
 from focus.report.page import link, page, table
+from focus.storage import distributions, link_map
+from focus.storage.figures import CrawlFigures, LinkMap, Node
+from focus.storage.reader import Reader
+from focus.storage.report_reader import figures
 from focus.store import Store
 from tests.test_report import Elements
 
@@ -253,9 +253,9 @@ def test_labels_of_people_are_held_against_the_model(path: Path) -> None:
 
 
 def test_large_numbers_end_in_bounded_tables(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(linkmap, "BEST", 3)
-    monkeypatch.setattr(linkmap, "ROOTS", 2)
-    monkeypatch.setattr(linkmap, "MOST", 4)
+    monkeypatch.setattr(link_map, "BEST", 3)
+    monkeypatch.setattr(link_map, "ROOTS", 2)
+    monkeypatch.setattr(link_map, "MOST", 4)
     monkeypatch.setattr(distributions, "BUCKETS", 7)
     monkeypatch.setattr(distributions, "LEVELS", 3)
     make(tmp_path / "f.db", batch())

@@ -8,7 +8,7 @@ import pytest
 
 from focus.demo.days import BEGIN, PublishingWeb, publishing
 from focus.demo.frame import listing_path
-from focus.sitemap import read_listing
+from focus.http.sitemap import read_listing
 
 
 @pytest.fixture(scope="module")

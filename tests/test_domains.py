@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from focus.admission.domain_budget import MOST_HOSTS, Domains
 from focus.config import PolitenessConfig, TrapConfig
-from focus.domains import MOST_HOSTS, Domains
 from focus.frontier import Frontier
-from focus.known import Known
-from focus.queues import Host
 from focus.records import DropReason, Tally
+from focus.scheduling.queues import Host
+from focus.scheduling.url_table import Known
 from tests.test_crawl import crawl
 from tests.web import TinyWeb
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus.db.query import Reader
-from focus.db.results import Selection
-from focus.duplicates import FEWEST, LOST_TEXTS, NEAR, Twins, looks_lost, simhash
+from focus.admission.near_duplicates import FEWEST, LOST_TEXTS, NEAR, Twins, looks_lost, simhash
 from focus.records import DropReason, Page, UrlState
+from focus.storage.reader import Reader
+from focus.storage.results import Selection
 from tests.test_crawl import crawl
 from tests.test_resume import Lives
 from tests.web import TinyWeb

@@ -12,10 +12,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from focus.alerts import delivery_process, outbox
+from focus.alerts.outbox import SENT, WAITING
+from focus.alerts.outbox_relay import Summary
 from focus.errors import StoreError
-from focus.watch import errand, outbox
-from focus.watch.courier import Summary
-from focus.watch.outbox import SENT, WAITING
 from tests.desk import Desk, desk
 from tests.hooks import Receiver, receiving
 
@@ -36,7 +36,7 @@ def find(here: Desk, url: str, messages: int) -> None:
 async def test_what_is_due_is_brought_and_told_of(here: Desk) -> None:
     async with receiving(Receiver(answers=[(500, {})])) as hook:
         find(here, hook.url, 2)
-        summary = await errand.sender(here.book, here.settings())()
+        summary = await delivery_process.sender(here.book, here.settings())()
     assert (summary.sent, summary.waiting, summary.items) == (1, 1, 1)
     assert "500" in summary.trouble["webhook"]
     assert outbox.counts(here.book) == {SENT: 1, WAITING: 1}
@@ -44,7 +44,7 @@ async def test_what_is_due_is_brought_and_told_of(here: Desk) -> None:
 
 async def test_nobody_is_sent_out_for_nothing(here: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere")
-    deliver = errand.sender(here.book, here.settings())
+    deliver = delivery_process.sender(here.book, here.settings())
     assert await deliver() == Summary()
     find(here, "http://127.0.0.1:9", 1)
     here.book.rows("UPDATE outbox SET due_at = 9e9")
@@ -54,9 +54,9 @@ async def test_nobody_is_sent_out_for_nothing(here: Desk, monkeypatch: pytest.Mo
 async def test_what_keeps_the_courier_from_working_is_told(here: Desk, tmp_path: Path) -> None:
     broken = tmp_path / "broken.db"
     broken.write_bytes(b"no database at all" * 99)
-    order = errand.Order(str(broken), here.settings())
+    order = delivery_process.Order(str(broken), here.settings())
     with pytest.raises(StoreError, match=r"broken\.db"):
-        await errand._sent_out(order)
+        await delivery_process._sent_out(order)
 
 
 _RUN = """
@@ -80,7 +80,7 @@ async def test_what_is_under_way_is_ended_though_the_run_dies(
             stdin=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
         )  # fmt: skip
         assert process.stdin is not None
-        order = errand.Order(str(tmp_path / "watch.db"), here.settings())
+        order = delivery_process.Order(str(tmp_path / "watch.db"), here.settings())
         process.stdin.write(msgspec.json.encode(order))
         process.stdin.close()
         async with asyncio.timeout(60):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus.score.expansion import MAX_WEIGHT, Expansion, Sighting, expand
+from focus.score.statistics.expansion import MAX_WEIGHT, Expansion, Sighting, expand
 
 RARE = 11.0
 

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.errors import ConfigError, ExportError
-from focus.export import FORMATS, export, write_csv, write_jsonl
+from focus.report.export import FORMATS, export, write_csv, write_jsonl
 
 ROOT = Path(__file__).parents[1]
 COLUMNS = {"url": str, "parts": dict, "relevance": float, "relevant": bool, "nth": int}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.errors import ConfigError
-from focus.score.features import (
+from focus.score.statistics.feature_selection import (
     SELECTORS,
     Counts,
     Table,

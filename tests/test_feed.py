@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from focus.watch.channels.feed import MAX_ENTRIES, Entry, Feed, atom, of_concern, of_user
+from focus.alerts.delivery.feed import MAX_ENTRIES, Entry, Feed, atom, of_concern, of_user
 from tests.desk import NOON, Desk, desk, hit
 
 feedparser = pytest.importorskip("feedparser")

@@ -25,7 +25,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from focus.config import FetchConfig
 from focus.errors import ConfigError
 from focus.fetch import WebFetcher
-from focus.net.tls import client_context
+from focus.http.tls import client_context
 from focus.records import FailureKind, FetchResult
 from tests.hostile.secure import authority
 from tests.web import TinyWeb

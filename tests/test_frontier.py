@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from focus.config import PolitenessConfig
 from focus.frontier import Frontier
-from focus.known import Known
-from focus.queues import Ranking
 from focus.records import UrlState
-from focus.worth import nth_best
+from focus.scheduling.quantiles import nth_best
+from focus.scheduling.queues import Ranking
+from focus.scheduling.url_table import Known
 
 
 def trim(frontier: Frontier) -> None:

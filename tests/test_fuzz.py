@@ -20,19 +20,21 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from focus.archive import Archive
-from focus.charset import charset_from_content_type, decode, prescan
+from focus.archive.recorder import packed_record, whole_members
+from focus.archive.replay import Archive
+from focus.archive.warc import http_answer, plain_chunks, read_records
 from focus.cli import cli
-from focus.commands.configfile import database, defaults, find
+from focus.commands.options.config_file import database, defaults, find
 from focus.config import AnalysisConfig
 from focus.errors import ArchiveError, ConfigError, FocusError, TopicError
-from focus.http import is_html, redirect_target, retry_after_s
-from focus.parse import parse
-from focus.robots import Robots, from_answer
-from focus.score.analyse import Analyst
-from focus.sitemap import MAX_LINKS, ListingReader, changed_at
-from focus.topic import from_toml, from_words, to_builtins
-from focus.urls import (
+from focus.html.parser import parse
+from focus.http.robots import Robots, from_answer
+from focus.http.semantics import is_html, redirect_target, retry_after_s
+from focus.http.sitemap import MAX_LINKS, ListingReader, changed_at
+from focus.score.analysis import Analyst
+from focus.text.charset import charset_from_content_type, decode, prescan
+from focus.topic.topic import from_toml, from_words, to_builtins
+from focus.urls.normal_form import (
     MAX_URL,
     Joiner,
     fingerprint,
@@ -45,8 +47,6 @@ from focus.urls import (
     shape,
     words,
 )
-from focus.warc.format import http_answer, plain_chunks, read_records
-from focus.warc.recorder import packed_record, whole_members
 from tests.test_sitemap import ATOM, RSS, SITEMAP
 
 LONG = int(os.environ.get("FOCUS_FUZZ", "0"))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import focus
 from focus.errors import ConfigError
-from focus.guard import Guard
+from focus.http.ssrf_guard import Guard
 
 CLOSED = """
 0.0.0.0 0.1.2.3 10.0.0.1 100.64.0.1 100.100.100.200 127.0.0.1 127.255.255.254 169.254.169.254

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from focus.score.hits import Hits, power_iteration, standing
-from focus.score.pagerank import PageRank
+from focus.score.graph.hits import Hits, power_iteration, standing
+from focus.score.graph.pagerank import PageRank
 
 Rows = dict[int, list[int]]
 ROWS = st.dictionaries(

@@ -32,8 +32,9 @@ from aiohttp.abc import ResolveResult
 from warcio.archiveiterator import ArchiveIterator
 from warcio.checker import Checker
 
-from focus import fetch, retry, session
+from focus import fetch, session
 from focus.__main__ import main
+from focus.admission import retries
 from focus.config import (
     AnalysisConfig,
     CrawlConfig,
@@ -43,13 +44,13 @@ from focus.config import (
     ScopeConfig,
 )
 from focus.fetch import WebFetcher
-from focus.net import wire
-from focus.net.tls import client_context
+from focus.http import connection
+from focus.http.tls import client_context
 from focus.records import FailureKind, UrlState
 from focus.session import Places, Report
-from focus.show.logs import JsonLog, Several, TextLog
-from focus.topic import from_words, to_builtins
-from focus.urls import normalise
+from focus.terminal.logs import JsonLog, Several, TextLog
+from focus.topic.topic import from_words, to_builtins
+from focus.urls.normal_form import normalise
 from tests.hostile.case import MIB, Case
 from tests.hostile.secure import authority
 from tests.hostile.server import PRIVATE, PUBLIC, TLS, Hit, HostileServer, Names
@@ -108,9 +109,9 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     with pytest.MonkeyPatch.context() as patch, _served() as server:
         patch.setattr(session, "WebFetcher", partial(WebFetcher, resolver=Names()))
         patch.setattr(fetch, "client_context", _trusting)
-        patch.setattr(retry, "MAX_WAIT_S", 3.0)
-        quick = {kind: row._replace(wait_s=0.05) for kind, row in retry.POLICIES.items()}
-        patch.setattr(retry, "POLICIES", quick)
+        patch.setattr(retries, "MAX_WAIT_S", 3.0)
+        quick = {kind: row._replace(wait_s=0.05) for kind, row in retries.POLICIES.items()}
+        patch.setattr(retries, "POLICIES", quick)
         folder = tmp_path_factory.mktemp("hostile")
         faults: list[dict[str, Any]] = []
         said: list[str] = []
@@ -350,7 +351,7 @@ class Rebinding(Names):
 async def test_a_name_that_turns_private_is_refused_for_everything(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(wire, "_DNS_TTL_S", 0)
+    monkeypatch.setattr(connection, "_DNS_TTL_S", 0)
     config = FetchConfig(allow_net=(f"{PUBLIC}/32",), listings=True)
     async with (
         HostileServer(CASES).serve() as server,

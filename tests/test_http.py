@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus.http import classify_status, is_html, redirect_target, retry_after_s
+from focus.http.semantics import classify_status, is_html, redirect_target, retry_after_s
 from focus.records import FailureKind
 
 NOV_6 = 784111777.0  # Sun, 06 Nov 1994 08:49:37 GMT, the date of RFC 9110

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.errors import TopicError
-from focus.judge import (
+from focus.evaluate.judgments import (
     Judge,
     Remarks,
     canonical,

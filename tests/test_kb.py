@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.errors import KnowledgeError
-from focus.kb.base import KnowledgeBase, shipped
-from focus.kb.dump import MAX_LINE, FactReader
-from focus.kb.file import names_of
-from focus.kb.importing import Imported, import_dump
-from focus.score.entities import (
+from focus.learn.kb.base import KnowledgeBase, shipped
+from focus.learn.kb.dump import MAX_LINE, FactReader
+from focus.learn.kb.file import names_of
+from focus.learn.kb.importing import Imported, import_dump
+from focus.score.statistics.entities import (
     MAX_NAME,
     choose,
     is_linkable,
@@ -27,7 +27,7 @@ from focus.score.entities import (
     make_table,
     spans,
 )
-from focus.segment import Segmenter
+from focus.text.tokenisation import Segmenter
 
 DUMP = """\
 苹果（水果）\tCATEGORY_ZH\t水果

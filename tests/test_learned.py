@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from focus.errors import ConfigError, TopicError
-from focus.learned import (
+from focus.learn.model_file import (
     Learned,
     Trained,
     applied,
@@ -19,12 +19,12 @@ from focus.learned import (
     path_beside,
     save,
 )
-from focus.measure import Quality
-from focus.score.bayes import Calibration, Verdict
-from focus.score.entities import make_table
-from focus.score.features import Counts
+from focus.metrics.measures import Quality
 from focus.score.relevance.bayes import Classifier, Expansion
-from focus.topic import Topic, from_words
+from focus.score.statistics.entities import make_table
+from focus.score.statistics.feature_selection import Counts
+from focus.score.statistics.naive_bayes import Calibration, Verdict
+from focus.topic.topic import Topic, from_words
 
 TRAINED = Trained(
     select="ig",

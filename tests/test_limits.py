@@ -12,7 +12,7 @@ import pytest
 from focus.__main__ import main
 from focus.config import CrawlConfig
 from focus.records import DropReason, FailureKind
-from focus.urls import MAX_URL
+from focus.urls.normal_form import MAX_URL
 from tests.test_settings import BASE, Ordered, home, ordered
 from tests.web import TinyWeb
 

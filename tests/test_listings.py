@@ -10,10 +10,10 @@ import pytest
 
 from focus.config import CrawlConfig, FetchConfig, LimitConfig, PolitenessConfig, ScopeConfig
 from focus.crawl import Crawl, Event
-from focus.db import database
+from focus.engine.transports import ReplayTransport
+from focus.http.sitemap import read_listing
 from focus.records import Batch, FetchResult, UrlState
-from focus.sitemap import read_listing
-from focus.transport import ReplayTransport
+from focus.storage import writer
 from focus.workers import InlineScorer
 from tests.test_crawl import TOPIC, World
 from tests.web import TinyWeb
@@ -183,6 +183,6 @@ def test_the_database_has_a_place_for_it(tmp_path: Path) -> None:
     import sqlite3
 
     with sqlite3.connect(tmp_path / "x.db") as db:
-        database.prepare(db, path=tmp_path / "x.db")
+        writer.prepare(db, path=tmp_path / "x.db")
         assert db.execute("SELECT * FROM lastmod").fetchall() == []
     db.close()

@@ -21,12 +21,12 @@ from zoneinfo import ZoneInfo
 import pytest
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
-from focus.watch.channels import Delivered, Failed, Outcome, mail
-from focus.watch.channels.mail import Mailer, compose
-from focus.watch.concern import Concern
-from focus.watch.message import Message, letter, of_claim, pieces
-from focus.watch.outbox import Claim, Part
-from focus.watch.settings import MailSettings, mail_settings
+from focus.alerts.alert import Concern
+from focus.alerts.delivery import Delivered, Failed, Outcome, mail
+from focus.alerts.delivery.mail import Mailer, compose
+from focus.alerts.message import Message, letter, of_claim, pieces
+from focus.alerts.outbox import Claim, Part
+from focus.alerts.settings import MailSettings, mail_settings
 from tests.desk import NOON, Desk, M, desk, hit
 
 pytestmark = pytest.mark.filterwarnings(

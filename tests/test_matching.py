@@ -13,17 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from focus.alerts import matches, matching, outbox, votes
+from focus.alerts import store as books
+from focus.alerts.alert import Concern
+from focus.alerts.matches import Stored
+from focus.alerts.matching import Matched
+from focus.alerts.page_match import Sheet, Subject, topic_of
+from focus.alerts.preview import preview
+from focus.alerts.snippet import MARK
+from focus.alerts.store import LOCAL, Book, Owned
 from focus.errors import ConfigError
-from focus.segment import Segmenter
-from focus.watch import book as books
-from focus.watch import matching, outbox, stored, votes
-from focus.watch.book import LOCAL, Book, Owned
-from focus.watch.concern import Concern
-from focus.watch.matching import Matched
-from focus.watch.preview import preview
-from focus.watch.snippet import MARK
-from focus.watch.stored import Stored
-from focus.watch.subjects import Sheet, Subject, topic_of
+from focus.text.tokenisation import Segmenter
 from tests.portal import Portal, article
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC).timestamp()
@@ -67,7 +67,7 @@ class Desk:
             with self.book.transaction() as db:
                 if each.checked_at is None:
                     matching.welcome(db, each, now=self.now)
-                stored.checked(db, each.id, now=self.now, next_at=self.now + DAY)
+                matches.checked(db, each.id, now=self.now, next_at=self.now + DAY)
         return found
 
     def sent(self, concern: int) -> list[str]:
@@ -121,7 +121,7 @@ def test_old_page_found_today_is_no_news(desk: Desk) -> None:
     found = desk.check()
     assert (found.news, found.old) == (2, 1)
     assert desk.sent(concern) == ["/1", "/2"]
-    hit = stored.recent(desk.book, concern, limit=9)[0]
+    hit = matches.recent(desk.book, concern, limit=9)[0]
     assert (
         hit.published_at is None
         or hit.published_at == datetime(2026, 11, 22, tzinfo=UTC).timestamp()
@@ -280,7 +280,7 @@ def test_hit_says_why(desk: Desk) -> None:
     desk.check()
     desk.pages(range(1))
     desk.check()
-    (hit,) = stored.recent(desk.book, concern, limit=9)
+    (hit,) = matches.recent(desk.book, concern, limit=9)
     assert 0.5 < hit.relevance <= 1.0
     assert hit.why["words"]["title"] == ["足球"]
     assert set(hit.why["parts"]) >= {"title", "text"}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus import measure as m
+from focus.metrics import measures as m
 
 MARKS = st.lists(st.sampled_from([True, False, None]), max_size=40)
 ORDERS = st.lists(st.integers(0, 30), max_size=40)

@@ -11,12 +11,12 @@ from click.testing import CliRunner
 
 from focus.cli import cli
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, PolitenessConfig
-from focus.db.merging import as_one
-from focus.db.query import Reader
-from focus.db.reporting import figures
-from focus.db.results import Selection
 from focus.errors import ConfigError
-from focus.topic import from_words, to_builtins
+from focus.storage.reader import Reader
+from focus.storage.report_reader import figures
+from focus.storage.results import Selection
+from focus.storage.shard_merge import as_one
+from focus.topic.topic import from_words, to_builtins
 from tests.room import Room
 from tests.web import TinyWeb
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus.measure import area_under_recall, recall_curve
-from focus.measure.oracle import oracle_curve, oracle_order, reachable_targets
+from focus.metrics.measures import area_under_recall, recall_curve
+from focus.metrics.oracle import oracle_curve, oracle_order, reachable_targets
 
 Graph = dict[int, list[int]]
 

@@ -6,10 +6,10 @@ import pytest
 
 from focus.config import PolitenessConfig
 from focus.frontier import Frontier
-from focus.known import Known
-from focus.pace import Addresses, Pace, slowed
-from focus.queues import Host
 from focus.records import FetchResult
+from focus.scheduling.queues import Host
+from focus.scheduling.throttling import Addresses, Pace, slowed
+from focus.scheduling.url_table import Known
 
 MOST_S = 60.0
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus.packed import Rows, Tallies
 from focus.records import Tally
+from focus.score.graph.compact_arrays import Rows, Tallies
 
 IDS = st.integers(0, 300)
 

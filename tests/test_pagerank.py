@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from focus.score.pagerank import EPSILON, STEP, PageRank, power_iteration
+from focus.score.graph.pagerank import EPSILON, STEP, PageRank, power_iteration
 
 ROWS = st.dictionaries(st.integers(0, 14), st.lists(st.integers(0, 14), max_size=8), max_size=15)
 

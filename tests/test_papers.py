@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from focus.archive import Archive
+from focus.archive.replay import Archive
 from focus.score.relevance import model_class
 from focus.score.strategy import strategy_class
 

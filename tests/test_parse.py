@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from focus.parse import Block, Parsed, RawLink, parse
-from focus.parse.contexts import MAX_CONTEXT, around
-from focus.parse.guard import GUARD_BYTES, MAX_ATTRIBUTES, MAX_DEPTH, guard
-from focus.parse.places import region_of
-from focus.parse.reader import refresh_target
+from focus.html.contexts import MAX_CONTEXT, around
+from focus.html.parser import Block, Parsed, RawLink, parse
+from focus.html.reader import refresh_target
+from focus.html.regions import region_of
+from focus.html.size_guard import GUARD_BYTES, MAX_ATTRIBUTES, MAX_DEPTH, guard
 from focus.records import Region
 
 SHARED = Path(os.environ.get("FOCUS_SHARED") or Path(__file__).parents[2] / "shared")

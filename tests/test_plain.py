@@ -7,7 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.errors import ConfigError
-from focus.plain import cells, count, cut, printable, read_size, read_span, size, span, table
+from focus.text.formatting import (
+    cells,
+    count,
+    cut,
+    printable,
+    read_size,
+    read_span,
+    size,
+    span,
+    table,
+)
 
 
 @given(st.text())

@@ -17,8 +17,8 @@ from focus.profiling.stages import MEANING, PROFILED, Profile, Stage, stage_rows
 from focus.profiling.stopwatch import Stopwatch, watching
 from focus.profiling.worker import ProfiledAnalyst
 from focus.session import Places, Report, Watcher, run
-from focus.show.profile import profile_lines
-from focus.topic import from_words, to_builtins
+from focus.terminal.profile import profile_lines
+from focus.topic.topic import from_words, to_builtins
 from focus.workers.child import make_analyst
 from tests.web import TinyWeb
 
@@ -137,7 +137,7 @@ def test_a_worker_tells_the_stages_of_each_page(analyst: ProfiledAnalyst) -> Non
 
 def test_a_watched_worker_says_the_same(analyst: ProfiledAnalyst) -> None:
     watched = analyst.analyse("http://a.test/", PAGE, "text/html")
-    plain = make_analyst("focus.score.analyse.Analyst", TOPIC).analyse(
+    plain = make_analyst("focus.score.analysis.Analyst", TOPIC).analyse(
         "http://a.test/", PAGE, "text/html"
     )
     assert (watched.relevance, watched.links, watched.body_zstd) == (

@@ -16,15 +16,15 @@ from rich.console import Console
 
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig
 from focus.crawl import Crawl, Event
-from focus.ledger import Totals
-from focus.plain import cells
+from focus.engine.unit_of_work import Totals
 from focus.records import UrlState
 from focus.session import Report
-from focus.show.liveline import LiveLine, wrapped
-from focus.show.logs import JsonLog, Printer, Several, TextLog, telling
-from focus.show.progress import Moment, Pulse, Teller, page_line, spelled, started_line
-from focus.show.summary import complaint, error_rate, exit_code, summary
 from focus.store import CrawlInfo
+from focus.terminal.live_line import LiveLine, wrapped
+from focus.terminal.logs import JsonLog, Printer, Several, TextLog, telling
+from focus.terminal.progress import Moment, Pulse, Teller, page_line, spelled, started_line
+from focus.terminal.summary import complaint, error_rate, exit_code, summary
+from focus.text.formatting import cells
 
 
 class FakeCrawl(SimpleNamespace):

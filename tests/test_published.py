@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus.plain import cells
-from focus.score.match import Matcher
-from focus.segment import Segmenter
-from focus.topic import from_words
-from focus.watch import message
-from focus.watch.published import EARLIEST, instant, of_url, published_at
-from focus.watch.snippet import MARK, aligned, plain, snippet
+from focus.alerts import message
+from focus.alerts.publication_date import EARLIEST, instant, of_url, published_at
+from focus.alerts.snippet import MARK, aligned, plain, snippet
+from focus.score.matching import Matcher
+from focus.text.formatting import cells
+from focus.text.tokenisation import Segmenter
+from focus.topic.topic import from_words
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 URL = "https://example.org/news/a.html"

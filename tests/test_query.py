@@ -16,12 +16,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from focus.db import database, query, results, schema
-from focus.db.lock import held
-from focus.db.query import Reader, last_crawl
-from focus.db.results import FIELDS, QUALITY_T, Selection, columns, parse_since
 from focus.errors import ConfigError, StoreError
 from focus.records import Batch, HostRow, Outcome, Page, PageRow, QueueRow, UrlRow, UrlState
+from focus.storage import reader as query
+from focus.storage import results, schema
+from focus.storage import writer as database
+from focus.storage.lock import held
+from focus.storage.reader import Reader, last_crawl
+from focus.storage.results import FIELDS, QUALITY_T, Selection, columns, parse_since
 from focus.store import Store
 
 HOSTS = ("sport.example", "b.sport.example", "xsport.example")
@@ -470,6 +472,6 @@ def test_an_empty_database_has_no_crawl_and_no_rows(tmp_path: Path) -> None:
 
 
 def test_reading_needs_no_event_loop() -> None:
-    code = "import sys, focus.db.query; sys.exit('asyncio' in sys.modules)"
+    code = "import sys, focus.storage.reader; sys.exit('asyncio' in sys.modules)"
     assert os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-c", code]) == 0
     assert query.Reader is Reader

@@ -14,10 +14,10 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 from warcio.checker import Checker
 
-from focus.archive import Archive
+from focus.archive.recorder import Recorder, packed_record, whole_members
+from focus.archive.replay import Archive
 from focus.errors import ArchiveError
 from focus.records import FailureKind, FetchResult
-from focus.warc.recorder import Recorder, packed_record, whole_members
 
 PAGE = FetchResult(
     url="http://a.example/p?q=1",
@@ -178,7 +178,7 @@ def test_a_warc_inside_a_page_does_not_mislead(monkeypatch: pytest.MonkeyPatch) 
     assert nested[0] in outer
     first = packed_record([("n", "0")], b"first")
     for look_back in (10**6, 60_000):
-        monkeypatch.setattr("focus.warc.recorder._LOOK_BACK", look_back)
+        monkeypatch.setattr("focus.archive.recorder._LOOK_BACK", look_back)
         assert whole_members(first + outer) == len(first + outer)
         assert whole_members(first + outer[:-1000]) == len(first)
         assert whole_members(first + outer + first[:-9]) == len(first + outer)

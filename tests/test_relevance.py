@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.errors import ConfigError, TopicError
-from focus.parse import Block, RawLink
+from focus.html.parser import Block, RawLink
 from focus.records import Region
-from focus.score.match import Matcher
+from focus.score.matching import Matcher
 from focus.score.relevance import RELEVANCE, Document, make_model
-from focus.segment import Segmenter, jieba_cut, rjieba_cut
-from focus.topic import from_toml, from_words
+from focus.text.tokenisation import Segmenter, jieba_cut, rjieba_cut
+from focus.topic.topic import from_toml, from_words
 
 
 def text(body: str) -> Callable[[], list[Block]]:

@@ -8,11 +8,11 @@ import pytest
 from click.testing import CliRunner
 
 from focus.commands.compare import compare_command
-from focus.compare.comparison import Comparison, load
 from focus.errors import ConfigError, ExportError
+from focus.evaluate.comparison import Comparison, load
 from focus.report.comparison import comparison_html, comparison_pictures
 from focus.report.pictures import check
-from focus.show.scoreboard import board_lines
+from focus.terminal.comparison import board_lines
 from tests.recorded import record
 
 

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from focus.duplicates import NEAR
-from focus.watch.reprints import ABROAD, Texts
+from focus.admission.near_duplicates import NEAR
+from focus.alerts.near_duplicates import ABROAD, Texts
 
 TEXT = Random(1).getrandbits(64)
 HERE, THERE = "https://a.test/1", "https://b.test/1"

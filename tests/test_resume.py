@@ -10,12 +10,12 @@ import pytest
 
 from focus.config import CrawlConfig, PolitenessConfig, ScopeConfig
 from focus.crawl import Crawl, Event
+from focus.engine.transports import ReplayTransport
 from focus.errors import ConfigError, StoreError
 from focus.records import FailureKind, UrlState
 from focus.resume import restore
 from focus.session import CrawlShelf, allow_open_files
 from focus.store import Store
-from focus.transport import ReplayTransport
 from focus.workers import InlineScorer
 from tests.test_crawl import TOPIC, World
 from tests.web import Answer, TinyWeb

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus.robots import ALLOW_ALL, DENY_ALL, MAX_BYTES, Robots, from_answer
+from focus.http.robots import ALLOW_ALL, DENY_ALL, MAX_BYTES, Robots, from_answer
 
 
 def allows(rules: str, path: str, agent: str = "focus") -> bool:

@@ -20,20 +20,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.__main__ import main
-from focus.db import searchfile, searchindex
-from focus.db.passages import marked, passage
-from focus.db.query import Reader
-from focus.db.results import Selection
-from focus.db.search import Results, search
-from focus.db.searchfile import index_path
-from focus.db.searchindex import SearchIndex
-from focus.db.spelling import matcher, pairs_that_are_words, plain, read, spelt
-from focus.duplicates import simhash
+from focus.admission.near_duplicates import simhash
 from focus.errors import ConfigError, FocusError, StoreError
 from focus.records import Batch, HostRow, Outcome, Page, PageRow, QueueRow, UrlRow, UrlState
-from focus.segment import Segmenter
-from focus.show.found import found_lines, marked_text
+from focus.storage import search_file, search_index
+from focus.storage.passages import marked, passage
+from focus.storage.reader import Reader
+from focus.storage.results import Selection
+from focus.storage.search import Results, search
+from focus.storage.search_file import index_path
+from focus.storage.search_index import SearchIndex
+from focus.storage.search_terms import matcher, pairs_that_are_words, plain, read, spelt
 from focus.store import Store
+from focus.terminal.search_results import found_lines, marked_text
+from focus.text.tokenisation import Segmenter
 
 HOSTS = ("a.test", "b.a.test", "c.test")
 CUT = Segmenter()
@@ -335,7 +335,7 @@ def test_url_in_several_crawls_is_one_result(path: Path) -> None:
 def test_beyond_the_cap_titles_and_the_newest_are_ranked(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("focus.db.search.MOST", 3)
+    monkeypatch.setattr("focus.storage.search.MOST", 3)
     texts = [("足球" if n == 0 else "新闻", "足球") for n in range(8)]
     make(path, pages(*texts))
     results = find(path, "足球")
@@ -403,7 +403,7 @@ def test_crawls_that_are_gone_or_others_by_now_are_forgotten(path: Path) -> None
 def test_index_mostly_of_old_texts_is_made_anew(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searchindex, "FEWEST_DEAD", 3)
+    monkeypatch.setattr(search_index, "FEWEST_DEAD", 3)
     crawl = make(path, pages(*(("足球", "一") for _ in range(4))))
     find(path, "足球")
     rows = [page_row(n, "足球", "二", nth=9 + n) for n in range(4)]
@@ -419,8 +419,8 @@ def test_index_mostly_of_old_texts_is_made_anew(
 def test_interrupted_update_keeps_whole_batches_and_goes_on(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searchindex, "BATCH", 4)
-    monkeypatch.setattr(searchindex, "READ", 2)
+    monkeypatch.setattr(search_index, "BATCH", 4)
+    monkeypatch.setattr(search_index, "READ", 2)
     make(path, pages(*(("足球", f"第{n}页") for n in range(10))))
 
     def interrupt(done: float, total: float) -> None:
@@ -517,7 +517,7 @@ def test_index_of_an_older_format_is_made_anew(path: Path) -> None:
 def test_index_that_another_program_holds_is_said_to_be_so(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searchfile, "BUSY_S", 0.05)
+    monkeypatch.setattr(search_file, "BUSY_S", 0.05)
     crawl = make(path, pages(("足球", "一")))
     find(path, "足球")
     with closing(sqlite3.connect(index_path(path), isolation_level=None)) as db:
@@ -545,7 +545,7 @@ def test_sqlite_without_fts5_is_told_in_one_line(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make(path, pages(("足球", "一")))
-    monkeypatch.setattr(searchfile, "_SCHEMA", "CREATE VIRTUAL TABLE t USING fts5x(a)")
+    monkeypatch.setattr(search_file, "_SCHEMA", "CREATE VIRTUAL TABLE t USING fts5x(a)")
     with pytest.raises(StoreError, match="SQLite has no FTS5") as error:
         find(path, "足球")
     assert "\n" not in str(error.value)

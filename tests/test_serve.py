@@ -22,17 +22,17 @@ from argon2 import PasswordHasher
 from starlette.testclient import TestClient
 
 from focus.__main__ import main
+from focus.alerts import outbox
+from focus.alerts.alert import Concern
+from focus.alerts.delivery import Delivered, Outcome
+from focus.alerts.message import Message
+from focus.alerts.outbox import Logged
 from focus.errors import ConfigError
-from focus.watch import outbox
-from focus.watch.channels import Delivered, Outcome
-from focus.watch.concern import Concern
-from focus.watch.message import Message
-from focus.watch.outbox import Logged
-from focus.watch.web import backoff, doors, postbox, server, tokens
-from focus.watch.web.accounts import Passwords
-from focus.watch.web.app import make_app
-from focus.watch.web.office import Kept, Office
-from focus.watch.web.texts import TEXTS
+from focus.serve import address_verification, auth, backoff, server, tokens
+from focus.serve.accounts import Passwords
+from focus.serve.app import make_app
+from focus.serve.app_state import Kept, Office
+from focus.serve.texts import TEXTS
 from tests.desk import NOON, Clock, hit, insert
 from tests.portal import Portal, article
 
@@ -180,8 +180,10 @@ def test_a_forgotten_password_is_set_by_a_mailed_link_once(
 ) -> None:
     mine = group.member("ana", "ana@a.test")
     sent: list[str] = []
-    monkeypatch.setattr(postbox, "send_link", lambda *to, secret, **_: sent.append(secret))
-    monkeypatch.setattr(doors.threading, "Thread", _AtOnce)
+    monkeypatch.setattr(
+        address_verification, "send_link", lambda *to, secret, **_: sent.append(secret)
+    )
+    monkeypatch.setattr(auth.threading, "Thread", _AtOnce)
     answer = group.browser().post("/forgot", data={"name": "ana"})
     nobody = group.browser().post("/forgot", data={"name": "nobody"})
     assert answer.text == nobody.text
@@ -364,7 +366,7 @@ def test_search_finds_what_was_crawled(group: Group) -> None:
     with group.office.book() as book:
         portal = Portal(book, now=NOON)
         portal.page("/1", "足球决赛", article("足球", 1))
-        from focus.db.searchindex import SearchIndex
+        from focus.storage.search_index import SearchIndex
 
         with SearchIndex(book.path) as index:
             index.update()
@@ -417,7 +419,7 @@ def test_feeds_are_read_by_their_address_until_it_is_taken_back(group: Group) ->
 
 
 def test_unsubscription_asks_first_and_is_done_by_one_post(group: Group) -> None:
-    from focus.watch import unsubscribe
+    from focus.alerts import unsubscribe
 
     client = group.member("ana", "ana@a.test")
     concern(client, mail="on")
@@ -527,8 +529,8 @@ def test_a_missing_extra_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    monkeypatch.delitem(sys.modules, "focus.watch.web.server")
-    monkeypatch.delattr("focus.watch.web.server")
+    monkeypatch.delitem(sys.modules, "focus.serve.server")
+    monkeypatch.delattr("focus.serve.server")
     assert main(["serve", "--db", str(tmp_path / "focus.db")]) == 2
     assert "pip install 'focus-crawler[serve]'" in capsys.readouterr().err
 
@@ -600,7 +602,7 @@ def test_mail_goes_to_an_address_only_after_its_reader_opened_the_link(
 ) -> None:
     sent: list[tuple[str, str]] = []
     monkeypatch.setattr(
-        postbox, "send_link", lambda how, mail, language, *, kind, secret, now: sent.append(
+        address_verification, "send_link", lambda how, mail, language, *, kind, secret, now: sent.append(
             (mail, secret)
         )
     )  # fmt: skip
@@ -630,7 +632,9 @@ def test_looking_at_the_link_confirms_nothing_and_it_ends_after_a_day(
     group: Group, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[str] = []
-    monkeypatch.setattr(postbox, "send_link", lambda *to, secret, **_: sent.append(secret))
+    monkeypatch.setattr(
+        address_verification, "send_link", lambda *to, secret, **_: sent.append(secret)
+    )
     client = group.browser()
     typed = {"name": "ana", "mail": "a@a.test", "password": SECRET, "invite": group.invitation()}
     assert client.post("/register", data=typed).status_code == 303
@@ -761,7 +765,7 @@ def test_short_messages_go_to_a_number_after_its_owner_typed_the_code(
         sent.append((address, message.text))
         return Delivered()
 
-    monkeypatch.setattr("focus.watch.channels.sms.apprise.deliver", taken)
+    monkeypatch.setattr("focus.alerts.delivery.sms.apprise.deliver", taken)
     client = group.member("ana")
     typed = {"name": "ana", "zone": "UTC", "language": "en", "phone": "+86 138-0013-8000"}
     assert "no SMS gateway" in client.post("/settings", data=typed).text
@@ -788,7 +792,7 @@ def test_codes_cannot_be_guessed(group: Group, monkeypatch: pytest.MonkeyPatch) 
     async def taken(message: Message, address: str) -> Outcome:
         return Delivered()
 
-    monkeypatch.setattr("focus.watch.channels.sms.apprise.deliver", taken)
+    monkeypatch.setattr("focus.alerts.delivery.sms.apprise.deliver", taken)
     client = group.member("ana")
     client.post("/admin", data={"registration": "invite", "sms": "json://gate.test/?to={phone}"})
     typed = {"name": "ana", "zone": "UTC", "language": "en", "phone": "+8613800138000"}

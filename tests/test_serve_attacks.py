@@ -13,9 +13,9 @@ pytest.importorskip("httpx2", reason="starlette's test client needs it")
 
 from starlette.testclient import TestClient
 
-from focus.watch.web import tokens
-from focus.watch.web.accounts import Passwords
-from focus.watch.web.app import MAX_FORM
+from focus.serve import tokens
+from focus.serve.accounts import Passwords
+from focus.serve.app import MAX_FORM
 from tests.desk import NOON
 from tests.test_serve import CHEAP, SECRET, TYPED, Group, concern
 from tests.test_serve import group as group  # the fixture
@@ -270,7 +270,7 @@ def test_mail_goes_to_ones_own_address_only(group: Group) -> None:
 
 
 def test_there_are_quotas(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("focus.watch.web.concerns.QUOTA", 1)
+    monkeypatch.setattr("focus.serve.alerts.QUOTA", 1)
     client = group.member("ana")
     concern(client)
     assert client.post("/concerns/new", data={**TYPED, "name": "b"}).status_code == 400
@@ -283,7 +283,7 @@ def test_there_are_quotas(group: Group, monkeypatch: pytest.MonkeyPatch) -> None
 def test_mails_with_links_are_rationed(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     group.member("ana", "ana@a.test")
     sent = []
-    monkeypatch.setattr("focus.watch.web.doors._mail_link", lambda asked, name: sent.append(name))
+    monkeypatch.setattr("focus.serve.auth._mail_link", lambda asked, name: sent.append(name))
     texts = {group.browser().post("/forgot", data={"name": "ana"}).text for _ in range(8)}
     assert len(texts) == 1
     assert len(sent) <= 3
@@ -310,7 +310,7 @@ def test_trouble_of_ours_tells_nothing(group: Group, monkeypatch: pytest.MonkeyP
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("a secret of the inside")
 
-    monkeypatch.setattr("focus.watch.web.reading.inbox.letters", broken)
+    monkeypatch.setattr("focus.serve.reading.inbox.letters", broken)
     answer = client.get("/inbox")
     assert answer.status_code == 500
     assert "secret" not in answer.text

@@ -12,7 +12,7 @@ import pytest
 
 from focus.__main__ import main
 from focus.cli import cli, crawl
-from focus.commands import configfile
+from focus.commands.options import config_file
 from focus.commands.settings import Order, read_topic, split_params, user_agent
 from focus.config import AnalysisConfig, CrawlConfig, FetchConfig
 from focus.errors import ConfigError
@@ -259,8 +259,8 @@ def test_file_that_is_no_text_is_named(home: Path, capsys: pytest.CaptureFixture
 
 
 def test_no_file_is_no_mistake(home: Path) -> None:
-    assert configfile.find(home) is None
-    assert configfile.defaults(None, {}) == {}
+    assert config_file.find(home) is None
+    assert config_file.defaults(None, {}) == {}
 
 
 # -- mistakes in options ------------------------------------------------------------

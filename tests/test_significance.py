@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus.measure.significance import (
+from focus.metrics.significance import (
     EXACT_UP_TO,
     bootstrap,
     bootstrap_band,
@@ -73,7 +73,7 @@ def test_the_approximation_joins_the_exact_distribution(monkeypatch: pytest.Monk
     rng = Random(2)
     differences = [rng.gauss(0.4, 1) for _ in range(EXACT_UP_TO)]
     exact = wilcoxon(differences, [0] * EXACT_UP_TO).p
-    monkeypatch.setattr("focus.measure.significance.EXACT_UP_TO", 0)
+    monkeypatch.setattr("focus.metrics.significance.EXACT_UP_TO", 0)
     assert wilcoxon(differences, [0] * EXACT_UP_TO).p == pytest.approx(exact, rel=0.05)
 
 

@@ -6,8 +6,15 @@ import gzip
 
 import pytest
 
+from focus.http.sitemap import (
+    MAX_LINKS,
+    ListingReader,
+    as_html,
+    changed_at,
+    is_listing,
+    read_listing,
+)
 from focus.records import Listed, Listing
-from focus.sitemap import MAX_LINKS, ListingReader, as_html, changed_at, is_listing, read_listing
 
 NOON = 1_767_268_800.0  # 2026-01-01 12:00 UTC
 DAY = NOON - 12 * 3600

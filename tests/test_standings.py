@@ -2,7 +2,7 @@
 
 import pytest
 
-from focus.compare.standings import (
+from focus.evaluate.ranking import (
     MEASURES,
     POINTS,
     TESTED,

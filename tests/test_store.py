@@ -24,8 +24,6 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from focus.db import schema
-from focus.db.lock import held, holder, lock_path
 from focus.errors import StoreError, StoreLocked
 from focus.records import (
     Batch,
@@ -38,6 +36,8 @@ from focus.records import (
     UrlRow,
     UrlState,
 )
+from focus.storage import schema
+from focus.storage.lock import held, holder, lock_path
 from focus.store import Store
 
 ROOT = Path(__file__).parents[1]
@@ -826,7 +826,7 @@ def test_every_column_of_the_schema_is_explained() -> None:
 
 
 def test_batches_survive_the_cleaning_of_their_text_otherwise_unchanged() -> None:
-    from focus.db.rows import encodable
+    from focus.storage.statements import encodable
 
     batch = msgspec.structs.replace(
         BASE,

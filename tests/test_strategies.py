@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from focus.config import AnalysisConfig
 from focus.errors import ConfigError
 from focus.records import SEED_PRIORITY, Link, Recent, Tally, UrlState
-from focus.score.analyse import Analyst
-from focus.score.pagerank import PageRank
+from focus.score.analysis import Analyst
+from focus.score.graph.pagerank import PageRank
 from focus.score.strategy import STRATEGIES, Parent, Strategy, make_strategy
 from focus.score.strategy.best_link import inherited
 from focus.score.strategy.gene import hops_of, pack
 from focus.score.strategy.yielding import shrunk_rate
-from focus.topic import from_words, to_builtins
+from focus.topic.topic import from_words, to_builtins
 from tests import drawn
 from tests.drawn import Drawn, order, page
 

@@ -15,8 +15,6 @@ import pytest
 
 from focus.__main__ import main
 from focus.commands.label import Asker, question_lines
-from focus.db.labels import Stored
-from focus.db.lock import held
 from focus.errors import ConfigError
 from focus.learn.labelling import (
     Question,
@@ -26,9 +24,11 @@ from focus.learn.labelling import (
     moved_vector,
     snippet,
 )
-from focus.learned import Learned, load
+from focus.learn.model_file import Learned, load
 from focus.score.relevance.evidence import Evidence
-from focus.topic import from_toml, from_words
+from focus.storage.labels import Stored
+from focus.storage.lock import held
+from focus.topic.topic import from_toml, from_words
 
 Focus = Callable[..., tuple[int, str, str]]
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.errors import TopicError
-from focus.topic import Keyword, Topic, from_toml
-from focus.topicfile import to_toml
+from focus.topic.topic import Keyword, Topic, from_toml
+from focus.topic.topic_file import to_toml
 
 WEIGHTS = st.floats(0.0001, 1.0).map(lambda x: float(f"{x:.4g}"))
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12)

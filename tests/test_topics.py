@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from focus import export
 from focus.__main__ import main
 from focus.errors import ConfigError
-from focus.kb.importing import import_dump
 from focus.learn.corpus import of_html
-from focus.learn.gather import Web, fetch_pages, pilot
+from focus.learn.kb.importing import import_dump
+from focus.learn.memory_crawl import Web, fetch_pages, pilot
 from focus.learn.topics import Bench, Sample, Widening, build, widen, widened, with_aliases
-from focus.score.profile import profile, suggested_threshold
-from focus.topic import Topic, from_toml, from_words
+from focus.report import export
+from focus.score.statistics.profile import profile, suggested_threshold
+from focus.topic.topic import Topic, from_toml, from_words
 from tests.web import TinyWeb
 
 Ended = tuple[int, str, str]
@@ -118,7 +118,7 @@ def test_other_names_come_from_a_knowledge_base(tmp_path: Path) -> None:
     ]
     dump.write_text("\n".join(rows) + "\n", encoding="utf-8")
     import_dump(dump, tmp_path / "kb.db", lambda done, lines: None)
-    from focus.kb.base import KnowledgeBase
+    from focus.learn.kb.base import KnowledgeBase
 
     with KnowledgeBase.open(tmp_path / "kb.db") as kb:
         topic = with_aliases(from_words("曼联:0.9"), kb, [])

@@ -10,14 +10,14 @@ import pytest
 
 from focus.__main__ import main
 from focus.errors import ConfigError
-from focus.kb.base import shipped
 from focus.learn.corpus import of_html, of_text, read_pages
+from focus.learn.kb.base import shipped
+from focus.learn.model_file import Trained, load
 from focus.learn.training import Extractor, Plan, examples, telling, train_on
-from focus.learned import Trained, load
-from focus.score.match import Matcher
+from focus.score.matching import Matcher
 from focus.score.relevance import make_model
 from focus.score.relevance.bayes import page_text
-from focus.topic import from_words
+from focus.topic.topic import from_words
 
 MATCHER = Matcher(from_words("足球"))
 CLUBS = ("曼联", "皇马", "巴萨", "拜仁", "阿森纳", "切尔西", "热刺", "利物浦", "罗马队", "里昂队")

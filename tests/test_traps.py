@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from focus.admission.traps import FAR_DATES, LARGE_HOST, Traps
 from focus.config import PolitenessConfig, TrapConfig
 from focus.frontier import Frontier
-from focus.known import Known
-from focus.queues import Host, Queue
 from focus.records import DropReason, Tally, UrlState
-from focus.traps import FAR_DATES, LARGE_HOST, Traps
+from focus.scheduling.queues import Host, Queue
+from focus.scheduling.url_table import Known
 from tests.test_crawl import crawl
 from tests.web import TinyWeb
 
@@ -84,7 +84,7 @@ def test_ever_new_combinations_of_parameters_are_a_trap(host: Host) -> None:
 
 
 def test_what_is_counted_of_paths_is_bounded(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("focus.traps.KEPT", 100)
+    monkeypatch.setattr("focus.admission.traps.KEPT", 100)
     traps = Traps(TrapConfig(), now=NOW)
     for number in range(1000):
         traps.look(f"http://a.test/s{number}?a=1&b=2", host)

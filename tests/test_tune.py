@@ -12,17 +12,17 @@ from click.testing import CliRunner, Result
 
 from focus.cli import cli
 from focus.commands.settings import read_topic, topic_params
-from focus.compare import tune as tuning
-from focus.compare.halves import crawls, split
-from focus.compare.linkgraph import BESIDE_A_CRAWL, code_digest
-from focus.compare.ranges import Range, fitted, near, read_range, spread
-from focus.compare.tune import Search, base_variant, tune
-from focus.compare.tuned import Tuned, compared
 from focus.errors import ConfigError, FocusError, TopicError
-from focus.judge import Task, read_topics
+from focus.evaluate import tune as tuning
+from focus.evaluate.holdout import crawls, split
+from focus.evaluate.judgments import Task, read_topics
+from focus.evaluate.link_graph import BESIDE_A_CRAWL, code_digest
+from focus.evaluate.search_space import Range, fitted, near, read_range, spread
+from focus.evaluate.tune import Search, base_variant, tune
+from focus.evaluate.tuning_result import Tuned, compared
 from focus.score.strategy import strategy_class
-from focus.topic import from_toml, from_words
-from focus.topicfile import to_toml, with_params
+from focus.topic.topic import from_toml, from_words
+from focus.topic.topic_file import to_toml, with_params
 from tests.recorded import HOST, record, spec
 
 GAMMA = Range("gamma", 0.0, 1.0)
@@ -350,9 +350,9 @@ def test_numbers_that_nobody_has_are_refused(web: Path, table: str, said: str) -
 
 def test_a_crawl_imports_nothing_that_its_digest_leaves_out() -> None:
     """Else a change there would leave stale crawls in an interrupted comparison."""
-    code = "import sys, focus.compare.trial; print(*(m for m in sys.modules if 'focus.' in m))"
+    code = "import sys, focus.evaluate.trial; print(*(m for m in sys.modules if 'focus.' in m))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    judging = {"focus.compare.standings", "focus.measure", "focus.measure.significance"}
+    judging = {"focus.evaluate.ranking", "focus.metrics.measures", "focus.metrics.significance"}
     for module in set(found.stdout.split()) - judging:
         path = module.removeprefix("focus.").replace(".", "/")
         parts = {path + ".py", path, path.partition("/")[0]}

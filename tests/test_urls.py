@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from focus.errors import ConfigError
-from focus.urls import (
+from focus.urls.normal_form import (
     MAX_URL,
     Joiner,
     fingerprint,

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from focus.alerts import revisits
+from focus.alerts.alert import Concern, checked
+from focus.alerts.matches import site_of
+from focus.alerts.store import LOCAL, Book, opened
+from focus.alerts.visit import REST_S, visit
 from focus.config import FetchConfig, PolitenessConfig
 from focus.errors import ConfigError
-from focus.learn.gather import Web
+from focus.learn.memory_crawl import Web
 from focus.records import UrlState
-from focus.watch import hubs
-from focus.watch.book import LOCAL, Book, opened
-from focus.watch.concern import Concern, checked
-from focus.watch.stored import site_of
-from focus.watch.visit import REST_S, visit
 from tests.web import TinyWeb
 
 FRONT = "http://news.test/"
@@ -73,7 +73,7 @@ async def test_only_news_is_asked_for(served: tuple[TinyWeb, Web], book: Book) -
     assert site is not None and site.crawl == 1 and not site.trouble
     rows = book.rows("SELECT url, title FROM page_text ORDER BY id")
     assert [urlsplit(url).path for url, _ in rows] == ["/", "/a", "/b", "/c"]
-    assert book.rows("SELECT round(fresh, 2) FROM revisit") == [(1 + hubs.SECTION,)]
+    assert book.rows("SELECT round(fresh, 2) FROM revisit") == [(1 + revisits.SECTION,)]
 
 
 async def test_news_that_a_visit_had_to_leave_is_had_by_the_next(
@@ -81,11 +81,11 @@ async def test_news_that_a_visit_had_to_leave_is_had_by_the_next(
 ) -> None:
     web, how = served
     front(web, "/a", etag='"1"')
-    monkeypatch.setattr("focus.watch.visit.FIRST", 2)
+    monkeypatch.setattr("focus.alerts.visit.FIRST", 2)
     await look(book, how)
     assert asked(web) == ["/"], "one request is for robots.txt; /a was there before"
     front(web, "/a", *(f"/new{n}" for n in range(5)), etag='"2"')
-    monkeypatch.setattr("focus.watch.visit.DAILY", 4)
+    monkeypatch.setattr("focus.alerts.visit.DAILY", 4)
     had = []
     for visits in (1, 2):
         await look(book, how)
@@ -135,22 +135,22 @@ async def test_a_site_that_cannot_be_had_says_why(served: tuple[TinyWeb, Web], b
     [(168, 168, 1.04), (7, 168, 5.07), (0.5, 0, 4.87), (0, 106.2, 153.75), (1e5, 12, 0.25)],
 )
 def test_how_soon_a_page_is_due_again(fresh: float, watched_h: float, hours: float) -> None:
-    assert hubs.interval_s(fresh, watched_h * 3600) / 3600 == pytest.approx(hours, abs=0.05)
+    assert revisits.interval_s(fresh, watched_h * 3600) / 3600 == pytest.approx(hours, abs=0.05)
 
 
 def test_rare_news_is_waited_for_longer_and_never_past_a_week() -> None:
-    waits = [hubs.interval_s(fresh, 168 * 3600) for fresh in (1000, 100, 10, 1, 0.1, 0)]
+    waits = [revisits.interval_s(fresh, 168 * 3600) for fresh in (1000, 100, 10, 1, 0.1, 0)]
     assert waits == sorted(waits)
     assert waits[-1] <= 7 * 86_400
     # Four times the news: half the wait.
-    assert hubs.interval_s(4, 1e6) / hubs.interval_s(1, 1e6) == pytest.approx(0.5, abs=0.01)
+    assert revisits.interval_s(4, 1e6) / revisits.interval_s(1, 1e6) == pytest.approx(0.5, abs=0.01)
 
 
 def test_few_pages_lead_to_all_that_is_wanted() -> None:
     links = {1: [10, 11, 12, 13], 2: [12, 13, 14], 3: [14, 15, 16, 17], 4: [10, 99]}
-    assert hubs.cover(links, range(10, 18)) == [1, 3]
-    assert hubs.cover(links, range(10, 18), chosen=[1]) == [3]
-    assert hubs.cover(links, [10, 11, 14]) == [], "two pages are not worth it"
+    assert revisits.cover(links, range(10, 18)) == [1, 3]
+    assert revisits.cover(links, range(10, 18), chosen=[1]) == [3]
+    assert revisits.cover(links, [10, 11, 14]) == [], "two pages are not worth it"
 
 
 @given(
@@ -160,10 +160,10 @@ def test_few_pages_lead_to_all_that_is_wanted() -> None:
 def test_no_page_is_left_that_would_lead_to_many_more(
     links: dict[int, list[int]], wanted: set[int]
 ) -> None:
-    chosen = hubs.cover(links, wanted)
+    chosen = revisits.cover(links, wanted)
     left = wanted.difference(*(links[each] for each in chosen))
     assert len(set(chosen)) == len(chosen)
-    assert all(len(left.intersection(row)) < hubs.CHILDREN for row in links.values())
+    assert all(len(left.intersection(row)) < revisits.CHILDREN for row in links.values())
 
 
 def watched(book: Book, **fresh: float) -> None:
@@ -205,7 +205,7 @@ async def test_a_schedule_has_sections_and_proven_pages_looked_at_each_time(
     asked(web)
     wish = msgspec.structs.replace(book.concerns()[0].concern, schedule=schedule)
     book.change(1, wish, now=0.0)
-    watched(book, a=hubs.PROVEN / 2, b=9.0)
+    watched(book, a=revisits.PROVEN / 2, b=9.0)
     with book.transaction() as db:
         db.execute("UPDATE revisit SET next_at = ?", (time.time() + 5000,))
     await look(book, how)

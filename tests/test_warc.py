@@ -11,10 +11,10 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
+from focus.archive import warc
+from focus.archive.warc import http_answer, plain_chunks, read_records
 from focus.errors import ArchiveError
 from focus.records import FailureKind
-from focus.warc import format as warc
-from focus.warc.format import http_answer, plain_chunks, read_records
 
 
 def record(number: int, size: int = 50) -> bytes:

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from focus.__main__ import main
-from focus.db.lock import held
+from focus.alerts import matches, visit
+from focus.alerts import store as books
+from focus.alerts.run import alone
+from focus.alerts.store import LOCAL, Book, Site
 from focus.errors import ConfigError, StoreLocked
-from focus.watch import book as books
-from focus.watch import stored, visit
-from focus.watch.book import LOCAL, Book, Site
-from focus.watch.run import alone
+from focus.storage.lock import held
 from tests.portal import Portal, article
 from tests.web import TinyWeb
 
@@ -345,7 +345,7 @@ def test_silence_is_remarked(focus: Focus, world: World, home: Path) -> None:
     with books.opened(home / "focus.db", now=0, language="en", zone="UTC") as book:
         with book.transaction() as db:
             db.execute("UPDATE concern SET created_at = created_at - ?", (4 * DAY,))
-        assert stored.count(book, book.named(LOCAL, "足球").id).news == 0
+        assert matches.count(book, book.named(LOCAL, "足球").id).news == 0
     assert "nothing new for 4 days" in focus("list").out
 
 

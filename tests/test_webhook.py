@@ -13,13 +13,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from focus.alerts import outbox, outbox_relay
+from focus.alerts.delivery import Delivered, Failed, webhook
+from focus.alerts.delivery.http_post import WebPoster
+from focus.alerts.message import trial
+from focus.alerts.outbox import DEAD, SENT
 from focus.config import FetchConfig
-from focus.net.post import WebPoster
 from focus.records import FailureKind
-from focus.watch import courier, outbox
-from focus.watch.channels import Delivered, Failed, webhook
-from focus.watch.message import trial
-from focus.watch.outbox import DEAD, SENT
 from tests.desk import LOOPBACK, NOON, Desk, desk
 from tests.hooks import Got, Receiver, receiving
 
@@ -62,7 +62,7 @@ async def test_a_receiver_that_fails_and_recovers_gets_it_under_one_id(here: Des
         assert outbox.next_due(here.book) == here.clock.now + 7200
         here.clock.now += 7200
         assert (await here.deliver()).sent == 1
-        assert await here.deliver() == courier.Summary()
+        assert await here.deliver() == outbox_relay.Summary()
     secret = here.settings().webhook_secret(1, channel)
     assert all(verified(got, secret) for got in hook.requests)
     assert len(set(hook.ids)) == 1

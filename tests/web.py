@@ -29,7 +29,13 @@ from urllib.parse import urlsplit
 from aiohttp import web as aiohttp_web
 from aiohttp.test_utils import TestServer
 
-from focus.http import HTML_TYPES, classify_status, is_html, redirect_target, retry_after_s
+from focus.http.semantics import (
+    HTML_TYPES,
+    classify_status,
+    is_html,
+    redirect_target,
+    retry_after_s,
+)
 from focus.records import FailureKind, FetchResult
 
 

@@ -27,7 +27,7 @@ from bench.cluster.meter import Meter
 from bench.resources import tell
 from bench.serving import Web, serving
 from bench.site import TOPIC, Site, build
-from focus.cluster.private import PrivateBroker
+from focus.cluster.private_broker import PrivateBroker
 
 
 class Cost(msgspec.Struct, frozen=True):

@@ -23,15 +23,15 @@ from typing import NamedTuple
 
 from bench.cluster.virtual import Form, crawl
 from bench.labelled import World, add_arguments, open_world, table
-from focus.archive import Archive
-from focus.compare.linkgraph import PageIndex
-from focus.compare.run import seed_order
-from focus.compare.trial import Replay
+from focus.archive.replay import Archive
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig
 from focus.crawl import Crawl, Event
+from focus.engine.transports import ReplayTransport
+from focus.evaluate.compare import seed_order
+from focus.evaluate.link_graph import PageIndex
+from focus.evaluate.trial import Replay
 from focus.records import UrlState
-from focus.topic import to_builtins
-from focus.transport import ReplayTransport
+from focus.topic.topic import to_builtins
 
 EXTRA = 20  # requests: robots.txt files and seeds, as `focus compare` has them
 

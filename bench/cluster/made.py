@@ -19,12 +19,12 @@ import uvloop
 
 from focus.cluster import worker
 from focus.cluster.broker import read_address
-from focus.cluster.engine import Engine
+from focus.cluster.executor import Engine
 from focus.cluster.messages import Setup
 from focus.config import AnalysisConfig
+from focus.engine.transports import Clock
 from focus.records import FetchResult, Link, Page, Result, Task
-from focus.transport import Clock
-from focus.urls import fingerprint, shape
+from focus.urls.normal_form import fingerprint, shape
 
 BYTES = 32_000  # of a page on the wire
 RELEVANT = 0.1

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from bench.cluster.cable import Cable, Cables
 from bench.live import crawl_options, descendants
-from focus.cluster.private import PrivateBroker
+from focus.cluster.private_broker import PrivateBroker
 from focus.demo.server import DemoServer
 
 END_S = 20.0

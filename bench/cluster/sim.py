@@ -27,7 +27,7 @@ from bench.cluster.cable import Cables
 from bench.cluster.made import host_name
 from bench.cluster.meter import Meter, Sample
 from bench.resources import tell
-from focus.cluster.private import PrivateBroker
+from focus.cluster.private_broker import PrivateBroker
 
 LIMIT_S = 1500.0
 

@@ -24,10 +24,9 @@ from typing import Any, NamedTuple, Protocol
 
 from msgspec.structs import asdict, replace
 
-from focus.cluster import level
-from focus.cluster.abroad import Abroad, welcome
-from focus.cluster.company import Others, ladder_of
-from focus.cluster.credit import Credit
+from focus.cluster import slot_share
+from focus.cluster.flow_control import Credit
+from focus.cluster.forwarded_links import Abroad, welcome
 from focus.cluster.leases import Lease, Leases, Terms
 from focus.cluster.messages import (
     Answer,
@@ -39,12 +38,13 @@ from focus.cluster.messages import (
     pack,
     unpack,
 )
-from focus.cluster.shards import Shard
+from focus.cluster.sharding import Shard
+from focus.cluster.shared_budget import Others, ladder_of
 from focus.cluster.transport import ClusterTransport
 from focus.config import CrawlConfig
 from focus.crawl import Crawl, Event
+from focus.engine.transports import latency_s
 from focus.records import FetchResult, Page, Result, Task, UrlState
-from focus.transport import latency_s
 
 BEAT_S = 1.0
 HOP_S = 0.02  # from a worker to its shard
@@ -56,7 +56,7 @@ Happening = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Web(Protocol):
-    """A recorded web and a scorer in one: `focus.compare.trial.Replay`."""
+    """A recorded web and a scorer in one: `focus.evaluate.trial.Replay`."""
 
     recorded_at: float
 
@@ -282,7 +282,7 @@ class World:
             at + 1,
             len(self.shards),
             0,
-            level=level.sketch(crawl.frontier, 2 * self.form.slots),
+            level=slot_share.sketch(crawl.frontier, 2 * self.form.slots),
             totals=asdict(crawl.ledger.totals),
             in_flight=way.in_flight,
             ladder=ladder_of(crawl),
@@ -293,7 +293,7 @@ class World:
         for own, (crawl, way) in zip(standings, self.shards, strict=True):
             others = [each for each in standings if each is not own]
             totals = sum((Counter(each.totals) for each in others), Counter[str]())
-            way.share = level.share(own.shard, levels)
+            way.share = slot_share.share(own.shard, levels)
             way.used = sum(each.in_flight for each in others)
             way.company.hear(own, others, totals, self._clock)
             crawl.limits.reconsider()

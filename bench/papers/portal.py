@@ -18,10 +18,10 @@ from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
+from focus.archive.recorder import Recorder
 from focus.demo.site import DemoWeb, generate
 from focus.demo.truth import write_truth
 from focus.records import FetchResult
-from focus.warc.recorder import Recorder
 
 MADE_UP_PER_HOST = 400
 """Of the endless pages of a trap (calendar, session ids, soft 404s) so many are recorded."""

@@ -26,15 +26,16 @@ from experiment import Experiment, Way, experiments
 from portal import made
 from write import Found, OfTopic, OfWay, TopicFound, write
 
-from focus import __version__, measure
-from focus.compare.comparison import Variant
-from focus.compare.grounds import Inputs, Prepared, Spec, Web
-from focus.compare.run import RUNS, judged, open_web, plan, run_trials
-from focus.compare.standings import Ground, Outcome
-from focus.compare.trial import Trial
-from focus.compare.variants import variants
-from focus.judge import Remarks, Task, read_topics
-from focus.measure.significance import mean
+from focus import __version__
+from focus.evaluate.compare import RUNS, judged, open_web, plan, run_trials
+from focus.evaluate.comparison import Variant
+from focus.evaluate.ground_truth import Inputs, Prepared, Spec, Web
+from focus.evaluate.judgments import Remarks, Task, read_topics
+from focus.evaluate.ranking import Ground, Outcome
+from focus.evaluate.trial import Trial
+from focus.evaluate.variants import variants
+from focus.metrics import measures
+from focus.metrics.significance import mean
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "results"
@@ -236,22 +237,22 @@ def _of_crawl(
     order = list(fetched)
     end = experiment.pages or ground.budget
     spent = [ground.page_of[n] if n >= 0 else -1 for n in outcome.pages]
-    curve = measure.recall_curve(order if experiment.pages else spent, ground.targets, end)
+    curve = measures.recall_curve(order if experiment.pages else spent, ground.targets, end)
     numbers = {
         "pages": len(marks),
         "requests": len(outcome.pages),
         "relevant": sum(marks),
         "own_relevant": sum(own),
-        "precision": measure.harvest_rate(marks),
-        "own_precision": measure.harvest_rate(own),
-        "labelled_precision": measure.harvest_rate([ground.labels.get(page) for page in fetched]),
+        "precision": measures.harvest_rate(marks),
+        "own_precision": measures.harvest_rate(own),
+        "labelled_precision": measures.harvest_rate([ground.labels.get(page) for page in fetched]),
         "average_precision": mean([n / size for n in by_label]),
         "own_average_precision": mean([n / size for n in by_itself]),
         "recall": curve[-1] if curve else 0.0,
         "minutes": outcome.seconds / 60,
-        "efficiency": measure.efficiency_per_min(sum(marks), outcome.seconds),
+        "efficiency": measures.efficiency_per_min(sum(marks), outcome.seconds),
     }
-    thirds = [measure.recall_at(curve, max(1, round(share * end))) for share in _THIRDS]
+    thirds = [measures.recall_at(curve, max(1, round(share * end))) for share in _THIRDS]
     return numbers, (by_label, by_itself), thirds
 
 

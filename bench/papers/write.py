@@ -15,7 +15,7 @@ from random import Random
 import msgspec
 from experiment import FORMS, Claim, Experiment, experiments
 
-from focus.measure.significance import bootstrap, mean
+from focus.metrics.significance import bootstrap, mean
 
 ENOUGH = 4
 """Topics from which on an interval over topics is given; with fewer, only who was ahead."""

@@ -13,14 +13,14 @@ import msgspec
 from aio_pika.abc import AbstractChannel, AbstractConnection
 from aiormq.exceptions import ChannelNotFoundEntity
 
-from focus.cluster.abroad import seed_stray
 from focus.cluster.broker import Address, Message
-from focus.cluster.line import Line
+from focus.cluster.connection import Line
+from focus.cluster.forwarded_links import seed_stray
 from focus.cluster.messages import VERSION, Hello, Order, Standing, unpack
-from focus.cluster.queues import Names, declare_all, declare_ear, packed, version_of
-from focus.cluster.shards import owner
+from focus.cluster.sharding import owner
+from focus.cluster.topology import Names, declare_all, declare_ear, packed, version_of
 from focus.errors import ClusterError
-from focus.urls import host_of, seed_candidates
+from focus.urls.normal_form import host_of, seed_candidates
 
 LOOK_S = 2.5  # every role says how it stands each second
 

@@ -1,6 +1,6 @@
 """How do tasks reach workers on other machines, and their results the crawl?
 
-The third body of `focus.transport.Transport`. What the crawl sends becomes a lease
+The third body of `focus.engine.transports.Transport`. What the crawl sends becomes a lease
 (`leases`), which a frontier's `post` publishes; what workers report comes in as deliveries
 and leaves as results. Nothing here knows the broker: a test hands over deliveries itself.
 
@@ -15,11 +15,11 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from focus.cluster.credit import Credit
+from focus.cluster.flow_control import Credit
 from focus.cluster.leases import POISON, Lease, Leases
 from focus.cluster.messages import Report, Stray, result_of
+from focus.engine.transports import ready_within
 from focus.records import FailureKind, FetchResult, Result, Task
-from focus.transport import ready_within
 
 
 class Delivery(Protocol):

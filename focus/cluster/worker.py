@@ -23,11 +23,11 @@ import msgspec
 from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractQueue
 
 from focus import __version__
+from focus.archive.recorder import Recorder
 from focus.cluster.broker import LOST, Address, Message
-from focus.cluster.engine import Engine, Parcel
+from focus.cluster.connection import Line, Refused
+from focus.cluster.executor import Engine, Parcel
 from focus.cluster.leases import Terms
-from focus.cluster.line import Line, Refused
-from focus.cluster.mail import Mail
 from focus.cluster.messages import (
     VERSION,
     Errands,
@@ -40,11 +40,11 @@ from focus.cluster.messages import (
     digest,
     unpack,
 )
-from focus.cluster.queues import Names, declare_all, declare_ear, packed, version_of
+from focus.cluster.result_publisher import Mail
+from focus.cluster.topology import Names, declare_all, declare_ear, packed, version_of
 from focus.errors import ClusterError
 from focus.records import FetchResult
 from focus.session import allow_open_files
-from focus.warc.recorder import Recorder
 
 BEAT_S = 1.0
 CUT_S = 6.0  # without a word from the broker; it gives up on a worker after `HEARTBEAT_S`

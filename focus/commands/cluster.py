@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from msgspec.structs import replace
 
 from focus.commands.crawl import crawl_options
-from focus.commands.options import FILE, Command, Decorator, option
+from focus.commands.options.option import FILE, Command, Decorator, option
 from focus.commands.running import crawled, run_loop
 from focus.errors import ConfigError
 
@@ -145,7 +145,7 @@ def frontier(ctx: click.Context, /, shard: str, **options: Any) -> None:
     address = address_of(options)
     order = _for_cluster(ctx, settings.order(options | dict.fromkeys(_WORKERS_OWN)))
     if options["dry_run"]:
-        from focus.show.preview import order_lines
+        from focus.commands.preview import order_lines
 
         _tell([*order_lines(order), f"  shard       {shard} of cluster {options['cluster']}"])
         return
@@ -167,8 +167,8 @@ def _for_cluster(ctx: click.Context, order: Order) -> Order:
 
 
 def _frontier(order: Order, address: Address, shard: str, options: dict[str, Any]) -> int:
-    from focus.cluster.member import Member
-    from focus.cluster.shards import read_shard
+    from focus.cluster.node import Member
+    from focus.cluster.sharding import read_shard
     from focus.session import run
 
     number = read_shard(shard)
@@ -275,14 +275,14 @@ def start(ctx: click.Context, /, crawl: tuple[str, ...], **options: Any) -> None
     """
     from contextlib import ExitStack
 
-    from focus.cluster.start import Crew, databases
+    from focus.cluster.launcher import Crew, databases
 
     _need_aio_pika()
     folder: Path = options["folder"]
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         if not options["amqp"]:
-            from focus.cluster.private import PrivateBroker
+            from focus.cluster.private_broker import PrivateBroker
 
             options["amqp"] = stack.enter_context(PrivateBroker()).url
         address = address_of(options)
@@ -318,7 +318,7 @@ def status(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
     address = address_of(options)
     from focus.cluster.control import as_json as plain
     from focus.cluster.control import look
-    from focus.show.cluster import cluster_lines
+    from focus.terminal.cluster import cluster_lines
 
     state = asyncio.run(look(address, options["cluster"]))
     _tell(plain(state) if as_json else cluster_lines(state))
@@ -387,7 +387,7 @@ def add_seeds(seeds: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """
     import asyncio
 
-    from focus.urls import seed_candidates
+    from focus.urls.normal_form import seed_candidates
 
     address = address_of(options)
     from focus.cluster.control import sow
@@ -404,7 +404,7 @@ def add_seeds(seeds: tuple[str, ...], as_json: bool, **options: Any) -> None:
 def _tell(found: Any) -> None:
     import msgspec
 
-    from focus.plain import inert_json
+    from focus.text.formatting import inert_json
 
     if isinstance(found, list):
         for line in found:

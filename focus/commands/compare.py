@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.options import FILE, Command, option
-from focus.commands.readers import MODEL, STRATEGY, checked, parameter, positive_span
-from focus.commands.recorded import (
+from focus.commands.options.option import FILE, Command, option
+from focus.commands.options.recorded_web import (
     ALIASES,
     ARCHIVE,
     BUDGET,
@@ -23,11 +22,12 @@ from focus.commands.recorded import (
     WEB,
     beside,
 )
+from focus.commands.options.value_types import MODEL, STRATEGY, checked, parameter, positive_span
 from focus.errors import ConfigError
-from focus.show.bar import bar
+from focus.terminal.progress_bar import bar
 
 if TYPE_CHECKING:
-    from focus.compare.grounds import Spec
+    from focus.evaluate.ground_truth import Spec
 
 WAYS = "What is compared"
 WIDE = 160  # columns of a table that goes into a file or a pipe
@@ -174,11 +174,11 @@ def compare_command(**options: Any) -> None:  # fmt: skip
         focus compare --archive web.warc.zst --topics topics.json \\
             --strategy bfs --strategy best-first --strategy yield -o out/
     """
-    from focus.compare.comparison import write_whole
-    from focus.compare.run import compare
+    from focus.evaluate.compare import compare
+    from focus.evaluate.comparison import write_whole
     from focus.report.comparison import comparison_html, comparison_pictures
     from focus.report.pictures import check, png
-    from focus.show.scoreboard import board_lines
+    from focus.terminal.comparison import board_lines
 
     spec = _spec(options)
     if options["png"]:
@@ -196,8 +196,8 @@ def compare_command(**options: Any) -> None:  # fmt: skip
 
 
 def _spec(options: dict[str, Any]) -> Spec:
-    from focus.compare.grounds import Spec
-    from focus.compare.variants import variants
+    from focus.evaluate.ground_truth import Spec
+    from focus.evaluate.variants import variants
     from focus.score.strategy import STRATEGIES
 
     strategies = list(STRATEGIES) if options["all_strategies"] else list(options["strategy"])

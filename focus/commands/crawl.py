@@ -13,12 +13,22 @@ from typing import Any
 
 import click
 
-from focus.commands import readers
-from focus.commands.caution import PACE_OPTIONS, TRAP_OPTIONS
-from focus.commands.options import DB, FAR, FAST, FILE, NETWORK, OUTPUT, WHAT, Decorator, option
-from focus.commands.serverlimits import SERVER_OPTIONS
+from focus.commands.options import value_types
+from focus.commands.options.option import (
+    DB,
+    FAR,
+    FAST,
+    FILE,
+    NETWORK,
+    OUTPUT,
+    WHAT,
+    Decorator,
+    option,
+)
+from focus.commands.options.politeness import PACE_OPTIONS, TRAP_OPTIONS
+from focus.commands.options.server_limits import SERVER_OPTIONS
 from focus.config import CrawlConfig
-from focus.plain import read_span, span
+from focus.text.formatting import read_span, span
 
 _DEFAULT = CrawlConfig()
 
@@ -26,7 +36,7 @@ _DEFAULT = CrawlConfig()
 def _crawl(*names: str, section: str, **attributes: Any) -> Decorator:
     read = attributes.get("type")
     if callable(read) and not isinstance(read, click.ParamType):
-        attributes["type"] = readers.checked(read)
+        attributes["type"] = value_types.checked(read)
     return option(*names, section=section, variable=True, **attributes)
 
 
@@ -59,18 +69,18 @@ _WHAT_OPTIONS = [
         "--strategy",
         section=WHAT,
         metavar="NAME",
-        type=readers.STRATEGY.read,
+        type=value_types.STRATEGY.read,
         default=_DEFAULT.strategy,
-        shell_complete=readers.STRATEGY.complete,
+        shell_complete=value_types.STRATEGY.complete,
         help="Which link comes next; `focus strategies` lists them.",
     ),
     _crawl(
         "--relevance",
         section=WHAT,
         metavar="NAME",
-        type=readers.MODEL.read,
+        type=value_types.MODEL.read,
         show_default=f"the topic file's, else {_DEFAULT.analysis.relevance}",
-        shell_complete=readers.MODEL.complete,
+        shell_complete=value_types.MODEL.complete,
         help="What makes a page relevant; `focus strategies` lists the models.",
     ),
     _crawl(
@@ -91,7 +101,7 @@ _WHAT_OPTIONS = [
         section=WHAT,
         multiple=True,
         metavar="NAME=NUMBER",
-        type=readers.parameter,
+        type=value_types.parameter,
         help="Set a number of the strategy or the model, e.g. gamma=0.3 or "
         "relevance.alpha=0.5; Greek letters will do. Repeatable.",
     ),
@@ -128,14 +138,14 @@ _FAR_OPTIONS = [
     _crawl(
         "--max-time",
         section=FAR,
-        type=readers.positive_span,
+        type=value_types.positive_span,
         metavar="TIME",
         help="End this run after 45s, 30m, 1h30m, 2d and so on.",
     ),
     _crawl(
         "--max-bytes",
         section=FAR,
-        type=readers.positive_size,
+        type=value_types.positive_size,
         metavar="SIZE",
         help="End after so much was received, e.g. 500M or 2G.",
     ),
@@ -172,7 +182,7 @@ _FAR_OPTIONS = [
         section=FAR,
         multiple=True,
         metavar="REGEX",
-        type=readers.pattern,
+        type=value_types.pattern,
         help="Only URLs that this finds something in. Repeatable: any of them.",
     ),
     _crawl(
@@ -180,7 +190,7 @@ _FAR_OPTIONS = [
         section=FAR,
         multiple=True,
         metavar="REGEX",
-        type=readers.pattern,
+        type=value_types.pattern,
         help="No URL that this finds something in. Repeatable.",
     ),
     _crawl(
@@ -188,7 +198,7 @@ _FAR_OPTIONS = [
         section=FAR,
         multiple=True,
         metavar="TYPE",
-        type=readers.media_type,
+        type=value_types.media_type,
         default=_DEFAULT.fetch.content_types,
         help="Take only these. Repeatable.",
     ),
@@ -242,14 +252,14 @@ _NETWORK_OPTIONS = [
         "--contact",
         section=NETWORK,
         metavar="URL|MAIL",
-        type=readers.contact,
+        type=value_types.contact,
         help="Where a site's owner can reach you; goes into the User-Agent.",
     ),
     _crawl(
         "--user-agent",
         section=NETWORK,
         metavar="TEXT",
-        type=readers.header_text,
+        type=value_types.header_text,
         show_default="focus/VERSION and the contact",
         help="How to introduce yourself; robots.txt is read for its product name.",
     ),
@@ -257,14 +267,14 @@ _NETWORK_OPTIONS = [
         "--proxy",
         section=NETWORK,
         metavar="URL",
-        type=readers.proxy_url,
+        type=value_types.proxy_url,
         help="Ask through this HTTP proxy (none is taken from the environment).",
     ),
     _crawl(
         "--connect-to",
         section=NETWORK,
         metavar="ADDR:PORT",
-        type=readers.endpoint,
+        type=value_types.endpoint,
         help="Make every connection to here, in plain HTTP; the Host header stays.",
     ),
     _crawl(
@@ -272,7 +282,7 @@ _NETWORK_OPTIONS = [
         section=NETWORK,
         multiple=True,
         metavar="CIDR",
-        type=readers.network,
+        type=value_types.network,
         help="Open private addresses like 127.0.0.0/8, which are refused. Repeatable.",
     ),
     _flag("--insecure", section=NETWORK, help="Do not verify TLS certificates."),

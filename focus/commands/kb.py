@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from focus.commands.options import FILE, Command, option
+from focus.commands.options.option import FILE, Command, option
 from focus.errors import ConfigError
-from focus.plain import count, inert_json, printable, span, table
-from focus.show.bar import bar
+from focus.terminal.progress_bar import bar
+from focus.text.formatting import count, inert_json, printable, span, table
 
 if TYPE_CHECKING:
-    from focus.kb.importing import Imported
-    from focus.score.entities import Entity
+    from focus.learn.kb.importing import Imported
+    from focus.score.statistics.entities import Entity
 
 SHOWN = 10  # entities of one name
 
@@ -51,7 +51,7 @@ def import_(ctx: click.Context, file: Path, base: Path) -> None:
     Example:
         focus kb import cn-dbpedia.tsv.gz --kb knowledge.db
     """
-    from focus.kb.importing import import_dump
+    from focus.learn.kb.importing import import_dump
 
     size = file.stat().st_size if file.is_file() else 0
     started = time.monotonic()
@@ -90,7 +90,7 @@ def show(entity: str, base: Path | None, as_json: bool) -> None:
     Example:
         focus kb show 红魔
     """
-    from focus.kb.base import KnowledgeBase, shipped
+    from focus.learn.kb.base import KnowledgeBase, shipped
 
     with KnowledgeBase.open(base) if base is not None else shipped() as known:
         found = known.find(entity)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from focus.commands.options import DB, FILE, Command, option
+from focus.commands.options.option import DB, FILE, Command, option
 from focus.errors import ConfigError
-from focus.plain import count, printable
-from focus.show.bar import bar
+from focus.terminal.progress_bar import bar
+from focus.text.formatting import count, printable
 
 if TYPE_CHECKING:
     from focus.learn.labelling import Question
@@ -47,9 +47,9 @@ def label(db: Path, crawl: str, topic: Path, limit: int, rank_only: bool) -> Non
     import asyncio
 
     from focus.commands.settings import read_topic
-    from focus.db.query import Reader
+    from focus.learn.model_file import name_in_topic, path_beside
     from focus.learn.teaching import Lesson, teach
-    from focus.learned import name_in_topic, path_beside
+    from focus.storage.reader import Reader
 
     subject = read_topic(str(topic))
     with Reader(db.expanduser()) as reader:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from focus.commands.options import DBS, Command, option
+from focus.commands.options.option import DBS, Command, option
 from focus.errors import ConfigError, ExportError
 
 if TYPE_CHECKING:
-    from focus.db.figures import CrawlFigures
+    from focus.storage.figures import CrawlFigures
 
 _STDOUT = Path("-")
 PNG_HELP = "Also the drawings as PNG files beside it (extra focus-crawler[png])."
@@ -44,7 +44,7 @@ def report_command(
     Example:
         focus report -o football.html
     """
-    from focus.export import write_bytes
+    from focus.report.export import write_bytes
 
     out = output or (_STDOUT if as_json else Path("report.html"))
     _check(out, db, png=png)
@@ -75,9 +75,9 @@ def _check(out: Path, db: Sequence[Path], *, png: bool) -> None:
 
 
 def _figures(db: Sequence[Path], crawl: str) -> CrawlFigures:
-    from focus.db.merging import as_one
-    from focus.db.query import Reader
-    from focus.db.reporting import figures
+    from focus.storage.reader import Reader
+    from focus.storage.report_reader import figures
+    from focus.storage.shard_merge import as_one
 
     with as_one(db, crawl, bodies=False) as one, Reader(one.path, running=one.running) as reader:
         number = next(iter(reader.ids(crawl)[-1:]), None)

@@ -27,8 +27,8 @@ def crawled(
     notes: Iterable[str] = (),
 ) -> int:
     """Crawl (`work`) and tell of it, and of `notes` first; the exit code."""
-    from focus.show.logs import telling
-    from focus.show.summary import complaint, exit_code
+    from focus.terminal.logs import telling
+    from focus.terminal.summary import complaint, exit_code
 
     wishes = ("quiet", "verbose", "log_format", "log_file")
     with telling(**{name: options[name] for name in wishes}) as teller:

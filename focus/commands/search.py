@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
-from focus.commands.options import DB, Command, option
+from focus.commands.options.option import DB, Command, option
 from focus.errors import ConfigError
-from focus.plain import inert_json
-from focus.show.bar import bar
+from focus.terminal.progress_bar import bar
+from focus.text.formatting import inert_json
 
 
 class SearchCommand(Command):
@@ -61,11 +61,11 @@ def search(query: tuple[str, ...], db: Path, as_json: bool, **options: Any) -> N
         focus search 欧冠 决赛 -彩票
         focus search '"champions league" final' --since 7d --json
     """
-    from focus.db.results import Selection, parse_since
-    from focus.db.search import search as find
-    from focus.db.searchindex import SearchIndex
-    from focus.db.spelling import read
-    from focus.show.found import found_lines
+    from focus.storage.results import Selection, parse_since
+    from focus.storage.search import search as find
+    from focus.storage.search_index import SearchIndex
+    from focus.storage.search_terms import read
+    from focus.terminal.search_results import found_lines
 
     since = options["since"]
     chosen = Selection(

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from focus.commands.books import own_zone
+from focus.commands.alert_access import own_zone
 from focus.commands.crawl import network_options
-from focus.commands.options import DB, Command, option
-from focus.commands.sending import sending_options
+from focus.commands.options.option import DB, Command, option
+from focus.commands.watch_send import sending_options
 from focus.errors import ConfigError
 
 _WHERE = "Where"
@@ -43,8 +43,8 @@ def serve(db: Path, host: str, port: int, **options: Any) -> None:
         focus serve --base-url https://focus.example.org
     """
     try:
-        from focus.watch.web import server
-        from focus.watch.web.office import Office, Ways
+        from focus.serve import server
+        from focus.serve.app_state import Office, Ways
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("focus"):
             raise
@@ -52,7 +52,7 @@ def serve(db: Path, host: str, port: int, **options: Any) -> None:
             f"focus serve needs {error.name}; pip install 'focus-crawler[serve]'"
         ) from None
     from focus.commands.settings import web_of
-    from focus.watch.web.tick import Order
+    from focus.serve.scheduler import Order
 
     web = web_of(options)
     sending = {name: options[name] for name in ("smtp_url", "mail_from", "base_url")}

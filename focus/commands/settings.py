@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from focus import __version__
-from focus.commands.caution import traps
+from focus.commands.options.politeness import traps
 from focus.config import (
     AnalysisConfig,
     CrawlConfig,
@@ -26,13 +26,13 @@ from focus.config import (
     ScopeConfig,
 )
 from focus.errors import ConfigError, TopicError
-from focus.learn.gather import Web
-from focus.learned import applied
+from focus.learn.memory_crawl import Web
+from focus.learn.model_file import applied
 from focus.score.relevance import RELEVANCE, Model, model_class
 from focus.score.strategy import STRATEGIES, Strategy, strategy_class
 from focus.session import Places
-from focus.topic import Topic, from_toml, from_words, to_builtins
-from focus.urls import host_of, seed_candidates
+from focus.topic.topic import Topic, from_toml, from_words, to_builtins
+from focus.urls.normal_form import host_of, seed_candidates
 
 Params = dict[str, float]
 _LOOPBACK = re.compile(r"127\.|\[::1\]|localhost(?::|$)")

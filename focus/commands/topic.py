@@ -10,19 +10,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.options import FILE, Command, option
-from focus.commands.pages import KB, complain, example_options, knowledge, page_options, sources
-from focus.commands.readers import MODEL, checked
+from focus.commands.options.example_pages import (
+    KB,
+    complain,
+    example_options,
+    knowledge,
+    page_options,
+    sources,
+)
+from focus.commands.options.option import FILE, Command, option
+from focus.commands.options.value_types import MODEL, checked
 from focus.errors import ConfigError, ExportError, TopicError
-from focus.plain import count, inert_json, printable
-from focus.show.bar import bar
+from focus.terminal.progress_bar import bar
+from focus.text.formatting import count, inert_json, printable
 
 if TYPE_CHECKING:
-    from focus.learn.gather import Web
+    from focus.learn.memory_crawl import Web
     from focus.learn.sources import Sources
     from focus.learn.topics import Sample
-    from focus.score.expansion import Expansion
-    from focus.topic import Topic
+    from focus.score.statistics.expansion import Expansion
+    from focus.topic.topic import Topic
 
 PILOT = 300  # requests of a pilot crawl
 _EVERY = "all"  # relevance models
@@ -115,8 +122,8 @@ def _given(name: str, options: dict[str, Any]) -> Topic:
     """The topic that the words, seeds and numbers of the command line make."""
     import msgspec
 
-    from focus.topic import from_words
-    from focus.urls import seed_candidates
+    from focus.topic.topic import from_words
+    from focus.urls.normal_form import seed_candidates
 
     given = from_words("\n".join(options["keyword"]) if options["keyword"] else name)
     for seed in options["seed"]:
@@ -160,11 +167,11 @@ def show(file: str, as_json: bool) -> None:
 
     subject = read_topic(file)
     if as_json:
-        from focus.topic import to_builtins
+        from focus.topic.topic import to_builtins
 
         _print_json(to_builtins(subject))
         return
-    from focus.show.topics import topic_lines
+    from focus.terminal.topics import topic_lines
 
     _print(topic_lines(subject, file if file.endswith(".toml") else "words"))
 
@@ -200,7 +207,7 @@ def test(ctx: click.Context, /, file: str, pages: tuple[str, ...], **options: An
     from focus.commands.settings import read_topic
     from focus.learn.sources import collect
     from focus.learn.topics import Bench
-    from focus.show import topics as show_topics
+    from focus.terminal import topics as show_topics
 
     subject = read_topic(file)
     names = list(dict.fromkeys(options["relevance"]))
@@ -299,7 +306,7 @@ def _tell_expansion(found: Expansion, options: dict[str, Any]) -> None:
 
         _print_json(msgspec.to_builtins(found))
         return
-    from focus.show.topics import expansion_lines
+    from focus.terminal.topics import expansion_lines
 
     _print(expansion_lines(found, explain=options["explain"]))
 
@@ -308,9 +315,9 @@ def _judged(
     subject: Topic, places: Sources, options: dict[str, Any], stack: ExitStack
 ) -> Iterable[Sample]:
     """The pages that words are looked for on, besides examples."""
-    from focus.db.query import Reader
     from focus.learn.sources import of_crawl_or_raise
     from focus.learn.topics import stored
+    from focus.storage.reader import Reader
 
     if places.stored is None and (options["archive"] is not None or options["pilot"]):
         return _pilot(subject, places.web, options)
@@ -325,7 +332,7 @@ def _judged(
 def _pilot(subject: Topic, web: Web, options: dict[str, Any]) -> Iterable[Sample]:
     import asyncio
 
-    from focus.learn.gather import pilot
+    from focus.learn.memory_crawl import pilot
     from focus.learn.topics import sample
 
     seeds = list(options["seed"] or subject.seeds)
@@ -360,8 +367,8 @@ def _refuse(path: Path, *, force: bool) -> None:
 
 def _write(path: Path, made: Topic) -> None:
     """The topic file; it appears whole or not at all."""
-    from focus.topic import from_toml
-    from focus.topicfile import to_toml
+    from focus.topic.topic import from_toml
+    from focus.topic.topic_file import to_toml
 
     text = to_toml(_relative(made, path))
     try:

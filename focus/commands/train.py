@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.options import DB, FILE, Command, option
+from focus.commands.options.option import DB, FILE, Command, option
 from focus.errors import ConfigError
-from focus.plain import count, percent, printable, table
+from focus.text.formatting import count, percent, printable, table
 
 if TYPE_CHECKING:
+    from focus.learn.model_file import Learned, Trained
     from focus.learn.training import Extractor
-    from focus.learned import Learned, Trained
     from focus.score.relevance import Document
-    from focus.segment import Segmenter
-    from focus.topic import Topic
+    from focus.text.tokenisation import Segmenter
+    from focus.topic.topic import Topic
 
 PAGES = click.Path(path_type=Path)
 _METHODS = ("ig", "chi", "mi", "df")
@@ -101,9 +101,9 @@ def train(**options: Any) -> None:
 
 
 def _extractor(topic: Topic, options: dict[str, Any], stack: ExitStack) -> Extractor:
-    from focus.kb.base import KnowledgeBase, shipped
+    from focus.learn.kb.base import KnowledgeBase, shipped
     from focus.learn.training import Extractor
-    from focus.score.match import Matcher
+    from focus.score.matching import Matcher
 
     segmenter: Segmenter = Matcher(topic).segmenter
     base = options["base"]
@@ -117,9 +117,9 @@ def _examples(
     topic: Topic, extractor: Extractor, options: dict[str, Any], stack: ExitStack
 ) -> list[Any]:
     """All labelled pages, taken apart; complaints are told at once."""
-    from focus.db.query import Reader
     from focus.learn.corpus import of_crawl, read_pages, stored_pages
     from focus.learn.training import examples
+    from focus.storage.reader import Reader
 
     if not (options["from_crawl"] or (options["positive"] and options["negative"])):
         raise ConfigError("no pages to train on; give --positive and --negative, or --from-crawl")
@@ -148,7 +148,7 @@ def _examples(
 
 
 def _model_path(topic: str, output: Path | None) -> Path:
-    from focus.learned import path_beside
+    from focus.learn.model_file import path_beside
 
     if output is not None:
         return output
@@ -176,7 +176,7 @@ def _keep(topic: Topic, trained: Trained, topic_file: str, target: Path) -> None
     """Write the model file and name it in the topic file."""
     import msgspec
 
-    from focus.learned import Learned, load_for, name_in_topic, save
+    from focus.learn.model_file import Learned, load_for, name_in_topic, save
 
     before: Learned | None = None
     try:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.options import FILE, Command, option
-from focus.commands.readers import MODEL, STRATEGY, checked, parameter_name
-from focus.commands.recorded import (
+from focus.commands.options.option import FILE, Command, option
+from focus.commands.options.recorded_web import (
     ALIASES,
     ARCHIVE,
     BUDGET,
@@ -22,20 +21,21 @@ from focus.commands.recorded import (
     WEB,
     beside,
 )
+from focus.commands.options.value_types import MODEL, STRATEGY, checked, parameter_name
 from focus.errors import ConfigError, TopicError
-from focus.show.bar import bar
+from focus.terminal.progress_bar import bar
 
 if TYPE_CHECKING:
-    from focus.compare.ranges import Range
-    from focus.compare.tune import Search
-    from focus.compare.tuned import Tuned
-    from focus.judge import Task
+    from focus.evaluate.judgments import Task
+    from focus.evaluate.search_space import Range
+    from focus.evaluate.tune import Search
+    from focus.evaluate.tuning_result import Tuned
 
 TUNED = "What is tuned"
 
 
 def _range(text: str) -> Range:
-    from focus.compare.ranges import read_range
+    from focus.evaluate.search_space import read_range
 
     name, equals, rest = text.partition("=")
     return read_range(f"{parameter_name(name)}{equals}{rest}")
@@ -148,8 +148,8 @@ def tune_command(**options: Any) -> None:
         focus tune --archive web.warc.zst --topics topics.json --strategy topic-pagerank \\
             --param gamma=0..1 --trials 30 -o football.toml
     """
-    from focus.compare.tune import tune
-    from focus.show.tuning import tuned_lines
+    from focus.evaluate.tune import tune
+    from focus.terminal.tuning import tuned_lines
 
     files = [Path(text) for text in options["topic"] if text.endswith(".toml")]
     search = _search(options, files)
@@ -163,9 +163,9 @@ def tune_command(**options: Any) -> None:
 
 
 def _search(options: dict[str, Any], files: list[Path]) -> Search:
-    from focus.compare.grounds import Spec
-    from focus.compare.tune import Search, base_variant
     from focus.config import AnalysisConfig
+    from focus.evaluate.ground_truth import Spec
+    from focus.evaluate.tune import Search, base_variant
 
     tasks = _tasks(options, files)
     folder = options["topics"].parent if options["topics"] else None
@@ -210,7 +210,7 @@ def _of_file(tasks: Sequence[Task], *owners: str) -> list[tuple[str, float]]:
 def _tasks(options: dict[str, Any], files: list[Path]) -> tuple[Task, ...]:
     """The topics: those of topics.json, and those of topic files."""
     from focus.commands.settings import read_text, read_topic
-    from focus.judge import Task, read_topics, select
+    from focus.evaluate.judgments import Task, read_topics, select
 
     names = [text for text in options["topic"] if not text.endswith(".toml")]
     tasks: list[Task] = []
@@ -254,8 +254,8 @@ def _write(tuned: Tuned, target: Path, tasks: tuple[Task, ...]) -> None:
     import msgspec
 
     from focus.commands.settings import read_text
-    from focus.compare.comparison import write_whole
-    from focus.topicfile import to_toml, with_params
+    from focus.evaluate.comparison import write_whole
+    from focus.topic.topic_file import to_toml, with_params
 
     if target.suffix == ".json":
         write_whole(target, msgspec.json.format(msgspec.json.encode(tuned), indent=1) + b"\n")

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.books import answer, chosen, here, opened, spoken
-from focus.commands.concerns import WHAT, changed, concern_options, try_topic
-from focus.commands.options import DB, Command, option
-from focus.commands.owner import me, vote
-from focus.commands.sending import run, test
+from focus.commands.alert_access import answer, chosen, here, opened, spoken
+from focus.commands.options.alert import WHAT, changed, concern_options, try_topic
+from focus.commands.options.option import DB, Command, option
+from focus.commands.watch_owner import me, vote
+from focus.commands.watch_send import run, test
 from focus.errors import ExportError
-from focus.plain import count, inert_json, printable
+from focus.text.formatting import count, inert_json, printable
 
 if TYPE_CHECKING:
     pass
@@ -55,9 +55,9 @@ def add(db: Path, name: str, **options: Any) -> None:
         focus watch add 欧冠 --site https://sports.sina.com.cn/ --words "+欧冠 决赛 抽签 -彩票" \\
             --every "daily 07:30" --mail me@example.org
     """
-    from focus.show.watching import told
-    from focus.watch.book import LOCAL
-    from focus.watch.concern import Concern
+    from focus.alerts.alert import Concern
+    from focus.alerts.store import LOCAL
+    from focus.terminal.alerts import told
 
     now = time.time()
     made = changed(Concern(name, ()), options, now=now)
@@ -84,8 +84,8 @@ def edit(db: Path, name: str, new_name: str | None, **options: Any) -> None:
     """
     import msgspec
 
-    from focus.show.watching import told
-    from focus.watch.book import LOCAL
+    from focus.alerts.store import LOCAL
+    from focus.terminal.alerts import told
 
     now = time.time()
     with opened(db, now) as book:
@@ -126,7 +126,7 @@ def resume(db: Path, name: str) -> None:
 
 
 def _pause(db: Path, name: str, *, paused: bool) -> None:
-    from focus.watch.book import LOCAL
+    from focus.alerts.store import LOCAL
 
     now = time.time()
     with opened(db, now) as book:
@@ -145,7 +145,7 @@ def rm(db: Path, name: str) -> None:
     Example:
         focus watch rm 欧冠
     """
-    from focus.watch.book import LOCAL
+    from focus.alerts.store import LOCAL
 
     with opened(db, time.time()) as book:
         book.remove(book.named(LOCAL, name).id)
@@ -164,9 +164,9 @@ def import_(db: Path, file: Path, replace: bool) -> None:
     Example:
         focus watch import concerns.json
     """
+    from focus.alerts.alert import from_json
+    from focus.alerts.store import LOCAL
     from focus.commands.settings import read_text
-    from focus.watch.book import LOCAL
-    from focus.watch.concern import from_json
 
     made = from_json(read_text(file, "concerns").encode(), str(file))
     for each in made:
@@ -197,7 +197,7 @@ def export(db: Path, names: tuple[str, ...], output: Path) -> None:
     Example:
         focus watch export > concerns.json
     """
-    from focus.watch.concern import to_json
+    from focus.alerts.alert import to_json
 
     with opened(db, time.time()) as book:
         text = to_json(each.concern for each in chosen(book, names))
@@ -223,8 +223,8 @@ def list_(db: Path, as_json: bool) -> None:
     Example:
         focus watch list
     """
-    from focus.show.watching import list_lines
-    from focus.watch.health import health
+    from focus.alerts.health import health
+    from focus.terminal.alerts import list_lines
 
     now = time.time()
     with opened(db, now) as book:
@@ -245,15 +245,15 @@ def show(db: Path, name: str, limit: int, as_json: bool) -> None:
     Example:
         focus watch show 欧冠
     """
-    from focus.show.watching import show_lines
-    from focus.watch import stored
-    from focus.watch.health import health
+    from focus.alerts import matches
+    from focus.alerts.health import health
+    from focus.terminal.alerts import show_lines
 
     now = time.time()
     with opened(db, now) as book:
         owned = chosen(book, (name,))[0]
         found = health(book, owned, now=now)
-        hits = stored.recent(book, owned.id, limit=limit)
+        hits = matches.recent(book, owned.id, limit=limit)
         zone = here(book)
     if as_json:
         answer({"health": found, "hits": hits}, as_json)
@@ -275,8 +275,8 @@ def preview(db: Path, name: str, days: float, as_json: bool) -> None:
     Example:
         focus watch preview 欧冠 --days 7
     """
-    from focus.show.watching import preview_lines
-    from focus.watch.preview import preview as preview_of
+    from focus.alerts.preview import preview as preview_of
+    from focus.terminal.alerts import preview_lines
 
     now = time.time()
     with opened(db, now) as book:
@@ -297,10 +297,10 @@ def log(db: Path, limit: int, as_json: bool) -> None:
     Example:
         focus watch log
     """
-    from focus.show.watching import log_lines
-    from focus.watch import outbox
-    from focus.watch.book import LOCAL
-    from focus.watch.settings import masked_channel
+    from focus.alerts import outbox
+    from focus.alerts.settings import masked_channel
+    from focus.alerts.store import LOCAL
+    from focus.terminal.alerts import log_lines
 
     with opened(db, time.time()) as book:
         found = outbox.lines(book, LOCAL, limit=limit)

@@ -22,7 +22,7 @@ from focus.errors import FocusError
 from focus.records import UrlState
 from focus.score.strategy import strategy_class
 from focus.session import Places, Report, Watcher, run
-from focus.topic import from_words, to_builtins
+from focus.topic.topic import from_words, to_builtins
 
 TOPIC = "足球"
 STRATEGIES = ("bfs", "topic-pagerank")

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import msgspec
 
-from focus.charset import decode
-from focus.db import labels
-from focus.db.query import Reader
 from focus.errors import ConfigError
-from focus.parse import Block, parse
-from focus.plain import printable
+from focus.html.parser import Block, parse
 from focus.score.relevance import Document
+from focus.storage import labels
+from focus.storage.reader import Reader
+from focus.text.charset import decode
+from focus.text.formatting import printable
 
 HTML = frozenset((".html", ".htm", ".xhtml", ".shtml"))
 TEXT = frozenset((".txt", ".text", ".md"))

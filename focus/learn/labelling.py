@@ -22,23 +22,23 @@ from functools import partial
 
 import msgspec
 
-from focus.db import labels
-from focus.db.labels import Stored, Verdict
 from focus.errors import ConfigError
 from focus.learn.corpus import of_html
-from focus.learned import VECTOR_MODELS, Learned, Trained
-from focus.plain import printable
-from focus.score.bayes import Calibration, calibrate, train
-from focus.score.features import Counts, Sample, count, select
-from focus.score.logistic import fit
-from focus.score.match import Matcher, fold_body
+from focus.learn.model_file import VECTOR_MODELS, Learned, Trained
+from focus.score.matching import Matcher, fold_body
 from focus.score.relevance import make_model, model_class
 from focus.score.relevance.bayes import linked, page_text, terms
 from focus.score.relevance.vectors import VectorModel
-from focus.score.vector import centroid, strongest, unit
-from focus.segment import Segmenter
+from focus.score.statistics.feature_selection import Counts, Sample, count, select
+from focus.score.statistics.logistic import fit
+from focus.score.statistics.naive_bayes import Calibration, calibrate, train
+from focus.score.statistics.vector import centroid, strongest, unit
+from focus.storage import labels
+from focus.storage.labels import Stored, Verdict
 from focus.store import Store
-from focus.topic import Topic
+from focus.text.formatting import printable
+from focus.text.tokenisation import Segmenter
+from focus.topic.topic import Topic
 
 SNIPPET = 160  # characters
 BIAS_SPREAD, WEIGHT_SPREAD = 1.5, 1.0

@@ -22,14 +22,14 @@ import msgspec
 
 from focus.config import AnalysisConfig, CrawlConfig
 from focus.crawl import Crawl
-from focus.db import labels
-from focus.db.database import CrawlInfo
-from focus.db.labels import Rejudged, Stored
+from focus.engine.transports import Transport
 from focus.records import SEED_PRIORITY, Batch, Change, Link, Page, Tally, UrlState
 from focus.resume import restore
 from focus.score.strategy import Parent
+from focus.storage import labels
+from focus.storage.labels import Rejudged, Stored
+from focus.storage.writer import CrawlInfo
 from focus.store import Store
-from focus.transport import Transport
 from focus.workers import WorkerPool
 
 AHEAD = 64  # pages given to the workers before the first comes back

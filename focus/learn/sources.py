@@ -9,14 +9,14 @@ from pathlib import Path
 
 import msgspec
 
-from focus.db import labels
-from focus.db.query import Reader
 from focus.errors import ConfigError
 from focus.learn.corpus import HTML, TEXT, Complain, read_named
-from focus.learn.gather import Web, fetch_pages
+from focus.learn.memory_crawl import Web, fetch_pages
 from focus.learn.topics import Sample, sample
-from focus.topic import Topic
-from focus.urls import fingerprint, seed_candidates
+from focus.storage import labels
+from focus.storage.reader import Reader
+from focus.topic.topic import Topic
+from focus.urls.normal_form import fingerprint, seed_candidates
 
 _FILES = HTML | TEXT | {".jsonl", ".toml"}
 

@@ -17,7 +17,6 @@ from pathlib import Path
 import msgspec
 
 from focus.config import AnalysisConfig, CrawlConfig
-from focus.db import labels
 from focus.errors import ConfigError
 from focus.learn.labelling import (
     Answers,
@@ -27,11 +26,12 @@ from focus.learn.labelling import (
     moved,
     sitting,
 )
+from focus.learn.model_file import Learned, applied, load_for, save
 from focus.learn.reranking import Reranked, Watch, rerank
-from focus.learned import Learned, applied, load_for, save
 from focus.score.relevance import model_class
+from focus.storage import labels
 from focus.store import Store
-from focus.topic import Topic, to_builtins
+from focus.topic.topic import Topic, to_builtins
 
 
 class Lesson(msgspec.Struct, frozen=True):

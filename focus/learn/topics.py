@@ -13,27 +13,27 @@ from typing import NamedTuple
 
 import msgspec
 
-from focus.db import labels
-from focus.db.query import Reader
 from focus.errors import ConfigError
-from focus.kb.base import KnowledgeBase
-from focus.kb.file import names_of
 from focus.learn.corpus import of_html
+from focus.learn.kb.base import KnowledgeBase
+from focus.learn.kb.file import names_of
+from focus.learn.model_file import applied
 from focus.learn.training import Extractor
-from focus.learned import applied
-from focus.plain import count
-from focus.score.entities import choose, is_linkable
-from focus.score.expansion import Expansion, Sighting, expand
-from focus.score.match import Matcher
-from focus.score.profile import FEATURES, MANY, profile, suggested_threshold
+from focus.score.matching import Matcher
 from focus.score.relevance import RELEVANCE, Document, Model, make_model
 from focus.score.relevance.bayes import page_text
 from focus.score.relevance.evidence import Evidence
 from focus.score.relevance.vectors import MAX_CHARS, VectorModel
-from focus.score.vector import background, document_counts, is_term, strongest
-from focus.segment import Segmenter, fold
-from focus.topic import Keyword, Topic
-from focus.urls import host_of, words
+from focus.score.statistics.entities import choose, is_linkable
+from focus.score.statistics.expansion import Expansion, Sighting, expand
+from focus.score.statistics.profile import FEATURES, MANY, profile, suggested_threshold
+from focus.score.statistics.vector import background, document_counts, is_term, strongest
+from focus.storage import labels
+from focus.storage.reader import Reader
+from focus.text.formatting import count
+from focus.text.tokenisation import Segmenter, fold
+from focus.topic.topic import Keyword, Topic
+from focus.urls.normal_form import host_of, words
 
 SURE_ON, SURE_OFF = 0.8, 0.2
 """Relevance (of `evidence`) from which on a page counts as on topic, up to which as off."""

@@ -15,10 +15,14 @@ from random import Random
 import msgspec
 
 from focus.errors import ConfigError
-from focus.kb.base import KnowledgeBase
-from focus.kb.file import folded, names_of
-from focus.learned import Trained
-from focus.score.bayes import (
+from focus.learn.kb.base import KnowledgeBase
+from focus.learn.kb.file import folded, names_of
+from focus.learn.model_file import Trained
+from focus.score.relevance import Document
+from focus.score.relevance.bayes import LINKED_CHARS, Expansion, entity_features, page_text, terms
+from focus.score.statistics.entities import is_linkable, link, make_table
+from focus.score.statistics.feature_selection import Counts, Sample, count, select
+from focus.score.statistics.naive_bayes import (
     Chooser,
     Scored,
     Verdict,
@@ -28,11 +32,7 @@ from focus.score.bayes import (
     folds,
     validate,
 )
-from focus.score.entities import is_linkable, link, make_table
-from focus.score.features import Counts, Sample, count, select
-from focus.score.relevance import Document
-from focus.score.relevance.bayes import LINKED_CHARS, Expansion, entity_features, page_text, terms
-from focus.segment import Segmenter
+from focus.text.tokenisation import Segmenter
 
 FEWEST = 5
 """Pages of each kind that a classifier needs at least: one per part of the validation."""

@@ -9,11 +9,12 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Self
 
-from focus.archive import Archive
+from focus.archive.replay import Archive
 from focus.crawl import Crawl
-from focus.discovery import Discovery
+from focus.engine.links import Discovery
+from focus.engine.transports import LiveTransport
+from focus.engine.unit_of_work import Ledger
 from focus.frontier import Frontier
-from focus.ledger import Ledger
 from focus.profiling.stages import (
     CRAWL,
     FETCH,
@@ -30,9 +31,8 @@ from focus.profiling.stages import (
 )
 from focus.profiling.stopwatch import Stopwatch, Watched, replaced, watching
 from focus.records import Page, Result
-from focus.score.pagerank import PageRank
+from focus.score.graph.pagerank import PageRank
 from focus.store import Store
-from focus.transport import LiveTransport
 from focus.workers.pool import WorkerPool
 from focus.workers.worker import Worker
 

@@ -11,8 +11,8 @@ from focus.config import AnalysisConfig
 from focus.profiling.stages import HANDOVER, PACK, PARSE, RELEVANCE, SEGMENT, URLS
 from focus.profiling.stopwatch import Stopwatch, watching
 from focus.records import Page
-from focus.score import analyse
-from focus.segment import Segmenter
+from focus.score import analysis
+from focus.text.tokenisation import Segmenter
 
 
 class ProfiledAnalyst:
@@ -26,15 +26,15 @@ class ProfiledAnalyst:
         self._watch = Stopwatch()
         self._patches, self._of_model = ExitStack(), ExitStack()
         places = [
-            (analyse, "decode", PARSE),
-            (analyse, "parse", PARSE),
-            (analyse.Analyst, "_links", URLS),
-            (analyse.Analyst, "analyse", PACK),
+            (analysis, "decode", PARSE),
+            (analysis, "parse", PARSE),
+            (analysis.Analyst, "_links", URLS),
+            (analysis.Analyst, "analyse", PACK),
             (Segmenter, "_tokens", SEGMENT),
         ]
         for patch in watching(self._watch, places):
             self._patches.enter_context(patch)
-        self._analyst = analyse.Analyst(config)
+        self._analyst = analysis.Analyst(config)
         self._watch_model()
         self._left = time.thread_time()
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from focus.compare.comparison import Comparison, Group, TopicFacts, Variant
-from focus.compare.standings import MEASURES, TESTED, Standing, TopicScore
-from focus.plain import count
+from focus.evaluate.comparison import Comparison, Group, TopicFacts, Variant
+from focus.evaluate.ranking import MEASURES, TESTED, Standing, TopicScore
 from focus.report.charts import Frame, Series, chart, key
 from focus.report.page import page, table
 from focus.report.pictures import curves
+from focus.text.formatting import count
 
 _ORACLE = "oracle (no crawl exceeds it)"
 _FRAME = Frame(

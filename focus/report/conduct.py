@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from html import escape
 
-from focus.db.figures import CrawlFigures, Polite
-from focus.plain import count, printable
 from focus.report.page import link, table
+from focus.storage.figures import CrawlFigures, Polite
+from focus.text.formatting import count, printable
 
 _REST = (
     "Rest: from the end of an answer to the next request to the host, of requests that "

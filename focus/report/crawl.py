@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from html import escape
 
-from focus.db.figures import CrawlFigures
-from focus.plain import count, percent, printable, size, span
 from focus.report import conduct, findings
 from focus.report.charts import Frame, Series, chart, key, number, ticks
-from focus.report.linkdrawing import drawing
+from focus.report.link_drawing import drawing
 from focus.report.page import Tile, page, pairs, table, tiles
 from focus.report.pictures import curves, document
+from focus.storage.figures import CrawlFigures
+from focus.text.formatting import count, percent, printable, size, span
 
 _TOPS = (0.05, 0.1, 0.25, 0.5, 1.0)
 

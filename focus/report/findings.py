@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from focus.db.distributions import LEVELS
-from focus.db.figures import CrawlFigures, Histogram, Level, Yield
-from focus.plain import count, percent, printable
 from focus.report.bars import Bar, bars
 from focus.report.charts import number, ticks
-from focus.report.linkdrawing import drawing
+from focus.report.link_drawing import drawing
 from focus.report.page import link, table
+from focus.storage.distributions import LEVELS
+from focus.storage.figures import CrawlFigures, Histogram, Level, Yield
+from focus.text.formatting import count, percent, printable
 
 _KEY = (
     '<p class="key note"><span><svg width="12" height="12"><rect class="bar hit" width="12" '

@@ -11,8 +11,8 @@ from html import escape
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from focus.plain import printable
 from focus.report.charts import COLOURS
+from focus.text.formatting import printable
 
 _LIGHT = ("#1f6fb4", "#d1581b", "#2b8a4b", "#b02a5b", "#6b4fb3", "#8a6d00", "#00808a", "#6b6b6b")
 _DARK = ("#6db3f2", "#f59b63", "#68c98a", "#f083ab", "#b39df2", "#d9b93b", "#4fc7d1", "#b3b3b3")

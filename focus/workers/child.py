@@ -22,7 +22,7 @@ from focus.config import AnalysisConfig
 from focus.records import FailureKind, Page
 from focus.workers.messages import Job, Ready, Refused, Request, Scored, Setup, Update, Work, pack
 
-ANALYST = "focus.score.analyse.Analyst"
+ANALYST = "focus.score.analysis.Analyst"
 MEMORY_BYTES = 1536 * 1024 * 1024
 FLUSH_S = 0.02
 GARBAGE = 50_000  # new objects between two looks for garbage in circles: pages leave none

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from focus.errors import ConfigError
-from focus.score.match import Matcher
-from focus.score.params import settle
+from focus.score.matching import Matcher
+from focus.score.parameters import settle
 from focus.score.relevance.adaptive import Adaptive
 from focus.score.relevance.base import Document, Judgement, Model
 from focus.score.relevance.bayes import Bayes

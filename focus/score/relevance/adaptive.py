@@ -6,7 +6,7 @@ import msgspec
 
 from focus.score.relevance.base import Document, Judgement
 from focus.score.relevance.cosine import Cosine
-from focus.score.vector import strongest, unit
+from focus.score.statistics.vector import strongest, unit
 
 TERMS = 50  # of a relevant page that go back to the crawl
 

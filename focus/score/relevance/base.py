@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import msgspec
 
-from focus.parse import Block, RawLink
-from focus.score.content import main_text
-from focus.score.match import Matcher, fold_body
+from focus.html.main_content import main_text
+from focus.html.parser import Block, RawLink
+from focus.score.matching import Matcher, fold_body
 
 
 class Document:

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from focus.errors import ConfigError
-from focus.score.bayes import Calibration, NaiveBayes
-from focus.score.entities import Entity, Mention, Table, link
-from focus.score.match import fold_body
+from focus.score.matching import fold_body
 from focus.score.relevance.base import Document, Judgement, Model
-from focus.score.vector import is_term
-from focus.segment import Segmenter, fold
+from focus.score.statistics.entities import Entity, Mention, Table, link
+from focus.score.statistics.naive_bayes import Calibration, NaiveBayes
+from focus.score.statistics.vector import is_term
+from focus.text.tokenisation import Segmenter, fold
 
 SHOWN = 10  # words named in a judgement, on each side
 MAX_CHARS = 4_000  # of a page's content that are looked at: 0.7 ms of segmenting

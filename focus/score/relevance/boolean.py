@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from focus.score.match import fold_body
+from focus.score.matching import fold_body
 from focus.score.relevance.base import Document, Judgement, Model
 
 

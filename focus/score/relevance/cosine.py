@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from focus.score.relevance.base import Document, Judgement
 from focus.score.relevance.vectors import VectorModel
-from focus.score.vector import norm
+from focus.score.statistics.vector import norm
 
 
 class Cosine(VectorModel):

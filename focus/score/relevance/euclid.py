@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from focus.score.relevance.base import Document, Judgement
 from focus.score.relevance.vectors import VectorModel
-from focus.score.vector import background, euclid, tf_idf, unit
+from focus.score.statistics.vector import background, euclid, tf_idf, unit
 
 
 class Euclid(VectorModel):

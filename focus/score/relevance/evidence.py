@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import math
 
-from focus.parse import RawLink
+from focus.html.parser import RawLink
 from focus.records import Region
-from focus.score.match import fold_body
+from focus.score.matching import fold_body
 from focus.score.relevance.base import Document, Judgement, Model
 
 LEAD_CHARS = 300

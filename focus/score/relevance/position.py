@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from focus.score.relevance.base import Document, Judgement, Model
-from focus.segment import fold
+from focus.text.tokenisation import fold
 
 
 class Position(Model):

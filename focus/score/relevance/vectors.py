@@ -12,10 +12,10 @@ from collections.abc import Mapping
 
 import msgspec
 
-from focus.score.match import Matcher, fold_body
+from focus.score.matching import Matcher, fold_body
 from focus.score.relevance.base import Document, Judgement, Model
-from focus.score.vector import background, term_counts, tf_idf
-from focus.segment import fold
+from focus.score.statistics.vector import background, term_counts, tf_idf
+from focus.text.tokenisation import fold
 
 MAX_CHARS = 10_000  # of a page's content that are looked at: 2 ms of segmenting
 SHOWN = 12  # words named in a judgement

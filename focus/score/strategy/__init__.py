@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from focus.errors import ConfigError
-from focus.score.pagerank import PageRank
-from focus.score.params import settle
+from focus.score.graph.pagerank import PageRank
+from focus.score.parameters import settle
 from focus.score.strategy.base import Carry, Parent, Strategy
 from focus.score.strategy.best_first import BestFirst
 from focus.score.strategy.best_link import BestLink
@@ -18,8 +18,8 @@ from focus.score.strategy.fish_search import FishSearch
 from focus.score.strategy.gene import Gene
 from focus.score.strategy.gene_authority import GeneAuthority
 from focus.score.strategy.hits import HitsOrder
+from focus.score.strategy.pagerank import PageRankOrder
 from focus.score.strategy.random_order import RandomOrder
-from focus.score.strategy.rank import PageRankOrder
 from focus.score.strategy.shark_search import SharkSearch
 from focus.score.strategy.topic_pagerank import TopicPageRank
 from focus.score.strategy.url_structure import UrlStructure

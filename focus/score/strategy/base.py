@@ -16,7 +16,7 @@ from typing import ClassVar
 import msgspec
 
 from focus.records import Link, Recent, Tally
-from focus.score.pagerank import PageRank
+from focus.score.graph.pagerank import PageRank
 
 Carry = tuple[float, ...]
 

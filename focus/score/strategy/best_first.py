@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from focus.errors import ConfigError
 from focus.records import Link
-from focus.score.pagerank import PageRank
+from focus.score.graph.pagerank import PageRank
 from focus.score.strategy.base import Carry, Parent, Strategy
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from focus.errors import ConfigError
 from focus.records import Link
-from focus.score.pagerank import PageRank
+from focus.score.graph.pagerank import PageRank
 from focus.score.strategy.base import Carry, Parent, Strategy
 
 

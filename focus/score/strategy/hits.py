@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from focus.score.hits import Hits
-from focus.score.pagerank import PageRank
+from focus.score.graph.hits import Hits
+from focus.score.graph.pagerank import PageRank
 from focus.score.strategy.base import Carry, Strategy
 
 

@@ -1,0 +1,165 @@
+"""Is this URL one of endlessly many that nobody wrote? Signs in the address, and budgets.
+
+    look      a URL that is about to become known: why it is taken for part of a trap
+    is_spent  a queue whose URLs took many requests and brought nothing
+
+Signs (Heritrix's PathologicalPath and TooManyPathSegments are the models of the first two):
+a part of the path that repeats, or is too deep; the same parameter again and again; ever
+new combinations of parameters for one path; dates far ahead. Each has room for what real
+sites do. Everything else is a matter of yield: a shape of URLs, or a host, may cost
+`budget` requests, and more for all that it brings; one that keeps paying is no trap.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from typing import NamedTuple
+
+from focus.config import TrapConfig
+from focus.records import DropReason, Tally
+from focus.scheduling.queues import Host, Queue
+
+REPEATS = 3  # times that a run of segments follows itself
+OFTEN = 4  # times that a word stands anywhere in a path
+SAME_PARAMETER = 4
+FAR_MONTHS = 24  # a date further ahead than that is far
+OLDEST_YEAR = 1900
+FAR_DATES = 24  # URLs with far dates that one kind of address may have
+KEPT = 50_000  # paths whose parameters, kinds of address whose dates are counted at once
+LARGE_HOST = 1000  # known URLs from which on a host is looked at by shape
+LEAST_YIELD = 0.01  # of relevance per request: what brings more is paying
+HOST_SHARE = 10  # budgets of a shape that a whole host has
+
+_RUN = re.compile(rf"((?:/[^/]+){{1,4}}?)\1{{{REPEATS - 1},}}(?=/|$)")
+# A month that begins with 0 is surely one: /thread/9031/12 and thread-2297-1-1.html are pages.
+_PLAIN_DATE = re.compile(r"(?<=/)([1-9]\d{3})[-/](0[1-9])(?=[/?&]|-\d\d(?!\d)|$)")
+_NAMED_DATE = re.compile(
+    r"[?&;](?:year|yr|date|ym|month)=([1-9]\d{3})(?!\d\b)(?:-?(\d{2}))?", re.IGNORECASE
+)
+_NUMBER = re.compile(r"\d+")
+
+
+class Suspicion(NamedTuple):
+    """Why a URL is dropped: the reason, and the same for people."""
+
+    reason: DropReason
+    detail: str
+
+
+class Traps:
+    """What one crawl has seen of traps. `now`: Unix seconds at its start, where that is known:
+    before 1990 it is not, and no date is far ahead.
+
+    Counts of parameters and far dates begin anew when they have become too many, and when a
+    crawl is taken up again; budgets do not, as they follow from the tallies of queues.
+    """
+
+    def __init__(self, config: TrapConfig, *, now: float) -> None:
+        self.config = config
+        months = _months(1970, 1) + now // (30.44 * 86400)
+        self._month = months if months > _months(1990, 1) else math.inf
+        self._combinations: dict[int, set[int]] = {}
+        self._dates: dict[int, int] = {}
+        self._known = array("I")  # host -> URLs known of it
+
+    # -- addresses ----------------------------------------------------------------
+
+    def count(self, host: Host, urls: int = 1) -> None:
+        """So many URLs of the host became known."""
+        missing = host.id + 1 - len(self._known)
+        if missing > 0:
+            self._known.extend([0] * missing)
+        self._known[host.id] += urls
+
+    def wants_shapes(self, host: Host) -> bool:
+        """Whether a host has grown so large that its URLs are told apart by shape."""
+        known = self._known
+        return self.config.is_on and host.id < len(known) and known[host.id] >= LARGE_HOST
+
+    def look(self, url: str, host: Host) -> Suspicion | None:
+        """Why a URL that is new is taken for part of a trap; None if it is not."""
+        if not self.config.is_on:
+            return None
+        rest = url[url.find("/", 8) :]
+        path, _, query = rest.partition("?")
+        if detail := self._path(path):
+            return Suspicion(DropReason.TRAP_PATH, detail)
+        if query and (detail := self._query(host, path, query)):
+            return Suspicion(DropReason.TRAP_QUERY, detail)
+        if detail := self._calendar(host, rest):
+            return Suspicion(DropReason.TRAP_CALENDAR, detail)
+        return None
+
+    def _path(self, path: str) -> str:
+        depth = path.count("/")
+        if depth < REPEATS:
+            return ""
+        if depth > self.config.max_segments:
+            return f"{depth} path segments"
+        words = [part for part in path.split("/") if part]
+        if len(set(words)) == len(words):
+            return ""
+        if (run := _RUN.search(path)) and not _NUMBER.fullmatch(run[1][1:]):
+            return f"{run[1]} repeats in the path"
+        most = max(words, key=words.count)
+        if words.count(most) >= OFTEN and not most.isdigit():
+            return f"{most} stands {words.count(most)} times in the path"
+        return ""
+
+    def _query(self, host: Host, path: str, query: str) -> str:
+        names = [part.partition("=")[0] for part in query.split("&") if part]
+        if len(names) < 2:
+            return ""
+        for name in names:
+            if names.count(name) >= SAME_PARAMETER and not name.endswith(("[]", "%5B%5D")):
+                return f"parameter {name} stands {names.count(name)} times"
+        if len(self._combinations) >= KEPT:
+            self._combinations.clear()
+        seen = self._combinations.setdefault(hash((host.id, path)), set())
+        combination = hash(tuple(sorted(names)))
+        if combination in seen:
+            return ""
+        if len(seen) >= self.config.max_combinations:
+            return f"more than {len(seen)} combinations of parameters for {path}"
+        seen.add(combination)
+        return ""
+
+    def _calendar(self, host: Host, rest: str) -> str:
+        found = _PLAIN_DATE.search(rest) or _NAMED_DATE.search(rest)
+        if found is None:
+            return ""
+        year, month = int(found[1]), int(next(filter(None, found.groups()[1:]), "1"))
+        ahead = _months(year, min(max(month, 1), 12)) - self._month
+        if not (ahead > FAR_MONTHS or year < OLDEST_YEAR):
+            return ""
+        if len(self._dates) >= KEPT:
+            self._dates.clear()
+        kind = hash((host.id, _NUMBER.sub("0", rest)))
+        self._dates[kind] = self._dates.get(kind, 0) + 1
+        if self._dates[kind] <= FAR_DATES:
+            return ""
+        return f"{found[0].lstrip('?&;')} is far from now, as {FAR_DATES} before it"
+
+    # -- budgets ------------------------------------------------------------------
+
+    def is_spent(self, queue: Queue, tally: Tally, of_host: Tally) -> str:
+        """Why no more is to be asked for of a queue: it or its host had its budget; else ""."""
+        budget = self.config.budget
+        if not self.config.is_on or not budget:
+            return ""
+        if queue.shape and tally.fetched >= budget and not pays(tally):
+            return f"{tally.fetched} URLs like {queue.shape} brought next to nothing"
+        if of_host.fetched >= HOST_SHARE * budget and not pays(of_host):
+            return f"{of_host.fetched} URLs of {queue.host.name} brought next to nothing"
+        return ""
+
+
+def pays(tally: Tally) -> bool:
+    """Whether what requests brought is worth going on."""
+    return tally.yielded >= LEAST_YIELD * tally.fetched
+
+
+def _months(year: int, month: int) -> int:
+    return 12 * year + month - 1

@@ -1,0 +1,122 @@
+"""What does somebody want to be told of? A concern: sites, words or a topic, when, and how."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from focus.alerts import query as words
+from focus.alerts import schedule
+from focus.errors import ConfigError
+from focus.urls.normal_form import seed_candidates
+
+MAX_SITES, MAX_ITEMS = 50, 200
+PHONE = re.compile(r"\+?\d{3,20}")
+CHANNELS = ("inbox", "feed", "mail", "webhook", "apprise", "sms")
+
+
+class Concern(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What its owner typed, checked.
+
+    sites       URLs of sites or of their sections; a section is watched, its site's links followed
+    words       `+must -not "phrase" a OR b` (see `words`)
+    topic       a topic file's path, or words as `focus crawl --topic` takes; "": the words say all
+    min_relevance  less is not told of; None: the judge's own threshold
+    languages   of pages, as `zh`, `en`; (): any
+    schedule    see `schedule`
+    channels    `inbox`, `feed`, `mail:a@b.org`, `webhook:https://…`, `sms:+49…`, `apprise:…`
+    digest      one message for all that is new; False: one each, at once
+    max_items   pages in a digest at most; the rest stays in the inbox
+    quiet       `22:00-07:00`: nothing is delivered then, checks go on
+    expires_at  Unix seconds; nothing is checked after
+    """
+
+    name: str
+    sites: tuple[str, ...]
+    words: str = ""
+    topic: str = ""
+    min_relevance: float | None = None
+    languages: tuple[str, ...] = ()
+    schedule: str = "auto"
+    channels: tuple[str, ...] = ("inbox",)
+    digest: bool = True
+    max_items: int = 20
+    quiet: str = ""
+    paused: bool = False
+    expires_at: float | None = None
+
+
+def checked(concern: Concern) -> Concern:
+    """The concern with its sites as they will be asked for. ConfigError says what is wrong."""
+    where = f"concern {concern.name!r}"
+    if not concern.name.strip() or len(concern.name) > 100:
+        raise ConfigError(f"{where}: give it a name of 1 to 100 characters")
+    if not 1 <= len(concern.sites) <= MAX_SITES:
+        raise ConfigError(f"{where}: give 1 to {MAX_SITES} sites, as --site https://example.org/")
+    if not concern.words.strip() and not concern.topic.strip():
+        raise ConfigError(f"{where}: say what about, with --words or --topic")
+    if concern.words.strip():
+        words.parse(concern.words)
+    if concern.min_relevance is not None and not 0.0 <= concern.min_relevance <= 1.0:
+        raise ConfigError(f"{where}: relevance {concern.min_relevance} is not within 0 to 1")
+    if not 1 <= concern.max_items <= MAX_ITEMS:
+        raise ConfigError(f"{where}: a digest has 1 to {MAX_ITEMS} pages, not {concern.max_items}")
+    schedule.parse(concern.schedule)
+    schedule.parse_quiet(concern.quiet)
+    for channel in concern.channels:
+        check_channel(channel)
+    sites = tuple(dict.fromkeys(_site(site) for site in concern.sites))
+    return msgspec.structs.replace(concern, sites=sites)
+
+
+def _site(text: str) -> str:
+    """A site as a URL; one without a scheme is asked for by https."""
+    url, *_ = seed_candidates(text)
+    return url
+
+
+def check_channel(text: str) -> tuple[str, str]:
+    """(`mail`, `a@b.org`) of `mail:a@b.org`. ConfigError for what cannot be delivered to."""
+    kind, _, address = text.partition(":")
+    if kind not in CHANNELS:
+        raise ConfigError(f"channel {text!r}: {kind!r} is none of {', '.join(CHANNELS)}")
+    if kind in ("inbox", "feed"):
+        good = not address
+    elif kind == "mail":
+        user, at, host = address.rpartition("@")
+        good = bool(user and at and host) and not any(char in " \r\n,;<>" for char in address)
+    elif kind == "sms":
+        good = bool(PHONE.fullmatch(address))
+    elif kind == "webhook":
+        parts = urlsplit(address)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname)
+    else:
+        good = "://" in address
+    if not good:
+        raise ConfigError(f"channel {text!r}: no address that {kind} can deliver to")
+    return kind, address
+
+
+def to_json(concerns: Iterable[Concern]) -> bytes:
+    """A list of concerns as a file that people can read and edit."""
+    text = msgspec.json.format(msgspec.json.encode(list(concerns)), indent=2)
+    return text + b"\n"
+
+
+def from_json(data: bytes, where: str) -> list[Concern]:
+    """Concerns of a file; ConfigError names the file, the concern and what is wrong."""
+    try:
+        rows: list[dict[str, Any]] = msgspec.json.decode(data, type=list[dict[str, Any]])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{where}: no JSON list of concerns ({error})") from None
+    concerns = []
+    for number, row in enumerate(rows, 1):
+        try:
+            concerns.append(checked(msgspec.convert(row, Concern)))
+        except (msgspec.ValidationError, ConfigError) as error:
+            raise ConfigError(f"{where}: concern {number}: {error}") from None
+    return concerns

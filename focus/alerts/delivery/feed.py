@@ -1,0 +1,152 @@
+"""What does a feed reader get? Pages found for a concern, or for a person, as Atom (RFC 4287).
+
+Ids hang on this installation's key, the concern and the page's URL: they stay the same when
+a title, our address or the reader's secret changes, and nobody else gives the same ones.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import NamedTuple
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
+
+from focus.alerts.message import marked, pieces
+from focus.alerts.settings import Settings
+from focus.alerts.store import Book, Hit, Owned
+from focus.alerts.texts import language_of, say
+from focus.text.formatting import printable
+
+CONTENT_TYPE = "application/atom+xml; charset=utf-8"
+MAX_ENTRIES = 100
+
+_LAST = 253402300799  # the year 9999: pages may claim to be of any time
+_NAMESPACE = "http://www.w3.org/2005/Atom"
+_NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class Entry(NamedTuple):
+    """A page in a feed."""
+
+    id: str
+    concern: str
+    hit: Hit
+
+
+class Feed(NamedTuple):
+    """What a feed says of itself.
+
+    updated  of a feed without entries
+    url      where it is read; "": nowhere in particular
+    page     the web page of the same; "": none
+    """
+
+    id: str
+    title: str
+    language: str
+    updated: float
+    url: str = ""
+    page: str = ""
+
+
+def of_concern(book: Book, owned: Owned, settings: Settings, *, language: str, url: str) -> bytes:
+    """The feed of one concern."""
+    name = printable(owned.concern.name)
+    page = f"{settings.base_url}/inbox?concern={owned.id}" if settings.base_url else ""
+    about = Feed(
+        id=_identity(settings, f"concern:{owned.id}"),
+        title=say("feed_title", language, name=name),
+        language=language,
+        updated=owned.created_at,
+        url=url,
+        page=page,
+    )
+    return atom(about, _entries(book, [owned], settings))
+
+
+def of_user(book: Book, user: int, settings: Settings, *, language: str, url: str) -> bytes:
+    """The feed of all of a person's concerns that have the channel `feed`."""
+    owned = [each for each in book.concerns(user) if "feed" in each.concern.channels]
+    about = Feed(
+        id=_identity(settings, f"user:{user}"),
+        title=say("feed_title", language, name=say("feed_all", language)),
+        language=language,
+        updated=max((each.created_at for each in owned), default=0.0),
+        url=url,
+        page=f"{settings.base_url}/inbox" if settings.base_url else "",
+    )
+    return atom(about, _entries(book, owned, settings))
+
+
+def _entries(book: Book, owned: Iterable[Owned], settings: Settings) -> list[Entry]:
+    """The newest of all, each concern's page once; what existed before a concern is no news."""
+    found = [
+        Entry(_identity(settings, f"hit:{each.id}:{hit.url}"), printable(each.concern.name), hit)
+        for each in owned
+        for hit in book.hits(each.id, limit=MAX_ENTRIES)
+        if not hit.baseline
+    ]
+    found.sort(key=lambda entry: (-entry.hit.found_at, -entry.hit.relevance, entry.id))
+    return found[:MAX_ENTRIES]
+
+
+def _identity(settings: Settings, of: str) -> str:
+    return uuid.UUID(bytes=settings.derived(f"feed:{of}")[:16], version=4).urn
+
+
+# -- the document -------------------------------------------------------------------
+
+
+def atom(about: Feed, entries: Iterable[Entry]) -> bytes:
+    """A feed document (RFC 4287), UTF-8; everything in it is escaped."""
+    listed = list(entries)
+    spoken = "zh-CN" if language_of(about.language) == "zh" else "en"
+    root = Element("feed", {"xmlns": _NAMESPACE, "xml:lang": spoken})
+    _add(root, "id", about.id)
+    _add(root, "title", about.title)
+    newest = max((entry.hit.found_at for entry in listed), default=about.updated)
+    _add(root, "updated", _date(newest))
+    _add(SubElement(root, "author"), "name", "focus")
+    _add(root, "generator", "focus")
+    if about.url:
+        SubElement(root, "link", rel="self", type="application/atom+xml", href=_xml(about.url))
+    if about.page:
+        SubElement(root, "link", rel="alternate", type="text/html", href=_xml(about.page))
+    for entry in listed:
+        _append(root, entry, about.language)
+    text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text + b"\n"
+
+
+def _append(root: Element, entry: Entry, language: str) -> None:
+    hit = entry.hit
+    element = SubElement(root, "entry")
+    _add(element, "id", entry.id)
+    _add(element, "title", printable(hit.title) or say("untitled", language))
+    if hit.url.startswith(("http://", "https://")):
+        SubElement(element, "link", rel="alternate", href=_xml(hit.url))
+    _add(element, "updated", _date(hit.found_at))
+    if hit.published_at is not None and 0 <= hit.published_at <= _LAST:
+        _add(element, "published", _date(hit.published_at))
+    SubElement(element, "category", term=_xml(entry.concern))
+    _add(element, "summary", marked(pieces(hit.snippet))).set("type", "html")
+
+
+def _add(parent: Element, name: str, text: str) -> Element:
+    element = SubElement(parent, name)
+    element.text = _xml(text)
+    return element
+
+
+def _xml(text: str) -> str:
+    """A text without the characters that no XML document may hold (XML 1.0, 2.2)."""
+    return _NO_XML.sub("", text)
+
+
+def _date(moment: float) -> str:
+    """RFC 3339, whole seconds, UTC."""
+    text = datetime.fromtimestamp(int(moment), UTC).isoformat()
+    return text.removesuffix("+00:00") + "Z"

@@ -1,0 +1,234 @@
+"""How does a message become an e-mail, and reach the mail server?
+
+SMTP by the standard library in a thread, one connection for all mails of a run. TLS is
+verified. What the server has accepted after DATA (RFC 5321 4.2.5) is delivered, whatever
+happens to the connection afterwards.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import smtplib
+import socket
+import ssl
+from datetime import UTC, datetime
+from email.errors import MessageError
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP, EmailPolicy
+from email.utils import format_datetime
+from threading import Lock
+
+from focus.alerts.delivery import Delivered, Failed, Outcome
+from focus.alerts.message import Message
+from focus.alerts.settings import MASK, MailSettings
+from focus.http.network_errors import explain, one_line
+
+TIMEOUT_S = 30.0  # for each answer of the server
+DEADLINE_S = 120.0  # for one mail in all; less than a lease
+UNSET = "no mail server is set; set FOCUS_SMTP_URL, or smtp in the settings"
+
+_DENSE = 6  # one character in so many outside ASCII: base64 is the shorter form
+_OK = 250
+_FOR_GOOD = 500
+
+
+_WHOLE = ("List-Unsubscribe", "Message-ID")
+
+
+class _Policy(EmailPolicy):
+    """SMTP's line ends, and headers that machines read in one line, however long they are."""
+
+    def fold(self, name: str, value: str) -> str:
+        if name in _WHOLE:
+            return f"{name}: {value}{self.linesep}"
+        folded: str = super().fold(name, value)
+        return folded
+
+    def fold_binary(self, name: str, value: str) -> bytes:
+        if name in _WHOLE:
+            return self.fold(name, value).encode()
+        folded: bytes = super().fold_binary(name, value)
+        return folded
+
+
+_POLICY = _Policy() + SMTP
+
+
+def compose(message: Message, address: str, sender: str, *, now: float) -> EmailMessage:
+    """The e-mail (RFC 5322) with both forms of the text. ValueError for an impossible address.
+
+    Its Message-ID hangs on the batch alone. One-click unsubscribing is RFC 8058; the
+    Auto-Submitted header (RFC 3834) keeps holiday replies away.
+    """
+    mail = EmailMessage(policy=_POLICY)
+    try:
+        mail["From"] = _address("focus", sender)
+        mail["To"] = _address("", address)
+        mail["Subject"] = one_line(message.subject)
+        mail["Date"] = format_datetime(datetime.fromtimestamp(now, UTC))
+        mail["Message-ID"] = f"<{message.id}@{_domain(sender)}>"
+        mail["Auto-Submitted"] = "auto-generated"
+        mail["Precedence"] = "bulk"
+        mail["X-Auto-Response-Suppress"] = "All"
+        if message.unsubscribe:
+            mail["List-Unsubscribe"] = f"<{message.unsubscribe}>"
+            mail["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
+    except (MessageError, IndexError, UnicodeError) as error:
+        raise ValueError(f"no mail can be addressed to it: {error}") from None
+    mail.set_content(message.text, cte=_encoding(message.text))
+    mail.add_alternative(message.html, subtype="html", cte=_encoding(message.html))
+    return mail
+
+
+def _address(name: str, spec: str) -> Address:
+    """An address whose domain is plain ASCII (RFC 5891), as every server takes it."""
+    user, _, host = spec.rpartition("@")
+    return Address(name, addr_spec=f"{user}@{_ascii(host)}")
+
+
+def _ascii(host: str) -> str:
+    return host if host.isascii() else host.encode("idna").decode()
+
+
+def _domain(sender: str) -> str:
+    return _ascii(sender.rpartition("@")[2])
+
+
+def _encoding(text: str) -> str:
+    """Never 8bit: not every server on the way takes it, nor lines over 998 bytes."""
+    foreign = sum(not char.isascii() for char in text)
+    return "base64" if foreign * _DENSE > len(text) else "quoted-printable"
+
+
+class Mailer:
+    """A connection to the mail server, made when the first mail goes out.
+
+    For one mail at a time; `close` ends it.
+    """
+
+    def __init__(self, settings: MailSettings | None) -> None:
+        self._settings = settings
+        self._server: smtplib.SMTP | None = None
+        self._busy = Lock()
+
+    async def deliver(self, message: Message, address: str, *, now: float) -> Outcome:
+        """Send one message; what the server says is the outcome."""
+        if self._settings is None:
+            return Failed(UNSET, everyone=True)
+        try:
+            mail = compose(message, address, self._settings.sender, now=now)
+        except ValueError as error:
+            return Failed(one_line(str(error)), retry=False)
+        sending = asyncio.create_task(asyncio.to_thread(self._send, mail, self._settings))
+        try:
+            await asyncio.wait({sending}, timeout=DEADLINE_S)
+        finally:
+            if not sending.done():  # too late, or cancelled: the thread has to end
+                self._cut()
+        return await sending
+
+    def _send(self, mail: EmailMessage, settings: MailSettings) -> Outcome:
+        """In a thread."""
+        where = f"mail server {settings.host}:{settings.port}"
+        with self._busy:
+            try:
+                server = self._ready(settings)
+            except _FAULTS as error:
+                return Failed(f"{where}: {_masked(_reason(error), settings)}", everyone=True)
+            try:
+                server.send_message(mail)
+            except _FAULTS as error:
+                return _refused(error, f"{where}: {_masked(_reason(error), settings)}")
+        return Delivered(f"{where} has taken it")
+
+    def _ready(self, settings: MailSettings) -> smtplib.SMTP:
+        """The connection of the mail before if it still answers, else a new one."""
+        if self._server is not None:
+            with contextlib.suppress(*_FAULTS):
+                if self._server.noop()[0] == _OK:
+                    return self._server
+            self._server.close()
+        self._server = None
+        self._server = _connected(settings)
+        return self._server
+
+    def _cut(self) -> None:
+        """Make a server's answer end, from outside the thread that waits for it."""
+        waiting = None if self._server is None else self._server.sock
+        if waiting is not None:
+            with contextlib.suppress(OSError):
+                waiting.shutdown(socket.SHUT_RDWR)
+
+    async def close(self) -> None:
+        """Take leave of the server, if there was any."""
+        await asyncio.to_thread(self._leave)
+
+    def _leave(self) -> None:
+        with self._busy:
+            if self._server is not None:
+                with contextlib.suppress(*_FAULTS):
+                    self._server.quit()
+                self._server.close()
+                self._server = None
+
+
+def _connected(settings: MailSettings) -> smtplib.SMTP:
+    """A connection that may send: encrypted as it should be, and logged in."""
+    context = ssl.create_default_context(cafile=settings.ca)
+    name = _domain(settings.sender)  # the own host name may take a look-up of minutes
+    place = (settings.host, settings.port, name)
+    server: smtplib.SMTP
+    if settings.tls == "always":
+        server = smtplib.SMTP_SSL(*place, timeout=TIMEOUT_S, context=context)
+    else:
+        server = smtplib.SMTP(*place, timeout=TIMEOUT_S)
+    try:
+        if settings.tls == "starttls":
+            server.starttls(context=context)
+        if settings.user:
+            server.login(settings.user, settings.password)
+    except BaseException:
+        server.close()
+        raise
+    return server
+
+
+_FAULTS = (smtplib.SMTPException, OSError, ValueError)
+"""What smtplib raises for what a server does; a broken answer is a ValueError."""
+
+
+def _refused(error: Exception, reason: str) -> Failed:
+    """What it means that this mail was not taken (RFC 5321 4.2.1: 5yz is for good)."""
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        codes = [code for code, _ in error.recipients.values()]
+        return Failed(reason, retry=not all(code >= _FOR_GOOD for code in codes))
+    if isinstance(error, smtplib.SMTPSenderRefused):
+        return Failed(reason, everyone=True)
+    if isinstance(error, smtplib.SMTPNotSupportedError):
+        return Failed(reason, retry=False)  # an address outside ASCII
+    if isinstance(error, smtplib.SMTPResponseException):
+        return Failed(reason, retry=error.smtp_code < _FOR_GOOD)
+    return Failed(reason)
+
+
+def _reason(error: Exception) -> str:
+    """The server's own words where it has said any."""
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        code, said = next(iter(error.recipients.values()))
+        return one_line(f"{code} {_words(said)}")
+    if isinstance(error, smtplib.SMTPResponseException):
+        return one_line(f"{error.smtp_code} {_words(error.smtp_error)}")
+    if isinstance(error, OSError) and not isinstance(error, smtplib.SMTPException):
+        _, detail = explain(error)
+        return one_line(detail)
+    return one_line(str(error)) or type(error).__name__
+
+
+def _words(said: bytes | str) -> str:
+    return said if isinstance(said, str) else said.decode("utf-8", "replace")
+
+
+def _masked(reason: str, settings: MailSettings) -> str:
+    return reason.replace(settings.password, MASK) if settings.password else reason

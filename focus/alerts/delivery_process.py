@@ -1,0 +1,108 @@
+"""Who delivers, so that a run that is killed meanwhile leaves nothing half done?
+
+    python -m focus.alerts.delivery_process  < order.json
+
+Visiting and judging take memory, and what a system short of it kills is the largest process.
+So the courier is a process of its own: small, and it lives on until what it has begun is
+answered and noted, whoever else dies. SIGTERM: it brings what is under way and ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+import time
+from pathlib import Path
+from random import Random
+
+import msgspec
+
+from focus.alerts import outbox
+from focus.alerts import store as books
+from focus.alerts.outbox_relay import Summary, deliver_due
+from focus.alerts.run import Deliver
+from focus.alerts.settings import Settings
+from focus.alerts.store import Book
+from focus.errors import FocusError, StoreError
+
+GRACE_S = 10.0  # for what is under way, when the run is interrupted
+
+
+class Order(msgspec.Struct, frozen=True):
+    """What a run tells its courier."""
+
+    db: str
+    settings: Settings
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What the courier tells; `trouble`: why it could not work."""
+
+    summary: Summary
+    trouble: str = ""
+
+
+def sender(book: Book, settings: Settings) -> Deliver:
+    """What has a courier of its own deliver what is due; it raises StoreError only."""
+
+    async def deliver() -> Summary:
+        waiting = outbox.next_due(book)
+        if waiting is None or waiting > time.time():
+            return Summary()
+        return await _sent_out(Order(str(book.path.absolute()), settings))
+
+    return deliver
+
+
+async def _sent_out(order: Order) -> Summary:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "focus.alerts.delivery_process",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        start_new_session=True,  # Ctrl-C is for the run, which ends it
+    )
+    try:
+        said, _ = await process.communicate(msgspec.json.encode(order))
+    except asyncio.CancelledError:
+        with contextlib.suppress(ProcessLookupError):
+            process.terminate()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), GRACE_S)
+        raise
+    if process.returncode or not said:
+        raise StoreError("the process that delivers was killed; what is left is delivered later")
+    report = msgspec.json.decode(said, type=Report)
+    if report.trouble:
+        raise StoreError(report.trouble)
+    return report.summary
+
+
+# -- the courier's process ----------------------------------------------------------
+
+
+async def _deliver(order: Order) -> Summary:
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    with contextlib.suppress(NotImplementedError):  # Windows loops have none
+        loop.add_signal_handler(signal.SIGTERM, stop.set)
+    with books.opened(Path(order.db), now=time.time(), language="en", zone="UTC") as book:
+        return await deliver_due(book, order.settings, clock=time.time, rng=Random(), stop=stop)
+
+
+def main() -> None:
+    """The process."""
+    order = msgspec.json.decode(sys.stdin.buffer.read(), type=Order)
+    try:
+        report = Report(asyncio.run(_deliver(order)))
+    except FocusError as error:
+        report = Report(Summary(), str(error))
+    with contextlib.suppress(BrokenPipeError):  # who sent us is no more
+        sys.stdout.buffer.write(msgspec.json.encode(report))
+        sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""How does a concern fare? Its last and next check, its sites, and what is wrong."""
+
+from __future__ import annotations
+
+import msgspec
+
+from focus.alerts import matches
+from focus.alerts.alert import Concern
+from focus.alerts.matches import Count, Figures
+from focus.alerts.page_match import topic_of
+from focus.alerts.store import LOCAL, Book, Owned, Site
+from focus.errors import FocusError
+
+SILENT_S = 3 * 86400.0  # without news: worth a word
+
+
+class SiteHealth(msgspec.Struct, frozen=True):
+    """A site of a concern.
+
+    unmatched  pages that came in and were held against no concern yet
+    """
+
+    site: Site
+    figures: Figures
+    unmatched: int
+
+
+class Health(msgspec.Struct, frozen=True):
+    """A concern as it stands.
+
+    state     `active`, `paused` or `expired`
+    silent_s  seconds without news, since its last or since it began
+    remarks   what its owner may want to act on, a line each
+    """
+
+    id: int
+    concern: Concern
+    state: str
+    created_at: float
+    checked_at: float | None
+    next_at: float | None
+    found: Count
+    sites: list[SiteHealth]
+    silent_s: float
+    remarks: list[str]
+
+
+def health(book: Book, owned: Owned, *, now: float) -> Health:
+    """How a concern fares."""
+    sites = [
+        SiteHealth(site, matches.figures(book, site.crawl), matches.unmatched(book, site))
+        for site in book.sites_of([owned.id])
+    ]
+    found = matches.count(book, owned.id)
+    expires_at = owned.concern.expires_at
+    state = "paused" if owned.paused else "active"
+    if expires_at is not None and expires_at < now:
+        state = "expired"
+    silent_s = now - (found.last_at or owned.created_at)
+    return Health(
+        id=owned.id,
+        concern=owned.concern,
+        state=state,
+        created_at=owned.created_at,
+        checked_at=owned.checked_at,
+        next_at=owned.next_at if state == "active" else None,
+        found=found,
+        sites=sites,
+        silent_s=silent_s,
+        remarks=_remarks(owned, state, sites, silent_s),
+    )
+
+
+def _remarks(owned: Owned, state: str, sites: list[SiteHealth], silent_s: float) -> list[str]:
+    remarks = []
+    for each in sites:
+        if each.site.trouble:
+            remarks.append(f"{each.site.host}: {each.site.trouble}")
+        elif each.figures.blocked and not each.figures.pages:
+            remarks.append(f"{each.site.host}: robots.txt forbids it, so that nothing is seen")
+    try:
+        topic_of(owned.concern, trusted=owned.user == LOCAL)
+    except FocusError as error:
+        remarks.append(str(error))
+    if state == "active" and owned.checked_at is None:
+        remarks.append("never checked yet; `focus watch run` does it")
+    elif state == "active" and silent_s >= SILENT_S:
+        remarks.append(f"nothing new for {silent_s / 86400.0:.0f} days")
+    return remarks

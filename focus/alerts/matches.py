@@ -1,0 +1,246 @@
+"""Which pages has a site brought, and what is kept of those that concern somebody?
+
+The SQL of matching: pages in order of `nth`, by the cursor of their site; hits, written
+with what follows from them in one transaction of the caller's.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+
+import msgspec
+
+from focus.alerts.store import HIT_COLUMNS, SITE_COLUMNS, Book, Hit, Owned, Site, hit_of
+from focus.records import UrlState
+
+_TWINS = 5_000  # earlier hits of a concern that new ones are compared with
+_MASK = (1 << 64) - 1
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """A page as its crawl stored it, without its source (see `source`).
+
+    wanted  whether it may be shown at all: not withdrawn since, not asked to be left out
+    """
+
+    id: int
+    nth: int
+    url: str
+    title: str
+    keywords: str
+    description: str
+    language: str
+    fetched_at: float
+    simhash: int
+    wanted: bool
+
+
+_PAGES = f"""
+SELECT p.id, p.nth, x.url, x.title, x.keywords, x.description, x.language, p.fetched_at, p.simhash,
+u.state = {int(UrlState.DONE)} AND NOT p.noindex
+FROM page p JOIN page_text x ON x.id = p.id JOIN url u ON u.id = p.id
+"""
+_AFTER = _PAGES + "WHERE p.crawl = ? AND p.nth > ? AND p.nth <= ? ORDER BY p.nth LIMIT ?"
+_SINCE = _PAGES + "WHERE p.crawl = ? AND p.fetched_at >= ? ORDER BY p.nth DESC LIMIT ?"
+LAST = (1 << 62) - 1
+
+
+def pages(book: Book, crawl: int, *, after: int, to: int = LAST, limit: int) -> list[Stored]:
+    """The next pages of a crawl in order of `nth`, behind one and up to another."""
+    return [Stored(*row) for row in book.rows(_AFTER, (crawl, after, to, limit))]
+
+
+def pages_since(book: Book, crawl: int, *, since: float, limit: int) -> list[Stored]:
+    """The pages of a crawl fetched since then, latest first."""
+    return [Stored(*row) for row in book.rows(_SINCE, (crawl, since, limit))]
+
+
+def source(book: Book, page: int) -> bytes | None:
+    """The packed source of a page; None: it was not kept."""
+    rows = book.rows("SELECT zstd FROM body WHERE id = ?", (page,))
+    return rows[0][0] if rows else None
+
+
+def latest(book: Book, crawl: int, *, to: int, most: int) -> int:
+    """The `nth` behind which the last so many pages up to `to` begin; 0: all of them do."""
+    sql = "SELECT nth FROM page WHERE crawl = ? AND nth <= ? ORDER BY nth DESC LIMIT 1 OFFSET ?"
+    rows = book.rows(sql, (crawl, to, most))
+    return rows[0][0] if rows else 0
+
+
+def began_at(book: Book, crawl: int) -> float:
+    """When a crawl began."""
+    started: float = book.rows("SELECT started_at FROM crawl WHERE id = ?", (crawl,))[0][0]
+    return started
+
+
+def has_pages(book: Book, site: Site) -> bool:
+    """Whether a site has brought anything yet; one that was down has a crawl without pages."""
+    return site.crawl is not None and latest_nth(book, site.crawl) > 0
+
+
+def latest_nth(book: Book, crawl: int) -> int:
+    """Of the page of a crawl that came last; 0 when there is none."""
+    rows = book.rows("SELECT ifnull(max(nth), 0) FROM page WHERE crawl = ?", (crawl,))
+    return int(rows[0][0])
+
+
+# -- concerns and sites -------------------------------------------------------------
+
+
+def watchers(book: Book, site: int) -> list[tuple[Owned, bool]]:
+    """The concerns on a site that are not paused, and whether what exists there is marked as
+    seen for them.
+    """
+    sql = "SELECT concern, min(begun_at IS NOT NULL) FROM concern_site WHERE site = ? GROUP BY 1"
+    begun = dict(book.rows(sql, (site,)))
+    return [(each, bool(begun.get(each.id))) for each in book.concerns_on(site)]
+
+
+def site_of(book: Book, host: str) -> Site | None:
+    """A site by its host[:port]."""
+    rows = book.rows(f"SELECT {SITE_COLUMNS} FROM site s WHERE s.host = ?", (host,))
+    return Site(*rows[0]) if rows else None
+
+
+def advance(db: sqlite3.Connection, site: int, nth: int) -> None:
+    """Pages up to this one were held against the concerns on a site."""
+    db.execute("UPDATE site SET matched = max(matched, ?) WHERE id = ?", (nth, site))
+
+
+def begin(db: sqlite3.Connection, site: int, concerns: Iterable[int], now: float) -> None:
+    """What exists on a site is marked as seen for these concerns."""
+    db.executemany(
+        "UPDATE concern_site SET begun_at = ? WHERE site = ? AND concern = ? AND begun_at IS NULL",
+        [(now, site, concern) for concern in concerns],
+    )
+
+
+def checked(db: sqlite3.Connection, concern: int, *, now: float | None, next_at: float) -> None:
+    """A concern was looked after (None: it could not be yet); when it is due again."""
+    db.execute(
+        "UPDATE concern SET checked_at = ?, next_at = ? WHERE id = ?", (now, next_at, concern)
+    )
+
+
+def troubled(book: Book, site: int, reason: str) -> None:
+    """A site could not be visited."""
+    with book.transaction() as db:
+        db.execute("UPDATE site SET trouble = ? WHERE id = ?", (reason, site))
+
+
+def zones(book: Book) -> dict[int, str]:
+    """The time zone of each user, by its IANA name."""
+    return dict(book.rows("SELECT id, zone FROM user"))
+
+
+# -- hits ---------------------------------------------------------------------------
+
+
+def texts(book: Book, concern: int) -> list[tuple[int, int, str]]:
+    """(hit, simhash, URL) of a concern's latest hits that repeat no other, in order."""
+    sql = (
+        "SELECT id, simhash, url FROM hit WHERE concern = ? AND twin IS NULL AND simhash <> 0 "
+        "ORDER BY id DESC LIMIT ?"
+    )
+    rows = book.rows(sql, (concern, _TWINS))
+    return [(hit, simhash & _MASK, url) for hit, simhash, url in reversed(rows)]
+
+
+def add(db: sqlite3.Connection, hit: Hit) -> int | None:
+    """Keep a hit; its id, None when the concern has the page already."""
+    row = db.execute(
+        "INSERT OR IGNORE INTO hit (concern, page, url, title, language, published_at, found_at, "
+        "relevance, snippet, why, simhash, twin, baseline) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+        (
+            hit.concern,
+            hit.page,
+            hit.url,
+            hit.title,
+            hit.language,
+            hit.published_at,
+            hit.found_at,
+            hit.relevance,
+            hit.snippet,
+            msgspec.json.encode(hit.why).decode(),
+            hit.simhash - ((hit.simhash >> 63) << 64),  # SQLite's integers are signed
+            hit.twin,
+            hit.baseline,
+        ),
+    ).fetchone()
+    return None if row is None else int(row[0])
+
+
+def best_of_baseline(db: sqlite3.Connection, concern: int, most: int) -> list[int]:
+    """The best of what existed when a concern began, dated pages first: those are articles.
+    From here on they count as news.
+    """
+    rows = db.execute(
+        "UPDATE hit SET baseline = 0 WHERE id IN (SELECT id FROM hit WHERE concern = ? "
+        "AND baseline AND twin IS NULL AND deleted = 0 "
+        "ORDER BY published_at IS NULL, relevance DESC, published_at DESC, id DESC LIMIT ?) "
+        "RETURNING id",
+        (concern, most),
+    ).fetchall()
+    return sorted(hit for (hit,) in rows)
+
+
+# -- health -------------------------------------------------------------------------
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """What a site's crawl has come to, and what a concern has had of it."""
+
+    pages: int = 0
+    blocked: int = 0
+    errors: dict[str, int] = {}
+
+
+def figures(book: Book, crawl: int | None) -> Figures:
+    """Pages stored, URLs that robots.txt forbids, failures by reason."""
+    if crawl is None:
+        return Figures()
+    ends = book.rows("SELECT state, reason, n FROM tally WHERE crawl = ? AND n > 0", (crawl,))
+    failed = [(reason, n) for state, reason, n in ends if state == UrlState.FAILED]
+    return Figures(
+        sum(n for state, _, n in ends if state == UrlState.DONE),
+        sum(n for state, reason, n in ends if state == UrlState.DROPPED and reason == "robots"),
+        dict(sorted(failed, key=lambda each: -each[1])[:5]),
+    )
+
+
+def unmatched(book: Book, site: Site) -> int:
+    """Pages of a site that were held against no concern yet."""
+    sql = "SELECT count(*) FROM page WHERE crawl = ? AND nth > ?"
+    return 0 if site.crawl is None else int(book.rows(sql, (site.crawl, site.matched))[0][0])
+
+
+class Count(msgspec.Struct, frozen=True):
+    """Hits of a concern: told as news, folded under others, and when the last news came."""
+
+    news: int
+    folded: int
+    unread: int
+    last_at: float | None
+
+
+def count(book: Book, concern: int) -> Count:
+    """How much was found for a concern."""
+    sql = (
+        "SELECT total(baseline = 0 AND twin IS NULL), total(twin IS NOT NULL), "
+        "total(baseline = 0 AND twin IS NULL AND read_at IS NULL), "
+        "max(CASE WHEN baseline = 0 THEN found_at END) FROM hit WHERE concern = ? AND deleted = 0"
+    )
+    news, folded, unread, last_at = book.rows(sql, (concern,))[0]
+    return Count(int(news), int(folded), int(unread), last_at)
+
+
+def recent(book: Book, concern: int, *, limit: int) -> list[Hit]:
+    """The latest news of a concern, the best of a moment first."""
+    sql = (
+        f"SELECT {HIT_COLUMNS} FROM hit WHERE concern = ? AND deleted = 0 AND twin IS NULL "
+        "AND baseline = 0 ORDER BY found_at DESC, relevance DESC, id LIMIT ?"
+    )
+    return [hit_of(row) for row in book.rows(sql, (concern, limit))]

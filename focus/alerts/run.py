@@ -1,0 +1,182 @@
+"""What is due now? Concerns whose time has come: visit their sites, match, deliver.
+
+    due concerns → their sites, each visited once → pages matched against all concerns there
+    → the concerns' next times → the outbox
+
+Killed anywhere, the next run goes on: what was not matched is behind the site's cursor, what
+was not delivered is in the outbox, a concern whose check did not end is still due.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from focus.alerts import matches, matching, schedule
+from focus.alerts.matching import Matched
+from focus.alerts.outbox_lease import zone_of
+from focus.alerts.outbox_relay import Summary
+from focus.alerts.schedule import SHORTEST_S
+from focus.alerts.store import Book, Owned, Site
+from focus.errors import FocusError, StoreLocked
+from focus.storage.lock import held
+
+Visit = Callable[[Site], Awaitable[None]]
+"""Looks a site up and stores what is new there, in the crawl that the site's row names.
+
+Raises StoreLocked when another program crawls into the database, FocusError for other
+trouble; trouble of the site itself stands in its row afterwards.
+"""
+
+
+Deliver = Callable[[], Awaitable[Summary]]
+"""Brings what is due. Raises StoreError only; what receivers do is in the summary."""
+
+
+class AlreadyRunning(FocusError):
+    """Another process is doing what is due."""
+
+    exit_code = 6
+
+
+class Ran(msgspec.Struct):
+    """What a run came to.
+
+    concerns  checked
+    visited   sites that were looked up
+    matched   what came of their pages, by site
+    welcomed  pages sent of those that existed when a concern began
+    troubles  lines for whoever looks after the installation, that were not told before
+    lasting   the same as the last time: no reason for another mail by cron
+    is_busy   a crawl holds the database: nothing was visited, all stays due
+    """
+
+    concerns: int = 0
+    visited: int = 0
+    welcomed: int = 0
+    is_busy: bool = False
+    matched: list[Matched] = msgspec.field(default_factory=list)
+    troubles: list[str] = msgspec.field(default_factory=list)
+    lasting: list[str] = msgspec.field(default_factory=list)
+    delivered: Summary = msgspec.field(default_factory=Summary)
+
+    @property
+    def news(self) -> int:
+        """Pages that are to be told of."""
+        return self.welcomed + sum(each.news for each in self.matched)
+
+
+@contextmanager
+def alone(database: Path) -> Iterator[None]:
+    """Be the only one that does what is due; AlreadyRunning at once if another is at it."""
+    try:
+        with held(database.with_name(database.name + ".watch"), pid=os.getpid()):
+            yield
+    except StoreLocked:
+        raise AlreadyRunning(f"another `focus watch run` is at work on {database}") from None
+
+
+def due(book: Book, *, now: float, wanted: Sequence[int] | None = None) -> list[Owned]:
+    """The concerns to be checked now; `wanted`: these, whether their time has come or not."""
+    if wanted is None:
+        return book.due(now)
+    chosen = [each for each in book.concerns() if each.id in wanted and not each.paused]
+    return [each for each in chosen if (each.concern.expires_at or now) >= now]
+
+
+def to_visit(book: Book, concerns: Sequence[Owned], *, now: float, at_once: bool) -> list[Site]:
+    """The sites of these concerns that are to be looked up: those of concerns with a schedule
+    of their own, and others when one of their pages is due; never more often than every 15
+    minutes unless asked to (`at_once`), however many concerns are due.
+    """
+    sites = book.sites_of([each.id for each in concerns])
+    if at_once:
+        return sites
+    timed = [each.id for each in concerns if not schedule.parse(each.concern.schedule).is_auto]
+    told = {site.id for site in book.sites_of(timed)}
+    return [
+        site for site in sites if _is_rested(site, now) and (site.id in told or site.next_at <= now)
+    ]
+
+
+def _is_rested(site: Site, now: float) -> bool:
+    return site.visited_at is None or now - site.visited_at >= SHORTEST_S
+
+
+async def run_due(
+    book: Book,
+    visit: Visit,
+    deliver: Deliver,
+    *,
+    clock: Callable[[], float],
+    wanted: Sequence[int] | None = None,
+) -> Ran:
+    """Do what is due, or check the concerns `wanted` now; whoever calls has made sure to be
+    `alone`.
+
+    Raises StoreError only; everything else is in the result.
+    """
+    ran = Ran()
+    concerns = due(book, now=clock(), wanted=wanted)
+    for site in to_visit(book, concerns, now=clock(), at_once=wanted is not None):
+        if not await _visited(book, site, visit, ran):
+            break
+    if concerns:
+        _match(book, concerns, ran, now=clock())
+        if not ran.is_busy:
+            _end(book, concerns, ran, now=clock())
+    ran.delivered = await deliver()
+    ran.troubles += [f"{kind}: {reason}" for kind, reason in ran.delivered.trouble.items()]
+    return ran
+
+
+async def _visited(book: Book, site: Site, visit: Visit, ran: Ran) -> bool:
+    """Whether the next site may be visited, too."""
+    try:
+        await visit(site)
+        ran.visited += 1
+    except StoreLocked:
+        ran.is_busy = True
+        return False
+    except FocusError as error:
+        matches.troubled(book, site.id, str(error))
+    after = matches.site_of(book, site.host)
+    if after is not None and after.trouble:
+        told = ran.lasting if after.trouble == site.trouble else ran.troubles
+        told.append(f"{site.host}: {after.trouble}")
+    return True
+
+
+def _match(book: Book, concerns: Sequence[Owned], ran: Ran, *, now: float) -> None:
+    """Hold what the sites of these concerns have brought against all concerns on them."""
+    ids = [each.id for each in concerns]
+    names = {each.id: each.concern.name for each in concerns}
+    zones = matches.zones(book)
+    zone = zone_of(zones[concerns[0].user])
+    for site in book.sites_of(ids):
+        matched = matching.match(book, site, now=now, zone=zone, due=ids)
+        if matched.pages:
+            ran.matched.append(matched)
+        ran.troubles += [
+            f"concern {names[number]!r}: {reason}"
+            for number, reason in matched.troubles.items()
+            if number in names
+        ]
+
+
+def _end(book: Book, concerns: Sequence[Owned], ran: Ran, *, now: float) -> None:
+    """Note that these concerns were checked, and when they are due again."""
+    zones = matches.zones(book)
+    for owned in concerns:
+        next_at = schedule.parse(owned.concern.schedule).next(now, zone_of(zones[owned.user]))
+        begun = any(matches.has_pages(book, site) for site in book.sites_of([owned.id]))
+        with book.transaction() as db:
+            if begun and owned.checked_at is None:
+                ran.welcomed += matching.welcome(db, owned, now=now)
+            checked_at = now if begun else owned.checked_at
+            matches.checked(db, owned.id, now=checked_at, next_at=next_at)
+        ran.concerns += 1

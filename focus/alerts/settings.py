@@ -1,0 +1,238 @@
+"""How does this installation reach people? Mail server, public address, key; secrets masked.
+
+What is given at the command line (FOCUS_SMTP_URL, FOCUS_MAIL_FROM, FOCUS_BASE_URL) goes
+before what an administrator has stored in the table `setting`:
+
+    smtp      {"url": "smtp://user:pass@mail.example.org:587", "from": "focus@example.org"}
+    sms       "twilio://SID:TOKEN@FROM/{phone}"     see channels.sms
+    base_url  "https://focus.example.org"   where the web pages are reached; links point there
+    key       32 random bytes in hex, made on first use: webhook secrets and links to
+              unsubscribe are derived from it
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import secrets
+import sqlite3
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import SplitResult, parse_qs, quote, unquote, urlsplit
+
+import msgspec
+
+from focus.alerts.alert import check_channel
+from focus.alerts.store import Book
+from focus.config import FetchConfig
+from focus.errors import ConfigError
+
+MASK = "***"
+EXAMPLE = "smtp://user:password@mail.example.org:587"
+
+_PORTS = {"smtp": 587, "smtps": 465}
+_OPTIONS = ("starttls", "ca")
+_KEY_BYTES = 32
+
+
+class MailSettings(msgspec.Struct, frozen=True):
+    """A mail server and who we are to it.
+
+    tls     `always` from the first byte (smtps), `starttls` before anything is said, `none`
+    sender  bare address, as in From
+    ca      file of certificates to trust instead of the system's; None: the system's
+    """
+
+    host: str
+    port: int
+    tls: str
+    sender: str
+    user: str = ""
+    password: str = ""
+    ca: str | None = None
+
+    def __repr__(self) -> str:
+        """Without the password: this may land in a log."""
+        login = f"{self.user}:{MASK}@" if self.user else ""
+        return f"MailSettings({login}{self.host}:{self.port}, {self.tls}, from {self.sender})"
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What delivery needs to know.
+
+    mail      None: no mail server is set
+    base_url  no slash at the end; "": there are no web pages, so no links to them
+    key       derives secrets; never shown
+    sms       the gateway of short messages, an apprise URL; "": there is none
+    fetch     guard, proxy and User-Agent of webhooks
+    """
+
+    mail: MailSettings | None = None
+    base_url: str = ""
+    key: bytes = b""
+    sms: str = ""
+    fetch: FetchConfig = FetchConfig()
+
+    def __repr__(self) -> str:
+        """Without the key."""
+        return f"Settings({self.mail!r}, base_url={self.base_url!r})"
+
+    def derived(self, purpose: str) -> bytes:
+        """32 secret bytes for one purpose: HMAC-SHA256 of it under the key."""
+        if len(self.key) < _KEY_BYTES:
+            raise ConfigError("settings have no key; read them with settings.read")
+        return hmac.new(self.key, purpose.encode(), hashlib.sha256).digest()
+
+    def webhook_secret(self, user: int, channel: str) -> str:
+        """What a webhook's receiver checks signatures with, as `whsec_…`."""
+        secret = self.derived(f"webhook:{user}:{channel}")
+        return "whsec_" + base64.b64encode(secret).decode()
+
+
+# -- reading and writing ------------------------------------------------------------
+
+
+def read(
+    book: Book,
+    *,
+    smtp_url: str | None = None,
+    mail_from: str | None = None,
+    base_url: str | None = None,
+    fetch: FetchConfig | None = None,
+) -> Settings:
+    """The settings that hold; ConfigError for one that makes no sense."""
+    with book.transaction() as db:
+        stored = _stored(db)
+        if "key" not in stored:
+            stored["key"] = secrets.token_hex(_KEY_BYTES)
+            put(db, "key", stored["key"])
+    smtp = stored.get("smtp", {})
+    url = smtp_url or smtp.get("url", "")
+    sender = mail_from or smtp.get("from", "")
+    return Settings(
+        mail=mail_settings(url, sender) if url else None,
+        base_url=checked_base_url(base_url or stored.get("base_url", "")),
+        key=bytes.fromhex(stored["key"]),
+        sms=stored.get("sms", ""),
+        fetch=fetch or FetchConfig(),
+    )
+
+
+def put(db: sqlite3.Connection, name: str, value: Any) -> None:
+    """Store one setting, inside the caller's transaction."""
+    text = msgspec.json.encode(value).decode()
+    db.execute("INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)", (name, text))
+
+
+def shown(book: Book) -> dict[str, Any]:
+    """What is stored, fit to be shown: the key left out, passwords masked."""
+    stored = _stored(book)
+    stored.pop("key", None)
+    if "smtp" in stored:
+        stored["smtp"] = {**stored["smtp"], "url": masked_url(stored["smtp"].get("url", ""))}
+    if stored.get("sms"):
+        stored["sms"] = masked_channel(f"apprise:{stored['sms']}").removeprefix("apprise:")
+    return stored
+
+
+def _stored(source: Book | sqlite3.Connection) -> dict[str, Any]:
+    sql = "SELECT name, value FROM setting WHERE name IN ('smtp', 'sms', 'base_url', 'key')"
+    rows = source.rows(sql) if isinstance(source, Book) else source.execute(sql).fetchall()
+    return {name: msgspec.json.decode(value) for name, value in rows}
+
+
+# -- mail servers -------------------------------------------------------------------
+
+
+def mail_settings(url: str, sender: str) -> MailSettings:
+    """The mail server of `smtp[s]://[user:password@]host[:port][?starttls=off][&ca=FILE]`.
+
+    Without TLS only to the own machine, or when `starttls=off` says so, and a password
+    never. `sender` may be left out if the user name is an address. ConfigError otherwise,
+    which never repeats the password.
+    """
+    where = f"mail server {masked_url(url)!r}"
+    parts, port = _split(url, where)
+    options = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+    if unknown := sorted(set(options) - set(_OPTIONS)):
+        raise ConfigError(f"{where}: unknown {unknown[0]!r}; known: {', '.join(_OPTIONS)}")
+    user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    host = parts.hostname or ""
+    tls = _tls(where, parts.scheme, host, options.get("starttls"))
+    if user and tls == "none" and not _is_local(host):
+        raise ConfigError(f"{where}: a password would go unencrypted; drop starttls=off")
+    sender = sender or user
+    try:
+        check_channel(f"mail:{sender}")
+    except ConfigError:
+        raise ConfigError(
+            f"{where}: {sender!r} is no address to send from; set FOCUS_MAIL_FROM"
+        ) from None
+    return MailSettings(host, port, tls, sender, user, password, options.get("ca"))
+
+
+def _split(url: str, where: str) -> tuple[SplitResult, int]:
+    try:
+        parts = urlsplit(url)
+        port = parts.port or _PORTS.get(parts.scheme, 0)
+    except ValueError:
+        raise ConfigError(f"{where}: write it like {EXAMPLE}") from None
+    if not port or not parts.hostname or parts.path not in ("", "/"):
+        raise ConfigError(f"{where}: write it like {EXAMPLE}")
+    return parts, port
+
+
+def _tls(where: str, scheme: str, host: str, starttls: str | None) -> str:
+    if starttls not in (None, "on", "off"):
+        raise ConfigError(f"{where}: starttls is on or off, not {starttls!r}")
+    if scheme == "smtps":
+        return "always"
+    off = starttls == "off" or (starttls is None and _is_local(host))
+    return "none" if off else "starttls"
+
+
+def _is_local(host: str) -> bool:
+    """Whether a server runs on this machine: nobody listens in between."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def checked_base_url(url: str) -> str:
+    """Where our web pages are reached, without the slash at the end; ConfigError if nowhere."""
+    if not url:
+        return ""
+    parts = urlsplit(url)
+    clean = url == quote(url, safe="%/:[]@!$&'()*+,;=~-._") and not parts.username
+    if parts.scheme not in ("http", "https") or not parts.hostname or not clean:
+        raise ConfigError(f"base URL {url!r}: write it like https://focus.example.org")
+    return url.rstrip("/")
+
+
+# -- masks --------------------------------------------------------------------------
+
+
+def masked_url(url: str) -> str:
+    """A URL without its password."""
+    head, at, tail = url.rpartition("@")
+    if not at:
+        return url
+    scheme, slashes, login = head.partition("://")
+    if not slashes:
+        return f"{MASK}@{tail}"
+    user, colon, _ = login.partition(":")
+    return f"{scheme}://{user}{colon}{MASK if colon else ''}@{tail}"
+
+
+def masked_channel(channel: str) -> str:
+    """A channel fit to be shown: the addresses of webhooks and services are secrets themselves."""
+    kind, _, address = channel.partition(":")
+    if kind == "webhook":
+        parts = urlsplit(address)
+        host = parts.netloc.rpartition("@")[2]
+        return f"{kind}:{parts.scheme}://{host}{'/' + MASK if parts.path.strip('/') else ''}"
+    if kind == "apprise":
+        return f"{kind}:{address.partition('://')[0]}://{MASK}"
+    return channel

@@ -1,0 +1,87 @@
+"""How does somebody stop messages with one click, without logging in?
+
+By a link with a token that stands for one person and one channel (RFC 8058). It is derived
+from the installation's key, so that a message sent again is the same, and kept as its
+SHA-256 like every token. Using it twice does nothing more.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from typing import NamedTuple
+
+import msgspec
+
+from focus.alerts.alert import Concern
+from focus.alerts.settings import Settings
+from focus.alerts.store import Book
+
+PATH = "/unsubscribe/"
+_BYTES = 24
+
+
+class Stopped(NamedTuple):
+    """Whose messages by which channel; the concerns that have it, or had it."""
+
+    user: int
+    channel: str
+    concerns: list[str]
+
+
+def link(book: Book, settings: Settings, *, user: int, channel: str, now: float) -> str:
+    """The URL for one person and channel; "" when there are no web pages to reach."""
+    if not settings.base_url:
+        return ""
+    secret = settings.derived(f"unsubscribe:{user}:{channel}")[:_BYTES]
+    token = base64.urlsafe_b64encode(secret).decode()
+    data = msgspec.json.encode({"channel": channel}).decode()
+    with book.transaction() as db:
+        db.execute(
+            "INSERT OR IGNORE INTO token (hash, kind, user, made_at, data) "
+            "VALUES (?, 'unsubscribe', ?, ?, ?)",
+            (_hash(token), user, now, data),
+        )
+    return f"{settings.base_url}{PATH}{token}"
+
+
+def look(book: Book, token: str) -> Stopped | None:
+    """What a token would stop; None for one that we have not given, or took back."""
+    sql = "SELECT user, data FROM token WHERE hash = ? AND kind = 'unsubscribe'"
+    found = book.rows(sql, (_hash(token),))
+    if not found:
+        return None
+    user, data = found[0]
+    channel: str = msgspec.json.decode(data)["channel"]
+    having = [each for each in book.concerns(user) if channel in each.concern.channels]
+    return Stopped(user, channel, [each.concern.name for each in having])
+
+
+def stop(book: Book, token: str, *, now: float) -> Stopped | None:
+    """Take the channel off all concerns of the token's owner; what waits for it is given up.
+
+    The pages stay in the inbox. None for a token that is none.
+    """
+    found = look(book, token)
+    if found is None:
+        return None
+    user, channel, names = found
+    with book.transaction() as db:
+        sql = "SELECT id, definition FROM concern WHERE user = ?"
+        for number, definition in db.execute(sql, (user,)).fetchall():
+            concern = msgspec.json.decode(definition, type=Concern)
+            if channel in concern.channels:
+                left = tuple(each for each in concern.channels if each != channel) or ("inbox",)
+                changed = msgspec.json.encode(msgspec.structs.replace(concern, channels=left))
+                db.execute(
+                    "UPDATE concern SET definition = ? WHERE id = ?", (changed.decode(), number)
+                )
+        db.execute(
+            "INSERT INTO audit (at, actor, act, detail) VALUES (?, ?, 'unsubscribe', ?)",
+            (now, f"user {user}", f"{channel}: {', '.join(names)}"),
+        )
+    return found
+
+
+def _hash(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()

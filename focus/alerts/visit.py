@@ -1,0 +1,224 @@
+"""What is new on a site? A short crawl that goes on where the last one ended.
+
+    pages where news appears are asked for again, with their validators (revisits)
+    → links that are new on them are followed, best first, by the words of all concerns there
+    → how soon each such page is looked at again is learned from what it brought (`hubs`)
+
+All concerns on a site share its crawl. What waits after the first visit was there before: later
+ones leave it aside, so that requests go where news is. What a later one leaves, because its
+requests were spent or it was killed, is news still, and the next goes on with it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+
+import msgspec
+
+from focus.alerts import matches, revisits
+from focus.alerts.outbox_lease import zone_of
+from focus.alerts.page_match import topic_of
+from focus.alerts.revisits import Hub
+from focus.alerts.schedule import parse
+from focus.alerts.store import LOCAL, Book, Site
+from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, ScopeConfig
+from focus.crawl import Crawl, Event
+from focus.errors import ConfigError, TopicError
+from focus.learn.memory_crawl import Web
+from focus.records import SEED_PRIORITY
+from focus.session import Places, Report, Watcher, run
+from focus.store import CrawlInfo
+from focus.topic.topic import Keyword, Topic, to_builtins
+
+FIRST, LATER, DAILY = 500, 200, 2_000
+"""Requests that the first visit of a site may make, and each later one at least; one after a
+longer time so many a day."""
+REST_S = 3600.0  # until a visit goes on with what one without requests left had to leave
+
+
+def visitor(
+    book: Book, web: Web, *, clock: Callable[[], float] = time.time
+) -> Callable[[Site], Awaitable[None]]:
+    """What looks a site up: see `visit`."""
+
+    async def look_up(site: Site) -> None:
+        report = await visit(book, site, web, clock=clock)
+        if report.stop_reason in ("interrupted", "terminated"):
+            # The crawl took the signal for itself; who sent it means the whole run.
+            raise KeyboardInterrupt if report.stop_reason == "interrupted" else SystemExit(143)
+
+    return look_up
+
+
+class _Visitor(Watcher):
+    """Has the pages that are due asked for again, and notes which were, and what each brought.
+
+    finders  URL that became known -> the page asked for again that told of it first
+    """
+
+    def __init__(self, due: Sequence[Hub], begun: Callable[[int], None]) -> None:
+        self._due = {hub.url: hub for hub in due}
+        self._begun = begun
+        self._known = 0
+        self.seen: list[Hub] = []
+        self.finders: dict[int, int] = {}
+        self.first = 0  # URLs from this number on became known during the visit
+
+    def started(self, crawl: Crawl, info: CrawlInfo) -> None:
+        self.crawl = crawl
+        self.first = self._known = info.next_url
+        self._begun(info.next_url)
+        for place, hub in enumerate(sorted(self._due.values(), key=_worth)):
+            if crawl.revisit(
+                hub.id,
+                hub.url,
+                etag=hub.etag,
+                last_modified=hub.last_modified,
+                priority=SEED_PRIORITY + len(self._due) - place,
+            ):
+                self.seen.append(hub)
+
+    def event(self, event: Event) -> None:
+        """A request came to an end: what it told of is known now."""
+        known = len(self.crawl.known)
+        hub = self._due.get(event.url)
+        if hub is not None:
+            self.finders.update(dict.fromkeys(range(self._known, known), hub.id))
+        self._known = known
+
+    def finder(self, page: int) -> int | None:
+        """The page asked for again that led to this one, through redirects if need be."""
+        known = self.crawl.known
+        while page not in self.finders and known.hops[page] and known.parent[page] >= 0:
+            page = known.parent[page]
+        return self.finders.get(page)
+
+
+def _worth(hub: Hub) -> tuple[bool, float]:
+    """Feeds and sitemaps first, then what brought most: news that the first tell of is not new
+    on the others, so that those are looked at less and less.
+    """
+    return not hub.listing, -hub.fresh
+
+
+async def visit(book: Book, site: Site, web: Web, *, clock: Callable[[], float]) -> Report:
+    """Look a site up; its row and its pages' intervals tell of it afterwards.
+
+    Raises StoreLocked when another crawl has the database, FocusError for other trouble.
+    """
+    now = clock()
+    spent = _requests(book, site)
+    budget = FIRST if site.visited_at is None else _later(now - site.visited_at)
+    due = _due(book, site, now=now, most=LATER // 2)
+    config = _config(book, site, web, spent + budget)
+    watcher = _Visitor(due, partial(_begin, book, site))
+    report = await run(
+        config,
+        Places(db=book.path, archive=web.archive),
+        watcher,
+        known_as={"topic": site.host, "strategy": "watch"},
+        news_from=math.inf if site.news_from is None else site.news_from,
+    )
+    now = clock()
+    next_at = _learn(book, report.crawl, watcher, after=spent, now=now)
+    is_whole = report.stop_reason == "frontier empty"
+    if not is_whole:
+        next_at = min(next_at, now + REST_S)
+    with book.transaction() as db:
+        db.execute(
+            "UPDATE site SET crawl = ?, visited_at = ?, next_at = ?, pages = ?, trouble = ?, "
+            "news_from = iif(?, NULL, news_from) WHERE id = ?",
+            (report.crawl, now, next_at, report.run_pages, _trouble(report), is_whole, site.id),
+        )
+    return report
+
+
+def _begin(book: Book, site: Site, first: int) -> None:
+    """From this URL on all is news until a visit has come to its end; the first brings none."""
+    if site.visited_at is not None:
+        with book.transaction() as db:
+            sql = "UPDATE site SET news_from = ifnull(news_from, ?) WHERE id = ?"
+            db.execute(sql, (first, site.id))
+
+
+def _later(rested_s: float) -> int:
+    """Requests that a visit may make after so many seconds without one."""
+    return int(min(max(LATER, DAILY * rested_s / 86_400.0), DAILY))
+
+
+def _requests(book: Book, site: Site) -> int:
+    """What the crawl of a site has spent so far."""
+    rows = book.rows("SELECT counters FROM progress WHERE crawl = ?", (site.crawl,))
+    counters = msgspec.json.decode(rows[0][0]) if rows else {}
+    return int(counters.get("requests", 0))
+
+
+def _learn(book: Book, crawl: int, watcher: _Visitor, *, after: int, now: float) -> float:
+    """Note what the pages asked for again have brought, and which others are worth it from now
+    on: those that lead to what none of them led to. When the first is due again.
+    """
+    revisits.root(book, crawl, now=now)
+    pages = revisits.news(book, crawl, after=after, first=watcher.first)
+    found = Counter(map(watcher.finder, pages))
+    missed = [page for page in pages if watcher.finder(page) is None]
+    more = []
+    if len(missed) >= revisits.CHILDREN:
+        more = revisits.cover(watcher.crawl.graph.rows, missed, chosen=revisits.known(book, crawl))
+    news = {hub: count for hub, count in found.items() if hub is not None}
+    return revisits.learn(book, crawl, watcher.seen, news, more=more, now=now)
+
+
+def _due(book: Book, site: Site, *, now: float, most: int) -> list[Hub]:
+    """The pages to ask for again. A concern with a schedule of its own has sections and proven
+    pages looked at whenever it is checked, and what would be due before its next check; else
+    each page has its own time. A visit for which nothing is due was wanted by somebody.
+    """
+    if site.crawl is None:
+        return []
+    zones, until = matches.zones(book), now
+    for owned in book.concerns_on(site.id):
+        every = parse(owned.concern.schedule)
+        if owned.next_at <= now and not every.is_auto:
+            until = max(until, every.next(now, zone_of(zones[owned.user])))
+    found = revisits.due(book, site.crawl, until=until, proven=until > now, most=most)
+    return found or revisits.due(book, site.crawl, until=until, proven=True, most=most)
+
+
+def _config(book: Book, site: Site, web: Web, requests: int) -> CrawlConfig:
+    # A section may have been given without a scheme: https is tried first, then http.
+    seeds = tuple(url.removeprefix("https://") for url in book.sections(site.id))
+    return CrawlConfig(
+        seeds=seeds,
+        scope=ScopeConfig(scope="host"),
+        limits=LimitConfig(max_requests=requests),
+        fetch=msgspec.structs.replace(web.fetch, listings=True),
+        politeness=web.politeness,
+        agent=web.agent,
+        analysis=AnalysisConfig(topic=to_builtins(_union(book, site)), shapes=True),
+    )
+
+
+def _union(book: Book, site: Site) -> Topic:
+    """What all concerns on a site are about, to find the way by."""
+    weights: dict[str, float] = {}
+    for owned in book.concerns_on(site.id):
+        try:
+            topic = topic_of(owned.concern, trusted=owned.user == LOCAL)
+        except TopicError:
+            continue  # matching tells its owner
+        for keyword in topic.keywords:
+            weights[keyword.text] = max(keyword.weight, weights.get(keyword.text, 0.0))
+    if not weights:
+        raise ConfigError(f"{site.host}: none of the concerns there has a topic that can be used")
+    return Topic(site.host, tuple(Keyword(*each) for each in weights.items()))
+
+
+def _trouble(report: Report) -> str:
+    """Why a visit brought nothing; "": it brought something, or nothing was due."""
+    if report.run_pages or not report.seed_troubles:
+        return ""
+    return "; ".join(f"{seed}: {why}" for seed, why in report.seed_troubles.items())

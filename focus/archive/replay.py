@@ -1,0 +1,323 @@
+"""What did the web answer, as recorded? A WARC file as a world.
+
+`Archive` answers by URL from a recorded web, in the shape that the live fetcher
+has. On first use the file is turned into a pack (see `pack`) in the cache folder;
+later uses just open that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import cached_property
+from io import BufferedReader
+from pathlib import Path
+from types import TracebackType
+from typing import IO, BinaryIO, cast
+
+import msgspec
+import platformdirs
+
+from focus.archive.pack import Pack, PackError, PackWriter, keys
+from focus.archive.warc import Answer, Record, http_answer, plain_chunks, read_records
+from focus.config import FetchConfig
+from focus.errors import ArchiveError
+from focus.http.robots import MAX_BYTES as MAX_ROBOTS_BYTES
+from focus.http.semantics import REDIRECTS, classify_status, is_html, redirect_target, retry_after_s
+from focus.http.sitemap import read_listing
+from focus.records import FailureKind, FetchResult
+
+_SUFFIX = ".pack"
+_BUILDING = "building-"
+_DAY_S = 86400.0
+_NO_CONFIG = FetchConfig()
+_UNKNOWN = Answer(404, (), b"", detail="404: not in the archive")
+_CUT_BY = {  # WARC-Truncated, WARC/1.1 section 5.13
+    "length": FailureKind.TOO_LARGE,
+    "time": FailureKind.TIMEOUT,
+    "disconnect": FailureKind.RESET,
+    "unspecified": FailureKind.NOT_HTML,  # with no body at all: nobody wanted it
+}
+
+
+class Archive:
+    """A recorded web. Open it with `Archive.open`; lookups need no lock.
+
+    damage  what of the file could not be read, in one line; None if all could
+    digest  SHA-256 of the archive file, in hex: its identity in reports
+    """
+
+    def __init__(self, file: BinaryIO, limits: FetchConfig) -> None:
+        self._file = file
+        self._limits = limits
+        self._pack = Pack(file)
+        self.damage = self._pack.damage
+        self.digest = self._pack.source
+
+    @classmethod
+    def open(
+        cls, path: Path, *, cache_dir: Path | None = None, limits: FetchConfig = _NO_CONFIG
+    ) -> Archive:
+        """Opens a `.warc`, `.warc.gz` or `.warc.zst` file.
+
+        The first time it is packed into `cache_dir` (default: the user's cache
+        folder), under a name made of path, size and time, in one atomic step.
+        `limits` says which types and sizes of body are wanted. Raises
+        ArchiveError when the file cannot be read or the pack not be written.
+        """
+        folder = cache_dir or Path(platformdirs.user_cache_dir("focus")) / "archives"
+        try:
+            stat = path.stat()
+            place = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]
+            target = folder / f"{place}-{stat.st_size}-{stat.st_mtime_ns}{_SUFFIX}"
+            with suppress(FileNotFoundError, PackError):
+                return cls._opened(target, limits)
+            source = path.open("rb")
+        except OSError as error:
+            raise ArchiveError(f"cannot read the archive {path}: {error.strerror}") from error
+        with source:
+            _build(source, path, target)
+        return cls._opened(target, limits)
+
+    @classmethod
+    def _opened(cls, target: Path, limits: FetchConfig) -> Archive:
+        file = target.open("rb", buffering=0)
+        try:
+            return cls(cast(BinaryIO, file), limits)
+        except PackError:
+            file.close()
+            raise
+
+    def __len__(self) -> int:
+        return len(self._pack)
+
+    def __contains__(self, url: str) -> bool:
+        return self._find(url) is not None
+
+    def __enter__(self) -> Archive:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets go of the file; lookups are over."""
+        self._file.close()
+
+    def urls(self) -> Iterator[str]:
+        """Every archived URL once, in the order of first capture."""
+        return self._pack.urls()
+
+    @cached_property
+    def recorded_at(self) -> float:
+        """About when it was recorded, Unix seconds: the latest of 64 pages spread over it; 0.0 if
+        it does not say.
+        """
+        rows = range(0, len(self), max(1, len(self) // 64))
+        return max((self._pack.answer(row).date for row in rows), default=0.0)
+
+    def lookup(
+        self, url: str, *, robots: bool = False, fetched_at: float = 0.0, elapsed_s: float = 0.0
+    ) -> FetchResult:
+        """What the recorded web answers to a request for `url`.
+
+        http and https are one, fragments and default ports do not count, paths
+        are compared percent-decoded, and a query is ignored when only the path
+        is archived. An unknown URL gives status 404. With `robots` a body of any
+        type is handed over, cut at 500 KiB.
+        """
+        row = self._find(url)
+        try:
+            answer = _UNKNOWN if row is None else self._pack.answer(row)
+        except PackError as error:
+            raise ArchiveError(
+                f"{self._file.name}, the cached form of the archive, is damaged: delete it"
+            ) from error
+        body, failure, detail, target = b"", answer.failure, answer.detail, None
+        listing = None
+        limit = MAX_ROBOTS_BYTES if robots else self._limits.max_body_bytes
+        wait = answer.header("retry-after")
+        if refused := classify_status(answer.status, wait is not None):
+            failure, detail = refused, detail or str(answer.status)
+        elif answer.status in REDIRECTS:
+            failure, detail, target = _redirect(url, answer)
+        else:
+            failure, detail = self._verdict(answer, robots)
+            if self._limits.listings and answer.body and not robots:
+                listing = read_listing(answer.body)
+            if listing is not None:
+                failure, detail, body = None, "", answer.body[:limit]
+            elif failure in (None, FailureKind.TOO_LARGE):
+                body = answer.body[:limit]
+        return FetchResult(
+            url=url,
+            fetched_at=fetched_at,
+            status=answer.status,
+            headers=answer.headers,
+            body=body,
+            raw_bytes=answer.raw_bytes,
+            elapsed_s=elapsed_s,
+            failure=failure,
+            detail=detail,
+            redirect_to=target,
+            retry_after_s=retry_after_s(wait, answer.date) if wait else None,
+            address=answer.address,
+            truncated=failure is FailureKind.TOO_LARGE
+            or (not failure and len(answer.body) > limit),
+            listing=listing,
+        )
+
+    def _verdict(self, answer: Answer, robots: bool) -> tuple[FailureKind | None, str]:
+        """Failure and detail of a 2xx answer, judged in the order of the web fetcher."""
+        limits, kind = self._limits, answer.header("content-type")
+        too_large = FailureKind.TOO_LARGE
+        if answer.failure and (answer.failure is not too_large or not answer.body):
+            return answer.failure, answer.detail
+        if robots:
+            return None, ""
+        if not answer.body:
+            return FailureKind.EMPTY, f"{answer.status} without a body"
+        if not is_html(kind, answer.body, limits.content_types):
+            return FailureKind.NOT_HTML, kind or "no Content-Type, and no HTML"
+        if answer.raw_bytes > limits.max_raw_bytes:
+            return too_large, f"over {limits.max_raw_bytes} bytes"
+        if answer.failure or len(answer.body) > limits.max_body_bytes:
+            return too_large, f"over {limits.max_body_bytes} bytes after decoding"
+        return None, ""
+
+    def _find(self, url: str) -> int | None:
+        return next((row for key in keys(url) if (row := self._pack.find(key)) is not None), None)
+
+
+def _redirect(url: str, answer: Answer) -> tuple[FailureKind | None, str, str | None]:
+    """Failure, detail and target of an archived redirect."""
+    target = redirect_target(url, answer.header("location"))
+    if target is None:
+        return FailureKind.REDIRECT, f"{answer.status} without a usable Location", None
+    key = next(keys(target), None)
+    if key is None:
+        return FailureKind.REDIRECT, f"{answer.status} to {target}", None
+    if key == next(keys(url), None):  # http and https are one here
+        return FailureKind.REDIRECT, f"{answer.status} to itself, the target was not recorded", None
+    return None, "", target
+
+
+def _build(source: BufferedReader, path: Path, target: Path) -> None:
+    """Packs a WARC file: beside the target first, then in its place."""
+    temporary: IO[bytes] | None = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = tempfile.NamedTemporaryFile(  # noqa: SIM115
+            dir=target.parent, prefix=_BUILDING, delete=False
+        )
+        with temporary:
+            _fill(source, path, cast(BinaryIO, temporary))
+        Path(temporary.name).replace(target)
+    except OSError as error:
+        raise ArchiveError(
+            f"cannot unpack {path} into {target.parent}: {error.strerror}"
+        ) from error
+    finally:
+        if temporary:
+            Path(temporary.name).unlink(missing_ok=True)
+    _sweep(target)
+
+
+def _sweep(target: Path) -> None:
+    """Removes packs of earlier states of the same archive and what a kill left over."""
+    folder, place = target.parent, target.name.partition("-")[0]
+    with suppress(OSError):
+        born = target.stat().st_mtime
+        for old in folder.glob(f"{place}-*{_SUFFIX}"):
+            if old != target:
+                old.unlink()
+        for torn in folder.glob(f"{_BUILDING}*"):
+            if torn.stat().st_mtime < born - _DAY_S:
+                torn.unlink()
+
+
+def _fill(source: BufferedReader, path: Path, file: BinaryIO) -> None:
+    """Writes the pack of a WARC file."""
+    losses: list[str] = []
+    writer = PackWriter(file)
+    try:
+        for record in read_records(plain_chunks(source, losses.append), losses.append):
+            _add(writer, record)
+    except ArchiveError as error:
+        raise ArchiveError(f"cannot read the archive {path}: {error}") from error
+    if not len(writer):
+        why = losses[0] if losses else "it has no response record"
+        raise ArchiveError(f"cannot use the archive {path}: {why}")
+    more = f" (and {len(losses) - 1} more)" if len(losses) > 1 else ""
+    source.seek(0)
+    writer.finish(
+        source=hashlib.file_digest(source, "sha256").hexdigest(),
+        damage=losses[0] + more if losses else None,
+    )
+
+
+def _add(writer: PackWriter, record: Record) -> None:
+    """Packs one record if it is an answer to a web request."""
+    url = record.headers.get("warc-target-uri", "").strip("<>")
+    key = next(keys(url), None)
+    if key is None:
+        return
+    if record.headers.get("warc-type") == "revisit":  # as before, here or where it refers to
+        other = record.headers.get("warc-refers-to-target-uri", "").strip("<>")
+        known_as = next(keys(other), None)
+        if known_as is not None and known_as in writer and key not in writer:
+            writer.alias(key, url, known_as)
+        return
+    answer = _answer(record)
+    if answer is None:
+        return
+    target = answer.status in REDIRECTS and redirect_target(url, answer.header("location"))
+    if target and next(keys(target), None) == key and key in writer:
+        return  # http:// sent on to https:// after the page itself: keep the page
+    writer.add(key, url, answer)
+
+
+def _answer(record: Record) -> Answer | None:
+    """The answer in a record, with what the record says about its capture."""
+    fields, answer = record.headers, None
+    match fields.get("warc-type"):
+        case "response":
+            answer = http_answer(record.block)
+        case "resource":
+            headers = (("content-type", fields.get("content-type", "")),)
+            answer = Answer(200, headers, record.block, len(record.block))
+    if answer is None:
+        return None
+    cut = "length" if record.cut else fields.get("warc-truncated", "").lower()
+    failure, detail = answer.failure, answer.detail
+    if cut in _CUT_BY and not (cut == "unspecified" and answer.body):
+        failure, detail = _CUT_BY[cut], f"capture was cut: {cut}"
+    return msgspec.structs.replace(
+        answer,
+        failure=failure,
+        detail=detail,
+        address=fields.get("warc-ip-address"),
+        date=_unix_seconds(fields.get("warc-date", "")),
+    )
+
+
+def _unix_seconds(date: str) -> float:
+    """A WARC-Date (W3C profile of ISO 8601, UTC) as Unix seconds; 0.0 if it is none."""
+    match = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,9})?Z", date)
+    if not match:
+        return 0.0
+    try:
+        whole = datetime.fromisoformat(match[1]).replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return 0.0
+    return whole + float(match[2] or 0)

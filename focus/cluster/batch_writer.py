@@ -1,0 +1,70 @@
+"""How does a shard write a batch? With the leases that ended in it and the links that leave."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+
+import msgspec
+
+from focus.cluster.forwarded_links import Abroad
+from focus.cluster.transport import ClusterTransport, Delivery
+from focus.engine.unit_of_work import Ledger
+from focus.records import Batch
+from focus.session import CrawlShelf
+from focus.storage.cluster_leases import Pending, settle
+from focus.storage.writer import transaction
+from focus.store import Store
+
+ACK_S = 2.0
+
+
+class ClusterShelf(CrawlShelf):
+    """A store, as the crawl of a shard knows it. `has_strays` is set when links are to leave."""
+
+    def __init__(self, store: Store, crawl: int, way: ClusterTransport, abroad: Abroad) -> None:
+        super().__init__(store, crawl)
+        self.has_strays = asyncio.Event()
+        self._way = way
+        self._abroad = abroad
+
+    async def write(self, batch: Batch) -> None:
+        """Keep a batch; then the broker may forget what it came from."""
+        pending, owed = self._pending()
+        also = partial(settle, crawl=self._crawl, pending=pending)
+        await self._store.write(self._crawl, batch, also=also)
+        await self._written(pending, owed)
+
+    async def flush(self, ledger: Ledger) -> None:
+        """The same when nothing followed from what came."""
+        if not ledger.is_empty:
+            return
+        pending, owed = self._pending()
+        if any(pending):
+            await self._store.run(partial(_settle, crawl=self._crawl, pending=pending))
+        await self._written(pending, owed)
+
+    def _pending(self) -> tuple[Pending, Sequence[Delivery]]:
+        closed, homes, owed = self._way.pending()
+        strays = [(shard, msgspec.msgpack.encode(each)) for shard, each in self._abroad.take()]
+        return Pending(closed, strays, homes), owed
+
+    async def _written(self, pending: Pending, owed: Sequence[Delivery]) -> None:
+        if pending.strays:
+            self.has_strays.set()
+        if owed:  # a task of its own: a connection that ends may cancel it, or never answer
+            await asyncio.wait([asyncio.create_task(_acknowledge(owed))], timeout=ACK_S)
+
+
+async def _acknowledge(owed: Sequence[Delivery]) -> None:
+    for delivery in owed:
+        with suppress(Exception):  # the connection is another by now: it comes again
+            await delivery.ack()
+
+
+def _settle(db: sqlite3.Connection, crawl: int, pending: Pending) -> None:
+    with transaction(db):
+        settle(db, crawl, pending)

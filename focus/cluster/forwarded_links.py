@@ -1,0 +1,131 @@
+"""Which links leave this shard, and how do those of others come in?
+
+A link to a host that another shard owns becomes a `Stray`: it goes into the database with
+the page that has it, then to that shard's queue, and is deleted when the broker has it for
+sure. There it goes through the same door as any link. Evidence is merged by maximum, so a
+stray that comes twice, or late, does no harm.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from focus.cluster.messages import Stray
+from focus.cluster.sharding import Shard, owner
+from focus.crawl import Crawl
+from focus.records import Link, UrlRow
+from focus.score.strategy import Carry, Parent
+from focus.urls.normal_form import fingerprint, host_of
+
+MEMORY = 200_000  # links that are remembered as sent, with their evidence
+_SLACK = 1e-6
+
+
+class Abroad:
+    """What a shard has for others: `outgoing`, by their number, until `take`."""
+
+    def __init__(self, shard: Shard, max_depth: int | None) -> None:
+        self.shard = shard
+        self.max_depth = max_depth
+        self._outgoing: list[tuple[int, Stray]] = []
+        self._sent: OrderedDict[bytes, Carry] = OrderedDict()
+
+    def owns(self, host: str) -> bool:
+        """Whether a host is this shard's own."""
+        return self.shard.owns(host)
+
+    def part(
+        self, parent: Parent, links: Sequence[Link], carries: Sequence[Carry | None]
+    ) -> tuple[list[Link], list[Carry | None]]:
+        """The links that stay; the others are on their way, if they are new or better."""
+        stay, kept = [], []
+        for link, carry in zip(links, carries, strict=True):
+            if self.owns(link.host):
+                stay.append(link)
+                kept.append(carry)
+            elif carry is not None:
+                self._leave(link, carry, parent.depth + 1)
+        return stay, kept
+
+    def _leave(self, link: Link, carry: Carry, depth: int) -> None:
+        if self.max_depth is not None and depth > self.max_depth:
+            return
+        before = self._sent.get(link.key)
+        if before is not None:
+            if all(new <= old + _SLACK for new, old in zip(carry, before, strict=True)):
+                return
+            carry = tuple(map(max, carry, before))
+        self._sent[link.key] = carry
+        if len(self._sent) > MEMORY:
+            self._sent.popitem(last=False)
+        self.send(Stray(link.url, link.key, link.host, depth, carry, anchor=link.anchor))
+
+    def seed(self, text: str, url: str) -> None:
+        """A seed, as typed, that another shard owns."""
+        self.send(seed_stray(text, url))
+
+    def redirect(self, row: UrlRow, carry: Carry, priority: float, *, is_home: bool) -> None:
+        """The target of a redirect that another shard owns."""
+        self.send(_stray(row, carry, priority, is_home=is_home))
+
+    def listing(self, row: UrlRow, carry: Carry, priority: float) -> None:
+        """A feed of a page of ours that another shard owns."""
+        self.send(_stray(row, carry, priority, listing=True))
+
+    def send(self, stray: Stray) -> None:
+        """Let one go, whatever went before."""
+        self._outgoing.append((owner(stray.host, self.shard.of), stray))
+
+    def take(self) -> list[tuple[int, Stray]]:
+        """What is to go, once: (shard, stray)."""
+        outgoing, self._outgoing = self._outgoing, []
+        return outgoing
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is to go."""
+        return not self._outgoing
+
+
+def _stray(
+    row: UrlRow, carry: Carry, priority: float, *, is_home: bool = False, listing: bool = False
+) -> Stray:
+    return Stray(
+        url=row.url,
+        key=row.key,
+        host=host_of(row.url),
+        depth=row.depth,
+        carry=carry,
+        priority=priority,
+        anchor=row.anchor,
+        hops=row.hops,
+        is_home=is_home,
+        listing=listing,
+    )
+
+
+def seed_stray(text: str, url: str) -> Stray:
+    """A seed for the shard that owns its host; `url` is what `text` means."""
+    return Stray(url, fingerprint(url), host_of(url), 0, is_home=True, typed=text)
+
+
+def welcome(crawl: Crawl, stray: Stray) -> None:
+    """Take in a stray: as a link that a page of this shard has, as far as it is known here."""
+    if stray.typed:
+        crawl.sow((stray.typed,))
+        return
+    if stray.is_home:
+        crawl.scope.add_home(stray.url)
+    row = UrlRow(
+        -1,
+        stray.key,
+        stray.url,
+        queue=-1,
+        depth=stray.depth,
+        priority=stray.priority,
+        carry=stray.carry,
+        anchor=stray.anchor,
+        hops=stray.hops,
+    )
+    crawl.discovery.arrive(row, stray.host, listing=stray.listing)

@@ -1,0 +1,179 @@
+"""What makes a crawl a shard of a cluster? Its surroundings: broker, leases, other shards.
+
+    around = Member(shard, address, cluster="main"); session.run(…, around=around)
+
+The crawl itself is the one of `focus crawl`. Beside it, in the same event loop, `departures`
+sends tasks and links away, `ears` hears what comes, and `beat` looks after both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack, suppress
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from focus.cluster.batch_writer import ClusterShelf
+from focus.cluster.broker import LOST, Address
+from focus.cluster.connection import Line, Refused
+from focus.cluster.consumer import Ears
+from focus.cluster.forwarded_links import welcome
+from focus.cluster.heartbeat import Beat
+from focus.cluster.leases import Lease, Leases, Terms
+from focus.cluster.messages import Setup, Update, digest
+from focus.cluster.publisher import Departures
+from focus.cluster.shard_context import Place, Station
+from focus.cluster.sharding import Shard
+from focus.cluster.topology import packed
+from focus.cluster.transport import ClusterTransport
+from focus.config import CrawlConfig
+from focus.crawl import Crawl, Shelf
+from focus.engine.transports import Transport
+from focus.errors import ClusterError
+from focus.records import Task
+from focus.session import Places, Surroundings
+from focus.storage import cluster_leases as rows
+from focus.store import CrawlInfo, Store
+from focus.urls.normal_form import seed_candidates
+
+PARSES = 4  # limits of parsing that a task may need at most: it is tried again, alone
+
+
+class Member(Surroundings):
+    """The surroundings of one shard's crawl. `terms` None: by what a fetch may take."""
+
+    def __init__(
+        self,
+        shard: Shard,
+        address: Address,
+        *,
+        cluster: str = "main",
+        terms: Terms | None = None,
+        say: Callable[[str], object] = lambda text: None,
+    ) -> None:
+        self._terms = terms
+        line = Line(address, self._prepare, name=f"focus shard {shard}", say=say)
+        self.station = Station(shard, cluster, line, say)
+        self._ears = Ears(self.station)
+        self._beat = Beat(self.station, self._ears)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def _prepare(self, connection: Any) -> None:
+        await self._ears.prepare(connection)
+
+    async def transport(
+        self,
+        config: CrawlConfig,
+        places: Places,
+        store: Store,
+        info: CrawlInfo,
+        stack: AsyncExitStack,
+    ) -> Transport:
+        at = self.station
+        row = await self._row(store, info)
+        at.setup = Setup(at.shard.of, config.fetch, config.analysis, config.parse_limit_s)
+        at.digest = digest(at.setup)
+        work_s = config.fetch.total_timeout_s + PARSES * config.parse_limit_s
+        terms = self._terms or Terms(work_s=work_s)
+        at.way = ClusterTransport(
+            Leases((row.mark << 43) | (row.run & 0xFFFF) << 27, terms),
+            at.credit,
+            clock=at.clock,
+            setup=at.digest,
+            several=at.is_several,
+        )
+        at.is_new = not info.resumed
+        at.was_killed = info.resumed and not info.finished
+        stack.push_async_callback(self._close)
+        await at.line.open()
+        await store.run(partial(rows.begin, crawl=info.id, row=row))
+        return at.way
+
+    async def _row(self, store: Store, info: CrawlInfo) -> rows.ShardRow:
+        """The shard as stored, one run further; ClusterError if it was another."""
+        before = await store.run(partial(rows.shard_of, crawl=info.id))
+        shard = self.station.shard
+        if before is None:
+            if info.resumed and shard.of > 1:
+                raise ClusterError(
+                    "the database holds this crawl as one process began it, with the hosts of all "
+                    f"shards; go on with --shard 1/1, or give shard {shard} another --db"
+                )
+            return rows.ShardRow(shard.number, shard.of, random.getrandbits(20), 1)
+        was = Shard(before.number, before.shards)
+        if was != shard:
+            raise ClusterError(
+                f"the database holds shard {was} of this crawl, and --shard {shard} has other "
+                f"hosts; give --shard {was} or another --db"
+            )
+        return before._replace(run=before.run + 1)
+
+    def shelf(self, store: Store, info: CrawlInfo) -> Shelf:
+        self._shelf = ClusterShelf(store, info.id, self.station.way, self.station.abroad)
+        return self._shelf
+
+    async def opened(self, crawl: Crawl, store: Store, info: CrawlInfo) -> None:
+        at = self.station
+        at.place = Place(crawl, store, info.id, self._shelf)
+        at.abroad.max_depth = crawl.config.scope.max_depth
+        if at.is_several:
+            crawl.discovery.border = at.abroad
+            crawl.limits.company = at.company
+        at.way.leases.rest_s = lambda name: crawl.frontier.host(name).rest_s
+        at.way.on_stray = partial(welcome, crawl)
+        at.way.on_update = self._update
+        for url in await store.run(partial(rows.homes, crawl=info.id)):
+            crawl.scope.add_home(seed_candidates(url)[0])
+        await self._adopt(at.place)
+        at.is_open = True
+        departures = Departures(at)
+        for work in (at.line.keep(), departures.pump(), departures.leave(), self._beat.run()):
+            self._start(work)
+
+    async def _adopt(self, place: Place) -> None:
+        """Leases of an earlier run: their results may come, their hosts must not be asked."""
+        way, now, useless = self.station.way, self.station.clock(), []
+        for row in await place.store.run(partial(rows.leases, crawl=place.id)):
+            task = msgspec.msgpack.decode(row.task, type=Task)
+            if place.crawl.readopt(task):
+                way.in_flight += 1
+                way.leases.adopt(Lease(row.id, task, row.expires_at, row.losses), now)
+            else:
+                useless.append(row.id)
+        way.forget(useless)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        task.add_done_callback(self._ended)
+        self._tasks.add(task)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.station.way.fail(error)
+
+    def _update(self, payload: bytes) -> None:
+        """Workers have one model for all shards: the first shard's pages form it."""
+        at = self.station
+        if at.shard.number == 1:
+            at.setup = msgspec.structs.replace(at.setup, update=payload)
+            self._start(self._tell_workers(Update(at.digest, payload)))
+
+    async def _tell_workers(self, update: Update) -> None:
+        with suppress(Refused, *LOST):  # who comes back gets it with the setup
+            await self.station.line.tell(self.station.names.crew, **packed(update, "update"))
+
+    async def _close(self) -> None:
+        at = self.station
+        if at.is_open and at.line.is_up.is_set():
+            with suppress(Refused, *LOST):
+                await self._beat.stand(ended=at.place.crawl.stop_reason or "broken off")
+        tasks = tuple(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await at.line.close()

@@ -1,0 +1,126 @@
+"""How do results leave a worker? What has gathered goes in one message, the rest in the next.
+
+While one message is on its way to the broker, the next gathers; nothing waits for longer. A
+task is acknowledged only when the broker has what came of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+
+from focus.cluster.connection import Line, Refused
+from focus.cluster.executor import Engine, Job, Parcel
+from focus.cluster.messages import Answer, Report
+from focus.cluster.topology import Names, packed
+
+BATCH = 50  # results in a message
+BATCH_BYTES = 2 * 1024 * 1024
+LINK_BYTES = 200  # about, of a page
+LINGER_S = 0.05  # while others are under way: what comes in it goes in the same message
+PAUSE_S = 1.0  # when the broker does not take a message
+
+Done = tuple[Job, Answer | None]
+
+
+class Mail:
+    """What is to go to each shard. `engine` is told what has left; `heard_at` (loop time) is
+    when the broker last confirmed something."""
+
+    def __init__(self, worker: str, line: Line, names: Names) -> None:
+        self.pages = 0
+        self.heard_at = 0.0
+        self.engine: Engine | None = None
+        self._worker = worker
+        self._line = line
+        self._names = names
+        self._jobs: dict[int, list[Done]] = defaultdict(list)
+        self._others: dict[int, list[tuple[Report, Parcel | None]]] = defaultdict(list)
+        self._outgoing = asyncio.Event()
+        self._under_way = 0
+
+    def done(self, job: Job, answer: Answer | None) -> None:
+        """What came of a job; None: its turn came too late."""
+        self._jobs[job.parcel.shard].append((job, answer))
+        self._outgoing.set()
+
+    def departed(self, job: Job) -> None:
+        """A request goes out, and its shard waits to hear of it."""
+        self.post(job.parcel.shard, Report(self._worker, departed=[job.errand.lease]))
+
+    def post(self, shard: int, report: Report, parcel: Parcel | None = None) -> None:
+        """Something else to say; one errand of `parcel` is dealt with by that."""
+        self._others[shard].append((report, parcel))
+        self._outgoing.set()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is to go or on its way."""
+        return not (self._under_way or self._jobs or self._others)
+
+    async def run(self) -> None:
+        """Publish what there is, for ever."""
+        while True:
+            await self._outgoing.wait()
+            await self._line.is_up.wait()
+            if self.engine is not None and self.engine.busy > 1:
+                await asyncio.sleep(LINGER_S)
+            self._outgoing.clear()
+            shards = {*self._jobs, *self._others}
+            sent = await asyncio.gather(*map(self._send, shards), return_exceptions=True)
+            for failure in filter(None, sent):
+                if not isinstance(failure, Refused | ConnectionError):
+                    raise failure
+            if any(sent):
+                self._outgoing.set()
+                await asyncio.sleep(PAUSE_S)
+
+    async def _send(self, shard: int) -> None:
+        others = self._others.pop(shard, [])
+        batch, rest = _batch(self._jobs.pop(shard, []))
+        if rest:
+            self._jobs[shard] = rest
+            self._outgoing.set()
+        said = [report for report, _ in others]
+        report = Report(
+            self._worker,
+            answers=[answer for _, answer in batch if answer is not None],
+            departed=[lease for each in said for lease in each.departed],
+            lost=[lease for each in said for lease in each.lost],
+            unbegun=[lease for each in said for lease in each.unbegun]
+            + [job.errand.lease for job, answer in batch if answer is None],
+            held=[lease for each in said for lease in each.held],
+        )
+        self._under_way += 1
+        try:
+            await self._line.send(self._names.results(shard), **packed(report, "report"))
+        except BaseException:
+            if others:
+                self._others[shard] = others + self._others[shard]
+            if batch:
+                self._jobs[shard] = batch + self._jobs[shard]
+            raise
+        finally:
+            self._under_way -= 1
+        self.heard_at = asyncio.get_running_loop().time()
+        for job, answer in batch:
+            self._left(job, answer)
+        for _, parcel in others:
+            if parcel is not None:
+                parcel.done()
+
+    def _left(self, job: Job, answer: Answer | None) -> None:
+        assert self.engine is not None
+        self.pages += answer is not None and answer.page is not None
+        self.engine.left(job, is_done=answer is not None)
+
+
+def _batch(jobs: list[Done]) -> tuple[list[Done], list[Done]]:
+    """The first results that make a message, and the rest."""
+    size = 0
+    for at, (_, answer) in enumerate(jobs):
+        if answer is not None and answer.page is not None:
+            size += len(answer.page.body_zstd) + LINK_BYTES * len(answer.page.links)
+        if at and (at == BATCH or size > BATCH_BYTES):
+            return jobs[:at], jobs[at:]
+    return jobs, []

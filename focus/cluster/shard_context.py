@@ -1,0 +1,84 @@
+"""What do the parts of a shard share? Its place in the cluster, its crawl, its leases."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import NamedTuple
+
+from focus.cluster.batch_writer import ClusterShelf
+from focus.cluster.connection import Line
+from focus.cluster.flow_control import Credit
+from focus.cluster.forwarded_links import Abroad
+from focus.cluster.membership import Board
+from focus.cluster.messages import Setup, Standing
+from focus.cluster.sharding import Shard
+from focus.cluster.shared_budget import Others
+from focus.cluster.topology import Names
+from focus.cluster.transport import ClusterTransport
+from focus.crawl import Crawl
+from focus.engine.transports import Clock
+from focus.session import GRACE_S
+from focus.store import Store
+
+BEAT_S = 1.0
+
+
+class Place(NamedTuple):
+    """A shard's crawl, once it is open. `id` is its number in the store."""
+
+    crawl: Crawl
+    store: Store
+    id: int
+    shelf: ClusterShelf
+
+
+class Station:
+    """One shard.
+
+    way      the crawl's transport, with the leases
+    setup    what workers need to know; `digest` names it
+    place    the crawl and its store
+    is_new   the crawl begins: what another one left in the broker is of no use
+    was_killed  the crawl goes on, and its last run did not come to its end
+    is_open  its parts are at work: an error is the crawl's from now on
+    own      its last word on the board
+    """
+
+    way: ClusterTransport
+    setup: Setup
+    digest: bytes
+    place: Place
+    own: Standing | None = None
+
+    def __init__(
+        self, shard: Shard, cluster: str, line: Line, say: Callable[[str], object]
+    ) -> None:
+        self.shard = shard
+        self.names = Names(cluster)
+        self.line = line
+        self.say = say
+        self.clock = Clock()
+        self.birth = random.getrandbits(48)
+        self.began_at = self.clock()
+        self.credit = Credit(BEAT_S)
+        self.board = Board(shard, self.birth, BEAT_S)
+        self.abroad = Abroad(shard, None)
+        self.company = Others()
+        self.newcomers: set[str] = set()  # workers that need the setup
+        self.is_new = False
+        self.was_killed = False
+        self.is_open = False
+        self._is_stopping = False
+
+    @property
+    def is_several(self) -> bool:
+        """Whether there are other shards."""
+        return self.shard.of > 1
+
+    def stop(self, reason: str) -> None:
+        """End the crawl as a signal would."""
+        if not self._is_stopping:
+            self._is_stopping = True
+            self.way.cancel_in(GRACE_S)
+        self.place.crawl.stop(reason)

@@ -1,0 +1,78 @@
+"""Whose book does a command open, and how does it speak to them?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from focus.text.formatting import inert_json
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+    from focus.alerts.store import Book, Owned
+
+
+@contextmanager
+def opened(db: Path, now: float) -> Iterator[Book]:
+    """The book of --db, with the user at the command line as this machine knows them."""
+    from focus.alerts import store as book
+
+    with book.opened(db.expanduser(), now=now, language=spoken(), zone=own_zone()) as found:
+        yield found
+
+
+def spoken() -> str:
+    """The language of whoever types, by the locale."""
+    from focus.alerts.texts import language_of
+
+    names = (os.environ.get(name, "") for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
+    return language_of(next(filter(None, names), ""))
+
+
+def own_zone() -> str:
+    """The time zone of this machine by its IANA name; UTC when it does not say."""
+    from zoneinfo import ZoneInfo
+
+    link = str(Path("/etc/localtime").resolve())
+    for name in (os.environ.get("TZ", "").lstrip(":"), link.partition("zoneinfo/")[2]):
+        try:
+            return ZoneInfo(name).key
+        except (ValueError, OSError, KeyError):
+            continue
+    return "UTC"
+
+
+def here(book: Book) -> ZoneInfo:
+    """The time zone of the user at the command line."""
+    from focus.alerts import matches
+    from focus.alerts.outbox_lease import zone_of
+    from focus.alerts.store import LOCAL
+
+    return zone_of(matches.zones(book)[LOCAL])
+
+
+def chosen(book: Book, names: Sequence[str]) -> list[Owned]:
+    """The concerns of these names, all for none; ConfigError for one that is not there."""
+    from focus.alerts.store import LOCAL
+
+    if not names:
+        return book.concerns(LOCAL)
+    return [book.named(LOCAL, name) for name in dict.fromkeys(names)]
+
+
+def answer(found: Any, as_json: bool) -> None:
+    """Lines, or anything as JSON."""
+    if as_json:
+        import msgspec
+
+        text = msgspec.json.format(msgspec.json.encode(found), indent=2)
+        click.echo(inert_json(text))
+        return
+    for line in found:
+        click.echo(line)

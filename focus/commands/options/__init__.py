@@ -1,0 +1,1 @@
+"""Declares and reads the options that commands share."""

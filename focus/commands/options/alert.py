@@ -1,0 +1,180 @@
+"""What can be typed to say what a concern is? The options of `focus watch add` and `edit`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from focus.commands.options.option import option
+from focus.errors import ConfigError
+from focus.text.formatting import printable, read_span
+
+if TYPE_CHECKING:
+    from focus.alerts.alert import Concern
+
+WHAT, WHEN, HOW = "What about", "When", "How to be told"
+
+
+def concern_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say what a concern is; none has a default of its own."""
+    for add in reversed(_CONCERN):
+        function = add(function)
+    return function
+
+
+_CONCERN = (
+    option(
+        "--site",
+        section=WHAT,
+        multiple=True,
+        metavar="URL",
+        help="A site, or a section of one, to be looked at. Repeatable.",
+    ),
+    option(
+        "--words",
+        section=WHAT,
+        metavar="WORDS",
+        help='What a page must have: +must -not "a phrase" a OR b; of bare words, any.',
+    ),
+    option(
+        "--topic",
+        section=WHAT,
+        metavar="WORDS|FILE",
+        help="Judge by this topic; without it, by the words.",
+    ),
+    option(
+        "--min-relevance",
+        section=WHAT,
+        type=click.FloatRange(0, 1),
+        metavar="NUMBER",
+        show_default="the judge's threshold",
+        help="Tell of pages of at least this relevance.",
+    ),
+    option(
+        "--language",
+        section=WHAT,
+        multiple=True,
+        metavar="CODE",
+        help="Tell of pages in this language, as zh or en. Repeatable.",
+    ),
+    option(
+        "--every",
+        section=WHEN,
+        metavar="WHEN",
+        show_default="auto",
+        help="15m, hourly, daily 07:30, weekly mon 07:30, a cron expression, or auto: when "
+        "news is likely.",
+    ),
+    option(
+        "--quiet",
+        section=WHEN,
+        metavar="HOURS",
+        help="Deliver nothing in these hours, as 22:00-07:00; checks go on.",
+    ),
+    option(
+        "--expires",
+        section=WHEN,
+        metavar="WHEN",
+        help="Stop at this date (2026-12-31) or after this time (30d); never: do not.",
+    ),
+    option("--mail", section=HOW, multiple=True, metavar="ADDRESS", help="By mail. Repeatable."),
+    option(
+        "--webhook",
+        section=HOW,
+        multiple=True,
+        metavar="URL",
+        help="By a signed POST of JSON. Repeatable.",
+    ),
+    option(
+        "--apprise",
+        section=HOW,
+        multiple=True,
+        metavar="URL",
+        help="By another service, through apprise. Repeatable.",
+    ),
+    option("--feed", section=HOW, is_flag=True, help="In an Atom feed."),
+    option(
+        "--digest/--immediate",
+        section=HOW,
+        default=None,
+        show_default="digest",
+        help="One message for all that is new, or one for each page.",
+    ),
+    option(
+        "--max-items",
+        section=HOW,
+        type=click.IntRange(1),
+        metavar="N",
+        show_default="20",
+        help="Pages in a digest at most; the rest stays in the inbox.",
+    ),
+)
+
+
+def changed(before: Concern, options: dict[str, Any], *, now: float) -> Concern:
+    """A concern with what was typed put into it, checked."""
+    import msgspec
+
+    from focus.alerts.alert import checked
+
+    told = {
+        "sites": options["site"],
+        "words": options["words"],
+        "topic": _topic(options["topic"]),
+        "min_relevance": options["min_relevance"],
+        "languages": options["language"],
+        "schedule": options["every"],
+        "quiet": options["quiet"],
+        "digest": options["digest"],
+        "max_items": options["max_items"],
+        "channels": _channels(options),
+    }
+    given = {name: value for name, value in told.items() if value is not None and value != ()}
+    if options["expires"] is not None:
+        given["expires_at"] = _expiry(options["expires"], now)
+    made = checked(msgspec.structs.replace(before, **given))
+    try_topic(made)
+    return made
+
+
+def _channels(options: dict[str, Any]) -> tuple[str, ...]:
+    """The channels that were typed, () for none; the inbox is one of any that were."""
+    named = [
+        f"{kind}:{address}" for kind in ("mail", "webhook", "apprise") for address in options[kind]
+    ]
+    named += ["feed"] if options["feed"] else []
+    return ("inbox", *dict.fromkeys(named)) if named else ()
+
+
+def _topic(text: str | None) -> str | None:
+    """A topic as it is kept: words, or the whole path of a file, wherever cron calls from."""
+    if text is None or not text.strip():
+        return text
+    path = Path(text).expanduser()
+    return str(path.absolute()) if text.endswith(".toml") else text
+
+
+def try_topic(concern: Concern) -> None:
+    """Complain of a topic that cannot be used now, not when it is due."""
+    from focus.alerts.page_match import topic_of
+
+    topic_of(concern, trusted=True)
+
+
+def _expiry(text: str, now: float) -> float | None:
+    if text == "never":
+        return None
+    try:
+        return datetime.fromisoformat(text).astimezone().timestamp()
+    except ValueError:
+        pass
+    try:
+        return now + read_span(text)
+    except ConfigError:
+        raise ConfigError(
+            f"--expires {printable(text)!r}: write a date like 2026-12-31, 30d or never"
+        ) from None

@@ -1,0 +1,95 @@
+"""Which pages shall a topic command look at? The options for it, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from focus.commands.crawl import network_options
+from focus.commands.options.option import DB, FILE, option
+from focus.errors import ConfigError
+from focus.text.formatting import printable
+
+if TYPE_CHECKING:
+    from focus.learn.kb.base import KnowledgeBase
+    from focus.learn.sources import Sources, Stored
+
+ARCHIVE = option(
+    "--archive",
+    type=FILE,
+    metavar="FILE",
+    help="Take pages from this recorded web (.warc, .warc.gz, .warc.zst), not the network.",
+)
+CRAWL = option(
+    "--crawl",
+    metavar="ID|latest|all",
+    help="Take pages from this crawl in the database; with --db alone: from the latest.",
+)
+KB = option(
+    "--kb",
+    "base",
+    type=FILE,
+    metavar="FILE",
+    help="Know other names of things from this knowledge base (`focus kb import`).",
+)
+
+
+def page_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Where pages of URLs come from: --archive, --crawl, --db, and how to ask the network."""
+    for add in (network_options, DB, CRAWL, ARCHIVE):
+        function = add(function)
+    return function
+
+
+def example_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """--example and --not-example."""
+    for name, which in (("--not-example", "off"), ("--example", "on")):
+        function = option(
+            name,
+            multiple=True,
+            metavar="FILE|DIR|URL",
+            help=f"A page {which} topic, or a folder or .jsonl file of them. Repeatable.",
+        )(function)
+    return function
+
+
+def sources(ctx: click.Context, options: dict[str, Any]) -> Sources:
+    """Where pages of URLs come from, as ordered."""
+    from focus.commands.settings import web_of
+    from focus.learn.sources import Sources
+
+    stored, archive = _stored(ctx, options), options["archive"]
+    if archive is not None and stored is not None:
+        raise ConfigError("--archive and --db (or --crawl) exclude each other; give one of them")
+    if archive is not None and not archive.is_file():
+        raise ConfigError(f"--archive {archive}: there is no such file")
+    return Sources(web_of(options, archive), stored)
+
+
+def _stored(ctx: click.Context, options: dict[str, Any]) -> Stored | None:
+    """The crawls meant by --db or --crawl; None when neither was typed."""
+    from focus.learn.sources import Stored
+
+    typed = ctx.get_parameter_source("db") is ParameterSource.COMMANDLINE
+    if options["crawl"] is None and not typed:
+        return None
+    return Stored(Path(options["db"]).expanduser(), options["crawl"] or "latest")
+
+
+def knowledge(path: Path | None, stack: ExitStack) -> KnowledgeBase | None:
+    """The knowledge base of --kb, open until the stack ends."""
+    if path is None:
+        return None
+    from focus.learn.kb.base import KnowledgeBase
+
+    return stack.enter_context(KnowledgeBase.open(path))
+
+
+def complain(line: str) -> None:
+    """Tell of what is left out."""
+    click.echo(f"focus: {printable(line)}", err=True)

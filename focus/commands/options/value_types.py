@@ -1,0 +1,163 @@
+"""What does a typed value mean? Texts of options as numbers, patterns and names, checked.
+
+Every reader takes a text and raises ConfigError with one line that says what would do;
+`checked` makes a click type of it, so that the complaint names option and variable.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from difflib import get_close_matches
+from importlib import import_module
+from ipaddress import ip_network
+from typing import Any, NamedTuple, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from focus.errors import ConfigError
+from focus.text.formatting import printable, read_size, read_span
+
+T = TypeVar("T")
+
+_GREEK = str.maketrans(
+    {"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "λ": "lambda"}
+)
+
+
+def checked(read: Callable[[str], T]) -> Callable[[str], T]:
+    """A reader of ours as click wants it."""
+
+    def convert(value: str) -> T:
+        try:
+            return read(str(value))
+        except ConfigError as error:
+            raise click.BadParameter(str(error)) from None
+
+    return convert
+
+
+def positive_span(text: str) -> float:
+    """Seconds, more than none."""
+    if (seconds := read_span(text)) <= 0:
+        raise ConfigError("must be longer than 0")
+    return seconds
+
+
+def positive_size(text: str) -> int:
+    """Bytes, more than none."""
+    if (number := read_size(text)) <= 0:
+        raise ConfigError("must be more than 0")
+    return number
+
+
+def pattern(text: str) -> str:
+    """A regular expression."""
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ConfigError(f"{text!r} is no regular expression: {error}") from None
+    return text
+
+
+def network(text: str) -> str:
+    """A range of addresses; a bare address is a range of one."""
+    try:
+        return str(ip_network(text, strict=False))
+    except ValueError:
+        raise ConfigError(f"{text!r} is no network; write one like 127.0.0.0/8 or ::1") from None
+
+
+def endpoint(text: str) -> str:
+    """ADDR:PORT, [v6]:PORT."""
+    match = re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/@\[\]]+):(\d{1,5})", text)
+    if not match or not 0 < int(match[2]) < 65536:
+        raise ConfigError(f"{text!r} is not ADDR:PORT, like 127.0.0.1:8080")
+    return text
+
+
+def proxy_url(text: str) -> str:
+    """http://HOST:PORT, with credentials or without."""
+    if not re.fullmatch(r"https?://[^\s/?#]+/?", text):
+        raise ConfigError(f"{printable(text)!r} is not like http://HOST:PORT")
+    return text
+
+
+def header_text(text: str) -> str:
+    """What may stand in a request header."""
+    if not text.strip() or not text.isascii() or not text.isprintable():
+        raise ConfigError("must be printable ASCII, as it goes into a request header")
+    return text.strip()
+
+
+def contact(text: str) -> str:
+    """A web address or a mail address."""
+    address = header_text(text)
+    mail = r"(?:mailto:)?[^\s@<>(),;:]+@[^\s@<>(),;:]+\.[^\s@<>(),;:.]+"
+    if not re.fullmatch(rf"https?://[^\s/?#()<>]+\.[^\s()<>]+|{mail}", address):
+        raise ConfigError(
+            f"{address!r} is no address; give one like https://example.com/bot or me@example.com"
+        )
+    return address
+
+
+def media_type(text: str) -> str:
+    """type/subtype."""
+    if not re.fullmatch(r"[\w.+-]+/[\w.+-]+", text):
+        raise ConfigError(f"{text!r} is no media type like text/html")
+    return text.lower()
+
+
+def parameter(text: str) -> tuple[str, float]:
+    """NAME=NUMBER; a Greek letter is read as its name."""
+    name, equals, value = text.partition("=")
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not equals or not name.strip() or not math.isfinite(number):
+        raise ConfigError(f"{text!r} is not NAME=NUMBER, like gamma=0.3")
+    return parameter_name(name), number
+
+
+def parameter_name(text: str) -> str:
+    """A parameter's name; a Greek letter is read as its name."""
+    return text.strip().translate(_GREEK)
+
+
+class Registry(NamedTuple):
+    """Names in a dict of another module, which is loaded only when one is read."""
+
+    module: str
+    attribute: str
+    noun: str
+
+    def names(self) -> dict[str, Any]:
+        """The dict."""
+        found: dict[str, Any] = getattr(import_module(self.module), self.attribute)
+        return found
+
+    def read(self, text: str) -> str:
+        """One of the names."""
+        known = self.names()
+        if text not in known:
+            near = get_close_matches(text, known, 1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise ConfigError(f"no {self.noun} {text!r}; {hint}known: {', '.join(known)}")
+        return text
+
+    def complete(
+        self, ctx: click.Context, param: click.Parameter, start: str
+    ) -> list[CompletionItem]:
+        """The names that begin so, for the shell."""
+        return [
+            CompletionItem(name, help=getattr(kind, "summary", None))
+            for name, kind in self.names().items()
+            if name.startswith(start)
+        ]
+
+
+STRATEGY = Registry("focus.score.strategy", "STRATEGIES", "strategy")
+MODEL = Registry("focus.score.relevance", "RELEVANCE", "relevance model")

@@ -1,0 +1,108 @@
+"""What could be done, and what would be? Strategies and models, and an order, as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from focus.config import CrawlConfig, ScopeConfig
+from focus.score.parameters import settle
+from focus.score.relevance import RELEVANCE, Model, model_class
+from focus.score.strategy import STRATEGIES, Strategy, strategy_class
+from focus.terminal.answers import limits_text
+from focus.text.formatting import printable, span, table
+from focus.topic.topic import Topic
+from focus.urls.normal_form import seed_candidates
+
+if TYPE_CHECKING:
+    from focus.commands.settings import Order, Params
+
+MAX_WORDS = 20  # of a topic
+
+
+def strategies_lines() -> list[str]:
+    """All strategies and relevance models, with their numbers and where they are from."""
+    lines = ["Strategies (--strategy): which link comes next?"]
+    for strategy in STRATEGIES.values():
+        lines += _entry(strategy.name, strategy.summary, strategy.source)
+        lines += _number_lines(strategy.defaults, strategy.published)
+    lines += ["", "Relevance models (--relevance): how much is a page about the topic?"]
+    for model in RELEVANCE.values():
+        lines += _entry(model.name, (model.__doc__ or "").partition("\n")[0], model.source)
+        lines += _number_lines(model.defaults, model.published)
+        lines.append(f"      relevant over {model.threshold:g}")
+    return lines
+
+
+def _entry(name: str, summary: str, source: str) -> list[str]:
+    return ["", f"  {name}", f"      {summary}", f"      source: {source}"]
+
+
+def _number_lines(defaults: Mapping[str, float], published: Mapping[str, float]) -> Iterable[str]:
+    yield f"      {numbers(defaults)}"
+    if published:
+        yield f"      as published: {numbers(published)}"
+
+
+def order_lines(order: Order, *, continues: int | None = None) -> list[str]:
+    """What `focus crawl` would do; `continues` is the crawl that it would go on with."""
+    config, places = order.config, order.places
+    strategy, model = spelled_params(order)
+    limits = {name: getattr(config.limits, name) for name in config.limits.__struct_fields__}
+    rows = [
+        *_seed_rows(config.seeds),
+        ("topic", _topic_text(order.topic)),
+        ("strategy", strategy),
+        ("relevance", model),
+        ("scope", _scope_text(config.scope)),
+        ("limits", limits_text(limits)),
+        ("pace", _pace_text(config)),
+        ("User-Agent", config.fetch.user_agent),
+        ("world", f"archive {places.archive}" if places.archive else "the network"),
+        ("database", str(places.db)),
+        ("crawl", "a new one" if continues is None else f"goes on with crawl {continues} there"),
+    ]
+    return ["Nothing is requested; this is what would be done:", *table(rows)]
+
+
+def _topic_text(topic: Topic) -> str:
+    words = [k.text if k.weight == 1 else f"{k.text}:{k.weight:g}" for k in topic.keywords]
+    more = " …" if len(words) > MAX_WORDS else ""
+    return printable(f"{topic.name}: {', '.join(words[:MAX_WORDS])}{more}")
+
+
+def _scope_text(scope: ScopeConfig) -> str:
+    rules = {"allow": scope.allow, "deny": scope.deny}
+    return "; ".join(
+        [scope.scope, *(f"{k} {', '.join(each)}" for k, each in rules.items() if each)]
+    )
+
+
+def _pace_text(config: CrawlConfig) -> str:
+    rules = config.politeness
+    robots = "ignored" if rules.ignore_robots else f"obeyed for {config.agent}"
+    return f"{rules.per_host} at once per host, every {span(rules.delay_s)}; robots.txt {robots}"
+
+
+def _seed_rows(seeds: Sequence[str]) -> Iterable[tuple[str, str]]:
+    for seed in seeds:
+        first, *others = seed_candidates(seed)
+        yield ("seed", printable(first) + "".join(f", else {printable(url)}" for url in others))
+
+
+def spelled_params(order: Order) -> tuple[str, str]:
+    """Strategy and relevance model with all their numbers, for people."""
+    config = order.config
+    strategy, model = strategy_class(config.strategy), model_class(config.analysis.relevance)
+
+    def spelled(kind: type[Strategy] | type[Model], params: Params) -> str:
+        published = config.as_published
+        settled = settle(kind.name, kind.defaults, kind.published, params, as_published=published)
+        return f"{kind.name}: {numbers(settled)}"
+
+    return spelled(strategy, config.params), spelled(model, config.analysis.params)
+
+
+def numbers(params: Mapping[str, float]) -> str:
+    """`gamma=0.2 W=20`; "no parameters" for none."""
+    return " ".join(f"{name}={value:g}" for name, value in params.items()) or "no parameters"

@@ -1,0 +1,84 @@
+"""What can be typed about oneself and one's pages? `focus watch me` and `focus watch vote`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from focus.commands.alert_access import chosen, opened
+from focus.commands.options.option import DB, Command, option
+from focus.errors import ConfigError
+from focus.text.formatting import count, printable
+
+_VOTES = {"yes": True, "no": False, "none": None}
+
+
+@click.command(cls=Command)
+@click.argument("name")
+@click.argument("url")
+@click.argument("says", metavar="yes|no|none", type=click.Choice(tuple(_VOTES)))
+@DB
+def vote(db: Path, name: str, url: str, says: str) -> None:
+    """Say whether a page is relevant; its concern learns from it.
+
+    It is a page that was found for the concern: `focus watch show` lists them. The next run
+    judges by all votes, as after `focus label`.
+
+    \b
+    Example:
+        focus watch vote 欧冠 https://sports.sina.com.cn/a/1.html no
+    """
+    from focus.alerts import votes
+
+    with opened(db, time.time()) as book:
+        owned = chosen(book, (name,))[0]
+        with book.transaction() as connection:
+            known = votes.vote(connection, owned.id, url, _VOTES[says])
+        if not known:
+            raise ConfigError(
+                f"concern {printable(name)!r} has no page {printable(url, 200)}; "
+                f"see `focus watch show {printable(name)}`"
+            )
+        on, off = votes.counts(book, owned.id)
+    click.echo(f"{count(on + off, 'vote')}: {on} relevant, {off} not", err=True)
+
+
+@click.command(cls=Command)
+@option("--language", type=click.Choice(("zh", "en")), help="Of messages.")
+@option("--zone", metavar="NAME", help="Time zone of schedules, quiet hours and dates.")
+@option(
+    "--quiet",
+    metavar="HOURS",
+    help='Deliver nothing in these hours, where a concern has none of its own; "" for none.',
+)
+@DB
+def me(db: Path, language: str | None, zone: str | None, quiet: str | None) -> None:
+    """Show or change your language, time zone and quiet hours.
+
+    At first they are those of the machine and the locale of the first `focus watch`.
+
+    \b
+    Example:
+        focus watch me --language zh --zone Asia/Shanghai --quiet 22:00-07:00
+    """
+    from zoneinfo import available_timezones
+
+    from focus.alerts.schedule import parse_quiet
+    from focus.alerts.store import LOCAL
+
+    if zone is not None and zone not in available_timezones():
+        raise ConfigError(f"--zone {printable(zone)!r}: no such time zone; write Asia/Shanghai")
+    if quiet is not None:
+        parse_quiet(quiet)
+    given = (("language", language), ("zone", zone), ("quiet", quiet))
+    with opened(db, time.time()) as book:
+        with book.transaction() as connection:
+            for column, value in given:
+                if value is not None:
+                    sql = f"UPDATE user SET {column} = ? WHERE id = ?"
+                    connection.execute(sql, (value.strip(), LOCAL))
+        sql = "SELECT language, zone, quiet FROM user WHERE id = ?"
+        for (title, _), value in zip(given, book.rows(sql, (LOCAL,))[0], strict=True):
+            click.echo(f"{title:9} {value or 'none'}")

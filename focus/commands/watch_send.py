@@ -1,0 +1,173 @@
+"""What can be typed to have messages sent? `focus watch run` and `focus watch test`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from focus.commands.alert_access import answer, chosen, opened
+from focus.commands.crawl import network_options
+from focus.commands.options.alert import HOW
+from focus.commands.options.option import DB, Command, option
+from focus.text.formatting import printable
+
+if TYPE_CHECKING:
+    from focus.alerts.run import Ran
+    from focus.alerts.settings import Settings
+    from focus.alerts.store import Book
+    from focus.learn.memory_crawl import Web
+
+
+def sending_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Mail server, sender, and where links to the web pages lead."""
+    for add in reversed(_SENDING):
+        function = add(function)
+    return function
+
+
+_SENDING = (
+    option(
+        "--smtp-url",
+        section=HOW,
+        variable=True,
+        metavar="URL",
+        help="The mail server: smtp://user:password@mail.example.org:587.",
+    ),
+    option(
+        "--mail-from",
+        section=HOW,
+        variable=True,
+        metavar="ADDRESS",
+        show_default="the mail server's user",
+        help="Who mails come from.",
+    ),
+    option(
+        "--base-url",
+        section=HOW,
+        variable=True,
+        metavar="URL",
+        help="Where the web pages are reached, for links in messages.",
+    ),
+)
+
+
+@click.command(cls=Command)
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@option("--now", "at_once", is_flag=True, help="Check all concerns (or those named), due or not.")
+@option("--dry-run", is_flag=True, help="Say what is due, and do nothing.")
+@option("-v", "--verbose", is_flag=True, help="Say what was done; without, only trouble is told.")
+@sending_options
+@network_options
+@DB
+@click.pass_context
+def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any) -> None:
+    """Check what is due, deliver what is new, and end.
+
+    Made for cron: it is quiet unless there is trouble, and a second one ends at once. Exit
+    codes: 0 done, 1 something could not be visited or delivered, 2 wrong use, 5 a crawl holds
+    the database (nothing was visited, all stays due), 6 another `focus watch run` is at work.
+
+    \b
+    Example:
+        focus watch run
+    """
+    from focus.alerts.run import AlreadyRunning, alone, due
+    from focus.terminal.alerts import due_lines
+
+    now = time.time()
+    with opened(db, now) as book:
+        wanted = None
+        if names or options["at_once"]:
+            meant = chosen(book, names) if names else book.concerns()
+            wanted = [each.id for each in meant]
+        if options["dry_run"]:
+            concerns = due(book, now=now, wanted=wanted)
+            answer(due_lines(book, concerns, now, at_once=wanted is not None), False)
+            return
+        try:
+            with alone(book.path):
+                ran = _ran(book, wanted, options)
+        except AlreadyRunning as error:
+            if options["verbose"]:
+                click.echo(str(error), err=True)
+            ctx.exit(error.exit_code)
+    ctx.exit(_tell(ran, verbose=options["verbose"]))
+
+
+def _ran(book: Book, wanted: Sequence[int] | None, options: dict[str, Any]) -> Ran:
+    """Do what is due, with the options that say how to ask and how to send."""
+    import asyncio
+
+    from focus.alerts import delivery_process
+    from focus.alerts.run import run_due
+    from focus.alerts.visit import visitor
+    from focus.commands.settings import web_of
+
+    web = web_of(options)
+    deliver = delivery_process.sender(book, settings_of(book, options, web))
+    return asyncio.run(run_due(book, visitor(book, web), deliver, clock=time.time, wanted=wanted))
+
+
+@click.command(cls=Command)
+@click.argument("name")
+@sending_options
+@network_options
+@DB
+@click.pass_context
+def test(ctx: click.Context, /, db: Path, name: str, **options: Any) -> None:
+    """Send a test message by each channel of a concern.
+
+    Exit code 1 when one of them fails; it is said why.
+
+    \b
+    Example:
+        focus watch test 欧冠
+    """
+    import asyncio
+
+    from focus.alerts.delivery import Failed
+    from focus.alerts.outbox import PULLED
+    from focus.alerts.outbox_relay import send_test
+    from focus.alerts.settings import masked_channel
+    from focus.alerts.store import LOCAL
+    from focus.commands.settings import web_of
+
+    failed = False
+    with opened(db, time.time()) as book:
+        owned = chosen(book, (name,))[0]
+        how = settings_of(book, options, web_of(options))
+        for channel in owned.concern.channels:
+            if channel in PULLED:
+                continue
+            sending = send_test(book, how, user=LOCAL, channel=channel, clock=time.time)
+            outcome = asyncio.run(sending)
+            failed |= isinstance(outcome, Failed)
+            said = f"failed: {outcome.reason}" if isinstance(outcome, Failed) else "sent"
+            click.echo(f"{printable(masked_channel(channel))}: {printable(said)}")
+    ctx.exit(1 if failed else 0)
+
+
+def settings_of(book: Book, options: dict[str, Any], web: Web) -> Settings:
+    """How to send, as `sending_options` say, else as was stored."""
+    from focus.alerts import settings
+
+    names = ("smtp_url", "mail_from", "base_url")
+    return settings.read(book, **{name: options[name] for name in names}, fetch=web.fetch)
+
+
+def _tell(ran: Ran, *, verbose: bool) -> int:
+    """Say what a run came to; the exit code."""
+    from focus.terminal.alerts import ran_lines
+
+    for trouble in [*ran.troubles, *(ran.lasting if verbose else ())]:
+        click.echo(f"focus: {printable(trouble)}", err=True)
+    if verbose:
+        for line in ran_lines(ran):
+            click.echo(line, err=True)
+    if ran.is_busy:
+        return 5
+    return 1 if ran.troubles or ran.lasting else 0

@@ -1,0 +1,1 @@
+"""Draws the conclusions from what was answered: links, hit rates, failures, limits, records."""

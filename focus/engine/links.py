@@ -1,0 +1,294 @@
+"""What do a page's links tell? New URLs, better evidence, ranks, and so priorities.
+
+    expand       the links of a page: each target known or new, the graph, the priorities
+    enter        a URL becomes known: host, queue, state
+    strengthen   the target of a redirect takes the place of its source
+
+A URL keeps the largest of each float of evidence that any link gave it; its priority
+is the strategy's function of that, so it only rises, whoever links to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from focus.admission.domain_budget import Domains
+from focus.admission.scope import Scope
+from focus.admission.traps import Suspicion, Traps
+from focus.config import TrapConfig
+from focus.engine.hit_rates import Learning
+from focus.engine.unit_of_work import Ledger
+from focus.frontier import Frontier
+from focus.records import (
+    SEED_PRIORITY,
+    Change,
+    DropReason,
+    FailureKind,
+    Link,
+    UrlRow,
+    UrlState,
+)
+from focus.scheduling.queues import Queue
+from focus.scheduling.url_table import Known
+from focus.score.strategy import Carry, Parent, Strategy
+from focus.urls.normal_form import host_of, shape
+
+
+class Border(Protocol):
+    """What parts the hosts of this crawl from those that others look after."""
+
+    def owns(self, host: str) -> bool:
+        """Whether a host is ours."""
+
+    def part(
+        self, parent: Parent, links: Sequence[Link], carries: Sequence[Carry | None]
+    ) -> tuple[list[Link], list[Carry | None]]:
+        """The links that stay; it sees to the others."""
+
+    def seed(self, text: str, url: str) -> None:
+        """A seed, as typed, that is another's."""
+
+    def redirect(self, row: UrlRow, carry: Carry, priority: float, *, is_home: bool) -> None:
+        """A redirect's target that is another's."""
+
+    def listing(self, row: UrlRow, carry: Carry, priority: float) -> None:
+        """A feed that is another's."""
+
+
+class Discovery:
+    """Turns links into known URLs with priorities. `min_priority`: drop new ones under it."""
+
+    def __init__(
+        self,
+        strategy: Strategy,
+        *,
+        known: Known,
+        frontier: Frontier,
+        ledger: Ledger,
+        scope: Scope,
+        traps: Traps | None = None,
+        min_priority: float | None = None,
+    ) -> None:
+        self.strategy = strategy
+        self.known = known
+        self.frontier = frontier
+        self.ledger = ledger
+        self.scope = scope
+        self.traps = traps or Traps(TrapConfig(is_on=False), now=0.0)
+        self.border: Border | None = None
+        self._min_priority = min_priority
+        self._fresh: dict[int, UrlRow] = {}  # known since just now, priority not made yet
+        self.domains = Domains(
+            self.traps.config, frontier.hosts, lambda host: self.learning.of_host(host)
+        )
+        self.learning = Learning(
+            strategy,
+            known=known,
+            frontier=frontier,
+            ledger=ledger,
+            domains=self.domains,
+            reweigh=self.reweigh,
+        )
+
+    def expand(self, parent: Parent, links: Sequence[Link]) -> list[int]:
+        """Take in a page's links; the ids of those that are followed.
+
+        The graph comes before the priorities, so that a child's rank counts this page.
+        """
+        carries = self.strategy.carries(parent, links)
+        if self.border is not None:
+            links, carries = self.border.part(parent, links, carries)
+        found = self.known.find_all([link.key for link in links])
+        targets, followed = [], []
+        for target, link, carry in zip(found, links, carries, strict=True):
+            if carry is None or (target < 0 and (target := self._enter_link(link, parent)) < 0):
+                continue
+            targets.append(target)
+            followed.append((target, link.anchor, carry))
+        risen = self.strategy.graph.add(parent.id, targets)
+        state, waiting = self.known.state, UrlState.WAITING
+        for target, anchor, carry in followed:
+            if state[target] == waiting:
+                self._weigh(target, carry, parent.id, anchor)
+        if self.strategy.moves:
+            for target in sorted(risen):
+                if state[target] == waiting:
+                    self._weigh(target, None, None, "")
+        return targets
+
+    def _enter_link(self, link: Link, parent: Parent) -> int:
+        """The id of a link that was not known before this page, -1 if it is not to be.
+
+        It lies too deep, or its host would be one too many of its domain.
+        """
+        found = self.known.find(link.key)
+        max_depth = self.scope.max_depth
+        if found >= 0 or (max_depth is not None and parent.depth >= max_depth):
+            return found
+        if not (self.frontier.knows(link.host) or self.domains.has_room(link.host)):
+            self.ledger.drops[DropReason.TRAP_HOSTS] += 1
+            return -1
+        blank = UrlRow(
+            id=-1,
+            key=link.key,
+            url=link.url,
+            queue=-1,
+            depth=parent.depth + 1,
+            priority=0.0,
+            parent=parent.id,
+            anchor=link.anchor,
+        )
+        return self.enter(blank, link.host, link.shape)
+
+    def enter(
+        self, row: UrlRow, host_name: str = "", url_shape: str = "", *, listing: bool = False
+    ) -> int:
+        """Make a URL known; its id. It waits for its evidence unless it is not wanted."""
+        host = self.frontier.host(host_name or host_of(row.url))
+        if not url_shape and (self.strategy.shapes or self.traps.wants_shapes(host)):
+            url_shape = shape(row.url)
+        queue = self.frontier.queue(host, url_shape)
+        self.traps.count(host)
+        self.domains.look()
+        self.ledger.place_known(host, queue)
+        reason = self.scope.reason_against(row.url, host.name, listing=listing)
+        state, why, detail = UrlState.WAITING, "", ""
+        if host.given_up:
+            state, why = UrlState.FAILED, str(FailureKind.HOST_GIVEN_UP)
+        if reason is not None:
+            state, why = UrlState.DROPPED, str(reason)
+        elif not listing and (trap := self._trap(row, queue)) is not None:
+            state, why, detail = UrlState.DROPPED, str(trap.reason), trap.detail
+        url_id = self.known.add(row.key, queue.id, row.depth, state)
+        self.known.hops[url_id] = row.hops
+        self.known.parent[url_id] = -1 if row.parent is None else row.parent
+        self.strategy.graph.grow(url_id + 1)
+        row = msgspec.structs.replace(
+            row, id=url_id, queue=queue.id, state=state, reason=why, detail=detail
+        )
+        if state is UrlState.WAITING:
+            self._fresh[url_id] = row
+        else:
+            self.ledger.discovered(row)
+        return url_id
+
+    def arrive(self, row: UrlRow, host: str, *, listing: bool = False) -> int:
+        """A URL with its evidence (`carry`, at least `priority`) from another shard; its id."""
+        url_id = self.known.find(row.key)
+        if url_id < 0:
+            url_id = self.enter(row, host, listing=listing)
+        if self.known.state[url_id] == UrlState.WAITING:
+            self._weigh(url_id, row.carry, None, row.anchor)
+            if row.priority > 0.0:
+                self.strengthen(url_id, row.carry, row.priority, None)
+        return url_id
+
+    def _trap(self, row: UrlRow, queue: Queue) -> Suspicion | None:
+        """Why a new URL is taken for part of a trap; seeds never are."""
+        if row.parent is None and row.depth == 0:
+            return None
+        spent = self.spent(queue)
+        if spent:
+            return Suspicion(DropReason.TRAP_BUDGET, spent)
+        return self.traps.look(row.url, queue.host)
+
+    def spent(self, queue: Queue) -> str:
+        """Why no more of a queue is to be asked for, "" if nothing speaks against it."""
+        by_shape = self.traps.is_spent(queue, *self.learning.tallies(queue))
+        return by_shape or self.domains.is_spent(queue.host)
+
+    def spent_on(self, url_id: int, priority: float) -> str:
+        """The same of a URL that is about to be asked for; seeds always are."""
+        if priority >= SEED_PRIORITY:
+            return ""
+        return self.spent(self.frontier.queues[self.known.queue[url_id]])
+
+    def _weigh(self, target: int, carry: Carry | None, parent: int | None, anchor: str) -> None:
+        """Add a link's evidence to a waiting URL; it rises in the frontier if that helps.
+
+        `carry` None: only the graph has changed.
+        """
+        known = self.known
+        fresh = self._fresh.pop(target, None)
+        if fresh is not None:
+            known.set_carry(target, carry or ())
+            self._admit(fresh, self.priority(target), known.carry(target))
+            return
+        better = changed = False
+        if carry is not None and known.gains(target, carry):
+            changed = True
+            old = known.carry(target)
+            before = self.strategy.priority(target, old)
+            known.set_carry(target, tuple(map(max, carry, old)))
+            better = self.strategy.priority(target, known.carry(target)) > before
+            if better and parent is not None:
+                known.parent[target] = parent
+        elif carry is not None:
+            return
+        priority = self.priority(target)
+        rises = priority > known.priority[target]
+        if rises:
+            self.frontier.improve(target, priority)
+        if rises or changed:
+            self._improved(target, parent if better else None, anchor)
+
+    def _improved(self, target: int, parent: int | None, anchor: str) -> None:
+        known = self.known
+        self.ledger.improved(
+            Change(
+                id=target,
+                priority=known.priority[target],
+                carry=known.carry(target),
+                depth=known.depth[target],
+                parent=parent,
+                anchor=anchor,
+            )
+        )
+
+    def priority(self, url_id: int) -> float:
+        """The priority of a URL as of now, by its evidence, the graph and its hub."""
+        priority = self.strategy.priority(url_id, self.known.carry(url_id))
+        return priority + self.learning.hub_bonus(url_id) if self.strategy.learns else priority
+
+    def reweigh(self, url_id: int, hub_bonus: float) -> None:
+        """Let a waiting URL rise by what its hub adds now.
+
+        One that falls is left where it stands: the frontier asks again before it takes it.
+        """
+        priority = self.strategy.priority(url_id, self.known.carry(url_id)) + hub_bonus
+        if priority > self.known.priority[url_id]:
+            self.frontier.improve(url_id, priority)
+            self._improved(url_id, None, "")
+
+    def _admit(self, row: UrlRow, priority: float, carry: Carry) -> None:
+        """A new URL has its priority: into the frontier, or dropped if that is too low."""
+        row = msgspec.structs.replace(row, priority=priority, carry=carry)
+        if self._min_priority is not None and priority < self._min_priority:
+            self.known.move(row.id, UrlState.DROPPED)
+            reason = str(DropReason.PRIORITY)
+            row = msgspec.structs.replace(row, state=UrlState.DROPPED, reason=reason)
+        else:
+            self.frontier.push(row.id, row.url, priority)
+        self.ledger.discovered(row)
+
+    def strengthen(self, target: int, carry: Carry, priority: float, parent: int | None) -> None:
+        """Give a waiting URL this evidence and at least this priority (seeds, redirects)."""
+        if self.known.state[target] != UrlState.WAITING:
+            return
+        fresh = self._fresh.pop(target, None)
+        if fresh is not None:
+            self.known.set_carry(target, carry)
+            self._admit(fresh, priority, carry)
+            return
+        self._weigh(target, carry, parent, "")
+        if priority > self.known.priority[target]:
+            self.frontier.improve(target, priority)
+            self._improved(target, None, "")
+
+    def present_priority(self, url_id: int) -> float:
+        """The priority of a waiting URL as of now; seeds keep theirs."""
+        stored = self.known.priority[url_id]
+        return stored if stored >= SEED_PRIORITY else self.priority(url_id)

@@ -1,0 +1,69 @@
+"""When must the scorers judge differently from now on? After every interval of a model that adapts.
+
+The crawl hands over each page that came; what comes back goes to the scorers, which judge
+all later pages by it. A crawl that is taken up again adapts anew from its topic.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from focus.config import AnalysisConfig
+from focus.records import Page
+from focus.score.parameters import settle
+from focus.score.relevance import model_class
+from focus.score.statistics.adaptation import Adaptation
+from focus.text.tokenisation import fold
+from focus.topic.topic import Topic, from_builtins
+
+
+class Feedback:
+    """Follows the pages of one crawl.
+
+    start   the clock now: seconds of a live crawl, requests of a replayed one (a count of
+            pages would make every interval bring as many pages as it is long)
+    """
+
+    def __init__(self, config: AnalysisConfig, *, start: float) -> None:
+        kind = model_class(config.relevance)
+        published = config.as_published
+        self._config = config
+        self._topic: Topic = from_builtins(dict(config.topic))
+        features = self._topic.features
+        if config.learned:
+            features = msgspec.msgpack.decode(config.learned, type=dict[str, float])
+        own = kind.published_threshold if published else None
+        chosen = (config.threshold, self._topic.threshold, own, kind.threshold)
+        self._adaptation = Adaptation(
+            keywords={fold(each.text): each.weight for each in self._topic.keywords},
+            features=features,
+            threshold=next(value for value in chosen if value is not None),
+            start=start,
+            params=settle(
+                kind.name, kind.defaults, kind.published, config.params, as_published=published
+            ),
+        )
+
+    def after(self, page: Page | None, clock: float) -> bytes | None:
+        """A request ended, with a page or without; what to send to the scorers, if anything.
+
+        That is the changed `AnalysisConfig` as MessagePack.
+        """
+        if page is not None and page.failure is None:
+            self._adaptation.page(page.terms if page.relevant else {})
+        move = self._adaptation.tick(clock)
+        if move is None:
+            return None
+        topic = msgspec.structs.replace(self._topic, features=move.features)
+        changed = msgspec.structs.replace(
+            self._config,
+            topic=msgspec.to_builtins(topic),
+            threshold=move.threshold,
+            learned=b"",
+        )
+        return msgspec.msgpack.encode(changed)
+
+
+def make_feedback(config: AnalysisConfig, *, start: float) -> Feedback | None:
+    """For a model that adapts; None for the others."""
+    return Feedback(config, start=start) if model_class(config.relevance).adapts else None

@@ -1,0 +1,329 @@
+"""How does a task leave the frontier and come back as a result?
+
+    LiveTransport     one asyncio task per request: fetch, then score in the pool
+    ReplayTransport   a recorded web under a virtual clock: the same order everywhere
+
+Both take a `Task` and give a `Result` back, so the crawl does not know which web it
+is on. A third body behind the same methods is `cluster.transport`: over a message broker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import heapq
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Protocol
+
+from focus.http.sitemap import as_html
+from focus.records import FetchResult, Link, Listing, Page, Result, Task
+
+LISTING_PART = 1000  # links of a listing that are scored at once
+UNBOUNDED = 1 << 60
+
+
+async def ready_within(ready: asyncio.Event, seconds: float | None) -> None:
+    """Wait until an event happens anew or the time is over; None: however long."""
+    ready.clear()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(None if seconds is None else max(0.0, seconds)):
+            await ready.wait()
+
+
+class Fetcher(Protocol):
+    """The web, or what stands for it."""
+
+    async def fetch(
+        self,
+        url: str,
+        *,
+        robots: bool = False,
+        sent: Callable[[], object] | None = None,
+        conditions: Sequence[tuple[str, str]] = (),
+    ) -> FetchResult:
+        """One GET; a failure is a result. `sent` is called when the request goes out."""
+
+    async def close(self) -> None:
+        """Give up all connections."""
+
+
+class Scorer(Protocol):
+    """Parses and scores pages."""
+
+    async def score(self, url: str, body: bytes, content_type: str | None) -> Page:
+        """A page, or one whose `failure` says why there is none."""
+
+    async def update(self, payload: bytes) -> None:
+        """A changed topic or model for later pages."""
+
+    async def close(self) -> None:
+        """End the workers."""
+
+
+class Transport(Protocol):
+    """Takes tasks away and brings results back.
+
+    in_flight   tasks sent whose results were not received yet
+    is_live     the clock is the world's, not a replayed one
+    window      tasks that it takes at once
+    expects     more URLs may come by themselves: an empty frontier is no end
+    on_sent     told of each live task, once, when its request goes out (or never will);
+                a replayed one goes out exactly at its `start_at`
+    """
+
+    in_flight: int
+    is_live: bool
+    on_sent: Callable[[Task], None] | None
+
+    @property
+    def window(self) -> int: ...
+
+    @property
+    def expects(self) -> bool: ...
+
+    def now(self) -> float:
+        """The crawl's clock, Unix seconds."""
+
+    def send(self, task: Task) -> None:
+        """Start a task; never blocks."""
+
+    async def receive(self, until: float | None) -> list[Result]:
+        """Results as they come; [] when `until` passes or `wake` is called first."""
+
+    async def update(self, payload: bytes) -> None:
+        """Tell the scorers of a changed topic or model; pages fetched later are judged by it."""
+
+    def wake(self) -> None:
+        """End a `receive` that waits."""
+
+    def cancel(self) -> None:
+        """Drop what is under way; nothing comes of it."""
+
+    async def close(self) -> None:
+        """Cancel, and give up connections and workers."""
+
+
+class Clock:
+    """Unix seconds that never jump: the wall clock at the start plus monotonic time."""
+
+    def __init__(self) -> None:
+        self._offset = time.time() - time.monotonic()
+
+    def __call__(self) -> float:
+        return self._offset + time.monotonic()
+
+
+async def _scored(scorer: Scorer, task: Task, fetch: FetchResult) -> Result:
+    if task.id is None or fetch.failure or fetch.redirect_to is not None or fetch.unchanged:
+        return Result(task, fetch)
+    if fetch.listing is not None:
+        return Result(task, fetch, await _scored_listing(scorer, fetch.url, fetch.listing))
+    page = await scorer.score(fetch.url, fetch.body, fetch.header("content-type"))
+    return Result(task, fetch, page)
+
+
+async def _scored_listing(scorer: Scorer, url: str, listing: Listing) -> Page:
+    """A sitemap or feed as a page of nothing but links, scored in parts of a page's size."""
+    links: list[Link] = []
+    page = Page()
+    entries = [] if listing.kind == "index" else listing.links
+    for start in range(0, len(entries), LISTING_PART):
+        body = as_html(entries[start : start + LISTING_PART])
+        page = await scorer.score(url, body, "text/html; charset=utf-8")
+        links += page.links
+    return Page(links=links, relevance=page.relevance, failure=page.failure, detail=page.detail)
+
+
+class Departure:
+    """Tells once, and wakes the crawl, when a request has gone out."""
+
+    def __init__(
+        self, task: Task, tell: Callable[[Task], None], wake: Callable[[], object]
+    ) -> None:
+        self._task, self._tell, self._wake = task, tell, wake
+        self._is_told = False
+
+    def soon(self) -> None:
+        """The request is handed to the event loop, which writes it before its next round."""
+        asyncio.get_running_loop().call_soon(self.now)
+
+    def now(self) -> None:
+        """The request is out, or its fetch has ended."""
+        if not self._is_told:
+            self._is_told = True
+            self._tell(self._task)
+            self._wake()
+
+
+class LiveTransport:
+    """Requests over the network, as many at once as were sent."""
+
+    is_live = True
+    window = UNBOUNDED
+    expects = False
+
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        scorer: Scorer,
+        *,
+        clock: Callable[[], float],
+        observe: Callable[[FetchResult], object] | None = None,
+    ) -> None:
+        self.now = clock
+        self.in_flight = 0
+        self.on_sent: Callable[[Task], None] | None = None
+        self._fetcher = fetcher
+        self._scorer = scorer
+        self._observe = observe
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._done: list[Result] = []
+        self._ready = asyncio.Event()
+        self._failed: BaseException | None = None
+
+    def send(self, task: Task) -> None:
+        """Start a request."""
+        self.in_flight += 1
+        running = asyncio.create_task(self._work(task))
+        self._tasks.add(running)
+        running.add_done_callback(self._ended)
+
+    async def _work(self, task: Task) -> None:
+        wait_s = task.start_at - self.now()
+        if wait_s > 0:
+            await asyncio.sleep(wait_s)
+        fetch = await self._fetch(task)
+        if self._observe is not None:
+            self._observe(fetch)
+        result = await _scored(self._scorer, task, fetch)
+        self._done.append(result)  # the list of now: `receive` has swapped it meanwhile
+
+    async def _fetch(self, task: Task) -> FetchResult:
+        fetch = partial(
+            self._fetcher.fetch, task.url, robots=task.id is None, conditions=task.conditions
+        )
+        if self.on_sent is None:
+            return await fetch()
+        going = Departure(task, self.on_sent, self._ready.set)
+        try:
+            return await fetch(sent=going.soon)
+        finally:
+            going.now()
+
+    def _ended(self, running: asyncio.Task[None]) -> None:
+        self._tasks.discard(running)
+        if running.cancelled():
+            self.in_flight -= 1  # nothing will be received
+        elif running.exception() is not None:
+            self._failed = running.exception()
+        self._ready.set()
+
+    async def receive(self, until: float | None) -> list[Result]:
+        """All results that are there, at least one unless time or `wake` cuts it short."""
+        if not self._done:
+            await ready_within(self._ready, None if until is None else until - self.now())
+        if self._failed is not None:
+            raise self._failed
+        done, self._done = self._done, []
+        self.in_flight -= len(done)
+        return done
+
+    async def update(self, payload: bytes) -> None:
+        """Pass it on to the workers."""
+        await self._scorer.update(payload)
+
+    def wake(self) -> None:
+        """End a `receive` that waits."""
+        self._ready.set()
+
+    def cancel(self) -> None:
+        """Cancel the tasks under way."""
+        for running in tuple(self._tasks):
+            running.cancel()
+
+    async def close(self) -> None:
+        """Cancel what is under way and close fetcher and scorer."""
+        self.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._fetcher.close()
+        await self._scorer.close()
+
+
+class World(Protocol):
+    """A recorded web: answers by URL, at once."""
+
+    def lookup(self, url: str, *, robots: bool, fetched_at: float, elapsed_s: float) -> FetchResult:
+        """The stored answer; an unknown URL is a 404."""
+
+
+def latency_s(url: str) -> float:
+    """Virtual seconds a request takes: 0.05 to 0.15, the same for a URL everywhere."""
+    return 0.05 + 0.1 * zlib.crc32(url.encode("utf-8", "replace")) / 2**32
+
+
+class ReplayTransport:
+    """Requests to a recorded web. Time is virtual: waiting costs nothing, but counts.
+
+    A request takes 50 to 150 ms of virtual time, by a hash of its URL, so that
+    results come in the same order on every machine and at any number of workers.
+    """
+
+    is_live = False
+    window = UNBOUNDED
+    expects = False
+    on_sent: Callable[[Task], None] | None = None
+
+    def __init__(self, world: World, scorer: Scorer, *, start: float = 0.0) -> None:
+        self.in_flight = 0
+        self._world = world
+        self._scorer = scorer
+        self._clock = start
+        self._sent = 0
+        self._running: list[tuple[float, int, Task]] = []
+
+    def now(self) -> float:
+        """Virtual Unix seconds."""
+        return self._clock
+
+    def send(self, task: Task) -> None:
+        """Start a request; its answer is due after its virtual latency."""
+        ends_at = max(self._clock, task.start_at) + latency_s(task.url)
+        self._sent += 1
+        self.in_flight += 1
+        heapq.heappush(self._running, (ends_at, self._sent, task))
+
+    async def receive(self, until: float | None) -> list[Result]:
+        """The next result, unless `until` comes first; the clock jumps there."""
+        if not self._running or (until is not None and until < self._running[0][0]):
+            self._clock = max(self._clock, until or 0.0)
+            return []
+        ends_at, _, task = heapq.heappop(self._running)
+        self._clock = max(self._clock, ends_at)
+        self.in_flight -= 1
+        elapsed_s = latency_s(task.url)
+        fetch = self._world.lookup(
+            task.url,
+            robots=task.id is None,
+            fetched_at=ends_at - elapsed_s,
+            elapsed_s=elapsed_s,
+        )
+        return [await _scored(self._scorer, task, fetch)]
+
+    async def update(self, payload: bytes) -> None:
+        """Pass it on to the scorer."""
+        await self._scorer.update(payload)
+
+    def wake(self) -> None:
+        """Nothing waits here."""
+
+    def cancel(self) -> None:
+        """Forget the tasks under way."""
+        self._running.clear()
+        self.in_flight = 0
+
+    async def close(self) -> None:
+        """Close the scorer."""
+        await self._scorer.close()

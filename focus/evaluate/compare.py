@@ -1,0 +1,279 @@
+"""Which strategy finds the pages about my topic soonest? Many crawls of one recorded web.
+
+    prepare   archive, its link graph, topics, labels: targets, budget and oracle per topic
+    plan      every variant × topic × seed order as a trial of the real engine
+    run       the trials over several processes; each is kept as it ends (runs.jsonl)
+    judge     labels meet what was fetched, here and not before: standings, tests, files
+
+An interrupted comparison goes on where it was: a trial whose archive, code and
+configuration are the same is not run again. Labels do not enter a trial, except that
+their number sets its budget.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from random import Random
+
+import msgspec
+
+from focus.archive.replay import Archive
+from focus.config import CrawlConfig, LimitConfig, PolitenessConfig
+from focus.errors import ExportError
+from focus.evaluate.comparison import Comparison, Group, Timing, Variant, save
+from focus.evaluate.ground_truth import Inputs, Prepared, Spec, Web, analysis_of, judge_of, prepare
+from focus.evaluate.judgments import Judge, Remarks, Task, read_topics, select
+from focus.evaluate.link_graph import BESIDE_A_CRAWL, PageIndex, Progress, code_digest, link_graph
+from focus.evaluate.ranking import POINTS, Cost, Outcome, beats_oracle, compete, standings
+from focus.evaluate.trial import Batch, Trial, run_batches, trial_key
+
+RUNS = "runs.jsonl"
+
+
+def _silent(what: str, done: int, of: int) -> None:
+    """No progress is told."""
+
+
+def compare(spec: Spec, progress: Progress = _silent) -> Comparison:
+    """Run a comparison, or what is missing of it, and write results.json and results.csv.
+
+    Raises FocusError for input that cannot be used and for topics without targets.
+    """
+    began = time.perf_counter()
+    web = open_web(spec, progress)
+    inputs = Inputs(spec)
+    path = spec.topics or Path("topics")
+    text = inputs.text("topics", spec.topics)
+    tasks = select(read_topics(text, path.name, path.parent), spec.names)
+    remarks = Remarks()
+    judge, prepared = judged(spec, tasks, web, inputs, remarks)
+    trials = [
+        trial
+        for each in prepared
+        for variant in spec.variants
+        for trial in plan(spec, each, variant, orders=range(spec.seed_orders), archive=web.digest)
+    ]
+    outcomes, continued = run_trials(spec, trials, spec.out / RUNS, progress)
+    groups = list(_groups(spec, outcomes, prepared, remarks))
+    comparison = Comparison(
+        judge=judge.kind,
+        inputs={"archive": {"name": spec.archive.name, "sha256": web.digest}, **inputs.digests},
+        settings=_settings(spec),
+        remarks=remarks.list(),
+        topics=[each.facts for each in prepared],
+        variants=list(spec.variants),
+        groups=groups,
+        timing=_timing(spec, outcomes, continued, time.perf_counter() - began),
+    )
+    save(comparison, spec.out)
+    return comparison
+
+
+def open_web(spec: Spec, progress: Progress) -> Web:
+    """The archive of a comparison and its link graph."""
+    with Archive.open(spec.archive, cache_dir=spec.cache_dir) as archive:
+        graph = link_graph(
+            spec.archive, archive, jobs=spec.jobs, progress=progress, cache_dir=spec.cache_dir
+        )
+        return Web(PageIndex(archive), graph, archive.digest, archive.damage)
+
+
+def judged(
+    spec: Spec, tasks: list[Task], web: Web, inputs: Inputs, remarks: Remarks
+) -> tuple[Judge, list[Prepared]]:
+    """Who judges, and the topics that have targets; what cannot be used is remarked."""
+    if web.damage:
+        remarks.add("the archive is damaged", web.damage)
+    judge = judge_of(spec, tasks, web, inputs, remarks)
+    return judge, prepare(spec, tasks, web, judge, remarks)
+
+
+# -- the trials ---------------------------------------------------------------------
+
+
+def seed_order(task: Task, order: int) -> tuple[str, ...]:
+    """The seeds of a topic, shuffled: the same everywhere for the same number."""
+    seeds = list(task.seeds)
+    Random(f"{task.name}/{order}").shuffle(seeds)
+    return tuple(seeds)
+
+
+def plan(
+    spec: Spec,
+    each: Prepared,
+    variant: Variant,
+    *,
+    orders: Iterable[int],
+    archive: str,
+    pages: int | None = None,
+) -> Iterator[Trial]:
+    """The crawls of one variant for one topic, one for each of these seed orders.
+
+    pages   the crawl ends after so many pages, instead of the requests of its budget
+    """
+    code = _crawl_code()
+    limits = LimitConfig(max_requests=each.ground.budget)
+    if pages is not None:
+        limits = LimitConfig(max_pages=pages)
+    analysis = analysis_of(each.task, variant.relevance, variant.model_params, variant)
+    for order in orders:
+        drawn = {"seed": float(order)} if "seed" in variant.params else {}
+        config = CrawlConfig(
+            seeds=seed_order(each.task, order),
+            strategy=variant.strategy,
+            params={**variant.params, **drawn},
+            as_published=variant.form == "published",
+            concurrency=spec.concurrency,
+            eager=spec.eager,
+            politeness=PolitenessConfig(delay_s=spec.delay_s),
+            limits=limits,
+            analysis=analysis,
+        )
+        yield Trial(trial_key(archive, code, config), variant.id, each.task.name, order, config)
+
+
+@cache
+def _crawl_code() -> str:
+    """What of this program the result of a trial depends on."""
+    return code_digest(without=BESIDE_A_CRAWL)
+
+
+def batches(trials: Iterable[Trial], jobs: int) -> list[Batch]:
+    """Trials that score pages alike put together; the largest first, split if they are few."""
+    alike: dict[bytes, list[Trial]] = {}
+    for trial in trials:
+        bare = msgspec.structs.replace(trial.config.analysis, contexts=False, cosines=False)
+        alike.setdefault(msgspec.json.encode(bare), []).append(trial)
+    pieces = -(-jobs // max(1, len(alike)))
+    parts = [part[at::pieces] for part in alike.values() for at in range(pieces)]
+    parts.sort(key=len, reverse=True)
+    return [_batch(part) for part in parts if part]
+
+
+def _batch(trials: list[Trial]) -> Batch:
+    analyses = [trial.config.analysis for trial in trials]
+    union = msgspec.structs.replace(
+        analyses[0],
+        contexts=any(each.contexts for each in analyses),
+        cosines=any(each.cosines for each in analyses),
+    )
+    return Batch(union, tuple(trials))
+
+
+def run_trials(
+    spec: Spec, trials: list[Trial], runs: Path, progress: Progress
+) -> tuple[list[Outcome], int]:
+    """All outcomes in the order of the trials, and how many were there before.
+
+    runs   where outcomes are kept as they come, a line each, and found again
+    """
+    outcomes = _earlier(runs, {trial.key for trial in trials})
+    continued = len(outcomes)
+    missing = list({t.key: t for t in trials if t.key not in outcomes}.values())
+    try:
+        runs.parent.mkdir(parents=True, exist_ok=True)
+        file = runs.open("ab", buffering=0)
+    except OSError as error:
+        raise ExportError(f"{runs.parent}: cannot be written: {error.strerror}") from None
+    with file:
+        if file.tell():
+            file.write(b"\n")  # what a kill tore must not swallow the next line
+
+        def done(outcome: Outcome) -> None:
+            outcomes[outcome.key] = outcome
+            file.write(msgspec.json.encode(outcome) + b"\n")
+            progress("crawling", len(outcomes), len(trials))
+
+        progress("crawling", len(outcomes), len(trials))
+        if missing:
+            parts = batches(missing, spec.jobs)
+            jobs = min(spec.jobs, len(parts))
+            run_batches(spec.archive, parts, jobs=jobs, done=done, cache_dir=spec.cache_dir)
+    # The same crawl may stand for several variants, so names come from the trial.
+    return [
+        msgspec.structs.replace(outcomes[t.key], variant=t.variant, topic=t.topic, order=t.order)
+        for t in trials
+    ], continued
+
+
+def _earlier(path: Path, wanted: set[str]) -> dict[str, Outcome]:
+    """Outcomes that an earlier run left, by key; torn lines count for nothing."""
+    if not path.exists():
+        return {}
+    found = {}
+    decode: Callable[[bytes], Outcome] = msgspec.json.Decoder(Outcome).decode
+    with path.open("rb") as file:
+        for line in file:
+            try:
+                outcome = decode(line)
+            except msgspec.MsgspecError:
+                continue
+            if outcome.key in wanted:
+                found[outcome.key] = outcome
+    return found
+
+
+# -- what comes out -----------------------------------------------------------------
+
+
+def _groups(
+    spec: Spec, outcomes: list[Outcome], prepared: list[Prepared], remarks: Remarks
+) -> Iterator[Group]:
+    grounds = [each.ground for each in prepared]
+    by_topic = {ground.topic: ground for ground in grounds}
+    for outcome in outcomes:
+        if beats_oracle(outcome, by_topic[outcome.topic]):
+            remarks.add("crawls above the oracle: the link graph lacks a link", outcome.variant)
+    sets: dict[tuple[str, str], list[str]] = {}
+    for variant in spec.variants:
+        sets.setdefault((variant.relevance, variant.mask), []).append(variant.id)
+    for (relevance, mask), ids in sets.items():
+        members = set(ids)
+        group = standings((each for each in outcomes if each.variant in members), grounds)
+        group.sort(key=lambda each: ids.index(each.variant))
+        baseline = next((s for s in group if _is(s.variant, spec.baseline)), None)
+        easy = compete(group, baseline)
+        yield Group(relevance, mask, baseline.variant if baseline else None, easy, group)
+
+
+def _is(variant: str, baseline: str | None) -> bool:
+    """Whether a variant is the baseline: a strategy's name, its tuned form unless said."""
+    if baseline is None:
+        return False
+    strategy, _, form = baseline.partition("/")
+    return variant.split("/")[:2] == [strategy, form or "tuned"]
+
+
+def _settings(spec: Spec) -> dict[str, object]:
+    return {
+        "budget": spec.budget,
+        "seed_orders": spec.seed_orders,
+        "concurrency": spec.concurrency,
+        "eager": spec.eager,
+        "delay_s": spec.delay_s,
+        "baseline": spec.baseline,
+        "curve_points": POINTS,
+    }
+
+
+def _timing(spec: Spec, outcomes: list[Outcome], continued: int, seconds: float) -> Timing:
+    costs: dict[str, list[Cost]] = {}
+    for outcome in outcomes:
+        costs.setdefault(outcome.variant, []).append(outcome.cost)
+    return Timing(
+        seconds=round(seconds, 1),
+        trials=len(outcomes),
+        continued=continued,
+        jobs=spec.jobs,
+        peak_rss_mb=round(max(outcome.cost.peak_rss_mb for outcome in outcomes), 1),
+        ms_per_page={
+            variant: (
+                round(sum(c.analysis_ms for c in each) / len(each), 3),
+                round(sum(c.engine_ms for c in each) / len(each), 3),
+            )
+            for variant, each in costs.items()
+        },
+    )

@@ -1,0 +1,162 @@
+"""What did a comparison find, and in which files does it stand?
+
+results.json, schema "focus-comparison/1" (fields as in `Comparison`; the same from the same
+input, apart from `timing`):
+
+    schema    name and version; a change that breaks readers raises the version
+    judge     "labels" or "self-judged: MODEL"
+    inputs    file or "code" -> {name, sha256}
+    settings  budget, seed_orders, concurrency, delay_s, points of a curve …
+    remarks   [{what, count, example}]: input that could not be used
+    topics    [{name, keywords, seeds, relevant, targets, budget, oracle}]
+    variants  [{id, strategy, form, relevance, mask, params, model_params, self_judged}]
+    groups    [{relevance, mask, baseline, easiest, standings}]: variants that share a
+              relevance model and a mask; a standing has `measures` (name -> value, interval,
+              without_easiest), `versus` (name -> ratio, interval, p, p_holm, wins …), `curve`
+              with `band` and `topics` with the same for each, and for each seed order
+    measures  name -> meaning
+    timing    seconds, CPU ms per page, peak memory: differs from run to run
+
+results.csv has a line per variant, topic and seed order, with all measures.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from focus.errors import ConfigError, ExportError
+from focus.evaluate.judgments import Remark
+from focus.evaluate.ranking import MEASURES, Standing
+
+SCHEMA = "focus-comparison/1"
+
+
+class Variant(msgspec.Struct, frozen=True):
+    """One way of crawling. form: tuned | published; mask: none | meta | urls | both.
+
+    params        all numbers of the strategy
+    model_params  those of the relevance model that were set for this comparison
+    self_judged   the judge is the very model that guided it
+    """
+
+    id: str
+    strategy: str
+    form: str
+    relevance: str
+    mask: str
+    params: dict[str, float]
+    model_params: dict[str, float]
+    self_judged: bool = False
+
+    @property
+    def label(self) -> str:
+        """Strategy, and the form if it is not the tuned one."""
+        return self.strategy if self.form == "tuned" else f"{self.strategy} ({self.form})"
+
+
+class TopicFacts(msgspec.Struct, frozen=True):
+    """A topic: how many relevant pages it has, how many can be reached, the oracle's curve."""
+
+    name: str
+    keywords: list[str]
+    seeds: list[str]
+    relevant: int
+    targets: int
+    reachable_pages: int
+    budget: int
+    oracle: list[float]
+    oracle_auc: float
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Variants that differ in strategy and parameters only."""
+
+    relevance: str
+    mask: str
+    baseline: str | None
+    easiest: str | None
+    standings: list[Standing]
+
+
+class Timing(msgspec.Struct, frozen=True):
+    """What it took. ms_per_page: variant -> CPU ms per page, analysis and engine."""
+
+    seconds: float
+    trials: int
+    continued: int
+    jobs: int
+    peak_rss_mb: float
+    ms_per_page: dict[str, tuple[float, float]]
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """Everything that a comparison found (see the head of the module)."""
+
+    judge: str
+    inputs: dict[str, dict[str, str]]
+    settings: dict[str, Any]
+    remarks: list[Remark]
+    topics: list[TopicFacts]
+    variants: list[Variant]
+    groups: list[Group]
+    timing: Timing
+    measures: dict[str, str] = msgspec.field(default_factory=lambda: dict(MEASURES))
+    schema: str = SCHEMA
+
+    def variant(self, name: str) -> Variant:
+        """The variant of that id."""
+        return next(each for each in self.variants if each.id == name)
+
+
+def save(comparison: Comparison, folder: Path) -> None:
+    """Write results.json and results.csv, each whole or not at all; ExportError if that fails."""
+    text = msgspec.json.format(msgspec.json.encode(comparison), indent=1) + b"\n"
+    write_whole(folder / "results.json", text)
+    write_whole(folder / "results.csv", _csv(comparison).encode())
+
+
+def load(path: Path) -> Comparison:
+    """Read a results.json. Raises ConfigError for a file that is none."""
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=Comparison)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    except msgspec.MsgspecError as error:
+        raise ConfigError(f"{path}: is no results.json of `focus compare`: {error}") from None
+    if found.schema != SCHEMA:
+        raise ConfigError(f"{path}: has schema {found.schema}, this focus reads {SCHEMA}")
+    return found
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file that appears whole or not at all; ExportError if that fails."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        try:
+            part.write_bytes(data)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise ExportError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def _csv(comparison: Comparison) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    of_variant = ("strategy", "form", "relevance", "mask")
+    writer.writerow((*of_variant, "topic", "order", *MEASURES))
+    for group in comparison.groups:
+        for standing in group.standings:
+            variant = comparison.variant(standing.variant)
+            names = [getattr(variant, name) for name in of_variant]
+            for topic in standing.topics:
+                for order, numbers in enumerate(topic.orders):
+                    writer.writerow((*names, topic.topic, order, *(numbers[m] for m in MEASURES)))
+    return out.getvalue()

@@ -1,0 +1,245 @@
+"""Which pages are really about a topic? Topics and labels from files, for judges only.
+
+Labels never reach a crawl: they are read here, after the fetching, in another process
+than the one that fetched. The files (tab-separated, one header line):
+
+    topics.json   [{"name", "keywords": [word or "word:0.8"], "seeds": [URL]}, …];
+                  "file" may name a topic file in place of the words, "model" what
+                  `focus train` made, both from the folder of topics.json
+    labels.tsv    url, topic, label (1 about it, 0 not), evidence
+    hubs.tsv      url, topic, note: listing pages, which count neither way
+    aliases.tsv   url, canonical_url, kind: the same page twice, counted once
+
+Whatever in them cannot be used is counted and told (`Remarks`), never passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+import msgspec
+
+from focus.errors import ConfigError, TopicError
+from focus.topic.topic import Topic, from_toml, from_words
+from focus.urls.normal_form import seed_candidates
+
+_URL = re.compile(r"https?://([^/?#]*)([^?#]*)(\?[^#]*)?", re.IGNORECASE)
+_DEFAULT_PORT = re.compile(r":(?:80|443)?\Z")
+
+
+def page_key(url: str) -> str:
+    """What counts as one page in label files: `A.com:80/%E8%B6%B3#top` -> `a.com/足`.
+
+    Scheme, user and fragment do not count, nor a default port; the host is in lower
+    case, the path percent-decoded (a byte that is no UTF-8 stays apart from others).
+    """
+    match = _URL.match(url.strip())
+    if match is None:
+        return url.strip()
+    host, path, query = match.groups("")
+    name = _DEFAULT_PORT.sub("", host.rpartition("@")[2].lower())
+    return name + unquote_to_bytes(path or "/").decode("utf-8", "surrogateescape") + query
+
+
+class Remark(msgspec.Struct):
+    """Something in the input that could not be used: what, how often, for example."""
+
+    what: str
+    count: int
+    example: str
+
+
+class Remarks:
+    """What the input left to complain about."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, Remark] = {}
+
+    def add(self, what: str, example: str, *, count: int = 1) -> None:
+        """Count one more of a kind."""
+        if count:
+            remark = self._found.setdefault(what, Remark(what, 0, example))
+            remark.count += count
+
+    def list(self) -> list[Remark]:
+        """All kinds, in the order in which they came up."""
+        return list(self._found.values())
+
+
+class Task(msgspec.Struct, frozen=True):
+    """A topic to be crawled for: its words, and where to begin."""
+
+    topic: Topic
+    seeds: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The name that labels call it by."""
+        return self.topic.name
+
+
+class _Entry(msgspec.Struct):
+    name: str
+    keywords: list[str] = []
+    seeds: list[str] = []
+    file: str | None = None
+    model: str | None = None
+
+
+def read_topics(text: str, where: str, folder: Path = Path()) -> list[Task]:
+    """The topics of a topics.json in this folder; other keys of an entry are for people.
+
+    Raises TopicError for a file or an entry that cannot be used.
+    """
+    try:
+        entries = msgspec.json.decode(text, type=list[_Entry])
+    except msgspec.MsgspecError as error:
+        raise TopicError(f"{where}: {error}") from None
+    tasks = [_task(entry, where, folder) for entry in entries]
+    names = [task.name for task in tasks]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None or not tasks:
+        raise TopicError(f"{where}: {f'topic {twice!r} stands twice' if tasks else 'no topic'}")
+    return tasks
+
+
+def _task(entry: _Entry, where: str, folder: Path) -> Task:
+    at = f"{where}: topic {entry.name!r}"
+    try:
+        topic = _topic(entry, folder)
+        for seed in entry.seeds:
+            seed_candidates(seed)
+    except ConfigError as error:
+        raise TopicError(f"{at}: {error}") from None
+    seeds = tuple(entry.seeds) or topic.seeds
+    if not seeds:
+        raise TopicError(f"{at} has no seed")
+    model = str(folder / entry.model) if entry.model is not None else topic.model
+    return Task(msgspec.structs.replace(topic, name=entry.name, model=model), seeds)
+
+
+def _topic(entry: _Entry, folder: Path) -> Topic:
+    """The topic of an entry, by its file or its words."""
+    if entry.file is None:
+        return from_words(",".join(entry.keywords))
+    if entry.keywords:
+        raise TopicError('has both "keywords" and "file"; give one of them')
+    path = folder / entry.file
+    try:
+        topic = from_toml(path.read_text(encoding="utf-8-sig"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise TopicError(f"topic file {path}: cannot be read: {error}") from None
+    if topic.model is None:
+        return topic
+    return msgspec.structs.replace(topic, model=str(path.parent / topic.model))
+
+
+def select(tasks: Iterable[Task], names: Iterable[str]) -> list[Task]:
+    """The topics of these names, all for none; TopicError for one that is not there."""
+    by_name = {task.name: task for task in tasks}
+    wanted = list(dict.fromkeys(names)) or list(by_name)
+    for name in wanted:
+        if name not in by_name:
+            raise TopicError(
+                f"--topic {name}: not in the topics file; it has: {', '.join(by_name)}"
+            )
+    return [by_name[name] for name in wanted]
+
+
+class Judge:
+    """Who says whether a page is about a topic: labels, or a relevance model.
+
+    kind       "labels", or "self-judged: MODEL" where a model stands in for labels
+    labels     topic -> page -> whether it is about it; a page that is missing is unknown
+    aliases    page -> the page it is the same as
+    """
+
+    def __init__(
+        self, kind: str, labels: Mapping[str, Mapping[str, bool]], aliases: Mapping[str, str]
+    ) -> None:
+        self.kind = kind
+        self._labels = labels
+        self._aliases = aliases
+
+    def page_of(self, url: str) -> str:
+        """The page that a URL is counted as."""
+        return canonical(page_key(url), self._aliases)
+
+    def of(self, topic: str) -> Mapping[str, bool]:
+        """The labels of a topic, by page."""
+        return self._labels.get(topic, {})
+
+    def pages(self) -> set[str]:
+        """Every page that has a label."""
+        return {page for labels in self._labels.values() for page in labels}
+
+
+def canonical(page: str, aliases: Mapping[str, str]) -> str:
+    """Where a chain of aliases ends; one that goes in a circle ends where it began."""
+    seen = [page]
+    while (page := aliases.get(page, page)) not in seen:
+        seen.append(page)
+    return page if page == seen[-1] else seen[0]
+
+
+def read_aliases(text: str, remarks: Remarks) -> dict[str, str]:
+    """page -> page, from an aliases.tsv."""
+    rows = _rows(text, 2, "aliases", remarks)
+    return {page_key(url): page_key(other) for url, other, *_ in rows}
+
+
+def read_labels(
+    text: str, topics: Iterable[str], aliases: Mapping[str, str], remarks: Remarks
+) -> dict[str, dict[str, bool]]:
+    """topic -> page -> label, from a labels.tsv. A page labelled 1 and 0 counts as 1."""
+    labels: dict[str, dict[str, bool]] = {topic: {} for topic in topics}
+    for url, topic, label, *_ in _rows(text, 3, "labels", remarks):
+        if label not in ("0", "1"):
+            remarks.add("labels that are neither 0 nor 1", f"{label!r} of {url}")
+        elif topic not in labels:
+            remarks.add("labels of unknown topics", topic)
+        else:
+            _enter(labels[topic], canonical(page_key(url), aliases), label == "1", remarks)
+    return labels
+
+
+def _enter(labels: dict[str, bool], page: str, label: bool, remarks: Remarks) -> None:
+    if labels.setdefault(page, label) != label:
+        remarks.add("pages labelled both 0 and 1 (counted as 1)", page)
+        labels[page] = True
+
+
+def leave_out_hubs(
+    labels: dict[str, dict[str, bool]], text: str, aliases: Mapping[str, str], remarks: Remarks
+) -> None:
+    """Take the labels off the listing pages that a hubs.tsv names."""
+    for url, topic, *_ in _rows(text, 2, "hubs", remarks):
+        if topic not in labels:
+            remarks.add("hubs of unknown topics", topic)
+        elif labels[topic].pop(canonical(page_key(url), aliases), None) is not None:
+            remarks.add("labelled pages that are hubs (left out)", url)
+
+
+def _rows(text: str, least: int, what: str, remarks: Remarks) -> Iterator[list[str]]:
+    """The fields of each line after the header."""
+    for line in text.split("\n")[1:]:
+        fields = line.rstrip("\r").split("\t")
+        if len(fields) >= least and all(field.strip() for field in fields[:least]):
+            yield fields
+        elif line.strip():
+            remarks.add(f"broken lines in the {what}", line[:80])
+
+
+def about(task: Task) -> dict[str, Any]:
+    """Words and seeds of a topic as plain data, for reports."""
+    return {
+        "name": task.name,
+        "keywords": [
+            f"{k.text}:{k.weight:g}" if k.weight != 1 else k.text for k in task.topic.keywords
+        ],
+        "seeds": list(task.seeds),
+    }

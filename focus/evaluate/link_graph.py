@@ -1,0 +1,210 @@
+"""Which recorded page leads to which? The link graph of an archive, as a crawl sees it.
+
+Made once per archive by the engine's own analyst, scope and robots rules, and kept on
+disk; it tells which labelled pages can be reached at all, and how soon (`oracle`).
+
+    node   an archived URL, by its number in the order of first capture
+    link   followed by the engine, allowed, and answered by the archive
+    a redirect is a page with one link; what the archive does not hold is no node
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from array import array
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
+from multiprocessing import get_context
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+import platformdirs
+
+import focus
+from focus.admission.scope import Scope
+from focus.archive.pack import keys
+from focus.archive.replay import Archive
+from focus.config import AnalysisConfig, CrawlConfig, ScopeConfig
+from focus.http.robots import Robots, from_answer
+from focus.records import FetchResult
+from focus.score.analysis import Analyst
+from focus.topic.topic import from_words, to_builtins
+from focus.urls.normal_form import host_of, normalise
+from focus.workers.child import analyse
+from focus.workers.messages import Job
+
+Progress = Callable[[str, int, int], None]
+"""What is going on, how much of it is done, of how much."""
+
+_CHUNK = 250
+_NOTHING = AnalysisConfig(
+    topic=to_builtins(from_words("x0no0such0word")), relevance="boolean", keep="none"
+)
+_PARTS = ("parse", "score/analyse.py", "urls.py", "charset.py", "codec.py", "scope.py", "robots.py",
+          "compare/linkgraph.py", "archive.py", "warc/pack.py")  # fmt: skip
+"""What the graph depends on besides the archive."""
+
+BESIDE_A_CRAWL = (
+    "__main__.py", "cli.py", "commands", "show", "report", "demo", "learn", "kb", "db", "measure",
+    "net", "session.py", "store.py", "export.py", "fetch.py", "guard.py", "judge.py",
+    "learned.py", "topicfile.py", "compare/comparison.py", "compare/grounds.py",
+    "compare/halves.py", "compare/ranges.py", "compare/run.py", "compare/standings.py",
+    "compare/tune.py", "compare/tuned.py", "compare/variants.py",
+)  # fmt: skip
+"""What the order of fetches of a configured crawl over an archive does not hang on: what
+comes before it ends up in its configuration, and what comes after it does not reach it."""
+
+
+def code_digest(parts: Sequence[str] = ("",), *, without: Collection[str] = ()) -> str:
+    """SHA-256 over these files and folders of the package, all of it by default."""
+    root, digest = Path(focus.__file__).parent, hashlib.sha256()
+    left_out = {root / part for part in without}
+    for part in parts:
+        path = root / part
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            if not left_out.isdisjoint((file, *file.parents)):
+                continue
+            digest.update(str(file.relative_to(root)).encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()
+
+
+class PageIndex:
+    """Archived URLs by number. `of` finds the one that answers a URL, as `Archive` does."""
+
+    def __init__(self, archive: Archive) -> None:
+        self.urls = list(archive.urls())
+        self._numbers = {next(keys(url)): number for number, url in enumerate(self.urls)}
+
+    def of(self, url: str) -> int | None:
+        """The number of the archived URL that a request for `url` is answered with."""
+        numbers = self._numbers
+        return next((numbers[key] for key in keys(url) if key in numbers), None)
+
+
+class LinkGraph(msgspec.Struct):
+    """links[n]: the pages that page n leads to; redirects: the nodes that only redirect."""
+
+    links: list[tuple[int, ...]]
+    redirects: set[int]
+
+
+def link_graph(
+    path: Path, archive: Archive, *, jobs: int, progress: Progress, cache_dir: Path | None = None
+) -> LinkGraph:
+    """The link graph of an archive: from disk if it was made before, by this code."""
+    folder = cache_dir or Path(platformdirs.user_cache_dir("focus")) / "archives"
+    file = folder / f"{archive.digest[:20]}-{code_digest(_PARTS)[:12]}.links"
+    try:
+        return msgspec.msgpack.decode(file.read_bytes(), type=LinkGraph)
+    except (OSError, msgspec.MsgspecError):
+        pass  # not there, or torn
+    graph = _made(path, archive, jobs=jobs, progress=progress, cache_dir=cache_dir)
+    part = file.with_suffix(f".{os.getpid()}.part")
+    part.write_bytes(msgspec.msgpack.encode(graph))
+    part.replace(file)
+    for old in folder.glob(f"{archive.digest[:20]}-*.links"):
+        if old != file:
+            old.unlink(missing_ok=True)
+    return graph
+
+
+def _made(
+    path: Path, archive: Archive, *, jobs: int, progress: Progress, cache_dir: Path | None
+) -> LinkGraph:
+    graph = LinkGraph([], set())
+    numbers = range(len(archive))
+    chunks = [numbers[at : at + _CHUNK] for at in range(0, len(numbers), _CHUNK)]
+    read = _read_all(path, chunks, jobs, cache_dir)
+    for done, (links, redirects) in enumerate(read, 1):
+        graph.links += links
+        graph.redirects.update(redirects)
+        progress("reading the links of the archive", done, len(chunks))
+    return graph
+
+
+_Chunk = tuple[list[tuple[int, ...]], list[int]]
+
+
+def _read_all(
+    path: Path, chunks: Sequence[range], jobs: int, cache_dir: Path | None
+) -> Iterator[_Chunk]:
+    if jobs == 1 or len(chunks) < 3:
+        with closing(_Reader(path, cache_dir)) as reader:
+            yield from map(reader.read, chunks)
+        return
+    with ProcessPoolExecutor(
+        jobs, get_context("spawn"), initializer=_begin, initargs=(path, cache_dir)
+    ) as pool:
+        yield from pool.map(_read, chunks)
+
+
+_readers: list[_Reader] = []  # one per process of the pool
+
+
+def _begin(path: Path, cache_dir: Path | None) -> None:
+    _readers.append(_Reader(path, cache_dir))
+
+
+def _read(numbers: Sequence[int]) -> _Chunk:
+    return _readers[0].read(numbers)
+
+
+class _Reader:
+    """Reads the links of pages in the way of the engine."""
+
+    def __init__(self, path: Path, cache_dir: Path | None) -> None:
+        self._archive = Archive.open(path, cache_dir=cache_dir)
+        self._index = PageIndex(self._archive)
+        self._analyst = Analyst(_NOTHING)
+        self._scope = Scope(ScopeConfig())
+        self._agent = CrawlConfig().agent
+        self._rules: dict[str, Robots] = {}
+
+    def close(self) -> None:
+        self._archive.close()
+
+    def read(self, numbers: Sequence[int]) -> _Chunk:
+        """The links of these pages, and which of them are redirects."""
+        links, redirects = [], []
+        for number in numbers:
+            url = normalise(self._index.urls[number])
+            fetch = self._archive.lookup(url) if url else None
+            if fetch is not None and fetch.redirect_to is not None:
+                redirects.append(number)
+            found = self._targets(fetch) if fetch is not None else iter(())
+            links.append(tuple(array("I", dict.fromkeys(found))))
+        return links, redirects
+
+    def _targets(self, fetch: FetchResult) -> Iterator[int]:
+        for url in self._urls(fetch):
+            host = host_of(url)
+            number = self._index.of(url)
+            if number is None or self._scope.reason_against(url, host) is not None:
+                continue
+            if self._allows(url):
+                yield number
+
+    def _urls(self, fetch: FetchResult) -> list[str]:
+        if fetch.redirect_to is not None:
+            target = normalise(fetch.redirect_to, fetch.url)
+            return [target] if target else []
+        if fetch.failure is not None:
+            return []
+        page = analyse(self._analyst, Job(fetch.url, fetch.body, fetch.header("content-type")))
+        tag = (fetch.header("x-robots-tag") or "").lower()
+        if page.nofollow or "nofollow" in tag or "none" in tag:
+            return []
+        return [link.url for link in page.links]
+
+    def _allows(self, url: str) -> bool:
+        host = urlsplit(url).netloc
+        rules = self._rules.get(host)
+        if rules is None:
+            fetch = self._archive.lookup(f"http://{host}/robots.txt", robots=True)
+            found = fetch.failure is None and fetch.redirect_to is None
+            rules = from_answer(200 if found else 404, fetch.body if found else b"")
+            self._rules[host] = rules
+        return rules.allows(url, self._agent)

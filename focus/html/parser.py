@@ -1,0 +1,43 @@
+"""What does an HTML page say: its head, its links and where they stand, its text?
+
+`parse` walks the elements once, in document order (reader); each link learns its region
+and heading from its ancestors (places). Text, blocks and link contexts cost extra and
+are made on demand (blocks, contexts). Nobody else knows the parser underneath.
+
+The tree is lexbor's, built as by a browser without scripts: `<noscript>` is read,
+`<template>` is not. Two shapes cost lexbor quadratic time and are cut off before it sees
+them (guard), cheaply and so not always: whoever parses strangers' pages also needs a
+limit on wall time.
+"""
+
+from __future__ import annotations
+
+from selectolax.lexbor import LexborHTMLParser
+
+from focus.html.blocks import Block, BlockReader
+from focus.html.reader import Parsed, RawLink, Reader
+from focus.html.size_guard import guard
+
+__all__ = ["Block", "Parsed", "RawLink", "blocks_of", "parse"]
+
+
+def parse(html: str | bytes, *, max_links: int = 2000, context: bool = False) -> Parsed:
+    """Read a page. Every string is a page: nothing raises but running out of memory.
+
+    html       as text, or encoded in UTF-8
+    max_links  later links are only counted
+    context    fill `RawLink.context` too
+    """
+    source = html if isinstance(html, bytes) else html.encode("utf-8", "replace")
+    tree = LexborHTMLParser(guard(source))
+    page = Parsed(_tree=tree)
+    root = tree.root
+    if root is not None:
+        Reader(page, max_links=max_links, context=context).read(root)
+    return page
+
+
+def blocks_of(html: str) -> list[Block]:
+    """The visible text of a page cut into blocks: cheaper than all that `parse` finds."""
+    body = LexborHTMLParser(guard(html.encode("utf-8", "replace"))).body
+    return BlockReader().read(body) if body is not None else []

@@ -1,0 +1,243 @@
+"""What do the elements of a page tell, one after the other?"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from itertools import islice
+
+import msgspec
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from focus.html.blocks import Block, BlockReader
+from focus.html.contexts import Contexts
+from focus.html.dom import (
+    HIDDEN_NAMES,
+    HTTP_SPACE,
+    IMG,
+    LEVELS,
+    MAX_ANCHOR,
+    MAX_NODES,
+    SVG,
+    Attributes,
+    fold,
+    tag_ids,
+    words_of,
+)
+from focus.html.regions import Place, Places
+from focus.records import Region
+
+MAX_TITLE, MAX_META, MAX_LANGUAGE, MAX_HEADINGS, MAX_FEEDS = 500, 2000, 35, 500, 3
+
+_NOFOLLOW = frozenset(("nofollow", "ugc", "sponsored"))
+_FEEDS = frozenset(("application/rss+xml", "application/atom+xml"))
+_NO_PAGE = ("#", "javascript:", "mailto:", "tel:", "data:")
+_REFRESH = re.compile(
+    r"""[\t\n\f\r ]*+(?:[0-9]++|(?=\.))[0-9.]*+(?:[\t\n\f\r ]*[;,]|[\t\n\f\r ])[\t\n\f\r ]*+
+    (?:url[\t\n\f\r ]*+=[\t\n\f\r ]*+)?(?P<url>.*)""",
+    re.VERBOSE | re.IGNORECASE | re.DOTALL,
+)
+
+
+class RawLink(msgspec.Struct, frozen=True, gc=False):
+    """A link as it is written.
+
+    href      as in the page, white space around it taken off; never empty
+    anchor    visible text, else the image's alt, else title or aria-label
+    heading   the heading above in the same region; a link that is itself (part of) a
+              heading has the next higher one: a listing's heading, not its own text
+    context   the text before and after it in its block, "" unless asked for
+    """
+
+    href: str
+    anchor: str = ""
+    heading: str = ""
+    region: Region = Region.BODY
+    nofollow: bool = False
+    context: str = ""
+
+
+@dataclass(slots=True)
+class Parsed:
+    """A parsed page. URLs are raw; None where the page names none.
+
+    language   of the html element, such as zh-CN
+    refresh    target of `<meta http-equiv=refresh>`, None if that is the page itself
+    noindex, nofollow  from `<meta name=robots>` and `<meta name=focus>`
+    links      a, area, frame, iframe in document order; not #fragment, javascript:, mailto:…
+    links_cut  links beyond `max_links`, counted only
+    headings   texts of h1 to h3
+    feeds      of its RSS and Atom feeds, `MAX_FEEDS` at most
+    """
+
+    title: str = ""
+    keywords: str = ""
+    description: str = ""
+    language: str = ""
+    canonical: str | None = None
+    base: str | None = None
+    refresh: str | None = None
+    noindex: bool = False
+    nofollow: bool = False
+    links: list[RawLink] = field(default_factory=list)
+    links_cut: int = 0
+    headings: list[str] = field(default_factory=list)
+    feeds: list[str] = field(default_factory=list)
+    _tree: LexborHTMLParser | None = field(default=None, repr=False)
+
+    def text(self) -> str:
+        """Visible text for finding words in: a line per element, folded in no other way.
+
+        A word with markup inside (`foot<b>ball</b>`) falls into two; `blocks` keeps it
+        whole at ten times the cost.
+        """
+        body = self._tree.body if self._tree is not None else None
+        if body is None:
+            return ""
+        body.strip_tags(HIDDEN_NAMES.split(), recursive=True)
+        return body.text(separator="\n")
+
+    def blocks(self) -> list[Block]:
+        """The visible text cut into blocks, in document order."""
+        body = self._tree.body if self._tree is not None else None
+        return BlockReader().read(body) if body is not None else []
+
+
+class Reader:
+    """Fills a `Parsed` while walking its elements in document order."""
+
+    def __init__(self, page: Parsed, *, max_links: int, context: bool) -> None:
+        self.page = page
+        self.max_links = max_links
+        self.places = Places()
+        self.contexts = Contexts() if context else None
+        self.shared = ""  # og:description
+        # By region the headings that a link there stands under, [(level, text)], levels
+        # rising. Body and header share one: the page's heading often stands in its header.
+        self.outlines: dict[Region, list[tuple[int, str]]] = {region: [] for region in Region}
+        self.outlines[Region.HEADER] = self.outlines[Region.BODY]
+
+    def read(self, root: LexborNode) -> None:
+        """Walk the whole tree."""
+        self.page.language = fold(root.attributes.get("lang"), MAX_LANGUAGE)
+        handlers = {tag: getattr(self, f"_{name}") for tag, name in _HANDLED.items()}
+        for node in root.traverse():
+            handler = handlers.get(node.tag_id)
+            if handler is not None:
+                handler(node)
+        self.page.description = self.page.description or self.shared
+
+    def _title(self, node: LexborNode) -> None:
+        above = node.parent
+        if not self.page.title and (above is None or above.tag_id != SVG):
+            self.page.title = fold(node.text(), MAX_TITLE)
+
+    def _base(self, node: LexborNode) -> None:
+        if self.page.base is None:
+            self.page.base = node.attributes.get("href")
+
+    def _relation(self, node: LexborNode) -> None:
+        attributes = node.attributes
+        rel, href = _words(attributes.get("rel")), (attributes.get("href") or "").strip(HTTP_SPACE)
+        if self.page.canonical is None and "canonical" in rel:
+            self.page.canonical = href or None
+        kind = (attributes.get("type") or "").partition(";")[0].strip().lower()
+        if href and "alternate" in rel and kind in _FEEDS and len(self.page.feeds) < MAX_FEEDS:
+            self.page.feeds.append(href)
+
+    def _meta(self, node: LexborNode) -> None:
+        page, attributes = self.page, node.attributes
+        content = attributes.get("content") or ""
+        match (attributes.get("name") or attributes.get("property") or "").lower():
+            case "robots" | "focus":
+                words = _words(content.replace(",", " "))
+                page.noindex |= not words.isdisjoint(("noindex", "none"))
+                page.nofollow |= not words.isdisjoint(("nofollow", "none"))
+            case "keywords":
+                page.keywords = page.keywords or fold(content, MAX_META)
+            case "description":
+                page.description = page.description or fold(content, MAX_META)
+            case "og:description":
+                self.shared = self.shared or fold(content, MAX_META)
+        if page.refresh is None and (attributes.get("http-equiv") or "").lower() == "refresh":
+            page.refresh = refresh_target(content)
+
+    def _heading(self, node: LexborNode) -> None:
+        level, text = LEVELS[node.tag_id], words_of(node)
+        outline = self.outlines[self.places.of(node).region]
+        while outline and outline[-1][0] >= level:
+            outline.pop()
+        outline.append((level, text))
+        if level <= 3 and text and len(self.page.headings) < MAX_HEADINGS:
+            self.page.headings.append(text)
+
+    def _link(self, node: LexborNode) -> None:
+        attributes = node.attributes
+        href = attributes.get("href")
+        if href and self._is_wanted(href := href.strip(HTTP_SPACE)):
+            anchor = words_of(node) or _spare_anchor(node, attributes)
+            rel = attributes.get("rel")
+            nofollow = rel is not None and not _NOFOLLOW.isdisjoint(_words(rel))
+            self._add(node, href, anchor, nofollow)
+
+    def _frame(self, node: LexborNode) -> None:
+        src = (node.attributes.get("src") or "").strip(HTTP_SPACE)
+        if self._is_wanted(src):
+            self._add(node, src, "", False)
+
+    def _is_wanted(self, href: str) -> bool:
+        """Whether a link leads anywhere and there is room for it; it is counted if not."""
+        if not href or href.startswith(_NO_PAGE):
+            return False
+        if len(self.page.links) < self.max_links:
+            return True
+        self.page.links_cut += 1
+        return False
+
+    def _add(self, node: LexborNode, href: str, anchor: str, nofollow: bool) -> None:
+        place = self.places.of(node)
+        context = self.contexts.of(node, anchor) if self.contexts is not None else ""
+        heading = self._heading_above(place)
+        link = RawLink(href, anchor, heading, place.region, nofollow, context)
+        self.page.links.append(link)
+
+    def _heading_above(self, place: Place) -> str:
+        outline = self.outlines[place.region]
+        if place.level:
+            return next((text for level, text in reversed(outline) if level < place.level), "")
+        return outline[-1][1] if outline else ""
+
+
+_HANDLED = (
+    tag_ids("title base meta")
+    | dict.fromkeys(tag_ids("link"), "relation")
+    | dict.fromkeys(tag_ids("a area"), "link")
+    | dict.fromkeys(tag_ids("frame iframe"), "frame")
+    | dict.fromkeys(LEVELS, "heading")
+)
+
+
+def _words(text: str | None) -> set[str]:
+    return set(text.lower().split()) if text else set()
+
+
+def _spare_anchor(node: LexborNode, attributes: Attributes) -> str:
+    """What a link without text is known by."""
+    for child in islice(node.traverse(), MAX_NODES):
+        if child.tag_id == IMG and (alt := fold(child.attributes.get("alt"), MAX_ANCHOR)):
+            return alt
+    names = (fold(attributes.get(name), MAX_ANCHOR) for name in ("alt", "title", "aria-label"))
+    return next(filter(None, names), "")
+
+
+def refresh_target(content: str) -> str | None:
+    """The URL in the content of a meta refresh: `5; url=/next` → `/next`.
+
+    None when there is none or the syntax is wrong. (HTML Standard, 4.2.5.3, shared
+    declarative refresh steps.)
+    """
+    match = _REFRESH.match(content)
+    url = match["url"] if match else ""
+    if url[:1] in ("'", '"'):
+        url = url[1:].partition(url[0])[0]
+    return url.strip(HTTP_SPACE) or None

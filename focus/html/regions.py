@@ -1,0 +1,132 @@
+"""In which part of the page does a node stand: body, navigation, header, footer, aside?
+
+Told by the nearest ancestor that has a telling ARIA role, tag, or one of the class and
+id names that site authors use.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from selectolax.lexbor import LexborNode
+
+from focus.html.dom import LEVELS, Attributes, tag_ids
+from focus.records import Region
+
+_ROLES = {
+    "main": Region.BODY,
+    "navigation": Region.NAV,
+    "banner": Region.HEADER,
+    "contentinfo": Region.FOOTER,
+    "complementary": Region.ASIDE,
+}
+_TAGS = {
+    "main": Region.BODY,
+    "nav": Region.NAV,
+    "header": Region.HEADER,
+    "footer": Region.FOOTER,
+    "aside": Region.ASIDE,
+}
+# `post-header` is a part of a post, so few words may stand before header and footer;
+# `has-sidebar` names a layout that has one.
+_NAMES = re.compile(
+    r"""(?:^|\s)(?:
+      (?!has|no|with|layout|content)(?:[^\W_]+[_-]){0,2}(?:main|top|sub|left|right|site)?(?:
+        (?P<ASIDE>side-?bars?|aside)
+      | (?P<NAV>navs?|navi|navbar|navigation|menus?|menubar|(?:bread)?crumbs?|pagination|pager)
+      )
+    | (?:main|site|global|top)?[_-]?(?:
+        (?P<FOOTER>footer|foot|copyright|colophon|friend-?links?)
+      | (?P<HEADER>header|masthead|topbar|banner)
+      )
+    )(?=$|[\s_-])""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_MAX_NAMES = 300
+
+_CONTAINERS = tag_ids(
+    "article aside center div dl footer form header main menu nav ol p section span table td tr ul"
+)
+_SECTIONS = ("main", "article", "section")
+
+
+class Place(NamedTuple):
+    """What the ancestors of a node say.
+
+    level      of the heading it stands in, 0 = in none
+    sectioned  inside main, article or section, whose header and footer are their own
+    """
+
+    region: Region = Region.BODY
+    level: int = 0
+    sectioned: bool = False
+
+
+_OUTSIDE = Place()
+
+
+class Places:
+    """Finds the place of nodes; every ancestor is looked at once per page."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Place] = {}  # by mem_id: the place inside that element
+
+    def of(self, node: LexborNode) -> Place:
+        """The place that a node's ancestors make."""
+        known = self._known
+        unknown: list[tuple[int, LexborNode]] = []
+        above = node.parent
+        place = _OUTSIDE
+        while above is not None:
+            number = above.mem_id
+            if number in known:
+                place = known[number]
+                break
+            unknown.append((number, above))
+            above = above.parent
+        while unknown:
+            number, element = unknown.pop()
+            tag_id = element.tag_id
+            if tag_id in _CONTAINERS or tag_id in LEVELS:
+                place = _inside(place, element)
+            known[number] = place
+        return place
+
+
+def _inside(place: Place, element: LexborNode) -> Place:
+    """The place of the children of a container or heading, given its own."""
+    tag_id = element.tag_id
+    if tag_id in LEVELS:
+        return place._replace(level=LEVELS[tag_id])
+    tag = _CONTAINERS[tag_id]
+    region = region_of(tag, element.attributes)
+    if region is None or (place.sectioned and region in (Region.HEADER, Region.FOOTER)):
+        region = place.region
+    sectioned = place.sectioned or tag in _SECTIONS
+    if region == place.region and sectioned == place.sectioned:
+        return place
+    return Place(region, place.level, sectioned)
+
+
+def region_of(tag: str, attributes: Attributes) -> Region | None:
+    """The region that an element opens, None if it says nothing.
+
+    `<nav>`, `<div role=navigation>` and `<ul class="site-nav">` open NAV; `<main>` goes
+    back to BODY, whatever the wrapper around it is called.
+    """
+    if not attributes:
+        return _TAGS.get(tag)
+    region = _ROLES.get(attributes.get("role") or "", _TAGS.get(tag))
+    if region is not None:
+        return region
+    names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
+    return _by_name(names) if len(names) > 1 else None
+
+
+@lru_cache(maxsize=4096)
+def _by_name(names: str) -> Region | None:
+    """`clearfix site-nav menu-3` → NAV; the first telling name wins."""
+    match = _NAMES.search(names[:_MAX_NAMES])
+    return Region[match.lastgroup] if match and match.lastgroup else None

@@ -1,0 +1,118 @@
+"""What do the lines of a knowledge dump say? (entity, attribute, value), and what was malformed.
+
+A dump has three columns, entity TAB attribute TAB value (CN-DBpedia's public form), a list
+of aliases two, alias TAB entity; the first good line tells which it is. Plain, .gz or .zst.
+Memory stays flat, however long the file.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import zstandard
+
+from focus.errors import KnowledgeError
+from focus.text.formatting import printable
+
+Fact = tuple[str, str, str]
+Watch = Callable[[int, int], None]
+"""Told now and then: bytes of the file read so far, lines so far."""
+
+ALIAS = "别名"
+MAX_LINE = 1 << 20  # bytes; a longer line is no line of a dump
+TOLD = 10  # malformed lines that are told one by one
+_WATCHED = 20_000  # lines between two calls of `watch`
+_WINDOW = 1 << 27  # zstd --long=27; a larger one would not fit into memory
+
+
+class FactReader:
+    """Reads a dump once: `facts()`, while the counts grow.
+
+    complaints   the first malformed lines, each with its number and what is wrong
+    damage       why the file ended before its end, None if it did not
+    """
+
+    def __init__(self, path: Path, watch: Watch) -> None:
+        self.lines = self.kept = self.malformed = 0
+        self.complaints: list[str] = []
+        self.damage: str | None = None
+        self._path = path
+        self._watch = watch
+        self._columns = 0
+
+    def facts(self) -> Iterator[Fact]:
+        """The facts in order; KnowledgeError if the file cannot be opened."""
+        with ExitStack() as stack:
+            try:
+                raw = stack.enter_context(self._path.open("rb"))
+            except OSError as error:
+                raise KnowledgeError(f"{self._path}: cannot be read: {error.strerror}") from None
+            plain = stack.enter_context(_unpacked(raw))
+            try:
+                yield from self._read(raw, plain)
+            except (EOFError, OSError, zlib.error, zstandard.ZstdError) as error:
+                self.damage = f"{self._path}: breaks off after line {self.lines:,}: {error}"
+            self._watch(raw.tell(), self.lines)
+
+    def _read(self, raw: BinaryIO, plain: BinaryIO) -> Iterator[Fact]:
+        while line := plain.readline(MAX_LINE):
+            self.lines += 1
+            if self.lines % _WATCHED == 0:
+                self._watch(raw.tell(), self.lines)
+            if len(line) == MAX_LINE and not line.endswith(b"\n"):
+                while (rest := plain.readline(MAX_LINE)) and not rest.endswith(b"\n"):
+                    pass
+                self._complain(f"longer than {MAX_LINE >> 20} MiB")
+                continue
+            try:
+                text = line.decode()
+            except UnicodeDecodeError as error:
+                self._complain(f"is not UTF-8 (byte {error.start})")
+                continue
+            fact = self._fact(text.removeprefix("\ufeff") if self.lines == 1 else text)
+            if fact is not None:
+                self.kept += 1
+                yield fact
+
+    def _fact(self, line: str) -> Fact | None:
+        columns = self._columns
+        parts = [part.strip() for part in line.split("\t", columns - 1 if columns == 3 else -1)]
+        if not columns and len(parts) > 1 and all(parts):
+            columns = self._columns = min(len(parts), 3)
+            parts = [*parts[: columns - 1], "\t".join(parts[columns - 1 :])]
+        if len(parts) == columns and all(parts):
+            return (parts[0], parts[1], parts[2]) if columns == 3 else (parts[1], ALIAS, parts[0])
+        if len(parts) > 1 or parts[0]:  # an empty line is nothing to complain about
+            self._complain(_fault(parts, columns or 3))
+        return None
+
+    def _complain(self, what: str) -> None:
+        self.malformed += 1
+        if len(self.complaints) < TOLD:
+            self.complaints.append(f"{self._path}:{self.lines}: {what}")
+
+
+def _fault(parts: list[str], columns: int) -> str:
+    line = printable("\t".join(parts), 60)
+    if len(parts) == columns:
+        return f"an empty column: {line!r}"
+    wanted = "entity, attribute, value" if columns == 3 else "alias, entity"
+    return f"{len(parts)} columns where {columns} belong ({wanted}): {line!r}"
+
+
+def _unpacked(raw: BinaryIO) -> BinaryIO:
+    """The text of a file that may be compressed, by its first bytes."""
+    magic = cast(io.BufferedReader, raw).peek(4)[:4]
+    if magic.startswith(b"\x1f\x8b"):
+        return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
+    if magic == b"\x28\xb5\x2f\xfd":
+        unpacker = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
+        reader = unpacker.stream_reader(raw, read_across_frames=True, closefd=False)
+        return io.BufferedReader(cast(io.RawIOBase, reader), 1 << 18)
+    return raw

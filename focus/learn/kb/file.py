@@ -1,0 +1,104 @@
+"""What does the file of a knowledge base look like, and which names does an entity go by?"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from focus.errors import KnowledgeError
+from focus.score.statistics.entities import HEAD
+from focus.text.formatting import printable
+from focus.text.tokenisation import fold
+
+APPLICATION_ID = 0x666F6B62
+"""`PRAGMA application_id` of a knowledge base ("fokb")."""
+
+VERSION = 1
+CACHE_KIB = 48 * 1024
+
+# Attributes by what they tell, as CN-DBpedia's dump and such like name them.
+ALIASES = frozenset((
+    "别名", "别称", "又称", "又名", "亦称", "简称", "昵称", "全称", "俗称", "外号", "绰号", "本名",
+    "原名", "曾用名", "中文名", "中文名称", "中文别名", "外文名", "外文名称", "英文名", "英文名称",
+    "英文简称", "alias",
+))  # fmt: skip
+CATEGORIES = frozenset(("CATEGORY_ZH", "类别", "分类", "category"))
+DESCRIPTIONS = frozenset(("DESC", "描述", "简介", "摘要", "description"))
+
+MANY_NAMES = re.compile("[、，,；;/|]")
+"""Parts names where a value holds several."""
+
+_SENSE = re.compile(r"\s*[(（][^()（）]*[)）]$")  # 苹果（水果）
+
+SCHEMA = f"""
+CREATE TABLE IF NOT EXISTS entity (
+    id   INTEGER PRIMARY KEY,  -- in the order of the dump
+    name TEXT NOT NULL,        -- several rows may have one: their facts are put together
+    size INTEGER NOT NULL      -- how many facts: the better known comes first
+);
+-- Apart, so that looking names up reads narrow rows only.
+CREATE TABLE IF NOT EXISTS fact (
+    id    INTEGER PRIMARY KEY,  -- = entity.id
+    facts TEXT NOT NULL         -- JSON: [[attribute, value], ...]
+);
+-- Every name an entity goes by, folded; its own among them.
+CREATE TABLE IF NOT EXISTS alias (text TEXT NOT NULL, entity INTEGER NOT NULL);
+-- How names begin: the first {HEAD} characters, and as bits the lengths of such names.
+CREATE TABLE IF NOT EXISTS head (text TEXT PRIMARY KEY, lengths INTEGER NOT NULL) WITHOUT ROWID;
+PRAGMA application_id = {APPLICATION_ID};
+PRAGMA user_version = {VERSION};
+"""
+
+
+def folded(name: str) -> str:
+    """A name as it is looked up: folded, white space made one."""
+    return " ".join(fold(name).split())
+
+
+def names_of(name: str, facts: Iterable[tuple[str, str]]) -> set[str]:
+    """Every folded name of an entity: 苹果（水果） is also 苹果, 别名 红魔、曼彻斯特联 two more."""
+    texts = [name, _SENSE.sub("", name)]
+    for attribute, value in facts:
+        if attribute in ALIASES:
+            texts += MANY_NAMES.split(value)
+    return {name for name in map(folded, texts) if name}
+
+
+def check(path: Path, *, must_exist: bool) -> None:
+    """KnowledgeError unless `path` is a knowledge base that we can read (or nothing yet)."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(100)
+    except FileNotFoundError:
+        header = b""
+    except OSError as error:
+        raise KnowledgeError(f"{path}: cannot be read: {error.strerror}") from None
+    if not header:
+        if must_exist:
+            raise KnowledgeError(
+                f"there is no knowledge base at {path}; make one: focus kb import DUMP --kb {path}"
+            )
+        return
+    ours = header.startswith(b"SQLite format 3\0")
+    if not ours or int.from_bytes(header[68:72], "big") != APPLICATION_ID:
+        raise KnowledgeError(f"{path} is no knowledge base of focus; choose another --kb")
+    version = int.from_bytes(header[60:64], "big")
+    if version != VERSION:
+        raise KnowledgeError(
+            f"{path} is a knowledge base of another focus (format {version}, this one knows "
+            f"{VERSION}); import the dump into a new file"
+        )
+
+
+@contextmanager
+def explaining(path: Path) -> Iterator[None]:
+    """SQLite's complaints about the file as one line."""
+    try:
+        yield
+    except (sqlite3.OperationalError, sqlite3.DatabaseError) as error:
+        if isinstance(error, sqlite3.ProgrammingError):
+            raise
+        raise KnowledgeError(f"knowledge base {path}: {printable(str(error))}") from error

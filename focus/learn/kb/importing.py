@@ -1,0 +1,131 @@
+"""How do millions of lines become a knowledge base? Read once, never held, sorted on the disk.
+
+Lines of one entity that follow each other become one row; entities that come back later
+get another, and both are one on reading. Names are sorted by SQLite itself.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from focus.errors import KnowledgeError
+from focus.learn.kb.dump import Fact, FactReader, Watch
+from focus.learn.kb.file import CACHE_KIB, SCHEMA, check, explaining, names_of
+from focus.score.statistics.entities import HEAD, is_linkable
+
+_BATCH = 5_000  # entities per statement
+
+
+class Imported(msgspec.Struct, frozen=True):
+    """What came of an import.
+
+    malformed   lines that were left out; `complaints` tells of the first few
+    damage      why the file ended before its end; None: it was read whole
+    """
+
+    lines: int
+    facts: int
+    entities: int
+    aliases: int
+    malformed: int
+    complaints: list[str]
+    damage: str | None = None
+
+
+def import_dump(file: Path, kb: Path, watch: Watch = lambda done, lines: None) -> Imported:
+    """Add a dump to a knowledge base, making that if need be; all of it or, on errors, nothing.
+
+    KnowledgeError when the dump cannot be read at all or the base not be written. A dump
+    that breaks off (compressed, half copied) is taken as far as it goes, see `damage`.
+    """
+    with explaining(kb):
+        check(kb, must_exist=False)
+        is_new = not kb.exists()
+        db = sqlite3.connect(kb, isolation_level=None)
+        try:
+            return fill(db, file, watch)
+        except BaseException:
+            if is_new:
+                kb.unlink(missing_ok=True)
+            raise
+        finally:
+            db.close()
+
+
+def fill(db: sqlite3.Connection, file: Path, watch: Watch) -> Imported:
+    """The same into an open database."""
+    db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+    db.execute("PRAGMA temp_store = FILE")
+    db.execute("PRAGMA cache_spill = ON")
+    for statement in filter(str.strip, SCHEMA.split(";\n")):
+        db.execute(statement)
+    reading = FactReader(file, watch)
+    damage = None
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        db.execute("DROP INDEX IF EXISTS alias_text")
+        (last,) = db.execute("SELECT ifnull(max(id), 0) FROM entity").fetchone()
+        rows, names = _rows(db, reading.facts(), last)
+        damage = reading.damage
+        if not rows:
+            raise KnowledgeError(_nothing_in(file, reading))
+        db.execute("CREATE INDEX alias_text ON alias (text, entity)")
+        db.execute("DELETE FROM head")
+        db.executemany("INSERT INTO head VALUES (?, ?)", _heads(db))
+        db.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            db.execute("ROLLBACK")
+        raise
+    return Imported(
+        lines=reading.lines,
+        facts=reading.kept,
+        entities=rows,
+        aliases=names,
+        malformed=reading.malformed,
+        complaints=reading.complaints,
+        damage=damage,
+    )
+
+
+def _nothing_in(file: Path, reading: FactReader) -> str:
+    if reading.damage:
+        return reading.damage
+    first = f"; the first: {reading.complaints[0]}" if reading.complaints else ""
+    return f"{file}: not one of its {reading.lines:,} lines is a fact or an alias{first}"
+
+
+def _rows(db: sqlite3.Connection, facts: Iterable[Fact], last: int) -> tuple[int, int]:
+    """Write entities and their names; how many."""
+    encode = msgspec.json.Encoder().encode
+    written = names = 0
+    grouped = itertools.groupby(facts, key=lambda fact: fact[0])
+    numbered = (
+        (n, name, [f[1:] for f in each]) for n, (name, each) in enumerate(grouped, last + 1)
+    )
+    while batch := list(itertools.islice(numbered, _BATCH)):
+        rows = [(n, name, len(own)) for n, name, own in batch]
+        facts_of = [(n, encode(own).decode()) for n, _, own in batch]
+        aliases = [(text, n) for n, name, own in batch for text in names_of(name, own)]
+        db.executemany("INSERT INTO entity VALUES (?, ?, ?)", rows)
+        db.executemany("INSERT INTO fact VALUES (?, ?)", facts_of)
+        db.executemany("INSERT INTO alias VALUES (?, ?)", aliases)
+        written += len(rows)
+        names += len(aliases)
+    return written, names
+
+
+def _heads(db: sqlite3.Connection) -> Iterator[tuple[str, int]]:
+    """Head and length bits of all names, out of the sorted index."""
+    texts = (row[0] for row in db.execute("SELECT DISTINCT text FROM alias ORDER BY text"))
+    for head, names in itertools.groupby(filter(is_linkable, texts), key=lambda text: text[:HEAD]):
+        bits = 0
+        for name in names:
+            bits |= 1 << len(name)
+        yield head, bits

@@ -1,0 +1,132 @@
+"""How do pages come in without a database? A small crawl that keeps what it brings in memory.
+
+Everything else is as in a real crawl: robots.txt, politeness, the guard, redirects, the
+wall limit on hostile pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import msgspec
+import zstandard
+
+from focus.config import (
+    AnalysisConfig,
+    CrawlConfig,
+    FetchConfig,
+    LimitConfig,
+    PolitenessConfig,
+    ScopeConfig,
+)
+from focus.crawl import Crawl, Event
+from focus.records import Batch
+from focus.score.strategy import strategy_class
+from focus.session import Places, open_transport
+from focus.topic.topic import Topic, to_builtins
+
+_PILOT_STRATEGY = "yield"
+_ALL = 1 << 40
+
+
+class Web(msgspec.Struct, frozen=True):
+    """Where pages come from: a recorded web, or the network, asked so."""
+
+    archive: Path | None = None
+    fetch: FetchConfig = FetchConfig()
+    politeness: PolitenessConfig = PolitenessConfig()
+    agent: str = "focus"
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A page as it was fetched, decoded; `seed`: that it is the answer to, "" for none."""
+
+    url: str
+    html: str
+    seed: str
+
+
+class Gathered(msgspec.Struct, frozen=True):
+    """What came; `troubles`: seeds from which nothing came, and why."""
+
+    pages: list[Found]
+    troubles: dict[str, str]
+
+
+class _Basket:
+    """A shelf that keeps pages with their URLs' ids, and nothing else."""
+
+    def __init__(self) -> None:
+        self.pages: list[tuple[int, str, str]] = []
+
+    async def write(self, batch: Batch) -> None:
+        unpacker = zstandard.ZstdDecompressor()
+        for row in batch.pages:
+            html = unpacker.decompress(row.page.body_zstd).decode("utf-8", "replace")
+            self.pages.append((row.id, row.url, html))
+
+    async def addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
+        return []  # the frontier holds everything
+
+
+async def fetch_pages(urls: list[str], web: Web, topic: Topic) -> Gathered:
+    """These pages and no others; one that moved, from where it is now."""
+    config = CrawlConfig(
+        seeds=tuple(urls),
+        strategy="bfs",
+        scope=ScopeConfig(max_depth=0),
+        analysis=AnalysisConfig(topic=to_builtins(topic), relevance="boolean"),
+    )
+    return await _gather(config, web, lambda event: None)
+
+
+async def pilot(
+    topic: Topic, seeds: list[str], web: Web, *, requests: int, watch: Callable[[Event], None]
+) -> Gathered:
+    """The pages of a short crawl for the topic, on the sites of its seeds.
+
+    Of a recorded web with one request at a time, best link first: so it goes on where a site
+    pays and meets its other pages there, too, which words are compared with.
+    """
+    config = CrawlConfig(
+        seeds=tuple(seeds),
+        strategy=_PILOT_STRATEGY,
+        limits=LimitConfig(max_requests=requests),
+        concurrency=1 if web.archive is not None else CrawlConfig().concurrency,
+        scope=ScopeConfig(scope="domain"),
+        analysis=AnalysisConfig(
+            topic=to_builtins(topic), shapes=strategy_class(_PILOT_STRATEGY).shapes
+        ),
+    )
+    return await _gather(config, web, watch)
+
+
+async def _gather(config: CrawlConfig, web: Web, watch: Callable[[Event], None]) -> Gathered:
+    config = msgspec.structs.replace(
+        config,
+        workers=1,
+        frontier_memory=_ALL,
+        agent=web.agent,
+        fetch=web.fetch,
+        politeness=web.politeness,
+    )
+    basket = _Basket()
+    async with AsyncExitStack() as stack:
+        places = Places(db=Path(), archive=web.archive)
+        transport = await open_transport(config, places, stack)
+        crawl = Crawl(config, transport, shelf=basket, observe=watch)
+        crawl.sow(config.seeds)
+        await crawl.run()
+    pages = [Found(url, html, _seed_of(crawl, number)) for number, url, html in basket.pages]
+    return Gathered(pages, dict(crawl.trouble.of_seeds))
+
+
+def _seed_of(crawl: Crawl, url_id: int) -> str:
+    """The seed, as it was typed, that a page is the answer to after redirects."""
+    known = crawl.known
+    hops = known.hops[url_id]
+    while hops > 0 and known.parent[url_id] >= 0:
+        url_id, hops = known.parent[url_id], hops - 1
+    return crawl.trouble.seeds.get(url_id, "")

@@ -1,0 +1,224 @@
+"""What was learned about a topic from examples and labels, and how is it kept?
+
+One JSON file beside the topic file, named by `model = "…"` in there: the classifier that
+`focus train` made, and what `focus label` has moved. `applied` turns it into what the
+scorer workers need, so that no worker reads a file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from focus.config import AnalysisConfig
+from focus.errors import ConfigError, TopicError
+from focus.score.relevance.bayes import Classifier, Expansion
+from focus.score.statistics.feature_selection import Counts
+from focus.score.statistics.naive_bayes import Calibration, Verdict, train
+from focus.text.formatting import printable
+from focus.topic.topic import Topic, from_toml
+
+FORMAT = "focus-model"
+VERSION = 1
+SUFFIX = ".model.json"
+VECTOR_MODELS = ("cosine", "euclid", "adaptive")
+
+
+class Trained(msgspec.Struct, frozen=True):
+    """A naive Bayes classifier, with the counts that it can be made anew from.
+
+    counts     pages by word: of the training pages (words of one page only are left out)
+    labelled   the same of the pages labelled by hand
+    features   the words it looks at
+    calibration  by cross-validation; `corrected` the same as labels have moved it
+    verdicts   what cross-validation said, by kind: "words", "words, calibrated", …
+    """
+
+    select: str
+    number: int
+    features: list[str]
+    counts: Counts
+    calibration: Calibration
+    expansion: Expansion | None = None
+    verdicts: dict[str, Verdict] = {}
+    labelled: Counts = Counts(0, 0, {})
+    corrected: Calibration | None = None
+
+    def classifier(self) -> Classifier:
+        """As the scorer workers want it."""
+        bayes = train(self.counts.plus(self.labelled), self.features)
+        return Classifier(bayes, self.corrected or self.calibration, self.expansion)
+
+
+class Learned(msgspec.Struct, frozen=True):
+    """Everything learned about a topic.
+
+    bayes     the classifier of the relevance model `bayes`
+    params    relevance model -> its numbers as labels have corrected them
+    features  the topic's vector as labels have moved it; {}: as in the topic file
+    """
+
+    topic: str
+    bayes: Trained | None = None
+    params: dict[str, dict[str, float]] = {}
+    features: dict[str, float] = {}
+
+
+class _Head(msgspec.Struct, frozen=True):
+    """What every version of the file begins with."""
+
+    format: str = ""
+    version: int = 0
+
+
+class _File(msgspec.Struct, frozen=True):
+    """The whole of this version's file."""
+
+    format: str
+    version: int
+    learned: Learned
+
+
+def save(path: Path, learned: Learned) -> None:
+    """Write the file; it appears whole or not at all. ConfigError when it cannot be written."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    data = msgspec.json.encode(_File(FORMAT, VERSION, learned))
+    try:
+        part.write_bytes(msgspec.json.format(data, indent=0) + b"\n")
+        part.replace(path)
+    except OSError as error:
+        raise ConfigError(f"model file {path}: cannot be written: {error.strerror}") from None
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def load(path: Path) -> Learned:
+    """Read a file of `save`; ConfigError, one line, for anything else."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(
+            f"model file {path}: cannot be read: {error.strerror}; make it with `focus train`"
+        ) from None
+    try:
+        head = msgspec.json.decode(data, type=_Head)
+        if head.format == FORMAT and head.version != VERSION:
+            raise ConfigError(
+                f"model file {path}: made by another focus (version {head.version}, this one "
+                f"knows {VERSION}); make it again with `focus train`"
+            )
+        if head.format != FORMAT:
+            raise ConfigError(f"model file {path}: is none of focus; make one with `focus train`")
+        return msgspec.json.decode(data, type=_File).learned
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            f"model file {path}: is damaged ({printable(str(error), 120)}); "
+            "make it again with `focus train`"
+        ) from None
+
+
+# -- the topic file -----------------------------------------------------------------
+
+
+def path_beside(topic_file: Path) -> Path:
+    """Where the model of a topic file is kept: football.toml → football.model.json."""
+    return topic_file.with_suffix(SUFFIX)
+
+
+def load_for(topic: Topic) -> Learned | None:
+    """What is known of a topic whose `model` is a path that can be opened; None: it names none.
+
+    TopicError when the file is another topic's.
+    """
+    if topic.model is None:
+        return None
+    learned = load(Path(topic.model))
+    if learned.topic != topic.name:
+        raise TopicError(
+            f"model file {topic.model}: is of the topic {learned.topic!r}, not {topic.name!r}"
+        )
+    return learned
+
+
+_LINE = re.compile(r"^model\s*=.*$", re.MULTILINE)
+_TABLE = re.compile(r"^\s*\[", re.MULTILINE)
+
+
+def named_in(text: str, where: str, model: str) -> str:
+    """The text of a topic file with `model = "…"` in it; all else, comments too, stays.
+
+    TopicError when the file is written so that the line cannot be put in.
+    """
+    first_table = _TABLE.search(text)
+    end = first_table.start() if first_table else len(text)
+    top, rest = text[:end], text[end:]
+    line = f"model = {msgspec.json.encode(model).decode()}"
+    if _LINE.search(top):
+        top = _LINE.sub(lambda _: line, top, count=1)
+    else:
+        top = f"{top.rstrip()}\n{line}\n" + ("\n" if rest else "")
+    if from_toml(top + rest, where).model != model:
+        raise TopicError(f"{where}: cannot put {line} into it; do so by hand")
+    return top + rest
+
+
+def name_in_topic(topic_file: Path, model: Path) -> None:
+    """Write `model = "…"` into a topic file, as a path from its folder; ConfigError if not."""
+    try:
+        text = topic_file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise TopicError(f"topic file {topic_file}: cannot be read: {error}") from None
+    name = Path(os.path.relpath(model.absolute(), topic_file.absolute().parent)).as_posix()
+    named = named_in(text, str(topic_file), name)
+    if named == text:
+        return
+    try:
+        topic_file.write_text(named, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(
+            f"topic file {topic_file}: cannot be written: {error.strerror}; "
+            f'put model = "{name}" into it'
+        ) from None
+
+
+# -- for the workers ----------------------------------------------------------------
+
+
+def applied(
+    topic: Topic,
+    relevance: str,
+    chosen: Mapping[str, float] | None = None,
+    *,
+    learned: Learned | None = None,
+) -> tuple[Topic, bytes]:
+    """The topic naming no file, and what was learned for a relevance model (`Model.adopt`).
+
+    chosen   numbers of the model that the user has set: these win
+    learned  in place of what the topic's own file has
+    A threshold in the topic is one of the model that the topic was tuned with, and is left
+    out for another.
+    Raises ConfigError for a file that cannot be used, or that is not there when the model
+    needs it (`bayes`). Where a model lies is no part of what a crawl is about.
+    """
+    learned = learned or load_for(topic)
+    own = relevance == (topic.relevance or AnalysisConfig().relevance)
+    threshold = topic.threshold if own else None
+    bare = msgspec.structs.replace(topic, model=None, threshold=threshold, params={})
+    if relevance == "bayes":
+        if learned is None or learned.bayes is None:
+            raise TopicError(
+                f"--relevance bayes: topic {topic.name!r} has no trained classifier; make one "
+                "with `focus train --topic FILE.toml --positive DIR --negative DIR`"
+            )
+        return bare, msgspec.msgpack.encode(learned.bayes.classifier())
+    if learned is None:
+        return bare, b""
+    moved = learned.features if relevance in VECTOR_MODELS else learned.params.get(relevance, {})
+    left = {name: value for name, value in moved.items() if name not in (chosen or {})}
+    return bare, msgspec.msgpack.encode(left) if left else b""

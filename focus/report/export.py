@@ -1,0 +1,205 @@
+"""How do results become a file? As JSON lines, CSV or Parquet, a row at a time.
+
+Rows are tuples, `columns` names their fields with a type each: str, int, float,
+bool or dict (which comes as `msgspec.Raw` JSON). Memory stays flat. A file
+appears whole or not at all; on stdout a reader that goes away ends it quietly.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import stat
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from focus.errors import ConfigError, ExportError
+from focus.text.formatting import inert_json
+
+Row = tuple[Any, ...]
+Columns = Mapping[str, type]
+
+CHUNK = 512  # rows per write
+PARQUET_CHUNK = 10_000  # rows per row group
+CHUNK_CHARS = 32 * 1024 * 1024  # of text, whichever is reached first
+
+
+def export(
+    rows: Iterable[Row], columns: Columns, *, format: str, out: Path | None, bom: bool = False
+) -> int:
+    """Write all rows to a file, or to stdout for None; how many they were.
+
+    format  "jsonl", "csv" or "parquet"; ConfigError for another
+    bom     CSV begins with a byte order mark, for spreadsheets that would guess
+    ExportError when the file cannot be written; nothing of it is left then.
+    """
+    if format not in FORMATS:
+        raise ConfigError(f"unknown format {format!r}; the formats are: {', '.join(FORMATS)}")
+    write = FORMATS[format]
+    with _to_stdout() if out is None else _to_file(out) as file:
+        if bom and format == "csv":
+            file.write(b"\xef\xbb\xbf")
+        count = 0
+
+        def counted() -> Iterator[Row]:
+            nonlocal count
+            for row in rows:
+                yield row
+                count += 1
+
+        write(counted(), columns, file)
+    return count
+
+
+def write_bytes(data: bytes, out: Path | None) -> None:
+    """Write a file, whole or not at all, or to stdout for None; ExportError if that fails."""
+    with _to_stdout() if out is None else _to_file(out) as file:
+        file.write(data)
+
+
+# -- formats ----------------------------------------------------------------------------------
+
+
+def write_jsonl(rows: Iterable[Row], columns: Columns, file: IO[bytes]) -> None:
+    """One JSON object per line, UTF-8 as it is.
+
+    Other characters that some readers take for the end of a line (NEL, LS, PS) and what
+    may act on a terminal are escaped, so that it is one line per record for everybody.
+    """
+    names, encode = tuple(columns), msgspec.json.Encoder().encode_lines
+    for part in _chunks(rows, CHUNK):
+        text = encode([dict(zip(names, row, strict=True)) for row in part])
+        file.write(inert_json(text))
+
+
+def write_csv(rows: Iterable[Row], columns: Columns, file: IO[bytes]) -> None:
+    """RFC 4180 with a header line; no cell that a spreadsheet takes for a formula."""
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, lineterminator="\r\n")
+    writer.writerow(columns)
+    for part in _chunks(rows, CHUNK):
+        writer.writerows([[_cell(value) for value in row] for row in part])
+        file.write(buffer.getvalue().encode())
+        buffer.seek(0)
+        buffer.truncate()
+    file.write(buffer.getvalue().encode())
+
+
+_FORMULA = tuple("=+-@\t\r\n＝＋－＠")
+"""Beginnings of a formula; the wide forms count as such in East Asian spreadsheets."""
+
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Characters that act on a terminal or turn the direction of writing."""
+
+
+def _cell(value: Any) -> Any:
+    """A value as a spreadsheet may safely open it: numbers as they are, text as text."""
+    if type(value) is msgspec.Raw:
+        value = bytes(value).decode()
+    if type(value) is bool:
+        return "true" if value else "false"
+    if type(value) is not str or not value:
+        return value
+    if _CONTROL.search(value):
+        value = _CONTROL.sub("", value)
+    return "'" + value if value.startswith(_FORMULA) else value
+
+
+def write_parquet(rows: Iterable[Row], columns: Columns, file: IO[bytes]) -> None:
+    """Columns in zstd; `dict` fields as JSON text. Needs the extra `parquet` (pyarrow)."""
+    try:
+        import pyarrow as arrow
+        import pyarrow.parquet as parquet
+    except ImportError as error:
+        raise ExportError(
+            "the format parquet needs pyarrow: pip install 'focus-crawler[parquet]'"
+        ) from error
+    kinds = {str: arrow.string(), dict: arrow.string(), int: arrow.int64()}
+    kinds |= {float: arrow.float64(), bool: arrow.bool_()}
+    schema = arrow.schema([(name, kinds[kind]) for name, kind in columns.items()])
+    with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+        for part in _chunks(rows, PARQUET_CHUNK):
+            arrays = [
+                arrow.array([_plain(value) for value in values], kind)
+                for values, kind in zip(zip(*part, strict=True), schema.types, strict=True)
+            ]
+            writer.write_table(arrow.Table.from_arrays(arrays, schema=schema))
+
+
+def _plain(value: Any) -> Any:
+    return bytes(value).decode() if type(value) is msgspec.Raw else value
+
+
+FORMATS: dict[str, Callable[[Iterable[Row], Columns, IO[bytes]], None]] = {
+    "jsonl": write_jsonl,
+    "csv": write_csv,
+    "parquet": write_parquet,
+}
+
+
+def _chunks(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
+    """So many rows at a time, fewer where they hold long texts."""
+    part: list[Row] = []
+    chars = 0
+    for row in rows:
+        part.append(row)
+        chars += sum(len(value) for value in row if type(value) is str)
+        if len(part) >= size or chars > CHUNK_CHARS:
+            yield part
+            part, chars = [], 0
+    if part:
+        yield part
+
+
+# -- where to ---------------------------------------------------------------------------------
+
+
+@contextmanager
+def _to_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file that takes its name only when it is whole and on the disk."""
+    try:
+        path = path.resolve()
+        if not path.parent.is_dir():
+            raise ExportError(
+                f"cannot write {path}: there is no folder {path.parent}; make it first"
+            )
+        if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+            with path.open("wb") as file:  # a device or a pipe: there is nothing to rename
+                yield file
+            return
+        new = path.with_name(f".{path.name}.{os.getpid()}.part")
+        try:
+            with new.open("xb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(path)
+        finally:
+            with suppress(OSError):
+                new.unlink(missing_ok=True)
+    except OSError as error:
+        raise ExportError(
+            f"cannot write {path}: {error.strerror}; make room or choose another -o FILE"
+        ) from error
+
+
+@contextmanager
+def _to_stdout() -> Iterator[IO[bytes]]:
+    """The standard output; whoever closes it early (`| head`) has had enough."""
+    try:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        with suppress(OSError, ValueError):  # else the interpreter complains again at its exit
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, sys.stdout.fileno())
+            os.close(null)
+        if not isinstance(error, BrokenPipeError):
+            raise ExportError(f"cannot write to the standard output: {error.strerror}") from error

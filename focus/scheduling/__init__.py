@@ -1,0 +1,1 @@
+"""Holds the parts of the frontier: URL table, queues, throttling, priority quantiles."""

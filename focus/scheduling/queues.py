@@ -1,0 +1,135 @@
+"""What waits at a host? Its queues, its clock, and the order among them.
+
+Ranking   members by key, best first: queues in a host, hosts that are due
+Queue     the waiting URLs of one host and shape
+Host      queues, and when it may be asked again
+"""
+
+from __future__ import annotations
+
+import heapq
+from array import array
+from typing import Any, NamedTuple
+
+from focus.scheduling.throttling import Pace
+
+Key = tuple[float, int]
+"""(-priority, url id): smaller = sooner; the only place where priority is negated."""
+
+
+class Ranking:
+    """Members by their present key, best first. A change costs O(log n)."""
+
+    __slots__ = ("_heap", "_keys")
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[Key, int]] = []
+        self._keys: dict[int, Key] = {}
+
+    def set(self, member: int, key: Key | None) -> None:
+        """Give a member its key; None takes it out."""
+        if key is None:
+            self._keys.pop(member, None)
+        elif self._keys.get(member) != key:
+            self._keys[member] = key
+            heapq.heappush(self._heap, (key, member))
+            if len(self._heap) > 64 + 4 * len(self._keys):
+                self._heap = [(key, member) for member, key in self._keys.items()]
+                heapq.heapify(self._heap)
+
+    def best(self) -> int | None:
+        """The member with the smallest key."""
+        heap = self._heap
+        while heap and self._keys.get(heap[0][1]) != heap[0][0]:
+            heapq.heappop(heap)
+        return heap[0][1] if heap else None
+
+    def key(self, member: int) -> Key | None:
+        """A member's present key."""
+        return self._keys.get(member)
+
+
+class Queue:
+    """The waiting URLs of one host and shape; `bonus` is added to each priority.
+
+    `away` are the ids of those whose addresses only the store has; `floor` is set while
+    there are any: none of them is better than it.
+    """
+
+    __slots__ = ("away", "bonus", "floor", "heap", "host", "id", "shape")
+
+    def __init__(self, queue_id: int, host: Host, shape: str) -> None:
+        self.id = queue_id
+        self.host = host
+        self.shape = shape
+        self.heap: list[Key] = []
+        self.away = array("I")
+        self.bonus = 0.0
+        self.floor: Key | None = None
+
+
+class Host:
+    """A host's queues and clock. Times are instants on the crawl's clock.
+
+    active       requests under way
+    held         one of them was not sent yet: the next is paced from that moment
+    address      where it was last connected to, "" as long as that is not known
+    pace         how slow its answers are, and the rest that follows from that
+    free         may be asked now (kept by the frontier)
+    next_at      politeness: no request before it
+    rest_until   failures: put aside until then
+    wheel_at     when the wheel brings it back, None = it is not on the wheel
+    robots       scheme -> rules, as the crawl keeps them
+    """
+
+    __slots__ = (
+        "active",
+        "address",
+        "delay_s",
+        "failures",
+        "free",
+        "given_up",
+        "held",
+        "id",
+        "name",
+        "next_at",
+        "order",
+        "pace",
+        "queues",
+        "rest_until",
+        "robots",
+        "wheel_at",
+    )
+
+    def __init__(self, host_id: int, name: str, delay_s: float) -> None:
+        self.id = host_id
+        self.name = name
+        self.delay_s = delay_s
+        self.active = 0
+        self.address = ""
+        self.pace = Pace()
+        self.held = False
+        self.free = True
+        self.next_at = 0.0
+        self.rest_until = 0.0
+        self.wheel_at: float | None = None
+        self.failures = 0
+        self.given_up = False
+        self.queues: dict[str, Queue] = {}
+        self.order = Ranking()
+        self.robots: dict[str, Any] = {}
+
+    @property
+    def rest_s(self) -> float:
+        """Seconds from one request to the next."""
+        return max(self.delay_s, self.pace.rest_s)
+
+
+class Candidate(NamedTuple):
+    """A URL that left the frontier; `start_at` ≥ now is when its host is due."""
+
+    id: int
+    url: str
+    host: Host
+    priority: float
+    start_at: float

@@ -1,0 +1,154 @@
+"""The whole way of one page in a scorer worker: bytes in, scored Page out."""
+
+from __future__ import annotations
+
+import msgspec
+import zstandard
+
+from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash
+from focus.config import AnalysisConfig
+from focus.html.parser import Parsed, RawLink, parse
+from focus.records import Link, Page
+from focus.score.matching import Matcher
+from focus.score.memo import Memo
+from focus.score.relevance import Document, make_model
+from focus.text.charset import decode
+from focus.topic.topic import from_builtins
+from focus.urls.normal_form import Joiner, fingerprint, host_of, normalise, shape, words
+
+_NO_WORDS = ""
+_TARGETS = 30_000  # addresses of links that are remembered
+
+_Target = tuple[bytes, str, str, float, str]
+"""Fingerprint, URL, host, score of its words, shape."""
+
+
+def _is_lost(page: Document) -> bool:
+    """Whether it says, and says little else, that there is no such page."""
+    says = looks_lost(page.title) or any(map(looks_lost, page.headings[:1]))
+    return says and len(page.content) <= LOST_CHARS
+
+
+class Analyst:
+    """Decodes, parses, segments and scores pages for one topic and model."""
+
+    def __init__(self, config: AnalysisConfig) -> None:
+        self._set_up(config)
+
+    def update(self, payload: bytes) -> None:
+        """Go on with another configuration (an `AnalysisConfig` as MessagePack)."""
+        self._set_up(msgspec.msgpack.decode(payload, type=AnalysisConfig), self.matcher)
+
+    def _set_up(self, config: AnalysisConfig, before: Matcher | None = None) -> None:
+        topic = from_builtins(dict(config.topic))
+        same = before is not None and before.topic.keywords == topic.keywords
+        self.config = config
+        self.matcher = Matcher(topic, before.segmenter if before is not None and same else None)
+        self.model = make_model(
+            config.relevance,
+            self.matcher,
+            config.params,
+            as_published=config.as_published,
+            learned=config.learned,
+        )
+        chosen = (config.threshold, topic.threshold, self.model.threshold)
+        self.threshold = next(value for value in chosen if value is not None)
+        self._targets = Memo(self._target, _TARGETS)
+        self._compressor = zstandard.ZstdCompressor(level=config.compress_level)
+
+    def analyse(self, url: str, body: bytes, content_type: str | None) -> Page:
+        """What the page says, how relevant it is, and what each link promises."""
+        text, charset = decode(body, content_type)
+        source = text.encode("utf-8", "replace")
+        parsed = parse(source, max_links=self.config.max_links, context=self.config.contexts)
+        links = self._links(url, parsed, charset)
+        document = self._document(url, text, parsed)
+        judgement = self.model.judge(document)
+        relevant = judgement.relevance > self.threshold
+        lost = self.config.twins and _is_lost(document)
+        kept = self.config.keep == "all" or (self.config.keep == "relevant" and relevant)
+        return Page(
+            title=parsed.title,
+            keywords=parsed.keywords,
+            description=parsed.description,
+            language=parsed.language,
+            charset=charset,
+            canonical=normalise(parsed.canonical, url) if parsed.canonical else None,
+            refresh=normalise(parsed.refresh, url) if parsed.refresh else None,
+            noindex=parsed.noindex,
+            nofollow=parsed.nofollow,
+            relevance=judgement.relevance,
+            relevant=relevant,
+            parts=judgement.parts,
+            matched=judgement.matched,
+            terms=judgement.terms if relevant else {},
+            links=links,
+            links_cut=parsed.links_cut,
+            simhash=simhash(document.content) if self.config.twins and (relevant or lost) else 0,
+            lost=lost,
+            feeds=[feed for href in parsed.feeds if (feed := normalise(href, url))],
+            body_zstd=self._compressor.compress(source) if kept else b"",
+        )
+
+    def _document(self, url: str, text: str, parsed: Parsed) -> Document:
+        masked = self.config.mask_meta
+        return Document(
+            title=parsed.title,
+            keywords="" if masked else parsed.keywords,
+            description="" if masked else parsed.description,
+            headings=parsed.headings,
+            links=parsed.links,
+            url_words=self._words(url),
+            source=text,
+            blocks=parsed.blocks,
+        )
+
+    def _words(self, url: str) -> str:
+        return _NO_WORDS if self.config.mask_urls else words(url)
+
+    def _links(self, url: str, parsed: Parsed, charset: str) -> list[Link]:
+        """The page's links: absolute, scored, each target once with its best anchor."""
+        base = normalise(parsed.base, url) if parsed.base else None
+        join = Joiner(base or url, charset).join
+        targets, coverage = self._targets, self.matcher.coverage
+        best: dict[bytes, tuple[_Target, RawLink, float]] = {}
+        own = fingerprint(url)
+        for raw in parsed.links:
+            address = join(raw.href)
+            if address is None:
+                continue
+            target = targets[address]
+            key, score = target[0], coverage[raw.anchor]
+            held = best.get(key)
+            if held is None:
+                if key != own:
+                    best[key] = (target, raw, score)
+            elif (score, bool(raw.anchor)) > (held[2], bool(held[1].anchor)):
+                best[key] = (held[0], raw, score)
+        return [self._link(*each) for each in best.values()]
+
+    def _target(self, url: str) -> _Target:
+        """What can be said of an address, whoever links to it."""
+        url_score = self.matcher.coverage[self._words(url)]
+        return fingerprint(url), url, host_of(url), url_score, self._shape(url)
+
+    def _shape(self, url: str) -> str:
+        return shape(url) if self.config.shapes else ""
+
+    def _link(self, target: _Target, raw: RawLink, score: float) -> Link:
+        coverage = self.matcher.coverage
+        key, url, host, url_score, url_shape = target
+        return Link(
+            url=url,
+            key=key,
+            host=host,
+            anchor=raw.anchor,
+            anchor_score=score,
+            url_score=url_score,
+            heading_score=coverage[raw.heading] if raw.heading else 0.0,
+            context_score=coverage[raw.context] if raw.context else 0.0,
+            region=raw.region,
+            nofollow=raw.nofollow,
+            shape=url_shape,
+            cosine_score=self.matcher.cosine[raw.anchor] if self.config.cosines else 0.0,
+        )

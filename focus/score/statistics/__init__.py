@@ -1,0 +1,1 @@
+"""Learns from pages and words: vectors, features, naive Bayes, logistic regression, entities."""

@@ -1,0 +1,199 @@
+"""Which things of a knowledge base does a text speak of? Entities, linked by longest match.
+
+    spans        pieces of the text that may be a name, by the first two letters and the length
+    longest      those that are names; where they overlap the one further left, then the longer
+    choose       of several entities with that name the one whose context the text shares
+
+Where the names come from is the business of a `Gazetteer`: a knowledge base in SQLite
+(kb.py) while training, a small table inside the classifier in a scorer worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from operator import add
+from typing import Protocol
+
+import msgspec
+
+from focus.text.tokenisation import fold, has_han
+
+HEAD = 2
+"""Characters of a name that are looked up first; shorter names are not linked."""
+
+MAX_NAME = 48
+"""Longer names are not linked: the lengths that occur are kept as bits of one integer."""
+
+
+class Entity(msgspec.Struct, frozen=True):
+    """A thing that has names.
+
+    aliases      other names, without its own
+    categories   what it is, such as 足球俱乐部
+    description  a few sentences
+    facts        every (attribute, value) as told, those above included
+    """
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    description: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+
+
+class Mention(msgspec.Struct, frozen=True):
+    """A place in a folded text, and the entity that it means."""
+
+    start: int
+    end: int
+    text: str
+    entity: str
+
+
+class Gazetteer(Protocol):
+    """Names of entities, asked in batches. All texts are folded."""
+
+    def lengths(self, heads: Collection[str]) -> Mapping[str, int]:
+        """For each first two characters: bit n set = there is a name of n characters."""
+
+    def named(self, texts: Collection[str]) -> Mapping[str, Sequence[str]]:
+        """The entities that have each of these names, the best known first; no name, no key."""
+
+    def contexts(self, entities: Collection[str]) -> Mapping[str, Collection[str]]:
+        """The words that stand around each entity: its categories and description."""
+
+
+def is_linkable(name: str) -> bool:
+    """Whether a folded name may be looked for: not too short or long, no bare number."""
+    return HEAD <= len(name) <= MAX_NAME and any(c.isalpha() for c in name)
+
+
+def link(text: str, tokens: Sequence[str], gazetteer: Gazetteer) -> list[Mention]:
+    """The entities that a text speaks of, in order; `tokens` are its words (segment.py).
+
+    Three questions to the gazetteer, however long the text.
+    """
+    text, words = fold(text), set(tokens)
+    heads = set(map(add, text, text[1:]))
+    lengths = gazetteer.lengths(heads)
+    starts = sorted((at, head) for head in heads & lengths.keys() for at in _places(head, text))
+    candidates = [span for at, head in starts for span in spans(text, at, lengths[head], words)]
+    names = gazetteer.named({text[start:end] for start, end in candidates})
+    found = longest(span for span in candidates if text[span[0] : span[1]] in names)
+    ambiguous = {e for a, b in found if len(names[text[a:b]]) > 1 for e in names[text[a:b]]}
+    contexts = gazetteer.contexts(ambiguous) if ambiguous else {}
+    mentions = []
+    for start, end in found:
+        name = text[start:end]
+        bearers = names[name]
+        entity = bearers[0] if len(bearers) == 1 else choose(bearers, contexts, words - {name})
+        if entity is not None:
+            mentions.append(Mention(start, end, name, entity))
+    return mentions
+
+
+def _places(part: str, text: str) -> Iterator[int]:
+    """Where a part stands in a text, overlapping ones too: aa in aaa at 0 and 1."""
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
+
+
+def spans(text: str, start: int, lengths: int, words: Collection[str]) -> Iterator[tuple[int, int]]:
+    """Pieces of a folded text from `start` that may be names, by the bits of their lengths.
+
+    A name of two ideographs must be a word of the text, as 国民 in 中国民航 is none; one of
+    three or more may stand anywhere, as segmenters cut names that they do not know. Where
+    a name begins or ends with letters, a word must.
+    """
+    if start and _is_letter(text[start - 1]) and _is_letter(text[start]):
+        return
+    left = lengths
+    while left:
+        length = (left & -left).bit_length() - 1
+        left &= left - 1
+        end = start + length
+        if end > len(text):
+            return
+        if end < len(text) and _is_letter(text[end]) and _is_letter(text[end - 1]):
+            continue
+        two_signs = has_han(text[start]) and has_han(text[start + 1])
+        if length > HEAD or not two_signs or text[start:end] in words:
+            yield start, end
+
+
+def _is_letter(char: str) -> bool:
+    """Of a script that parts its words."""
+    return char.isalnum() and (char < "\u3007" or not has_han(char))
+
+
+def longest(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans that do not overlap: from the left, of several that begin there the longest.
+
+    Worked: (0, 2), (0, 4), (2, 6), (5, 7) → (0, 4), (5, 7).
+    """
+    best: dict[int, int] = {}
+    for start, end in spans:
+        best[start] = max(end, best.get(start, 0))
+    chosen: list[tuple[int, int]] = []
+    for start in sorted(best):
+        if not chosen or start >= chosen[-1][1]:
+            chosen.append((start, best[start]))
+    return chosen
+
+
+def choose(
+    entities: Sequence[str], contexts: Mapping[str, Collection[str]], words: Collection[str]
+) -> str | None:
+    """The entity that a name means among these words; None when nothing speaks for any.
+
+    The largest overlap |context ∩ words| / √|context| wins, of equals the best known. The
+    name itself is not among the words, and one with a single bearer need not ask.
+
+    Worked: 苹果, words {手机, 发布}: the firm, context {公司, 手机, 电脑, 品牌}, 1/2;
+    the fruit, {水果, 植物, 栽培, 果实}, 0.
+    """
+    best, most = None, 0.0
+    for entity in entities:
+        context = contexts.get(entity, ())
+        if context:
+            share = sum(word in words for word in context) / len(context) ** 0.5
+            if share > most:
+                best, most = entity, share
+    return best
+
+
+class Table(msgspec.Struct, frozen=True):
+    """A gazetteer in memory, small enough to travel inside a classifier.
+
+    names      folded name -> entities, the best known first
+    around     entity -> words of its context, for those that share a name
+    """
+
+    names: dict[str, list[str]]
+    around: dict[str, list[str]] = {}
+    heads: dict[str, int] = {}
+
+    def lengths(self, heads: Collection[str]) -> Mapping[str, int]:
+        """Every head at once: it is in memory anyhow."""
+        return self.heads
+
+    def named(self, texts: Collection[str]) -> Mapping[str, Sequence[str]]:
+        return {text: self.names[text] for text in texts if text in self.names}
+
+    def contexts(self, entities: Collection[str]) -> Mapping[str, Collection[str]]:
+        return self.around
+
+
+def make_table(names: Mapping[str, Sequence[str]], around: Mapping[str, Sequence[str]]) -> Table:
+    """A table of these names, with the bits of their heads."""
+    heads: dict[str, int] = {}
+    for name in names:
+        if is_linkable(name):
+            heads[name[:HEAD]] = heads.get(name[:HEAD], 0) | 1 << len(name)
+    return Table(
+        {name: list(each) for name, each in names.items()},
+        {entity: list(words) for entity, words in around.items()},
+        heads,
+    )

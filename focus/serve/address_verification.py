@@ -1,0 +1,176 @@
+"""Where may a person's messages go? Where a link was opened, or a code read, that was sent there.
+
+    ask, confirm              a mail address: by the secret of a link
+    ask_phone, confirm_phone  a telephone: by a code of six digits
+    forget                    no such address any more: their concerns send nothing there
+
+Until an address is confirmed the one before stays in use, so that a typing error costs nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import sqlite3
+import uuid
+
+import msgspec
+
+from focus.alerts.alert import Concern
+from focus.alerts.delivery import Failed, Outcome, sms
+from focus.alerts.delivery.mail import Mailer
+from focus.alerts.message import letter
+from focus.alerts.settings import Settings
+from focus.alerts.store import Book
+from focus.alerts.texts import say
+from focus.serve import backoff, tokens
+from focus.serve.accounts import note
+from focus.serve.texts import Wrong
+
+_PATHS = {"reset": "reset", "mail": "confirm"}
+
+
+def pending(book: Book, user: int, *, now: float, kind: str = "mail") -> str:
+    """The address or number (`phone`) that waits to be confirmed; "": none does."""
+    sql = "SELECT data FROM token WHERE kind = ? AND user = ? AND expires_at > ?"
+    rows = book.rows(sql, (kind, user, now))
+    return str(msgspec.json.decode(rows[0][0])[kind]) if rows else ""
+
+
+def ask(book: Book, user: int, mail: str, *, now: float) -> str:
+    """The secret of the link by which a person confirms an address; earlier ones end.
+
+    Wrong("too_many") when somebody has had mails sent there, or this person, too often.
+    """
+    keys = [backoff.key("mail", f"user {user}"), backoff.key("mail", f"to {mail}")]
+    with book.transaction() as db:
+        early = backoff.spend(db, keys, now=now)
+        if not early:
+            tokens.drop(db, "mail", user=user)
+            return tokens.make(db, "mail", user=user, now=now, data={"mail": mail})
+    raise Wrong("too_many", n=int(early) + 1)
+
+
+def discard(book: Book, user: int, *, kind: str = "mail") -> None:
+    """No address waits any more."""
+    with book.transaction() as db:
+        tokens.drop(db, kind, user=user)
+
+
+def confirm(book: Book, secret: str, *, now: float) -> str | None:
+    """The address that is its owner's from here on; None for a secret that is no longer good."""
+    with book.transaction() as db:
+        found = tokens.use(db, "mail", secret, now=now)
+        if found is None or found.user is None:
+            return None
+        mail = str(found.data["mail"])
+        db.execute("UPDATE user SET mail = ? WHERE id = ?", (mail, found.user))
+        _send_to(db, found.user, "mail", mail)
+        note(db, f"user {found.user}", "mail address", mail, now=now)
+    return mail
+
+
+def ask_phone(book: Book, user: int, phone: str, *, now: float) -> str:
+    """The code by which a person confirms a number; earlier ones end. Wrong("too_many")."""
+    keys = [backoff.key("sms", f"user {user}"), backoff.key("sms", f"to {phone}")]
+    code = f"{secrets.randbelow(10**6):06}"
+    with book.transaction() as db:
+        early = backoff.spend(db, keys, now=now)
+        if not early:
+            tokens.drop(db, "phone", user=user)
+            secret = f"{user}:{code}"
+            tokens.make(db, "phone", user=user, now=now, data={"phone": phone}, secret=secret)
+            return code
+    raise Wrong("too_many", n=int(early) + 1)
+
+
+def confirm_phone(book: Book, user: int, code: str, *, now: float) -> None:
+    """The number is the person's from here on. Wrong, and counted, for another code."""
+    with book.transaction() as db:
+        early = backoff.spend(db, [backoff.key("code", f"user {user}")], now=now)
+        found = None if early else tokens.use(db, "phone", f"{user}:{code.strip()}", now=now)
+        if found is not None:
+            phone = str(found.data["phone"])
+            db.execute("UPDATE user SET phone = ? WHERE id = ?", (phone, user))
+            _send_to(db, user, "sms", phone)
+            note(db, f"user {user}", "phone", phone, now=now)
+    if early:
+        raise Wrong("too_many", n=int(early) + 1)
+    if found is None:
+        raise Wrong("code_wrong")
+
+
+def forget(book: Book, user: int, *, now: float, kind: str = "mail") -> None:
+    """A person has no address (`phone`: number) any more, nor one that waits."""
+    column, channel, act = _COLUMNS[kind]
+    with book.transaction() as db:
+        tokens.drop(db, kind, user=user)
+        db.execute(f"UPDATE user SET {column} = NULL WHERE id = ?", (user,))
+        _send_to(db, user, channel, "")
+        note(db, f"user {user}", act, "", now=now)
+
+
+_COLUMNS = {"mail": ("mail", "mail", "mail address"), "phone": ("phone", "sms", "phone")}
+"""Kind of token -> column of the user, kind of channel, act in the audit."""
+
+
+def _send_to(db: sqlite3.Connection, user: int, kind: str, address: str) -> None:
+    """Have all concerns that use such a channel, and what waits, go there; "": nowhere."""
+    rows = db.execute("SELECT id, definition FROM concern WHERE user = ?", (user,)).fetchall()
+    for number, definition in rows:
+        concern = msgspec.json.decode(definition, type=Concern)
+        moved = (_moved(channel, kind, address) for channel in concern.channels)
+        channels = tuple(dict.fromkeys(filter(None, moved))) or ("inbox",)
+        if channels != concern.channels:
+            changed = msgspec.structs.replace(concern, channels=channels)
+            text = msgspec.json.encode(changed).decode()
+            db.execute("UPDATE concern SET definition = ? WHERE id = ?", (text, number))
+    if address:
+        db.execute(
+            "UPDATE OR IGNORE outbox SET channel = ? WHERE user = ? AND state = 0 "
+            "AND channel GLOB ?",
+            (f"{kind}:{address}", user, f"{kind}:*"),
+        )
+
+
+def _moved(channel: str, kind: str, address: str) -> str:
+    if channel.partition(":")[0] != kind:
+        return channel
+    return f"{kind}:{address}" if address else ""
+
+
+# -- letters ------------------------------------------------------------------------
+
+
+def send_link(
+    how: Settings, mail: str, language: str, *, kind: str, secret: str, now: float
+) -> Outcome:
+    """Mail somebody a link with a secret: to set another password, or to confirm the address."""
+    if not how.base_url:
+        return Failed(NOWHERE, retry=False)
+    message = letter(
+        uuid.uuid4().hex,
+        language,
+        subject=say(f"{kind}_subject", language),
+        body=say(f"{kind}_body", language),
+        link=f"{how.base_url}/{_PATHS[kind]}/{secret}",
+    )
+
+    async def send() -> Outcome:
+        mailer = Mailer(how.mail)
+        try:
+            return await mailer.deliver(message, mail, now=now)
+        finally:
+            await mailer.close()
+
+    return asyncio.run(send())
+
+
+def send_code(how: Settings, phone: str, language: str, *, code: str) -> Outcome:
+    """Send somebody the code for their number."""
+    subject, body = say("phone_subject", language), say("phone_body", language, code=code)
+    message = letter(uuid.uuid4().hex, language, subject=subject, body=body)
+    return asyncio.run(sms.deliver(message, phone, gateway=how.sms))
+
+
+NOWHERE = "nobody has said where these pages are reached; start the server with --base-url"

@@ -1,0 +1,199 @@
+"""What answers where? The web pages as one ASGI application."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from email.parser import BytesParser
+from email.policy import HTTP
+from typing import Any
+from urllib.parse import parse_qsl
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from focus.errors import FocusError
+from focus.serve import account_settings, admin, alerts, auth, import_export, reading
+from focus.serve.accounts import user_of_session
+from focus.serve.app_state import Office
+from focus.serve.request import Asked, cookie_name, style
+from focus.serve.request_guard import Guard, is_secure, language_asked
+from focus.serve.texts import Wrong, say
+
+MAX_FORM = 256 * 1024  # bytes; 50 sites and all words of a concern need less
+MAX_FIELDS = 200
+
+Handler = Callable[[Asked], Response]
+Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
+
+_log = logging.getLogger("focus.serve")
+
+_ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="7" '
+    'fill="#0b57d0"/><circle cx="8" cy="8" r="3" fill="#fff"/></svg>'
+)
+
+# Path -> (methods, handler, who may: everybody, somebody with an account, an administrator).
+_DOORS: dict[str, tuple[str, Handler, str]] = {
+    "/": ("GET", auth.front, "all"),
+    "/login": ("GET POST", auth.login, "all"),
+    "/logout": ("POST", auth.logout, "all"),
+    "/register": ("GET POST", auth.register, "all"),
+    "/forgot": ("GET POST", auth.forgot, "all"),
+    "/reset/{token}": ("GET POST", auth.reset, "all"),
+    "/confirm/{token}": ("GET POST", auth.confirm, "all"),
+    "/unsubscribe/{token}": ("GET POST", auth.unsubscribe, "all"),
+    "/feed/{token}.atom": ("GET", auth.feed, "all"),
+    "/inbox": ("GET", reading.inbox_page, "user"),
+    "/inbox/read": ("POST", reading.read_all, "user"),
+    "/inbox/{hit:int}/{act}": ("POST", reading.act, "user"),
+    "/search": ("GET", reading.search, "user"),
+    "/deliveries": ("GET", reading.deliveries, "user"),
+    "/concerns": ("GET", alerts.listed, "user"),
+    "/concerns/new": ("GET POST", alerts.new, "user"),
+    "/concerns/export": ("POST", import_export.export, "user"),
+    "/concerns/import": ("POST", import_export.take_in, "user"),
+    "/concerns/adopt": ("POST", import_export.adopt, "admin"),
+    "/concerns/{concern:int}": ("GET", alerts.show, "user"),
+    "/concerns/{concern:int}/edit": ("GET POST", alerts.edit, "user"),
+    "/concerns/{concern:int}/pause": ("POST", alerts.pause, "user"),
+    "/concerns/{concern:int}/delete": ("POST", alerts.delete, "user"),
+    "/concerns/{concern:int}/test": ("POST", alerts.test, "user"),
+    "/concerns/{concern:int}/feed": ("POST", alerts.feed, "user"),
+    "/settings": ("GET POST", account_settings.settings, "user"),
+    "/settings/code": ("POST", account_settings.code, "user"),
+    "/settings/mail": ("POST", account_settings.mail, "user"),
+    "/settings/channels": ("POST", account_settings.channels, "user"),
+    "/settings/password": ("POST", account_settings.password, "user"),
+    "/settings/feed": ("POST", account_settings.feed, "user"),
+    "/settings/export": ("POST", account_settings.export, "user"),
+    "/settings/delete": ("POST", account_settings.delete, "user"),
+    "/admin": ("GET POST", admin.page, "admin"),
+    "/admin/invite": ("POST", admin.invite, "admin"),
+    "/admin/users/{number:int}": ("POST", admin.switch, "admin"),
+}
+
+
+def make_app(office: Office, lifespan: Lifespan | None = None) -> Starlette:
+    """The web pages of an office."""
+    routes = [
+        Route(path, _endpoint(office, handler, who), methods=methods.split())
+        for path, (methods, handler, who) in _DOORS.items()
+    ]
+    routes.append(Route("/static/style.css", _file(style(), "text/css")))
+    routes.append(Route("/favicon.svg", _file(_ICON.encode(), "image/svg+xml")))
+
+    async def missing(request: Request, error: Exception) -> Response:
+        status = getattr(error, "status_code", 404)
+        return PlainTextResponse(say("not_found", language_asked(request.headers)) + "\n", status)
+
+    return Starlette(
+        routes=routes,
+        middleware=[Middleware(Guard, base_url=lambda: office.base_url)],
+        exception_handlers={404: missing, 405: missing},
+        lifespan=lifespan,
+    )
+
+
+def _file(data: bytes, kind: str) -> Callable[[Request], Awaitable[Response]]:
+    async def send(request: Request) -> Response:
+        return Response(data, media_type=kind, headers={"Cache-Control": "max-age=3600"})
+
+    return send
+
+
+def _endpoint(
+    office: Office, handler: Handler, who: str
+) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        form = await _form(request) if request.method == "POST" else {}
+        if form is None:
+            return PlainTextResponse(say("too_large", language_asked(request.headers)) + "\n", 413)
+        return await run_in_threadpool(_answered, office, handler, who, _said(request, form))
+
+    return endpoint
+
+
+def _answered(office: Office, handler: Handler, who: str, said: dict[str, Any]) -> Response:
+    """A handler's answer, or what went wrong, in a thread. The border of the web pages."""
+    with office.book() as book:
+        asked: Asked | None = None
+        try:
+            secure = is_secure(said["scheme"], office.base_url)
+            said["session"] = said["cookies"].get(cookie_name(secure), "")
+            said["user"] = user_of_session(book, said["session"], now=office.clock())
+            asked = Asked(office, book, **said)
+            if who != "all" and asked.user is None:
+                return asked.to("/login")
+            if who == "admin" and not asked.me.admin:
+                return _trouble(asked, "not_found", 404)
+            return handler(asked)
+        except Wrong as wrong:
+            assert asked is not None
+            return _trouble(asked, wrong.key, 400, **wrong.values)
+        except FocusError as error:
+            _log.warning("%s: %s", said["path"], error)
+            if asked is None or asked.user is None:
+                return PlainTextResponse(say("failed", said["language"]) + "\n", 503)
+            return asked.page("trouble.html", 503, error=asked.wrong(error))
+        except Exception:
+            _log.exception("%s failed", said["path"])
+            return PlainTextResponse(say("failed", said["language"]) + "\n", 500)
+
+
+def _trouble(asked: Asked, key: str, status: int, **values: object) -> Response:
+    return asked.page("trouble.html", status, error=asked.say(key, **values))
+
+
+def _said(request: Request, form: dict[str, str]) -> dict[str, Any]:
+    return {
+        "path": request.url.path,
+        "parts": request.path_params,
+        "query": dict(request.query_params),
+        "form": form,
+        "address": request.client.host if request.client else "",
+        "scheme": request.url.scheme,
+        "origin": f"{request.url.scheme}://{request.headers.get('host', '')}",
+        "language": language_asked(request.headers),
+        "cookies": request.cookies,
+    }
+
+
+async def _form(request: Request) -> dict[str, str] | None:
+    """What was typed, the last of each name; None for more than anybody types."""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_FORM:
+            return None
+    kind = request.headers.get("content-type", "")
+    try:
+        pairs = _parts(kind, body) if kind.startswith("multipart/form-data") else _pairs(body)
+    except ValueError:
+        return None
+    return {name: value.replace("\0", "") for name, value in pairs}
+
+
+def _pairs(body: bytes) -> list[tuple[str, str]]:
+    text = body.decode("utf-8", "replace")
+    return parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS)
+
+
+def _parts(kind: str, body: bytes) -> list[tuple[str, str]]:
+    """The fields of a form with a file (RFC 7578), each as text."""
+    head = f"Content-Type: {kind}\r\n\r\n".encode("latin-1", "replace")
+    parts = BytesParser(policy=HTTP).parsebytes(head + body)
+    found = []
+    for part in parts.iter_parts():
+        name = part.get_param("name", header="content-disposition")
+        data = part.get_payload(decode=True)
+        if isinstance(name, str) and isinstance(data, bytes):
+            found.append((name, data.decode("utf-8-sig", "replace")))
+    if len(found) > MAX_FIELDS:
+        raise ValueError("more fields than any form of ours has")
+    return found

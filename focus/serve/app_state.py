@@ -1,0 +1,154 @@
+"""What does every request of the web pages need? The database, the settings, a clock."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from queue import Empty, Full, LifoQueue
+from threading import Lock
+from typing import Generic, TypeVar
+
+import msgspec
+
+from focus.alerts import settings
+from focus.alerts import store as books
+from focus.alerts.settings import Settings
+from focus.alerts.store import WAIT_S, Book
+from focus.config import FetchConfig
+from focus.serve.accounts import Passwords
+from focus.storage import writer
+from focus.storage.search_index import SearchIndex
+
+INDEX_CACHE_KIB = 8 * 1024  # of each file of an index that is kept; more finds nothing sooner
+
+T = TypeVar("T")
+
+
+class Ways(msgspec.Struct, frozen=True):
+    """How to send, as the command line says; None and "": as was stored."""
+
+    smtp_url: str | None = None
+    mail_from: str | None = None
+    base_url: str | None = None
+    fetch: FetchConfig = FetchConfig()
+
+
+class Kept(Generic[T]):
+    """Connections that go on from one request to the next, each in one thread at a time.
+
+    most  that wait for the next request
+    fits  whether one that waited may still be used
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], T],
+        close: Callable[[T], None],
+        *,
+        most: int,
+        fits: Callable[[T], bool] = lambda each: True,
+    ) -> None:
+        self._make, self._close, self._fits = make, close, fits
+        self._free: LifoQueue[T] = LifoQueue(most)
+
+    @contextmanager
+    def one(self) -> Iterator[T]:
+        """One that waits, or a new one; closed when what is done with it fails."""
+        each = self._waiting() or self._make()
+        try:
+            yield each
+        except BaseException:
+            self._close(each)
+            raise
+        try:
+            self._free.put_nowait(each)
+        except Full:
+            self._close(each)
+
+    def _waiting(self) -> T | None:
+        with suppress(Empty):
+            while True:
+                each = self._free.get_nowait()
+                if self._fits(each):
+                    return each
+                self._close(each)
+        return None
+
+    def close(self) -> None:
+        """Close those that wait."""
+        with suppress(Empty):
+            while True:
+                self._close(self._free.get_nowait())
+
+
+class Office:
+    """The database of a server and its index, opened once per request under way.
+
+    home  where the pages are reached when neither command line nor settings say; "": unknown
+    zone  the time zone of who registers, until they choose another
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        clock: Callable[[], float],
+        ways: Ways | None = None,
+        home: str = "",
+        zone: str = "UTC",
+        passwords: Passwords | None = None,
+    ) -> None:
+        self.path, self.clock, self.home, self.zone = path, clock, home, zone
+        self.ways = ways or Ways()
+        self.passwords = passwords or Passwords()
+        self.previewing = Lock()  # a preview reads thousands of pages: one at a time
+        self._books = Kept(self._connected, _close, most=8)
+        self._indexes = Kept(
+            partial(SearchIndex, path, cache_kib=INDEX_CACHE_KIB),
+            SearchIndex.close,
+            most=4,
+            fits=SearchIndex.is_current,
+        )
+        with books.opened(path, now=clock(), language="en", zone="UTC"):
+            pass  # made, or brought up to date
+        self.base_url = self.settings().base_url
+
+    def book(self) -> AbstractContextManager[Book]:
+        """A book for one request; its connection goes on to the next."""
+        return self._books.one()
+
+    def index(self) -> AbstractContextManager[SearchIndex]:
+        """The search index, in the same way."""
+        return self._indexes.one()
+
+    def _connected(self) -> Book:
+        connection = sqlite3.connect(
+            self.path, timeout=WAIT_S, isolation_level=None, check_same_thread=False
+        )
+        try:
+            writer.prepare(connection, self.path)
+            connection.execute("PRAGMA foreign_keys = ON")
+        except BaseException:
+            connection.close()
+            raise
+        return Book(connection, self.path)
+
+    def settings(self) -> Settings:
+        """As they are now: an administrator may change them at any time."""
+        with self.book() as book:
+            ways = msgspec.structs.asdict(self.ways)
+            found = settings.read(book, **ways)
+        self.base_url = found.base_url or self.home
+        return msgspec.structs.replace(found, base_url=self.base_url)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._books.close()
+        self._indexes.close()
+
+
+def _close(book: Book) -> None:
+    book._db.close()

@@ -1,0 +1,181 @@
+"""What was asked, and how is it answered? One request for a handler, and its answers."""
+
+from __future__ import annotations
+
+import json
+from datetime import tzinfo
+from importlib.resources import files
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from focus.alerts.message import clock_time, pieces
+from focus.alerts.outbox_lease import zone_of
+from focus.alerts.settings import masked_channel
+from focus.alerts.store import Book
+from focus.alerts.texts import told
+from focus.errors import FocusError
+from focus.serve import inbox
+from focus.serve.accounts import User
+from focus.serve.app_state import Office
+from focus.serve.request_guard import is_secure
+from focus.serve.texts import TEXTS, Wrong, say
+from focus.text.formatting import printable
+
+COOKIE = "focus_session"
+
+Form = dict[str, str]
+
+
+class Asked:
+    """A request, read: who asks (None: nobody known), where, and what was typed."""
+
+    def __init__(self, office: Office, book: Book, **said: Any) -> None:
+        self.office, self.book = office, book
+        self.now = office.clock()
+        self.user: User | None = said["user"]
+        self.session: str = said["session"]
+        self.path: str = said["path"]
+        self.parts: dict[str, Any] = said["parts"]
+        self.query: Form = said["query"]
+        self.form: Form = said["form"]
+        self.address: str = said["address"]
+        self.secure = is_secure(said["scheme"], office.base_url)
+        self.origin: str = office.base_url or said["origin"]
+        self.language = self.user.language if self.user else said["language"]
+
+    @property
+    def me(self) -> User:
+        """Who asks; handlers of this are only called for somebody."""
+        assert self.user is not None
+        return self.user
+
+    @property
+    def zone(self) -> tzinfo:
+        """The asker's clock."""
+        return zone_of(self.user.zone if self.user else "UTC")
+
+    def say(self, key: str, **values: object) -> str:
+        """A sentence in the asker's language."""
+        return say(key, self.language, **values)
+
+    def wrong(self, error: Wrong | FocusError) -> str:
+        """What is wrong, in the asker's language."""
+        if isinstance(error, Wrong):
+            return self.say(error.key, **error.values)
+        return told(str(error), self.language)
+
+    # -- answers --------------------------------------------------------------------
+
+    def page(self, template: str, /, status: int = 200, **values: Any) -> Response:
+        """A page of ours."""
+        context = {
+            "asked": self,
+            "user": self.user,
+            "t": self.say,
+            "error": "",
+            "done": "",
+            "lang": "zh-CN" if self.language == "zh" else "en",
+            "unread": inbox.unread(self.book, self.user.id) if self.user else 0,
+            "when": self.when,
+            **values,
+        }
+        return HTMLResponse(_PAGES.get_template(template).render(context), status)
+
+    def to(self, path: str, **query: object) -> Response:
+        """Go on there."""
+        tail = f"?{urlencode(query)}" if query else ""
+        return RedirectResponse(path + tail, 303)
+
+    def known(self, response: Response, session: str) -> Response:
+        """With a session's cookie; "" takes it away."""
+        response.set_cookie(
+            self.cookie_name,
+            session,
+            max_age=14 * 86400 if session else 0,
+            path="/",
+            secure=self.secure,
+            httponly=True,
+            samesite="lax",
+        )
+        return response
+
+    @property
+    def cookie_name(self) -> str:
+        """Behind https one that no subdomain and no plain http can set (RFC 6265bis 4.1.3)."""
+        return cookie_name(self.secure)
+
+    def when(self, moment: float | None) -> str:
+        """A moment on the asker's clock."""
+        return "" if moment is None else clock_time(moment, zone_of(str(self.zone)))
+
+
+def cookie_name(secure: bool) -> str:
+    """See `Asked.cookie_name`."""
+    return f"__Host-{COOKIE}" if secure else COOKIE
+
+
+def download(name: str, data: Any) -> Response:
+    """A JSON file to be kept."""
+    return attached(name, json.dumps(data, ensure_ascii=False, indent=2).encode())
+
+
+def attached(name: str, text: bytes) -> Response:
+    """The text of such a file."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(text, media_type="application/json", headers=headers)
+
+
+def style() -> bytes:
+    """Our style sheet."""
+    return (files(__package__) / "static" / "style.css").read_bytes()
+
+
+# -- templates ----------------------------------------------------------------------
+
+
+def _is_web(url: str) -> bool:
+    return url.startswith(("http://", "https://"))
+
+
+def _host(url: str) -> str:
+    try:
+        return printable(urlsplit(url).hostname or "")
+    except ValueError:
+        return ""
+
+
+def _marked(passage: Any) -> list[str]:
+    """A search result's text cut at its marks, every second piece a matched word."""
+    cut, at = [], 0
+    for begin, end in passage.marks:
+        if begin >= at:
+            cut += [passage.text[at:begin], passage.text[begin:end]]
+            at = end
+    return [*cut, passage.text[at:]]
+
+
+def _part(name: str, language: str) -> str:
+    key = f"part_{name}"
+    return say(key, language) if key in TEXTS else name
+
+
+_PAGES = Environment(
+    loader=PackageLoader("focus.serve"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_PAGES.filters.update(
+    host=_host,
+    pieces=pieces,
+    marked=_marked,
+    masked=masked_channel,
+    printable=printable,
+    part=_part,
+    told=told,
+)
+_PAGES.tests["web"] = _is_web

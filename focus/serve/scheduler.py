@@ -1,0 +1,79 @@
+"""What does the scheduler start when something is due? One run, as a process of its own.
+
+    python -m focus.serve.scheduler  < order.json
+
+A process, because a crawl takes signals and many seconds of CPU, and because one that is
+killed then is nothing to the web pages. It ends by itself; SIGTERM ends it sooner.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+
+from focus.alerts import delivery_process, settings
+from focus.alerts import store as books
+from focus.alerts.run import AlreadyRunning, Ran, alone, run_due
+from focus.alerts.visit import visitor
+from focus.config import FetchConfig, PolitenessConfig
+from focus.errors import FocusError
+from focus.learn.memory_crawl import Web
+from focus.storage.search_index import SearchIndex
+
+
+class Order(msgspec.Struct, frozen=True):
+    """What the server tells its scheduler: where, how to ask, how to send."""
+
+    db: str
+    fetch: FetchConfig = FetchConfig()
+    politeness: PolitenessConfig = PolitenessConfig()
+    agent: str = "focus"
+    smtp_url: str | None = None
+    mail_from: str | None = None
+    base_url: str | None = None
+
+
+def run(order: Order) -> Ran | None:
+    """Do what is due and index what came; None when another program is at it."""
+    path = Path(order.db)
+    with books.opened(path, now=time.time(), language="en", zone="UTC") as book:
+        web = Web(None, order.fetch, order.politeness, order.agent)
+        how = settings.read(
+            book,
+            smtp_url=order.smtp_url,
+            mail_from=order.mail_from,
+            base_url=order.base_url,
+            fetch=order.fetch,
+        )
+        try:
+            with alone(path):
+                deliver = delivery_process.sender(book, how)
+                ran = asyncio.run(run_due(book, visitor(book, web), deliver, clock=time.time))
+        except AlreadyRunning:
+            return None
+    with SearchIndex(path) as index:
+        index.update()
+    return ran
+
+
+def main() -> int:
+    """The process. Troubles of sites and deliveries stand in the database for their owners."""
+    try:
+        order = msgspec.json.decode(sys.stdin.buffer.read(), type=Order)
+        ran = run(order)
+    except (FocusError, msgspec.DecodeError) as error:
+        print(f"focus: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    for trouble in ran.troubles if ran else ():
+        print(f"focus: {trouble}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

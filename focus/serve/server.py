@@ -1,0 +1,146 @@
+"""How do the web pages come to stand on a port, with the scheduler beside them?"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from ipaddress import ip_address
+
+import msgspec
+import uvicorn
+from starlette.applications import Starlette
+
+from focus.alerts import outbox
+from focus.errors import ConfigError
+from focus.serve import accounts, tokens
+from focus.serve.app import make_app
+from focus.serve.app_state import Office
+from focus.serve.scheduler import Order
+from focus.text.formatting import printable
+
+TICK_S = 10.0  # between two looks whether something is due
+REST_S = 60.0  # between two runs, whatever is still due
+GRACE_S = 10  # for what is under way when the server is told to end
+BACKLOG = 128
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket on a port; ConfigError says why there is none."""
+    where = f"--host {printable(host)} --port {port}"
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise ConfigError(f"{where}: no such address here ({error.strerror})") from None
+    family, kind, proto, _, address = found[0]
+    made = socket.socket(family, kind, proto)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+        made.listen(BACKLOG)
+    except OSError as error:
+        made.close()
+        if error.errno == errno.EADDRINUSE:
+            raise ConfigError(f"{where}: the port is taken; choose another --port") from None
+        raise ConfigError(f"{where}: cannot listen there: {error.strerror}") from None
+    made.setblocking(False)
+    return made
+
+
+def home_of(host: str, port: int) -> str:
+    """Where the pages are reached by those on this machine; "" where others are meant."""
+    try:
+        is_here = ip_address(host).is_loopback
+    except ValueError:
+        is_here = host == "localhost"
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{port}" if is_here else ""
+
+
+def first_link(office: Office, origin: str) -> str:
+    """The link by which the first person, an administrator, registers; "" when there is one."""
+    now = office.clock()
+    with office.book() as book:
+        if not accounts.is_first(book):
+            return ""
+        with book.transaction() as db:
+            db.execute("DELETE FROM token WHERE kind = 'invite'")
+            return f"{origin}/register?invite={tokens.make(db, 'invite', now=now)}"
+
+
+def serve(office: Office, order: Order, bound: socket.socket) -> None:
+    """Answer until SIGTERM or Ctrl-C; what is under way ends first."""
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        task = asyncio.create_task(_schedule(office, order))
+        try:
+            yield
+        finally:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+            office.close()
+
+    config = uvicorn.Config(
+        make_app(office, lifespan),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        # A proxy before us is believed only where we were told that there is one.
+        proxy_headers=bool(office.ways.base_url),
+        forwarded_allow_ips="127.0.0.1,::1",
+        timeout_graceful_shutdown=GRACE_S,
+        limit_concurrency=500,
+    )
+    with bound:
+        uvicorn.Server(config).run(sockets=[bound])
+
+
+# -- the scheduler ------------------------------------------------------------------
+
+
+def is_due(office: Office) -> bool:
+    """Whether a concern is to be checked, or a message to be sent."""
+    now = office.clock()
+    with office.book() as book:
+        waiting = outbox.next_due(book)
+        return (waiting is not None and waiting <= now) or bool(book.due(now))
+
+
+async def _schedule(office: Office, order: Order) -> None:
+    """Look again and again whether something is due; have it done by a process."""
+    while True:
+        wait = TICK_S
+        try:
+            if await asyncio.to_thread(is_due, office):
+                await _tick(order)
+                wait = REST_S
+        except Exception as error:  # the pages go on without it; the next look may be good
+            print(f"focus: scheduler: {printable(str(error))}", file=sys.stderr)
+        await asyncio.sleep(wait)
+
+
+async def _tick(order: Order) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "focus.serve.scheduler",
+        stdin=asyncio.subprocess.PIPE,
+        start_new_session=True,  # Ctrl-C is for the server, which ends it
+    )
+    try:
+        await process.communicate(msgspec.json.encode(order))
+    except asyncio.CancelledError:
+        with contextlib.suppress(ProcessLookupError):
+            process.terminate()
+        try:
+            await asyncio.wait_for(process.wait(), GRACE_S)
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+        raise

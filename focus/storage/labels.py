@@ -1,0 +1,177 @@
+"""What do people say of stored pages, and what becomes of the pages then?
+
+Functions over the connection of a `Store`, each one read or one transaction; they run in
+the store's thread: `await store.run(partial(labels.uncertain, crawl=…, …))`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+import zstandard
+
+from focus.storage.schema import LAST_ID, id_range, row_id
+from focus.storage.writer import CrawlInfo, next_ids, transaction
+
+MAX_TEXT = 64 * 1024 * 1024  # bytes of one page's text; more was never kept
+
+
+class Stored(NamedTuple):
+    """A page as it was judged.
+
+    id    of its URL in the crawl
+    html  its decoded text; "" when it was not kept
+    place which request to its host it was
+    """
+
+    id: int
+    nth: int
+    url: str
+    title: str
+    description: str
+    relevance: float
+    relevant: bool
+    parts: dict[str, float]
+    matched: dict[str, list[str]]
+    html: str
+    place: int = 0
+
+
+class Rejudged(NamedTuple):
+    """A page judged anew. `matched` as in records.Page."""
+
+    id: int
+    relevance: float
+    relevant: bool
+    parts: dict[str, float]
+    matched: dict[str, list[str]]
+
+
+class Verdict(NamedTuple):
+    """What somebody said of a page."""
+
+    page: int  # row id
+    url: str
+    relevant: bool
+
+
+def crawl_info(db: sqlite3.Connection, *, crawl: int) -> tuple[str, CrawlInfo]:
+    """The configuration of a crawl's last run as JSON, and how far it got."""
+    config, counters = db.execute(_CRAWL, (crawl,)).fetchone()
+    info = CrawlInfo(crawl, True, False, "", msgspec.json.decode(counters), *next_ids(db, crawl))
+    return config, info
+
+
+def uncertain(
+    db: sqlite3.Connection, *, crawl: int, topic: str, threshold: float, limit: int
+) -> list[int]:
+    """Row ids of stored pages without a label, the nearest to the threshold first.
+
+    Only pages whose text is stored: nothing can be learned from the others.
+    """
+    values = (*id_range(crawl), topic, threshold, limit)
+    return [row[0] for row in db.execute(_UNCERTAIN, values)]
+
+
+def page(db: sqlite3.Connection, *, row: int) -> Stored:
+    """A stored page by its row id."""
+    return _stored(db.execute(_PAGE + " WHERE page.id = ?", (row,)).fetchone())
+
+
+def row_of(db: sqlite3.Connection, *, crawl: int, url: str, key: bytes) -> int | None:
+    """The row id of a crawl's page by its URL, as asked for or as served, or duplicate key.
+
+    One pass over the crawl's URLs. None when no page is of that URL.
+    """
+    row = db.execute(_ROW_OF, (*id_range(crawl), key, url, url, key)).fetchone()
+    return None if row is None else int(row[0])
+
+
+def pages(db: sqlite3.Connection, *, crawl: int, after: int, limit: int) -> list[Stored]:
+    """The crawl's pages in order of `nth`, from the first beyond `after`."""
+    rows = db.execute(_PAGE + _IN_ORDER, (crawl, after, limit)).fetchall()
+    return [_stored(row) for row in rows]
+
+
+def _stored(row: Sequence[object]) -> Stored:
+    number, nth, url, title, description, relevance, relevant, parts, matched, packed, place = row
+    assert isinstance(number, int) and isinstance(nth, int) and isinstance(place, int)
+    assert isinstance(relevance, float)
+    html = unpacked(packed) if isinstance(packed, bytes) else ""
+    return Stored(
+        number & LAST_ID,
+        nth,
+        str(url),
+        str(title),
+        str(description),
+        relevance,
+        bool(relevant),
+        msgspec.json.decode(str(parts), type=dict[str, float]),
+        msgspec.json.decode(str(matched), type=dict[str, list[str]]),
+        html,
+        place,
+    )
+
+
+def unpacked(packed: bytes) -> str:
+    """The decoded text of a page as the database keeps it."""
+    plain = zstandard.ZstdDecompressor().decompress(packed, max_output_size=MAX_TEXT)
+    return plain.decode("utf-8", "replace")
+
+
+def judged(db: sqlite3.Connection, *, crawl: int) -> list[tuple[int, float, int]]:
+    """(Row id, relevance, relevant) of the crawl's pages whose text is stored, in order."""
+    return db.execute(_JUDGED, (crawl,)).fetchall()
+
+
+def put(db: sqlite3.Connection, *, topic: str, said: Verdict, now: float) -> None:
+    """Store a label; a later one takes the place of an earlier."""
+    with transaction(db):
+        values = (topic, said.url, said.page, said.relevant, now)
+        db.execute("INSERT OR REPLACE INTO label VALUES (?, ?, ?, ?, ?)", values)
+
+
+def labelled(db: sqlite3.Connection, *, topic: str) -> list[Verdict]:
+    """All labels of a topic whose pages are still there, in order of URL."""
+    rows = db.execute(_LABELLED, (topic,)).fetchall()
+    return [Verdict(number, url, bool(relevant)) for number, url, relevant in rows]
+
+
+def rejudge(db: sqlite3.Connection, *, crawl: int, judged: Sequence[Rejudged]) -> None:
+    """Write the new relevance of pages."""
+    encode = msgspec.json.Encoder().encode
+    with transaction(db):
+        numbers = [(j.relevance, j.relevant, row_id(crawl, j.id)) for j in judged]
+        db.executemany("UPDATE page SET relevance = ?, relevant = ? WHERE id = ?", numbers)
+        texts = [
+            (encode(j.parts).decode(), encode(j.matched).decode(), row_id(crawl, j.id))
+            for j in judged
+        ]
+        db.executemany("UPDATE page_text SET parts = ?, matched = ? WHERE id = ?", texts)
+
+
+_CRAWL = """
+SELECT config, counters FROM crawl JOIN progress ON progress.crawl = crawl.id WHERE id = ?"""
+_UNCERTAIN = """
+SELECT page.id FROM page JOIN body ON body.id = page.id JOIN page_text ON page_text.id = page.id
+WHERE page.id BETWEEN ? AND ? AND NOT EXISTS (
+    SELECT 1 FROM label WHERE label.topic = ? AND label.url = page_text.url)
+ORDER BY abs(page.relevance - ?), page.id LIMIT ?"""
+_PAGE = """
+SELECT page.id, nth, page_text.url, title, description, relevance, relevant, parts, matched, zstd,
+place
+FROM page JOIN page_text ON page_text.id = page.id LEFT JOIN body ON body.id = page.id"""
+_JUDGED = """
+SELECT page.id, relevance, relevant FROM page JOIN body ON body.id = page.id
+WHERE page.crawl = ? ORDER BY page.nth"""
+_ROW_OF = """
+SELECT page.id FROM url JOIN page ON page.id = url.id JOIN page_text ON page_text.id = url.id
+WHERE url.id BETWEEN ? AND ? AND (url.key = ? OR url.url = ? OR page_text.url = ?)
+ORDER BY url.key = ? DESC LIMIT 1"""
+_IN_ORDER = " WHERE page.crawl = ? AND page.nth > ? ORDER BY page.nth LIMIT ?"
+_LABELLED = """
+SELECT label.page, label.url, label.relevant FROM label JOIN page ON page.id = label.page
+WHERE topic = ? ORDER BY label.url"""

@@ -1,0 +1,191 @@
+"""Which pages are results, with which fields, in which order? As SQL for `query`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from focus.errors import ConfigError
+from focus.records import UrlState
+from focus.storage.schema import ID_BITS, LAST_ID
+
+QUALITY_T = 0.5
+"""t of P4 2.7: quality(p) = t·R(p)/max R + (1-t)·relevance(p)."""
+
+
+class Selection(msgspec.Struct, frozen=True):
+    """Which results, in which order. Conditions all hold at once.
+
+    crawl          "latest", "all" or an id
+    relevant       only pages over their model's threshold
+    min_relevance  at least this much
+    since          fetched at or after this instant (Unix seconds), see `parse_since`
+    host           of this host or its subdomains
+    topic          of crawls for the topic of this name
+    duplicates     also pages with nearly the text of an earlier one (never `relevant`)
+    sort           "quality", "relevance", "authority", "hub" (all best first), "fetched"
+                   (newest first) or "": in the order of fetching
+    """
+
+    crawl: str = "latest"
+    relevant: bool = False
+    min_relevance: float | None = None
+    since: float | None = None
+    host: str | None = None
+    topic: str | None = None
+    sort: str = ""
+    limit: int | None = None
+    duplicates: bool = True
+
+
+# Name -> type and SQL of every field of a result. p page, x its texts, b its source, u its
+# URL, v the URL of its parent, c its crawl; {quality} depends on the crawls selected.
+_FIELDS: dict[str, tuple[type, str]] = {
+    "url": (str, "u.url"),
+    "final_url": (str, "x.url"),
+    "title": (str, "x.title"),
+    "description": (str, "x.description"),
+    "keywords": (str, "x.keywords"),
+    "language": (str, "x.language"),
+    "relevance": (float, "p.relevance"),
+    "relevant": (bool, "p.relevant"),
+    "parts": (dict, "x.parts"),
+    "matched": (dict, "x.matched"),
+    "priority": (float, "p.priority"),
+    "pagerank": (float, "p.pagerank"),
+    "authority": (float, "ifnull((SELECT authority FROM hits h WHERE h.id = p.id), 0.0)"),
+    "hub": (float, "ifnull((SELECT hub FROM hits h WHERE h.id = p.id), 0.0)"),
+    "quality": (float, "{quality}"),
+    "depth": (int, "u.depth"),
+    "parent": (str, "v.url"),
+    "anchor": (str, "u.anchor"),
+    "status": (int, "p.status"),
+    "fetched_at": (str, "strftime('%Y-%m-%dT%H:%M:%fZ', p.fetched_at, 'unixepoch')"),
+    "strategy": (str, "c.strategy"),
+    "topic": (str, "c.topic"),
+    "crawl": (int, "p.crawl"),
+    "nth": (int, "p.nth"),
+    "rank": (int, "p.rank"),
+    "bytes": (int, "p.raw_bytes"),
+    "charset": (str, "x.charset"),
+    "content_type": (str, "x.content_type"),
+    "duplicate_of": (
+        str,
+        "(SELECT w.url FROM twin t JOIN url w "
+        f"ON w.id = (t.id & ~{LAST_ID}) + t.of WHERE t.id = p.id)",
+    ),
+    "text": (str, "b.zstd"),
+}
+
+TEXT = "text"
+"""The field with the page's main content, which has to be made from its stored source."""
+
+FIELDS = tuple(name for name in _FIELDS if name != TEXT)
+"""Names of the fields of a result, in the order in which they are exported unless asked."""
+
+_ORDERS = {
+    "": "p.crawl, p.nth",
+    "quality": "{quality} DESC, p.crawl, p.nth",
+    "relevance": "p.relevance DESC, p.crawl, p.nth",
+    "authority": f"{_FIELDS['authority'][1]} DESC, p.crawl, p.nth",
+    "hub": f"{_FIELDS['hub'][1]} DESC, p.crawl, p.nth",
+    "fetched": "p.fetched_at DESC, p.crawl, p.nth DESC",
+}
+
+
+def columns(names: Sequence[str] = ()) -> dict[str, type]:
+    """The type of each field (`FIELDS` for none); ConfigError for an unknown one."""
+    for name in names:
+        if name not in _FIELDS:
+            known = ", ".join(_FIELDS)
+            raise ConfigError(f"unknown field {name!r}; the fields are: {known}")
+    return {name: _FIELDS[name][0] for name in names or FIELDS}
+
+
+def parse_since(text: str, *, now: float) -> float:
+    """Unix seconds of an ISO date or time (UTC unless it says otherwise), or of "7d" ago."""
+    span = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])", text.strip())
+    if span:
+        return now - float(span[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}[span[2]]
+    try:
+        when = datetime.fromisoformat(text.strip())
+        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        raise ConfigError(
+            f"cannot read {text!r} as a date; write 2025-12-31, 2025-12-31T18:00 or 7d (s m h d w)"
+        ) from None
+
+
+def quality_sql(largest: Mapping[int, tuple[float, float]]) -> str:
+    """P4 2.7 for pages of these crawls, each with its largest PageRank and relevance.
+
+    quality = t·R/max R + (1-t)·relevance/max(1, max relevance): 0…1, as `position`
+    goes beyond 1 while the paper's similarity does not.
+    Worked: R 0.02 of at most 0.04, relevance 0.75 of at most 1.5 → ½·½ + ½·½ = 0.5.
+    """
+    cases = ["WHEN NULL THEN 0.0"]
+    for crawl, (rank, relevance) in largest.items():
+        by_rank = QUALITY_T / (rank if rank > 1e-300 else 1.0)  # else no page has any
+        by_relevance = (1 - QUALITY_T) / max(relevance, 1.0)
+        cases.append(f"WHEN {crawl} THEN {by_rank!r} * p.pagerank + {by_relevance!r} * p.relevance")
+    return f"(CASE p.crawl {' '.join(cases)} END)"
+
+
+def select_sql(selection: Selection, crawls: Sequence[int], quality: str) -> tuple[str, list[Any]]:
+    """Row ids of the results in order, and the values to bind; ConfigError for a bad `sort`."""
+    if selection.sort not in _ORDERS:
+        known = ", ".join(name for name in _ORDERS if name)
+        raise ConfigError(f"unknown order {selection.sort!r}; the orders are: {known}")
+    tests, values = conditions_sql(selection, crawls)
+    order = _ORDERS[selection.sort].format(quality=quality)
+    values.append(-1 if selection.limit is None else selection.limit)
+    return f"{_SELECT} WHERE {' AND '.join(tests)} ORDER BY {order} LIMIT ?", values
+
+
+def conditions_sql(selection: Selection, crawls: Sequence[int]) -> tuple[list[str], list[Any]]:
+    """What holds of every result, of page p and its URL u, and the values to bind."""
+    tests = [
+        f"p.crawl IN ({', '.join(map(str, crawls))})",
+        f"NOT p.noindex AND u.state <> {int(UrlState.DROPPED)}",
+    ]
+    values: list[Any] = []
+    if selection.relevant:
+        tests.append("p.relevant")
+    if selection.min_relevance is not None:
+        tests.append("p.relevance >= ?")
+        values.append(selection.min_relevance)
+    if not selection.duplicates:
+        tests.append("p.id NOT IN (SELECT id FROM twin)")
+    if selection.since is not None:
+        tests.append("p.fetched_at >= ?")
+        values.append(selection.since)
+    if selection.host is not None:
+        host = selection.host.lower()
+        tests.append(_ON_HOST)
+        values += [host, len(host) + 1, "." + host]
+    return tests, values
+
+
+def rows_sql(fields: Sequence[str], quality: str) -> str:
+    """Row id and fields of the results whose row ids are bound as a JSON array."""
+    chosen = ", ".join(_FIELDS[name][1].format(quality=quality) for name in fields)
+    return _ROWS.format(columns=chosen, source=_SOURCE if TEXT in fields else "")
+
+
+_ON_HOST = f"""
+(p.crawl << {ID_BITS}) + u.queue IN (SELECT queue.id FROM queue
+    JOIN host ON host.id = (queue.id & ~{LAST_ID}) + queue.host
+    WHERE host.name = ? OR substr(host.name, -?) = ?)"""
+_SELECT = "SELECT p.id FROM page p JOIN url u ON u.id = p.id"
+_SOURCE = "LEFT JOIN body b ON b.id = p.id"
+_ROWS = f"""
+SELECT p.id, {{columns}} FROM json_each(?) AS wanted
+CROSS JOIN page p ON p.id = wanted.value
+CROSS JOIN url u ON u.id = p.id
+CROSS JOIN crawl c ON c.id = p.crawl
+LEFT JOIN page_text x ON x.id = p.id {{source}}
+LEFT JOIN url v ON v.id = (p.id & ~{LAST_ID}) + u.parent"""

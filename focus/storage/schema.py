@@ -1,0 +1,366 @@
+"""What a focus database looks like, and what is wrong with a file that is none.
+
+Text and checks only; `store` writes such a file, `query` reads it.
+
+Every row of a crawl has the one number ``crawl << 32 | id``, where `id` counts
+from 0 within the crawl (as in `records`). So each table is clustered by crawl,
+appends at its end, and needs no second index to be found by id. Columns that
+refer to another row of the same crawl (queue, host, parent) hold the bare `id`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from focus.errors import StoreError
+from focus.storage import alert_schema
+
+APPLICATION_ID = 0x666F6375
+"""`PRAGMA application_id` of our files ("focu"): others are refused untouched."""
+
+ID_BITS = 32
+LAST_ID = (1 << ID_BITS) - 1
+
+_FIRST = """
+-- One crawl: a set of seeds, a topic and a strategy.
+CREATE TABLE crawl (
+    id           INTEGER PRIMARY KEY,  -- from 1
+    topic        TEXT NOT NULL,   -- its name; before what may be long, as rows read it
+    strategy     TEXT NOT NULL,   -- its name
+    started_at   REAL NOT NULL,   -- Unix seconds, like every instant here
+    finished_at  REAL,            -- NULL: under way, or its process was killed
+    reason       TEXT,            -- why it ended; NULL as above
+    digest       BLOB NOT NULL,   -- SHA-256 of `identity`: which command continues it
+    identity     TEXT NOT NULL,   -- canonical JSON: seeds, topic, strategy, ...
+    config       TEXT NOT NULL,   -- JSON of the last run's whole configuration
+    report       TEXT             -- JSON summary of its last run; NULL until it ended
+);
+
+-- What each batch changes of a crawl; apart, as `identity` may hold 100,000 seeds.
+CREATE TABLE progress (
+    crawl        INTEGER PRIMARY KEY,  -- = crawl.id
+    heartbeat_at REAL NOT NULL,        -- last sign of life of its process
+    counters     TEXT NOT NULL         -- JSON object of totals after the last batch
+);
+
+-- A host, as politeness must find it again.
+CREATE TABLE host (
+    id       INTEGER PRIMARY KEY,  -- crawl << 32 | host
+    name     TEXT NOT NULL,        -- host[:port]
+    next_at  REAL NOT NULL,        -- not to be asked before
+    failures INTEGER NOT NULL,     -- in a row, the host's own fault
+    given_up INTEGER NOT NULL,     -- 1: too many of them
+    robots   BLOB                  -- MessagePack of HostRow.robots; NULL: never fetched
+);
+
+-- A queue of the frontier: one host's URLs of one shape.
+CREATE TABLE queue (
+    id      INTEGER PRIMARY KEY,   -- crawl << 32 | queue
+    host    INTEGER NOT NULL,      -- whose URLs
+    shape   TEXT NOT NULL,         -- '': shapes are not used
+    fetched INTEGER NOT NULL,      -- requests spent on it
+    yielded REAL NOT NULL          -- relevant pages; soft counts add up
+);
+
+-- Every known URL, hence the seen-set and the frontier. Millions of rows: NULL
+-- stands for "" and (), as one byte. No index on `key`: a random place in the
+-- file per new URL would cost more than everything else here; the crawl knows
+-- its keys from memory, and `why` can afford one pass.
+CREATE TABLE url (
+    id       INTEGER PRIMARY KEY,  -- crawl << 32 | id, in order of discovery
+    state    INTEGER NOT NULL,     -- records.UrlState
+    key      BLOB NOT NULL,        -- 16 bytes: MD5 of the duplicate key
+    url      TEXT NOT NULL,        -- as requested
+    queue    INTEGER NOT NULL,     -- of the frontier
+    depth    INTEGER NOT NULL,     -- links from a seed
+    priority REAL NOT NULL,        -- larger = sooner
+    parent   INTEGER,              -- URL with the best evidence; NULL: a seed
+    carry    BLOB,                 -- float32, little-endian; NULL: nothing
+    anchor   TEXT,                 -- of the link from `parent`; NULL: none
+    hops     INTEGER NOT NULL,     -- redirects followed to come here
+    tries    INTEGER NOT NULL DEFAULT 0,  -- failed so far
+    retry_at REAL,                 -- not before; NULL: at any time
+    reason   TEXT,                 -- failed, dropped (or tried again): why
+    detail   TEXT                  -- the same for people; NULL: nothing more to say
+);
+-- The waiting URLs of a queue; a later format does without it, see `_NO_WAITING`.
+CREATE INDEX url_waiting ON url (queue, id, priority) WHERE state = 0;
+-- What was in flight when the process died (Store.begin_crawl); tiny.
+CREATE INDEX url_fetching ON url (state) WHERE state = 1;
+
+-- How many URLs came to which end: `status` without a pass over all of them.
+CREATE TABLE tally (
+    crawl  INTEGER NOT NULL,       -- whose URLs
+    state  INTEGER NOT NULL,       -- DONE, FAILED, DROPPED
+    reason TEXT NOT NULL,          -- '': none
+    n      INTEGER NOT NULL,       -- how many
+    PRIMARY KEY (crawl, state, reason)
+) WITHOUT ROWID;
+CREATE TRIGGER url_born_ended AFTER INSERT ON url WHEN new.state > 1 BEGIN
+    INSERT INTO tally VALUES (new.id >> 32, new.state, ifnull(new.reason, ''), 1)
+        ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER url_ended AFTER UPDATE OF state ON url WHEN new.state > 1 BEGIN
+    INSERT INTO tally VALUES (new.id >> 32, new.state, ifnull(new.reason, ''), 1)
+        ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER url_revived AFTER UPDATE OF state ON url WHEN old.state > 1 BEGIN
+    UPDATE tally SET n = n - 1
+        WHERE crawl = old.id >> 32 AND state = old.state AND reason = ifnull(old.reason, '');
+END;
+
+-- A page that was fetched and scored: its numbers. Narrow, for sorting and
+-- filtering; its texts stand in page_text, its body in body.
+CREATE TABLE page (
+    id         INTEGER PRIMARY KEY,  -- = url.id
+    crawl      INTEGER NOT NULL,     -- = id >> 32, for page_nth
+    nth        INTEGER NOT NULL,     -- request that brought it, from 1
+    rank       INTEGER NOT NULL,     -- waiting URLs when it was taken
+    status     INTEGER NOT NULL,     -- HTTP
+    fetched_at REAL NOT NULL,        -- start of the request
+    elapsed_s  REAL NOT NULL,        -- until the last byte
+    raw_bytes  INTEGER NOT NULL,     -- of the body, off the socket
+    priority   REAL NOT NULL,        -- what it was taken at
+    pagerank   REAL NOT NULL,        -- local PageRank as last written
+    relevance  REAL NOT NULL,        -- the model's number
+    relevant   INTEGER NOT NULL,     -- 1: over the model's threshold
+    noindex    INTEGER NOT NULL,     -- 1: asked not to be a result
+    simhash    INTEGER NOT NULL,     -- 64 bits, signed; 0: not computed
+    links_cut  INTEGER NOT NULL      -- links beyond the cap per page
+);
+-- The course of a crawl (harvest rate, its last pages) and its pages in order.
+CREATE INDEX page_nth ON page (crawl, nth, relevant);
+
+CREATE TABLE page_text (
+    id            INTEGER PRIMARY KEY,  -- = page.id
+    url           TEXT NOT NULL,        -- where it came from; url.url may change later
+    title         TEXT NOT NULL,        -- '' here and below: the page has none
+    keywords      TEXT NOT NULL,        -- meta
+    description   TEXT NOT NULL,        -- meta
+    language      TEXT NOT NULL,        -- as declared
+    charset       TEXT NOT NULL,        -- it was decoded by
+    canonical     TEXT,                 -- NULL: the page names none
+    parts         TEXT NOT NULL,        -- JSON: relevance by part
+    matched       TEXT NOT NULL,        -- JSON: topic words by part
+    content_type  TEXT NOT NULL,        -- as sent
+    etag          TEXT NOT NULL,        -- for conditional requests, as sent
+    last_modified TEXT NOT NULL         -- the same
+);
+
+-- Decoded text of a page; no row when it was not to be kept.
+CREATE TABLE body (
+    id   INTEGER PRIMARY KEY,  -- = page.id
+    zstd BLOB NOT NULL         -- UTF-8, one zstd frame
+);
+
+-- The link graph: one row per page, in order of `nth` (Store.graph).
+CREATE TABLE link (
+    id      INTEGER PRIMARY KEY,  -- crawl << 32 | nth
+    source  INTEGER NOT NULL,     -- URL
+    targets BLOB NOT NULL         -- URLs as uint32, little-endian, in document order
+);
+"""
+
+_LABELS = """
+-- What people said of pages (`focus label`). By topic, as a page may be in several crawls.
+CREATE TABLE label (
+    topic       TEXT NOT NULL,     -- its name
+    url         TEXT NOT NULL,     -- as in page_text
+    page        INTEGER NOT NULL,  -- = page.id that was looked at
+    relevant    INTEGER NOT NULL,  -- 1: on topic
+    labelled_at REAL NOT NULL,     -- the last time, if several
+    PRIMARY KEY (topic, url)
+) WITHOUT ROWID;
+"""
+
+_LASTMOD = """
+-- When a page last changed, as a sitemap or feed of its site tells.
+CREATE TABLE lastmod (
+    id         INTEGER PRIMARY KEY,  -- = url.id
+    changed_at REAL NOT NULL         -- Unix seconds
+);
+"""
+
+_HUB = f"""
+-- What the links of a page brought that were followed from it.
+CREATE TABLE hub (
+    id      INTEGER PRIMARY KEY,   -- = url.id of the page with the links
+    fetched INTEGER NOT NULL,      -- requests spent on them
+    yielded REAL NOT NULL          -- relevance they brought; soft counts add up
+);
+INSERT INTO hub SELECT (url.id & ~{LAST_ID}) + url.parent, count(*),
+    total(max(0, min(1, page.relevance))) FROM url LEFT JOIN page ON page.id = url.id
+    WHERE url.state IN (2, 3) AND url.parent IS NOT NULL GROUP BY 1;
+-- What a strategy that learns adds to the priorities of a queue.
+ALTER TABLE queue ADD COLUMN bonus REAL NOT NULL DEFAULT 0;
+"""
+
+_HITS = """
+-- Kleinberg's hub and authority of a page on the crawl's graph, as of its last end.
+CREATE TABLE hits (
+    id        INTEGER PRIMARY KEY,  -- = page.id
+    hub       REAL NOT NULL,        -- 0…1, 1 the largest of the crawl
+    authority REAL NOT NULL         -- the same
+);
+"""
+
+_NO_WAITING = """
+-- The frontier knows what waits, by id. To keep that here as well took half of the store's
+-- time and a seventh of the file.
+DROP INDEX IF EXISTS url_waiting;
+"""
+
+_TWIN = """
+-- Pages with nearly the text of an earlier one: they are not relevant a second time.
+CREATE TABLE twin (
+    id INTEGER PRIMARY KEY,        -- = page.id
+    of INTEGER NOT NULL            -- the earlier page: a URL of the same crawl
+);
+"""
+
+_RECENT = """
+-- What the requests of late brought to a queue: of each, what is left of it after `recent_at`
+-- requests to its host. And which of these a page was, counted from 1 (0: not known).
+ALTER TABLE queue ADD COLUMN recent_fetched REAL NOT NULL DEFAULT 0;
+ALTER TABLE queue ADD COLUMN recent_yielded REAL NOT NULL DEFAULT 0;
+ALTER TABLE queue ADD COLUMN recent_at INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE page ADD COLUMN place INTEGER NOT NULL DEFAULT 0;
+"""
+
+_SHARD = """
+-- A frontier of a cluster: which of how many; `run` grows with every start.
+CREATE TABLE shard (
+    crawl  INTEGER PRIMARY KEY,  -- = crawl.id
+    number INTEGER NOT NULL,     -- from 1
+    shards INTEGER NOT NULL,     -- how many there are
+    mark   INTEGER NOT NULL,     -- drawn by chance: leases of other databases are not ours
+    run    INTEGER NOT NULL      -- starts so far
+);
+-- Tasks that are at workers, or on their way to one or back.
+CREATE TABLE lease (
+    id         INTEGER PRIMARY KEY,  -- mark, run and a number
+    crawl      INTEGER NOT NULL,     -- whose
+    losses     INTEGER NOT NULL,     -- workers that died with it
+    expires_at REAL NOT NULL,        -- by this machine's clock
+    task       BLOB NOT NULL         -- MessagePack of records.Task
+);
+-- Links that other shards own, until the broker has them.
+CREATE TABLE stray (
+    id     INTEGER PRIMARY KEY,      -- from 1, in the order of leaving
+    crawl  INTEGER NOT NULL,         -- whose
+    shard  INTEGER NOT NULL,         -- whose
+    packed BLOB NOT NULL             -- MessagePack of cluster.messages.Stray
+);
+-- Seeds, and where they redirect to, that came from elsewhere: home to the scope.
+CREATE TABLE home (
+    crawl INTEGER NOT NULL,  -- whose
+    url   TEXT NOT NULL,     -- as typed, or as redirected to
+    PRIMARY KEY (crawl, url)
+) WITHOUT ROWID;
+"""
+
+_VALIDATOR = """
+-- What a sitemap or feed was sent with, for the next time it is asked for (pages: page_text).
+CREATE TABLE validator (
+    id            INTEGER PRIMARY KEY,  -- = url.id
+    etag          TEXT NOT NULL,        -- as sent; '': none
+    last_modified TEXT NOT NULL         -- the same
+);
+"""
+
+MIGRATIONS: tuple[str, ...] = (
+    _FIRST,
+    _LABELS,
+    _LASTMOD,
+    _HUB,
+    alert_schema.SCHEMA,
+    _HITS,
+    _NO_WAITING,
+    _TWIN,
+    _RECENT,
+    alert_schema.CHANNELS,
+    _SHARD,
+    _VALIDATOR,
+    alert_schema.NEWS,
+)
+"""Script n makes version n + 1 of version n (`PRAGMA user_version`). Append only."""
+
+VERSION = len(MIGRATIONS)
+
+_ADVICE = {
+    "SQLITE_BUSY": "another program is writing to it; close that and try again",
+    "SQLITE_LOCKED": "another program is writing to it; close that and try again",
+    "SQLITE_FULL": "the disk is full; make room and run the same command again, nothing is lost",
+    "SQLITE_READONLY": "it cannot be written; check the permissions of the file and its folder",
+    "SQLITE_PERM": "it cannot be opened; check the permissions of the file and its folder",
+    "SQLITE_CANTOPEN": "it cannot be opened; check that its folder exists and can be written",
+    "SQLITE_CORRUPT": "it is damaged; keep a copy, then try `sqlite3 FILE .recover`",
+    "SQLITE_NOTADB": "it is not a database; choose another --db",
+    "SQLITE_IOERR": "the disk reports an error; check it, then run the same command again",
+    "SQLITE_TOOBIG": "a value is too large for it",
+    "SQLITE_NOLFS": "its file system cannot hold a file of that size",
+    "SQLITE_PROTOCOL": "its locks do not work; put it on a local disk",
+}
+
+
+def row_id(crawl: int, number: int) -> int:
+    """The one number of a row: ``crawl << 32 | number``."""
+    return crawl << ID_BITS | number
+
+
+def id_range(crawl: int) -> tuple[int, int]:
+    """First and last row id that a crawl can have."""
+    return crawl << ID_BITS, crawl << ID_BITS | LAST_ID
+
+
+def explained(error: Exception, path: Path) -> StoreError | None:
+    """An SQLite error as one line for people; None for a mistake in our own SQL."""
+    name = getattr(error, "sqlite_errorname", "")
+    advice = _ADVICE.get("_".join(name.split("_")[:2]))  # SQLITE_IOERR_WRITE → SQLITE_IOERR
+    return StoreError(f"{path}: {advice} ({error})") if advice else None
+
+
+def check_file(path: Path) -> bool:
+    """Whether `path` holds a database of ours (False: nothing there yet).
+
+    Looks at the header alone, without the journal, so that another program's is not folded.
+    The id reaches the header before the first switch to WAL, see `Store.open`. It is SQLite
+    that opens the file: closing one that we had opened ourselves would drop the POSIX locks of
+    all connections that this process has to it, and the next program to leave would take the
+    WAL with it, with all that is written there. StoreError if it is not ours.
+    """
+    try:
+        if not path.stat().st_size:
+            return False
+        if path.is_dir() or not os.access(path, os.R_OK):
+            number = errno.EISDIR if path.is_dir() else errno.EACCES
+            raise OSError(number, os.strerror(number))
+        uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+        with closing(sqlite3.connect(uri, uri=True)) as db:
+            application = db.execute("PRAGMA application_id").fetchone()[0]
+            version = db.execute("PRAGMA user_version").fetchone()[0]
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {error.strerror}; choose another --db") from error
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorname == "SQLITE_NOTADB":
+            raise StoreError(f"{path} is not a database; choose another --db") from error
+        return True  # another process is at it, or it is damaged: opening it will tell
+    if application != APPLICATION_ID:
+        raise StoreError(f"{path} is the database of another program; choose another --db")
+    check_version(version, path)
+    return True
+
+
+def check_version(version: int, path: Path) -> None:
+    """StoreError if a newer focus wrote the file."""
+    if version > VERSION:
+        raise StoreError(
+            f"{path} was written by a newer focus (format {version}, this one knows {VERSION}); "
+            "update focus or choose another --db"
+        )

@@ -1,0 +1,251 @@
+"""How does a batch of intents become rows? Statements with their values, pure.
+
+`store` runs them in one transaction, in the order given: new URLs come before
+what changes them. See `schema` for what each column means.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import chain
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from focus.records import Batch, Change, HostRow, Outcome, PageRow, QueueRow, UrlRow
+from focus.storage.schema import row_id
+
+Row = tuple[Any, ...]
+
+BLOCK = 128
+"""Rows per execution at most. One step of SQLite per block, not per row: Python lets
+go of the GIL at every step, and a busy loop gives it back 5 ms later."""
+
+# "VALUES *" stands for as many rows as a block has, see `expanded`.
+_HOST = """
+INSERT INTO host VALUES * ON CONFLICT (id) DO UPDATE SET next_at = excluded.next_at,
+failures = excluded.failures, given_up = excluded.given_up, robots = excluded.robots"""
+_QUEUE = """
+INSERT INTO queue VALUES * ON CONFLICT (id) DO UPDATE SET
+fetched = excluded.fetched, yielded = excluded.yielded, bonus = excluded.bonus,
+recent_fetched = excluded.recent_fetched, recent_yielded = excluded.recent_yielded,
+recent_at = excluded.recent_at"""
+_HUB = """
+INSERT INTO hub VALUES * ON CONFLICT (id) DO UPDATE SET
+fetched = excluded.fetched, yielded = excluded.yielded"""
+_URL = """
+INSERT INTO url (id, state, key, url, queue, depth, priority, parent, carry, anchor,
+hops, reason, detail) VALUES *"""
+_CHANGE = """
+WITH new (id, priority, carry, depth, parent, anchor) AS (VALUES *)
+UPDATE url SET priority = new.priority, carry = new.carry, depth = new.depth,
+parent = ifnull(new.parent, url.parent),
+anchor = iif(new.parent IS NULL, url.anchor, new.anchor)
+FROM new WHERE url.id = new.id"""
+_FETCHING = """
+WITH new (id) AS (VALUES *) UPDATE url SET state = 1 FROM new WHERE url.id = new.id"""
+_OUTCOME = """
+WITH new (id, state, reason, detail, tries, retry_at, hops, url) AS (VALUES *)
+UPDATE url SET state = new.state, reason = new.reason, detail = new.detail, tries = new.tries,
+retry_at = new.retry_at, hops = new.hops, url = ifnull(new.url, url.url)
+FROM new WHERE url.id = new.id"""
+_PAGE = "INSERT OR REPLACE INTO page VALUES *"
+_PAGE_TEXT = "INSERT OR REPLACE INTO page_text VALUES *"
+_BODY = "INSERT OR REPLACE INTO body VALUES *"
+_LINK = "INSERT INTO link VALUES *"
+_LASTMOD = "INSERT OR REPLACE INTO lastmod VALUES *"
+_VALIDATOR = "INSERT OR REPLACE INTO validator VALUES *"
+_TWIN = "INSERT OR REPLACE INTO twin VALUES *"
+_PAGERANK = """
+WITH new (id, pagerank) AS (VALUES *)
+UPDATE page SET pagerank = new.pagerank FROM new WHERE page.id = new.id"""
+
+_HITS = "INSERT OR REPLACE INTO hits VALUES *"
+
+
+@cache
+def expanded(statement: str, width: int, count: int) -> str:
+    """The statement for `count` rows of `width` values."""
+    row = f"({', '.join('?' * width)})"
+    return statement.replace("VALUES *", f"VALUES {', '.join([row] * count)}")
+
+
+def blocks(statement: str, values: list[Row]) -> Iterator[tuple[str, list[Any]]]:
+    """SQL and flat values, in blocks whose sizes are powers of two (few texts to prepare)."""
+    start = 0
+    while left := len(values) - start:
+        count = min(BLOCK, 1 << (left.bit_length() - 1))
+        flat = chain.from_iterable(values[start : start + count])
+        yield expanded(statement, len(values[start]), count), list(flat)
+        start += count
+
+
+def statements(crawl: int, batch: Batch) -> Iterator[tuple[str, list[Row]]]:
+    """What a batch means in SQL: each statement with all its rows."""
+    base = row_id(crawl, 0)
+    yield _HOST, [_host(base, each) for each in batch.hosts]
+    yield _QUEUE, [_queue(base, each) for each in batch.queues]
+    yield _URL, [_url(base, each) for each in batch.urls]
+    yield _CHANGE, [_change(base, each) for each in _merged_changes(batch.changes)]
+    yield _FETCHING, [(base | number,) for number in batch.fetching]
+    yield _OUTCOME, [_outcome(base, each) for each in _merged_outcomes(batch.outcomes)]
+    yield _PAGE, [_page(base, crawl, each) for each in batch.pages]
+    yield _PAGE_TEXT, [_texts(base, each) for each in batch.pages]
+    yield _TWIN, [(base | p.id, p.page.twin) for p in batch.pages if p.page.twin is not None]
+    yield _BODY, [(base | p.id, p.page.body_zstd) for p in batch.pages if p.page.body_zstd]
+    yield _VALIDATOR, [(base | number, *values) for number, *values in batch.validators]
+    yield _LASTMOD, [(base | number, when) for number, when in batch.lastmods]
+    yield _LINK, [(base | p.nth, p.id, _uint32(p.targets)) for p in batch.pages]
+    yield _LINK, [(base | nth, source, _uint32(targets)) for nth, source, targets in batch.links]
+    yield _HUB, [(base | hub, fetched, yielded) for hub, fetched, yielded in batch.hubs]
+
+
+def pageranks(crawl: int, values: Iterable[tuple[int, float]]) -> tuple[str, list[Row]]:
+    """The statement that writes PageRanks by URL id."""
+    base = row_id(crawl, 0)
+    return _PAGERANK, [(base | number, value) for number, value in values]
+
+
+def standings(crawl: int, values: Iterable[tuple[int, float, float]]) -> tuple[str, list[Row]]:
+    """The statement that writes (URL id, hub, authority)."""
+    base = row_id(crawl, 0)
+    return _HITS, [(base | number, hub, authority) for number, hub, authority in values]
+
+
+def _merged_changes(changes: list[Change]) -> Iterable[Change]:
+    """One per URL, as if done one after the other (a statement may touch a row only once)."""
+    merged: dict[int, Change] = {}
+    for change in changes:
+        old = merged.get(change.id)
+        if old is not None and change.parent is None:
+            change = replace(change, parent=old.parent, anchor=old.anchor)
+        merged[change.id] = change
+    return merged.values()
+
+
+def _merged_outcomes(outcomes: list[Outcome]) -> Iterable[Outcome]:
+    """One per URL: the last, with a new URL that an earlier one gave."""
+    merged: dict[int, Outcome] = {}
+    for outcome in outcomes:
+        old = merged.get(outcome.id)
+        if old is not None and outcome.url is None:
+            outcome = replace(outcome, url=old.url)
+        merged[outcome.id] = outcome
+    return merged.values()
+
+
+def _host(base: int, host: HostRow) -> Row:
+    robots = msgspec.msgpack.encode(host.robots) if host.robots else None
+    return base | host.id, host.name, host.next_at, host.failures, host.given_up, robots
+
+
+def _queue(base: int, queue: QueueRow) -> Row:
+    tallies = queue.fetched, queue.yielded, queue.bonus, *queue.recent
+    return base | queue.id, queue.host, queue.shape, *tallies
+
+
+def _url(base: int, url: UrlRow) -> Row:
+    return (
+        base | url.id,
+        int(url.state),
+        url.key,
+        url.url,
+        url.queue,
+        url.depth,
+        url.priority,
+        url.parent,
+        _carry(url.carry),
+        url.anchor or None,
+        url.hops,
+        url.reason or None,
+        url.detail or None,
+    )
+
+
+def _change(base: int, change: Change) -> Row:
+    carry, anchor = _carry(change.carry), change.anchor or None
+    return base | change.id, change.priority, carry, change.depth, change.parent, anchor
+
+
+def _outcome(base: int, outcome: Outcome) -> Row:
+    return (
+        base | outcome.id,
+        int(outcome.state),
+        outcome.reason or None,
+        outcome.detail or None,
+        outcome.tries,
+        outcome.retry_at or None,
+        outcome.hops,
+        outcome.url,
+    )
+
+
+def _page(base: int, crawl: int, row: PageRow) -> Row:
+    page = row.page
+    return (
+        base | row.id,
+        crawl,
+        row.nth,
+        row.rank,
+        row.status,
+        row.fetched_at,
+        row.elapsed_s,
+        row.raw_bytes,
+        row.priority,
+        row.pagerank,
+        page.relevance,
+        page.relevant,
+        page.noindex,
+        page.simhash - ((page.simhash >> 63) << 64),  # SQLite's integers are signed
+        page.links_cut,
+        row.place,
+    )
+
+
+def _texts(base: int, row: PageRow) -> Row:
+    page = row.page
+    return (
+        base | row.id,
+        row.url,
+        page.title,
+        page.keywords,
+        page.description,
+        page.language,
+        page.charset,
+        page.canonical,
+        msgspec.json.encode(page.parts).decode(),
+        msgspec.json.encode(page.matched).decode(),
+        row.content_type,
+        row.etag,
+        row.last_modified,
+    )
+
+
+def encodable(batch: Batch) -> Batch:
+    """The batch with "?" for every character that UTF-8 has no form for."""
+
+    def clean(value: Any) -> Any:
+        if isinstance(value, str):
+            return value.encode("utf-8", "replace").decode()
+        if isinstance(value, dict):
+            return {clean(key): clean(each) for key, each in value.items()}
+        return [clean(each) for each in value] if isinstance(value, list | tuple) else value
+
+    plain = msgspec.to_builtins(batch, builtin_types=(bytes,))
+    return msgspec.convert(clean(plain), Batch, builtin_types=(bytes,))
+
+
+@cache
+def _floats(width: int) -> struct.Struct:
+    return struct.Struct(f"<{width}f")
+
+
+def _carry(values: tuple[float, ...]) -> bytes | None:
+    return _floats(len(values)).pack(*values) if values else None
+
+
+def _uint32(numbers: tuple[int, ...]) -> bytes:
+    return struct.pack(f"<{len(numbers)}I", *numbers)

@@ -1,0 +1,249 @@
+"""What does each method of the store do to the database? Plain functions over sqlite3.
+
+They run in the thread of `store`'s connection, each one transaction or one read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from focus.errors import StoreError
+from focus.records import Batch, HostRow, QueueRow
+from focus.storage import schema, statements
+from focus.storage.schema import id_range
+
+WAL_PAGES = 8000  # 32 MiB: then the WAL is folded into the file and begun again
+CACHE_KIB = 32 * 1024
+
+
+class CrawlInfo(NamedTuple):
+    """What `begin_crawl` found.
+
+    resumed   an earlier crawl of the same identity is continued
+    finished  that one had come to an end of its own (`reason`), it was not killed
+    counters  totals as of its last batch; {} for a new crawl
+    next_url, next_queue, next_host   first free ids
+    seen_at   its last sign of life before this, by the clock of then
+    """
+
+    id: int
+    resumed: bool
+    finished: bool
+    reason: str
+    counters: dict[str, float]
+    next_url: int
+    next_queue: int
+    next_host: int
+    seen_at: float = 0.0
+
+
+class Saved(NamedTuple):
+    """A crawl's queues and hosts, each in order of id."""
+
+    queues: list[QueueRow]
+    hosts: list[HostRow]
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection, *, durable: bool = False) -> Iterator[None]:
+    """All or nothing. `durable`: on the disk itself when it returns (fsync of the WAL)."""
+    if durable:
+        db.execute("PRAGMA synchronous = FULL")
+    try:
+        db.execute("BEGIN IMMEDIATE")  # never upgrade a read: that fails without waiting
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):  # SQLite has rolled back by itself on some errors
+            db.execute("ROLLBACK")
+        raise
+    finally:
+        if durable:
+            db.execute("PRAGMA synchronous = NORMAL")
+
+
+def prepare(db: sqlite3.Connection, path: Path) -> None:
+    """Check the version, migrate, and set the connection up."""
+    version: int = db.execute("PRAGMA user_version").fetchone()[0]
+    schema.check_version(version, path)
+    for number, script in enumerate(schema.MIGRATIONS[version:], version + 1):
+        try:
+            db.executescript(
+                f"BEGIN IMMEDIATE; {script} PRAGMA application_id = {schema.APPLICATION_ID}; "
+                f"PRAGMA user_version = {number}; COMMIT"
+            )
+        except BaseException:
+            with suppress(sqlite3.Error):
+                db.execute("ROLLBACK")
+            raise
+    # Only now: the application id must stand in the file itself, not in the WAL alone.
+    (mode,) = db.execute("PRAGMA journal_mode = WAL").fetchone()
+    if mode != "wal":
+        raise StoreError(f"{path}: its file system cannot lock it; put it on a local disk")
+    db.execute("PRAGMA synchronous = NORMAL")
+    db.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
+    db.execute(f"PRAGMA journal_size_limit = {WAL_PAGES * 4096}")
+    db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+    db.execute("PRAGMA secure_delete = OFF")  # some builds overwrite what is freed with zeros
+
+
+def select(db: sqlite3.Connection, sql: str, values: tuple[Any, ...]) -> list[Any]:
+    return db.execute(sql, values).fetchall()
+
+
+def change(db: sqlite3.Connection, sql: str, values: tuple[Any, ...], durable: bool = False) -> int:
+    with transaction(db, durable=durable):
+        return db.execute(sql, values).rowcount
+
+
+def write_pageranks(db: sqlite3.Connection, *, crawl: int, values: list[tuple[int, float]]) -> None:
+    with transaction(db):
+        _execute_all(db, *statements.pageranks(crawl, values))
+
+
+def write_standings(
+    db: sqlite3.Connection, *, crawl: int, values: list[tuple[int, float, float]]
+) -> None:
+    with transaction(db):
+        _execute_all(db, *statements.standings(crawl, values))
+
+
+def digested(identity: dict[str, Any]) -> tuple[bytes, bytes]:
+    """An identity as canonical JSON, and the digest by which a crawl is found again."""
+    canonical = msgspec.json.encode(identity, order="sorted")
+    return canonical, hashlib.sha256(canonical).digest()
+
+
+def begin(
+    db: sqlite3.Connection, *, identity: dict[str, Any], config: str, fresh: bool, now: float
+) -> CrawlInfo:
+    canonical, digest = digested(identity)
+    with transaction(db, durable=True):
+        row = None if fresh else db.execute(LAST_CRAWL, (digest,)).fetchone()
+        if row is None:
+            topic = identity.get("topic", "")
+            name = topic.get("name", "") if isinstance(topic, dict) else topic
+            strategy = str(identity.get("strategy", ""))
+            values = (str(name), strategy, now, digest, canonical.decode(), config)
+            crawl = db.execute(_NEW_CRAWL, values).lastrowid or 0
+            db.execute("INSERT INTO progress VALUES (?, ?, '{}')", (crawl, now))
+        else:
+            crawl = row[0]
+            db.execute(_REOPEN_CRAWL, (config, crawl))
+            db.execute(ALIVE, (now, None, crawl))
+            db.execute(_FETCHING_AGAIN, id_range(crawl))
+        free = next_ids(db, crawl)
+    _, ended, reason, counters, seen_at = row or (crawl, None, None, "{}", now)
+    return CrawlInfo(
+        id=crawl,
+        resumed=row is not None,
+        finished=ended is not None,
+        reason=reason or "",
+        counters=msgspec.json.decode(counters),
+        next_url=free[0],
+        next_queue=free[1],
+        next_host=free[2],
+        seen_at=seen_at,
+    )
+
+
+def next_ids(db: sqlite3.Connection, crawl: int) -> list[int]:
+    """The first free ids of a crawl's URLs, queues and hosts."""
+    free = []
+    for table in ("url", "queue", "host"):
+        sql = f"SELECT max(id) FROM {table} WHERE id BETWEEN ? AND ?"
+        (last,) = db.execute(sql, id_range(crawl)).fetchone()
+        free.append(0 if last is None else (last & schema.LAST_ID) + 1)
+    return free
+
+
+def load(db: sqlite3.Connection, crawl: int) -> Saved:
+    span = id_range(crawl)
+    hosts = [
+        HostRow(number, name, next_at, failures, bool(given_up), _robots(robots))
+        for number, name, next_at, failures, given_up, robots in db.execute(_HOSTS, span)
+    ]
+    queues = [
+        QueueRow(number, host, shape, fetched, yielded, bonus, tuple(recent))
+        for number, host, shape, fetched, yielded, bonus, *recent in db.execute(_QUEUES, span)
+    ]
+    return Saved(queues, hosts)
+
+
+_robots_decoder = msgspec.msgpack.Decoder(dict[str, tuple[bytes, int, float]])
+
+
+def _robots(packed: bytes | None) -> dict[str, tuple[bytes, int, float]]:
+    return _robots_decoder.decode(packed) if packed else {}
+
+
+Also = Callable[[sqlite3.Connection], object]
+
+
+def write(
+    db: sqlite3.Connection,
+    *,
+    crawl: int,
+    batch: Batch,
+    durable: bool,
+    also: Also | None = None,
+) -> None:
+    try:
+        _write_batch(db, crawl, batch, durable, also)
+    except UnicodeEncodeError:  # half of a surrogate pair, which is no text
+        _write_batch(db, crawl, statements.encodable(batch), durable, also)
+
+
+def _write_batch(
+    db: sqlite3.Connection, crawl: int, batch: Batch, durable: bool, also: Also | None
+) -> None:
+    totals = msgspec.json.encode(batch.counters).decode() if batch.counters else None
+    with transaction(db, durable=durable):
+        for statement, values in statements.statements(crawl, batch):
+            _execute_all(db, statement, values)
+        if also is not None:
+            also(db)
+        db.execute(ALIVE, (batch.now, totals, crawl))
+
+
+def _execute_all(db: sqlite3.Connection, statement: str, values: list[statements.Row]) -> None:
+    for sql, flat in statements.blocks(statement, values):
+        db.execute(sql, flat)
+
+
+LAST_CRAWL = """
+SELECT id, finished_at, reason, counters, heartbeat_at
+FROM crawl JOIN progress ON progress.crawl = crawl.id
+WHERE digest = ? ORDER BY id DESC LIMIT 1"""
+_NEW_CRAWL = """
+INSERT INTO crawl (topic, strategy, started_at, digest, identity, config)
+VALUES (?, ?, ?, ?, ?, ?)"""
+_REOPEN_CRAWL = "UPDATE crawl SET config = ?, finished_at = NULL, reason = NULL WHERE id = ?"
+ALIVE = "UPDATE progress SET heartbeat_at = ?, counters = ifnull(?, counters) WHERE crawl = ?"
+FINISH = "UPDATE crawl SET finished_at = ?, reason = ?, report = ? WHERE id = ?"
+
+_QUEUES = f"""
+SELECT id & {schema.LAST_ID}, host, shape, fetched, yielded, bonus,
+recent_fetched, recent_yielded, recent_at FROM queue
+WHERE id BETWEEN ? AND ? ORDER BY id"""
+_HOSTS = f"""
+SELECT id & {schema.LAST_ID}, name, next_at, failures, given_up, robots FROM host
+WHERE id BETWEEN ? AND ? ORDER BY id"""
+GRAPH = f"""
+SELECT id & {schema.LAST_ID}, source, targets FROM link
+WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"""
+ADDRESSES = f"""
+SELECT url.id & {schema.LAST_ID}, url FROM json_each(?) JOIN url ON url.id = json_each.value"""
+_FETCHING_AGAIN = "UPDATE url SET state = 0 WHERE state = 1 AND id BETWEEN ? AND ?"
+SIMHASHES = f"""
+SELECT id & {schema.LAST_ID}, simhash & 0xffffffff, (simhash >> 32) & 0xffffffff FROM page
+WHERE id BETWEEN ? AND ? AND relevant AND simhash <> 0 ORDER BY nth"""
+HUBS = f"""
+SELECT id & {schema.LAST_ID}, fetched, yielded FROM hub WHERE id BETWEEN ? AND ? ORDER BY id"""

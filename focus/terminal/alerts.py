@@ -1,0 +1,195 @@
+"""How do concerns, what they brought and what was sent look to people? As lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from zoneinfo import ZoneInfo
+
+from focus.alerts import outbox
+from focus.alerts.alert import Concern
+from focus.alerts.health import Health, SiteHealth
+from focus.alerts.message import clock_time, pieces
+from focus.alerts.outbox import Logged
+from focus.alerts.preview import Preview
+from focus.alerts.run import Ran, to_visit
+from focus.alerts.settings import masked_channel
+from focus.alerts.store import Book, Hit, Owned
+from focus.alerts.texts import say
+from focus.text.formatting import count, printable, table
+
+_STATES = {
+    outbox.WAITING: "state_waiting", outbox.SENT: "state_sent", outbox.DEAD: "state_dead",
+}  # fmt: skip
+
+
+def told(concern: Concern) -> str:
+    """What a concern says, in a line."""
+    about = [concern.words, f"topic {concern.topic}" if concern.topic else ""]
+    parts = [
+        ", ".join(concern.sites),
+        "; ".join(filter(None, about)),
+        f"checked {concern.schedule}",
+        ", ".join(map(masked_channel, concern.channels)),
+    ]
+    return printable(" | ".join(parts))
+
+
+# -- list and show ------------------------------------------------------------------
+
+
+def list_lines(found: Sequence[Health], zone: ZoneInfo) -> list[str]:
+    """All concerns in a table, what is wrong with any below it."""
+    if not found:
+        return ["No concern yet; `focus watch add` makes one"]
+    head = ("concern", "sites", "checked", "last", "next", "new", "state")
+    rows = [
+        (
+            printable(each.concern.name, 30),
+            printable(", ".join(one.site.host for one in each.sites), 40),
+            each.concern.schedule,
+            _when(each.checked_at, zone, "never"),
+            _when(each.next_at, zone, "-"),
+            f"{each.found.news:,}",
+            each.state,
+        )
+        for each in found
+    ]
+    lines = table([head, *rows], indent="", right={5})
+    notes = [
+        f"{printable(each.concern.name)}: {printable(remark)}"
+        for each in found
+        for remark in each.remarks
+    ]
+    return [*lines, "", *notes] if notes else lines
+
+
+def show_lines(found: Health, hits: Iterable[Hit], zone: ZoneInfo) -> Iterator[str]:
+    """A concern in full, with what came last."""
+    concern = found.concern
+    yield printable(concern.name)
+    news = f"{count(found.found.news, 'page')} told of, {found.found.folded:,} folded as repeats"
+    rows = [
+        ("sites", ", ".join(concern.sites)),
+        ("words", concern.words),
+        ("topic", concern.topic),
+        ("relevance", "" if concern.min_relevance is None else f"at least {concern.min_relevance}"),
+        ("languages", ", ".join(concern.languages)),
+        ("checked", concern.schedule),
+        ("channels", ", ".join(map(masked_channel, concern.channels))),
+        ("sent", f"digest of at most {concern.max_items}" if concern.digest else "each at once"),
+        ("quiet", concern.quiet),
+        ("expires", _when(concern.expires_at, zone, "")),
+        ("state", found.state),
+        ("last check", _when(found.checked_at, zone, "never")),
+        ("next check", _when(found.next_at, zone, "-")),
+        ("found", news),
+    ]
+    yield from table([(name, printable(text, 300)) for name, text in rows if text])
+    for each in found.sites:
+        yield f"  {printable(each.site.host)}: {_site(each, zone)}"
+    for remark in found.remarks:
+        yield f"  ! {printable(remark)}"
+    for hit in hits:
+        yield from ("", *hit_lines(hit, zone))
+
+
+def _site(each: SiteHealth, zone: ZoneInfo) -> str:
+    if each.site.crawl is None:
+        return "never visited yet"
+    errors = ", ".join(f"{n:,} {reason}" for reason, n in each.figures.errors.items())
+    said = [
+        f"visited {_when(each.site.visited_at, zone, 'never')}",
+        f"{count(each.figures.pages, 'page')} seen",
+        f"{each.figures.blocked:,} blocked by robots.txt",
+        f"errors: {errors}" if errors else "no errors",
+        f"{each.unmatched:,} not matched yet" if each.unmatched else "",
+    ]
+    return ", ".join(filter(None, said))
+
+
+def hit_lines(hit: Hit, zone: ZoneInfo, similar: int = 0) -> Iterator[str]:
+    """A page as it was found: what it is, and why it concerns."""
+    if hit.published_at is not None:
+        moment = f"published {clock_time(hit.published_at, zone)}"
+    else:
+        moment = f"found {clock_time(hit.found_at, zone)}"
+    folded = f", +{similar} similar" if similar else ""
+    yield f"{hit.relevance:.2f}  {printable(hit.title, 90) or '(no title)'}"
+    yield f"      {moment}{folded}  {printable(hit.url, 200)}"
+    if snippet := printable("".join(pieces(hit.snippet)), 240):
+        yield f"      {snippet}"
+    yield f"      why: {printable(_why(hit), 200)}"
+
+
+def _why(hit: Hit) -> str:
+    """`title 足球 1.00; text 足球, 门票 0.83`."""
+    parts, words = hit.why.get("parts", {}), hit.why.get("words", {})
+    strongest = sorted(parts.items(), key=lambda each: -each[1])
+    return "; ".join(
+        f"{name} {', '.join(words.get(name, [])[:5])} {value:.2f}".replace("  ", " ")
+        for name, value in strongest
+    )
+
+
+# -- preview, log, run --------------------------------------------------------------
+
+
+def preview_lines(found: Preview, days: float, zone: ZoneInfo) -> Iterator[str]:
+    """What the last days would have sent."""
+    span_of = "the last day" if days == 1 else f"the last {days:g} days"
+    looked = count(found.pages, "stored page")
+    yield f"{span_of.capitalize()} would have sent {count(len(found.hits), 'page')} ({looked})"
+    if found.undated:
+        yield f"  {count(found.undated, 'more page')} without a date came with the first visit"
+    if found.unvisited:
+        hosts = printable(", ".join(found.unvisited))
+        yield f"  never visited yet: {hosts}; `focus watch run` does it"
+    for hit, similar in zip(found.hits, found.similar, strict=True):
+        yield from ("", *hit_lines(hit, zone, similar))
+
+
+def log_lines(found: Sequence[Logged], language: str, zone: ZoneInfo) -> list[str]:
+    """The delivery log, latest first."""
+    if not found:
+        return ["Nothing was delivered yet"]
+    rows = [
+        (
+            clock_time(each.at, zone),
+            printable(each.channel, 60),
+            count(each.items, "page") if each.items else "",
+            say(_STATES[each.state], language),
+            printable(each.detail, 120),
+        )
+        for each in found
+    ]
+    return table(rows, indent="")
+
+
+def due_lines(book: Book, concerns: Sequence[Owned], now: float, *, at_once: bool) -> Iterator[str]:
+    """What a run would do."""
+    if not concerns:
+        yield "No concern is due"
+    for each in concerns:
+        yield f"check {printable(each.concern.name)}"
+    for site in to_visit(book, concerns, now=now, at_once=at_once):
+        yield f"visit {printable(site.host)}"
+    waiting = outbox.counts(book).get(outbox.WAITING, 0)
+    yield f"{count(waiting, 'page')} in the outbox"
+
+
+def ran_lines(ran: Ran) -> Iterator[str]:
+    """What a run came to."""
+    pages = sum(each.pages for each in ran.matched)
+    yield (
+        f"{count(ran.concerns, 'concern')} checked, {count(ran.visited, 'site')} visited, "
+        f"{count(pages, 'page')} looked at, {ran.news:,} to be told of"
+    )
+    sent = ran.delivered
+    yield (
+        f"{count(sent.sent, 'message')} sent with {count(sent.items, 'page')}, "
+        f"{sent.waiting:,} to be tried again, {sent.dead:,} given up"
+    )
+
+
+def _when(moment: float | None, zone: ZoneInfo, without: str) -> str:
+    return without if moment is None else clock_time(moment, zone)

@@ -1,0 +1,176 @@
+"""How do answers of the database and results of the demo look to people? As lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from focus.records import SEED_PRIORITY
+from focus.storage.views import CrawlSummary, Reason, Status, Step, Why, WhyPage
+from focus.text.formatting import count, percent, printable, size, span, table
+
+if TYPE_CHECKING:
+    from focus.demo.run import Outcome
+
+
+def when(seconds: float) -> str:
+    """An instant in local time."""
+    return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
+
+
+# -- focus status -------------------------------------------------------------------
+
+
+def status_lines(database: str, crawls: Sequence[CrawlSummary], status: Status | None) -> list[str]:
+    """All crawls of a database in a table, one of them in full."""
+    lines = [f"Database {database}"]
+    if status is None:
+        return [*lines, "  no crawl yet; `focus crawl` begins one"]
+    head = ("crawl", "topic", "strategy", "begun", "pages", "relevant", "harvest", "state")
+    lines += [
+        "",
+        *table([head, *map(_crawl_row, crawls)], right={0, 4, 5, 6}),
+        "",
+        f"Crawl {status.crawl.id}",
+    ]
+    counters = status.counters
+    requests, received = int(counters.get("requests", 0)), int(counters.get("bytes", 0))
+    rows = [
+        ("URLs", ", ".join(f"{n:,} {state}" for state, n in status.states.items())),
+        ("harvest", _harvest(status)),
+        ("received", f"{size(received)} in {count(requests, 'request')}"),
+        ("limits", limits_text(status.limits)),
+        ("failures", _reasons(status.failures)),
+        ("dropped", _reasons(status.drops)),
+        ("repeated", f"{count(status.duplicates, 'page')} with nearly the text of another"),
+    ]
+    lines += table(rows)
+    if status.hosts:
+        hosts = [
+            (printable(h.name, 50), f"{h.yielded:,.1f}", f"{h.fetched:,}") for h in status.hosts
+        ]
+        lines += [
+            "",
+            "  Best hosts",
+            *table([("host", "yield", "requests"), *hosts], indent="    ", right={1, 2}),
+        ]
+    return lines
+
+
+def _crawl_row(crawl: CrawlSummary) -> tuple[str, ...]:
+    ended = crawl.reason or ("running" if crawl.running else "broken off")
+    return (
+        str(crawl.id),
+        printable(crawl.topic, 24),
+        crawl.strategy,
+        when(crawl.started_at),
+        f"{crawl.pages:,}",
+        f"{crawl.relevant:,}",
+        percent(crawl.harvest_rate),
+        ended,
+    )
+
+
+def _harvest(status: Status) -> str:
+    rate, lately = percent(status.harvest_rate), percent(status.harvest_last_100)
+    return f"{rate} of all pages, {lately} of the last 100"
+
+
+def limits_text(limits: Mapping[str, Any]) -> str:
+    """Limits of a crawl by their names: `max-pages 1,000, max-time 30m00s`."""
+    spelled = {"max_time_s": span, "max_bytes": size}
+    known = [
+        f"{name.removesuffix('_s').replace('_', '-')} {spelled.get(name, '{:,}'.format)(value)}"
+        for name, value in limits.items()
+        if value is not None
+    ]
+    return ", ".join(known) or "none"
+
+
+def _reasons(reasons: Sequence[Reason]) -> str:
+    return ", ".join(f"{each.reason or 'other'} {each.urls:,}" for each in reasons) or "none"
+
+
+# -- focus why ----------------------------------------------------------------------
+
+
+def why_lines(why: Why) -> list[str]:
+    """The way to a URL, and how it was judged."""
+    url = printable(why.url)
+    if not why.state:
+        lines = [f"{url} was never seen in this crawl."]
+        near = [f"  {printable(each)}" for each in why.nearest]
+        return lines + (["Known URLs of its host that are most like it:", *near] if near else [])
+    reason = f" ({why.reason})" if why.reason else ""
+    detail = f": {printable(why.detail)}" if why.detail else ""
+    lines = [url, f"  {why.state}{reason}{detail}"]
+    if why.tries:
+        lines.append(f"  {count(why.tries, 'try').replace('trys', 'tries')} failed so far")
+    if why.duplicate_of:
+        lines.append(f"  duplicate  nearly the text of {printable(why.duplicate_of)}")
+    if why.page is not None:
+        lines += _page_lines(why.page)
+    else:
+        lines.append(f"  priority {_priority(why.priority)}, depth {why.depth}")
+    return [*lines, "", "The way from a seed:", *map(_step_line, why.path)]
+
+
+def _page_lines(page: WhyPage) -> list[str]:
+    verdict = "relevant" if page.relevant else "not relevant"
+    lines = [
+        f"  title      {printable(page.title, 80)}",
+        f"  relevance  {page.relevance:.3f}, {verdict}" + ("; noindex" if page.noindex else ""),
+        f"  taken      as request {page.nth:,}, at priority {_priority(page.priority)}, "
+        f"among {count(page.rank, 'waiting URL')}",
+        f"  fetched    {when(page.fetched_at)}, status {page.status}, PageRank {page.pagerank:.3g}",
+    ]
+    parts = [
+        (
+            part,
+            f"{page.parts.get(part, 0.0):.3f}",
+            ", ".join(map(printable, page.matched.get(part, []))),
+        )
+        for part in dict.fromkeys((*page.parts, *page.matched))
+    ]
+    return lines + (["  by part", *table(parts, indent="    ")] if parts else [])
+
+
+def _priority(priority: float) -> str:
+    return "of a seed" if priority >= SEED_PRIORITY else f"{priority:.4g}"
+
+
+def _step_line(step: Step) -> str:
+    anchor = f"  “{printable(step.anchor, 40)}”" if step.anchor else ""
+    relevance = "" if step.relevance is None else f"  relevance {step.relevance:.2f}"
+    return f"  {step.depth:>3}  {printable(step.url)}{anchor}{relevance}"
+
+
+# -- focus demo ---------------------------------------------------------------------
+
+
+def demo_lines(outcomes: Sequence[Outcome], database: Path) -> list[str]:
+    """What the strategies of a demo came to, and what to try next."""
+    head = ("strategy", "pages", "relevant", "harvest", "pages/s", "first relevant")
+    rows = [
+        (
+            each.strategy,
+            f"{each.report.run_pages:,}",
+            f"{each.relevant:,} of {each.there:,}",
+            percent(each.harvest_rate),
+            f"{each.report.pages_per_second:.1f}",
+            f"after {count(each.first_relevant, 'request')}" if each.first_relevant else "none",
+        )
+        for each in outcomes
+    ]
+    return [
+        "",
+        "Relevant means: written about the topic by the generator, whatever a crawler thinks.",
+        *table([head, *rows], right={1, 2, 3, 4}),
+        "",
+        f"Database {database}. Try next:",
+        f"  focus status --db {database}",
+        f"  focus export --db {database} --relevant --sort quality --limit 3",
+        "  focus crawl --seed sports.sina.com.cn --topic 足球 --max-pages 100 --dry-run",
+    ]

@@ -1,0 +1,64 @@
+"""How does a cluster stand, in lines? Shards, workers, what waits in the broker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from focus.text.formatting import count, percent, printable, table
+
+if TYPE_CHECKING:
+    from focus.cluster.control import ClusterState
+    from focus.cluster.messages import Hello, Standing
+
+
+def cluster_lines(state: ClusterState) -> list[str]:
+    """What `focus cluster status` says."""
+    lines = [f"Cluster {state.cluster} at {state.broker}: {_health(state)}"]
+    if state.shards:
+        head = ("shard", "topic", "pages", "relevant", "waiting", "away", "of", "links", "lost", "")
+        lines += ["", *table([head, *map(_shard, state.shards)], right=set(range(2, 9)))]
+    if state.workers:
+        titles = ("worker", "host", "slots", "tasks", "pages", "")
+        lines += ["", *table([titles, *map(_worker, state.workers)], right={2, 3, 4})]
+    waiting = [
+        (each.name, f"{each.messages:,}", count(each.consumers, "consumer"))
+        for each in state.queues
+        if each.messages
+    ]
+    if waiting:
+        lines += ["", "Messages in the broker:", *table(waiting, indent="  ", right={1})]
+    return lines + [f"Of another version of focus: {each}" for each in state.strangers]
+
+
+def _health(state: ClusterState) -> str:
+    if not state.shards:
+        return "no frontier answers"
+    parts = [count(len(state.shards), "shard"), count(len(state.workers), "worker")]
+    if state.missing:
+        parts.append(f"missing: shard {', '.join(map(str, state.missing))}")
+    elif not state.is_healthy:
+        parts.append("no worker is ready")
+    return ", ".join(parts)
+
+
+def _shard(each: Standing) -> Sequence[str]:
+    pages, relevant = each.totals.get("pages", 0), each.totals.get("relevant", 0)
+    return (
+        f"{each.shard}/{each.of}",
+        printable(each.name, 24),
+        f"{pages:,.0f}",
+        f"{relevant:,.0f}, {percent(relevant / pages if pages else 0.0)}",
+        f"{each.states.get('waiting', 0):,}",
+        f"{each.in_flight:,}",
+        f"{each.window:,}",
+        f"{each.outbox:,}",
+        f"{each.lost:,}",
+        f"ended: {each.ended}" if each.ended else "idle" if each.is_idle else "",
+    )
+
+
+def _worker(each: Hello) -> Sequence[str]:
+    note = "" if each.setup and each.slots else "ending" if each.setup else "starting"
+    name, host = printable(each.worker, 40), printable(each.host, 24)
+    return name, host, f"{each.slots:,}", f"{each.held:,}", f"{each.pages:,}", note

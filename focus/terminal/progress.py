@@ -1,0 +1,216 @@
+"""How does the crawl go? Its numbers as of now, and who is told of them.
+
+    Moment   the numbers         Pulse    reads them off a running crawl
+    Teller   a `Watcher` that hears of the end as well, and of the time in between
+
+`logs` and `liveline` have the tellers; none of them changes a crawl.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+
+import msgspec
+
+from focus.crawl import Crawl, Event
+from focus.records import UrlState
+from focus.session import Report, Watcher
+from focus.store import CrawlInfo
+from focus.text.formatting import count, percent, printable, span
+
+RECENT_PAGES = 100
+WINDOW_S = 15.0  # rates are of so long, so that they follow the web's moods
+LOG_EVERY_S = 60.0
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """A crawl at one instant.
+
+    pages_per_second   of the last `WINDOW_S`
+    harvest_recent     of the last `RECENT_PAGES` pages
+    failed             URLs that failed in this run
+    left_s, limit      seconds to the nearest limit at the present pace; None: none near
+    """
+
+    pages: int
+    pages_per_second: float
+    relevant: int
+    harvest_rate: float
+    harvest_recent: float
+    requests: int
+    in_flight: int
+    waiting: int
+    hosts: int
+    failed: int
+    left_s: float | None = None
+    limit: str = ""
+
+
+class Pulse:
+    """Measures a running crawl; `now` counts seconds of the user's own time."""
+
+    def __init__(self, crawl: Crawl, now: Callable[[], float] = time.monotonic) -> None:
+        self._crawl = crawl
+        self._now = now
+        self._began_at = crawl.transport.now()
+        self._recent: deque[bool] = deque(maxlen=RECENT_PAGES)
+        self._samples: deque[tuple[float, dict[str, float]]] = deque()
+        self.sample()
+
+    def event(self, event: Event) -> None:
+        """Count a page among the recent ones."""
+        if event.state is UrlState.DONE:
+            self._recent.append(event.relevant)
+
+    def sample(self) -> None:
+        """Note where the crawl stands; rates are taken from the oldest note in the window."""
+        now = self._now()
+        self._samples.append((now, self._values()))
+        while len(self._samples) > 2 and self._samples[1][0] <= now - WINDOW_S:
+            self._samples.popleft()
+
+    def _values(self) -> dict[str, float]:
+        """What limits count, by the name of the limit."""
+        totals = self._crawl.ledger.totals
+        return {
+            "max-pages": totals.pages,
+            "max-requests": totals.requests,
+            "max-bytes": totals.bytes,
+            "target": totals.relevant,
+            "max-time": self._crawl.transport.now() - self._began_at,
+        }
+
+    def moment(self) -> Moment:
+        """The crawl as of now."""
+        crawl, totals = self._crawl, self._crawl.ledger.totals
+        pace = self._pace()
+        left_s, limit = self._left(pace)
+        return Moment(
+            pages=totals.pages,
+            pages_per_second=pace["max-pages"],
+            relevant=totals.relevant,
+            harvest_rate=totals.relevant / totals.pages if totals.pages else 0.0,
+            harvest_recent=sum(self._recent) / len(self._recent) if self._recent else 0.0,
+            requests=totals.requests,
+            in_flight=crawl.transport.in_flight,
+            waiting=crawl.known.counts[UrlState.WAITING],
+            hosts=len(crawl.frontier.hosts),
+            failed=sum(crawl.ledger.failures.values()),
+            left_s=left_s,
+            limit=limit,
+        )
+
+    def _pace(self) -> dict[str, float]:
+        """How fast each counted thing grows, per second."""
+        since, before = self._samples[0]
+        seconds = self._now() - since
+        return {
+            name: (value - before[name]) / seconds if seconds > 0 else 0.0
+            for name, value in self._values().items()
+        }
+
+    def _left(self, pace: dict[str, float]) -> tuple[float | None, str]:
+        """Seconds to the limit that comes first, and its name."""
+        limits = self._crawl.config.limits
+        wanted = {
+            "max-pages": limits.max_pages,
+            "max-requests": limits.max_requests,
+            "max-bytes": limits.max_bytes,
+            "target": limits.target,
+            "max-time": limits.max_time_s,
+        }
+        values = self._values()
+        ends = [
+            (max(0.0, (limit - values[name]) / pace[name]), name)
+            for name, limit in wanted.items()
+            if limit is not None and pace[name] > 0
+        ]
+        return min(ends, default=(None, ""))
+
+
+def spelled(moment: Moment) -> str:
+    """A moment as one line; what matters most comes first, as narrow terminals cut it."""
+    pace = f"{moment.pages_per_second:.1f}/s"
+    if moment.left_s is not None:
+        pace += f", {span(moment.left_s)} to {moment.limit}"
+    harvest = f"harvest {percent(moment.harvest_rate)}"
+    recent = f"last {RECENT_PAGES} {percent(moment.harvest_recent)}"
+    return " · ".join(
+        (
+            f"{count(moment.pages, 'page')} ({pace})",
+            f"{moment.relevant:,} relevant",
+            f"{harvest}, {recent}",
+            f"{moment.waiting:,} waiting",
+            count(moment.hosts, "host"),
+            f"{moment.failed:,} failed",
+        )
+    )
+
+
+def page_line(event: Event) -> str:
+    """A request that ended, as one line: number, what became of it, URL, title."""
+    if event.state is None:
+        outcome = f"robots.txt {event.reason}".rstrip()
+    elif event.state is UrlState.DONE:
+        outcome = f"{'relevant' if event.relevant else 'page'} {event.relevance:.2f}"
+    else:
+        outcome = f"{event.state.name.lower()} {event.reason}".rstrip()
+    title = f"  {printable(event.title, 60)}" if event.title else ""
+    return f"{event.nth:>6}  {outcome:<16}  {printable(event.url)}{title}"
+
+
+def started_line(crawl: Crawl, info: CrawlInfo) -> str:
+    """What is about to happen."""
+    counts = crawl.known.counts
+    if info.resumed:
+        return (
+            f"Continuing crawl {info.id} ({len(crawl.known):,} known, "
+            f"{counts[UrlState.WAITING]:,} waiting)"
+        )
+    topic = printable(str(crawl.config.analysis.topic.get("name", "")))
+    seeds = len(crawl.config.seeds)
+    return (
+        f"Crawl {info.id}: {topic} by {crawl.config.strategy} from {seeds} seed{'s' * (seeds != 1)}"
+    )
+
+
+class Teller(Watcher):
+    """A watcher that hears of the end as well, and may speak up at times of its own."""
+
+    every_s = LOG_EVERY_S
+
+    def __init__(self) -> None:
+        self.pulse: Pulse | None = None
+
+    def started(self, crawl: Crawl, info: CrawlInfo) -> None:
+        """Begin to measure; `tick` follows every `every_s` seconds while the loop runs."""
+        self.pulse = Pulse(crawl)
+        loop = asyncio.get_running_loop()
+
+        def beat() -> None:
+            assert self.pulse is not None
+            self.pulse.sample()
+            self.tick(self.pulse.moment())
+            loop.call_later(self.every_s, beat)
+
+        loop.call_later(self.every_s, beat)
+
+    def event(self, event: Event) -> None:
+        """Count it."""
+        if self.pulse is not None:
+            self.pulse.event(event)
+
+    def tick(self, moment: Moment) -> None:
+        """It is time to say how things stand."""
+
+    def say(self, text: str) -> None:
+        """A remark of the program's own."""
+
+    def ended(self, report: Report) -> None:
+        """The crawl is over."""
+
+    def close(self) -> None:
+        """Nothing more will be told; also after an error."""

@@ -1,0 +1,55 @@
+"""How does what was searched for look to people? As lines of text, with the words marked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from focus.storage.passages import Passage
+from focus.storage.search import Hit, Results
+from focus.terminal.answers import when
+from focus.text.formatting import count, printable
+
+Mark = Callable[[str], str]
+
+
+def found_lines(results: Results, mark: Mark) -> list[str]:
+    """The results, each in four lines, and how many there are."""
+    lines: list[str] = []
+    for number, hit in enumerate(results.hits, results.offset + 1):
+        lines += [*_hit_lines(number, hit, mark), ""]
+    return [*lines, _summary(results)]
+
+
+def _hit_lines(number: int, hit: Hit, mark: Mark) -> list[str]:
+    facts = [hit.host, when(hit.fetched_at)]
+    if hit.changed_at is not None:
+        facts.append(f"changed {when(hit.changed_at)[:10]}")
+    facts.append(f"relevance {hit.relevance:.2f}")
+    if hit.similar:
+        facts.append(f"+{hit.similar:,} similar")
+    return [
+        f"{number}. {marked_text(hit.title, mark) or '(no title)'}",
+        f"   {printable(hit.url)}",
+        f"   {printable(' · '.join(facts))}",
+        f"   {marked_text(hit.snippet, mark)}".rstrip(),
+    ]
+
+
+def marked_text(passage: Passage, mark: Mark) -> str:
+    """A passage as one printable line, marked; its control characters become spaces."""
+    text, done, parts = passage.text, 0, []
+    for begin, end in passage.marks:
+        parts += [_safe(text[done:begin]), mark(_safe(text[begin:end]))]
+        done = end
+    return "".join([*parts, _safe(text[done:])]).strip()
+
+
+def _safe(text: str) -> str:
+    return "".join(char if char.isprintable() else " " for char in text)
+
+
+def _summary(results: Results) -> str:
+    if not results.pages:
+        return f"Nothing found in {count(results.indexed, 'page')}"
+    more = "" if results.complete else "more than "
+    return f"{more}{count(results.pages, 'page')} of {results.indexed:,}".capitalize()

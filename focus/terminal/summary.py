@@ -1,0 +1,134 @@
+"""What came of a crawl, in a few lines, and which exit code says so?
+
+0  a limit, the target or an empty frontier; also SIGTERM, which a supervisor sends
+3  not one page    4  too many failures (--fail-error-rate)    130  Ctrl-C
+(1, 2 and 5 come from errors, see errors.py)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from focus.records import FailureKind
+from focus.session import Report
+from focus.terminal.profile import profile_lines
+from focus.text.formatting import count, percent, printable, size, span, table
+
+NOTHING_FETCHED, TOO_MANY_FAILURES, INTERRUPTED = 3, 4, 130
+
+_REACHED = {
+    "max-pages reached": ("pages", "its {:,} pages", "--max-pages"),
+    "max-requests reached": ("requests", "made its {:,} requests", "--max-requests"),
+    "max-bytes reached": ("bytes", "received its {:,} bytes", "--max-bytes"),
+    "target reached": ("relevant", "its {:,} relevant pages", "--target"),
+}
+"""Stop reason -> the total behind it, what the crawl already has, the option to raise."""
+
+_BROKEN_OFF = {"interrupted", "terminated"}
+
+
+def exit_code(report: Report, fail_error_rate: float | None = None) -> int:
+    """What the command ends with."""
+    if report.stop_reason == "interrupted":
+        return INTERRUPTED
+    if report.stop_reason == "terminated":
+        return 0
+    if not report.totals.pages:
+        return NOTHING_FETCHED
+    if fail_error_rate is not None and error_rate(report) > fail_error_rate:
+        return TOO_MANY_FAILURES
+    return 0
+
+
+def error_rate(report: Report) -> float:
+    """failed / (failed + pages) of this run, 0…1.
+
+    URLs that were failed unasked because their host was given up do not count.
+    """
+    failed = sum(n for kind, n in report.failures.items() if kind != FailureKind.HOST_GIVEN_UP)
+    asked = failed + report.run_pages
+    return failed / asked if asked else 0.0
+
+
+def summary(report: Report) -> list[str]:
+    """The report as lines for people."""
+    nothing_done = report.resumed and not report.run_requests
+    if nothing_done and (line := _nothing_to_do(report)):
+        return [line]
+    totals = report.totals
+    rows = [
+        ("pages", _pages(report)),
+        ("this run", _run(report)),
+        ("received", f"{size(totals.bytes)} in {count(totals.requests, 'request')}"),
+        (
+            "waiting",
+            f"{count(report.states.get('waiting', 0), 'URL')} on {count(report.hosts, 'host')}",
+        ),
+    ]
+    if report.failures:
+        since = " (in this run)" if report.resumed else ""
+        rows.append(("failed", _by_number(report.failures) + since))
+    if report.dropped:
+        rows.append(("dropped", _by_number(report.dropped)))
+    if report.warc:
+        rows.append(("recorded", report.warc))
+    rows.append(("database", report.database))
+    lines = [f"Crawl {report.crawl} ended: {report.stop_reason}.", *table(rows)]
+    if totals.pages:  # else `complaint` names them
+        lines += seed_lines(report)
+    if report.profile is not None:
+        lines += profile_lines(report.profile)
+    if report.stop_reason in _BROKEN_OFF:
+        lines.append("The same command continues it.")
+    return lines
+
+
+def _nothing_to_do(report: Report) -> str:
+    """Why a continued crawl had nothing to do."""
+    if report.stop_reason in _REACHED:
+        field, has, option = _REACHED[report.stop_reason]
+        has = has.format(getattr(report.totals, field))
+        verb = "" if has.startswith(("made", "received")) else "has "
+        return f"Crawl {report.crawl} already {verb}{has}; raise {option} or use --fresh."
+    if report.stop_reason == "frontier empty":
+        return (
+            f"Crawl {report.crawl} is complete: no URL waits after "
+            f"{count(report.totals.pages, 'page')}; use --fresh to begin anew."
+        )
+    return ""
+
+
+def _pages(report: Report) -> str:
+    totals = report.totals
+    harvest = percent(report.harvest_rate)
+    text = f"{totals.pages:,}, {totals.relevant:,} relevant (harvest rate {harvest})"
+    first = f", the first after {count(totals.first_relevant, 'request')}"
+    return text + (first if totals.first_relevant else "")
+
+
+def _run(report: Report) -> str:
+    pages, seconds = count(report.run_pages, "page"), span(report.run_seconds)
+    return f"{pages} in {seconds}, {report.pages_per_second:.1f} pages/s"
+
+
+def _by_number(reasons: Mapping[str, int]) -> str:
+    """`36: timeout 20, http-4xx 16`, the most frequent first."""
+    ranked = sorted(reasons.items(), key=lambda item: -item[1])
+    return f"{sum(reasons.values()):,}: " + ", ".join(f"{kind} {n:,}" for kind, n in ranked)
+
+
+def seed_lines(report: Report) -> list[str]:
+    """Each seed that came to nothing, with the reason."""
+    troubles = [(printable(seed, 60), printable(why)) for seed, why in report.seed_troubles.items()]
+    return ["Seeds that came to nothing:", *table(troubles)] if troubles else []
+
+
+def complaint(report: Report, code: int) -> list[str]:
+    """What has to be said of a bad end even to those who want to hear nothing."""
+    if code == NOTHING_FETCHED:
+        return ["focus: error: not one page was fetched", *seed_lines(report)]
+    if code == TOO_MANY_FAILURES:
+        return [
+            f"focus: error: {percent(error_rate(report))} of the URLs failed (--fail-error-rate)"
+        ]
+    return []

@@ -1,0 +1,128 @@
+"""How do topics, judgements and proposed words look to people? As lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from focus.learn.topics import Opinion, Sample
+from focus.score.relevance import model_class
+from focus.score.relevance.evidence import Evidence
+from focus.score.statistics.expansion import AtHost, Expansion, Proposal
+from focus.text.formatting import count, cut, percent, printable, table
+from focus.topic.topic import Topic
+
+_WORDS = 8  # matched words named for a part
+_HOSTS = 3  # hosts named for a proposed word
+_WIDTH = 60
+
+
+# -- focus topic show ---------------------------------------------------------------
+
+
+def topic_lines(topic: Topic, where: str) -> list[str]:
+    """A topic with its words, their weights and where these came from."""
+    own = topic.relevance or Evidence.name
+    threshold = (
+        f"{model_class(own).threshold:g} (the model's)"
+        if topic.threshold is None
+        else f"{topic.threshold:g}"
+    )
+    rows = [("relevance", own + ("" if topic.relevance else " (the default)"))]
+    rows += [("threshold", threshold)]
+    rows += [("learned", printable(topic.model))] if topic.model else []
+    rows += [("seed", printable(seed)) for seed in topic.seeds]
+    keywords = {each.text: each.weight for each in topic.keywords}
+    lines = [f"{printable(topic.name)} ({where})", *table(rows)]
+    lines += ["", count(len(keywords), "keyword"), *_words(keywords, topic, "given")]
+    if topic.features:
+        lines += ["", count(len(topic.features), "feature"), *_words(topic.features, topic, "")]
+    return lines
+
+
+def _words(weights: Mapping[str, float], topic: Topic, otherwise: str) -> list[str]:
+    rows = [
+        (printable(word, 32), f"{weight:.4g}", printable(topic.sources.get(word, otherwise), 70))
+        for word, weight in weights.items()
+    ]
+    return table(rows, right={1})
+
+
+# -- focus topic test ---------------------------------------------------------------
+
+
+def tested_lines(page: Sample, opinions: Sequence[Opinion], absent: Mapping[str, str]) -> list[str]:
+    """What each model says of a page, part by part."""
+    lines = [printable(page.page.title or "(no title)", 96), f"  {printable(page.where, 94)}"]
+    for each in opinions:
+        verdict = "relevant" if each.relevant else "not relevant"
+        sign = ">" if each.relevant else "≤"
+        lines.append(f"  {each.model}: {verdict}, {each.relevance:.3f} {sign} {each.threshold:.4g}")
+        lines += _parts(each) or ["    no word of the topic is on it"]
+    lines += [f"  {name}: {printable(why, 120)}" for name, why in absent.items()]
+    return lines
+
+
+def _parts(said: Opinion) -> list[str]:
+    rows = []
+    for part, value in said.parts.items():
+        weight = said.weights.get(part)
+        share = "" if weight is None else f"× {weight:g} = {weight * value:+.2f}"
+        found = ", ".join(said.matched.get(part, [])[:_WORDS])
+        rows.append((printable(part, 24), f"{value:.3f}", share, printable(found, _WIDTH)))
+    return table(rows, indent="    ", right={1}) if rows else []
+
+
+def tested(page: Sample, opinions: Sequence[Opinion], absent: Mapping[str, str]) -> dict[str, Any]:
+    """The same as plain data."""
+    return {
+        "page": page.where,
+        "title": page.page.title,
+        "models": {each.model: _without_name(each) for each in opinions},
+        "absent": dict(absent),
+    }
+
+
+def _without_name(said: Opinion) -> dict[str, Any]:
+    plain: dict[str, Any] = msgspec.to_builtins(said)
+    del plain["model"]
+    return plain
+
+
+# -- focus topic expand -------------------------------------------------------------
+
+
+def expansion_lines(found: Expansion, *, explain: bool) -> list[str]:
+    """The proposed words; with their evidence, and what was left out and why."""
+    head = f"compared {count(found.on, 'page')} on topic with {found.off:,} others"
+    if not found.proposals:
+        return [f"{head}: no further word speaks of the topic"]
+    if not explain:
+        rows = [(printable(each.word, 32), f"{each.weight:g}") for each in found.proposals]
+        return [head, *table(rows, right={1})]
+    titles = ("word", "weight", "lift", "on", "off", "titles", "mostly at: on of on, off of off")
+    rows_full = [titles, *(_evidence(each, found) for each in found.proposals)]
+    lines = [head, *table(rows_full, right={1, 2, 3, 4, 5})]
+    if found.left_out:
+        left = [(printable(word, 32), printable(why, 90)) for word, why in found.left_out]
+        lines += ["", "left out", *table(left)]
+    return lines
+
+
+def _evidence(each: Proposal, found: Expansion) -> tuple[str, ...]:
+    return (
+        printable(each.word, 32),
+        f"{each.weight:g}",
+        f"{each.lift:.0f}×",
+        percent(each.on / found.on),
+        percent(each.off / found.off) if found.off else "-",
+        f"{each.titles:,}",
+        cut("; ".join(map(_host, each.hosts[:_HOSTS])), 90),
+    )
+
+
+def _host(at: AtHost) -> str:
+    name = printable(at.host, 30) or "files"
+    return f"{name} {at.on}/{at.on_all}, {at.off}/{at.off_all}"

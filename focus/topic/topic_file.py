@@ -1,0 +1,119 @@
+"""How is a topic written down for people? As a TOML file with comments, which reads back."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from focus.errors import TopicError
+from focus.topic.topic import Topic, from_toml
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def to_toml(topic: Topic) -> str:
+    """The text of a topic file; `topic.from_toml` makes the same topic of it."""
+    lines = [
+        "# A topic of focus: `focus crawl --topic THIS_FILE`. Edit it as you like;",
+        "# `focus topic test THIS_FILE URL` shows what a change does.",
+        "",
+        f"name = {_text(topic.name)}",
+        *_judging(topic),
+    ]
+    if topic.model is not None:
+        lines += [
+            "",
+            "# What `focus train` and `focus label` have learned.",
+            f"model = {_text(topic.model)}",
+        ]
+    if topic.seeds:
+        lines += ["", "# Where a crawl begins, unless --seed says otherwise."]
+        lines += ["seeds = [", *(f"    {_text(seed)}," for seed in topic.seeds), "]"]
+    lines += [
+        "",
+        "# Words of the topic. Weight 1 names it, 0.3 is a hint; several hints add up.",
+    ]
+    lines += _table("keywords", {each.text: each.weight for each in topic.keywords})
+    if topic.features:
+        lines += ["", "# Words that pages of the topic have, for the models that compare vectors"]
+        lines += ["# (cosine, euclid, adaptive). A keyword's weight goes before a feature's."]
+        lines += _table("features", topic.features)
+    for owner, numbers in topic.params.items():
+        lines += ["", f"# Numbers for `--strategy {owner}` or `--relevance {owner}`."]
+        lines += _table(f"params.{_key(owner)}", numbers)
+    if topic.sources:
+        lines += ["", "# Where words came from; for people, and for `focus topic show`."]
+        lines += ["[sources]", *(f"{_key(w)} = {_text(s)}" for w, s in topic.sources.items())]
+    return "\n".join(lines) + "\n"
+
+
+def with_params(text: str, where: str, owner: str, numbers: Mapping[str, float]) -> str:
+    """The text of a topic file with these numbers in its [params.OWNER]; all else stays.
+
+    Numbers that are there already are overwritten in their line; of each, four digits are
+    kept. Raises TopicError when the file cannot be read, or is written so that they cannot
+    be put in.
+    """
+    before = from_toml(text, where)
+    written = {name: _number(value) for name, value in numbers.items()}
+    lines, table = text.splitlines(), f"params.{_key(owner)}"
+    heads = [n for n, line in enumerate(lines) if line.lstrip().startswith("[")]
+    start = next((n for n in heads if lines[n].strip("[] \t") == table), None)
+    if start is None:
+        lines += [*([""] if lines and lines[-1] else []), f"[{table}]"]
+        start = len(lines) - 1
+    end = next((n for n in heads if n > start), len(lines))
+    lines[start + 1 : end] = _entered(lines[start + 1 : end], written)
+    changed = "\n".join(lines) + "\n"
+    values = {name: float(value) for name, value in written.items()}
+    params = {**before.params, owner: {**before.params.get(owner, {}), **values}}
+    try:
+        if from_toml(changed, where) == msgspec.structs.replace(before, params=params):
+            return changed
+    except TopicError:
+        pass  # such as `params = {}` above
+    wanted = ", ".join(f"{name} = {value}" for name, value in written.items())
+    raise TopicError(f"{where}: cannot put a table [{table}] into it; do so by hand: {wanted}")
+
+
+def _entered(lines: Sequence[str], written: Mapping[str, str]) -> list[str]:
+    """The lines of a table with these values in them; comments stay."""
+    found, missing = [], dict(written)
+    for line in lines:
+        match = re.fullmatch(r"\s*[\"']?([\w-]+)[\"']?\s*=[^#]*(#.*)?", line)
+        if match and match[1] in missing:
+            note = f"  {match[2]}" if match[2] else ""
+            line = f"{_key(match[1])} = {missing.pop(match[1])}{note}"
+        found.append(line)
+    return [*(f"{_key(name)} = {value}" for name, value in missing.items()), *found]
+
+
+def _judging(topic: Topic) -> Iterable[str]:
+    yield ""
+    yield "# Which model judges pages (`focus strategies` lists them); one with more relevance"
+    yield "# than the threshold is relevant. Without these lines: the default model with its own."
+    model, threshold = topic.relevance, topic.threshold
+    yield '# relevance = "evidence"' if model is None else f"relevance = {_text(model)}"
+    yield "# threshold = 0.5" if threshold is None else f"threshold = {_number(threshold)}"
+
+
+def _table(name: str, weights: Mapping[str, float]) -> list[str]:
+    return [f"[{name}]", *(f"{_key(word)} = {_number(weight)}" for word, weight in weights.items())]
+
+
+def _key(word: str) -> str:
+    return word if _BARE.fullmatch(word) else _text(word)
+
+
+def _text(text: str) -> str:
+    """A TOML string; JSON's escapes are TOML's, but for the one sign that JSON leaves alone."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _number(number: float) -> str:
+    """With a point or an exponent, so that it reads back as a float."""
+    text = f"{number:.4g}"
+    return text if any(sign in text for sign in ".e") else f"{text}.0"

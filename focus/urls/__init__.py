@@ -1,0 +1,1 @@
+"""Gives every address one spelling, and reads off it what can be read without asking for it."""
