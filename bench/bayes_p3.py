@@ -20,14 +20,21 @@ from random import Random
 from focus.archive.replay import Archive
 from focus.learn.corpus import of_html
 from focus.learn.kb.base import KnowledgeBase, shipped
-from focus.learn.training import Example, Extractor, Plan, examples, telling, with_entities
+from focus.learn.training import (
+    Example,
+    Extractor,
+    TrainingOptions,
+    examples,
+    telling,
+    with_entities,
+)
 from focus.score.matching import Matcher
 from focus.score.relevance import Document
-from focus.score.statistics.feature_selection import Sample, count
+from focus.score.statistics.feature_selection import LabelledWords, count
 from focus.score.statistics.naive_bayes import (
     RAW,
     Chooser,
-    Verdict,
+    ClassifierTest,
     assess,
     chooser,
     folds,
@@ -64,13 +71,13 @@ def fetch(archive: Archive, urls: Sequence[str], number: int, *, mask: bool) -> 
             yield page
 
 
-def show(name: str, found: Verdict) -> None:
+def show(name: str, found: ClassifierTest) -> None:
     p, r, f = found.quality
     print(f"  {name:32} P {p:6.1%}  R {r:6.1%}  F {f:6.1%}", end="  ")
     print(f"Brier {found.brier:.4f}  distinct {found.distinct}")
 
 
-def crossed(pages: Sequence[Example], plan: Plan, brought: set[str]) -> None:
+def crossed(pages: Sequence[Example], plan: TrainingOptions, brought: set[str]) -> None:
     """Cross-validation on all pages."""
     for name, entities in (("words", False), ("words and entities", True)):
         samples = [page.sample(entities=entities) for page in pages]
@@ -81,7 +88,7 @@ def crossed(pages: Sequence[Example], plan: Plan, brought: set[str]) -> None:
         show(f"{name}, calibrated", calibrated)
 
 
-def few(pages: Sequence[Example], plan: Plan, brought: set[str]) -> None:
+def few(pages: Sequence[Example], plan: TrainingOptions, brought: set[str]) -> None:
     """Training on n pages of each kind, tested on all the others."""
     on, off = ([p for p in pages if p.is_on is kind] for kind in (True, False))
     for number in FEW:
@@ -98,7 +105,9 @@ def few(pages: Sequence[Example], plan: Plan, brought: set[str]) -> None:
         print(f"with entities {found[True]:6.1%}")
 
 
-def tested(samples: Sequence[tuple[Sample, bool]], plan: Plan, brought: set[str] | None) -> float:
+def tested(
+    samples: Sequence[tuple[LabelledWords, bool]], plan: TrainingOptions, brought: set[str] | None
+) -> float:
     """F on the pages that were not trained on."""
     choose: Chooser = (
         chooser(plan.select, plan.number) if brought is None else with_entities(plan, brought)
@@ -122,7 +131,7 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=600, help="of each kind at most")
     parser.add_argument("--mask", action="store_true", help="hide meta keywords and description")
     options = parser.parse_args()
-    plan = Plan(options.select, options.features)
+    plan = TrainingOptions(options.select, options.features)
     segmenter = Matcher(from_words(options.on)).segmenter
     kb = KnowledgeBase.open(options.kb, segmenter) if options.kb else shipped(segmenter)
     on = labelled(options.labels, options.on, "1")

@@ -31,8 +31,8 @@ from focus.evaluate.trial import Replay, Trial, run_trial
 from focus.html.parser import parse
 from focus.learn.corpus import of_html
 from focus.learn.kb.base import shipped
-from focus.learn.training import Extractor, Plan, examples, train_on
-from focus.score.analysis import Analyst
+from focus.learn.training import Extractor, TrainingOptions, examples, train_on
+from focus.score.analysis import PageAnalyst
 from focus.score.matching import Matcher
 from focus.score.relevance import RELEVANCE, Document, make_model
 from focus.score.strategy import STRATEGIES
@@ -69,7 +69,7 @@ def trained(topic: str, pages: Sequence[LabelledPage]) -> bytes:
     extractor = Extractor(matcher.segmenter, shipped(matcher.segmenter))
     on = examples([documents[at] for at in order[-fewest:]], True, extractor)
     off = examples([documents[at] for at in order[: 2 * fewest]], False, extractor)
-    return msgspec.msgpack.encode(train_on([*on, *off], extractor, Plan()).classifier())
+    return msgspec.msgpack.encode(train_on([*on, *off], extractor, TrainingOptions()).classifier())
 
 
 def of_models(topic: str, pages: Sequence[LabelledPage]) -> list[tuple[str | float, ...]]:
@@ -77,7 +77,7 @@ def of_models(topic: str, pages: Sequence[LabelledPage]) -> list[tuple[str | flo
     rows: list[tuple[str | float, ...]] = []
     for name in RELEVANCE:
         learned = trained(topic, pages) if name == "bayes" else b""
-        analyst = Analyst(
+        analyst = PageAnalyst(
             AnalysisConfig(
                 topic=to_builtins(from_words(topic)), relevance=name, learned=learned, keep="all"
             )

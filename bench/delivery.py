@@ -1,6 +1,6 @@
 """What does delivery cost, and what do kills do to it?
 
-    python -m bench.delivery [--users 200] [--concerns 20] [--hits 5] [--kills 50]
+    python -m bench.delivery [--users 200] [--alerts 20] [--hits 5] [--kills 50]
 
 First everything found for so many people is due at once and goes to channels that take it
 without a network: what is measured is the database's part and the making of the messages.
@@ -27,22 +27,24 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from focus.alerts import outbox, outbox_relay, settings, store
-from focus.alerts.alert import Concern
-from focus.alerts.delivery import Delivered, Outcome
+from focus.alerts.alert import Alert
+from focus.alerts.delivery import Delivered, DeliveryOutcome
 from focus.alerts.message import Message
-from focus.alerts.store import Book
+from focus.alerts.store import AlertStore
 from focus.config import FetchConfig
 
 _HIT = """
-INSERT INTO hit (concern, page, url, title, language, found_at, relevance, snippet, why, simhash,
+INSERT INTO hit (alert, page, url, title, language, found_at, relevance, snippet, why, simhash,
 baseline) VALUES (?, 1, ?, ?, 'zh', ?, ?, ?, '{}', 0, 0) RETURNING id"""
 _USER = """
 INSERT INTO user (name, language, zone, quiet, admin, disabled, created_at)
 VALUES (?, 'zh', 'Asia/Shanghai', '22:00-07:00', 0, 0, 0) RETURNING id"""
 
 
-def fill(here: Book, *, users: int, concerns: int, hits: int, channel: str, first: int = 0) -> None:
-    """People with concerns, and what was found for each, due since long ago.
+def fill(
+    here: AlertStore, *, users: int, alerts: int, hits: int, channel: str, first: int = 0
+) -> None:
+    """People with alerts, and what was found for each, due since long ago.
 
     first  number of the first of them
     """
@@ -51,17 +53,17 @@ def fill(here: Book, *, users: int, concerns: int, hits: int, channel: str, firs
         with here.transaction() as db:
             user = db.execute(_USER, (f"user{number}",)).fetchone()[0]
         to = channel.format(number=number)
-        for name in range(concerns):
-            one = Concern(
+        for name in range(alerts):
+            one = Alert(
                 f"c{name}", ("https://a.test/",), words="足球", channels=(to,), quiet="03:00-03:01"
             )
-            concern = here.add(user, one, now=0.0)
+            alert = here.add(user, one, now=0.0)
             with here.transaction() as db:
                 found = [
                     db.execute(
                         _HIT,
                         (
-                            concern,
+                            alert,
                             f"https://a.test/{n}",
                             f"标题 {n}",
                             float(n),
@@ -71,21 +73,21 @@ def fill(here: Book, *, users: int, concerns: int, hits: int, channel: str, firs
                     ).fetchone()[0]
                     for n in range(hits)
                 ]
-                outbox.enqueue(db, (user, concern), hits=found, channels=[to], now=0.0)
+                outbox.enqueue(db, (user, alert), hits=found, channels=[to], now=0.0)
 
 
-class Taken(outbox_relay.Ways):
+class Taken(outbox_relay.ChannelSenders):
     """Channels that take everything at once."""
 
-    async def send(self, message: Message, *, user: int, channel: str) -> Outcome:
+    async def send(self, message: Message, *, user: int, channel: str) -> DeliveryOutcome:
         return Delivered()
 
 
-async def cost(folder: Path, *, users: int, concerns: int, hits: int) -> None:
+async def cost(folder: Path, *, users: int, alerts: int, hits: int) -> None:
     with store.opened(folder / "cost.db", now=0.0, language="zh", zone="UTC") as here:
-        fill(here, users=users, concerns=concerns, hits=hits, channel="mail:u{number}@a.test")
+        fill(here, users=users, alerts=alerts, hits=hits, channel="mail:u{number}@a.test")
         known = settings.read(here, base_url="https://focus.test")
-        outbox_relay.Ways = Taken  # type: ignore[misc]
+        outbox_relay.ChannelSenders = Taken  # type: ignore[misc]
         begun = time.perf_counter()
         done = await outbox_relay.deliver_due(here, known, clock=lambda: 1.8e9, rng=Random(1))
         took = time.perf_counter() - begun
@@ -136,7 +138,7 @@ async def killed(folder: Path, *, kills: int) -> None:
     wanted = 60 * kills
     with store.opened(path, now=0.0, language="zh", zone="UTC") as here:
         address = f"webhook:http://127.0.0.1:{server.port}/{{number}}"
-        fill(here, users=wanted, concerns=1, hits=2, channel=address)
+        fill(here, users=wanted, alerts=1, hits=2, channel=address)
     struck = 0
     while struck < kills:
         before = sum(receiver.asked.values())
@@ -171,7 +173,7 @@ async def deliver(path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    for name, number in (("users", 200), ("concerns", 20), ("hits", 5), ("kills", 50)):
+    for name, number in (("users", 200), ("alerts", 20), ("hits", 5), ("kills", 50)):
         parser.add_argument(f"--{name}", type=int, default=number)
     parser.add_argument("--courier", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -180,7 +182,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         if given.users:
-            many = {"users": given.users, "concerns": given.concerns, "hits": given.hits}
+            many = {"users": given.users, "alerts": given.alerts, "hits": given.hits}
             asyncio.run(cost(Path(folder), **many))
         if given.kills:
             print()

@@ -24,20 +24,22 @@ from statistics import mean
 from focus.evaluate.compare import compare
 from focus.evaluate.comparison import Comparison
 from focus.evaluate.ground_truth import Spec
-from focus.evaluate.judgments import Task, read_topics, select
+from focus.evaluate.judgments import TopicTask, read_topics, select
 from focus.evaluate.variants import variants
-from focus.learn.memory_crawl import Web, pilot
+from focus.learn.memory_crawl import PageSource, pilot
 from focus.learn.topics import Widening, sample, widen, widened
-from focus.score.statistics.expansion import MAX_WEIGHT, Expansion
+from focus.score.statistics.expansion import MAX_WEIGHT, TopicExpansion
 from focus.topic.topic import Topic
 
 Shares = dict[str, list[float]]
 """Topic -> share of the oracle's AUC, a number for each seed order."""
 
 
-def expanded(task: Task, archive: Path, plan: Widening, requests: int) -> tuple[Topic, Expansion]:
+def expanded(
+    task: TopicTask, archive: Path, plan: Widening, requests: int
+) -> tuple[Topic, TopicExpansion]:
     """A topic with the words that a pilot crawl makes one propose."""
-    web = Web(archive=archive)
+    web = PageSource(archive=archive)
     pilot_crawl = pilot(
         task.topic, list(task.seeds), web, requests=requests, watch=lambda event: None
     )
@@ -46,7 +48,7 @@ def expanded(task: Task, archive: Path, plan: Widening, requests: int) -> tuple[
     return widened(task.topic, found), found
 
 
-def entry(task: Task, topic: Topic) -> dict[str, object]:
+def entry(task: TopicTask, topic: Topic) -> dict[str, object]:
     """A topic as topics.json has it."""
     keywords = [f"{each.text}:{each.weight:g}" for each in topic.keywords]
     return {"name": task.name, "keywords": keywords, "seeds": list(task.seeds)}

@@ -26,7 +26,7 @@ from focus.http.content_encoding import CodingError, Decoder
 from focus.http.robots import Robots, from_answer
 from focus.http.semantics import is_html, redirect_target, retry_after_s
 from focus.http.sitemap import ListingReader, changed_at
-from focus.score.analysis import Analyst
+from focus.score.analysis import PageAnalyst
 from focus.text.charset import charset_from_content_type, decode, prescan
 from focus.topic.topic import from_toml, from_words, to_builtins
 from focus.urls.normal_form import (
@@ -55,9 +55,9 @@ def _chosen(data: bytes) -> tuple[int, bytes]:
 
 
 @cache
-def _analyst() -> Analyst:
+def _analyst() -> PageAnalyst:
     topic = to_builtins(from_words("足球,英超:0.8"))
-    return Analyst(AnalysisConfig(topic=topic, contexts=True, shapes=True))
+    return PageAnalyst(AnalysisConfig(topic=topic, contexts=True, shapes=True))
 
 
 def addresses(data: bytes) -> None:

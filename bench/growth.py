@@ -35,8 +35,8 @@ from focus.crawl import Crawl
 from focus.engine.unit_of_work import Totals
 from focus.frontier import Frontier
 from focus.records import Batch, FetchResult, Link, Page, Result, Task
-from focus.scheduling.url_table import Known
-from focus.session import Places, Watcher, _collecting_rarely, identity, run
+from focus.scheduling.url_table import UrlTable
+from focus.session import RunPaths, Watcher, _collecting_rarely, identity, run
 from focus.store import Store
 from focus.topic.topic import from_words, to_builtins
 
@@ -63,7 +63,7 @@ class Cost(msgspec.Struct, frozen=True):
     """What a page took at so many known URLs: CPU of the process (loop and store's thread)
     and of the loop alone, milliseconds; `rss_mib`: memory of the process then."""
 
-    known: int
+    url_table: int
     cpu_ms: float
     loop_ms: float
     wall_ms: float
@@ -151,7 +151,7 @@ class MadeWeb:
             self._left -= 1
             if not self._left:
                 self._measured()
-        elif self._marks and len(self.crawl.known) >= self._marks[0]:
+        elif self._marks and len(self.crawl.url_table) >= self._marks[0]:
             self._left = self._pages
             self._began = self._clocks()
 
@@ -161,7 +161,9 @@ class MadeWeb:
             for now, then in zip(self._clocks(), self._began, strict=True)
         )
         self.costs.append(Cost(self._marks.pop(0), cpu, loop, wall, present_mib()))
-        print(f"at {len(self.crawl.known):,} URLs: {self.costs[-1]}", file=sys.stderr, flush=True)
+        print(
+            f"at {len(self.crawl.url_table):,} URLs: {self.costs[-1]}", file=sys.stderr, flush=True
+        )
         if not self._marks:
             self.crawl.stop("measured")
 
@@ -223,7 +225,7 @@ async def grow(db: Path, marks: Sequence[int], pages: int) -> dict[str, object]:
     async with Store.open(db, now=time.time(), pid=0) as store:
         text = msgspec.json.encode(order).decode()
         info = await store.begin_crawl(identity(order), text, fresh=True, now=time.time())
-        crawl = web.crawl = Crawl(order, web, shelf=_Shelf(store, info.id))
+        crawl = web.crawl = Crawl(order, web, crawl_store=_Shelf(store, info.id))
         crawl.sow(order.seeds)
         watching = asyncio.create_task(pauses.watch())
         with _collecting_rarely():
@@ -231,20 +233,20 @@ async def grow(db: Path, marks: Sequence[int], pages: int) -> dict[str, object]:
         watching.cancel()
         seconds = time.monotonic() - began
         rss = present_mib()
-        totals = msgspec.structs.replace(crawl.ledger.totals)
+        totals = msgspec.structs.replace(crawl.unit_of_work.totals)
         await store.finish(info.id, reason="measured", report_json="{}", now=time.time())
-    known = len(crawl.known)
+    url_table = len(crawl.url_table)
     assert isinstance(totals, Totals)
     size = sum(file.stat().st_size for file in db.parent.glob(db.name + "*"))
     return {
-        "urls": known,
-        "waiting": crawl.known.counts[0],
+        "urls": url_table,
+        "waiting": crawl.url_table.counts[0],
         "pages": totals.pages,
         "seconds": round(seconds, 1),
         "rss_mib": round(rss, 1),
         "peak_mib": round(peak_mib(), 1),
         "rss_at_start_mib": round(before_mib, 1),
-        "disk_bytes_per_url": round((size - web.body_bytes) / known, 1),
+        "disk_bytes_per_url": round((size - web.body_bytes) / url_table, 1),
         "longest_pause_ms": round(pauses.wall_ms, 1),
         "longest_pause_cpu_ms": round(pauses.cpu_ms, 1),
         "pauses_over_100_ms": pauses.over,
@@ -277,7 +279,7 @@ def go_on(db: Path, port: int) -> None:
     """Continue the crawl over that port."""
     order = config(connect_to=f"127.0.0.1:{port}")
     order = msgspec.structs.replace(order, limits=LimitConfig(max_time_s=60.0))
-    uvloop.run(run(order, Places(db), Watcher()))
+    uvloop.run(run(order, RunPaths(db), Watcher()))
 
 
 # -- the frontier alone -------------------------------------------------------------
@@ -285,9 +287,9 @@ def go_on(db: Path, port: int) -> None:
 
 def in_memory(urls: int, pops: int = 20_000) -> dict[str, object]:
     """Microseconds of CPU: a URL looked up, entered and pushed; a URL taken."""
-    known = Known(2)
+    url_table = UrlTable(2)
     order = CrawlConfig()
-    frontier = Frontier(known, PolitenessConfig(delay_s=0.0), capacity=order.frontier_memory)
+    frontier = Frontier(url_table, PolitenessConfig(delay_s=0.0), capacity=order.frontier_memory)
     rng = random.Random(2)
     queues = [frontier.queue(frontier.host(f"h{n}.example")) for n in range(HOSTS)]
     spent, slowest = [], 0.0
@@ -297,8 +299,8 @@ def in_memory(urls: int, pops: int = 20_000) -> dict[str, object]:
         priorities = [rng.random() for _ in rows]
         began = time.thread_time()
         for (key, url, queue), priority in zip(rows, priorities, strict=True):
-            if known.find(key) < 0:
-                frontier.push(known.add(key, queue, 1), url, priority)
+            if url_table.find(key) < 0:
+                frontier.push(url_table.add(key, queue, 1), url, priority)
         if frontier.is_full:
             frontier.relist(frontier.spill())
         took = time.thread_time() - began

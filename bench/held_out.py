@@ -25,7 +25,15 @@ from labelled import table
 from focus.archive.replay import Archive
 from focus.config import CrawlConfig, LimitConfig, PolitenessConfig
 from focus.evaluate.compare import seed_order
-from focus.evaluate.ground_truth import Inputs, Prepared, Spec, Web, analysis_of, judge_of, prepare
+from focus.evaluate.ground_truth import (
+    Inputs,
+    JudgedWeb,
+    Prepared,
+    Spec,
+    analysis_of,
+    judge_of,
+    prepare,
+)
 from focus.evaluate.judgments import Remarks, read_topics, select
 from focus.evaluate.link_graph import PageIndex, link_graph
 from focus.evaluate.ranking import measures
@@ -65,7 +73,7 @@ def prepared(arguments: argparse.Namespace) -> list[Prepared]:
     remarks = Remarks()
     with Archive.open(spec.archive) as archive:
         graph = link_graph(spec.archive, archive, jobs=1, progress=lambda *_: None)
-        web = Web(PageIndex(archive), graph, archive.digest, archive.damage)
+        web = JudgedWeb(PageIndex(archive), graph, archive.digest, archive.damage)
     return prepare(spec, tasks, web, judge_of(spec, tasks, web, Inputs(spec), remarks), remarks)
 
 

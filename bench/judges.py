@@ -32,7 +32,7 @@ import msgspec
 from fit_evidence import leave_one_out, read_signs
 from labelled import World, add_arguments, documents, open_world, table
 
-from focus.learn.training import Example, Extractor, Plan, examples, train_on
+from focus.learn.training import Example, Extractor, TrainingOptions, examples, train_on
 from focus.score.matching import Matcher
 from focus.score.relevance import RELEVANCE, Document, Model, make_model, model_class
 from focus.score.relevance.bayes import Bayes
@@ -115,7 +115,7 @@ def train_bayes(world: World, judges: Mapping[str, Judges]) -> None:
     for name, both in found.items():
         for pages in both:
             model = Bayes(judges[name].matcher, {})
-            trained = train_on(pages, extractors[name], Plan())
+            trained = train_on(pages, extractors[name], TrainingOptions())
             model.adopt(msgspec.msgpack.encode(trained.classifier()))
             judges[name].trained.append(model)
 

@@ -20,7 +20,7 @@ from focus.archive.replay import Archive
 from focus.config import AnalysisConfig
 from focus.evaluate.judgments import (
     Remarks,
-    Task,
+    TopicTask,
     canonical,
     page_key,
     read_aliases,
@@ -46,7 +46,7 @@ class World(NamedTuple):
     """A recorded web, its topics and its labels (topic -> page key -> on topic?)."""
 
     path: Path
-    tasks: dict[str, Task]
+    tasks: dict[str, TopicTask]
     labels: dict[str, dict[str, bool]]
     aliases: dict[str, str]
 
@@ -87,11 +87,11 @@ def open_world(arguments: argparse.Namespace) -> World:
     return World(arguments.archive, chosen, {name: labels[name] for name in chosen}, aliases)
 
 
-def _with_file(task: Task, folder: Path | None) -> Task:
+def _with_file(task: TopicTask, folder: Path | None) -> TopicTask:
     file = folder / f"{task.name}.toml" if folder is not None else None
     if file is None or not file.is_file():
         return task
-    return Task(from_toml(file.read_text("utf-8"), str(file)), task.seeds)
+    return TopicTask(from_toml(file.read_text("utf-8"), str(file)), task.seeds)
 
 
 def _text(path: Path) -> str:

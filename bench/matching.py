@@ -1,13 +1,13 @@
-"""What does a page cost that is held against many concerns?
+"""What does a page cost that is held against many alerts?
 
-    python bench/matching.py DATABASE [--pages 500] [--concerns 10 80]
+    python bench/matching.py DATABASE [--pages 500] [--alerts 10 80]
 
 DATABASE is any database of focus with stored sources, as `focus crawl --archive` of a recorded
-web leaves behind; it is copied, not changed. For each number of concerns a concern asks for
+web leaves behind; it is copied, not changed. For each number of alerts a alert asks for
 three words out of titles of the crawl itself (so that words are as rare or common as people's),
 none is new, and the pages are matched in one go. Printed: milliseconds per page, microseconds
-per page and concern, hits, and what is done once per page. Then whole runs for 200 people with 20
-concerns each over 50 sites, without visits: nothing due, all due, all due with new pages.
+per page and alert, hits, and what is done once per page. Then whole runs for 200 people with 20
+alerts each over 50 sites, without visits: nothing due, all due, all due with new pages.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from random import Random
 
 from focus.alerts import matches, matching, outbox_relay, settings
 from focus.alerts import store as books
-from focus.alerts.alert import Concern
-from focus.alerts.page_match import Sheet
+from focus.alerts.alert import Alert
+from focus.alerts.page_match import PageView
 from focus.alerts.publication_date import published_at
 from focus.alerts.run import run_due
-from focus.alerts.store import LOCAL, Book, Site
+from focus.alerts.store import LOCAL, AlertStore, WatchedSite
 from focus.text.tokenisation import Segmenter, has_han
 
 HOST = "bench.test"
 NOW = 1_000_000.0
 
 
-def words_of(book: Book, crawl: int) -> list[str]:
+def words_of(book: AlertStore, crawl: int) -> list[str]:
     """Words of the titles, as often as they stand there."""
     segmenter = Segmenter()
     titles = book.rows("SELECT title FROM page_text WHERE id >> 32 = ?", (crawl,))
@@ -50,23 +50,23 @@ def words_of(book: Book, crawl: int) -> list[str]:
     ]
 
 
-def with_concerns(book: Book, crawl: int, number: int, first: int, rng: Random) -> Site:
-    """A site with so many concerns, all begun, whose pages behind `first` are new."""
+def with_alerts(book: AlertStore, crawl: int, number: int, first: int, rng: Random) -> WatchedSite:
+    """A site with so many alerts, all begun, whose pages behind `first` are new."""
     words = words_of(book, crawl)
     for at in range(number):
         chosen = " ".join(f'"{word}"' for word in rng.sample(words, 3))
-        made = Concern(f"c{at}", (f"https://{HOST}/",), words=chosen, channels=("mail:a@b.test",))
+        made = Alert(f"c{at}", (f"https://{HOST}/",), words=chosen, channels=("mail:a@b.test",))
         book.add(LOCAL, made, now=0.0)
     with book.transaction() as db:
-        db.execute("UPDATE concern SET checked_at = 0")
-        db.execute("UPDATE concern_site SET begun_at = 0")
+        db.execute("UPDATE alert SET checked_at = 0")
+        db.execute("UPDATE alert_site SET begun_at = 0")
         db.execute("UPDATE site SET crawl = ?, matched = ?", (crawl, first))
     site = matches.site_of(book, HOST)
     assert site is not None
     return site
 
 
-def seconds(path: Path, pages: int, concerns: int) -> tuple[float, matching.Matched]:
+def seconds(path: Path, pages: int, alerts: int) -> tuple[float, matching.Matched]:
     """How long the matching of the last so many pages took, in a copy of the database."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy.db"
@@ -74,15 +74,15 @@ def seconds(path: Path, pages: int, concerns: int) -> tuple[float, matching.Matc
         with books.opened(copy, now=0.0, language="en", zone="UTC") as book:
             crawl = book.rows("SELECT max(crawl) FROM page")[0][0]
             first = matches.latest(book, crawl, to=matches.LAST, most=pages)
-            matching.Subjects().of(Concern("c", (), words="warm"), trusted=True)  # dictionaries
-            site = with_concerns(book, crawl, concerns, first, Random(1))
+            matching.Subjects().of(Alert("c", (), words="warm"), trusted=True)  # dictionaries
+            site = with_alerts(book, crawl, alerts, first, Random(1))
             began = time.process_time()
             matched = matching.match(book, site, now=time.time(), zone=UTC)
             return time.process_time() - began, matched
 
 
 def parts(path: Path, pages: int) -> dict[str, float]:
-    """Milliseconds per page of what is done once for all concerns."""
+    """Milliseconds per page of what is done once for all alerts."""
     spent = dict.fromkeys(("unpack", "parse and blocks", "sets", "own text", "date"), 0.0)
     with (
         closing(sqlite3.connect(path)),
@@ -93,7 +93,7 @@ def parts(path: Path, pages: int) -> dict[str, float]:
         some = matches.pages(book, crawl, after=first, limit=pages)
         for page in some:
             marks = [time.process_time()]
-            sheet = Sheet(page, matches.source(book, page.id))
+            sheet = PageView(page, matches.source(book, page.id))
             marks.append(time.process_time())
             _ = sheet.words_text, sheet.document.body
             marks.append(time.process_time())
@@ -124,14 +124,14 @@ def runs(path: Path) -> list[tuple[str, float, int]]:
                 _settle(book, person, words, rng)
             for which, cursor, due in (
                 ("nothing due", matches.LAST, False),
-                ("4,000 concerns due, nothing new", matches.LAST, True),
+                ("4,000 alerts due, nothing new", matches.LAST, True),
                 ("4,000 due, 10 new pages on each of 50 sites", first, True),
             ):
                 with book.transaction() as db:
                     db.execute(
-                        "UPDATE concern SET checked_at = 0, next_at = ?", (0 if due else NOW * 2,)
+                        "UPDATE alert SET checked_at = 0, next_at = ?", (0 if due else NOW * 2,)
                     )
-                    db.execute("UPDATE concern_site SET begun_at = 0")
+                    db.execute("UPDATE alert_site SET begun_at = 0")
                     db.execute(
                         "UPDATE site SET crawl = ?, matched = ?, visited_at = ?",
                         (crawl, cursor, NOW),
@@ -145,7 +145,7 @@ def runs(path: Path) -> list[tuple[str, float, int]]:
     return found
 
 
-def _settle(book: Book, person: int, words: list[str], rng: Random) -> None:
+def _settle(book: AlertStore, person: int, words: list[str], rng: Random) -> None:
     with book.transaction() as db:
         db.execute(
             "INSERT INTO user (id, name, language, zone, quiet, admin, disabled, created_at) "
@@ -153,7 +153,7 @@ def _settle(book: Book, person: int, words: list[str], rng: Random) -> None:
             (person, f"u{person}"),
         )
     made = [
-        Concern(
+        Alert(
             f"c{at}",
             (f"https://s{rng.randrange(50)}.test/",),
             words=" ".join(f'"{word}"' for word in rng.sample(words, 3)),
@@ -164,7 +164,7 @@ def _settle(book: Book, person: int, words: list[str], rng: Random) -> None:
     book.take_in(person, made, replace=False, now=0.0)
 
 
-async def _nowhere(site: Site) -> None:
+async def _nowhere(site: WatchedSite) -> None:
     raise AssertionError(f"{site.host} was visited a moment ago")
 
 
@@ -173,14 +173,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("database", type=Path)
     parser.add_argument("--pages", type=int, default=500)
-    parser.add_argument("--concerns", type=int, nargs="+", default=[10, 80])
+    parser.add_argument("--alerts", type=int, nargs="+", default=[10, 80])
     given = parser.parse_args()
     print("| once per page | ms |\n|---|---:|")
     for name, spent in parts(given.database, given.pages).items():
         print(f"| {name} | {spent:.2f} |")
-    print("\n| concerns | pages | ms per page | µs per page and concern | hits |")
+    print("\n| alerts | pages | ms per page | µs per page and alert | hits |")
     print("|---:|---:|---:|---:|---:|")
-    for number in given.concerns:
+    for number in given.alerts:
         took, matched = seconds(given.database, given.pages, number)
         per_page = took / matched.pages
         hits = matched.news + matched.old + matched.folded
@@ -188,7 +188,7 @@ def main() -> None:
             f"| {number} | {matched.pages} | {1000 * per_page:.2f} | "
             f"{1e6 * per_page / number:.0f} | {hits} |"
         )
-    print("\n| run for 200 people × 20 concerns, 50 sites | CPU s | pages |\n|---|---:|---:|")
+    print("\n| run for 200 people × 20 alerts, 50 sites | CPU s | pages |\n|---|---:|---:|")
     for which, spent, pages in runs(given.database):
         print(f"| {which} | {spent:.3f} | {pages} |")
     print(f"\nmost memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")

@@ -5,12 +5,12 @@
 FOLDER/load.db holds 50 sites of the demo's generated web, each with its crawl: one page in
 `COPIES` is generated, the others repeat its text under another address, with another simhash,
 date and rank (generating and cutting all of them would take an hour, and the sizes of tables,
-posting lists and files come out the same). 200 people have 20 concerns each, on one to three of
+posting lists and files come out the same). 200 people have 20 alerts each, on one to three of
 the sites, with 100 pages found for each. A database that is there already is taken as it is.
 
 Measured are, by CPU time where it says CPU: a look of the scheduler whether anything is due;
-runs with nothing due, with all 4,000 concerns due, and with ten new pages on each site; visits
-per run (concerns share them); a real visit to one of the sites, served on loopback; and, over
+runs with nothing due, with all 4,000 alerts due, and with ten new pages on each site; visits
+per run (alerts share them); a real visit to one of the sites, served on loopback; and, over
 HTTP from a server process of its own, the time of inbox, search and other pages, by one client
 and by several at once, with the server's CPU time per request and its memory.
 """
@@ -42,21 +42,21 @@ import zstandard
 from bench.search import drawn, page_row, sampled
 from focus.alerts import matches
 from focus.alerts import store as books
-from focus.alerts.alert import Concern
+from focus.alerts.alert import Alert
 from focus.alerts.outbox_relay import Summary
 from focus.alerts.run import run_due
 from focus.alerts.snippet import MARK
-from focus.alerts.store import Book, Site
+from focus.alerts.store import AlertStore, WatchedSite
 from focus.alerts.visit import visit
 from focus.config import FetchConfig, PolitenessConfig
 from focus.demo.server import serve as serve_demo
 from focus.demo.site import DemoWeb, generate
-from focus.learn.memory_crawl import Web
+from focus.learn.memory_crawl import PageSource
 from focus.records import Batch, HostRow, Outcome, QueueRow, UrlRow, UrlState
 from focus.serve import server, tokens
-from focus.serve.app_state import Office, Ways
+from focus.serve.app_state import AppState, SendingOptions
 from focus.serve.request import COOKIE
-from focus.serve.scheduler import Order
+from focus.serve.scheduler import SchedulerOptions
 from focus.storage import search_file
 from focus.storage.search_index import SearchIndex, page_text
 from focus.storage.search_terms import pairs_that_are_words, plain, spelt
@@ -74,7 +74,7 @@ SUBJECTS = "足球 欧冠 英超 球队 篮球 股市 房价 手机 芯片 电�
 
 
 def fill(path: Path, pages: int) -> None:
-    """About so many pages, the index of them, people, concerns and what was found."""
+    """About so many pages, the index of them, people, alerts and what was found."""
     web = generate(pages=pages // COPIES, hosts=SITES)
     _say("storing", path)
     asyncio.run(_store(path, web))
@@ -181,8 +181,8 @@ SELECT p.id, size.n, x.title, x.description, b.zstd FROM
     JOIN page_text x ON x.id = p.id LEFT JOIN body b ON b.id = p.id ORDER BY p.id"""
 
 
-def _settle(book: Book, web: DemoWeb) -> None:
-    """People, their concerns, and what was found for them."""
+def _settle(book: AlertStore, web: DemoWeb) -> None:
+    """People, their alerts, and what was found for them."""
     rng = random.Random(2)
     for person in range(2, 2 + PEOPLE):
         with book.transaction() as db:
@@ -191,7 +191,7 @@ def _settle(book: Book, web: DemoWeb) -> None:
                 "created_at) VALUES (?, ?, 'x', ?, 'Asia/Shanghai', '', 0, 0, 0)",
                 (person, f"u{person}", rng.choice(("zh", "en"))),
             )
-        book.take_in(person, _concerns(web, rng), replace=False, now=NOW)
+        book.take_in(person, _alerts(web, rng), replace=False, now=NOW)
     with book.transaction() as db:
         db.execute(
             "UPDATE site SET visited_at = ?, next_at = ?, crawl = (SELECT id FROM crawl "
@@ -199,20 +199,20 @@ def _settle(book: Book, web: DemoWeb) -> None:
             "ON c.id = p.crawl WHERE c.topic = host)",
             (NOW, NOW + DAY_S),
         )
-        db.execute("UPDATE concern SET checked_at = ?, next_at = ?", (NOW - 3600, NOW + DAY_S))
-        db.execute("UPDATE concern_site SET begun_at = ?", (NOW - 30 * DAY_S,))
-    for concern, crawl in book.rows(
-        "SELECT concern, max(crawl) FROM concern_site JOIN site ON site.id = site GROUP BY 1"
+        db.execute("UPDATE alert SET checked_at = ?, next_at = ?", (NOW - 3600, NOW + DAY_S))
+        db.execute("UPDATE alert_site SET begun_at = ?", (NOW - 30 * DAY_S,))
+    for alert, crawl in book.rows(
+        "SELECT alert, max(crawl) FROM alert_site JOIN site ON site.id = site GROUP BY 1"
     ):
-        _find(book, concern, crawl, rng)
+        _find(book, alert, crawl, rng)
     with book.transaction() as db:
         db.execute("UPDATE hit SET twin = id - 1 WHERE id % 10 = 0 AND NOT baseline")
         db.execute("ANALYZE")
 
 
-def _concerns(web: DemoWeb, rng: random.Random) -> list[Concern]:
+def _alerts(web: DemoWeb, rng: random.Random) -> list[Alert]:
     return [
-        Concern(
+        Alert(
             f"c{at}",
             tuple(f"http://{host}/" for host in rng.sample(web.hosts, rng.choice((1, 1, 2, 3)))),
             words=" ".join(rng.sample(SUBJECTS, 3)),
@@ -223,7 +223,7 @@ def _concerns(web: DemoWeb, rng: random.Random) -> list[Concern]:
     ]
 
 
-def _find(book: Book, concern: int, crawl: int, rng: random.Random) -> None:
+def _find(book: AlertStore, alert: int, crawl: int, rng: random.Random) -> None:
     first = crawl << 32
     most = matches.latest_nth(book, crawl)
     pages = [(first | n,) for n in rng.sample(range(most), min(FOUND, most))]
@@ -234,13 +234,13 @@ def _find(book: Book, concern: int, crawl: int, rng: random.Random) -> None:
     why = '{"parts":{"title":1.0,"text":0.8},"words":{"title":["球队"],"text":["球队","足球"]}}'
     with book.transaction() as db:
         db.executemany(
-            "INSERT OR IGNORE INTO hit (concern, page, url, title, language, published_at, "
+            "INSERT OR IGNORE INTO hit (alert, page, url, title, language, published_at, "
             "found_at, relevance, snippet, why, simhash, baseline, read_at) "
             "SELECT ?, id, url, title, 'zh', ?, ?, ?, ?, ?, random(), ?, ? FROM page_text "
             "WHERE id = ?",
             [
                 (
-                    concern, NOW - at * DAY_S / 2, NOW - at * DAY_S / 2, rng.random(), snippet,
+                    alert, NOW - at * DAY_S / 2, NOW - at * DAY_S / 2, rng.random(), snippet,
                     why, rng.random() < 0.3, NOW if rng.random() < 0.5 else None, page,
                 )
                 for at, (page,) in enumerate(pages)
@@ -275,11 +275,11 @@ def _measured(path: Path, name: str, answer: Any) -> None:
 
 def _figures(path: Path, name: str) -> dict[str, Any]:
     if name == "look":
-        office = Office(path, clock=lambda: NOW)
-        server.is_due(office)
+        app_state = AppState(path, clock=lambda: NOW)
+        server.is_due(app_state)
         begun = time.process_time()
         for _ in range(50):
-            assert not server.is_due(office)
+            assert not server.is_due(app_state)
         return {"cpu_ms": _ms(time.process_time() - begun, 50)}
     with books.opened(path, now=NOW, language="en", zone="UTC") as book:
         if name == "a visit":
@@ -287,7 +287,7 @@ def _figures(path: Path, name: str) -> dict[str, Any]:
         _arrange(book, name)
         visits: list[str] = []
 
-        async def note(site: Site) -> None:
+        async def note(site: WatchedSite) -> None:
             visits.append(site.host)
 
         async def nothing() -> Summary:  # messages are bench/delivery.py's
@@ -300,7 +300,7 @@ def _figures(path: Path, name: str) -> dict[str, Any]:
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {
         "cpu_s": round(cpu, 3),
-        "concerns": ran.concerns,
+        "alerts": ran.alerts,
         "visits": len(visits),
         "pages": sum(each.pages for each in ran.matched),
         "news": ran.news,
@@ -308,11 +308,11 @@ def _figures(path: Path, name: str) -> dict[str, Any]:
     }
 
 
-def _arrange(book: Book, name: str) -> None:
+def _arrange(book: AlertStore, name: str) -> None:
     """Make due what shall be due; "": nothing, and no trace of what a run found."""
     due = name in ("all due", "ten new pages a site")
     with book.transaction() as db:
-        db.execute("UPDATE concern SET next_at = ?", (0.0 if due else NOW + DAY_S,))
+        db.execute("UPDATE alert SET next_at = ?", (0.0 if due else NOW + DAY_S,))
         db.execute("UPDATE site SET visited_at = 0, next_at = ?", (0.0 if due else NOW + DAY_S,))
         if name == "ten new pages a site":
             db.execute("UPDATE site SET matched = matched - 10")
@@ -320,7 +320,7 @@ def _arrange(book: Book, name: str) -> None:
             db.execute("DELETE FROM outbox")
 
 
-async def _visit(book: Book) -> dict[str, Any]:
+async def _visit(book: AlertStore) -> dict[str, Any]:
     """A look at a site whose crawl is there, over real HTTP."""
     web = generate(pages=stored_pages(book) // COPIES, hosts=SITES)
     demo = await serve_demo(web)
@@ -330,7 +330,7 @@ async def _visit(book: Book) -> dict[str, Any]:
     site = matches.site_of(book, host)
     assert site is not None
     before = os.times()
-    report = await visit(book, site, Web(None, fetch, polite, "focus"), clock=time.time)
+    report = await visit(book, site, PageSource(None, fetch, polite, "focus"), clock=time.time)
     after = os.times()
     spent = sum(after[:4]) - sum(before[:4])  # the scorer's process as well
     requests = len(demo.log)
@@ -343,7 +343,7 @@ async def _visit(book: Book) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def stored_pages(book: Book) -> int:
+def stored_pages(book: AlertStore) -> int:
     """How many there are."""
     return int(book.rows("SELECT count(*) FROM page")[0][0])
 
@@ -377,8 +377,10 @@ def serving(path: Path) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
 
 def serve_here(path: Path, port: int) -> None:
     """In that process."""
-    office = Office(path, clock=lambda: NOW, ways=Ways(), home=f"http://127.0.0.1:{port}")
-    server.serve(office, Order(str(path)), server.listening("127.0.0.1", port))
+    app_state = AppState(
+        path, clock=lambda: NOW, ways=SendingOptions(), home=f"http://127.0.0.1:{port}"
+    )
+    server.serve(app_state, SchedulerOptions(str(path)), server.listening("127.0.0.1", port))
 
 
 def asked_for(path: Path, number: int) -> dict[str, list[str]]:
@@ -392,7 +394,7 @@ def asked_for(path: Path, number: int) -> dict[str, list[str]]:
     return {
         "inbox": [rng.choice(inbox) for _ in range(number)],
         "search": [f"/search?q={quote(text)}" for text in queries],
-        "concerns": ["/concerns"] * (number // 4),
+        "alerts": ["/alerts"] * (number // 4),
         "deliveries": ["/deliveries"] * (number // 4),
     }
 
@@ -478,7 +480,7 @@ def measure(folder: Path, *, pages: int, requests: int, clients: int) -> dict[st
     with books.opened(path, now=NOW, language="en", zone="UTC") as book:
         counts = {
             table: book.rows(f"SELECT count(*) FROM {table}")[0][0]
-            for table in ("page", "hit", "concern", "site")
+            for table in ("page", "hit", "alert", "site")
         }
     sizes = {
         "database_mb": path.stat().st_size >> 20,

@@ -1,6 +1,6 @@
 """How do weeks of watching go by in minutes? A web under a clock that nobody waits for.
 
-    course = await simulate(web, concerns(auto=False), folder, length=14)
+    course = await simulate(web, alerts(auto=False), folder, length=14)
 
 Everything is as ever (visits, matching, outbox), but for three things: the network is a web that
 goes on publishing (`focus.demo.days`), the clock goes on only when somebody says so, and
@@ -25,8 +25,8 @@ from focus import session
 from focus.alerts import outbox_relay, settings
 from focus.alerts import revisits as hubs
 from focus.alerts import store as books
-from focus.alerts.alert import Concern, checked
-from focus.alerts.delivery import Delivered, Outcome
+from focus.alerts.alert import Alert, checked
+from focus.alerts.delivery import Delivered, DeliveryOutcome
 from focus.alerts.message import Message
 from focus.alerts.run import run_due
 from focus.alerts.store import LOCAL
@@ -36,9 +36,9 @@ from focus.demo.days import BEGIN, PublishingWeb
 from focus.engine.transports import ReplayTransport, Transport
 from focus.http.semantics import classify_status, redirect_target
 from focus.http.sitemap import read_listing
-from focus.learn.memory_crawl import Web
+from focus.learn.memory_crawl import PageSource
 from focus.records import FailureKind, FetchResult, Task
-from focus.session import Places
+from focus.session import RunPaths
 from focus.workers import InlineScorer
 
 CRON_S = 300.0
@@ -46,13 +46,13 @@ ZONE = "Asia/Shanghai"
 
 
 class Watched(NamedTuple):
-    """A concern, and which subjects of the generator it is about."""
+    """A alert, and which subjects of the generator it is about."""
 
-    concern: Concern
+    alert: Alert
     subjects: frozenset[str]
 
 
-def concerns(*, auto: bool) -> list[Watched]:
+def alerts(*, auto: bool) -> list[Watched]:
     """Three people's wishes: as soon as possible, every hour, once a day."""
     football = "足球 英超 欧冠 西甲 德甲 意甲 中超 亚冠 世界杯 球队 射门 点球"
     film = "电影 票房 导演 影片 预告片 影评 影展 主演 编剧 院线"
@@ -65,7 +65,7 @@ def concerns(*, auto: bool) -> list[Watched]:
     return [
         Watched(
             checked(
-                Concern(
+                Alert(
                     name,
                     tuple(f"http://{site}.example/" for site in sites),
                     words=words,
@@ -161,7 +161,7 @@ class Told(NamedTuple):
     """A page that a message told of."""
 
     at: float
-    concern: str
+    alert: str
     url: str
 
 
@@ -184,7 +184,7 @@ class Course(NamedTuple):
 def _virtual(clock: Clock, web: PublishingWeb, log: list[Request]) -> Iterator[None]:
     """The crawl's own clock and network are those of the simulation."""
 
-    async def opened(config: CrawlConfig, places: Places, stack: AsyncExitStack) -> Transport:
+    async def opened(config: CrawlConfig, places: RunPaths, stack: AsyncExitStack) -> Transport:
         return Living(web, log, config, clock)
 
     watch = SimpleNamespace(time=clock, monotonic=time.monotonic)
@@ -200,7 +200,7 @@ def _virtual(clock: Clock, web: PublishingWeb, log: list[Request]) -> Iterator[N
 def _recorded(told: list[Told], clock: Clock) -> Iterator[None]:
     """Messages are taken down instead of sent."""
 
-    async def send(self: object, message: Message, *, user: int, channel: str) -> Outcome:
+    async def send(self: object, message: Message, *, user: int, channel: str) -> DeliveryOutcome:
         told.extend(
             Told(clock(), group.name, item.hit.url)
             for group in message.groups
@@ -208,7 +208,7 @@ def _recorded(told: list[Told], clock: Clock) -> Iterator[None]:
         )
         return Delivered()
 
-    with mock.patch.object(outbox_relay.Ways, "send", send):
+    with mock.patch.object(outbox_relay.ChannelSenders, "send", send):
         yield
 
 
@@ -237,11 +237,11 @@ async def simulate(
     began = time.perf_counter()
     with books.opened(folder / "watch.db", now=clock(), language="zh", zone=ZONE) as book:
         for wish in wishes:
-            book.add(LOCAL, wish.concern, now=clock())
+            book.add(LOCAL, wish.alert, now=clock())
         deliver = partial(
             outbox_relay.deliver_due, book, settings.read(book), clock=clock, rng=Random(1)
         )
-        visit = visitor(book, Web(politeness=PolitenessConfig()), clock=clock)
+        visit = visitor(book, PageSource(politeness=PolitenessConfig()), clock=clock)
         with _virtual(clock, web, log), _recorded(told, clock), _fixed(interval_s):
             await run_due(book, visit, deliver, clock=clock)
             first, at = len(log), BEGIN

@@ -58,16 +58,16 @@ def ends(db: Path) -> dict[object, object]:
 def compare(name: str, archive: Path, sockets: Path) -> int:
     """Print a line, and the first difference; how many places differ."""
     left, right = history(archive), history(sockets)
-    places = [i for i, (a, b) in enumerate(zip_longest(left, right)) if a != b]
+    paths = [i for i, (a, b) in enumerate(zip_longest(left, right)) if a != b]
     mine, theirs = ends(archive), ends(sockets)
     other = [url for url in mine.keys() | theirs.keys() if mine.get(url) != theirs.get(url)]
-    print(name, len(left), len(right), len(places), len(other), sep="\t", flush=True)
-    if places:
-        first = places[0]
+    print(name, len(left), len(right), len(paths), len(other), sep="\t", flush=True)
+    if paths:
+        first = paths[0]
         print("  first:", left[first : first + 2], "against", right[first : first + 2])
     for url in other[:5]:
         print("  ", url, mine.get(url), theirs.get(url))
-    return len(places) + len(other)
+    return len(paths) + len(other)
 
 
 @contextmanager

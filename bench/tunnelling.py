@@ -27,12 +27,12 @@ from focus.config import AnalysisConfig, CrawlConfig, LimitConfig
 from focus.crawl import Crawl, Event
 from focus.engine.transports import ReplayTransport
 from focus.evaluate.compare import seed_order
-from focus.evaluate.judgments import Task
+from focus.evaluate.judgments import TopicTask
 from focus.evaluate.link_graph import PageIndex
 from focus.evaluate.trial import Replay
 from focus.records import Link, UrlState
 from focus.score.relevance import model_class
-from focus.score.strategy import STRATEGIES, Carry, Parent
+from focus.score.strategy import STRATEGIES, LinkEvidence, Parent
 from focus.score.strategy.best_first import BestFirst
 from focus.topic.topic import to_builtins
 from focus.urls.normal_form import fingerprint
@@ -43,7 +43,7 @@ class HardBestFirst(BestFirst):
 
     name = "best-first, hard"
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[Carry | None]:
+    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         if not parent.relevant and parent.depth > 0:
             return [None] * len(links)
         return super().carries(parent, links)
@@ -111,7 +111,7 @@ def _reached_openly(engine: Crawl, pages: Mapping[int, Event]) -> set[int]:
 
 def run(
     world: World,
-    task: Task,
+    task: TopicTask,
     replay: Replay,
     analysis: AnalysisConfig,
     arguments: argparse.Namespace,

@@ -5,7 +5,7 @@
 
 The generated web publishes new articles at seeded instants (`focus.demo.days`): on fast and
 slow sites, some on section lists only, some in feeds and sitemaps, with late old ones and
-reprints among them. Three concerns with three schedules watch eight of its sites; cron calls
+reprints among them. Three alerts with three schedules watch eight of its sites; cron calls
 `focus watch run` every five minutes, nobody sleeps. The generator knows what each article is
 about, so that missed, late, repeated and irrelevant pages are counted by truth. Then all three
 leave it to `auto` when their sites are looked at, and the same engine looks at the same pages
@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from bench.simulated import ZONE, Course, Watched, concerns, simulate
+from bench.simulated import ZONE, Course, Watched, alerts, simulate
 from focus.alerts import schedule
 from focus.demo import days
 from focus.demo.days import BEGIN, PublishingWeb, publishing
@@ -44,7 +44,7 @@ _ARTICLE = re.compile(rb"<h1>(.*?)</h1>.*?<article>(.*?)</article>", re.S)
 
 
 class Due(NamedTuple):
-    """A text that a concern has to be told of once: when and where it first appeared.
+    """A text that a alert has to be told of once: when and where it first appeared.
 
     urls  of it and its reprints
     """
@@ -54,10 +54,10 @@ class Due(NamedTuple):
 
 
 def due_texts(web: PublishingWeb, wish: Watched, *, until: float) -> list[Due]:
-    """What the generator says that a concern should be told of: new, about its subject, with
+    """What the generator says that a alert should be told of: new, about its subject, with
     one of its words, once per text.
     """
-    hosts = {site.removeprefix("http://").rstrip("/") for site in wish.concern.sites}
+    hosts = {site.removeprefix("http://").rstrip("/") for site in wish.alert.sites}
     texts: dict[int, list[tuple[float, str]]] = defaultdict(list)
     for at, article in web.after:
         url = web.url_of(article)
@@ -68,7 +68,7 @@ def due_texts(web: PublishingWeb, wish: Watched, *, until: float) -> list[Due]:
 
 
 def is_wanted(web: PublishingWeb, article: Article, wish: Watched) -> bool:
-    """Whether an article is about a concern's subject and has one of its words."""
+    """Whether an article is about a alert's subject and has one of its words."""
     if not article.is_about(wish.subjects):
         return False
     site = web.plan.sites[article.site]
@@ -77,7 +77,7 @@ def is_wanted(web: PublishingWeb, article: Article, wish: Watched) -> bool:
     found = _ARTICLE.search(answer.body)
     assert found is not None
     text = b"".join(found.groups()).decode(site.kind.codec, "replace")
-    words = wish.concern.words
+    words = wish.alert.words
     if site.has("traditional"):
         words = words.translate(TO_TRADITIONAL)
     return any(word in text for word in words.split())
@@ -85,14 +85,14 @@ def is_wanted(web: PublishingWeb, article: Article, wish: Watched) -> bool:
 
 def deadline(wish: Watched, at: float) -> float:
     """By when a page that appeared then has to be told of."""
-    every = schedule.parse(wish.concern.schedule)
+    every = schedule.parse(wish.alert.schedule)
     if every.is_auto:
         return at + AUTO_LATE_S
     return every.next(at + SLACK_S, ZoneInfo(ZONE)) + SLACK_S
 
 
 class Score(NamedTuple):
-    """What a concern was told, held against the truth.
+    """What a alert was told, held against the truth.
 
     missed      because the page was never had; `mistaken`: it was had, and not taken for one
     late        after the time that its schedule promises, see `deadline`
@@ -113,8 +113,8 @@ class Score(NamedTuple):
 
 
 def score(web: PublishingWeb, wish: Watched, course: Course, *, until: float) -> Score:
-    """Count for one concern what appeared before `until`: later pages may be on their way."""
-    told = [each for each in course.told if each.concern == wish.concern.name and each.at >= BEGIN]
+    """Count for one alert what appeared before `until`: later pages may be on their way."""
+    told = [each for each in course.told if each.alert == wish.alert.name and each.at >= BEGIN]
     first: dict[str, float] = {}
     for each in told:
         first.setdefault(each.url, each.at)
@@ -161,7 +161,7 @@ class Order(NamedTuple):
 
 
 class Made(NamedTuple):
-    """What came of it: scores by concern, requests by purpose, pages looked at again."""
+    """What came of it: scores by alert, requests by purpose, pages looked at again."""
 
     scores: list[Score]
     requests: Counter[str]
@@ -177,7 +177,7 @@ class Made(NamedTuple):
 def carried_out(order: Order) -> Made:
     """Simulate, and count."""
     web = publishing(order.seed, pages=order.pages, days=order.days, daily=order.daily)
-    wishes = concerns(auto=order.auto)
+    wishes = alerts(auto=order.auto)
     with tempfile.TemporaryDirectory() as folder:
         work = simulate(web, wishes, Path(folder), length=order.days, interval_s=order.interval_s)
         course = asyncio.run(work)
@@ -210,14 +210,14 @@ def spread(seconds: Sequence[float]) -> tuple[float, float, float]:
 
 
 def told_rows(wishes: Sequence[Watched], made: Made) -> Iterator[str]:
-    """What each concern was told, as a table."""
-    head = "concern | schedule | due | missed | mistaken | late | repeated | irrelevant | old"
+    """What each alert was told, as a table."""
+    head = "alert | schedule | due | missed | mistaken | late | repeated | irrelevant | old"
     yield f"| {head} | median min | p90 min |"
     yield "|---|---|" + "---:|" * 9
     for wish, each in zip(wishes, made.scores, strict=True):
         median, tenth, _ = spread(each.delays)
         numbers = " | ".join(map(str, each[:7]))
-        name, every = wish.concern.name, wish.concern.schedule
+        name, every = wish.alert.name, wish.alert.schedule
         yield f"| {name} | {every} | {numbers} | {median:.0f} | {tenth:.0f} |"
 
 
@@ -271,10 +271,10 @@ def main() -> int:
     orders += [Order(*base, True, schedule.parse(each).every_s) for each in every]
     with ProcessPoolExecutor(given.jobs) as pool:
         own, auto, *fixed = pool.map(carried_out, orders)
-    print(f"{given.days} days, each concern by its own schedule\n")
-    print("\n".join(told_rows(concerns(auto=False), own)))
+    print(f"{given.days} days, each alert by its own schedule\n")
+    print("\n".join(told_rows(alerts(auto=False), own)))
     print("\nall three by `auto`\n")
-    print("\n".join(told_rows(concerns(auto=True), auto)))
+    print("\n".join(told_rows(alerts(auto=True), auto)))
     head = "pages looked at again | requests | again | new | due | missed | median min | p90 | mean"
     print(f"\n| {head} |\n|---|" + "---:|" * 8)
     print(cost_row("own schedules, as learned", own))

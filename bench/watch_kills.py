@@ -44,7 +44,7 @@ from focus.alerts import store
 
 START_S = 30.0  # until a program has begun to deliver
 REST_S = 300.0  # for the process that a killed `focus serve` leaves to end by itself
-_NEVER = 4e9  # Unix seconds: no concern is due, so that no site is visited
+_NEVER = 4e9  # Unix seconds: no alert is due, so that no site is visited
 _ID = re.compile(rb"^Message-ID: <([^@>]+)@", re.I | re.M)
 
 
@@ -206,13 +206,13 @@ class Trial:
             fill(
                 here,
                 users=messages,
-                concerns=1,
+                alerts=1,
                 hits=2,
                 channel=self.way.channel,
                 first=self.people,
             )
             with here.transaction() as db:
-                db.execute("UPDATE concern SET next_at = ?", (_NEVER,))
+                db.execute("UPDATE alert SET next_at = ?", (_NEVER,))
         self.people += messages
 
     async def life(self, rng: Random) -> bool:

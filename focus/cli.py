@@ -38,10 +38,10 @@ from focus.errors import ConfigError
 from focus.text.formatting import inert_json
 
 if TYPE_CHECKING:
-    from focus.commands.settings import Order
-    from focus.demo.run import Outcome
-    from focus.session import Report
-    from focus.storage.reader import Reader
+    from focus.commands.settings import CrawlOrder
+    from focus.demo.run import DemoResult
+    from focus.session import RunReport
+    from focus.storage.reader import DatabaseReader
 
 T = TypeVar("T")
 
@@ -121,17 +121,17 @@ def crawl(ctx: click.Context, /, **options: Any) -> None:
         from focus.session import identity
         from focus.storage.reader import last_crawl
 
-        known = None if order.places.fresh else last_crawl(order.places.db, identity(order.config))
+        known = None if order.paths.fresh else last_crawl(order.paths.db, identity(order.config))
         _print(order_lines(order, continues=known))
         return
     ctx.exit(_crawled(order, options))
 
 
-def _crawled(order: Order, options: dict[str, Any]) -> int:
+def _crawled(order: CrawlOrder, options: dict[str, Any]) -> int:
     from focus import session
 
-    def work(watcher: Any) -> Report:
-        return run_loop(session.run(order.config, order.places, watcher))
+    def work(watcher: Any) -> RunReport:
+        return run_loop(session.run(order.config, order.paths, watcher))
 
     return crawled(order, options, work, notes=stray_variables(os.environ))
 
@@ -161,7 +161,7 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
 
     click.echo(f"A web of about {pages:,} pages, for 足球, by {' and '.join(STRATEGIES)}", err=True)
 
-    def done(outcome: Outcome) -> None:
+    def done(outcome: DemoResult) -> None:
         click.echo(f"{outcome.strategy}: {outcome.relevant:,} relevant pages", err=True)
 
     watch = lambda strategy: telling()  # noqa: E731
@@ -281,13 +281,16 @@ def status(db: tuple[Path, ...], crawl: str, as_json: bool) -> None:
 
 
 @contextmanager
-def _read(db: tuple[Path, ...], crawl: str, *, bodies: bool) -> Iterator[Reader]:
+def _read(db: tuple[Path, ...], crawl: str, *, bodies: bool) -> Iterator[DatabaseReader]:
     """One database, or those of a cluster's shards as one."""
-    from focus.storage.reader import Reader
+    from focus.storage.reader import DatabaseReader
     from focus.storage.shard_merge import as_one
 
     paths = [each.expanduser() for each in db]
-    with as_one(paths, crawl, bodies=bodies) as one, Reader(one.path, running=one.running) as found:
+    with (
+        as_one(paths, crawl, bodies=bodies) as one,
+        DatabaseReader(one.path, running=one.running) as found,
+    ):
         yield found
 
 
@@ -306,11 +309,11 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
     Example:
         focus why https://sports.sina.com.cn/china/
     """
-    from focus.storage.reader import Reader
+    from focus.storage.reader import DatabaseReader
     from focus.urls.normal_form import fingerprint, seed_candidates
 
     candidates = seed_candidates(url)
-    with Reader(db.expanduser()) as reader:
+    with DatabaseReader(db.expanduser()) as reader:
         number = next(iter(reader.ids(crawl)[-1:]), None)
         if number is None:
             raise ConfigError(f"{db} holds no crawl yet; `focus crawl` begins one")

@@ -21,18 +21,18 @@ from typing import Protocol
 
 import msgspec
 
-from focus.admission.robots_gate import Gate
+from focus.admission.robots_gate import RobotsGate
 from focus.admission.scope import Scope
 from focus.admission.traps import Traps
 from focus.config import CrawlConfig
-from focus.engine.failures import Trouble
+from focus.engine.failures import FailureHandler
 from focus.engine.limits import Limits
-from focus.engine.links import Discovery
-from focus.engine.relevance_feedback import Feedback, make_feedback
-from focus.engine.results import Arrivals
-from focus.engine.sitemaps import Listings
+from focus.engine.links import LinkHandler
+from focus.engine.relevance_feedback import RelevanceFeedback, make_feedback
+from focus.engine.results import ResultHandler
+from focus.engine.sitemaps import SitemapHandler
 from focus.engine.transports import Transport
-from focus.engine.unit_of_work import Ledger
+from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
 from focus.records import (
     SEED_PRIORITY,
@@ -47,7 +47,7 @@ from focus.records import (
     UrlState,
 )
 from focus.scheduling.queues import Candidate, Host
-from focus.scheduling.url_table import Known
+from focus.scheduling.url_table import UrlTable
 from focus.score.graph.pagerank import PageRank
 from focus.score.strategy import make_strategy
 from focus.urls.normal_form import fingerprint, host_of, seed_candidates
@@ -78,7 +78,7 @@ class Event(msgspec.Struct, frozen=True):
     depth: int = 0
 
 
-class Shelf(Protocol):
+class CrawlStore(Protocol):
     """Where batches go and waiting URLs come back from: the store of one crawl."""
 
     async def write(self, batch: Batch) -> None:
@@ -89,14 +89,14 @@ class Shelf(Protocol):
 
 
 class Crawl:
-    """One crawl over a transport. `shelf` None: nothing is kept (comparisons)."""
+    """One crawl over a transport. `crawl_store` None: nothing is kept (comparisons)."""
 
     def __init__(
         self,
         config: CrawlConfig,
         transport: Transport,
         *,
-        shelf: Shelf | None = None,
+        crawl_store: CrawlStore | None = None,
         observe: Callable[[Event], None] = lambda event: None,
     ) -> None:
         self.config = config
@@ -105,68 +105,71 @@ class Crawl:
         strategy = make_strategy(
             config.strategy, config.params, self.graph, as_published=config.as_published
         )
-        self.known = Known(strategy.width)
+        self.url_table = UrlTable(strategy.width)
         self.frontier = Frontier(
-            self.known,
+            self.url_table,
             config.politeness,
             strict=config.concurrency == 1,
-            capacity=config.frontier_memory if shelf is not None else _UNBOUNDED,
+            capacity=config.frontier_memory if crawl_store is not None else _UNBOUNDED,
             rescore=self._present_priority if strategy.moves or strategy.learns else None,
             patience=PATIENCE if strategy.moves else math.inf,
             is_told=transport.is_live,
         )
         if transport.is_live and config.politeness.per_host > 1:
             transport.on_sent = self._sent
-        self.ledger = Ledger(self.known, self.frontier, keep=shelf is not None)
-        self.gate = Gate(config.politeness, config.agent)
+        self.unit_of_work = UnitOfWork(self.url_table, self.frontier, keep=crawl_store is not None)
+        self.robots_gate = RobotsGate(config.politeness, config.agent)
         self.scope = Scope(config.scope)
-        self.trouble = Trouble(self.known, self.frontier, self.ledger)
-        self.discovery = Discovery(
+        self.failure_handler = FailureHandler(self.url_table, self.frontier, self.unit_of_work)
+        self.link_handler = LinkHandler(
             strategy,
-            known=self.known,
+            url_table=self.url_table,
             frontier=self.frontier,
-            ledger=self.ledger,
+            unit_of_work=self.unit_of_work,
             scope=self.scope,
             traps=Traps(config.traps, now=transport.now()),
             min_priority=config.min_priority,
         )
-        self.listings = Listings(
-            self.discovery,
-            self.gate,
+        self.sitemap_handler = SitemapHandler(
+            self.link_handler,
+            self.robots_gate,
             wanted=config.fetch.listings,
             per_host=config.sitemaps_per_host,
         )
-        self.arrivals = Arrivals(
-            self.discovery, self.listings, self.trouble, max_redirects=config.max_redirects
+        self.result_handler = ResultHandler(
+            self.link_handler,
+            self.sitemap_handler,
+            self.failure_handler,
+            max_redirects=config.max_redirects,
         )
-        self._shelf = shelf
+        self._crawl_store = crawl_store
         self._observe = observe
         self._taken_at: dict[int, int] = {}  # id in flight -> URLs waiting when it was taken
         self._conditions: dict[int, tuple[tuple[str, str], ...]] = {}
         self.stop_reason = ""
         self._committed_at = transport.now()
-        self.limits = Limits(config, self.frontier, self.ledger, began_at=self._committed_at)
-        self.feedback: Feedback | None = None
+        self.limits = Limits(config, self.frontier, self.unit_of_work, began_at=self._committed_at)
+        self.relevance_feedback: RelevanceFeedback | None = None
 
     def _clock(self) -> float:
         """What intervals are measured by: seconds, or requests where time is not real."""
         live = self.transport.is_live
-        return self.transport.now() if live else float(self.ledger.totals.requests)
+        return self.transport.now() if live else float(self.unit_of_work.totals.requests)
 
     async def _adapt(self, page: Page | None) -> None:
         """Let a model that follows the crawl have its way with the pages to come."""
-        if self.feedback is not None:
-            change = self.feedback.after(page, self._clock())
+        if self.relevance_feedback is not None:
+            change = self.relevance_feedback.after(page, self._clock())
             if change is not None:
                 await self.transport.update(change)
 
     def _present_priority(self, url_id: int) -> float:
-        return self.discovery.present_priority(url_id)
+        return self.link_handler.present_priority(url_id)
 
     def sow(self, seeds: Iterable[str]) -> None:
         """Enter the seeds, as typed; one without a scheme is tried as https, then http."""
-        strategy = self.discovery.strategy
-        border = self.discovery.border
+        strategy = self.link_handler.strategy
+        border = self.link_handler.border
         for text in seeds:
             url, *others = seed_candidates(text)
             self.scope.add_home(url)
@@ -174,36 +177,38 @@ class Crawl:
                 border.seed(text, url)
                 continue
             key = fingerprint(url)
-            if (url_id := self.known.find(key)) >= 0:  # named twice, or of an earlier run
+            if (url_id := self.url_table.find(key)) >= 0:  # named twice, or of an earlier run
                 self._sown_before(url_id, text, others)
                 continue
-            url_id = self.discovery.enter(UrlRow(-1, key, url, queue=-1, depth=0, priority=0.0))
-            self.trouble.seeds[url_id] = text
-            if self.known.state[url_id] != UrlState.WAITING:
-                self.trouble.of_seeds[text] = "not wanted by --allow, --deny or its file type"
+            url_id = self.link_handler.enter(UrlRow(-1, key, url, queue=-1, depth=0, priority=0.0))
+            self.failure_handler.seeds[url_id] = text
+            if self.url_table.state[url_id] != UrlState.WAITING:
+                self.failure_handler.of_seeds[text] = (
+                    "not wanted by --allow, --deny or its file type"
+                )
             if others:
-                self.trouble.fallbacks[url_id] = others[0]
-            self.discovery.strengthen(url_id, strategy.seed(), SEED_PRIORITY, None)
-            self.listings.add_home(url)
+                self.failure_handler.fallbacks[url_id] = others[0]
+            self.link_handler.strengthen(url_id, strategy.seed(), SEED_PRIORITY, None)
+            self.sitemap_handler.add_home(url)
 
     def _sown_before(self, url_id: int, text: str, others: Iterable[str]) -> None:
-        self.trouble.seeds.setdefault(url_id, text)
-        if self.known.state[url_id] == UrlState.WAITING:
+        self.failure_handler.seeds.setdefault(url_id, text)
+        if self.url_table.state[url_id] == UrlState.WAITING:
             for other in others:
-                self.trouble.fallbacks.setdefault(url_id, other)
+                self.failure_handler.fallbacks.setdefault(url_id, other)
 
     def readopt(self, task: Task) -> bool:
         """Wait for a task that an earlier run sent; False if its result is of no use now."""
         # Killed before the page that links to it was written: it will be found anew.
-        if not self.frontier.knows(task.host) or (task.id or 0) >= len(self.known):
+        if not self.frontier.knows(task.host) or (task.id or 0) >= len(self.url_table):
             return False
         host, now = self.frontier.host(task.host), self.transport.now()
         if task.id is not None:
-            if self.known.state[task.id] != UrlState.WAITING:
+            if self.url_table.state[task.id] != UrlState.WAITING:
                 return False
-            self.known.move(task.id, UrlState.FETCHING)
-            self._taken_at[task.id] = self.known.counts[UrlState.WAITING] + 1
-        elif host.active or self.gate.question(host, task.url, now) is None:
+            self.url_table.move(task.id, UrlState.FETCHING)
+            self._taken_at[task.id] = self.url_table.counts[UrlState.WAITING] + 1
+        elif host.active or self.robots_gate.question(host, task.url, now) is None:
             return False
         self.frontier.occupy(host, now)
         if task.id is None:
@@ -225,13 +230,13 @@ class Crawl:
         server may answer that nothing has changed; else its page is kept anew, and links that
         are new on it become known.
         """
-        before = UrlState(self.known.state[url_id])
+        before = UrlState(self.url_table.state[url_id])
         if before in (UrlState.WAITING, UrlState.FETCHING):
             return False
         validators = (("If-None-Match", etag), ("If-Modified-Since", last_modified))
         self._conditions[url_id] = tuple((name, value) for name, value in validators if value)
-        self.arrivals.again[url_id] = before
-        self.ledger.ended(Outcome(url_id, UrlState.WAITING, hops=self.known.hops[url_id]))
+        self.result_handler.again[url_id] = before
+        self.unit_of_work.ended(Outcome(url_id, UrlState.WAITING, hops=self.url_table.hops[url_id]))
         self.frontier.push(url_id, url, priority)
         return True
 
@@ -239,7 +244,7 @@ class Crawl:
 
     async def run(self) -> str:
         """Crawl until a limit, an empty frontier or `stop`; returns why it ended."""
-        self.feedback = make_feedback(self.config.analysis, start=self._clock())
+        self.relevance_feedback = make_feedback(self.config.analysis, start=self._clock())
         await self._commit()  # a host is in the store before it is asked: a kill is no excuse
         while True:
             await self._refill()
@@ -251,14 +256,14 @@ class Crawl:
             self._shed()
             await self._commit_if_due()
         self.stop_reason = reason
-        self.trouble.put_back(self._taken_at)
+        self.failure_handler.put_back(self._taken_at)
         await self._commit()
         return reason
 
     def _shed(self) -> None:
         """Drop what a bounded frontier has no room for."""
-        for url_id in self.frontier.shed(self.discovery.strategy.bound):
-            self.trouble.drop(url_id, DropReason.FRONTIER_FULL)
+        for url_id in self.frontier.shed(self.link_handler.strategy.bound):
+            self.failure_handler.drop(url_id, DropReason.FRONTIER_FULL)
 
     def stop(self, reason: str) -> None:
         """Take no new URLs; `run` ends when what is in flight has come home."""
@@ -270,7 +275,7 @@ class Crawl:
             return reason
         waits = self.frontier.next_due() is not None or self.frontier.hungry
         # Nobody is there to do it: it will be done.
-        halts = not self.transport.window and self.known.counts[UrlState.WAITING]
+        halts = not self.transport.window and self.url_table.counts[UrlState.WAITING]
         return "" if waits or halts or self.transport.expects else "frontier empty"
 
     def _wake_at(self) -> float | None:
@@ -281,7 +286,7 @@ class Crawl:
         ends_at = self.limits.ends_at()
         if ends_at is not None and not self.limits.reached(self.transport.now()):
             times.append(ends_at)
-        if self._shelf is not None and not self.ledger.is_empty:
+        if self._crawl_store is not None and not self.unit_of_work.is_empty:
             times.append(self._committed_at + self.config.commit_every_s)
         return min(times, default=None)
 
@@ -291,7 +296,7 @@ class Crawl:
         in_flight = self.transport.in_flight
         # What was answered and not written yet counts: a kill costs no more requests.
         most = min(self.config.concurrency, self.transport.window)
-        if in_flight + self.ledger.unwritten >= most:
+        if in_flight + self.unit_of_work.unwritten >= most:
             return False
         if self.stop_reason or self.limits.reached(self.transport.now()):
             return False
@@ -305,26 +310,26 @@ class Crawl:
             if candidate is None:
                 return
             host, start_at = candidate.host, candidate.start_at
-            if spent := self.discovery.spent_on(candidate.id, candidate.priority):
-                self.trouble.drop(candidate.id, DropReason.TRAP_BUDGET, spent)
+            if spent := self.link_handler.spent_on(candidate.id, candidate.priority):
+                self.failure_handler.drop(candidate.id, DropReason.TRAP_BUDGET, spent)
                 continue
-            if shut := self.gate.shut(host, candidate.url):
-                self.trouble.shut(candidate.id, host, shut)
+            if shut := self.robots_gate.shut(host, candidate.url):
+                self.failure_handler.shut(candidate.id, host, shut)
                 continue
-            robots = self.gate.question(host, candidate.url, start_at)
+            robots = self.robots_gate.question(host, candidate.url, start_at)
             if robots is not None:
                 self.frontier.put_back(candidate)
                 self._ask_robots(host, robots, start_at)
-            elif self.gate.forbids(host, candidate.url):
-                self.trouble.drop(candidate.id, DropReason.ROBOTS, "robots.txt forbids it")
+            elif self.robots_gate.forbids(host, candidate.url):
+                self.failure_handler.drop(candidate.id, DropReason.ROBOTS, "robots.txt forbids it")
             else:
                 self._send(candidate)
 
     def _send(self, candidate: Candidate) -> None:
-        known, host, url_id = self.known, candidate.host, candidate.id
-        self._taken_at[url_id] = known.counts[UrlState.WAITING] + 1
-        self.ledger.sent(url_id)
-        self.discovery.domains.asked(host)
+        url_table, host, url_id = self.url_table, candidate.host, candidate.id
+        self._taken_at[url_id] = url_table.counts[UrlState.WAITING] + 1
+        self.unit_of_work.sent(url_id)
+        self.link_handler.domains.asked(host)
         self.frontier.occupy(host, candidate.start_at)
         self.transport.send(
             Task(
@@ -332,8 +337,8 @@ class Crawl:
                 url=candidate.url,
                 host=host.name,
                 start_at=candidate.start_at,
-                hops=known.hops[url_id],
-                depth=known.depth[url_id],
+                hops=url_table.hops[url_id],
+                depth=url_table.depth[url_id],
                 priority=candidate.priority,
                 conditions=self._conditions.pop(url_id, ()),
             )
@@ -344,7 +349,7 @@ class Crawl:
 
     def _ask_robots(self, host: Host, url: str, start_at: float) -> None:
         """Have a robots.txt fetched; the host does nothing else until it is settled."""
-        self.discovery.domains.asked(host)
+        self.link_handler.domains.asked(host)
         self.frontier.occupy(host, start_at)
         self.frontier.rest(host, math.inf, start_at)
         self.transport.send(Task(id=None, url=url, host=host.name, start_at=start_at))
@@ -353,9 +358,9 @@ class Crawl:
 
     def _take_in(self, result: Result) -> Page | None:
         """Draw the conclusions; the page as it counts now."""
-        task, fetch, page = result.task, result.fetch, self.arrivals.counted(result)
+        task, fetch, page = result.task, result.fetch, self.result_handler.counted(result)
         host = self.frontier.host(task.host)
-        totals = self.ledger.totals
+        totals = self.unit_of_work.totals
         totals.requests += 1
         totals.bytes += fetch.raw_bytes
         self.frontier.heard(host, fetch, self.transport.now())
@@ -365,16 +370,18 @@ class Crawl:
             self._robots_came(host, fetch)
         else:
             rank = self._taken_at.pop(task.id, 0)
-            self.arrivals.take_in(task.id, task, fetch, page, now=self.transport.now(), rank=rank)
+            self.result_handler.take_in(
+                task.id, task, fetch, page, now=self.transport.now(), rank=rank
+            )
         self._report(task, fetch, page)
         return page
 
     def _report(self, task: Task, fetch: FetchResult, page: Page | None) -> None:
-        state = None if task.id is None else UrlState(self.known.state[task.id])
+        state = None if task.id is None else UrlState(self.url_table.state[task.id])
         scored = page if state is UrlState.DONE else None
         self._observe(
             Event(
-                nth=self.ledger.totals.requests,
+                nth=self.unit_of_work.totals.requests,
                 at=self.transport.now(),
                 url=task.url,
                 state=state,
@@ -388,19 +395,19 @@ class Crawl:
         )
 
     def _robots_came(self, host: Host, fetch: FetchResult) -> None:
-        now, trouble = self.transport.now(), self.trouble
-        turn = self.gate.answer(host, fetch, now)
+        now, failure_handler = self.transport.now(), self.failure_handler
+        turn = self.robots_gate.answer(host, fetch, now)
         host.next_at = max(host.next_at, now + host.delay_s)  # by the Crawl-delay it has told
-        self.ledger.host_changed(host)
+        self.unit_of_work.host_changed(host)
         if turn.ask is not None:
             self._ask_robots(host, turn.ask, max(now, host.next_at))
-        elif turn.wait_s is not None and not trouble.fall_back(host):
+        elif turn.wait_s is not None and not failure_handler.fall_back(host):
             self.frontier.rest(host, now + turn.wait_s, now)
-        elif turn.failure is not None and not trouble.fall_back(host):
-            trouble.give_up(host, turn.failure, f"robots.txt: {fetch.detail}")
+        elif turn.failure is not None and not failure_handler.fall_back(host):
+            failure_handler.give_up(host, turn.failure, f"robots.txt: {fetch.detail}")
         else:
             self.frontier.rest(host, 0.0, now)
-            self.listings.rules_came(host)
+            self.sitemap_handler.rules_came(host)
 
     # -- keeping ----------------------------------------------------
 
@@ -409,31 +416,31 @@ class Crawl:
 
         What waits there was written before memory let go of it: no need to write now.
         """
-        if self._shelf is None or not self.frontier.hungry:
+        if self._crawl_store is None or not self.frontier.hungry:
             return
         frontier, hungry = self.frontier, sorted(self.frontier.hungry)
         if sum(len(frontier.queues[queue_id].away) for queue_id in hungry) > MANY:
             recalled = await asyncio.to_thread(lambda: [*map(frontier.recall, hungry)])
         else:
             recalled = [*map(frontier.recall, hungry)]
-        urls = dict(await self._shelf.addresses([*chain.from_iterable(recalled)]))
+        urls = dict(await self._crawl_store.addresses([*chain.from_iterable(recalled)]))
         for queue_id, ids in zip(hungry, recalled, strict=True):
             if frontier.queues[queue_id].host.given_up:
-                self.trouble.fail_all(ids, "as the rest of its host")
+                self.failure_handler.fail_all(ids, "as the rest of its host")
             else:
                 frontier.refill(queue_id, [(each, urls[each]) for each in ids])
 
     async def _commit_if_due(self) -> None:
         waited_s = self.transport.now() - self._committed_at
         most = min(BATCH, self.transport.in_flight // 4)
-        if self.ledger.unwritten > most or waited_s >= self.config.commit_every_s:
+        if self.unit_of_work.unwritten > most or waited_s >= self.config.commit_every_s:
             await self._commit()
 
     async def _commit(self) -> None:
         now = self.transport.now()
-        self.ledger.totals.active_s += now - self._committed_at
+        self.unit_of_work.totals.active_s += now - self._committed_at
         self._committed_at = now
-        if self._shelf is not None and not self.ledger.is_empty:
-            await self._shelf.write(self.ledger.take(now))
+        if self._crawl_store is not None and not self.unit_of_work.is_empty:
+            await self._crawl_store.write(self.unit_of_work.take(now))
             if self.frontier.is_full:
                 self.frontier.relist(await asyncio.to_thread(self.frontier.spill))

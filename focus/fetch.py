@@ -32,13 +32,13 @@ from yarl import URL
 
 from focus.config import FetchConfig
 from focus.errors import ConfigError
-from focus.http.connection import Connector, Exchange, Watch
+from focus.http.connection import Connector, Exchange, ExchangeTimer
 from focus.http.content_encoding import ACCEPT_ENCODING, CodingError
 from focus.http.dns import ThreadResolver
 from focus.http.network_errors import SERVER_FAULTS, explain, one_line
-from focus.http.response import Answer, Failed, redirect
+from focus.http.response import FetchFailed, IncomingResponse, redirect
 from focus.http.semantics import classify_status, retry_after_s
-from focus.http.ssrf_guard import Guard, not_public
+from focus.http.ssrf_guard import AddressGuard, not_public
 from focus.http.tls import client_context
 from focus.records import FailureKind, FetchResult
 
@@ -77,11 +77,11 @@ class WebFetcher:
         self._config = config
         self._clock = clock
         self._resolver = resolver
-        self._guard = Guard(config.allow_net)
+        self._guard = AddressGuard(config.allow_net)
         self._replay = _endpoint(config.connect_to)
         if config.proxy is not None:
             _check_proxy(config.proxy, config.connect_to)
-        self._watch = Watch(config)
+        self._watch = ExchangeTimer(config)
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
@@ -115,13 +115,13 @@ class WebFetcher:
         sent    called when a connection stands and the request is being written
         conditions  headers, `If-None-Match` and the like: 304 is an answer then
         """
-        answer = Answer(self._config, robots, dict(conditions))
+        answer = IncomingResponse(self._config, robots, dict(conditions))
         answer.exchange.on_sent = sent
         started, begun = self._clock(), time.monotonic()
         failure: FailureKind | None = None
         try:
             detail = await self._request(url, answer, started)
-        except Failed as error:
+        except FetchFailed as error:
             failure, detail = error.kind, error.detail
         except CodingError as error:
             failure, detail = FailureKind.PROTOCOL, str(error)
@@ -149,7 +149,7 @@ class WebFetcher:
             unchanged=answer.unchanged and not failure,
         )
 
-    async def _request(self, url: str, answer: Answer, started: float) -> str:
+    async def _request(self, url: str, answer: IncomingResponse, started: float) -> str:
         """One exchange; once more if a kept connection turns out to be dead."""
         target = self._target(url)
         try:
@@ -168,7 +168,9 @@ class WebFetcher:
         with self._watch.over(answer.exchange):
             return await self._exchange(url, target, answer, started)
 
-    async def _exchange(self, url: str, target: _Target, answer: Answer, started: float) -> str:
+    async def _exchange(
+        self, url: str, target: _Target, answer: IncomingResponse, started: float
+    ) -> str:
         headers = dict(answer.conditions)
         if target.host is not None:
             headers["Host"] = target.host
@@ -186,7 +188,7 @@ class WebFetcher:
             failure = classify_status(status, answer.retry_after_s is not None)
             if failure is not None:
                 await self._drain(response, answer.exchange)
-                raise Failed(failure, f"{status} {response.reason or ''}".strip())
+                raise FetchFailed(failure, f"{status} {response.reason or ''}".strip())
             if status >= 300:
                 answer.redirect_to = redirect(url, response)
                 await self._drain(response, answer.exchange)
@@ -233,10 +235,10 @@ class WebFetcher:
         """`url` without fragment and credentials, byte for byte; raises Failed."""
         match = _URL.match(url)
         if match is None:
-            raise Failed(FailureKind.GUARD, "only http and https are fetched")
+            raise FetchFailed(FailureKind.GUARD, "only http and https are fetched")
         scheme, authority, path = match.groups()
         if _NOT_SENDABLE.search(authority + path):
-            raise Failed(FailureKind.PROTOCOL, "the URL has characters that must be escaped")
+            raise FetchFailed(FailureKind.PROTOCOL, "the URL has characters that must be escaped")
         if self._config.proxy is not None:
             self._check_literal(authority)
         host = None
@@ -252,9 +254,9 @@ class WebFetcher:
         host = re.sub(r":\d*$", "", authority).strip("[]").rstrip(".")
         if ":" in host or re.fullmatch(r"(?:[0-9]+|0x[0-9a-f]*)", host.rpartition(".")[2], re.I):
             if not self._guard.permits(host):
-                raise Failed(FailureKind.GUARD, not_public(host))
+                raise FetchFailed(FailureKind.GUARD, not_public(host))
         elif host.lower() == "localhost" or host.lower().endswith(".localhost"):
-            raise Failed(FailureKind.GUARD, f"{host} is not a public host")
+            raise FetchFailed(FailureKind.GUARD, f"{host} is not a public host")
 
     def _socket(self, info: tuple[int, int, int, str, tuple[object, ...]]) -> socket.socket:
         """A socket for an address that is about to be connected, unless it is closed to us."""

@@ -33,7 +33,7 @@ from focus.config import PolitenessConfig
 from focus.records import FetchResult, UrlState
 from focus.scheduling.queues import Candidate, Host, Key, Queue, Ranking
 from focus.scheduling.throttling import Addresses, slowed
-from focus.scheduling.url_table import Known
+from focus.scheduling.url_table import UrlTable
 
 RUN = 10_000  # entries sorted at once: about 5 ms in which no other thread can run
 AT_ONCE = 500_000  # URLs sorted by queue at once, to need little memory
@@ -61,7 +61,7 @@ class Frontier:
 
     def __init__(
         self,
-        known: Known,
+        url_table: UrlTable,
         politeness: PolitenessConfig,
         *,
         strict: bool = False,
@@ -70,7 +70,7 @@ class Frontier:
         patience: float = math.inf,
         is_told: bool = False,
     ) -> None:
-        self.known = known
+        self.url_table = url_table
         self.hosts: list[Host] = []
         self.queues: list[Queue] = []
         self.hungry: set[int] = set()
@@ -128,11 +128,11 @@ class Frontier:
 
     def improve(self, url_id: int, priority: float) -> None:
         """Give a waiting URL a new priority, higher or lower; it moves in its queue."""
-        falls = priority < self.known.priority[url_id]
-        self.known.priority[url_id] = priority
+        falls = priority < self.url_table.priority[url_id]
+        self.url_table.priority[url_id] = priority
         if url_id in self._is_deferred:
             return
-        queue = self.queues[self.known.queue[url_id]]
+        queue = self.queues[self.url_table.queue[url_id]]
         entry = (-priority, url_id)
         if url_id in self._urls:
             heapq.heappush(queue.heap, entry)
@@ -189,7 +189,7 @@ class Frontier:
     def _take(self, queue: Queue, now: float) -> Candidate:
         negated, url_id = heapq.heappop(queue.heap)
         url = self._urls.pop(url_id)
-        self.known.move(url_id, UrlState.FETCHING)
+        self.url_table.move(url_id, UrlState.FETCHING)
         self._relist(queue)
         host = queue.host
         return Candidate(url_id, url, host, -negated, max(now, host.next_at))
@@ -244,7 +244,7 @@ class Frontier:
 
     def put_back(self, candidate: Candidate) -> None:
         """Undo a `next` whose request was not made."""
-        self.known.move(candidate.id, UrlState.WAITING)
+        self.url_table.move(candidate.id, UrlState.WAITING)
         self.push(candidate.id, candidate.url, candidate.priority)
 
     def rest(self, host: Host, until: float, now: float) -> None:
@@ -257,7 +257,7 @@ class Frontier:
         host.given_up = True
         host.free = False
         queues = self.queues
-        left = [i for i in self._is_deferred if queues[self.known.queue[i]].host is host]
+        left = [i for i in self._is_deferred if queues[self.url_table.queue[i]].host is host]
         for queue in host.queues.values():
             left += [entry[1] for entry in self._live(queue)]
             queue.heap = []
@@ -273,17 +273,17 @@ class Frontier:
         A pass over all of them, so not for every URL too many: from `SLACK` · most on.
         Returns the ids, worst first, of equals the latest; the caller drops them.
         """
-        known = self.known
-        waiting = known.counts[UrlState.WAITING]
+        url_table = self.url_table
+        waiting = url_table.counts[UrlState.WAITING]
         if waiting <= self.SLACK * most:
             return []
         worst = heapq.nsmallest(
-            waiting - int(most), known.waiting(), key=lambda i: (known.priority[i], -i)
+            waiting - int(most), url_table.waiting(), key=lambda i: (url_table.priority[i], -i)
         )
         for url_id in worst:
             self._urls.pop(url_id, None)
             self._is_deferred.discard(url_id)
-        for queue_id in sorted({known.queue[url_id] for url_id in worst}):
+        for queue_id in sorted({url_table.queue[url_id] for url_id in worst}):
             self._relist(self.queues[queue_id])
         return worst
 
@@ -335,8 +335,8 @@ class Frontier:
         """
         queue, limit = self.queues[queue_id], (self._share() + 1) // 2
         away = np.frombuffer(queue.away, np.uint32)
-        away = away[np.frombuffer(self.known.state, np.uint8)[away] == UrlState.WAITING]
-        worths = np.frombuffer(self.known.priority)[away]
+        away = away[np.frombuffer(self.url_table.state, np.uint8)[away] == UrlState.WAITING]
+        worths = np.frombuffer(self.url_table.priority)[away]
         found = _largest(worths, limit + 1 + len(self._is_deferred))
         keys = zip((-worths[found]).tolist(), away[found].tolist(), found.tolist(), strict=True)
         best = sorted(key for key in keys if key[1] not in self._is_deferred)
@@ -351,13 +351,13 @@ class Frontier:
         queue = self.queues[queue_id]
         for url_id, url in rows:
             self._urls[url_id] = url
-            heapq.heappush(queue.heap, (-self.known.priority[url_id], url_id))
+            heapq.heappush(queue.heap, (-self.url_table.priority[url_id], url_id))
         self._relist(queue)
 
     def reopen(self) -> None:
         """After a restart: all that waits is in the store."""
-        states = np.frombuffer(self.known.state, np.uint8)
-        owners = np.frombuffer(self.known.queue, np.uint32)
+        states = np.frombuffer(self.url_table.state, np.uint8)
+        owners = np.frombuffer(self.url_table.queue, np.uint32)
         for start in range(0, len(states), AT_ONCE):
             ids = start + np.flatnonzero(states[start : start + AT_ONCE] == UrlState.WAITING)
             ids = ids[np.argsort(owners[ids], kind="stable")].astype(np.uint32)
@@ -387,10 +387,10 @@ class Frontier:
 
     def _is_live(self, entry: Key) -> bool:
         """Whether a heap entry still says the truth about its URL."""
-        url_id, known = entry[1], self.known
+        url_id, url_table = entry[1], self.url_table
         return (
-            known.state[url_id] == UrlState.WAITING
-            and known.priority[url_id] == -entry[0]
+            url_table.state[url_id] == UrlState.WAITING
+            and url_table.priority[url_id] == -entry[0]
             and url_id in self._urls
             and url_id not in self._is_deferred
         )
@@ -408,8 +408,8 @@ class Frontier:
         while self._deferred and self._deferred[0][0] <= now:
             _, url_id = heapq.heappop(self._deferred)
             self._is_deferred.discard(url_id)
-            if self.known.state[url_id] == UrlState.WAITING:
-                self.improve(url_id, self.known.priority[url_id])
+            if self.url_table.state[url_id] == UrlState.WAITING:
+                self.improve(url_id, self.url_table.priority[url_id])
 
     def _place(self, host: Host, now: float) -> None:
         """Say anew whether a host may be asked now."""

@@ -287,7 +287,7 @@ class UrlRow(msgspec.Struct, frozen=True):
 
     id        dense, from 0, in order of discovery; ties in priority go by it
     priority  larger = sooner
-    carry     what the strategy hands down the path (its own meaning and width)
+    link_evidence     what the strategy hands down the path (its own meaning and width)
     parent    id of the page with the best evidence for it; None for seeds
     anchor    anchor text of that evidence
     """
@@ -298,7 +298,7 @@ class UrlRow(msgspec.Struct, frozen=True):
     queue: int
     depth: int
     priority: float
-    carry: tuple[float, ...] = ()
+    link_evidence: tuple[float, ...] = ()
     parent: int | None = None
     anchor: str = ""
     state: UrlState = UrlState.WAITING
@@ -312,7 +312,7 @@ class Change(msgspec.Struct, frozen=True):
 
     id: int
     priority: float
-    carry: tuple[float, ...]
+    link_evidence: tuple[float, ...]
     depth: int
     parent: int | None  # None: as before
     anchor: str

@@ -31,16 +31,16 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     await _urls(crawl, store, info, ahead)
     _homes(crawl)
     await _graph(crawl, store, info)
-    learning = crawl.discovery.learning
-    if crawl.discovery.strategy.learns:
+    hit_rates = crawl.link_handler.hit_rates
+    if crawl.link_handler.strategy.learns:
         for hub, fetched, yielded in await store.hubs(info.id):
-            learning.count_hub(hub, Tally(fetched, yielded))
+            hit_rates.count_hub(hub, Tally(fetched, yielded))
         if not any(row.bonus for row in saved.queues):
-            learning.reset_bonuses()  # the file was an older focus's, which kept none
+            hit_rates.reset_bonuses()  # the file was an older focus's, which kept none
     for url_id, simhash in await store.simhashes(info.id):
-        crawl.arrivals.twins.add(url_id, simhash)
+        crawl.result_handler.near_duplicates.add(url_id, simhash)
     crawl.frontier.reopen()
-    crawl.ledger.resume(msgspec.convert(info.counters, Totals))
+    crawl.unit_of_work.resume(msgspec.convert(info.counters, Totals))
 
 
 def _hosts(crawl: Crawl, saved: Saved, ahead: float) -> None:
@@ -50,43 +50,45 @@ def _hosts(crawl: Crawl, saved: Saved, ahead: float) -> None:
         host.failures, host.robots = row.failures, dict(row.robots)
         host.given_up, host.free = row.given_up, not row.given_up
         for scheme in row.robots:
-            crawl.gate.restore(host, scheme)
+            crawl.robots_gate.restore(host, scheme)
         # Nobody wrote down what was asked in the moment before a kill: a whole rest.
         next_at = min(row.next_at - ahead, now + MAX_WAIT_S)
         host.next_at = max(next_at, now + host.delay_s)
         if ahead:
-            crawl.ledger.host_changed(host)
+            crawl.unit_of_work.host_changed(host)
 
 
 def _queues(crawl: Crawl, saved: Saved) -> None:
-    frontier, learning = crawl.frontier, crawl.discovery.learning
+    frontier, hit_rates = crawl.frontier, crawl.link_handler.hit_rates
     for row in saved.queues:
         queue = frontier.queue(frontier.hosts[row.host], row.shape)
-        learning.restore(queue, Tally(row.fetched, row.yielded), Recent(*row.recent))
+        hit_rates.restore(queue, Tally(row.fetched, row.yielded), Recent(*row.recent))
         frontier.set_bonus(queue, row.bonus)
-    learning.restore_hosts()
+    hit_rates.restore_hosts()
 
 
 async def _urls(crawl: Crawl, store: Store, info: CrawlInfo, ahead: float) -> None:
-    known, frontier, now = crawl.known, crawl.frontier, crawl.transport.now()
+    url_table, frontier, now = crawl.url_table, crawl.frontier, crawl.transport.now()
     async for urls in store.urls(info.id):
-        known.restore(urls)
+        url_table.restore(urls)
         for url_id, tries, retry_at in urls.retries:
-            crawl.ledger.tries[url_id] = tries
+            crawl.unit_of_work.tries[url_id] = tries
             at = min((retry_at or 0.0) - ahead, now + MAX_WAIT_S)
             frontier.defer(url_id, None, max(now, at))
-    if len(known) != info.next_url:
+    if len(url_table) != info.next_url:
         raise StoreError(
-            f"the database has lost URLs of crawl {info.id}: {len(known):,} of {info.next_url:,} "
-            "are there; keep a copy of it, then begin anew with --fresh"
+            f"the database has lost URLs of crawl {info.id}: {len(url_table):,} of "
+            f"{info.next_url:,} are there; keep a copy of it, then begin anew with --fresh"
         )
-    known.restored()
-    for queue_id, count in enumerate(np.bincount(np.frombuffer(known.queue, np.uint32)).tolist()):
-        crawl.discovery.traps.count(frontier.queues[queue_id].host, count)
+    url_table.restored()
+    for queue_id, count in enumerate(
+        np.bincount(np.frombuffer(url_table.queue, np.uint32)).tolist()
+    ):
+        crawl.link_handler.traps.count(frontier.queues[queue_id].host, count)
 
 
 async def _graph(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
-    crawl.graph.grow(len(crawl.known))
+    crawl.graph.grow(len(crawl.url_table))
     async for pages in store.graph(info.id):
         crawl.graph.restore(pages)
     crawl.graph.settle()
@@ -94,13 +96,13 @@ async def _graph(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
 
 def _homes(crawl: Crawl) -> None:
     """Where seeds redirected to is home to the scope, too: walk back to see which it was."""
-    known, frontier = crawl.known, crawl.frontier
-    for url_id in np.flatnonzero(np.frombuffer(known.hops, np.uint8)).tolist():
-        chain, hops = [url_id], known.hops[url_id]
-        while hops > 0 and (parent := known.parent[chain[-1]]) >= 0:
+    url_table, frontier = crawl.url_table, crawl.frontier
+    for url_id in np.flatnonzero(np.frombuffer(url_table.hops, np.uint8)).tolist():
+        chain, hops = [url_id], url_table.hops[url_id]
+        while hops > 0 and (parent := url_table.parent[chain[-1]]) >= 0:
             chain.append(parent)
             hops -= 1
-        is_of_seed = len(chain) > 1 and known.parent[chain[-1]] < 0
-        if is_of_seed and known.state[url_id] != UrlState.DROPPED:
+        is_of_seed = len(chain) > 1 and url_table.parent[chain[-1]] < 0
+        if is_of_seed and url_table.state[url_id] != UrlState.DROPPED:
             for each in chain:
-                crawl.scope.add_home(f"http://{frontier.queues[known.queue[each]].host.name}/")
+                crawl.scope.add_home(f"http://{frontier.queues[url_table.queue[each]].host.name}/")

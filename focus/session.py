@@ -20,13 +20,13 @@ from focus import __version__
 from focus.archive.recorder import Recorder
 from focus.archive.replay import Archive
 from focus.config import CrawlConfig
-from focus.crawl import Crawl, Event, Shelf
+from focus.crawl import Crawl, CrawlStore, Event
 from focus.engine.transports import Clock, LiveTransport, ReplayTransport, Transport
 from focus.engine.unit_of_work import Totals
 from focus.errors import ConfigError, StoreLocked
 from focus.fetch import WebFetcher
 from focus.profiling.crawl import Profiler
-from focus.profiling.stages import PROFILED, Profile
+from focus.profiling.stages import PROFILED, CrawlProfile
 from focus.records import Batch, FetchResult, UrlState
 from focus.resume import restore
 from focus.score.graph.hits import standing
@@ -40,7 +40,7 @@ of objects and hardly a circle; what the crawl knows would be walked through aga
 SPARE_FILES = 128  # descriptors for all that is no connection: database, workers, look-ups
 
 
-class Places(msgspec.Struct, frozen=True):
+class RunPaths(msgspec.Struct, frozen=True):
     """Where a run reads and writes.
 
     archive   crawl this recorded web instead of the network
@@ -57,7 +57,7 @@ class Places(msgspec.Struct, frozen=True):
     profile: bool = False
 
 
-class Report(msgspec.Struct, frozen=True):
+class RunReport(msgspec.Struct, frozen=True):
     """What a run came to; `--report` writes it as JSON.
 
     totals are of the crawl over all its runs, `run_*` of this run alone.
@@ -81,7 +81,7 @@ class Report(msgspec.Struct, frozen=True):
     seed_troubles: dict[str, str]
     database: str
     warc: str | None = None
-    profile: Profile | None = None
+    profile: CrawlProfile | None = None
 
 
 class Watcher:
@@ -97,7 +97,7 @@ class Watcher:
         """A signal was taken in; `how` says what happens now."""
 
 
-class CrawlShelf:
+class SessionStore:
     """A store, as the crawl knows it."""
 
     def __init__(self, store: Store, crawl: int) -> None:
@@ -110,24 +110,24 @@ class CrawlShelf:
         return await self._store.addresses(self._crawl, ids)
 
 
-class Surroundings:
+class Runtime:
     """What a crawl works with: here a web and scorer workers of its own."""
 
     async def transport(
         self,
         config: CrawlConfig,
-        places: Places,
+        paths: RunPaths,
         store: Store,
         info: CrawlInfo,
         stack: contextlib.AsyncExitStack,
     ) -> Transport:
         """What carries its tasks; closed with the stack."""
         del store, info
-        return await open_transport(config, places, stack)
+        return await open_transport(config, paths, stack)
 
-    def shelf(self, store: Store, info: CrawlInfo) -> Shelf:
+    def crawl_store(self, store: Store, info: CrawlInfo) -> CrawlStore:
         """Where its batches go."""
-        return CrawlShelf(store, info.id)
+        return SessionStore(store, info.id)
 
     async def opened(self, crawl: Crawl, store: Store, info: CrawlInfo) -> None:
         """It knows what an earlier run knew, its seeds come next."""
@@ -135,13 +135,13 @@ class Surroundings:
 
 async def run(
     config: CrawlConfig,
-    places: Places,
+    paths: RunPaths,
     watcher: Watcher,
     *,
     known_as: dict[str, object] | None = None,
     news_from: float = 0.0,
-    around: Surroundings | None = None,
-) -> Report:
+    around: Runtime | None = None,
+) -> RunReport:
     """Crawl as configured until it ends; what came of it.
 
     known_as   what makes the crawl this one and no other; None: `identity`
@@ -150,19 +150,19 @@ async def run(
 
     Raises FocusError for a database, archive or output that cannot be used.
     """
-    if places.archive is None and around is None:
+    if paths.archive is None and around is None:
         allow_open_files(config.concurrency)
-    around = around or Surroundings()
-    async with _opened(places) as store, contextlib.AsyncExitStack() as stack:
+    around = around or Runtime()
+    async with _opened(paths) as store, contextlib.AsyncExitStack() as stack:
         text = msgspec.json.encode(config).decode()
         named = known_as or identity(config)
-        info = await store.begin_crawl(named, text, fresh=places.fresh, now=time.time())
+        info = await store.begin_crawl(named, text, fresh=paths.fresh, now=time.time())
         profiler = None
-        if places.profile:
+        if paths.profile:
             profiler = stack.enter_context(Profiler(_workers(config)))
-        transport = await around.transport(config, places, store, info, stack)
-        shelf = around.shelf(store, info)
-        crawl = Crawl(config, transport, shelf=shelf, observe=watcher.event)
+        transport = await around.transport(config, paths, store, info, stack)
+        crawl_store = around.crawl_store(store, info)
+        crawl = Crawl(config, transport, crawl_store=crawl_store, observe=watcher.event)
         stack.enter_context(_collecting_rarely())
         if info.resumed:
             await restore(crawl, store, info)
@@ -170,12 +170,12 @@ async def run(
                 crawl.frontier.lay_aside(news_from)
         await around.opened(crawl, store, info)
         crawl.sow(config.seeds)
-        before = msgspec.structs.replace(crawl.ledger.totals)
+        before = msgspec.structs.replace(crawl.unit_of_work.totals)
         watcher.started(crawl, info)
         began = time.monotonic()
         with _signals(crawl, transport, watcher):
             reason = await crawl.run()
-        report = _report(crawl, info, before, reason, time.monotonic() - began, places)
+        report = _report(crawl, info, before, reason, time.monotonic() - began, paths)
         if profiler is not None:
             profile = profiler.profile(report.run_pages)
             report = msgspec.structs.replace(report, profile=profile)
@@ -194,7 +194,7 @@ async def run(
 
 def _ranks(crawl: Crawl) -> Iterator[tuple[int, float]]:
     """(URL id, PageRank) of every page."""
-    for url_id, state in enumerate(crawl.known.state):
+    for url_id, state in enumerate(crawl.url_table.state):
         if state == UrlState.DONE:
             yield url_id, crawl.graph.rank(url_id)
 
@@ -214,12 +214,12 @@ def identity(config: CrawlConfig) -> dict[str, object]:
 
 
 @contextlib.asynccontextmanager
-async def _opened(places: Places) -> AsyncIterator[Store]:
+async def _opened(paths: RunPaths) -> AsyncIterator[Store]:
     """The database, waited for up to `wait_s` if another crawl holds it."""
-    deadline = time.monotonic() + places.wait_s
+    deadline = time.monotonic() + paths.wait_s
     while True:
         try:
-            async with Store.open(places.db, now=time.time(), pid=os.getpid()) as store:
+            async with Store.open(paths.db, now=time.time(), pid=os.getpid()) as store:
                 yield store
                 return
         except StoreLocked:
@@ -260,25 +260,25 @@ def _workers(config: CrawlConfig) -> int:
 
 
 async def open_transport(
-    config: CrawlConfig, places: Places, stack: contextlib.AsyncExitStack
+    config: CrawlConfig, paths: RunPaths, stack: contextlib.AsyncExitStack
 ) -> Transport:
     """The live web or a recorded one, with its scorer workers started."""
     pool = WorkerPool(
         config.analysis,
         workers=_workers(config),
         limit_s=config.parse_limit_s,
-        analyst=PROFILED if places.profile else ANALYST,
+        analyst=PROFILED if paths.profile else ANALYST,
     )
     transport: Transport
-    if places.archive is not None:
-        archive = stack.enter_context(Archive.open(places.archive, limits=config.fetch))
+    if paths.archive is not None:
+        archive = stack.enter_context(Archive.open(paths.archive, limits=config.fetch))
         start = archive.recorded_at or time.time()
         transport = ReplayTransport(archive, pool, start=start)
     else:
         observe: Callable[[FetchResult], object] | None = None
-        if places.warc is not None:
+        if paths.warc is not None:
             software = f"focus/{__version__}"
-            observe = stack.enter_context(Recorder(places.warc, software=software)).record
+            observe = stack.enter_context(Recorder(paths.warc, software=software)).record
         clock = Clock()
         transport = LiveTransport(
             WebFetcher(config.fetch, clock=clock), pool, clock=clock, observe=observe
@@ -341,12 +341,12 @@ def _report(
     before: Totals,
     reason: str,
     seconds: float,
-    places: Places,
-) -> Report:
-    totals, ledger = crawl.ledger.totals, crawl.ledger
+    paths: RunPaths,
+) -> RunReport:
+    totals, unit_of_work = crawl.unit_of_work.totals, crawl.unit_of_work
     pages = totals.pages - before.pages
     topic = crawl.config.analysis.topic
-    return Report(
+    return RunReport(
         crawl=info.id,
         resumed=info.resumed,
         stop_reason=reason,
@@ -358,11 +358,11 @@ def _report(
         run_seconds=round(seconds, 3),
         pages_per_second=round(pages / seconds, 2) if seconds > 0 else 0.0,
         harvest_rate=round(totals.relevant / totals.pages, 4) if totals.pages else 0.0,
-        states={state.name.lower(): crawl.known.counts[state] for state in UrlState},
+        states={state.name.lower(): crawl.url_table.counts[state] for state in UrlState},
         hosts=len(crawl.frontier.hosts),
-        failures=dict(ledger.failures.most_common()),
-        dropped=dict(ledger.drops.most_common()),
-        seed_troubles=dict(crawl.trouble.of_seeds),
-        database=str(places.db),
-        warc=str(places.warc) if places.warc else None,
+        failures=dict(unit_of_work.failures.most_common()),
+        dropped=dict(unit_of_work.drops.most_common()),
+        seed_troubles=dict(crawl.failure_handler.of_seeds),
+        database=str(paths.db),
+        warc=str(paths.warc) if paths.warc else None,
     )

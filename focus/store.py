@@ -222,9 +222,9 @@ def _explaining(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        if (known := schema.explained(error, path)) is None:
+        if (url_table := schema.explained(error, path)) is None:
             raise
-        raise known from error
+        raise url_table from error
 
 
 @contextmanager

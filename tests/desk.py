@@ -1,8 +1,8 @@
 """Whose messages lie in this test's outbox?
 
 with desk(tmp_path) as here:
-    concern = here.concern("足球", "mail:me@a.test")
-    here.finds(concern, "http://a.test/1", "http://a.test/2")
+    alert = here.alert("足球", "mail:me@a.test")
+    here.finds(alert, "http://a.test/1", "http://a.test/2")
     summary = await here.deliver()
     here.clock.now += 60
 """
@@ -19,9 +19,9 @@ import msgspec
 
 from focus.alerts import outbox, outbox_relay, settings
 from focus.alerts import store as books
-from focus.alerts.alert import Concern
-from focus.alerts.settings import MailSettings, Settings
-from focus.alerts.store import LOCAL, Book, Hit
+from focus.alerts.alert import Alert
+from focus.alerts.settings import DeliverySettings, MailSettings
+from focus.alerts.store import LOCAL, AlertStore, Match
 from focus.config import FetchConfig
 
 NOON = 1_795_251_600.0  # 2026-11-21 09:00 UTC
@@ -42,12 +42,12 @@ class Clock:
 class Desk:
     """A book with what lies in it, and a courier for it."""
 
-    def __init__(self, book: Book, clock: Clock) -> None:
+    def __init__(self, book: AlertStore, clock: Clock) -> None:
         self.book, self.clock = book, clock
         self.mail: MailSettings | None = None
         self.base_url = ""
 
-    def settings(self) -> Settings:
+    def settings(self) -> DeliverySettings:
         """As the command line would read them."""
         read = settings.read(self.book, base_url=self.base_url, fetch=LOOPBACK)
         return msgspec.structs.replace(read, mail=self.mail)
@@ -67,23 +67,21 @@ class Desk:
                 ).fetchone()[0]
             )
 
-    def concern(self, name: str, *channels: str, user: int = LOCAL, **fields: Any) -> int:
-        """A concern with these channels."""
-        made = Concern(name, ("https://a.test/",), words=name, channels=channels, **fields)
+    def alert(self, name: str, *channels: str, user: int = LOCAL, **fields: Any) -> int:
+        """A alert with these channels."""
+        made = Alert(name, ("https://a.test/",), words=name, channels=channels, **fields)
         return self.book.add(user, made, now=self.clock())
 
-    def finds(self, concern: int, *urls: str, **fields: Any) -> list[int]:
+    def finds(self, alert: int, *urls: str, **fields: Any) -> list[int]:
         """Hits, and what has to be delivered of them, in one transaction."""
-        owned = next(each for each in self.book.concerns() if each.id == concern)
+        owned = next(each for each in self.book.alerts() if each.id == alert)
         with self.book.transaction() as db:
-            numbers = [
-                insert(db, hit(concern, url, found_at=self.clock(), **fields)) for url in urls
-            ]
+            numbers = [insert(db, hit(alert, url, found_at=self.clock(), **fields)) for url in urls]
             outbox.enqueue(
                 db,
-                (owned.user, concern),
+                (owned.user, alert),
                 hits=numbers,
-                channels=owned.concern.channels,
+                channels=owned.alert.channels,
                 now=self.clock(),
             )
         return numbers
@@ -99,16 +97,16 @@ class Desk:
         return [value for (value,) in self.book.rows(sql, values)]
 
 
-def hit(concern: int, url: str, **fields: Any) -> Hit:
+def hit(alert: int, url: str, **fields: Any) -> Match:
     """A hit with something in each field."""
     given: dict[str, Any] = {
         "page": 1, "title": f"标题 {url[-1]}", "language": "zh", "published_at": None,
         "found_at": NOON, "relevance": 0.8, "snippet": f"今天{M}足球{M}决赛", "why": {},
     }  # fmt: skip
-    return Hit(concern, url=url, **{**given, **fields})
+    return Match(alert, url=url, **{**given, **fields})
 
 
-def insert(db: Any, one: Hit) -> int:
+def insert(db: Any, one: Match) -> int:
     """Write a hit; its id."""
     columns = [name for name in books.HIT_COLUMNS.split(", ") if name != "id"]
     values = msgspec.structs.asdict(one)

@@ -16,11 +16,11 @@ import msgspec
 
 from focus.admission.scope import Scope
 from focus.config import PolitenessConfig, ScopeConfig
-from focus.engine.links import Discovery
-from focus.engine.unit_of_work import Ledger
+from focus.engine.links import LinkHandler
+from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
 from focus.records import SEED_PRIORITY, Link, Outcome, UrlRow, UrlState
-from focus.scheduling.url_table import Known
+from focus.scheduling.url_table import UrlTable
 from focus.score.graph.pagerank import PageRank
 from focus.score.strategy import Parent, make_strategy
 
@@ -81,26 +81,26 @@ class Walk:
     ) -> None:
         self.web = web
         self.strategy = make_strategy(name, params, PageRank(), as_published=as_published)
-        self.known = Known(self.strategy.width)
+        self.url_table = UrlTable(self.strategy.width)
         self.frontier = Frontier(
-            self.known,
+            self.url_table,
             PolitenessConfig(),
             strict=True,
-            rescore=lambda i: self.discovery.present_priority(i) if self.strategy.moves else 1e9,
+            rescore=lambda i: self.link_handler.present_priority(i) if self.strategy.moves else 1e9,
         )
-        self.ledger = Ledger(self.known, self.frontier, keep=False)
-        self.discovery: Discovery = Discovery(
+        self.unit_of_work = UnitOfWork(self.url_table, self.frontier, keep=False)
+        self.link_handler: LinkHandler = LinkHandler(
             self.strategy,
-            known=self.known,
+            url_table=self.url_table,
             frontier=self.frontier,
-            ledger=self.ledger,
+            unit_of_work=self.unit_of_work,
             scope=Scope(ScopeConfig()),
         )
         for seed in seeds:
             url = link(seed).url
             row = UrlRow(-1, key_of(url), url, queue=-1, depth=0, priority=0.0)
-            seed_id = self.discovery.enter(row)
-            self.discovery.strengthen(seed_id, self.strategy.seed(), SEED_PRIORITY, None)
+            seed_id = self.link_handler.enter(row)
+            self.link_handler.strengthen(seed_id, self.strategy.seed(), SEED_PRIORITY, None)
 
     def run(self, limit: int) -> list[str]:
         names: list[str] = []
@@ -108,16 +108,16 @@ class Walk:
             name = taken.url.rpartition("/")[2]
             names.append(name)
             drawn = self.web.get(name, Drawn())
-            known: dict[str, Any] = {
+            url_table: dict[str, Any] = {
                 "id": taken.id,
                 "nth": len(names),
-                "depth": self.known.depth[taken.id],
+                "depth": self.url_table.depth[taken.id],
                 "host": taken.host.name,
-                "shape": self.frontier.queues[self.known.queue[taken.id]].shape,
-                "carry": self.known.carry(taken.id),
+                "shape": self.frontier.queues[self.url_table.queue[taken.id]].shape,
+                "link_evidence": self.url_table.link_evidence(taken.id),
             }
             relevant = drawn.relevance > THRESHOLD
-            parent = Parent(relevance=drawn.relevance, relevant=relevant, **known)
-            self.discovery.expand(parent, drawn.links)
-            self.ledger.ended(Outcome(taken.id, UrlState.DONE))
+            parent = Parent(relevance=drawn.relevance, relevant=relevant, **url_table)
+            self.link_handler.expand(parent, drawn.links)
+            self.unit_of_work.ended(Outcome(taken.id, UrlState.DONE))
         return names

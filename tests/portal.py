@@ -13,7 +13,7 @@ from typing import Any
 import zstandard
 
 from focus.alerts.matches import site_of
-from focus.alerts.store import Book, Site
+from focus.alerts.store import AlertStore, WatchedSite
 from focus.records import Batch, Outcome, Page, PageRow, QueueRow, UrlRow, UrlState
 from focus.storage import writer
 from focus.urls.normal_form import fingerprint
@@ -36,7 +36,7 @@ def article(subject: str, number: int) -> str:
 class Portal:
     """A site with its crawl."""
 
-    def __init__(self, book: Book, *, host: str = "news.test", now: float) -> None:
+    def __init__(self, book: AlertStore, *, host: str = "news.test", now: float) -> None:
         self.book, self.host, self.now = book, host, now
         with book._explained():
             info = writer.begin(
@@ -46,7 +46,7 @@ class Portal:
         self.nth = 0
         self.urls: dict[str, int] = {}
 
-    def attach(self) -> Site:
+    def attach(self) -> WatchedSite:
         """Make the site of the book this crawl's; the site."""
         with self.book.transaction() as db:
             db.execute("UPDATE site SET crawl = ? WHERE host = ?", (self.crawl, self.host))

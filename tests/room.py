@@ -17,19 +17,19 @@ from random import Random
 
 import msgspec
 
-from focus.cluster.batch_writer import ClusterShelf
-from focus.cluster.flow_control import Credit
-from focus.cluster.forwarded_links import Abroad, welcome
+from focus.cluster.batch_writer import ShardStore
+from focus.cluster.flow_control import FlowControl
+from focus.cluster.forwarded_links import ForwardedLinks, welcome
 from focus.cluster.leases import Lease, Leases, Terms
-from focus.cluster.messages import Hello, Report, answer_of, pack, unpack
+from focus.cluster.messages import Hello, WorkerReport, answer_of, pack, unpack
 from focus.cluster.sharding import Shard
 from focus.cluster.transport import ClusterTransport
 from focus.config import CrawlConfig
-from focus.crawl import Crawl, Shelf
+from focus.crawl import Crawl, CrawlStore
 from focus.engine.transports import Clock, Transport
 from focus.records import Result, Task
-from focus.session import Places, Surroundings, Watcher, run
-from focus.session import Report as Summary
+from focus.session import RunPaths, Runtime, Watcher, run
+from focus.session import RunReport as Summary
 from focus.storage import cluster_leases as rows
 from focus.store import CrawlInfo, Store
 from focus.workers import InlineScorer
@@ -48,7 +48,7 @@ class Delivery:
         self.room.acked += 1
 
 
-class Room(Surroundings):
+class Room(Runtime):
     """Surroundings without a broker. `lose`, `twice`: shares of tasks and reports."""
 
     def __init__(
@@ -70,7 +70,7 @@ class Room(Surroundings):
 
     async def crawl(self, config: CrawlConfig, db: Path) -> Summary:
         try:
-            return await run(config, Places(db=db), Watcher(), around=self)
+            return await run(config, RunPaths(db=db), Watcher(), around=self)
         finally:
             for task in self._tasks:
                 task.cancel()
@@ -82,21 +82,24 @@ class Room(Surroundings):
     async def transport(
         self,
         config: CrawlConfig,
-        places: Places,
+        paths: RunPaths,
         store: Store,
         info: CrawlInfo,
         stack: AsyncExitStack,
     ) -> Transport:
         self.scorer = InlineScorer(config.analysis)
-        self.credit = Credit(60.0)
-        self.credit.hello(Hello("w", b"setup", self.slots), self.clock())
+        self.flow_control = FlowControl(60.0)
+        self.flow_control.hello(Hello("w", b"setup", self.slots), self.clock())
         self.way = ClusterTransport(
-            Leases(self.rng.getrandbits(40), QUICK), self.credit, clock=self.clock, setup=b"setup"
+            Leases(self.rng.getrandbits(40), QUICK),
+            self.flow_control,
+            clock=self.clock,
+            setup=b"setup",
         )
         return self.way
 
-    def shelf(self, store: Store, info: CrawlInfo) -> Shelf:
-        return ClusterShelf(store, info.id, self.way, Abroad(Shard(), None))
+    def crawl_store(self, store: Store, info: CrawlInfo) -> CrawlStore:
+        return ShardStore(store, info.id, self.way, ForwardedLinks(Shard(), None))
 
     async def opened(self, crawl: Crawl, store: Store, info: CrawlInfo) -> None:
         self.way.on_stray = partial(welcome, crawl)
@@ -137,7 +140,7 @@ class Room(Surroundings):
         task = lease.task
         self.given[task.url] += 1
         if task.url == self.poison:
-            self.way.reported(Report("w", lost=[lease.id]), Delivery(self))
+            self.way.reported(WorkerReport("w", lost=[lease.id]), Delivery(self))
             return
         if self.rng.random() < self.lose:
             return
@@ -146,7 +149,7 @@ class Room(Surroundings):
         if task.id is not None and not fetch.failure and fetch.redirect_to is None:
             page = await self.scorer.score(fetch.url, fetch.body, fetch.header("content-type"))
         answer = answer_of(lease.id, Result(task, fetch, page), self.clock())
-        report = unpack(pack(Report("w", answers=[answer])), Report)
+        report = unpack(pack(WorkerReport("w", answers=[answer])), WorkerReport)
         for _ in range(2 if self.rng.random() < self.twice else 1):
             self.delivered += 1
             loop = asyncio.get_running_loop()

@@ -83,7 +83,7 @@ class Stage:
         with sqlite3.connect(self.db, timeout=30) as db:
             db.execute("UPDATE site SET visited_at = visited_at - 3600, next_at = 0")
             db.execute("UPDATE revisit SET checked_at = checked_at - 3600, next_at = 0")
-            db.execute("UPDATE concern SET next_at = 0")
+            db.execute("UPDATE alert SET next_at = 0")
         db.close()
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
@@ -203,18 +203,20 @@ def _answers(port: int) -> bool:
 def main(db: str, port: str, demo: str, smtp: str) -> None:
     """The process of the server: `focus serve`, with sites that need no politeness."""
     from focus.serve import server
-    from focus.serve.app_state import Office, Ways
-    from focus.serve.scheduler import Order
+    from focus.serve.app_state import AppState, SendingOptions
+    from focus.serve.scheduler import SchedulerOptions
 
     server.TICK_S, server.REST_S = 0.3, 0.3  # nobody here waits a minute
     fetch = FetchConfig(connect_to=f"127.0.0.1:{demo}", allow_net=("127.0.0.0/8",))
     sending = {"smtp_url": f"smtp://127.0.0.1:{smtp}", "mail_from": SENDER}
     home = server.home_of("127.0.0.1", int(port))
-    office = Office(Path(db), clock=time.time, ways=Ways(**sending, fetch=fetch), home=home)
-    office.settings()
-    print(server.first_link(office, home), flush=True)
-    order = Order(db, fetch, POLITENESS, "focus", **sending, base_url=home)
-    server.serve(office, order, server.listening("127.0.0.1", int(port)))
+    app_state = AppState(
+        Path(db), clock=time.time, ways=SendingOptions(**sending, fetch=fetch), home=home
+    )
+    app_state.settings()
+    print(server.first_link(app_state, home), flush=True)
+    order = SchedulerOptions(db, fetch, POLITENESS, "focus", **sending, base_url=home)
+    server.serve(app_state, order, server.listening("127.0.0.1", int(port)))
 
 
 # -- the browser --------------------------------------------------------------------
@@ -423,17 +425,17 @@ def invites(one: Browsing, snap: Snap) -> str:
 
 
 def wishes(one: Browsing, name: str, wanted: str, snap: Snap) -> str:
-    """Somebody makes a concern; its address once its first check is over."""
+    """Somebody makes a alert; its address once its first check is over."""
     words = SPOKEN[one.language]
-    one.go("/concerns/new")
+    one.go("/alerts/new")
     one.fill(name=name, sites=SITE, words=wanted)
     assert one.page.is_checked("[name=mail]")
-    snap(one, "concern")
+    snap(one, "alert")
     one.press(words.save)
     path = one.page.url.partition("?")[0].removeprefix(one.here.home)
     number = path.rpartition("/")[2]
     until(
-        lambda: one.here.rows(f"SELECT 1 FROM concern WHERE id = {number} AND checked_at > 0"),
+        lambda: one.here.rows(f"SELECT 1 FROM alert WHERE id = {number} AND checked_at > 0"),
         "first check",
     )
     one.go(f"{path}?preview=1")
@@ -444,14 +446,14 @@ def wishes(one: Browsing, name: str, wanted: str, snap: Snap) -> str:
 def arrives(one: Browsing, path: str) -> None:
     """News has come in beside the five best of what there was."""
     number = path.rpartition("/")[2]
-    sql = f"SELECT count(*) FROM hit WHERE concern = {number} AND NOT baseline HAVING count(*) > 5"
+    sql = f"SELECT count(*) FROM hit WHERE alert = {number} AND NOT baseline HAVING count(*) > 5"
     until(lambda: one.here.rows(sql), "news")
 
 
 def reads(one: Browsing, path: str, snap: Snap) -> None:
     """Somebody reads what is new, judges it, and looks for more."""
     words, number = SPOKEN[one.language], path.rpartition("/")[2]
-    one.go(f"/inbox?concern={number}")
+    one.go(f"/inbox?alert={number}")
     assert one.page.locator("article.hit").count() > 5
     one.page.locator("article.hit").nth(1).get_by_text(words.why, exact=True).click()
     one.look()
@@ -477,7 +479,7 @@ def stops(one: Browsing, mail: EmailMessage, path: str, snap: Snap) -> None:
     one.go(str(mail["List-Unsubscribe"]).strip("<>"))
     snap(one, "unsubscribe")
     one.press(words.stop)
-    rows = one.here.rows(f"SELECT definition FROM concern WHERE id = {number}")
+    rows = one.here.rows(f"SELECT definition FROM alert WHERE id = {number}")
     assert "mail:" not in rows[0][0], one.page.inner_text("main") + rows[0][0]
 
 

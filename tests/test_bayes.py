@@ -14,9 +14,9 @@ from focus.errors import ConfigError
 from focus.html.parser import Block
 from focus.score.matching import Matcher
 from focus.score.relevance import Document, make_model
-from focus.score.relevance.bayes import Classifier, Expansion
+from focus.score.relevance.bayes import Classifier, EntityExpansion
 from focus.score.statistics.entities import make_table
-from focus.score.statistics.feature_selection import Counts, Sample, count
+from focus.score.statistics.feature_selection import Counts, LabelledWords, count
 from focus.score.statistics.logistic import fit, sigmoid
 from focus.score.statistics.naive_bayes import (
     RAW,
@@ -41,7 +41,7 @@ def test_worked_number_of_naive_bayes() -> None:
 
 
 @given(st.lists(st.tuples(st.sets(st.sampled_from("abcdef")), st.booleans()), max_size=30))
-def test_log_odds_agree_with_the_products_of_the_paper(samples: list[Sample]) -> None:
+def test_log_odds_agree_with_the_products_of_the_paper(samples: list[LabelledWords]) -> None:
     """P3 eq. 4-6, 4-9 and 4-10 as they are printed, for every page of six words."""
     counts = count(samples)
     model = train(counts, "abcdef")
@@ -98,9 +98,9 @@ def test_fit_is_where_the_slope_is_nothing() -> None:
     assert fit([], [], prior=prior, spread=spread) == prior
 
 
-def twins(number: int, rng: Random) -> list[Sample]:
+def twins(number: int, rng: Random) -> list[LabelledWords]:
     """Pages whose 60 words say the same thing over and over, and are wrong in one of ten."""
-    samples: list[Sample] = []
+    samples: list[LabelledWords] = []
     for n in range(number):
         is_on, says_on = n % 2 == 0, rng.random() < (0.9 if n % 2 == 0 else 0.1)
         words = {f"w{k}" for k in range(60) if rng.random() < (0.9 if says_on else 0.1)}
@@ -134,7 +134,7 @@ def test_a_few_labels_move_a_calibration_a_little() -> None:
 
 
 def test_parts_hold_every_page_once_and_both_kinds_evenly() -> None:
-    samples: list[Sample] = [(set(), n < 20) for n in range(100)]
+    samples: list[LabelledWords] = [(set(), n < 20) for n in range(100)]
     parts = folds(samples, 5, Random(0))
     assert sorted(at for part in parts for at in part) == list(range(100))
     assert [sum(samples[at][1] for at in part) for part in parts] == [4] * 5
@@ -143,7 +143,7 @@ def test_parts_hold_every_page_once_and_both_kinds_evenly() -> None:
 
 def test_no_page_has_a_say_in_its_own_number() -> None:
     """A word of one page alone would give it away, were it trained on."""
-    samples: list[Sample] = [({f"own{n}", "x"}, n % 2 == 0) for n in range(20)]
+    samples: list[LabelledWords] = [({f"own{n}", "x"}, n % 2 == 0) for n in range(20)]
     found = validate(samples, folds(samples, 5, Random(0)), lambda counts: list(counts.words))
     assert len({round(score, 9) for score, _ in found}) == 1
 
@@ -151,7 +151,7 @@ def test_no_page_has_a_say_in_its_own_number() -> None:
 # -- the relevance model ------------------------------------------------------------
 
 
-def classifier(expansion: Expansion | None = None) -> bytes:
+def classifier(expansion: EntityExpansion | None = None) -> bytes:
     weights = {"联赛": 4.0, "代码": -4.0, "足球俱乐部": 3.0}
     model = Classifier(NaiveBayes(-1.0, weights), Calibration(0.5, 0.0), expansion)
     return msgspec.msgpack.encode(model)
@@ -172,7 +172,7 @@ def test_relevance_is_the_calibrated_posterior() -> None:
 
 
 def test_entities_bring_their_features() -> None:
-    expansion = Expansion(make_table({"红魔": ["曼联"]}, {}), {"曼联": ["足球俱乐部"]})
+    expansion = EntityExpansion(make_table({"红魔": ["曼联"]}, {}), {"曼联": ["足球俱乐部"]})
     matcher = Matcher(from_words("足球,红魔"))
     text = page("红魔昨晚主场赢球，大家都去现场看了比赛，非常高兴。")
     plain = make_model("bayes", matcher, {}, learned=classifier())

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from focus.alerts import query, schedule, settings, translations
-from focus.alerts.alert import Concern, checked, from_json
+from focus.alerts.alert import Alert, checked, from_json
 from focus.alerts.page_match import topic_of
 from focus.alerts.texts import told
 from focus.errors import FocusError
@@ -18,7 +18,7 @@ from tests.messages import templates
 
 ROOT = Path(__file__).parents[1] / "focus"
 MODULES = (
-    "watch/concern watch/words watch/schedule watch/book watch/subjects watch/settings watch/visit "
+    "watch/alert watch/words watch/schedule watch/book watch/subjects watch/settings watch/visit "
     "watch/channels/mail watch/channels/webhook watch/channels/apprise watch/channels/sms "
     "watch/web/admin topic urls watch/web/postbox db/spelling db/search db/searchfile "
     "db/searchindex db/schema db/lock "
@@ -68,7 +68,7 @@ def test_templates_and_translations_have_the_same_values() -> None:
 
 
 @pytest.mark.parametrize(
-    ("concern", "ours"),
+    ("alert", "ours"),
     [
         ({"schedule": "61 * * * *"}, "检查时间“61 * * * *”：不是有效的 cron 表达式"),
         ({"schedule": "now and then"}, "检查时间“now and then”：无法识别"),
@@ -81,12 +81,10 @@ def test_templates_and_translations_have_the_same_values() -> None:
         ({"topic": "足球:7"}, "权重 7.0 须大于 0"),
     ],
 )
-def test_what_is_wrong_with_a_concern_is_said_in_chinese(
-    concern: dict[str, Any], ours: str
-) -> None:
-    given = {"name": "c", "sites": ("https://a.test/",), "words": "足球", **concern}
+def test_what_is_wrong_with_a_alert_is_said_in_chinese(alert: dict[str, Any], ours: str) -> None:
+    given = {"name": "c", "sites": ("https://a.test/",), "words": "足球", **alert}
     with pytest.raises(FocusError) as caught:
-        topic_of(checked(Concern(**given)), trusted=False)
+        topic_of(checked(Alert(**given)), trusted=False)
     assert ours.replace(" ", "") in told(str(caught.value), "zh").replace(" ", "")
 
 

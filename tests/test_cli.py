@@ -23,7 +23,7 @@ from focus import errors, session
 from focus.__main__ import main
 from focus.cli import cli, stray_variables
 from focus.engine.unit_of_work import Totals
-from focus.session import Report
+from focus.session import RunReport
 
 ROOT = Path(__file__).parents[1]
 PAGES = {
@@ -204,12 +204,12 @@ def test_dry_run_requests_nothing(focus: Focus, home: Path) -> None:
 
 def played(monkeypatch: pytest.MonkeyPatch, **fields: Any) -> None:
     """`session.run` gives this report instead of crawling."""
-    values: dict[str, Any] = dict.fromkeys(Report.__struct_fields__, 0)
+    values: dict[str, Any] = dict.fromkeys(RunReport.__struct_fields__, 0)
     values |= {"stop_reason": "frontier empty", "totals": Totals(pages=6), "run_pages": 6}
     values |= {"states": {}, "failures": {}, "dropped": {}, "seed_troubles": {}, "database": "x"}
 
-    async def run(*_: object) -> Report:
-        return Report(**(values | {"warc": None, "profile": None} | fields))
+    async def run(*_: object) -> RunReport:
+        return RunReport(**(values | {"warc": None, "profile": None} | fields))
 
     monkeypatch.setattr(session, "run", run)
 
@@ -247,7 +247,7 @@ def test_exit_code_tells_how_it_ended(
 def test_errors_for_users_are_one_line(
     focus: Focus, monkeypatch: pytest.MonkeyPatch, error: Exception, code: int, line: str
 ) -> None:
-    async def run(*_: object) -> Report:
+    async def run(*_: object) -> RunReport:
         raise error
 
     monkeypatch.setattr(session, "run", run)
@@ -258,7 +258,7 @@ def test_errors_for_users_are_one_line(
 def test_mistake_of_our_own_shows_a_traceback(
     focus: Focus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def run(*_: object) -> Report:
+    async def run(*_: object) -> RunReport:
         raise ZeroDivisionError
 
     monkeypatch.setattr(session, "run", run)
@@ -271,7 +271,7 @@ def test_mistake_of_our_own_shows_a_traceback(
 def test_keyboard_interrupt_before_the_crawl_is_130(
     focus: Focus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def run(*_: object) -> Report:
+    async def run(*_: object) -> RunReport:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(session, "run", run)
@@ -281,7 +281,7 @@ def test_keyboard_interrupt_before_the_crawl_is_130(
 def test_broken_pipe_that_is_not_the_output_is_a_mistake(
     focus: Focus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def run(*_: object) -> Report:
+    async def run(*_: object) -> RunReport:
         raise BrokenPipeError
 
     monkeypatch.setattr(session, "run", run)

@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 
 from focus.cluster import slot_share
 from focus.cluster.broker import read_address
-from focus.cluster.flow_control import Credit
-from focus.cluster.forwarded_links import Abroad
+from focus.cluster.flow_control import FlowControl
+from focus.cluster.forwarded_links import ForwardedLinks
 from focus.cluster.leases import POISON, Lease, Leases, Terms
-from focus.cluster.membership import Board
+from focus.cluster.membership import Membership
 from focus.cluster.messages import (
     VERSION,
-    Answer,
+    ForwardedLink,
     Hello,
-    Report,
-    Setup,
-    Standing,
-    Stray,
+    ShardStatus,
+    TaskResult,
+    WorkerReport,
+    WorkerSetup,
     WrongVersion,
     answer_of,
     digest,
@@ -46,7 +46,7 @@ from focus.engine.unit_of_work import Totals
 from focus.errors import ConfigError
 from focus.records import FetchResult, Link, Page, Result, Task
 from focus.score.strategy import Parent
-from focus.storage.reader import Reader
+from focus.storage.reader import DatabaseReader
 from focus.topic.topic import from_words, to_builtins
 from tests.room import Room
 from tests.web import TinyWeb
@@ -93,7 +93,7 @@ def test_a_result_survives_the_way_whatever_the_workers_clock_says() -> None:
         elapsed_s=0.5,
     )
     task = Task(7, "http://a.test/", "a.test")
-    answer = unpack(pack(answer_of(3, Result(task, fetch, page), 5e9 + 2)), Answer)
+    answer = unpack(pack(answer_of(3, Result(task, fetch, page), 5e9 + 2)), TaskResult)
     result = result_of(answer, task, now=1000.0)
     assert result.page == page
     assert result.task is task
@@ -109,21 +109,21 @@ def test_the_body_of_a_robots_txt_goes_along() -> None:
 
 def test_another_version_and_nonsense_are_told_apart() -> None:
     with pytest.raises(WrongVersion):
-        unpack(bytes([VERSION + 1]) + b"x", Report)
+        unpack(bytes([VERSION + 1]) + b"x", WorkerReport)
     for body in (bytes([VERSION]) + b"x", pack({"a": 1}), pack(Hello("w", b"", 1))[:-3]):
         with pytest.raises(ValueError):
-            unpack(body, Report)
+            unpack(body, WorkerReport)
 
 
 @given(st.binary(max_size=200))
 def test_no_bytes_do_harm(body: bytes) -> None:
     with pytest.raises(ValueError):
-        unpack(bytes([VERSION]) + body, Report)
+        unpack(bytes([VERSION]) + body, WorkerReport)
 
 
 def test_settings_are_the_same_before_and_after_the_way() -> None:
-    setup = Setup(1, FetchConfig(total_timeout_s=10), AnalysisConfig(topic={"name": "a"}), 2)
-    assert digest(unpack(pack(setup), Setup)) == digest(setup)
+    setup = WorkerSetup(1, FetchConfig(total_timeout_s=10), AnalysisConfig(topic={"name": "a"}), 2)
+    assert digest(unpack(pack(setup), WorkerSetup)) == digest(setup)
     assert digest(msgspec.structs.replace(setup, update=b"x")) == digest(setup)
     assert digest(msgspec.structs.replace(setup, shards=2)) != digest(setup)
 
@@ -290,21 +290,21 @@ def test_a_lease_ends_once_and_is_never_out_twice(steps: list[str]) -> None:
 
 
 def test_credit_is_twice_the_slots_of_workers_that_are_ready() -> None:
-    credit = Credit(beat_s=1.0)
-    assert credit.window(0.0, b"s", share=1.0, used=0) == 0
-    credit.hello(Hello("a", b"s", 8), now=0.0)
-    credit.hello(Hello("b", b"other", 8), now=0.0)
-    assert credit.window(0.0, b"s", share=1.0, used=0) == 16
-    credit.hello(Hello("b", b"s", 4), now=2.0)
-    assert credit.window(2.0, b"s", share=1.0, used=0) == 24
-    assert credit.window(5.0, b"s", share=1.0, used=0) == 8, "a is silent"
+    flow_control = FlowControl(beat_s=1.0)
+    assert flow_control.window(0.0, b"s", share=1.0, used=0) == 0
+    flow_control.hello(Hello("a", b"s", 8), now=0.0)
+    flow_control.hello(Hello("b", b"other", 8), now=0.0)
+    assert flow_control.window(0.0, b"s", share=1.0, used=0) == 16
+    flow_control.hello(Hello("b", b"s", 4), now=2.0)
+    assert flow_control.window(2.0, b"s", share=1.0, used=0) == 24
+    assert flow_control.window(5.0, b"s", share=1.0, used=0) == 8, "a is silent"
 
 
 def test_a_shard_has_its_share_and_what_others_leave() -> None:
-    credit = Credit(beat_s=1.0)
-    credit.hello(Hello("a", b"s", 50), now=0.0)
-    assert credit.window(0.0, b"s", share=0.25, used=90) == 25
-    assert credit.window(0.0, b"s", share=0.25, used=10) == 90
+    flow_control = FlowControl(beat_s=1.0)
+    flow_control.hello(Hello("a", b"s", 50), now=0.0)
+    assert flow_control.window(0.0, b"s", share=0.25, used=90) == 25
+    assert flow_control.window(0.0, b"s", share=0.25, used=10) == 90
 
 
 def test_slots_go_where_the_best_urls_are() -> None:
@@ -320,12 +320,12 @@ def test_slots_go_where_the_best_urls_are() -> None:
 # -- other shards -------------------------------------------------------------------
 
 
-def abroad() -> tuple[Abroad, str, str]:
+def abroad() -> tuple[ForwardedLinks, str, str]:
     """Of two shards the first; a host of its own, and one of the other's."""
     hosts = [f"site{number}.com" for number in range(100)]
     own = next(host for host in hosts if owner(host, 2) == 1)
     other = next(host for host in hosts if owner(host, 2) == 2)
-    return Abroad(Shard(1, 2), None), own, other
+    return ForwardedLinks(Shard(1, 2), None), own, other
 
 
 def test_links_to_others_hosts_leave_once_unless_they_are_better() -> None:
@@ -336,12 +336,12 @@ def test_links_to_others_hosts_leave_once_unless_they_are_better() -> None:
     assert [link.host for link in stay] == [own]
     assert carries == [(0.5, 0.1)]
     ((to, stray),) = border.take()
-    assert (to, stray.host, stray.depth, stray.carry) == (2, other, 4, (0.5, 0.1))
+    assert (to, stray.host, stray.depth, stray.link_evidence) == (2, other, 4, (0.5, 0.1))
     border.part(parent, links, [None, (0.5, 0.05)])
     assert border.take() == []
     border.part(parent, links, [None, (0.2, 0.9)])
     ((_, better),) = border.take()
-    assert better.carry == (0.5, 0.9)
+    assert better.link_evidence == (0.5, 0.9)
 
 
 def test_links_deeper_than_wanted_do_not_leave() -> None:
@@ -353,13 +353,13 @@ def test_links_deeper_than_wanted_do_not_leave() -> None:
     assert border.is_empty
 
 
-def standing(number: int, heard: dict[int, tuple[int, int]], **more: object) -> Standing:
+def standing(number: int, heard: dict[int, tuple[int, int]], **more: object) -> ShardStatus:
     fields = {"stirs": 0, "is_idle": True, **more}
-    return Standing(number, 2, birth=number, heard=heard, **fields)  # type: ignore[arg-type]
+    return ShardStatus(number, 2, birth=number, heard=heard, **fields)  # type: ignore[arg-type]
 
 
 def test_all_are_idle_when_each_has_looked_again_after_hearing_so() -> None:
-    board = Board(Shard(1, 2), birth=1, beat_s=1.0)
+    board = Membership(Shard(1, 2), birth=1, beat_s=1.0)
     own = standing(1, {2: (2, 0)})
     assert not board.all_idle(own), "nothing heard of the other"
     board.hear(standing(2, {}), now=0.0)
@@ -374,14 +374,14 @@ def test_all_are_idle_when_each_has_looked_again_after_hearing_so() -> None:
 
 
 def test_shards_that_do_not_fit_are_named() -> None:
-    board = Board(Shard(1, 2), birth=1, beat_s=1.0)
-    assert "3 shards" in board.quarrel(Standing(3, 3, birth=5, digest=b"d"), b"d")
-    assert "other settings" in board.quarrel(Standing(2, 2, birth=5, digest=b"x"), b"d")
-    assert board.quarrel(Standing(2, 2, birth=5, digest=b"d"), b"d") == ""
+    board = Membership(Shard(1, 2), birth=1, beat_s=1.0)
+    assert "3 shards" in board.quarrel(ShardStatus(3, 3, birth=5, digest=b"d"), b"d")
+    assert "other settings" in board.quarrel(ShardStatus(2, 2, birth=5, digest=b"x"), b"d")
+    assert board.quarrel(ShardStatus(2, 2, birth=5, digest=b"d"), b"d") == ""
 
 
 def test_limits_hold_for_all_shards_together() -> None:
-    board = Board(Shard(1, 2), birth=1, beat_s=1.0)
+    board = Membership(Shard(1, 2), birth=1, beat_s=1.0)
     board.hear(standing(2, {}, totals={"pages": 60.0, "relevant": 5.0}), now=0.0)
     sums = board.totals({"pages": 40.0, "relevant": 1.0})
     totals = msgspec.convert(dict(sums), Totals, strict=False)
@@ -425,7 +425,7 @@ def config(**more: object) -> CrawlConfig:
 
 
 def ends(db: Path) -> Counter[tuple[object, ...]]:
-    with Reader(db) as reader:
+    with DatabaseReader(db) as reader:
         rows = reader.run(lambda c: c.execute("SELECT url, state, reason FROM url").fetchall())
     return Counter(rows)
 
@@ -448,7 +448,7 @@ async def test_nothing_is_owed_at_the_end(tmp_path: Path) -> None:
     room = Room(web(), rng=Random(1))
     await room.crawl(config(), tmp_path / "s.db")
     assert room.acked == room.delivered
-    with Reader(tmp_path / "s.db") as reader:
+    with DatabaseReader(tmp_path / "s.db") as reader:
         assert reader.run(lambda c: c.execute("SELECT count(*) FROM lease").fetchone()) == (0,)
 
 
@@ -457,7 +457,7 @@ async def test_a_poison_page_is_failed_and_seen(tmp_path: Path) -> None:
     report = await asyncio.wait_for(room.crawl(config(), tmp_path / "s.db"), 30)
     assert room.given["http://h3.test/3"] == POISON
     assert report.failures == {"poison": 1}
-    with Reader(tmp_path / "s.db") as reader:
+    with DatabaseReader(tmp_path / "s.db") as reader:
         assert [each.reason for each in reader.status(1).failures] == ["poison"]
 
 
@@ -488,5 +488,5 @@ async def test_a_shard_that_is_killed_asks_for_nothing_twice(tmp_path: Path) -> 
 
 
 def test_a_stray_says_everything() -> None:
-    stray = Stray("http://a/", b"k" * 16, "a", 2, (0.5,), 1.0, "text", 1, True, False, "")
-    assert unpack(pack([stray]), list[Stray]) == [stray]
+    stray = ForwardedLink("http://a/", b"k" * 16, "a", 2, (0.5,), 1.0, "text", 1, True, False, "")
+    assert unpack(pack([stray]), list[ForwardedLink]) == [stray]

@@ -27,11 +27,11 @@ from focus.cluster import broker as addresses
 from focus.cluster import control, worker
 from focus.cluster.broker import read_address
 from focus.cluster.leases import Terms
-from focus.cluster.messages import Errands
-from focus.cluster.node import Member
+from focus.cluster.messages import TaskBundle
+from focus.cluster.node import ShardNode
 from focus.cluster.private_broker import PrivateBroker, server
 from focus.cluster.sharding import Shard
-from focus.cluster.worker import Plan, WorkerRole
+from focus.cluster.worker import WorkerOptions, WorkerRole
 from focus.config import (
     AnalysisConfig,
     CrawlConfig,
@@ -44,7 +44,7 @@ from focus.demo.server import DemoServer, LogEntry
 from focus.demo.site import DemoWeb, generate
 from focus.engine.transports import Clock
 from focus.errors import ClusterError
-from focus.session import Places, Report, Watcher, run
+from focus.session import RunPaths, RunReport, Watcher, run
 from focus.topic.topic import from_words, to_builtins
 
 pytestmark = [
@@ -130,14 +130,20 @@ class Room:
         self.name = f"test{next(_numbers)}-{random.getrandbits(24)}"
         self.folder, self.shards = folder, shards
         self.said: list[str] = []
-        self.members: dict[int, Member] = {}
+        self.members: dict[int, ShardNode] = {}
 
     @asynccontextmanager
     async def workers(
         self, count: int = 1, slots: int = 8, kind: type[WorkerRole] = WorkerRole
     ) -> AsyncIterator[list[WorkerRole]]:
         roles = [
-            kind(self.address, Plan(slots, 1), cluster=self.name, terms=QUICK, say=self.said.append)
+            kind(
+                self.address,
+                WorkerOptions(slots, 1),
+                cluster=self.name,
+                terms=QUICK,
+                say=self.said.append,
+            )
             for _ in range(count)
         ]
         running = [asyncio.create_task(role.run()) for role in roles]
@@ -148,22 +154,22 @@ class Room:
                 role.stop("the test is over")
             await asyncio.wait_for(asyncio.gather(*running), DEADLINE_S)
 
-    async def frontier(self, config: CrawlConfig, number: int = 1) -> Report:
-        member = self.members[number] = Member(
+    async def frontier(self, config: CrawlConfig, number: int = 1) -> RunReport:
+        member = self.members[number] = ShardNode(
             Shard(number, self.shards),
             self.address,
             cluster=self.name,
             terms=QUICK,
             say=self.said.append,
         )
-        places = Places(db=self.db(number))
-        return await asyncio.wait_for(run(config, places, Watcher(), around=member), DEADLINE_S)
+        paths = RunPaths(db=self.db(number))
+        return await asyncio.wait_for(run(config, paths, Watcher(), around=member), DEADLINE_S)
 
     async def until_open(self) -> None:
         """Until the first frontier is at work."""
         await until(lambda: 1 in self.members and self.members[1].station.is_open)
 
-    async def crawl(self, config: CrawlConfig) -> list[Report]:
+    async def crawl(self, config: CrawlConfig) -> list[RunReport]:
         numbers = range(1, self.shards + 1)
         return await asyncio.gather(*(self.frontier(config, number) for number in numbers))
 
@@ -181,7 +187,7 @@ async def until(done: Callable[[], bool]) -> None:
 
 
 async def alone(config: CrawlConfig, folder: Path) -> set[str]:
-    await run(config, Places(db=folder / "alone.db"), Watcher())
+    await run(config, RunPaths(db=folder / "alone.db"), Watcher())
     return pages(folder / "alone.db")
 
 
@@ -254,7 +260,7 @@ class Mortal(WorkerRole):
     poison = "/news/"
     deaths = 0
 
-    def _take(self, found: Errands, parcel: object, *, is_again: bool) -> None:
+    def _take(self, found: TaskBundle, parcel: object, *, is_again: bool) -> None:
         if not is_again and any(self.poison in each.url for each in found.errands):
             type(self).deaths += 1
             if self._engine is not None:
@@ -383,10 +389,12 @@ class Cut:
     async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         there, here = await asyncio.open_connection("127.0.0.1", self._to)
         for source, target in ((reader, here), (there, writer)):
-            task = asyncio.create_task(self._carry(source, target))
+            task = asyncio.create_task(self._link_evidence(source, target))
             self._tasks.add(task)
 
-    async def _carry(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+    async def _link_evidence(
+        self, source: asyncio.StreamReader, target: asyncio.StreamWriter
+    ) -> None:
         try:
             while data := await source.read(65_536):
                 if not self.is_cut:
@@ -437,7 +445,7 @@ async def test_an_old_worker_is_refused_politely(
 ) -> None:
     room = Room(broker, tmp_path)
     first = asyncio.create_task(room.frontier(config(site)))
-    old = WorkerRole(room.address, Plan(4, 1), cluster=room.name, version=0)
+    old = WorkerRole(room.address, WorkerOptions(4, 1), cluster=room.name, version=0)
     with pytest.raises(ClusterError, match="version 0 of focus's messages"):
         await asyncio.wait_for(old.run(), DEADLINE_S)
     await control.tell(room.address, room.name, "stop")
@@ -493,7 +501,7 @@ async def test_seeds_are_added_workers_drained_and_all_is_stopped(
     crawling = asyncio.create_task(room.crawl(config(site, delay_s=0.3, seeds=(first,))))
     running = [
         asyncio.create_task(
-            WorkerRole(room.address, Plan(4, 1, name=name), cluster=room.name).run()
+            WorkerRole(room.address, WorkerOptions(4, 1, name=name), cluster=room.name).run()
         )
         for name in ("a", "b")
     ]

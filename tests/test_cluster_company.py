@@ -10,8 +10,8 @@ from urllib.parse import urljoin
 import pytest
 
 from bench.cluster.virtual import Form, World, crawl
-from focus.cluster.messages import Standing
-from focus.cluster.shared_budget import Others, worth
+from focus.cluster.messages import ShardStatus
+from focus.cluster.shared_budget import OtherShards, worth
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, PolitenessConfig, ScopeConfig
 from focus.crawl import Crawl, Event
 from focus.demo.site import DemoWeb, generate
@@ -19,7 +19,7 @@ from focus.engine.transports import ReplayTransport
 from focus.frontier import Frontier
 from focus.records import FailureKind, FetchResult, Page, Task, UrlState
 from focus.scheduling.quantiles import ladder
-from focus.scheduling.url_table import Known
+from focus.scheduling.url_table import UrlTable
 from focus.topic.topic import from_words, to_builtins
 from focus.workers import InlineScorer
 
@@ -34,15 +34,15 @@ def test_the_nth_best_of_all_shards(n: int, expected: float) -> None:
 
 
 def test_what_is_under_way_elsewhere_counts_as_made() -> None:
-    others = Others()
-    standing = Standing(2, 2, 0, in_flight=5, ladder=[(1, 9.0)])
-    others.hear(Standing(1, 2, 0), [standing], {"pages": 7, "requests": 10}, now=0.0)
+    others = OtherShards()
+    standing = ShardStatus(2, 2, 0, in_flight=5, ladder=[(1, 9.0)])
+    others.hear(ShardStatus(1, 2, 0), [standing], {"pages": 7, "requests": 10}, now=0.0)
     assert others.made() == (12, 15)
 
 
 def test_nobody_waits_for_shards_that_stand_still() -> None:
-    others, own = Others(), Standing(1, 2, 0)
-    standing = Standing(2, 2, 0, ladder=[(1, 9.0)])
+    others, own = OtherShards(), ShardStatus(1, 2, 0)
+    standing = ShardStatus(2, 2, 0, ladder=[(1, 9.0)])
     others.hear(own, [standing], {"requests": 1}, now=0.0)
     assert others.has_better(8.0)
     assert not others.has_better(9.5)
@@ -51,11 +51,11 @@ def test_nobody_waits_for_shards_that_stand_still() -> None:
 
 
 def test_a_ladder_has_the_best_and_the_worst_of_what_waits() -> None:
-    known = Known(0)
-    frontier = Frontier(known, PolitenessConfig())
+    url_table = UrlTable(0)
+    frontier = Frontier(url_table, PolitenessConfig())
     for number in range(100):
         queue = frontier.queue(frontier.host(f"h{number % 5}.test"), "")
-        url_id = known.add(number.to_bytes(16, "big"), queue.id, 0, UrlState.WAITING)
+        url_id = url_table.add(number.to_bytes(16, "big"), queue.id, 0, UrlState.WAITING)
         frontier.push(url_id, f"http://h{number % 5}.test/{number}", float(number))
     rungs = ladder(frontier, math.inf)
     assert rungs[0] == (1, 99.0)

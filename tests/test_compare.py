@@ -12,7 +12,7 @@ from focus.evaluate.compare import RUNS, batches, compare, seed_order
 from focus.evaluate.comparison import Comparison, load
 from focus.evaluate.ground_truth import budget_of
 from focus.evaluate.link_graph import PageIndex, link_graph
-from focus.evaluate.ranking import Outcome
+from focus.evaluate.ranking import TrialResult
 from focus.evaluate.variants import variants
 from tests.recorded import GOOD, HOST, record, spec, write_labels
 
@@ -48,9 +48,9 @@ def without_times(path: Path) -> bytes:
     return json.dumps(data, ensure_ascii=False).encode()
 
 
-def runs(folder: Path) -> list[Outcome]:
+def runs(folder: Path) -> list[TrialResult]:
     lines = (folder / RUNS).read_bytes().split(b"\n")
-    return [msgspec.json.decode(line, type=Outcome) for line in lines if line]
+    return [msgspec.json.decode(line, type=TrialResult) for line in lines if line]
 
 
 def test_an_informed_strategy_beats_an_uninformed_one(web: Path, tmp_path: Path) -> None:
@@ -243,10 +243,10 @@ def test_a_form_appears_once() -> None:
 
 
 def test_seed_orders_differ_and_repeat(web: Path) -> None:
-    from focus.evaluate.judgments import Task
+    from focus.evaluate.judgments import TopicTask
     from focus.topic.topic import from_words
 
-    task = Task(from_words("x"), tuple(f"http://{n}.test/" for n in range(8)))
+    task = TopicTask(from_words("x"), tuple(f"http://{n}.test/" for n in range(8)))
     assert seed_order(task, 0) == seed_order(task, 0) != seed_order(task, 1)
     assert sorted(seed_order(task, 1)) == sorted(task.seeds)
 

@@ -1,4 +1,4 @@
-"""Concerns as people write them: words, schedules, quiet hours, channels, files."""
+"""Alerts as people write them: words, schedules, quiet hours, channels, files."""
 
 from __future__ import annotations
 
@@ -128,12 +128,12 @@ def test_quiet_hours_hold_until_they_are_over(hours: str, now: str, free: str) -
     assert quiet.release(at(now), SHANGHAI) == at(free)
 
 
-# -- concerns -------------------------------------------------------------------------
+# -- alerts -------------------------------------------------------------------------
 
-GOOD = alert.Concern("足球", ("sports.example.cn", "https://b.example/zh/"), words="足球 -彩票")
+GOOD = alert.Alert("足球", ("sports.example.cn", "https://b.example/zh/"), words="足球 -彩票")
 
 
-def test_a_concern_survives_a_file() -> None:
+def test_a_alert_survives_a_file() -> None:
     made = alert.checked(GOOD)
     assert made.sites == ("https://sports.example.cn/", "https://b.example/zh/")
     assert alert.from_json(alert.to_json([made]), "c.json") == [made]
@@ -156,7 +156,7 @@ def test_a_concern_survives_a_file() -> None:
         ({"sites": ("javascript:alert(1)",)}, "javascript"),
     ],
 )
-def test_concerns_that_are_wrong(change: dict[str, object], reason: str) -> None:
+def test_alerts_that_are_wrong(change: dict[str, object], reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
         alert.checked(msgspec.structs.replace(GOOD, **change))
 
@@ -165,10 +165,10 @@ def test_concerns_that_are_wrong(change: dict[str, object], reason: str) -> None
     ("data", "reason"),
     [
         (b"{", "c.json: no JSON list"),
-        (b'[{"name": "x"}]', "c.json: concern 1: .*sites"),
-        (b'[{"name": "x", "sites": ["a.b"], "wrods": "y"}]', "concern 1: .*wrods"),
+        (b'[{"name": "x"}]', "c.json: alert 1: .*sites"),
+        (b'[{"name": "x", "sites": ["a.b"], "wrods": "y"}]', "alert 1: .*wrods"),
     ],
 )
-def test_files_of_concerns_that_are_wrong(data: bytes, reason: str) -> None:
+def test_files_of_alerts_that_are_wrong(data: bytes, reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
         alert.from_json(data, "c.json")

@@ -16,10 +16,10 @@ import msgspec
 import pytest
 
 from focus.alerts import outbox, outbox_lease, outbox_relay, settings, unsubscribe
-from focus.alerts.delivery import Delivered, Failed, Outcome, apprise, mail
+from focus.alerts.delivery import Delivered, DeliveryOutcome, NotDelivered, apprise, mail
 from focus.alerts.message import Message
 from focus.alerts.outbox import DEAD, SENT, WAITING
-from focus.alerts.outbox_relay import Ways
+from focus.alerts.outbox_relay import ChannelSenders
 from focus.alerts.texts import LANGUAGES, TEXTS, told
 from focus.errors import ConfigError
 from tests.desk import NOON, Desk, desk
@@ -37,11 +37,13 @@ def here(tmp_path: Path) -> Iterator[Desk]:
 class Post:
     """Stands for all channels: what was sent, and what each answer shall be."""
 
-    def __init__(self, *outcomes: Outcome | Exception) -> None:
+    def __init__(self, *outcomes: DeliveryOutcome | Exception) -> None:
         self.outcomes = list(outcomes)
         self.sent: list[tuple[str, Message]] = []
 
-    async def __call__(self, ways: Ways, message: Message, *, user: int, channel: str) -> Outcome:
+    async def __call__(
+        self, ways: ChannelSenders, message: Message, *, user: int, channel: str
+    ) -> DeliveryOutcome:
         self.sent.append((channel, message))
         await asyncio.sleep(0)
         outcome = self.outcomes.pop(0) if self.outcomes else Delivered()
@@ -54,25 +56,27 @@ class Post:
         return [message.id for _, message in self.sent]
 
 
-def install(monkeypatch: pytest.MonkeyPatch, *outcomes: Outcome | Exception) -> Post:
+def install(monkeypatch: pytest.MonkeyPatch, *outcomes: DeliveryOutcome | Exception) -> Post:
     post = Post(*outcomes)
 
-    async def send(self: Ways, message: Message, *, user: int, channel: str) -> Outcome:
+    async def send(
+        self: ChannelSenders, message: Message, *, user: int, channel: str
+    ) -> DeliveryOutcome:
         return await post(self, message, user=user, channel=channel)
 
-    monkeypatch.setattr(Ways, "send", send)
+    monkeypatch.setattr(ChannelSenders, "send", send)
     return post
 
 
 # -- what goes into a message -------------------------------------------------------
 
 
-async def test_a_digest_has_all_that_is_due_by_one_channel_grouped_by_concern(
+async def test_a_digest_has_all_that_is_due_by_one_channel_grouped_by_alert(
     here: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch)
-    football = here.concern("足球", ME, YOU, "inbox", "feed")
-    travel = here.concern("旅游", ME)
+    football = here.alert("足球", ME, YOU, "inbox", "feed")
+    travel = here.alert("旅游", ME)
     here.finds(football, "http://a.test/1", "http://a.test/2")
     here.finds(travel, "http://a.test/3")
     summary = await here.deliver()
@@ -90,21 +94,21 @@ async def test_immediate_messages_tell_of_one_page_each(
     here: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch)
-    here.finds(here.concern("足球", ME, digest=False), "http://a.test/1", "http://a.test/2")
-    here.finds(here.concern("旅游", ME), "http://a.test/3", "http://a.test/4")
+    here.finds(here.alert("足球", ME, digest=False), "http://a.test/1", "http://a.test/2")
+    here.finds(here.alert("旅游", ME), "http://a.test/3", "http://a.test/4")
     assert (await here.deliver()).sent == 3
     sizes = [sum(len(group.items) for group in message.groups) for _, message in post.sent]
     assert sorted(sizes) == [1, 1, 2]
 
 
-async def test_the_best_of_a_concern_come_first_and_the_rest_stays_in_the_inbox(
+async def test_the_best_of_a_alert_come_first_and_the_rest_stays_in_the_inbox(
     here: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch)
-    concern = here.concern("足球", ME, max_items=2)
-    here.finds(concern, "http://a.test/1", relevance=0.5)
-    (best,) = here.finds(concern, "http://a.test/2", relevance=0.9)
-    here.finds(concern, "http://a.test/3", relevance=0.7)
+    alert = here.alert("足球", ME, max_items=2)
+    here.finds(alert, "http://a.test/1", relevance=0.5)
+    (best,) = here.finds(alert, "http://a.test/2", relevance=0.9)
+    here.finds(alert, "http://a.test/3", relevance=0.7)
     with here.book.transaction() as db:
         db.execute("UPDATE hit SET twin = ? WHERE url = 'http://a.test/1'", (best,))
     assert (await here.deliver()).items == 3
@@ -115,12 +119,10 @@ async def test_the_best_of_a_concern_come_first_and_the_rest_stays_in_the_inbox(
 
 
 async def test_a_hit_is_noted_once_per_channel(here: Desk) -> None:
-    concern = here.concern("足球", ME, "inbox", "feed")
-    (number,) = here.finds(concern, "http://a.test/1")
+    alert = here.alert("足球", ME, "inbox", "feed")
+    (number,) = here.finds(alert, "http://a.test/1")
     with here.book.transaction() as db:
-        again = outbox.enqueue(
-            db, (1, concern), hits=[number], channels=[ME, YOU, "inbox"], now=NOON
-        )
+        again = outbox.enqueue(db, (1, alert), hits=[number], channels=[ME, YOU, "inbox"], now=NOON)
     assert again == 1
     assert here.column("SELECT channel FROM outbox ORDER BY id") == [ME, YOU]
 
@@ -133,8 +135,8 @@ async def test_quiet_hours_hold_delivery_until_they_end(
 ) -> None:
     post = install(monkeypatch)
     # Nine o'clock UTC is 17:00 in Shanghai.
-    here.finds(here.concern("足球", ME, quiet="16:30-18:00"), "http://a.test/1")
-    here.finds(here.concern("旅游", ME), "http://a.test/2")
+    here.finds(here.alert("足球", ME, quiet="16:30-18:00"), "http://a.test/1")
+    here.finds(here.alert("旅游", ME), "http://a.test/2")
     assert (await here.deliver()).items == 1
     assert outbox.next_due(here.book) == NOON + 3600
     here.clock.now += 3599
@@ -144,13 +146,13 @@ async def test_quiet_hours_hold_delivery_until_they_end(
     assert [message.groups[0].name for _, message in post.sent] == ["旅游", "足球"]
 
 
-async def test_the_persons_quiet_hours_hold_where_a_concern_has_none(
+async def test_the_persons_quiet_hours_hold_where_a_alert_has_none(
     here: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(monkeypatch)
     person = here.user("b", quiet="08:00-10:00", zone="UTC")
-    here.finds(here.concern("足球", ME, user=person), "http://a.test/1")
-    here.finds(here.concern("旅游", ME, user=person, quiet="23:00-01:00"), "http://a.test/2")
+    here.finds(here.alert("足球", ME, user=person), "http://a.test/1")
+    here.finds(here.alert("旅游", ME, user=person, quiet="23:00-01:00"), "http://a.test/2")
     assert (await here.deliver()).items == 1
     assert outbox.next_due(here.book) == NOON + 3600
 
@@ -158,9 +160,9 @@ async def test_the_persons_quiet_hours_hold_where_a_concern_has_none(
 async def test_a_retry_that_falls_into_quiet_hours_waits_as_a_whole(
     here: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    post = install(monkeypatch, Failed("busy"))
-    here.finds(here.concern("足球", ME, quiet="17:01-18:00"), "http://a.test/1")
-    here.finds(here.concern("旅游", ME), "http://a.test/2")
+    post = install(monkeypatch, NotDelivered("busy"))
+    here.finds(here.alert("足球", ME, quiet="17:01-18:00"), "http://a.test/1")
+    here.finds(here.alert("旅游", ME), "http://a.test/2")
     assert (await here.deliver()).waiting == 1
     here.clock.now += 120
     assert (await here.deliver()).sent == 0
@@ -175,8 +177,8 @@ async def test_a_retry_that_falls_into_quiet_hours_waits_as_a_whole(
 async def test_retries_come_later_and_later_and_end(
     here: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    post = install(monkeypatch, *[Failed(f"no {n}") for n in range(9)])
-    here.finds(here.concern("足球", ME), "http://a.test/1")
+    post = install(monkeypatch, *[NotDelivered(f"no {n}") for n in range(9)])
+    here.finds(here.alert("足球", ME), "http://a.test/1")
     waits = []
     for _ in range(4):
         assert (await here.deliver()).waiting == 1
@@ -204,8 +206,8 @@ async def test_retries_come_later_and_later_and_end(
 async def test_what_was_given_up_can_be_started_anew_by_its_owner(
     here: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    post = install(monkeypatch, Failed("no such user", retry=False))
-    here.finds(here.concern("足球", ME), "http://a.test/1")
+    post = install(monkeypatch, NotDelivered("no such user", retry=False))
+    here.finds(here.alert("足球", ME), "http://a.test/1")
     assert (await here.deliver()).dead == 1
     (line,) = outbox.lines(here.book)
     assert outbox.again(here.book, 2, line.batch, now=NOON) == 0
@@ -234,8 +236,8 @@ def test_waiting_times_stay_within_their_bounds_whatever_chance_says() -> None:
 async def test_a_receiver_may_ask_for_more_time_but_not_for_less(
     here: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    install(monkeypatch, Failed("slow down", retry_after_s=7200.0))
-    here.finds(here.concern("足球", ME), "http://a.test/1")
+    install(monkeypatch, NotDelivered("slow down", retry_after_s=7200.0))
+    here.finds(here.alert("足球", ME), "http://a.test/1")
     await here.deliver()
     assert outbox.next_due(here.book) == NOON + 7200
 
@@ -243,11 +245,11 @@ async def test_a_receiver_may_ask_for_more_time_but_not_for_less(
 async def test_what_is_new_after_a_failure_goes_out_in_a_message_of_its_own(
     here: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    post = install(monkeypatch, Failed("busy"))
-    concern = here.concern("足球", ME)
-    here.finds(concern, "http://a.test/1")
+    post = install(monkeypatch, NotDelivered("busy"))
+    alert = here.alert("足球", ME)
+    here.finds(alert, "http://a.test/1")
     await here.deliver()
-    here.finds(concern, "http://a.test/2")
+    here.finds(alert, "http://a.test/2")
     here.clock.now += 70
     assert (await here.deliver()).sent == 2
     assert post.ids[0] in post.ids[1:]
@@ -257,9 +259,9 @@ async def test_what_is_new_after_a_failure_goes_out_in_a_message_of_its_own(
 async def test_a_mail_server_that_is_away_is_asked_once_per_round_and_all_are_told(
     here: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    post = install(monkeypatch, Failed("no connection", everyone=True))
+    post = install(monkeypatch, NotDelivered("no connection", everyone=True))
     for name in "abc":
-        here.finds(here.concern(name, f"mail:{name}@a.test"), f"http://a.test/{name}")
+        here.finds(here.alert(name, f"mail:{name}@a.test"), f"http://a.test/{name}")
     assert (await here.deliver()).waiting == 3
     assert len(post.sent) == 1
     assert [line.detail for line in outbox.lines(here.book)] == ["no connection"] * 3
@@ -271,24 +273,24 @@ async def test_a_mail_server_that_is_away_is_asked_once_per_round_and_all_are_to
 async def test_nothing_goes_to_a_channel_that_was_taken_off(
     here: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    post = install(monkeypatch, Failed("busy"))
-    concern = here.concern("足球", ME)
-    here.finds(concern, "http://a.test/1")
+    post = install(monkeypatch, NotDelivered("busy"))
+    alert = here.alert("足球", ME)
+    here.finds(alert, "http://a.test/1")
     await here.deliver()
-    definition = here.book.named(1, "足球").concern
+    definition = here.book.named(1, "足球").alert
     changed = msgspec.structs.replace(definition, channels=("inbox",))
-    here.book.change(concern, changed, now=here.clock())
+    here.book.change(alert, changed, now=here.clock())
     here.clock.now += 100
     assert await here.deliver() == outbox_relay.Summary()
     assert len(post.sent) == 1
-    assert outbox.lines(here.book)[0].detail == "the channel was taken off the concern"
+    assert outbox.lines(here.book)[0].detail == "the channel was taken off the alert"
 
 
 async def test_what_was_deleted_is_left_out_of_a_batch(
     here: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    post = install(monkeypatch, Failed("busy"))
-    here.finds(here.concern("足球", ME), "http://a.test/1", "http://a.test/2")
+    post = install(monkeypatch, NotDelivered("busy"))
+    here.finds(here.alert("足球", ME), "http://a.test/1", "http://a.test/2")
     await here.deliver()
     with here.book.transaction() as db:
         db.execute("UPDATE hit SET deleted = 1 WHERE url = 'http://a.test/1'")
@@ -302,9 +304,9 @@ async def test_the_disabled_and_those_who_may_not_are_sent_nothing(
 ) -> None:
     post = install(monkeypatch)
     off, plain = here.user("off", disabled=1), here.user("plain")
-    here.finds(here.concern("a", ME, user=off), "http://a.test/1")
-    here.finds(here.concern("b", "apprise:json://a.test", user=plain), "http://a.test/2")
-    here.finds(here.concern("c", "apprise:json://a.test"), "http://a.test/3")
+    here.finds(here.alert("a", ME, user=off), "http://a.test/1")
+    here.finds(here.alert("b", "apprise:json://a.test", user=plain), "http://a.test/2")
+    here.finds(here.alert("c", "apprise:json://a.test"), "http://a.test/3")
     assert (await here.deliver()).sent == 1
     assert [message.groups[0].name for _, message in post.sent] == ["c"]
     details = {line.detail for line in outbox.lines(here.book)}
@@ -314,8 +316,8 @@ async def test_the_disabled_and_those_who_may_not_are_sent_nothing(
 async def test_a_link_in_the_mail_stops_it(here: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     post = install(monkeypatch)
     here.base_url = "https://focus.a.test"
-    concern = here.concern("足球", ME, YOU)
-    here.finds(concern, "http://a.test/1")
+    alert = here.alert("足球", ME, YOU)
+    here.finds(alert, "http://a.test/1")
     await here.deliver()
     link = dict(post.sent)[ME].unsubscribe
     assert link.startswith("https://focus.a.test/unsubscribe/")
@@ -324,10 +326,10 @@ async def test_a_link_in_the_mail_stops_it(here: Desk, monkeypatch: pytest.Monke
     assert unsubscribe.look(here.book, "wrong") is None
     stopped = unsubscribe.stop(here.book, token, now=NOON)
     assert stopped == (1, ME, ["足球"])
-    assert here.book.named(1, "足球").concern.channels == (YOU,)
+    assert here.book.named(1, "足球").alert.channels == (YOU,)
     again = unsubscribe.stop(here.book, token, now=NOON)
     assert again is not None
-    assert again.concerns == []
+    assert again.alerts == []
 
 
 # -- several couriers, and killed ones ----------------------------------------------
@@ -340,7 +342,7 @@ async def test_couriers_at_once_send_each_message_once(
     with desk(tmp_path) as one, desk(tmp_path) as other:
         for number in range(20):
             channel = f"webhook:http://a.test/{number}"
-            one.finds(one.concern(str(number), channel), "http://a.test/1")
+            one.finds(one.alert(str(number), channel), "http://a.test/1")
         first, second = await asyncio.gather(one.deliver(), other.deliver())
     assert first.sent + second.sent == 20
     assert first.sent
@@ -356,7 +358,7 @@ async def test_killed_before_sending_nothing_is_lost(
     here: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch, Killed())
-    here.finds(here.concern("足球", ME), "http://a.test/1", "http://a.test/2")
+    here.finds(here.alert("足球", ME), "http://a.test/1", "http://a.test/2")
     with pytest.raises(Killed):
         await here.deliver()
     here.finds(here.book.named(1, "足球").id, "http://a.test/3")
@@ -373,7 +375,7 @@ async def test_killed_around_its_own_notes_the_message_keeps_its_id(
     here: Desk, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     post = install(monkeypatch)
-    here.finds(here.concern("足球", ME), "http://a.test/1")
+    here.finds(here.alert("足球", ME), "http://a.test/1")
 
     def killed(*_: Any, **__: Any) -> None:
         raise Killed
@@ -393,7 +395,7 @@ async def test_killed_around_its_own_notes_the_message_keeps_its_id(
 
 
 async def test_a_late_answer_does_not_undo_what_another_courier_has_done(here: Desk) -> None:
-    here.finds(here.concern("足球", ME), "http://a.test/1")
+    here.finds(here.alert("足球", ME), "http://a.test/1")
     slow = outbox_lease.claim(here.book, "mail", due=NOON, now=NOON)
     later = NOON + outbox_lease.LEASE_S
     quick = outbox_lease.claim(here.book, "mail", due=later, now=later)
@@ -428,8 +430,8 @@ async def test_sigkill_in_mid_delivery_loses_nothing(tmp_path: Path) -> None:
     async with receiving(Receiver(delay_s=0.02)) as hook:
         with desk(tmp_path) as here:
             for number in range(wanted):
-                concern = here.concern(str(number), f"webhook:{hook.url}/{number}")
-                here.finds(concern, "http://a.test/1")
+                alert = here.alert(str(number), f"webhook:{hook.url}/{number}")
+                here.finds(alert, "http://a.test/1")
             here.book.rows("UPDATE outbox SET due_at = 0")
         kills = 0
         for last in (False, False, False, False, True):
@@ -457,7 +459,7 @@ async def test_sigkill_in_mid_delivery_loses_nothing(tmp_path: Path) -> None:
 async def test_a_test_message_is_sent_at_once_and_logged(
     here: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    post = install(monkeypatch, Delivered("fine"), Failed("no"))
+    post = install(monkeypatch, Delivered("fine"), NotDelivered("no"))
     for _ in range(2):
         await outbox_relay.send_test(
             here.book, here.settings(), user=1, channel=ME, clock=here.clock
@@ -487,7 +489,7 @@ async def test_without_apprise_there_is_one_clear_line(
     here: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(apprise, "available", lambda: False)
-    here.finds(here.concern("a", "apprise:json://a.test"), "http://a.test/1")
+    here.finds(here.alert("a", "apprise:json://a.test"), "http://a.test/1")
     assert (await here.deliver()).trouble == {"apprise": apprise.MISSING}
 
 
@@ -499,7 +501,7 @@ async def test_apprise_brings_it_to_other_services(here: Desk) -> None:
         apprise.check_may_add(f"apprise:{address}", admin=True)
         with pytest.raises(ConfigError, match="no such service"):
             apprise.check_may_add("apprise:nosuch://a", admin=True)
-        here.finds(here.concern("足球", f"apprise:{address}"), "http://a.test/1")
+        here.finds(here.alert("足球", f"apprise:{address}"), "http://a.test/1")
         assert (await here.deliver()).sent == 1
         hook.answers = [(500, {})]
         here.finds(here.book.named(1, "足球").id, "http://a.test/2")

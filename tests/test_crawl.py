@@ -128,7 +128,7 @@ async def test_best_first_drops_the_least_relevant_of_too_many(web: TinyWeb) -> 
     assert run.pages == [
         f"http://{name}" for name in ("a.test/", "b.test/", "b.test/x", "a.test/1")
     ]
-    assert run.crawl.ledger.drops == {"frontier-full": 98}
+    assert run.crawl.unit_of_work.drops == {"frontier-full": 98}
     assert run.reason == "frontier empty"
 
 
@@ -173,7 +173,7 @@ async def test_what_robots_forbids_is_never_asked_for(web: TinyWeb) -> None:
     asked = run.web.urls()
     assert "http://a.test/1" not in asked
     assert "http://a.test/2" in asked
-    assert run.crawl.ledger.drops["robots"] == 1
+    assert run.crawl.unit_of_work.drops["robots"] == 1
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 410])
@@ -189,7 +189,7 @@ async def test_an_unreachable_robots_txt_is_waited_for_then_the_host_left_alone(
     run = await crawl(web, ["http://a.test/"])
     assert not any(url.startswith("http://b.test/") for url in run.pages)
     assert [hit.url for hit in run.web.log].count("http://b.test/robots.txt") == 3
-    assert run.crawl.ledger.failures["host-given-up"] == 1
+    assert run.crawl.unit_of_work.failures["host-given-up"] == 1
 
 
 async def test_robots_redirects_are_followed_five_times(web: TinyWeb) -> None:
@@ -207,7 +207,7 @@ async def test_a_redirect_s_target_takes_its_place(web: TinyWeb) -> None:
     run = await crawl(web, ["http://a.test/"])
     assert run.pages[1] == "http://b.test/new"
     assert "http://b.test/y" in run.pages
-    assert run.crawl.ledger.drops["redirected"] == 1
+    assert run.crawl.unit_of_work.drops["redirected"] == 1
 
 
 async def test_http_to_https_of_the_same_page_is_one_url() -> None:
@@ -217,7 +217,7 @@ async def test_http_to_https_of_the_same_page_is_one_url() -> None:
     web.page("http://a.test/x")
     run = await crawl(web, ["http://a.test/"])
     assert run.pages == ["https://a.test/", "http://a.test/x"]
-    assert run.crawl.known.counts[UrlState.DONE] == 2
+    assert run.crawl.url_table.counts[UrlState.DONE] == 2
 
 
 async def test_redirect_loops_and_endless_chains_end() -> None:
@@ -230,7 +230,7 @@ async def test_redirect_loops_and_endless_chains_end() -> None:
         web.redirect(f"http://a.test/c{n}", f"/c{n + 1}")
     run = await crawl(web, ["http://a.test/"])
     assert run.pages == ["http://a.test/"]
-    assert run.crawl.ledger.failures["redirect"] == 2, "to itself, and after ten hops"
+    assert run.crawl.unit_of_work.failures["redirect"] == 2, "to itself, and after ten hops"
     assert len(run.web.log) < 20
 
 
@@ -269,7 +269,7 @@ async def test_a_host_that_cannot_be_resolved_is_given_up_at_once() -> None:
     web.fail("http://gone.test/robots.txt", FailureKind.DNS)
     run = await crawl(web, ["http://a.test/"])
     assert [hit.url for hit in run.web.log].count("http://gone.test/robots.txt") == 1
-    assert run.crawl.known.counts[UrlState.FAILED] == 5
+    assert run.crawl.url_table.counts[UrlState.FAILED] == 5
 
 
 async def test_a_bare_host_is_tried_as_https_then_http() -> None:
@@ -287,7 +287,7 @@ async def test_troubles_of_seeds_are_told() -> None:
     web.status("http://a.test/", 404)
     web.robots("b.test", "User-agent: *\nDisallow: /")
     run = await crawl(web, ["http://gone.test/", "http://a.test/", "http://b.test/"])
-    troubles = run.crawl.trouble.of_seeds
+    troubles = run.crawl.failure_handler.of_seeds
     assert "dns" in troubles["http://gone.test/"]
     assert "http-4xx" in troubles["http://a.test/"]
     assert "robots" in troubles["http://b.test/"]
@@ -363,8 +363,8 @@ async def test_a_page_that_breaks_the_parser_costs_only_itself(web: TinyWeb) -> 
     engine = Crawl(config, ReplayTransport(World(web), Broken(TOPIC)), observe=events.append)
     engine.sow(["http://a.test/"])
     await engine.run()
-    assert engine.ledger.failures["parse-crash"] == 1
-    assert engine.known.counts[UrlState.DONE] == 4
+    assert engine.unit_of_work.failures["parse-crash"] == 1
+    assert engine.url_table.counts[UrlState.DONE] == 4
 
 
 # -- many at once, and a budget -----------------------------------------------------

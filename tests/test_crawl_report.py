@@ -31,8 +31,8 @@ from focus.report.crawl import crawl_html, crawl_pictures
 from focus.report.link_drawing import drawing
 from focus.report.page import link, page, table
 from focus.storage import distributions, link_map
-from focus.storage.figures import CrawlFigures, LinkMap, Node
-from focus.storage.reader import Reader
+from focus.storage.figures import CrawlFigures, LinkMap, MapNode
+from focus.storage.reader import DatabaseReader
 from focus.storage.report_reader import figures
 from focus.store import Store
 from tests.test_report import Elements
@@ -131,7 +131,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def found(path: Path) -> CrawlFigures:
-    with Reader(path) as reader:
+    with DatabaseReader(path) as reader:
         return figures(reader, 1)
 
 
@@ -232,7 +232,7 @@ def test_rounds_and_averages_are_those_of_the_paper(found: CrawlFigures) -> None
 def test_crawls_for_the_same_topic_stand_side_by_side(path: Path) -> None:
     make(path, batch(), topic="足球 <b>")
     make(path, topic="another")
-    with Reader(path) as reader:
+    with DatabaseReader(path) as reader:
         rows = figures(reader, 1).algorithms
     assert [each.crawl for each in rows] == [1, 2]
 
@@ -245,7 +245,7 @@ def test_labels_of_people_are_held_against_the_model(path: Path) -> None:
             db.execute("INSERT INTO label VALUES ('足球 <b>', ?, 0, ?, 0)", (url, relevant))
         db.execute("INSERT INTO label VALUES ('other', 'https://a.example/0', 0, 1, 0)")
     db.close()
-    with Reader(path) as reader:
+    with DatabaseReader(path) as reader:
         found = figures(reader, 1)
     judged = found.judged
     assert (judged.labelled, judged.relevant, judged.said, judged.both) == (3, 2, 2, 1)
@@ -259,7 +259,7 @@ def test_large_numbers_end_in_bounded_tables(tmp_path: Path, monkeypatch: Any) -
     monkeypatch.setattr(distributions, "BUCKETS", 7)
     monkeypatch.setattr(distributions, "LEVELS", 3)
     make(tmp_path / "f.db", batch())
-    with Reader(tmp_path / "f.db") as reader:
+    with DatabaseReader(tmp_path / "f.db") as reader:
         found = figures(reader, 1)
     assert (len(found.best), len(found.links.nodes), len(found.course)) == (3, 4, 7)
     assert found.course[-1].end == 24
@@ -295,7 +295,7 @@ def test_the_page_is_whole_loads_nothing_and_escapes_the_web(found: CrawlFigures
 
 def test_a_crawl_without_pages_has_a_page_all_the_same(tmp_path: Path) -> None:
     make(tmp_path / "f.db")
-    with Reader(tmp_path / "f.db") as reader:
+    with DatabaseReader(tmp_path / "f.db") as reader:
         found = figures(reader, 1)
     text = crawl_html(found)
     assert "no page yet" in text
@@ -330,7 +330,7 @@ def test_a_bar_that_towers_over_the_others_is_cut_off() -> None:
 
 
 def test_the_drawing_is_the_same_each_time_and_bounded_in_columns() -> None:
-    nodes = [Node(n, f"http://a/{n}", EVIL, n, 0.5, n > 5, n > 10) for n in range(12)]
+    nodes = [MapNode(n, f"http://a/{n}", EVIL, n, 0.5, n > 5, n > 10) for n in range(12)]
     links = LinkMap(nodes, [(n, n + 1) for n in range(11)], [(11, 0), (7, 9)])
     text = drawing(links)
     assert text == drawing(LinkMap(nodes[::-1], links.ways, links.links))

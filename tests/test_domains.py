@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from focus.admission.domain_budget import MOST_HOSTS, Domains
+from focus.admission.domain_budget import MOST_HOSTS, DomainBudget
 from focus.config import PolitenessConfig, TrapConfig
 from focus.frontier import Frontier
 from focus.records import DropReason, Tally
 from focus.scheduling.queues import Host
-from focus.scheduling.url_table import Known
+from focus.scheduling.url_table import UrlTable
 from tests.test_crawl import crawl
 from tests.web import TinyWeb
 
@@ -20,9 +20,9 @@ class Crowd:
     """Hosts, what they brought, and what follows. A shape's budget is 100: a host costs 5."""
 
     def __init__(self, **config: int) -> None:
-        self.frontier = Frontier(Known(0), PolitenessConfig())
+        self.frontier = Frontier(UrlTable(0), PolitenessConfig())
         self.tallies: dict[int, Tally] = {}
-        self.domains = Domains(
+        self.domains = DomainBudget(
             TrapConfig(**{"budget": 100, **config}),
             self.frontier.hosts,
             lambda host: self.tallies.get(host.id, Tally()),
@@ -132,4 +132,4 @@ async def test_a_crawl_leaves_endless_hosts_and_goes_on_elsewhere() -> None:
     urls = web.urls()
     assert sum("trap.test" in url for url in urls) == 133, "40 · 10 / (1 + 40 · 0.05)"
     assert sum("a.test" in url for url in urls) == 301
-    assert run.crawl.ledger.drops[DropReason.TRAP_BUDGET] == 1
+    assert run.crawl.unit_of_work.drops[DropReason.TRAP_BUDGET] == 1

@@ -25,7 +25,7 @@ def shut(web: TinyWeb, scheme: str, kind: FailureKind) -> None:
 
 
 def failures(run: Run) -> int:
-    return run.crawl.ledger.failures[FailureKind.HOST_GIVEN_UP]
+    return run.crawl.unit_of_work.failures[FailureKind.HOST_GIVEN_UP]
 
 
 @pytest.mark.parametrize(

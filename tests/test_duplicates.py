@@ -9,9 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus.admission.near_duplicates import FEWEST, LOST_TEXTS, NEAR, Twins, looks_lost, simhash
+from focus.admission.near_duplicates import (
+    FEWEST,
+    LOST_TEXTS,
+    NEAR,
+    NearDuplicates,
+    looks_lost,
+    simhash,
+)
 from focus.records import DropReason, Page, UrlState
-from focus.storage.reader import Reader
+from focus.storage.reader import DatabaseReader
 from focus.storage.results import Selection
 from tests.test_crawl import crawl
 from tests.test_resume import Lives
@@ -93,7 +100,7 @@ def test_other_titles_are_not(title: str) -> None:
 
 
 def test_a_twin_is_found_by_its_first() -> None:
-    twins = Twins()
+    twins = NearDuplicates()
     twins.add(3, 0b1111 << 40)
     twins.add(5, 0b1101 << 40)
     assert twins.find(0b1100 << 40) == 3
@@ -103,13 +110,13 @@ def test_a_twin_is_found_by_its_first() -> None:
 
 @given(st.integers(0, 2**64 - 1), st.sets(st.integers(0, 63), max_size=NEAR))
 def test_what_differs_in_three_bits_is_always_found(bits: int, flipped: set[int]) -> None:
-    twins = Twins()
+    twins = NearDuplicates()
     twins.add(1, bits or 1)
     assert twins.find((bits or 1) ^ sum(1 << bit for bit in flipped)) == 1
 
 
 def test_a_page_like_its_hosts_lost_ones_is_lost_too() -> None:
-    twins = Twins()
+    twins = NearDuplicates()
     lost, page = Page(lost=True, simhash=77), Page(relevant=True, simhash=77)
     assert twins.judge(1, "a.test", lost).lost
     assert twins.judge(2, "a.test", page) == Page(lost=True, simhash=77)
@@ -133,7 +140,7 @@ def web() -> TinyWeb:
 def test_twins_are_those_that_a_look_at_all_would_find(
     texts: list[int], near: int, flipped: set[int]
 ) -> None:
-    twins = Twins()
+    twins = NearDuplicates()
     for number, text in enumerate(texts):
         twins.add(100 + number, text)
     wanted = (texts[near % len(texts)] if texts else 1) ^ sum(1 << bit for bit in flipped)
@@ -142,7 +149,7 @@ def test_twins_are_those_that_a_look_at_all_would_find(
 
 
 def test_a_host_that_never_says_the_same_is_remembered_in_part() -> None:
-    twins, rng = Twins(), random.Random(1)
+    twins, rng = NearDuplicates(), random.Random(1)
     texts = [rng.getrandbits(64) for _ in range(5 * LOST_TEXTS)]
     for text in texts:
         twins.add_lost("a.test", text)
@@ -152,7 +159,7 @@ def test_a_host_that_never_says_the_same_is_remembered_in_part() -> None:
 
 async def test_a_duplicate_is_relevant_once_and_its_links_count(web: TinyWeb) -> None:
     run = await crawl(web, ["http://a.test/"])
-    assert run.crawl.ledger.totals.relevant == 2
+    assert run.crawl.unit_of_work.totals.relevant == 2
     assert "http://a.test/x/2" in run.pages
     relevant = [event.url for event in run.events if event.relevant]
     assert relevant == ["http://a.test/1", "http://a.test/3"]
@@ -161,7 +168,7 @@ async def test_a_duplicate_is_relevant_once_and_its_links_count(web: TinyWeb) ->
 async def test_a_soft_404_is_no_page(web: TinyWeb) -> None:
     run = await crawl(web, ["http://a.test/"])
     assert "http://a.test/gone" not in run.pages
-    assert run.crawl.ledger.drops[DropReason.SOFT_404] == 1
+    assert run.crawl.unit_of_work.drops[DropReason.SOFT_404] == 1
 
 
 async def test_status_why_and_export_know_duplicates(web: TinyWeb, tmp_path: Path) -> None:
@@ -169,7 +176,7 @@ async def test_status_why_and_export_know_duplicates(web: TinyWeb, tmp_path: Pat
     await lives.live(requests=3)
     ends = await lives.live()  # the first was fetched in another life
     assert ends["http://a.test/2"] is UrlState.DONE
-    with Reader(tmp_path / "x.db") as reader:
+    with DatabaseReader(tmp_path / "x.db") as reader:
         assert reader.status(1).duplicates == 1
         assert reader.why(1, "http://a.test/2").duplicate_of == "http://a.test/1"
         assert reader.why(1, "http://a.test/gone").reason == "soft-404"

@@ -29,7 +29,7 @@ def here(tmp_path: Path) -> Iterator[Desk]:
 def find(here: Desk, url: str, messages: int) -> None:
     """So many messages are due."""
     for number in range(messages):
-        here.finds(here.concern(str(number), f"webhook:{url}/{number}"), "http://a.test/1")
+        here.finds(here.alert(str(number), f"webhook:{url}/{number}"), "http://a.test/1")
     here.book.rows("UPDATE outbox SET due_at = 0")
 
 
@@ -54,7 +54,7 @@ async def test_nobody_is_sent_out_for_nothing(here: Desk, monkeypatch: pytest.Mo
 async def test_what_keeps_the_courier_from_working_is_told(here: Desk, tmp_path: Path) -> None:
     broken = tmp_path / "broken.db"
     broken.write_bytes(b"no database at all" * 99)
-    order = delivery_process.Order(str(broken), here.settings())
+    order = delivery_process.DeliveryOrder(str(broken), here.settings())
     with pytest.raises(StoreError, match=r"broken\.db"):
         await delivery_process._sent_out(order)
 
@@ -80,7 +80,7 @@ async def test_what_is_under_way_is_ended_though_the_run_dies(
             stdin=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
         )  # fmt: skip
         assert process.stdin is not None
-        order = delivery_process.Order(str(tmp_path / "watch.db"), here.settings())
+        order = delivery_process.DeliveryOrder(str(tmp_path / "watch.db"), here.settings())
         process.stdin.write(msgspec.json.encode(order))
         process.stdin.close()
         async with asyncio.timeout(60):

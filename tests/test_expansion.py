@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus.score.statistics.expansion import MAX_WEIGHT, Expansion, Sighting, expand
+from focus.score.statistics.expansion import MAX_WEIGHT, Sighting, TopicExpansion, expand
 
 RARE = 11.0
 
@@ -21,15 +21,15 @@ def sight(host: str, *words: str, title: str = "") -> Sighting:
     return Sighting(host, {*words, *title.split()}, set(title.split()))
 
 
-def propose(on: list[Sighting], off: list[Sighting], *known: str) -> Expansion:
+def propose(on: list[Sighting], off: list[Sighting], *known: str) -> TopicExpansion:
     return expand(on, off, known, idf=idf)
 
 
-def weights(found: Expansion) -> dict[str, float]:
+def weights(found: TopicExpansion) -> dict[str, float]:
     return {each.word: each.weight for each in found.proposals}
 
 
-def reason(found: Expansion, word: str) -> str:
+def reason(found: TopicExpansion, word: str) -> str:
     return dict(found.left_out)[word]
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from focus.errors import ConfigError
 from focus.score.statistics.feature_selection import (
     SELECTORS,
+    ContingencyTable,
     Counts,
-    Table,
     candidates,
     chi_square,
     count,
@@ -22,7 +22,7 @@ from focus.score.statistics.feature_selection import (
     select,
 )
 
-WORKED = Table(8, 2, 2, 8)
+WORKED = ContingencyTable(8, 2, 2, 8)
 
 
 def test_worked_numbers() -> None:
@@ -33,26 +33,26 @@ def test_worked_numbers() -> None:
 
 
 def test_a_perfect_word_tells_everything_and_a_useless_one_nothing() -> None:
-    assert information_gain(Table(5, 0, 0, 5)) == pytest.approx(math.log(2))
-    assert information_gain(Table(5, 5, 5, 5)) == pytest.approx(0.0)
-    assert chi_square(Table(5, 5, 5, 5)) == 0.0
-    assert mutual_information(Table(0, 3, 5, 2)) == -math.inf
+    assert information_gain(ContingencyTable(5, 0, 0, 5)) == pytest.approx(math.log(2))
+    assert information_gain(ContingencyTable(5, 5, 5, 5)) == pytest.approx(0.0)
+    assert chi_square(ContingencyTable(5, 5, 5, 5)) == 0.0
+    assert mutual_information(ContingencyTable(0, 3, 5, 2)) == -math.inf
 
 
 def test_the_papers_misprint_would_not_be_a_test_of_independence() -> None:
     """With a + before the last factor, twice the pages do not give twice the statistic."""
-    doubled = Table(*(2 * n for n in WORKED))
+    doubled = ContingencyTable(*(2 * n for n in WORKED))
     assert chi_square(doubled) == pytest.approx(2 * chi_square(WORKED))
 
 
-TABLES = st.builds(Table, *(st.integers(0, 50),) * 4)
+TABLES = st.builds(ContingencyTable, *(st.integers(0, 50),) * 4)
 
 
 @given(TABLES)
-def test_values_stay_in_range(table: Table) -> None:
+def test_values_stay_in_range(table: ContingencyTable) -> None:
     assert 0.0 <= information_gain(table) <= math.log(2) + 1e-12
     assert 0.0 <= chi_square(table) <= sum(table) + 1e-9
-    swapped = Table(table.b, table.a, table.d, table.c)
+    swapped = ContingencyTable(table.b, table.a, table.d, table.c)
     assert information_gain(swapped) == pytest.approx(information_gain(table), abs=1e-12)
     assert chi_square(swapped) == pytest.approx(chi_square(table))
 

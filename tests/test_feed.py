@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from focus.alerts.delivery.feed import MAX_ENTRIES, Entry, Feed, atom, of_concern, of_user
+from focus.alerts.delivery.feed import MAX_ENTRIES, Entry, Feed, atom, of_alert, of_user
 from tests.desk import NOON, Desk, desk, hit
 
 feedparser = pytest.importorskip("feedparser")
@@ -33,25 +33,25 @@ def parsed(document: bytes) -> Any:
     return found
 
 
-def concern_feed(here: Desk, name: str, language: str = "zh") -> bytes:
+def alert_feed(here: Desk, name: str, language: str = "zh") -> bytes:
     owned = here.book.named(1, name)
-    return of_concern(
+    return of_alert(
         here.book, owned, here.settings(), language=language, url="https://focus.test/feed/s3cret"
     )
 
 
-def test_a_concerns_feed_has_its_pages_newest_first(here: Desk) -> None:
+def test_a_alerts_feed_has_its_pages_newest_first(here: Desk) -> None:
     here.base_url = "https://focus.test"
-    concern = here.concern("足球", "feed")
-    here.finds(concern, "http://a.test/old", baseline=True)
-    here.finds(concern, "http://a.test/1", published_at=NOON - 3600)
+    alert = here.alert("足球", "feed")
+    here.finds(alert, "http://a.test/old", baseline=True)
+    here.finds(alert, "http://a.test/1", published_at=NOON - 3600)
     here.clock.now += 60
-    here.finds(concern, "http://a.test/2", title="A & <b>")
-    found = parsed(concern_feed(here, "足球"))
+    here.finds(alert, "http://a.test/2", title="A & <b>")
+    found = parsed(alert_feed(here, "足球"))
     assert found.feed.title == "focus：足球"
     assert [link.href for link in found.feed.links] == [
         "https://focus.test/feed/s3cret",
-        f"https://focus.test/inbox?concern={concern}",
+        f"https://focus.test/inbox?alert={alert}",
     ]
     assert calendar.timegm(found.feed.updated_parsed) == NOON + 60
     second, first = found.entries
@@ -65,27 +65,27 @@ def test_a_concerns_feed_has_its_pages_newest_first(here: Desk) -> None:
     assert [tag.term for tag in first.tags] == ["足球"]
 
 
-def test_a_persons_feed_has_the_concerns_that_want_one(here: Desk) -> None:
-    here.finds(here.concern("足球", "feed"), "http://a.test/1")
-    here.finds(here.concern("旅游", "feed", "inbox"), "http://a.test/1")
-    here.finds(here.concern("体育", "inbox"), "http://a.test/3")
+def test_a_persons_feed_has_the_alerts_that_want_one(here: Desk) -> None:
+    here.finds(here.alert("足球", "feed"), "http://a.test/1")
+    here.finds(here.alert("旅游", "feed", "inbox"), "http://a.test/1")
+    here.finds(here.alert("体育", "inbox"), "http://a.test/3")
     document = of_user(here.book, 1, here.settings(), language="en", url="")
     found = parsed(document)
-    assert found.feed.title == "focus: all concerns"
+    assert found.feed.title == "focus: all alerts"
     assert sorted(entry.tags[0].term for entry in found.entries) == ["旅游", "足球"]
     assert len({entry.id for entry in found.entries}) == 2
 
 
 def test_ids_stay_when_words_and_addresses_change(here: Desk) -> None:
-    concern = here.concern("足球", "feed")
-    here.finds(concern, "http://a.test/1")
-    before = parsed(concern_feed(here, "足球"))
+    alert = here.alert("足球", "feed")
+    here.finds(alert, "http://a.test/1")
+    before = parsed(alert_feed(here, "足球"))
     in_all = parsed(of_user(here.book, 1, here.settings(), language="zh", url=""))
     here.base_url = "https://elsewhere.test"
     with here.book.transaction() as db:
         db.execute("UPDATE hit SET title = 'new'")
-        db.execute("UPDATE concern SET name = 'new'")
-    after = parsed(concern_feed(here, "足球"))
+        db.execute("UPDATE alert SET name = 'new'")
+    after = parsed(alert_feed(here, "足球"))
     assert before.feed.id == after.feed.id
     assert before.entries[0].id == after.entries[0].id == in_all.entries[0].id
     assert before.feed.id.startswith("urn:uuid:")
@@ -93,16 +93,16 @@ def test_ids_stay_when_words_and_addresses_change(here: Desk) -> None:
 
 
 def test_an_empty_feed_is_a_feed(here: Desk) -> None:
-    here.concern("足球", "feed")
-    found = parsed(concern_feed(here, "足球", language="en"))
+    here.alert("足球", "feed")
+    found = parsed(alert_feed(here, "足球", language="en"))
     assert found.entries == []
     assert calendar.timegm(found.feed.updated_parsed) == NOON
 
 
 def test_a_feed_has_no_more_than_a_reader_wants(here: Desk) -> None:
-    concern = here.concern("足球", "feed")
-    here.finds(concern, *(f"http://a.test/{n}" for n in range(MAX_ENTRIES + 5)))
-    assert len(parsed(concern_feed(here, "足球")).entries) == MAX_ENTRIES
+    alert = here.alert("足球", "feed")
+    here.finds(alert, *(f"http://a.test/{n}" for n in range(MAX_ENTRIES + 5)))
+    assert len(parsed(alert_feed(here, "足球")).entries) == MAX_ENTRIES
 
 
 @settings(max_examples=60, deadline=None)

@@ -14,7 +14,7 @@ from focus.frontier import Frontier
 from focus.records import UrlState
 from focus.scheduling.quantiles import nth_best
 from focus.scheduling.queues import Ranking
-from focus.scheduling.url_table import Known
+from focus.scheduling.url_table import UrlTable
 
 
 def trim(frontier: Frontier) -> None:
@@ -27,16 +27,16 @@ class World:
     """A frontier with a store behind it that remembers every URL."""
 
     def __init__(self, *, delay_s: float = 0.0, per_host: int = 1, **options: object) -> None:
-        self.known = Known(0)
+        self.url_table = UrlTable(0)
         politeness = PolitenessConfig(per_host=per_host, delay_s=delay_s)
-        self.frontier = Frontier(self.known, politeness, **options)  # type: ignore[arg-type]
+        self.frontier = Frontier(self.url_table, politeness, **options)  # type: ignore[arg-type]
         self.urls: list[str] = []
 
     def add(self, url: str, priority: float, shape: str = "") -> int:
         host = self.frontier.host(url.split("/")[2])
         queue = self.frontier.queue(host, shape)
         key = hashlib.md5(url.encode()).digest()
-        url_id = self.known.add(key, queue.id, 1)
+        url_id = self.url_table.add(key, queue.id, 1)
         self.urls.append(url)
         self.frontier.push(url_id, url, priority)
         return url_id
@@ -51,7 +51,7 @@ class World:
     def finish(self, url: str, now: float) -> None:
         host = self.frontier.host(url.split("/")[2])
         self.frontier.release(host, now)
-        self.known.move(self.urls.index(url), UrlState.DONE)
+        self.url_table.move(self.urls.index(url), UrlState.DONE)
 
     def drain(self) -> list[str]:
         order = []
@@ -159,7 +159,7 @@ def test_a_retry_comes_back_at_its_time_and_not_before() -> None:
     url_id = world.add("http://h/a", 1)
     assert world.take(0.0) == "http://h/a"
     world.frontier.release(world.frontier.host("h"), 0.0)
-    world.known.move(url_id, UrlState.WAITING)
+    world.url_table.move(url_id, UrlState.WAITING)
     world.frontier.defer(url_id, "http://h/a", 30.0)
     world.frontier.improve(url_id, 7.0)
     assert world.take(29.9) is None
@@ -243,8 +243,8 @@ def test_no_url_twice_no_host_early_none_lost(actions: list[tuple[str, int, int]
             world.add(f"http://h{host}/{len(world.urls)}", value)
         elif action == "improve" and world.urls:
             url_id = value % len(world.urls)
-            if world.known.is_waiting(url_id):
-                world.frontier.improve(url_id, world.known.priority[url_id] + value)
+            if world.url_table.is_waiting(url_id):
+                world.frontier.improve(url_id, world.url_table.priority[url_id] + value)
         elif action == "take":
             url = world.take(now)
             if url is not None:
@@ -283,29 +283,29 @@ def test_ranking_agrees_with_a_plain_minimum(changes: list[tuple[int, int | None
 
 
 def test_fingerprints_are_found_and_only_they() -> None:
-    known = Known(2)
+    url_table = UrlTable(2)
     keys = [hashlib.md5(str(n).encode()).digest() for n in range(20_000)]
     for key in keys:
-        known.add(key, 0, 0)
-    assert all(known.find(key) == n for n, key in enumerate(keys))
-    assert known.find(hashlib.md5(b"other").digest()) == -1
+        url_table.add(key, 0, 0)
+    assert all(url_table.find(key) == n for n, key in enumerate(keys))
+    assert url_table.find(hashlib.md5(b"other").digest()) == -1
 
 
-def test_carry_is_kept_per_url() -> None:
-    known = Known(2)
+def test_link_evidence_is_kept_per_url() -> None:
+    url_table = UrlTable(2)
     for n in range(3):
-        known.add(hashlib.md5(bytes([n])).digest(), 0, 0)
-    known.set_carry(1, (0.5, 0.25))
-    assert [known.carry(n) for n in range(3)] == [(0.0, 0.0), (0.5, 0.25), (0.0, 0.0)]
+        url_table.add(hashlib.md5(bytes([n])).digest(), 0, 0)
+    url_table.set_link_evidence(1, (0.5, 0.25))
+    assert [url_table.link_evidence(n) for n in range(3)] == [(0.0, 0.0), (0.5, 0.25), (0.0, 0.0)]
 
 
 @pytest.mark.parametrize("state", list(UrlState))
 def test_counts_follow_the_states(state: UrlState) -> None:
-    known = Known()
-    known.add(b"0" * 16, 0, 0)
-    known.move(0, state)
-    assert known.counts[state] == 1
-    assert sum(known.counts) == 1
+    url_table = UrlTable()
+    url_table.add(b"0" * 16, 0, 0)
+    url_table.move(0, state)
+    assert url_table.counts[state] == 1
+    assert sum(url_table.counts) == 1
 
 
 def test_sheds_the_worst_and_of_equals_the_latest() -> None:
@@ -314,7 +314,7 @@ def test_sheds_the_worst_and_of_equals_the_latest() -> None:
         world.add(f"http://h{n % 2}/{n}", priority)
     assert world.frontier.shed(3) == [3, 1]
     for url_id in (3, 1):
-        world.known.move(url_id, UrlState.DROPPED)
+        world.url_table.move(url_id, UrlState.DROPPED)
     assert world.drain() == ["http://h0/2", "http://h0/0", "http://h0/4"]
 
 
@@ -336,10 +336,10 @@ def test_sheds_what_waits_for_a_retry_and_what_only_the_store_has() -> None:
         trim(world.frontier)
     finally:
         Frontier._KEEP = kept
-    world.known.priority[5] = 0.0
+    world.url_table.priority[5] = 0.0
     world.frontier.defer(5, "http://h/5", until=10.0)
     for url_id in world.frontier.shed(3):
-        world.known.move(url_id, UrlState.DROPPED)
+        world.url_table.move(url_id, UrlState.DROPPED)
     assert world.drain() == ["http://h/7", "http://h/6", "http://h/4"]
     assert world.take(now=20.0) is None
 
@@ -365,7 +365,7 @@ def test_worth_of_the_nth_best_counts_bonuses_and_only_what_waits() -> None:
     world = World()
     for n in range(10):
         world.add(f"http://a.test/{n}", float(n))
-    b = world.frontier.queues[world.known.queue[world.add("http://b.test/", 1.0)]]
+    b = world.frontier.queues[world.url_table.queue[world.add("http://b.test/", 1.0)]]
     assert nth_best(world.frontier, 3) == 7.0
     world.frontier.set_bonus(b, 8.5)
     assert nth_best(world.frontier, 1) == 9.5

@@ -31,7 +31,7 @@ from focus.html.parser import parse
 from focus.http.robots import Robots, from_answer
 from focus.http.semantics import is_html, redirect_target, retry_after_s
 from focus.http.sitemap import MAX_LINKS, ListingReader, changed_at
-from focus.score.analysis import Analyst
+from focus.score.analysis import PageAnalyst
 from focus.text.charset import charset_from_content_type, decode, prescan
 from focus.topic.topic import from_toml, from_words, to_builtins
 from focus.urls.normal_form import (
@@ -62,7 +62,7 @@ fuzz = settings(
 )
 
 TOPIC = AnalysisConfig(topic=to_builtins(from_words("足球,英超:0.8")), contexts=True, shapes=True)
-ANALYST = Analyst(TOPIC)
+ANALYST = PageAnalyst(TOPIC)
 
 
 @contextmanager

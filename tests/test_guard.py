@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import focus
 from focus.errors import ConfigError
-from focus.http.ssrf_guard import Guard
+from focus.http.ssrf_guard import AddressGuard
 
 CLOSED = """
 0.0.0.0 0.1.2.3 10.0.0.1 100.64.0.1 100.100.100.200 127.0.0.1 127.255.255.254 169.254.169.254
@@ -31,12 +31,12 @@ NO_ADDRESS = ["", "localhost", "127.1", "2130706433", "0x7f000001", "01770000000
 
 @pytest.mark.parametrize("address", CLOSED + NO_ADDRESS)
 def test_what_is_not_on_the_public_internet_is_refused(address: str) -> None:
-    assert not Guard().permits(address)
+    assert not AddressGuard().permits(address)
 
 
 @pytest.mark.parametrize("address", OPEN)
 def test_public_addresses_are_permitted(address: str) -> None:
-    assert Guard().permits(address)
+    assert AddressGuard().permits(address)
 
 
 @given(st.ip_addresses())
@@ -44,11 +44,11 @@ def test_nothing_that_python_calls_private_is_permitted(
     address: ipaddress.IPv4Address | ipaddress.IPv6Address,
 ) -> None:
     closed = address.is_private or address.is_multicast or address.is_link_local
-    assert not (closed and Guard().permits(str(address)))
+    assert not (closed and AddressGuard().permits(str(address)))
 
 
 def test_an_opened_network_is_permitted_and_no_other() -> None:
-    guard = Guard(["127.0.0.0/8", "10.1.2.3", "fd00::/8"])
+    guard = AddressGuard(["127.0.0.0/8", "10.1.2.3", "fd00::/8"])
     assert guard.permits("127.0.0.1")
     assert guard.permits("10.1.2.3")
     assert guard.permits("fd00::1")
@@ -60,7 +60,7 @@ def test_an_opened_network_is_permitted_and_no_other() -> None:
 @pytest.mark.parametrize("network", ["10.0.0.0/33", "localhost", "", "10.0.0"])
 def test_a_network_that_is_none_is_told(network: str) -> None:
     with pytest.raises(ConfigError, match="allow-net"):
-        Guard([network])
+        AddressGuard([network])
 
 
 def test_connections_are_made_in_one_place_only() -> None:

@@ -47,7 +47,7 @@ from focus.fetch import WebFetcher
 from focus.http import connection
 from focus.http.tls import client_context
 from focus.records import FailureKind, UrlState
-from focus.session import Places, Report
+from focus.session import RunPaths, RunReport
 from focus.terminal.logs import JsonLog, Several, TextLog
 from focus.topic.topic import from_words, to_builtins
 from focus.urls.normal_form import normalise
@@ -70,7 +70,7 @@ class Story:
 
     server: HostileServer
     folder: Path
-    report: Report
+    report: RunReport
     seconds: float
     faults: list[dict[str, Any]]
     said: list[str]
@@ -193,7 +193,7 @@ class Memory:
             return 0
 
 
-async def _crawl(server: HostileServer, folder: Path, said: list[str]) -> Report:
+async def _crawl(server: HostileServer, folder: Path, said: list[str]) -> RunReport:
     seeds = [f"http://hub.test:{server.port}/"]
     seeds += [f"http://{case.name}:{server.port}/" for case in CASES.values() if case.seed]
     topic = to_builtins(from_words("足球"))
@@ -220,7 +220,7 @@ async def _crawl(server: HostileServer, folder: Path, said: list[str]) -> Report
         limits=LimitConfig(max_time_s=150.0),
         analysis=AnalysisConfig(topic=topic, relevance="position"),
     )
-    places = Places(db=folder / "hostile.db", warc=folder / "hostile.warc.gz")
+    places = RunPaths(db=folder / "hostile.db", warc=folder / "hostile.warc.gz")
     teller = Several([TextLog(said.append, pages=True), JsonLog(said.append, pages=True)])
     report = await session.run(config, places, teller)
     teller.ended(report)

@@ -10,7 +10,7 @@ import pytest
 
 from focus.errors import ConfigError, TopicError
 from focus.learn.model_file import (
-    Learned,
+    LearnedTopic,
     Trained,
     applied,
     load,
@@ -20,10 +20,10 @@ from focus.learn.model_file import (
     save,
 )
 from focus.metrics.measures import Quality
-from focus.score.relevance.bayes import Classifier, Expansion
+from focus.score.relevance.bayes import Classifier, EntityExpansion
 from focus.score.statistics.entities import make_table
 from focus.score.statistics.feature_selection import Counts
-from focus.score.statistics.naive_bayes import Calibration, Verdict
+from focus.score.statistics.naive_bayes import Calibration, ClassifierTest
 from focus.topic.topic import Topic, from_words
 
 TRAINED = Trained(
@@ -32,10 +32,12 @@ TRAINED = Trained(
     features=["联赛", "进球"],
     counts=Counts(5, 6, {"联赛": (5, 0), "进球": (4, 1), "代码": (0, 6)}),
     calibration=Calibration(0.2, -0.5),
-    expansion=Expansion(make_table({"红魔": ["曼联"]}, {"曼联": ["球队"]}), {"曼联": ["联赛"]}),
-    verdicts={"words": Verdict(Quality(1.0, 0.5, 2 / 3), 0.1, 3)},
+    expansion=EntityExpansion(
+        make_table({"红魔": ["曼联"]}, {"曼联": ["球队"]}), {"曼联": ["联赛"]}
+    ),
+    verdicts={"words": ClassifierTest(Quality(1.0, 0.5, 2 / 3), 0.1, 3)},
 )
-LEARNED = Learned("足球", TRAINED, {"evidence": {"bias": -2.0, "title": 3.0}}, {"球": 0.5})
+LEARNED = LearnedTopic("足球", TRAINED, {"evidence": {"bias": -2.0, "title": 3.0}}, {"球": 0.5})
 
 
 def topic(path: Path) -> Topic:
@@ -94,7 +96,7 @@ def test_each_model_gets_what_was_learned_for_it(tmp_path: Path) -> None:
 def test_bayes_without_a_classifier_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TopicError, match="focus train"):
         applied(from_words("足球"), "bayes")
-    save(tmp_path / "m.json", Learned("足球"))
+    save(tmp_path / "m.json", LearnedTopic("足球"))
     with pytest.raises(TopicError, match="focus train"):
         applied(topic(tmp_path / "m.json"), "bayes")
     assert applied(from_words("足球"), "evidence") == (from_words("足球"), b"")

@@ -74,7 +74,7 @@ async def crawl(
     keeper = Keeper()
     world = ListingWorld(web) if wanted else World(web)
     transport = ReplayTransport(world, InlineScorer(TOPIC), start=1000.0)
-    engine = Crawl(config, transport, observe=events.append, shelf=keeper)
+    engine = Crawl(config, transport, observe=events.append, crawl_store=keeper)
     engine.sow(seeds)
     await engine.run()
     return engine, events, keeper
@@ -96,7 +96,7 @@ async def test_what_robots_txt_names_is_asked_for_and_its_links_followed(web: Ti
     assert "http://a.test/deep" in [e.url for e in events if e.state is UrlState.DONE]
     assert "http://a.test/more.xml" in web.urls()
     assert "http://a.test/sitemap.xml" not in web.urls()
-    assert engine.ledger.drops == {"listing": 1}
+    assert engine.unit_of_work.drops == {"listing": 1}
     kept = [each for batch in keeper.batches for each in batch.lastmods]
     assert [when for _, when in kept] == [1_767_225_600.0]
 
@@ -147,7 +147,7 @@ async def test_robots_txt_forbids_sitemaps_like_anything_else(web: TinyWeb) -> N
     web.robots("a.test", "User-agent: *\nDisallow: /maps/\nSitemap: http://a.test/maps/all.xml")
     engine, _, _ = await crawl(web, "http://a.test/")
     assert "http://a.test/maps/all.xml" not in web.urls()
-    assert engine.ledger.drops == {"robots": 1}
+    assert engine.unit_of_work.drops == {"robots": 1}
 
 
 async def test_scope_and_deny_hold_for_listings_and_allow_does_not(web: TinyWeb) -> None:

@@ -21,11 +21,11 @@ from zoneinfo import ZoneInfo
 import pytest
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
-from focus.alerts.alert import Concern
-from focus.alerts.delivery import Delivered, Failed, Outcome, mail
+from focus.alerts.alert import Alert
+from focus.alerts.delivery import Delivered, DeliveryOutcome, NotDelivered, mail
 from focus.alerts.delivery.mail import Mailer, compose
 from focus.alerts.message import Message, letter, of_claim, pieces
-from focus.alerts.outbox import Claim, Part
+from focus.alerts.outbox import OutboxLease, Part
 from focus.alerts.settings import MailSettings, mail_settings
 from tests.desk import NOON, Desk, M, desk, hit
 
@@ -106,7 +106,9 @@ class Server:
     def settings(self, text: str = "smtp://127.0.0.1:{port}") -> MailSettings:
         return mail_settings(text.format(port=self.port), SENDER)
 
-    async def take(self, *messages: Message, url: str = "smtp://127.0.0.1:{port}") -> list[Outcome]:
+    async def take(
+        self, *messages: Message, url: str = "smtp://127.0.0.1:{port}"
+    ) -> list[DeliveryOutcome]:
         """What becomes of these messages over one connection."""
         mailer = Mailer(self.settings(url))
         try:
@@ -133,13 +135,13 @@ def parts(*names: str, urls: int = 2, **fields: Any) -> list[Part]:
             hit(number, f"https://a.test/{number}/{n}", id=10 * number + n, **fields)
             for n in range(urls)
         ]
-        made.append(Part(Concern(name, ("https://a.test/",)), number, hits, urls, {10 * number: 4}))
+        made.append(Part(Alert(name, ("https://a.test/",)), number, hits, urls, {10 * number: 4}))
     return made
 
 
 def message(*names: str, language: str = "zh", unsubscribe: str = "", **fields: Any) -> Message:
     zone = ZoneInfo("Asia/Shanghai")
-    claim = Claim(
+    claim = OutboxLease(
         "f00d", 1, f"mail:{ME}", language, zone, 0, parts(*(names or ("足球",)), **fields)
     )
     base_url = "https://focus.test" if unsubscribe else ""
@@ -150,7 +152,7 @@ def message(*names: str, language: str = "zh", unsubscribe: str = "", **fields: 
 
 
 async def test_a_digest_arrives_as_text_and_html(server: Server, here: Desk) -> None:
-    football, travel = here.concern("足球", f"mail:{ME}"), here.concern("旅游", f"mail:{ME}")
+    football, travel = here.alert("足球", f"mail:{ME}"), here.alert("旅游", f"mail:{ME}")
     here.finds(football, "http://a.test/1", published_at=NOON - 86400)
     here.finds(travel, "http://a.test/2", "http://a.test/3")
     here.base_url = "https://focus.test"
@@ -216,7 +218,7 @@ def test_subjects(language: str, names: tuple[str, ...], urls: int, subject: str
 
 def test_a_long_digest_says_what_is_left_in_the_inbox() -> None:
     (part,) = parts("足球")
-    claim = Claim("f00d", 1, ME, "en", ZoneInfo("UTC"), 0, [part._replace(total=9)])
+    claim = OutboxLease("f00d", 1, ME, "en", ZoneInfo("UTC"), 0, [part._replace(total=9)])
     with_pages = of_claim(claim, base_url="https://focus.test")
     assert "and 7 more in the inbox" in with_pages.text
     assert "and 7 more in the inbox" in with_pages.html
@@ -226,7 +228,7 @@ def test_a_long_digest_says_what_is_left_in_the_inbox() -> None:
 
 def test_a_message_is_never_empty() -> None:
     with pytest.raises(AssertionError, match="empty"):
-        of_claim(Claim("f00d", 1, ME, "en", ZoneInfo("UTC"), 0, []))
+        of_claim(OutboxLease("f00d", 1, ME, "en", ZoneInfo("UTC"), 0, []))
 
 
 class Markup(HTMLParser):
@@ -262,7 +264,7 @@ def test_what_came_from_the_web_is_escaped() -> None:
 def test_a_link_that_no_browser_should_follow_is_none() -> None:
     odd = parts("a", urls=1)
     odd[0].hits[0] = hit(1, "javascript:alert(1)")
-    made = of_claim(Claim("f00d", 1, ME, "en", ZoneInfo("UTC"), 0, odd))
+    made = of_claim(OutboxLease("f00d", 1, ME, "en", ZoneInfo("UTC"), 0, odd))
     assert "href" not in made.html
 
 
@@ -334,7 +336,7 @@ async def test_what_the_server_says_decides(
     server.says[step].append(says)
     async with server.running():
         refused, after = await server.take(message(), message())
-    assert isinstance(refused, Failed)
+    assert isinstance(refused, NotDelivered)
     assert (refused.retry, refused.everyone) == (retry, everyone)
     assert says in refused.reason
     assert isinstance(after, Delivered), "the next one is not harmed"
@@ -379,7 +381,7 @@ async def test_a_server_that_falls_silent_is_cut_off(
     async with listening:
         server.port = listening.sockets[0].getsockname()[1]
         (outcome,) = await server.take(message())
-    assert isinstance(outcome, Failed)
+    assert isinstance(outcome, NotDelivered)
     assert outcome.retry
     assert time.monotonic() - begun < 5
 
@@ -387,14 +389,16 @@ async def test_a_server_that_falls_silent_is_cut_off(
 async def test_a_server_that_is_away_is_trouble_for_all(server: Server) -> None:
     server.port = 1  # nobody listens there
     (outcome,) = await server.take(message())
-    assert isinstance(outcome, Failed)
+    assert isinstance(outcome, NotDelivered)
     assert (outcome.retry, outcome.everyone) == (True, True)
     assert outcome.reason == "mail server 127.0.0.1:1: Connection refused"
-    assert await Mailer(None).deliver(message(), ME, now=NOON) == Failed(mail.UNSET, everyone=True)
+    assert await Mailer(None).deliver(message(), ME, now=NOON) == NotDelivered(
+        mail.UNSET, everyone=True
+    )
 
 
 async def test_the_server_recovers_and_the_mail_keeps_its_id(server: Server, here: Desk) -> None:
-    here.finds(here.concern("足球", f"mail:{ME}"), "http://a.test/1")
+    here.finds(here.alert("足球", f"mail:{ME}"), "http://a.test/1")
     server.says["DATA"] = ["451 4.3.0 later"]
     async with server.running():
         here.mail = server.settings()
@@ -444,7 +448,7 @@ async def test_login_goes_over_verified_tls(
     if password == "right":
         assert isinstance(outcome, Delivered)
         return
-    assert isinstance(outcome, Failed)
+    assert isinstance(outcome, NotDelivered)
     assert outcome.everyone
     assert "535" in outcome.reason
     assert "wrong" not in outcome.reason
@@ -455,7 +459,7 @@ async def test_a_certificate_that_nobody_vouches_for_is_refused(
 ) -> None:
     async with server.running(tls_context=offered(certificate)):
         (outcome,) = await server.take(message(), url="smtp://127.0.0.1:{port}?starttls=on")
-    assert isinstance(outcome, Failed)
+    assert isinstance(outcome, NotDelivered)
     assert "certificate" in outcome.reason
     assert not server.mails
 
@@ -463,7 +467,7 @@ async def test_a_certificate_that_nobody_vouches_for_is_refused(
 async def test_encryption_that_is_wanted_is_not_done_without(server: Server) -> None:
     async with server.running():
         (outcome,) = await server.take(message(), url="smtp://127.0.0.1:{port}?starttls=on")
-    assert isinstance(outcome, Failed)
+    assert isinstance(outcome, NotDelivered)
     assert "STARTTLS" in outcome.reason
     assert not server.mails
 

@@ -1,4 +1,4 @@
-"""Which new pages concern whom: news once, not a repeat, nothing that existed before."""
+"""Which new pages match whose alerts: news once, not a repeat, nothing that existed before."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from focus.alerts import matches, matching, outbox, votes
 from focus.alerts import store as books
-from focus.alerts.alert import Concern
-from focus.alerts.matches import Stored
+from focus.alerts.alert import Alert
+from focus.alerts.matches import StoredPage
 from focus.alerts.matching import Matched
-from focus.alerts.page_match import Sheet, Subject, topic_of
+from focus.alerts.page_match import PageView, Subject, topic_of
 from focus.alerts.preview import preview
 from focus.alerts.snippet import MARK
-from focus.alerts.store import LOCAL, Book, Owned
+from focus.alerts.store import LOCAL, AlertStore, StoredAlert
 from focus.errors import ConfigError
 from focus.text.tokenisation import Segmenter
 from tests.portal import Portal, article
@@ -31,25 +31,25 @@ DAY = 86400.0
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> Iterator[Book]:
+def book(tmp_path: Path) -> Iterator[AlertStore]:
     with books.opened(tmp_path / "focus.db", now=NOW, language="zh", zone="Asia/Shanghai") as book:
         yield book
 
 
 class Desk:
-    """A site and the concerns on it."""
+    """A site and the alerts on it."""
 
-    def __init__(self, book: Book) -> None:
+    def __init__(self, book: AlertStore) -> None:
         self.book = book
         self.now = NOW
         self.portal = Portal(book, now=NOW - DAY)
         self.portal.page("/", "首页", "欢迎。")
 
-    def concern(self, words: str = "足球", name: str = "", **fields: Any) -> int:
+    def alert(self, words: str = "足球", name: str = "", **fields: Any) -> int:
         fields.setdefault("sites", (f"https://{self.portal.host}/",))
         fields.setdefault("channels", ("mail:a@b.test",))
         user = fields.pop("user", LOCAL)
-        made = Concern(name or words, words=words, **fields)
+        made = Alert(name or words, words=words, **fields)
         return self.book.add(user, made, now=self.now)
 
     def pages(self, numbers: range, subject: str = "足球", **said: Any) -> None:
@@ -57,10 +57,10 @@ class Desk:
             self.portal.page(f"/{number}", f"{subject} {number}", article(subject, number), **said)
 
     def check(self) -> Matched:
-        """What a run does for all concerns, with nothing left to fetch."""
+        """What a run does for all alerts, with nothing left to fetch."""
         self.now += DAY
         self.portal.now = self.now - 60
-        owned = self.book.concerns()
+        owned = self.book.alerts()
         due = [each.id for each in owned]
         found = matching.match(self.book, self.portal.attach(), now=self.now, zone=UTC, due=due)
         for each in owned:
@@ -70,18 +70,18 @@ class Desk:
                 matches.checked(db, each.id, now=self.now, next_at=self.now + DAY)
         return found
 
-    def sent(self, concern: int) -> list[str]:
+    def sent(self, alert: int) -> list[str]:
         """Paths of the pages that are to go out."""
-        sql = "SELECT h.url FROM outbox o JOIN hit h ON h.id = o.hit WHERE o.concern = ? ORDER BY 1"
-        return [url.partition(".test")[2] for (url,) in self.book.rows(sql, (concern,))]
+        sql = "SELECT h.url FROM outbox o JOIN hit h ON h.id = o.hit WHERE o.alert = ? ORDER BY 1"
+        return [url.partition(".test")[2] for (url,) in self.book.rows(sql, (alert,))]
 
-    def baseline(self, concern: int) -> int:
-        sql = "SELECT count(*) FROM hit WHERE concern = ? AND baseline"
-        return int(self.book.rows(sql, (concern,))[0][0])
+    def baseline(self, alert: int) -> int:
+        sql = "SELECT count(*) FROM hit WHERE alert = ? AND baseline"
+        return int(self.book.rows(sql, (alert,))[0][0])
 
 
 @pytest.fixture
-def desk(book: Book) -> Desk:
+def desk(book: AlertStore) -> Desk:
     return Desk(book)
 
 
@@ -89,29 +89,29 @@ def desk(book: Book) -> Desk:
 
 
 def test_first_check_marks_what_exists_and_sends_the_five_best(desk: Desk) -> None:
-    concern = desk.concern()
+    alert = desk.alert()
     desk.pages(range(8))
     desk.pages(range(8, 12), "天气")
     found = desk.check()
     assert (found.pages, found.news, found.old) == (13, 0, 8)
-    assert len(desk.sent(concern)) == 5
-    assert desk.baseline(concern) == 3
+    assert len(desk.sent(alert)) == 5
+    assert desk.baseline(alert) == 3
 
 
 def test_later_page_is_sent_once(desk: Desk) -> None:
-    concern = desk.concern()
+    alert = desk.alert()
     desk.check()
     desk.pages(range(3))
     assert desk.check().news == 3
-    assert desk.sent(concern) == ["/0", "/1", "/2"]
+    assert desk.sent(alert) == ["/0", "/1", "/2"]
     assert desk.check().pages == 0
     desk.pages(range(3))  # changed and fetched again
     assert desk.check().news == 0
-    assert len(desk.sent(concern)) == 3
+    assert len(desk.sent(alert)) == 3
 
 
 def test_old_page_found_today_is_no_news(desk: Desk) -> None:
-    concern = desk.concern()
+    alert = desk.alert()
     desk.check()
     old = '<meta property="article:published_time" content="2026-11-01T08:00:00+08:00">'
     new = '<meta property="article:published_time" content="2026-11-22T08:00:00+08:00">'
@@ -120,8 +120,8 @@ def test_old_page_found_today_is_no_news(desk: Desk) -> None:
     desk.pages(range(2, 3))
     found = desk.check()
     assert (found.news, found.old) == (2, 1)
-    assert desk.sent(concern) == ["/1", "/2"]
-    hit = matches.recent(desk.book, concern, limit=9)[0]
+    assert desk.sent(alert) == ["/1", "/2"]
+    hit = matches.recent(desk.book, alert, limit=9)[0]
     assert (
         hit.published_at is None
         or hit.published_at == datetime(2026, 11, 22, tzinfo=UTC).timestamp()
@@ -129,17 +129,17 @@ def test_old_page_found_today_is_no_news(desk: Desk) -> None:
 
 
 def test_list_without_a_date_is_no_news(desk: Desk) -> None:
-    concern = desk.concern()
+    alert = desk.alert()
     desk.check()
     links = "".join(f'<p><a href="/{n}">足球新闻第{n}条：球队今天获胜</a></p>' for n in range(30))
     desk.portal.page("/list", "足球", "", body=links)
     found = desk.check()
     assert (found.news, found.old) == (0, 1)
-    assert desk.sent(concern) == []
+    assert desk.sent(alert) == []
 
 
 def test_near_duplicate_is_folded_and_not_sent(desk: Desk) -> None:
-    concern = desk.concern()
+    alert = desk.alert()
     desk.check()
     text = article("足球", 1)
     for path in ("/a", "/b"):
@@ -148,37 +148,37 @@ def test_near_duplicate_is_folded_and_not_sent(desk: Desk) -> None:
     desk.portal.page("/c", "足球", text + "转载。")
     found = desk.check()
     assert found.folded == 1
-    assert desk.sent(concern) == ["/a"]
+    assert desk.sent(alert) == ["/a"]
     rows = desk.book.rows("SELECT url, twin FROM hit ORDER BY id")
     assert [twin for _, twin in rows] == [None, 1, 1]
 
 
 def test_repeat_of_what_existed_is_no_news(desk: Desk) -> None:
-    concern = desk.concern()
+    alert = desk.alert()
     text = article("足球", 1)
     desk.portal.page("/a", "足球", text)
     desk.check()
     desk.portal.page("/b", "足球", text)
     desk.check()
-    assert desk.sent(concern) == ["/a"]  # the best of what existed
+    assert desk.sent(alert) == ["/a"]  # the best of what existed
 
 
 def test_site_that_was_down_at_first_begins_when_it_is_up(desk: Desk) -> None:
     desk.book.rows("DELETE FROM page")
-    concern = desk.concern()
+    alert = desk.alert()
     desk.check()
     desk.pages(range(8))
     found = matching.match(desk.book, desk.portal.attach(), now=desk.now, zone=UTC)
     assert (found.news, found.old) == (0, 8)
-    assert desk.sent(concern) == []
+    assert desk.sent(alert) == []
 
 
-def test_new_concern_on_a_known_site_has_its_own_beginning(desk: Desk) -> None:
-    first = desk.concern()
+def test_new_alert_on_a_known_site_has_its_own_beginning(desk: Desk) -> None:
+    first = desk.alert()
     desk.check()
     desk.pages(range(7))
     desk.check()
-    second = desk.concern("球队", channels=("webhook:https://a.test/",))
+    second = desk.alert("球队", channels=("webhook:https://a.test/",))
     desk.pages(range(7, 9))
     found = desk.check()
     assert len(desk.sent(first)) == 9
@@ -192,13 +192,13 @@ def test_new_concern_on_a_known_site_has_its_own_beginning(desk: Desk) -> None:
 
 def test_site_added_later_is_marked_as_seen_without_more_ado(desk: Desk) -> None:
     other = Portal(desk.book, host="other.test", now=NOW)
-    concern = desk.concern()
+    alert = desk.alert()
     desk.check()
     other.page("/x", "足球", article("足球", 50))
     owned = desk.book.named(LOCAL, "足球")
-    sites = (*owned.concern.sites, "https://other.test/")
-    changed = Concern("足球", sites, words="足球", channels=("mail:a@b.test",))
-    desk.book.change(concern, changed, now=desk.now)
+    sites = (*owned.alert.sites, "https://other.test/")
+    changed = Alert("足球", sites, words="足球", channels=("mail:a@b.test",))
+    desk.book.change(alert, changed, now=desk.now)
     found = matching.match(desk.book, other.attach(), now=desk.now, zone=UTC)
     assert (found.news, found.old) == (0, 1)
     other.page("/y", "足球", article("足球", 51))
@@ -211,30 +211,30 @@ def test_baseline_looks_at_the_latest_pages_only(
 ) -> None:
     monkeypatch.setattr(matching, "BASELINE", 4)
     desk.pages(range(10))
-    desk.concern("没有")
+    desk.alert("没有")
     desk.check()
-    concern = desk.concern()
+    alert = desk.alert()
     assert desk.check().pages == 4
-    assert len(desk.sent(concern)) == 4
+    assert len(desk.sent(alert)) == 4
 
 
-def test_paused_and_expired_concerns_are_left_alone(desk: Desk) -> None:
-    paused, over = desk.concern(), desk.concern("球队", expires_at=NOW + 1)
+def test_paused_and_expired_alerts_are_left_alone(desk: Desk) -> None:
+    paused, over = desk.alert(), desk.alert("球队", expires_at=NOW + 1)
     desk.book.pause(paused, True, now=NOW)
     desk.pages(range(3))
     found = desk.check()
-    assert found.concerns == 0
+    assert found.alerts == 0
     assert desk.sent(paused) == desk.sent(over) == []
-    assert desk.book.named(LOCAL, "足球").concern.paused
+    assert desk.book.named(LOCAL, "足球").alert.paused
 
 
 def test_found_for_others_waits_for_the_own_schedule(desk: Desk) -> None:
-    daily = desk.concern(schedule="daily 07:30")
+    daily = desk.alert(schedule="daily 07:30")
     desk.check()
     desk.pages(range(1))
     next_at = desk.now + DAY
     matching.match(desk.book, desk.portal.attach(), now=desk.now + 60, zone=UTC)
-    rows = desk.book.rows("SELECT due_at FROM outbox WHERE concern = ?", (daily,))
+    rows = desk.book.rows("SELECT due_at FROM outbox WHERE alert = ?", (daily,))
     assert rows == [(next_at,)]
 
 
@@ -261,7 +261,7 @@ def test_found_for_others_waits_for_the_own_schedule(desk: Desk) -> None:
 def test_words_topic_and_language_decide(
     desk: Desk, words: str, fields: dict[str, Any], paths: list[str]
 ) -> None:
-    concern = desk.concern(words, name="c", **fields)
+    alert = desk.alert(words, name="c", **fields)
     desk.check()
     desk.pages(range(1))
     desk.pages(range(1, 2), "天气")
@@ -272,15 +272,15 @@ def test_words_topic_and_language_decide(
     desk.portal.page("/hidden", "足球", article("足球", 60), noindex=True)
     desk.portal.page("/gone", "足球", article("足球", 61), dropped=True)
     desk.check()
-    assert desk.sent(concern) == paths
+    assert desk.sent(alert) == paths
 
 
 def test_hit_says_why(desk: Desk) -> None:
-    concern = desk.concern("足球 门票")
+    alert = desk.alert("足球 门票")
     desk.check()
     desk.pages(range(1))
     desk.check()
-    (hit,) = matches.recent(desk.book, concern, limit=9)
+    (hit,) = matches.recent(desk.book, alert, limit=9)
     assert 0.5 < hit.relevance <= 1.0
     assert hit.why["words"]["title"] == ["足球"]
     assert set(hit.why["parts"]) >= {"title", "text"}
@@ -293,13 +293,13 @@ def test_hit_says_why(desk: Desk) -> None:
 def test_topic_file_is_for_the_command_line_only(desk: Desk, tmp_path: Path) -> None:
     file = tmp_path / "f.toml"
     file.write_text('name = "f"\nkeywords = ["足球"]\nthreshold = 0.1\n', encoding="utf-8")
-    own = desk.concern("", name="own", topic=str(file))
+    own = desk.alert("", name="own", topic=str(file))
     with desk.book.transaction() as db:
         db.execute(
             "INSERT INTO user (id, name, language, zone, quiet, admin, disabled, created_at) "
             "VALUES (2, 'eve', 'en', 'UTC', '', 0, 0, 0)"
         )
-    theirs = desk.concern("", name="theirs", topic=str(file), user=2)
+    theirs = desk.alert("", name="theirs", topic=str(file), user=2)
     desk.pages(range(2))
     found = desk.check()
     assert len(desk.sent(own)) == 2
@@ -307,9 +307,9 @@ def test_topic_file_is_for_the_command_line_only(desk: Desk, tmp_path: Path) -> 
     assert "command line" in found.troubles[theirs]
 
 
-def test_topic_file_that_is_gone_troubles_its_concern_alone(desk: Desk, tmp_path: Path) -> None:
-    lost = desk.concern("", name="lost", topic=str(tmp_path / "gone.toml"))
-    good = desk.concern()
+def test_topic_file_that_is_gone_troubles_its_alert_alone(desk: Desk, tmp_path: Path) -> None:
+    lost = desk.alert("", name="lost", topic=str(tmp_path / "gone.toml"))
+    good = desk.alert()
     desk.pages(range(2))
     found = desk.check()
     assert "gone.toml" in found.troubles[lost]
@@ -317,13 +317,13 @@ def test_topic_file_that_is_gone_troubles_its_concern_alone(desk: Desk, tmp_path
 
 
 def test_page_without_source_is_judged_by_its_head(desk: Desk) -> None:
-    concern = desk.concern(min_relevance=0.1)
+    alert = desk.alert(min_relevance=0.1)
     desk.check()
     desk.pages(range(1))
     with desk.book.transaction() as db:
         db.execute("DELETE FROM body")
     desk.check()
-    assert desk.sent(concern) == ["/0"]
+    assert desk.sent(alert) == ["/0"]
 
 
 WORD = st.sampled_from(["足球", "欧冠", "premier league", "c++", "café", "NBA总决赛", "русс", "3g"])
@@ -341,11 +341,11 @@ def test_page_set_aside_by_its_characters_has_not_the_words(words: list[str], te
     import zstandard
 
     asked = " ".join(f'+"{word}"' for word in words)
-    concern = Concern("c", ("https://a.test/",), words=asked)
-    subject = Subject(concern, topic_of(concern, trusted=True), Segmenter(cut=str.split))
-    page = Stored(1, 1, "https://a.test/", "", "", "", "", NOW, 0, True)
-    sheet = Sheet(page, zstandard.compress(f"<body><p>{text}</p>".encode()))
-    if not subject.may_concern(sheet):
+    alert = Alert("c", ("https://a.test/",), words=asked)
+    subject = Subject(alert, topic_of(alert, trusted=True), Segmenter(cut=str.split))
+    page = StoredPage(1, 1, "https://a.test/", "", "", "", "", NOW, 0, True)
+    sheet = PageView(page, zstandard.compress(f"<body><p>{text}</p>".encode()))
+    if not subject.may_alert(sheet):
         assert not subject.words.satisfied(subject.matcher.counts(sheet.words_text))
 
 
@@ -355,7 +355,7 @@ def test_page_set_aside_by_its_characters_has_not_the_words(words: list[str], te
 def test_broken_off_between_batches_nothing_is_lost_or_doubled(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    concern = desk.concern()
+    alert = desk.alert()
     desk.check()
     desk.pages(range(9))
     monkeypatch.setattr(matching, "BATCH", 3)
@@ -370,9 +370,9 @@ def test_broken_off_between_batches_nothing_is_lost_or_doubled(
     monkeypatch.setattr(outbox, "enqueue", dying)
     with pytest.raises(KeyboardInterrupt):
         desk.check()
-    assert len(desk.sent(concern)) == 3
+    assert len(desk.sent(alert)) == 3
     desk.check()
-    assert len(desk.sent(concern)) == 9
+    assert len(desk.sent(alert)) == 9
     assert desk.book.rows("SELECT count(*) FROM hit") == [(9,)]
 
 
@@ -380,7 +380,7 @@ def test_broken_off_between_batches_nothing_is_lost_or_doubled(
 
 
 def test_preview_tells_what_the_last_days_would_have_sent(desk: Desk) -> None:
-    desk.concern("没有")
+    desk.alert("没有")
     desk.portal.now = NOW - 20 * DAY  # the first visit
     with desk.book.transaction() as db:
         db.execute("UPDATE crawl SET started_at = ?", (NOW - 20 * DAY,))
@@ -390,7 +390,7 @@ def test_preview_tells_what_the_last_days_would_have_sent(desk: Desk) -> None:
     desk.pages(range(7, 8), head='<meta name=pubdate content="2026-10-01">')
     desk.portal.page("/twin", "足球 4", article("足球", 4))
     desk.portal.attach()
-    wanted = Concern("f", ("https://news.test/", "https://new.test/"), words="足球")
+    wanted = Alert("f", ("https://news.test/", "https://new.test/"), words="足球")
     found = preview(desk.book, wanted, now=NOW, zone=UTC)
     assert sorted(hit.url[-2:] for hit in found.hits) in (["/4", "/5", "/6"], ["/5", "/6", "in"])
     assert sum(found.similar) == 1
@@ -403,15 +403,15 @@ def test_preview_tells_what_the_last_days_would_have_sent(desk: Desk) -> None:
 
 
 def test_name_is_taken_once(desk: Desk) -> None:
-    desk.concern(name="a")
-    other = desk.concern(name="b")
+    desk.alert(name="a")
+    other = desk.alert(name="b")
     for attempt in (
-        lambda: desk.concern(name="a"),
-        lambda: desk.book.change(other, Concern("a", ("https://a.test/",), "x"), now=NOW),
+        lambda: desk.alert(name="a"),
+        lambda: desk.book.change(other, Alert("a", ("https://a.test/",), "x"), now=NOW),
     ):
         with pytest.raises(ConfigError, match="'a' already"):
             attempt()
-    desk.book.change(other, Concern("b", ("https://a.test/",), "x"), now=NOW)
+    desk.book.change(other, Alert("b", ("https://a.test/",), "x"), now=NOW)
 
 
 def _open(path: Path, barrier: Any, answers: Any) -> None:
@@ -436,8 +436,8 @@ def test_two_processes_may_make_the_database_at_once(tmp_path: Path) -> None:
     assert sqlite3.connect(path).execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
-def test_votes_teach_the_topic_of_the_concern_and_of_no_other(desk: Desk) -> None:
-    mine, other = desk.concern("足球", "mine"), desk.concern("足球", "other")
+def test_votes_teach_the_topic_of_the_alert_and_of_no_other(desk: Desk) -> None:
+    mine, other = desk.alert("足球", "mine"), desk.alert("足球", "other")
     desk.check()
     for number in range(12):  # half have the word in their title, half in passing
         name = "足球" if number % 2 else "体育馆"
@@ -461,16 +461,16 @@ def test_votes_teach_the_topic_of_the_concern_and_of_no_other(desk: Desk) -> Non
 
 
 def test_a_vote_that_is_taken_back_teaches_nothing(desk: Desk) -> None:
-    mine = desk.concern("足球")
+    mine = desk.alert("足球")
     desk.check()
     desk.pages(range(1))
     desk.check()
     for says in (False, None):
         with desk.book.transaction() as db:
             votes.vote(db, mine, "https://news.test/0", says)
-    topic = topic_of(owned(desk, mine).concern, trusted=True)
+    topic = topic_of(owned(desk, mine).alert, trusted=True)
     assert votes.learned(desk.book, mine, topic) is None
 
 
-def owned(desk: Desk, number: int) -> Owned:
-    return next(each for each in desk.book.concerns() if each.id == number)
+def owned(desk: Desk, number: int) -> StoredAlert:
+    return next(each for each in desk.book.alerts() if each.id == number)

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from focus.cli import cli
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, PolitenessConfig
 from focus.errors import ConfigError
-from focus.storage.reader import Reader
+from focus.storage.reader import DatabaseReader
 from focus.storage.report_reader import figures
 from focus.storage.results import Selection
 from focus.storage.shard_merge import as_one
@@ -49,9 +49,12 @@ async def shards(tmp_path: Path) -> list[Path]:
 async def test_everything_adds_up(shards: list[Path]) -> None:
     each = []
     for path in shards:
-        with Reader(path) as reader:
+        with DatabaseReader(path) as reader:
             each.append(reader.status(1))
-    with as_one(shards, bodies=True) as one, Reader(one.path, running=one.running) as reader:
+    with (
+        as_one(shards, bodies=True) as one,
+        DatabaseReader(one.path, running=one.running) as reader,
+    ):
         both = reader.status(1)
         rows = list(reader.rows(Selection(), ("url", "parent", "nth", "title", "text")))
         told = figures(reader, 1)
@@ -69,7 +72,7 @@ async def test_everything_adds_up(shards: list[Path]) -> None:
 
 
 async def test_requests_are_interleaved_and_each_is_one(shards: list[Path]) -> None:
-    with as_one(shards, bodies=False) as one, Reader(one.path) as reader:
+    with as_one(shards, bodies=False) as one, DatabaseReader(one.path) as reader:
         rows = list(reader.rows(Selection(), ("nth", "url")))
         links = reader.run(lambda db: db.execute("SELECT source, targets FROM link").fetchall())
     numbers = [nth for nth, _ in rows]

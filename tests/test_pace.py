@@ -9,7 +9,7 @@ from focus.frontier import Frontier
 from focus.records import FetchResult
 from focus.scheduling.queues import Host
 from focus.scheduling.throttling import Addresses, Pace, slowed
-from focus.scheduling.url_table import Known
+from focus.scheduling.url_table import UrlTable
 
 MOST_S = 60.0
 
@@ -66,13 +66,13 @@ class Farm:
     """Several hosts at one address, each with URLs that wait."""
 
     def __init__(self, hosts: int, **politeness: float) -> None:
-        self.known = Known(0)
+        self.url_table = UrlTable(0)
         settings = PolitenessConfig(delay_s=0.0, **politeness)  # type: ignore[arg-type]
-        self.frontier = Frontier(self.known, settings)
+        self.frontier = Frontier(self.url_table, settings)
         for number in range(4 * hosts):
             host = self.frontier.host(f"h{number % hosts}.test")
             queue = self.frontier.queue(host)
-            url_id = self.known.add(number.to_bytes(16, "big"), queue.id, 0)
+            url_id = self.url_table.add(number.to_bytes(16, "big"), queue.id, 0)
             self.frontier.push(url_id, f"http://{host.name}/{number}", 1.0)
 
     def take(self, now: float) -> list[Host]:

@@ -13,10 +13,10 @@ from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, PolitenessCon
 from focus.crawl import Crawl
 from focus.frontier import Frontier
 from focus.profiling.crawl import _LOOP, Profiler
-from focus.profiling.stages import MEANING, PROFILED, Profile, Stage, stage_rows
+from focus.profiling.stages import MEANING, PROFILED, CrawlProfile, Stage, stage_rows
 from focus.profiling.stopwatch import Stopwatch, watching
 from focus.profiling.worker import ProfiledAnalyst
-from focus.session import Places, Report, Watcher, run
+from focus.session import RunPaths, RunReport, Watcher, run
 from focus.terminal.profile import profile_lines
 from focus.topic.topic import from_words, to_builtins
 from focus.workers.child import make_analyst
@@ -137,7 +137,7 @@ def test_a_worker_tells_the_stages_of_each_page(analyst: ProfiledAnalyst) -> Non
 
 def test_a_watched_worker_says_the_same(analyst: ProfiledAnalyst) -> None:
     watched = analyst.analyse("http://a.test/", PAGE, "text/html")
-    plain = make_analyst("focus.score.analysis.Analyst", TOPIC).analyse(
+    plain = make_analyst("focus.score.analysis.PageAnalyst", TOPIC).analyse(
         "http://a.test/", PAGE, "text/html"
     )
     assert (watched.relevance, watched.links, watched.body_zstd) == (
@@ -147,7 +147,7 @@ def test_a_watched_worker_says_the_same(analyst: ProfiledAnalyst) -> None:
     )
 
 
-async def crawl(tmp_path: Path, *, profile: bool) -> Report:
+async def crawl(tmp_path: Path, *, profile: bool) -> RunReport:
     web = TinyWeb()
     for n in range(5):
         web.page(f"http://a.test/{n}", links=[f"/{n + 1}"], title="足球")
@@ -161,7 +161,7 @@ async def crawl(tmp_path: Path, *, profile: bool) -> Report:
             fetch=FetchConfig(connect_to=address, allow_net=("127.0.0.0/8",)),
             analysis=TOPIC,
         )
-        return await run(config, Places(tmp_path / "x.db", profile=profile), Watcher())
+        return await run(config, RunPaths(tmp_path / "x.db", profile=profile), Watcher())
 
 
 def test_a_crawl_tells_where_its_time_went(tmp_path: Path) -> None:
@@ -191,11 +191,11 @@ def test_no_profile_unless_asked_for(tmp_path: Path) -> None:
 )
 def test_the_table_names_what_limits_the_crawl(busy: tuple[float, float, float], said: str) -> None:
     stages = [Stage("fetch", "main", 0.5, 0.2), Stage("parse", "workers", 2.0, 0.8)]
-    lines = profile_lines(Profile(10, 5.0, 0.3, stages, *busy))
+    lines = profile_lines(CrawlProfile(10, 5.0, 0.3, stages, *busy))
     assert said in lines[-1]
     assert any("2.000 ms" in line and "80.0%" in line for line in lines)
     assert "In all 2.50 ms a page: main 0.50, workers 2.00. Start: 0.30 s." in lines
 
 
 def test_without_a_page_there_is_no_table() -> None:
-    assert profile_lines(Profile(0, 5.0, 0.3, [], 0.1, 0.0, 0.0)) == []
+    assert profile_lines(CrawlProfile(0, 5.0, 0.3, [], 0.1, 0.0, 0.0)) == []

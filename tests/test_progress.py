@@ -18,7 +18,7 @@ from focus.config import AnalysisConfig, CrawlConfig, LimitConfig
 from focus.crawl import Crawl, Event
 from focus.engine.unit_of_work import Totals
 from focus.records import UrlState
-from focus.session import Report
+from focus.session import RunReport
 from focus.store import CrawlInfo
 from focus.terminal.live_line import LiveLine, wrapped
 from focus.terminal.logs import JsonLog, Printer, Several, TextLog, telling
@@ -40,8 +40,8 @@ class FakeCrawl(SimpleNamespace):
                 limits=LimitConfig(**limits),
                 analysis=AnalysisConfig(topic=cast(dict[str, object], topic)),
             ),
-            ledger=SimpleNamespace(totals=Totals(), failures=Counter({"timeout": 2})),
-            known=Known(),
+            unit_of_work=SimpleNamespace(totals=Totals(), failures=Counter({"timeout": 2})),
+            url_table=Known(),
             frontier=SimpleNamespace(hosts=[1, 2, 3]),
             transport=SimpleNamespace(now=lambda: self.clock, in_flight=4),
         )
@@ -73,7 +73,7 @@ def info(**fields: Any) -> CrawlInfo:
     return CrawlInfo(**(blank | {"id": 7, "resumed": False, "counters": {}} | fields))
 
 
-def report(**fields: Any) -> Report:
+def report(**fields: Any) -> RunReport:
     totals = Totals(**fields.pop("totals", {"requests": 1200, "pages": 1000, "relevant": 313}))
     values: dict[str, Any] = {
         "crawl": 7, "resumed": False, "stop_reason": "max-pages reached", "strategy": "bfs",
@@ -82,7 +82,7 @@ def report(**fields: Any) -> Report:
         "states": {"waiting": 410}, "hosts": 3, "failures": {}, "dropped": {},
         "seed_troubles": {}, "database": "/x/focus.db",
     }  # fmt: skip
-    return Report(**(values | fields))
+    return RunReport(**(values | fields))
 
 
 # -- numbers ------------------------------------------------------------------------
@@ -91,7 +91,7 @@ def report(**fields: Any) -> Report:
 def test_moment_has_the_numbers_of_now() -> None:
     crawl, wall = FakeCrawl(), 50.0
     pulse = Pulse(crawl.real, now=lambda: wall)
-    crawl.ledger.totals = Totals(requests=30, pages=20, relevant=5)
+    crawl.unit_of_work.totals = Totals(requests=30, pages=20, relevant=5)
     wall = 60.0
     moment = pulse.moment()
     assert (moment.pages, moment.pages_per_second, moment.relevant) == (20, 2.0, 5)
@@ -112,7 +112,7 @@ def test_pace_is_of_the_last_seconds_only() -> None:
     pulse = Pulse(crawl.real, now=lambda: wall)
     for second in range(1, 101):
         wall = float(second)
-        crawl.ledger.totals.pages += 10 if second <= 50 else 1
+        crawl.unit_of_work.totals.pages += 10 if second <= 50 else 1
         pulse.sample()
     assert pulse.moment().pages_per_second == pytest.approx(1.0)
 
@@ -120,10 +120,10 @@ def test_pace_is_of_the_last_seconds_only() -> None:
 def test_nearest_limit_gives_the_time_left() -> None:
     crawl, wall = FakeCrawl(max_pages=100, target=30, max_time_s=1000.0), 0.0
     pulse = Pulse(crawl.real, now=lambda: wall)
-    crawl.ledger.totals = Totals(pages=20, relevant=10)
+    crawl.unit_of_work.totals = Totals(pages=20, relevant=10)
     wall, crawl.clock = 10.0, 1010.0
     assert (pulse.moment().left_s, pulse.moment().limit) == (20.0, "target")  # 20 more at 1/s
-    crawl.ledger.totals = Totals(pages=20, relevant=0)
+    crawl.unit_of_work.totals = Totals(pages=20, relevant=0)
     assert (pulse.moment().left_s, pulse.moment().limit) == (40.0, "max-pages")
 
 

@@ -22,7 +22,7 @@ from focus.storage import reader as query
 from focus.storage import results, schema
 from focus.storage import writer as database
 from focus.storage.lock import held
-from focus.storage.reader import Reader, last_crawl
+from focus.storage.reader import DatabaseReader, last_crawl
 from focus.storage.results import FIELDS, QUALITY_T, Selection, columns, parse_since
 from focus.store import Store
 
@@ -123,7 +123,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def found(path: Path, selection: Selection, *fields: str) -> list[Any]:
-    with Reader(path) as reader:
+    with DatabaseReader(path) as reader:
         rows = list(reader.rows(selection, fields or ("nth",)))
     return [row[0] if len(row) == 1 else row for row in rows]
 
@@ -132,7 +132,7 @@ def found(path: Path, selection: Selection, *fields: str) -> list[Any]:
 
 
 def test_a_result_has_every_field(path: Path) -> None:
-    with Reader(path) as reader:
+    with DatabaseReader(path) as reader:
         rows = list(reader.rows(Selection(limit=2)))
     assert len(FIELDS) == len(columns()) == len(rows[1])
     row = dict(zip(FIELDS, rows[1], strict=True))
@@ -279,7 +279,7 @@ def test_unknown_fields_and_orders_name_the_known_ones(path: Path) -> None:
 
 def test_reading_rows_leaves_no_lock_behind(path: Path) -> None:
     async def writes_go_on() -> None:
-        with Reader(path) as reader:
+        with DatabaseReader(path) as reader:
             rows = reader.rows(Selection())
             next(rows)
             async with Store.open(path, now=0.0, pid=1, busy_s=0.05) as store:
@@ -320,7 +320,7 @@ def test_since_refuses_the_rest_with_an_example(text: str) -> None:
 
 
 def test_status_counts_without_a_pass_over_the_urls(path: Path) -> None:
-    with Reader(path) as reader:
+    with DatabaseReader(path) as reader:
         status = reader.status(1)
     assert status.states == {"waiting": 1, "fetching": 0, "done": 6, "failed": 1, "dropped": 1}
     assert (status.crawl.pages, status.crawl.relevant, status.crawl.reason) == (6, 4, "max-pages")
@@ -340,7 +340,7 @@ def test_harvest_of_the_last_pages_looks_at_the_last_ones(tmp_path: Path) -> Non
     hit, miss = Page(relevant=True), Page()
     rows = [page_row(0, id=n, nth=n + 1, page=hit if n < 100 else miss) for n in range(150)]
     make(tmp_path / "x.db", Batch(urls=[url_row(0, id=n) for n in range(150)], pages=rows))
-    with Reader(tmp_path / "x.db") as reader:
+    with DatabaseReader(tmp_path / "x.db") as reader:
         assert reader.status(1).harvest_last_100 == 0.5
 
 
@@ -348,7 +348,7 @@ def test_a_crawl_is_running_while_its_process_holds_the_database(tmp_path: Path)
     path = tmp_path / "x.db"
     make(path, small_batch(), finish=False)
     make(path, small_batch())
-    with Reader(path) as reader:
+    with DatabaseReader(path) as reader:
         assert [crawl.running for crawl in reader.crawls()] == [False, False]
         with held(path, pid=os.getpid()):
             assert [crawl.running for crawl in reader.crawls()] == [True, False]
@@ -360,7 +360,7 @@ def test_a_crawl_is_running_while_its_process_holds_the_database(tmp_path: Path)
 
 
 def test_why_shows_the_way_from_a_seed_and_the_score(path: Path) -> None:
-    with Reader(path) as reader:
+    with DatabaseReader(path) as reader:
         why = reader.why(1, "https://b.sport.example/news/4")
         assert why == reader.why(1, "https://elsewhere.example/", key=bytes([4]) * 16)
     assert [(s.url[-1], s.anchor, s.depth, s.relevance) for s in why.path] == [
@@ -376,7 +376,7 @@ def test_why_shows_the_way_from_a_seed_and_the_score(path: Path) -> None:
 
 
 def test_why_tells_failures_drops_and_what_waits(path: Path) -> None:
-    with Reader(path) as reader:
+    with DatabaseReader(path) as reader:
         failed, dropped, waiting = (
             reader.why(1, f"https://{HOSTS[n % 3]}/news/{n}") for n in (6, 7, 8)
         )
@@ -390,13 +390,13 @@ def test_why_tells_failures_drops_and_what_waits(path: Path) -> None:
 def test_why_ends_where_parents_go_in_a_circle(tmp_path: Path) -> None:
     ring = [url_row(n, parent=(n + 1) % 3) for n in range(3)]
     make(tmp_path / "x.db", Batch(urls=[*ring, url_row(3, parent=77)]))
-    with Reader(tmp_path / "x.db") as reader:
+    with DatabaseReader(tmp_path / "x.db") as reader:
         assert len(reader.why(1, ring[0].url).path) == 3
         assert len(reader.why(1, url_row(3).url).path) == 1  # its parent is not known
 
 
 def test_why_names_the_nearest_urls_of_one_never_seen(path: Path) -> None:
-    with Reader(path) as reader:
+    with DatabaseReader(path) as reader:
         why = reader.why(1, "https://sport.example/news/66")
         assert (why.state, why.path, why.nearest[0]) == ("", [], "https://sport.example/news/6")
         assert sorted(why.nearest) == [f"https://sport.example/news/{n}" for n in (0, 3, 6)]
@@ -408,14 +408,14 @@ def test_why_names_the_nearest_urls_of_one_never_seen(path: Path) -> None:
 
 def test_no_database_and_foreign_files_get_one_line(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="there is no database at"):
-        Reader(tmp_path / "none.db")
+        DatabaseReader(tmp_path / "none.db")
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "text").write_text("hello " * 99)
     with pytest.raises(StoreError, match="not a database"):
-        Reader(tmp_path / "text")
+        DatabaseReader(tmp_path / "text")
     sqlite3.connect(tmp_path / "other.db").execute("CREATE TABLE t (x)").connection.close()
     with pytest.raises(StoreError, match="another program"):
-        Reader(tmp_path / "other.db")
+        DatabaseReader(tmp_path / "other.db")
 
 
 def test_the_file_of_a_newer_focus_is_refused(path: Path) -> None:
@@ -423,7 +423,7 @@ def test_the_file_of_a_newer_focus_is_refused(path: Path) -> None:
     db.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
     db.close()
     with pytest.raises(StoreError, match="newer"):
-        Reader(path)
+        DatabaseReader(path)
 
 
 def test_the_file_of_an_older_focus_is_brought_up_to_date(tmp_path: Path) -> None:
@@ -433,7 +433,7 @@ def test_the_file_of_an_older_focus_is_brought_up_to_date(tmp_path: Path) -> Non
             f"{schema.MIGRATIONS[0]} PRAGMA application_id = {schema.APPLICATION_ID}; "
             "PRAGMA user_version = 1"
         )
-    with Reader(path) as reader:
+    with DatabaseReader(path) as reader:
         assert reader.crawls() == []
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("PRAGMA user_version").fetchone() == (schema.VERSION,)
@@ -450,7 +450,7 @@ def test_the_crawl_that_would_be_continued_is_known(tmp_path: Path) -> None:
 
 
 def test_a_reader_cannot_write(path: Path) -> None:
-    with Reader(path) as reader, pytest.raises(sqlite3.OperationalError):
+    with DatabaseReader(path) as reader, pytest.raises(sqlite3.OperationalError):
         reader._db.execute("DELETE FROM crawl")
 
 
@@ -467,11 +467,11 @@ def test_an_empty_database_has_no_crawl_and_no_rows(tmp_path: Path) -> None:
 
     asyncio.run(touch())
     assert found(tmp_path / "x.db", Selection()) == []
-    with Reader(tmp_path / "x.db") as reader:
+    with DatabaseReader(tmp_path / "x.db") as reader:
         assert reader.crawls() == []
 
 
 def test_reading_needs_no_event_loop() -> None:
     code = "import sys, focus.storage.reader; sys.exit('asyncio' in sys.modules)"
     assert os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-c", code]) == 0
-    assert query.Reader is Reader
+    assert query.DatabaseReader is DatabaseReader

@@ -1,4 +1,4 @@
-"""Which text is one that a concern has already?"""
+"""Which text is one that a alert has already?"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from focus.admission.near_duplicates import NEAR
-from focus.alerts.near_duplicates import ABROAD, Texts
+from focus.alerts.near_duplicates import ABROAD, AlertTexts
 
 TEXT = Random(1).getrandbits(64)
 HERE, THERE = "https://a.test/1", "https://b.test/1"
@@ -30,13 +30,13 @@ def changed(bits: int) -> int:
     ],
 )
 def test_between_sites_more_may_differ(bits: int, url: str, is_known: bool) -> None:
-    texts = Texts()
+    texts = AlertTexts()
     texts.add(7, TEXT, HERE)
     assert texts.find(changed(bits), url) == (7 if is_known else None)
 
 
 def test_the_nearest_text_is_found_and_short_ones_are_alone() -> None:
-    texts = Texts()
+    texts = AlertTexts()
     texts.add(1, changed(9), HERE)
     texts.add(2, changed(5), HERE)
     texts.add(3, 0, HERE)
@@ -45,7 +45,7 @@ def test_the_nearest_text_is_found_and_short_ones_are_alone() -> None:
 
 
 def test_unlike_texts_are_told_apart() -> None:
-    texts, rng = Texts(), Random(2)
+    texts, rng = AlertTexts(), Random(2)
     for number in range(2000):
         texts.add(number, rng.getrandbits(64) | 1, f"https://{number}.test/")
     assert all(texts.find(rng.getrandbits(64) | 1, THERE) is None for _ in range(50))

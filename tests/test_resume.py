@@ -14,7 +14,7 @@ from focus.engine.transports import ReplayTransport
 from focus.errors import ConfigError, StoreError
 from focus.records import FailureKind, UrlState
 from focus.resume import restore
-from focus.session import CrawlShelf, allow_open_files
+from focus.session import SessionStore, allow_open_files
 from focus.store import Store
 from focus.workers import InlineScorer
 from tests.test_crawl import TOPIC, World
@@ -53,8 +53,8 @@ class Lives:
         async with Store.open(self._folder / "x.db", now=self.at, pid=1) as store:
             info = await store.begin_crawl({"seeds": seeds}, "{}", fresh=False, now=self.at)
             transport = ReplayTransport(self.world, InlineScorer(TOPIC), start=self.at)
-            shelf = CrawlShelf(store, info.id)
-            self.crawl = Crawl(self._config, transport, shelf=shelf, observe=observe)
+            crawl_store = SessionStore(store, info.id)
+            self.crawl = Crawl(self._config, transport, crawl_store=crawl_store, observe=observe)
             if info.resumed:
                 await restore(self.crawl, store, info)
             self.crawl.sow(seeds)

@@ -25,7 +25,7 @@ from focus.errors import ConfigError, FocusError, StoreError
 from focus.records import Batch, HostRow, Outcome, Page, PageRow, QueueRow, UrlRow, UrlState
 from focus.storage import search_file, search_index
 from focus.storage.passages import marked, passage
-from focus.storage.reader import Reader
+from focus.storage.reader import DatabaseReader
 from focus.storage.results import Selection
 from focus.storage.search import Results, search
 from focus.storage.search_file import index_path
@@ -611,7 +611,7 @@ def test_database_that_is_missing_or_empty_is_told(
     make(path)
     code, _, err = run(capfd, "--db", str(path), "足球")
     assert "no page yet" in err
-    with Reader(path) as reader:
+    with DatabaseReader(path) as reader:
         assert reader.ids("all") == [1]
 
 

@@ -23,15 +23,15 @@ from starlette.testclient import TestClient
 
 from focus.__main__ import main
 from focus.alerts import outbox
-from focus.alerts.alert import Concern
-from focus.alerts.delivery import Delivered, Outcome
+from focus.alerts.alert import Alert
+from focus.alerts.delivery import Delivered, DeliveryOutcome
 from focus.alerts.message import Message
 from focus.alerts.outbox import Logged
 from focus.errors import ConfigError
 from focus.serve import address_verification, auth, backoff, server, tokens
 from focus.serve.accounts import Passwords
 from focus.serve.app import make_app
-from focus.serve.app_state import Kept, Office
+from focus.serve.app_state import AppState, Kept
 from focus.serve.texts import TEXTS
 from tests.desk import NOON, Clock, hit, insert
 from tests.portal import Portal, article
@@ -44,9 +44,9 @@ CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 class Group:
     """A server with its clock, and browsers for it."""
 
-    def __init__(self, office: Office, clock: Clock) -> None:
-        self.office, self.clock = office, clock
-        self.app = make_app(office)
+    def __init__(self, app_state: AppState, clock: Clock) -> None:
+        self.app_state, self.clock = app_state, clock
+        self.app = make_app(app_state)
 
     def browser(self, language: str = "en", **options: Any) -> TestClient:
         """Somebody's browser, which says where its forms come from."""
@@ -56,19 +56,19 @@ class Group:
 
     def invitation(self) -> str:
         """A secret by which somebody may register."""
-        with self.office.book() as book, book.transaction() as db:
+        with self.app_state.book() as book, book.transaction() as db:
             return tokens.make(db, "invite", now=self.clock())
 
     def member(self, name: str, mail: str = "", **options: Any) -> TestClient:
         """Somebody's browser, registered and logged in; the first is an administrator's."""
-        with self.office.book() as book, book.transaction() as db:
+        with self.app_state.book() as book, book.transaction() as db:
             db.execute("DELETE FROM attempt")
             db.execute("INSERT OR IGNORE INTO setting VALUES ('registration', '\"invite\"')")
         client = self.browser(**options)
         typed = {"name": name, "mail": mail, "password": SECRET, "invite": self.invitation()}
         answer = client.post("/register", data=typed)
         assert answer.status_code == 303, answer.text
-        with self.office.book() as book, book.transaction() as db:  # as by the mailed link
+        with self.app_state.book() as book, book.transaction() as db:  # as by the mailed link
             db.execute("UPDATE user SET mail = ? WHERE name = ?", (mail or None, name))
             db.execute("DELETE FROM token WHERE kind = 'mail'")
         return client
@@ -77,31 +77,31 @@ class Group:
         """A person's id."""
         return int(self.rows("SELECT id FROM user WHERE name = ?", name)[0][0])
 
-    def finds(self, concern: int, *urls: str, **fields: Any) -> list[int]:
-        """Pages for a concern."""
-        with self.office.book() as book, book.transaction() as db:
-            return [insert(db, hit(concern, url, **fields)) for url in urls]
+    def finds(self, alert: int, *urls: str, **fields: Any) -> list[int]:
+        """Pages for a alert."""
+        with self.app_state.book() as book, book.transaction() as db:
+            return [insert(db, hit(alert, url, **fields)) for url in urls]
 
     def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        with self.office.book() as book:
+        with self.app_state.book() as book:
             return book.rows(sql, values)
 
 
 @pytest.fixture
 def group(tmp_path: Path) -> Iterator[Group]:
     clock = Clock(NOON)
-    office = Office(tmp_path / "focus.db", clock=clock, home=HOME, passwords=Passwords(CHEAP))
-    office.settings()
-    yield Group(office, clock)
-    office.close()
+    app_state = AppState(tmp_path / "focus.db", clock=clock, home=HOME, passwords=Passwords(CHEAP))
+    app_state.settings()
+    yield Group(app_state, clock)
+    app_state.close()
 
 
 TYPED = {"name": "欧冠", "sites": "https://a.test/", "words": "足球", "digest": "on"}
 
 
-def concern(client: TestClient, **typed: str) -> int:
-    """Make a concern; its id."""
-    answer = client.post("/concerns/new", data={**TYPED, **typed})
+def alert(client: TestClient, **typed: str) -> int:
+    """Make a alert; its id."""
+    answer = client.post("/alerts/new", data={**TYPED, **typed})
     assert answer.status_code == 303, answer.text
     return int(answer.headers["location"].split("?")[0].rpartition("/")[2])
 
@@ -111,7 +111,7 @@ def concern(client: TestClient, **typed: str) -> int:
 
 def test_nobody_sees_anything_without_logging_in(group: Group) -> None:
     client = group.browser()
-    for path in ("/inbox", "/concerns", "/search", "/deliveries", "/settings", "/admin"):
+    for path in ("/inbox", "/alerts", "/search", "/deliveries", "/settings", "/admin"):
         assert client.get(path).headers["location"] == "/login"
     assert client.get("/").headers["location"] == "/login"
 
@@ -120,7 +120,7 @@ def test_the_first_registers_by_the_link_of_the_terminal_and_is_administrator(
     group: Group,
 ) -> None:
     assert group.browser().get("/register").status_code == 403
-    link = server.first_link(group.office, HOME)
+    link = server.first_link(group.app_state, HOME)
     client = group.browser()
     form = client.get(link.removeprefix(HOME))
     assert form.status_code == 200
@@ -128,7 +128,7 @@ def test_the_first_registers_by_the_link_of_the_terminal_and_is_administrator(
     typed = {"name": "安娜", "mail": "", "password": SECRET, "invite": invite}
     assert client.post("/register", data=typed).headers["location"] == "/inbox"
     assert client.get("/admin").status_code == 200
-    assert server.first_link(group.office, HOME) == ""
+    assert server.first_link(group.app_state, HOME) == ""
 
 
 def test_registration_is_off_by_invitation_or_open(group: Group) -> None:
@@ -211,7 +211,7 @@ class _AtOnce:
 
 def test_a_reset_link_is_good_for_an_hour(group: Group) -> None:
     group.member("ana", "ana@a.test")
-    with group.office.book() as book, book.transaction() as db:
+    with group.app_state.book() as book, book.transaction() as db:
         secret = tokens.make(db, "reset", user=group.number("ana"), now=NOON)
     group.clock.now += 3601
     answer = group.browser("zh").get(f"/reset/{secret}")
@@ -219,27 +219,27 @@ def test_a_reset_link_is_good_for_an_hour(group: Group) -> None:
     assert TEXTS["token_old"][0] in answer.text
 
 
-# -- concerns -----------------------------------------------------------------------
+# -- alerts -----------------------------------------------------------------------
 
 
-def test_a_concern_is_made_changed_paused_and_deleted(group: Group) -> None:
+def test_a_alert_is_made_changed_paused_and_deleted(group: Group) -> None:
     client = group.member("ana", "ana@a.test")
-    number = concern(client, mail="on", feed="on", expires="2026-12-31", min_relevance="0.4")
-    page = client.get(f"/concerns/{number}?saved=1").text
+    number = alert(client, mail="on", feed="on", expires="2026-12-31", min_relevance="0.4")
+    page = client.get(f"/alerts/{number}?saved=1").text
     assert "Saved." in page
     assert "a.test has not been visited yet" in page
-    form = client.get(f"/concerns/{number}/edit").text
+    form = client.get(f"/alerts/{number}/edit").text
     assert "足球" in form
     assert 'value="2026-12-31"' in form
-    answer = client.post(f"/concerns/{number}/edit", data={**TYPED, "words": "篮球"})
+    answer = client.post(f"/alerts/{number}/edit", data={**TYPED, "words": "篮球"})
     assert answer.status_code == 303
-    [kept] = group.rows("SELECT definition FROM concern")
+    [kept] = group.rows("SELECT definition FROM alert")
     assert json.loads(kept[0])["words"] == "篮球"
     assert json.loads(kept[0])["channels"] == ["inbox"]
-    client.post(f"/concerns/{number}/pause")
-    assert "paused" in client.get("/concerns").text
-    client.post(f"/concerns/{number}/delete")
-    assert not group.rows("SELECT 1 FROM concern")
+    client.post(f"/alerts/{number}/pause")
+    assert "paused" in client.get("/alerts").text
+    client.post(f"/alerts/{number}/delete")
+    assert not group.rows("SELECT 1 FROM alert")
 
 
 @pytest.mark.parametrize(
@@ -257,39 +257,39 @@ def test_a_concern_is_made_changed_paused_and_deleted(group: Group) -> None:
         ({"webhooks": "ftp://a.test/"}, "webhook"),
     ],
 )
-def test_what_makes_no_concern_is_said_and_what_was_typed_stays(
+def test_what_makes_no_alert_is_said_and_what_was_typed_stays(
     group: Group, typed: dict[str, str], said: str
 ) -> None:
     client = group.member("ana")
-    answer = client.post("/concerns/new", data={**TYPED, **typed})
+    answer = client.post("/alerts/new", data={**TYPED, **typed})
     assert answer.status_code == 400
     assert said in answer.text
     assert 'value="欧冠"' in answer.text
-    assert not group.rows("SELECT 1 FROM concern")
+    assert not group.rows("SELECT 1 FROM alert")
 
 
-def test_a_saved_concern_shows_what_the_last_days_would_have_sent(group: Group) -> None:
+def test_a_saved_alert_shows_what_the_last_days_would_have_sent(group: Group) -> None:
     client = group.member("ana")
-    number = concern(client, sites="https://news.test/")
-    with group.office.book() as book:
+    number = alert(client, sites="https://news.test/")
+    with group.app_state.book() as book:
         portal = Portal(book, now=NOON - 7_300)
         portal.page("/", "首页", "网站")
         portal.now = NOON - 60
         portal.page("/2", "足球决赛", article("足球", 2))
         portal.attach()
-    page = client.get(f"/concerns/{number}?preview=1").text
+    page = client.get(f"/alerts/{number}?preview=1").text
     assert "would have sent 1 page" in page
     assert "<mark>足球</mark>" in page
 
 
 def test_health_tells_trouble_and_silence(group: Group) -> None:
     client = group.member("ana")
-    number = concern(client)
-    with group.office.book() as book, book.transaction() as db:
+    number = alert(client)
+    with group.app_state.book() as book, book.transaction() as db:
         db.execute("UPDATE site SET trouble = 'robots.txt forbids it'")
-        db.execute("UPDATE concern SET checked_at = ?", (NOON,))
+        db.execute("UPDATE alert SET checked_at = ?", (NOON,))
     group.clock.now += 3 * 86400
-    for path in ("/concerns", f"/concerns/{number}"):
+    for path in ("/alerts", f"/alerts/{number}"):
         page = client.get(path).text
         assert "robots.txt forbids it" in page
         assert "nothing new for 3 days" in page
@@ -300,7 +300,7 @@ def test_health_tells_trouble_and_silence(group: Group) -> None:
 
 def test_the_inbox_shows_pages_with_all_that_is_known_of_them(group: Group) -> None:
     client = group.member("ana")
-    number = concern(client)
+    number = alert(client)
     why = {"parts": {"title": 1.0}, "words": {"title": ["足球"]}}
     [first] = group.finds(number, "https://a.test/1", published_at=NOON - 3600, why=why)
     group.finds(number, "https://a.test/2", twin=first)
@@ -317,7 +317,7 @@ def test_the_inbox_shows_pages_with_all_that_is_known_of_them(group: Group) -> N
 
 def test_the_inbox_is_filtered(group: Group) -> None:
     client = group.member("ana")
-    one, two = concern(client), concern(client, name="英超")
+    one, two = alert(client), alert(client, name="英超")
     group.finds(one, "https://a.test/1", found_at=NOON - 10 * 86400)
     [read] = group.finds(two, "https://a.test/2", title="100% 球")
     group.finds(two, "https://a.test/3", baseline=True)
@@ -326,7 +326,7 @@ def test_the_inbox_is_filtered(group: Group) -> None:
         return set(re.findall(r"https://a.test/(\d)", client.get(f"/inbox?{query}").text))
 
     assert shown("") == {"1", "2"}
-    assert shown(f"concern={one}") == {"1"}
+    assert shown(f"alert={one}") == {"1"}
     assert shown("days=7") == {"2"}
     assert shown("words=100%25") == {"2"}
     assert shown("words=_") == set()
@@ -334,15 +334,15 @@ def test_the_inbox_is_filtered(group: Group) -> None:
     assert shown("existing=on") == {"1", "2", "3"}
     client.post(f"/inbox/{read}/read")
     assert shown("unread=on") == {"1"}
-    assert shown("concern=x&days=x&page=x") == {"1", "2"}
+    assert shown("alert=x&days=x&page=x") == {"1", "2"}
 
 
 def test_pages_are_read_judged_and_deleted(group: Group) -> None:
     client = group.member("ana")
-    number = concern(client)
+    number = alert(client)
     [page] = group.finds(number, "https://a.test/1")
-    where = client.post(f"/inbox/{page}/relevant", data={"concern": str(number)})
-    assert where.headers["location"] == f"/inbox?concern={number}#hit-{page}"
+    where = client.post(f"/inbox/{page}/relevant", data={"alert": str(number)})
+    assert where.headers["location"] == f"/inbox?alert={number}#hit-{page}"
     assert group.rows("SELECT vote FROM hit") == [(1,)]
     client.post(f"/inbox/{page}/irrelevant")
     assert group.rows("SELECT vote FROM hit") == [(0,)]
@@ -356,14 +356,14 @@ def test_pages_are_read_judged_and_deleted(group: Group) -> None:
 
 def test_many_pages_are_turned(group: Group) -> None:
     client = group.member("ana")
-    group.finds(concern(client), *(f"https://a.test/{n}" for n in range(35)))
+    group.finds(alert(client), *(f"https://a.test/{n}" for n in range(35)))
     assert len(re.findall("<article", client.get("/inbox").text)) == 30
     assert len(re.findall("<article", client.get("/inbox?page=1").text)) == 5
 
 
 def test_search_finds_what_was_crawled(group: Group) -> None:
     client = group.member("ana")
-    with group.office.book() as book:
+    with group.app_state.book() as book:
         portal = Portal(book, now=NOON)
         portal.page("/1", "足球决赛", article("足球", 1))
         from focus.storage.search_index import SearchIndex
@@ -383,7 +383,7 @@ def test_the_delivery_log_is_told_in_the_readers_language(group: Group) -> None:
     line = Logged(
         NOON, group.number("ana"), "webhook:https://h.test/secret", "b", 2, 0, "timed out"
     )
-    with group.office.book() as book, book.transaction() as db:
+    with group.app_state.book() as book, book.transaction() as db:
         outbox.log(db, line)
     page = client.get("/deliveries").text
     assert "稍后重试" in page
@@ -393,11 +393,11 @@ def test_the_delivery_log_is_told_in_the_readers_language(group: Group) -> None:
 
 def test_a_test_message_is_tried_and_logged(group: Group) -> None:
     client = group.member("ana", "ana@a.test")
-    number = concern(client, mail="on")
-    answer = client.post(f"/concerns/{number}/test", data={"channel": "mail:ana@a.test"})
+    number = alert(client, mail="on")
+    answer = client.post(f"/alerts/{number}/test", data={"channel": "mail:ana@a.test"})
     assert "The test failed: no mail server is set" in answer.text
     assert "given up" in client.get("/deliveries").text
-    other = client.post(f"/concerns/{number}/test", data={"channel": "mail:you@a.test"})
+    other = client.post(f"/alerts/{number}/test", data={"channel": "mail:you@a.test"})
     assert other.status_code == 400
 
 
@@ -406,9 +406,9 @@ def test_a_test_message_is_tried_and_logged(group: Group) -> None:
 
 def test_feeds_are_read_by_their_address_until_it_is_taken_back(group: Group) -> None:
     client = group.member("ana")
-    number = concern(client, feed="on")
+    number = alert(client, feed="on")
     group.finds(number, "https://a.test/1")
-    for path in ("/settings/feed", f"/concerns/{number}/feed"):
+    for path in ("/settings/feed", f"/alerts/{number}/feed"):
         found = re.search(r"/feed/[\w-]+\.atom", client.post(path).text)
         assert found
         answer = group.browser().get(found[0])
@@ -422,19 +422,19 @@ def test_unsubscription_asks_first_and_is_done_by_one_post(group: Group) -> None
     from focus.alerts import unsubscribe
 
     client = group.member("ana", "ana@a.test")
-    concern(client, mail="on")
-    how = group.office.settings()
-    with group.office.book() as book:
+    alert(client, mail="on")
+    how = group.app_state.settings()
+    with group.app_state.book() as book:
         mine = group.number("ana")
         link = unsubscribe.link(book, how, user=mine, channel="mail:ana@a.test", now=NOON)
     path = link.removeprefix(HOME)
     stranger = group.browser()
     stranger.headers.pop("sec-fetch-site")
     assert "欧冠" in stranger.get(path).text
-    assert "mail:" in group.rows("SELECT definition FROM concern")[0][0]
+    assert "mail:" in group.rows("SELECT definition FROM alert")[0][0]
     one_click = stranger.post(path, data={"List-Unsubscribe": "One-Click"})
     assert one_click.status_code == 200
-    assert "mail:" not in group.rows("SELECT definition FROM concern")[0][0]
+    assert "mail:" not in group.rows("SELECT definition FROM alert")[0][0]
     assert stranger.get("/unsubscribe/none").status_code == 404
 
 
@@ -461,10 +461,10 @@ def test_settings_are_kept(group: Group) -> None:
 
 def test_a_person_takes_their_data_along_and_is_forgotten(group: Group) -> None:
     boss, client = group.member("ana"), group.member("bo", "bo@a.test")
-    group.finds(concern(client), "https://a.test/1")
+    group.finds(alert(client), "https://a.test/1")
     found = client.post("/settings/export").json()
     assert found["account"]["mail"] == "bo@a.test"
-    assert found["concerns"][0]["name"] == "欧冠"
+    assert found["alerts"][0]["name"] == "欧冠"
     assert found["pages"][0]["url"] == "https://a.test/1"
     assert "argon2" not in json.dumps(found)
     assert client.post("/settings/delete", data={"password": "wrong"}).status_code == 400
@@ -559,12 +559,12 @@ def test_only_this_machine_is_its_own_home() -> None:
 
 
 def test_the_scheduler_sees_what_is_due(group: Group) -> None:
-    assert not server.is_due(group.office)
+    assert not server.is_due(group.app_state)
     client = group.member("ana")
-    number = concern(client)
-    assert server.is_due(group.office)
-    client.post(f"/concerns/{number}/pause")
-    assert not server.is_due(group.office)
+    number = alert(client)
+    assert server.is_due(group.app_state)
+    client.post(f"/alerts/{number}/pause")
+    assert not server.is_due(group.app_state)
 
 
 def test_the_scheduler_is_told_all_it_needs() -> None:
@@ -602,14 +602,14 @@ def test_mail_goes_to_an_address_only_after_its_reader_opened_the_link(
 ) -> None:
     sent: list[tuple[str, str]] = []
     monkeypatch.setattr(
-        address_verification, "send_link", lambda how, mail, language, *, kind, secret, now: sent.append(
-            (mail, secret)
-        )
-    )  # fmt: skip
+        address_verification,
+        "send_link",
+        lambda how, mail, language, *, kind, secret, now: sent.append((mail, secret)),
+    )
     client = group.member("ana", "ana@a.test")
     wait_until(lambda: bool(sent))
     sent.clear()
-    number = concern(client, mail="on")
+    number = alert(client, mail="on")
     typed = {"name": "ana", "zone": "UTC", "language": "en", "mail": "new@a.test"}
     assert client.post("/settings", data=typed).headers["location"].endswith("saved=mail")
     assert [mail for mail, _ in sent] == ["new@a.test"]
@@ -619,12 +619,12 @@ def test_mail_goes_to_an_address_only_after_its_reader_opened_the_link(
     assert group.rows("SELECT mail FROM user WHERE name = 'ana'") == [("ana@a.test",)]
     assert confirmed(group, client, secret) == 200
     assert group.rows("SELECT mail FROM user WHERE name = 'ana'") == [("new@a.test",)]
-    definition = group.rows("SELECT definition FROM concern WHERE id = ?", number)[0][0]
+    definition = group.rows("SELECT definition FROM alert WHERE id = ?", number)[0][0]
     assert "mail:new@a.test" in definition and "ana@a.test" not in definition
     assert group.browser().post(f"/confirm/{secret}", data={"yes": "1"}).status_code == 400
     client.post("/settings", data={**typed, "mail": ""})
     assert group.rows("SELECT mail FROM user WHERE name = 'ana'") == [(None,)]
-    definition = group.rows("SELECT definition FROM concern WHERE id = ?", number)[0][0]
+    definition = group.rows("SELECT definition FROM alert WHERE id = ?", number)[0][0]
     assert "mail:" not in definition
 
 
@@ -668,7 +668,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
     raise AssertionError("it never was so")
 
 
-# -- files of concerns --------------------------------------------------------------
+# -- files of alerts --------------------------------------------------------------
 
 
 FILE = json.dumps(
@@ -682,18 +682,18 @@ FILE = json.dumps(
 )  # fmt: skip
 
 
-def test_concerns_come_from_a_file_and_go_to_one(group: Group) -> None:
+def test_alerts_come_from_a_file_and_go_to_one(group: Group) -> None:
     group.member("boss")
     client = group.member("ana", "ana@a.test")
-    answer = client.post("/concerns/import", files={"file": ("c.json", FILE.encode())})
-    assert "2 concerns were taken in" in answer.text
+    answer = client.post("/alerts/import", files={"file": ("c.json", FILE.encode())})
+    assert "2 alerts were taken in" in answer.text
     assert "f1" in answer.text.partition("fitted to your account")[2]
-    again = client.post("/concerns/import", files={"file": ("c.json", FILE.encode())})
+    again = client.post("/alerts/import", files={"file": ("c.json", FILE.encode())})
     assert again.status_code == 400 and "already" in again.text
     data = {"replace": "on"}
-    again = client.post("/concerns/import", data=data, files={"file": ("c.json", FILE.encode())})
+    again = client.post("/alerts/import", data=data, files={"file": ("c.json", FILE.encode())})
     assert again.status_code == 200
-    found = client.post("/concerns/export").json()
+    found = client.post("/alerts/export").json()
     assert [each["name"] for each in found] == ["f1", "f2"]
     assert found[0]["channels"] == ["inbox", "mail:ana@a.test", "feed"]
 
@@ -711,45 +711,45 @@ def test_concerns_come_from_a_file_and_go_to_one(group: Group) -> None:
 )
 def test_what_cannot_be_taken_in_is_said(group: Group, text: str, said: str) -> None:
     client = group.member("ana", language="zh")
-    answer = client.post("/concerns/import", files={"file": ("c.json", text.encode())})
+    answer = client.post("/alerts/import", files={"file": ("c.json", text.encode())})
     assert answer.status_code == 400
     assert said in answer.text
-    assert not group.rows("SELECT 1 FROM concern")
+    assert not group.rows("SELECT 1 FROM alert")
 
 
 def test_an_administrator_takes_over_what_the_command_line_watches(group: Group) -> None:
     boss, other = group.member("boss", "boss@a.test"), group.member("ana")
-    with group.office.book() as book:
-        made = Concern("足球", ("https://a.test/",), words="足球", channels=("mail:x@y.test",))
+    with group.app_state.book() as book:
+        made = Alert("足球", ("https://a.test/",), words="足球", channels=("mail:x@y.test",))
         number = book.add(1, made, now=NOON)
-        book.add(1, Concern("f", ("https://a.test/",), topic="/x/t.toml"), now=NOON)
+        book.add(1, Alert("f", ("https://a.test/",), topic="/x/t.toml"), now=NOON)
     group.finds(number, "https://a.test/1")
-    assert other.post("/concerns/adopt").status_code == 404
-    assert "1 concern was taken in" in boss.post("/concerns/adopt").text
+    assert other.post("/alerts/adopt").status_code == 404
+    assert "1 alert was taken in" in boss.post("/alerts/adopt").text
     assert "https://a.test/1" in boss.get("/inbox").text
-    definition = group.rows("SELECT definition FROM concern WHERE id = ?", number)[0][0]
+    definition = group.rows("SELECT definition FROM alert WHERE id = ?", number)[0][0]
     assert "mail:boss@a.test" in definition
-    assert group.rows("SELECT name FROM concern WHERE user = 1") == [("f",)]
+    assert group.rows("SELECT name FROM alert WHERE user = 1") == [("f",)]
 
 
-def test_a_new_concern_begins_with_the_channels_of_its_owner(group: Group) -> None:
+def test_a_new_alert_begins_with_the_channels_of_its_owner(group: Group) -> None:
     client = group.member("ana", "ana@a.test")
     typed = {"feed": "on", "webhooks": "https://hook.test/a"}
     assert client.post("/settings/channels", data=typed).status_code == 303
-    page = client.get("/concerns/new").text
+    page = client.get("/alerts/new").text
     assert "https://hook.test/a" in page
     assert re.search(r'name="feed" value="on" checked', page)
     assert not re.search(r'name="mail" value="on" checked', page)
     assert client.post("/settings/channels", data={"webhooks": "gopher:x"}).status_code == 400
 
 
-def test_votes_are_counted_where_the_concern_is_shown(group: Group) -> None:
+def test_votes_are_counted_where_the_alert_is_shown(group: Group) -> None:
     client = group.member("ana")
-    number = concern(client)
+    number = alert(client)
     first, second = group.finds(number, "https://a.test/1", "https://a.test/2")
     client.post(f"/inbox/{first}/relevant")
     client.post(f"/inbox/{second}/irrelevant")
-    assert "1 relevant, 1 not" in client.get(f"/concerns/{number}").text
+    assert "1 relevant, 1 not" in client.get(f"/alerts/{number}").text
 
 
 # -- short messages -----------------------------------------------------------------
@@ -761,7 +761,7 @@ def test_short_messages_go_to_a_number_after_its_owner_typed_the_code(
 ) -> None:
     sent: list[tuple[str, str]] = []
 
-    async def taken(message: Message, address: str) -> Outcome:
+    async def taken(message: Message, address: str) -> DeliveryOutcome:
         sent.append((address, message.text))
         return Delivered()
 
@@ -779,17 +779,17 @@ def test_short_messages_go_to_a_number_after_its_owner_typed_the_code(
     code = re.findall(r"\d{6}", text)[0]
     assert client.post("/settings/code", data={"code": code}).status_code == 303
     assert group.rows("SELECT phone FROM user WHERE name = 'ana'") == [("+8613800138000",)]
-    number = concern(client, sms="on")
-    client.post(f"/concerns/{number}/test", data={"channel": "sms:+8613800138000"})
+    number = alert(client, sms="on")
+    client.post(f"/alerts/{number}/test", data={"channel": "sms:+8613800138000"})
     assert len(sent) == 2
     client.post("/settings", data={**typed, "phone": ""})
-    definition = group.rows("SELECT definition FROM concern WHERE id = ?", number)[0][0]
+    definition = group.rows("SELECT definition FROM alert WHERE id = ?", number)[0][0]
     assert "sms:" not in definition
 
 
 @pytest.mark.filterwarnings("ignore")  # of apprise
 def test_codes_cannot_be_guessed(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def taken(message: Message, address: str) -> Outcome:
+    async def taken(message: Message, address: str) -> DeliveryOutcome:
         return Delivered()
 
     monkeypatch.setattr("focus.alerts.delivery.sms.apprise.deliver", taken)
@@ -819,19 +819,19 @@ def test_a_gateway_has_to_name_the_place_of_the_number(group: Group) -> None:
 
 def test_what_is_wrong_is_told_in_chinese_where_people_look(group: Group) -> None:
     client = group.member("ana", language="zh")
-    number = concern(client)
-    with group.office.book() as book, book.transaction() as db:
+    number = alert(client)
+    with group.app_state.book() as book, book.transaction() as db:
         why = "https://a.test/: host-given-up: robots.txt: Connection refused"
         db.execute("UPDATE site SET trouble = ?", (why,))
         line = "mail server mail.test:587: Connection refused"
         outbox.log(db, Logged(NOON, group.number("ana"), "mail:a@a.test", "b", 1, 0, line))
-    for page in (f"/concerns/{number}", "/concerns"):
+    for page in (f"/alerts/{number}", "/alerts"):
         assert "https://a.test/：已放弃此主机：robots.txt：连接被拒绝" in client.get(page).text
     assert "邮件服务器 mail.test:587：连接被拒绝" in client.get("/deliveries").text
     assert "没有要搜索的词" in client.get("/search?q=%22%22").text
     assert "超过" in client.get("/search?q=" + "a+" * 200).text
     assert "此链接已失效" in client.get("/reset/none").text
-    wrong = client.post("/concerns/new", data={**TYPED, "name": "b", "schedule": "61 * * * *"})
+    wrong = client.post("/alerts/new", data={**TYPED, "name": "b", "schedule": "61 * * * *"})
     assert "不是有效的 cron 表达式" in wrong.text
     foreign = client.post("/inbox/read", headers={"sec-fetch-site": "cross-site"})
     assert "请求来自其他网站" in foreign.text
@@ -862,11 +862,11 @@ def test_connections_go_on_until_they_no_longer_fit() -> None:
 
 
 def test_a_search_finds_a_new_index_where_the_old_one_was(group: Group) -> None:
-    office = group.office
-    with office.index() as first:
+    app_state = group.app_state
+    with app_state.index() as first:
         first.update()
-    with office.index() as again:
+    with app_state.index() as again:
         assert again is first
     first.path.unlink()
-    with office.index() as other:
+    with app_state.index() as other:
         assert other is not first and other.is_current()

@@ -17,7 +17,7 @@ from focus.serve import tokens
 from focus.serve.accounts import Passwords
 from focus.serve.app import MAX_FORM
 from tests.desk import NOON
-from tests.test_serve import CHEAP, SECRET, TYPED, Group, concern
+from tests.test_serve import CHEAP, SECRET, TYPED, Group, alert
 from tests.test_serve import group as group  # the fixture
 
 EVIL = "<script>alert(1)</script>"
@@ -46,7 +46,7 @@ def test_an_unknown_name_gets_the_same_answer_after_the_same_work(
             verified.append(hash)
             return genuine(hash, password)
 
-    group.office.passwords._hasher = Counting(time_cost=1, memory_cost=8, parallelism=1)
+    group.app_state.passwords._hasher = Counting(time_cost=1, memory_cost=8, parallelism=1)
     answers = [
         group.browser().post("/login", data={"name": name, "password": "guess"})
         for name in ("ana", "nobody", "local")
@@ -58,7 +58,7 @@ def test_an_unknown_name_gets_the_same_answer_after_the_same_work(
 def test_guessing_at_an_account_is_slowed_whoever_has_it(group: Group) -> None:
     group.member("ana")
     for name in ("ana", "nobody"):
-        with group.office.book() as book, book.transaction() as db:
+        with group.app_state.book() as book, book.transaction() as db:
             db.execute("DELETE FROM attempt")
         client = group.browser()
         codes = [log_in(client, name, "guess") for _ in range(7)]
@@ -133,7 +133,7 @@ def test_the_cookie_is_for_our_server_alone(group: Group) -> None:
     plain = group.browser().post("/login", data=typed).headers["set-cookie"].lower()
     assert "httponly" in plain
     assert "samesite=lax" in plain
-    group.office.base_url = "https://focus.test"
+    group.app_state.base_url = "https://focus.test"
     headers = {"host": "focus.test"}
     cookie = group.browser().post("/login", data=typed, headers=headers).headers["set-cookie"]
     assert cookie.startswith("__Host-focus_session=")
@@ -143,7 +143,7 @@ def test_the_cookie_is_for_our_server_alone(group: Group) -> None:
 def test_secrets_are_kept_as_hashes(group: Group) -> None:
     client = group.member("ana")
     secret = client.cookies["focus_session"]
-    with sqlite3.connect(group.office.path) as db:
+    with sqlite3.connect(group.app_state.path) as db:
         dump = "\n".join(db.iterdump())
     db.close()
     assert secret not in dump
@@ -174,15 +174,15 @@ def test_only_our_own_pages_change_anything(
 ) -> None:
     client = group.member("ana")
     client.headers.pop("sec-fetch-site")
-    answer = client.post("/concerns/new", data=TYPED, headers=headers)
+    answer = client.post("/alerts/new", data=TYPED, headers=headers)
     assert (answer.status_code == 303) is allowed
-    assert bool(group.rows("SELECT 1 FROM concern")) is allowed
+    assert bool(group.rows("SELECT 1 FROM alert")) is allowed
 
 
 def test_nothing_changes_by_looking(group: Group) -> None:
     client = group.member("ana")
-    number = concern(client)
-    for path in (f"/concerns/{number}/delete", f"/concerns/{number}/pause", "/logout"):
+    number = alert(client)
+    for path in (f"/alerts/{number}/delete", f"/alerts/{number}/pause", "/logout"):
         assert client.get(path).status_code == 405
     assert client.get("/inbox").status_code == 200
 
@@ -209,8 +209,8 @@ def test_every_answer_forbids_scripts_frames_and_foreign_parts(group: Group) -> 
 
 def test_nothing_loads_from_outside_and_nothing_runs(group: Group) -> None:
     client = group.member("ana")
-    number = concern(client)
-    paths = ("/inbox", "/concerns", f"/concerns/{number}", "/search", "/settings", "/admin")
+    number = alert(client)
+    paths = ("/inbox", "/alerts", f"/alerts/{number}", "/search", "/settings", "/admin")
     for path in paths:
         page = client.get(path).text
         assert "<script" not in page
@@ -223,12 +223,12 @@ def test_nothing_loads_from_outside_and_nothing_runs(group: Group) -> None:
 
 def test_what_comes_from_the_web_is_text(group: Group) -> None:
     client = group.member("ana")
-    number = concern(client, name=EVIL[:40])
+    number = alert(client, name=EVIL[:40])
     why = {"parts": {"title": 1.0, EVIL: 0.5}, "words": {"title": [EVIL]}}
     said = {"title": EVIL, "snippet": f"\u2060{EVIL}\u2060", "why": why}
     group.finds(number, "javascript:alert(1)", **said)
     group.finds(number, 'https://a.test/"onload="x', **said)
-    for path in ("/inbox", f"/inbox?words={EVIL}", "/concerns", f"/search?q={EVIL}"):
+    for path in ("/inbox", f"/inbox?words={EVIL}", "/alerts", f"/search?q={EVIL}"):
         page = client.get(path).text
         assert EVIL not in page
         assert 'href="javascript' not in page
@@ -238,18 +238,18 @@ def test_what_comes_from_the_web_is_text(group: Group) -> None:
 def test_nobody_reaches_what_is_anothers(group: Group) -> None:
     group.member("boss")
     ana, eve = group.member("ana"), group.member("eve")
-    number = concern(ana)
+    number = alert(ana)
     [page] = group.finds(number, "https://a.test/1")
-    before = group.rows("SELECT * FROM concern"), group.rows("SELECT * FROM hit")
-    for path in (f"/concerns/{number}", f"/concerns/{number}/edit", "/admin"):
+    before = group.rows("SELECT * FROM alert"), group.rows("SELECT * FROM hit")
+    for path in (f"/alerts/{number}", f"/alerts/{number}/edit", "/admin"):
         assert eve.get(path).status_code in (400, 404)
     for what in ("edit", "pause", "delete", "test", "feed"):
-        assert eve.post(f"/concerns/{number}/{what}", data=TYPED).status_code == 400
+        assert eve.post(f"/alerts/{number}/{what}", data=TYPED).status_code == 400
     for what in ("read", "delete", "relevant"):
         assert eve.post(f"/inbox/{page}/{what}").status_code == 404
-    eve.post("/inbox/read", data={"concern": str(number)})
-    assert "标题" not in eve.get(f"/inbox?concern={number}").text
-    assert (group.rows("SELECT * FROM concern"), group.rows("SELECT * FROM hit")) == before
+    eve.post("/inbox/read", data={"alert": str(number)})
+    assert "标题" not in eve.get(f"/inbox?alert={number}").text
+    assert (group.rows("SELECT * FROM alert"), group.rows("SELECT * FROM hit")) == before
     for path in ("/admin", "/admin/invite", f"/admin/users/{group.number('ana')}"):
         assert eve.post(path, data={"registration": "open"}).status_code == 404
 
@@ -258,32 +258,32 @@ def test_only_administrators_leave_our_guard(group: Group) -> None:
     group.member("boss")
     eve = group.member("eve")
     typed = {**TYPED, "apprise": "json://10.0.0.1/"}
-    answer = eve.post("/concerns/new", data=typed)
+    answer = eve.post("/alerts/new", data=typed)
     assert answer.status_code == 400
     assert "administrators" in answer.text
 
 
 def test_mail_goes_to_ones_own_address_only(group: Group) -> None:
     eve = group.member("eve", "eve@a.test")
-    concern(eve, mail="victim@b.test")
-    assert "victim" not in group.rows("SELECT definition FROM concern")[0][0]
+    alert(eve, mail="victim@b.test")
+    assert "victim" not in group.rows("SELECT definition FROM alert")[0][0]
 
 
 def test_there_are_quotas(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("focus.serve.alerts.QUOTA", 1)
     client = group.member("ana")
-    concern(client)
-    assert client.post("/concerns/new", data={**TYPED, "name": "b"}).status_code == 400
-    big = client.post("/concerns/new", data={**TYPED, "words": "x" * MAX_FORM})
+    alert(client)
+    assert client.post("/alerts/new", data={**TYPED, "name": "b"}).status_code == 400
+    big = client.post("/alerts/new", data={**TYPED, "words": "x" * MAX_FORM})
     assert big.status_code == 413
-    many = client.post("/concerns/new", content="&".join(f"a{n}=1" for n in range(300)))
+    many = client.post("/alerts/new", content="&".join(f"a{n}=1" for n in range(300)))
     assert many.status_code == 413
 
 
 def test_mails_with_links_are_rationed(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     group.member("ana", "ana@a.test")
     sent = []
-    monkeypatch.setattr("focus.serve.auth._mail_link", lambda asked, name: sent.append(name))
+    monkeypatch.setattr("focus.serve.auth._mail_link", lambda request, name: sent.append(name))
     texts = {group.browser().post("/forgot", data={"name": "ana"}).text for _ in range(8)}
     assert len(texts) == 1
     assert len(sent) <= 3
@@ -292,7 +292,7 @@ def test_mails_with_links_are_rationed(group: Group, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     "path",
     [
-        "/concerns/999999999999999999999",
+        "/alerts/999999999999999999999",
         "/inbox/99999999999999999999/read",
         "/feed/%00.atom",
         "/reset/%ff",

@@ -13,12 +13,12 @@ import pytest
 from focus.__main__ import main
 from focus.cli import cli, crawl
 from focus.commands.options import config_file
-from focus.commands.settings import Order, read_topic, split_params, user_agent
+from focus.commands.settings import CrawlOrder, read_topic, split_params, user_agent
 from focus.config import AnalysisConfig, CrawlConfig, FetchConfig
 from focus.errors import ConfigError
-from focus.session import Places
+from focus.session import RunPaths
 
-Ordered = Callable[..., Order]
+Ordered = Callable[..., CrawlOrder]
 BASE = ["--seed", "a.test", "--topic", "足球"]
 
 
@@ -38,15 +38,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def ordered(monkeypatch: pytest.MonkeyPatch) -> Ordered:
     """Runs `focus crawl ARGUMENTS` up to the order."""
-    seen: list[Order] = []
+    seen: list[CrawlOrder] = []
 
-    def crawled(order: Order, options: dict[str, Any]) -> int:
+    def crawled(order: CrawlOrder, options: dict[str, Any]) -> int:
         seen.append(order)
         return 0
 
     monkeypatch.setattr("focus.cli._crawled", crawled)
 
-    def run(*arguments: str) -> Order:
+    def run(*arguments: str) -> CrawlOrder:
         cli.main(["crawl", *arguments], standalone_mode=False)
         return seen.pop()
 
@@ -124,7 +124,9 @@ def test_every_option_reaches_its_place(ordered: Ordered, home: Path) -> None:
         proxy="http://p.test:80",
         concurrency=6,
     )
-    assert made.places == Places(db=Path("x.db"), archive=home / "web.warc", fresh=True, wait_s=3.0)
+    assert made.paths == RunPaths(
+        db=Path("x.db"), archive=home / "web.warc", fresh=True, wait_s=3.0
+    )
 
 
 def test_shapes_follow_the_strategy(ordered: Ordered) -> None:
@@ -190,8 +192,8 @@ def test_file_can_say_everything(ordered: Ordered, home: Path) -> None:
     assert (made.config.limits.max_time_s, made.config.limits.max_bytes) == (60, 1 << 20)
     assert made.config.fetch.insecure
     assert made.config.scope.deny == ("x",)
-    assert made.places.db == home / "t.db"
-    assert made.places.warc == home / "out.warc.gz"
+    assert made.paths.db == home / "t.db"
+    assert made.paths.warc == home / "out.warc.gz"
 
 
 def test_variables_hold_several_values(ordered: Ordered, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,16 +209,16 @@ def test_variables_hold_several_values(ordered: Ordered, monkeypatch: pytest.Mon
 def test_database_is_where_it_was_said(
     ordered: Ordered, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert ordered(*BASE).places.db == home / "data" / "focus.db"
+    assert ordered(*BASE).paths.db == home / "data" / "focus.db"
     toml(home / "config", "[crawl]\n")
-    assert ordered(*BASE).places.db == home / "data" / "focus.db"
+    assert ordered(*BASE).paths.db == home / "data" / "focus.db"
     toml(home, "[crawl]\n")
-    assert ordered(*BASE).places.db == home / "focus.db"
+    assert ordered(*BASE).paths.db == home / "focus.db"
     toml(home, "db = 'sub/x.db'\n")
-    assert ordered(*BASE).places.db == home / "sub" / "x.db"
+    assert ordered(*BASE).paths.db == home / "sub" / "x.db"
     monkeypatch.setenv("FOCUS_DB", "/v.db")
-    assert ordered(*BASE).places.db == Path("/v.db")
-    assert ordered(*BASE, "--db", "f.db").places.db == Path("f.db")
+    assert ordered(*BASE).paths.db == Path("/v.db")
+    assert ordered(*BASE, "--db", "f.db").paths.db == Path("f.db")
 
 
 # -- mistakes in the file -----------------------------------------------------------

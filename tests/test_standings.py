@@ -6,8 +6,8 @@ from focus.evaluate.ranking import (
     MEASURES,
     POINTS,
     TESTED,
-    Ground,
-    Outcome,
+    TopicTruth,
+    TrialResult,
     beats_oracle,
     compete,
     measures,
@@ -16,9 +16,9 @@ from focus.evaluate.ranking import (
 )
 
 
-def ground(topic: str = "t", budget: int = 10) -> Ground:
+def ground(topic: str = "t", budget: int = 10) -> TopicTruth:
     """Pages 0…9, 9 the same page as 1; 1, 2 and 3 are targets, 0 is a relevant seed."""
-    return Ground(
+    return TopicTruth(
         topic=topic,
         page_of=[0, 1, 2, 3, 4, 5, 6, 7, 8, 1],
         labels={0: True, 1: True, 2: True, 3: True, 4: False, 5: False},
@@ -29,9 +29,9 @@ def ground(topic: str = "t", budget: int = 10) -> Ground:
     )
 
 
-def outcome(*pages: int, variant: str = "v", topic: str = "t", order: int = 0) -> Outcome:
+def outcome(*pages: int, variant: str = "v", topic: str = "t", order: int = 0) -> TrialResult:
     said = [int(page in (1, 4)) for page in pages]
-    return Outcome("k", variant, topic, order, list(pages), said, robots=1, seconds=60.0)
+    return TrialResult("k", variant, topic, order, list(pages), said, robots=1, seconds=60.0)
 
 
 def test_the_measures_of_a_crawl_by_hand() -> None:

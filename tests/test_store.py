@@ -152,7 +152,7 @@ def url_rows(draw: st.DrawFn) -> list[UrlRow]:
             queue=draw(st.integers(0, 3)),
             depth=draw(st.integers(0, 9)),
             priority=draw(real),
-            carry=tuple(draw(st.lists(number32, max_size=3))),
+            link_evidence=tuple(draw(st.lists(number32, max_size=3))),
             parent=draw(st.none() | st.integers(0, 9)),
             anchor=draw(text),
             state=draw(st.sampled_from(UrlState)),
@@ -189,7 +189,7 @@ def test_urls_come_back_as_they_were(urls: list[UrlRow], tmp_path_factory: Any) 
             )
             for u in urls
         ]
-        assert [tuple(array("f", b.row[16:])) for b in back] == [u.carry for u in urls]
+        assert [tuple(array("f", b.row[16:])) for b in back] == [u.link_evidence for u in urls]
         assert sorted(addresses) == [(u.id, u.url) for u in urls[::2]]
         shutil.rmtree(folder)
 
@@ -218,7 +218,7 @@ changes = st.builds(
     Change,
     id=st.integers(0, 3),
     priority=real,
-    carry=st.lists(number32, max_size=2).map(tuple),
+    link_evidence=st.lists(number32, max_size=2).map(tuple),
     depth=st.integers(0, 5),
     parent=st.none() | st.integers(0, 9),
     anchor=text,
@@ -243,7 +243,9 @@ def test_a_batch_means_its_changes_one_after_the_other(
 ) -> None:
     async def check() -> None:
         folder = tmp_path_factory.mktemp("merge")
-        columns = "url, priority, carry, depth, parent, anchor, state, reason, detail, tries"
+        columns = (
+            "url, priority, link_evidence, depth, parent, anchor, state, reason, detail, tries"
+        )
         ends = []
         for name, batches in {
             "whole": [Batch(changes=changes, outcomes=outcomes)],
@@ -306,7 +308,9 @@ async def test_a_page_is_stored_whole(store: Store, path: Path) -> None:
 async def test_text_that_utf8_cannot_hold_does_not_stop_the_crawl(store: Store, path: Path) -> None:
     crawl = await begin(store)
     bad = Page(title="half \ud83d pair", matched={"\udc00": ["x"]}, body_zstd=b"\xff")
-    batch = Batch(urls=[url_row(0, carry=(1.0,))], pages=[page_row(0, page=bad, targets=(1,))])
+    batch = Batch(
+        urls=[url_row(0, link_evidence=(1.0,))], pages=[page_row(0, page=bad, targets=(1,))]
+    )
     await store.write(crawl, batch)
     assert ask(path, "SELECT title, zstd FROM page_text JOIN body USING (id)") == [
         ("half ? pair", b"\xff")
@@ -809,7 +813,7 @@ async def test_a_waiting_url_costs_at_most_200_bytes(path: Path) -> None:
             urls = [
                 url_row(
                     n, key=rng.randbytes(16), queue=rng.randrange(100), priority=rng.random(),
-                    carry=(0.5, 0.25), parent=n // 60, anchor="球队新闻标题在此",
+                    link_evidence=(0.5, 0.25), parent=n // 60, anchor="球队新闻标题在此",
                     url=f"https://www.site{n % 100:03}.example.com/news/2024/doc-{n:010}.html",
                 )
                 for n in range(start, start + 1000)

@@ -48,7 +48,7 @@ def test_two_people_register_wish_read_search_and_unsubscribe(here: Stage) -> No
             story.reads(one, path, no_picture)
             mail = here.mail(to, name)
             story.letters(one, mail, no_picture)
-            for place in ("/concerns", "/settings", "/deliveries", path, f"{path}/edit"):
+            for place in ("/alerts", "/settings", "/deliveries", path, f"{path}/edit"):
                 one.go(place)
                 assert tabbed(one.page) == [], "does not show that it has the focus"
             story.stops(one, mail, path, no_picture)
@@ -58,7 +58,7 @@ def test_two_people_register_wish_read_search_and_unsubscribe(here: Stage) -> No
         night.fill(name="安娜", password=story.PASSWORD)
         night.press("登录")
         night.go("/inbox?existing=on")
-        assert visits == 1, "concerns on one site share one crawl"
+        assert visits == 1, "alerts on one site share one crawl"
         for one in (ana, ben, night):
             assert list(dict.fromkeys(one.troubles)) == []
             assert one.foreign() == []

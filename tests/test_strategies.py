@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from focus.config import AnalysisConfig
 from focus.errors import ConfigError
 from focus.records import SEED_PRIORITY, Link, Recent, Tally, UrlState
-from focus.score.analysis import Analyst
+from focus.score.analysis import PageAnalyst
 from focus.score.graph.pagerank import PageRank
 from focus.score.strategy import STRATEGIES, Parent, Strategy, make_strategy
 from focus.score.strategy.best_link import inherited
@@ -34,9 +34,16 @@ def link(name: str, anchor: float = 0.0, **scores: float) -> Link:
     return Link(url=url, key=key, host="h", anchor_score=anchor, **scores)  # type: ignore[arg-type]
 
 
-def parent(strategy: Strategy, relevance: float, **known: object) -> Parent:
-    fields = {"id": 0, "nth": 1, "depth": 0, "host": "h", "shape": "", "carry": strategy.seed()}
-    return Parent(relevance=relevance, relevant=relevance > 0.5, **{**fields, **known})  # type: ignore[arg-type]
+def parent(strategy: Strategy, relevance: float, **url_table: object) -> Parent:
+    fields = {
+        "id": 0,
+        "nth": 1,
+        "depth": 0,
+        "host": "h",
+        "shape": "",
+        "link_evidence": strategy.seed(),
+    }
+    return Parent(relevance=relevance, relevant=relevance > 0.5, **{**fields, **url_table})  # type: ignore[arg-type]
 
 
 def make(name: str, *, as_published: bool = False, **params: float) -> Strategy:
@@ -48,8 +55,8 @@ def make(name: str, *, as_published: bool = False, **params: float) -> Strategy:
 def priorities(strategy: Strategy, page: Parent, links: list[Link]) -> list[float | None]:
     carries = strategy.carries(page, links)
     return [
-        None if carry is None else strategy.priority(n + 1, carry)
-        for n, carry in enumerate(carries)
+        None if link_evidence is None else strategy.priority(n + 1, link_evidence)
+        for n, link_evidence in enumerate(carries)
     ]
 
 
@@ -95,7 +102,7 @@ def test_best_link_worked_number() -> None:
 
 def test_tunnelling_decays_off_topic_and_is_restored() -> None:
     strategy = make("best-link")
-    off = parent(strategy, 0.1, carry=(0.0, 0.0, 0.0, 0.0, 0.8))
+    off = parent(strategy, 0.1, link_evidence=(0.0, 0.0, 0.0, 0.0, 0.8))
     assert inherited(off, 0.8, 0.5) == pytest.approx(0.4)
     assert inherited(parent(strategy, 0.9), 0.2, 0.5) == 0.9
 
@@ -124,7 +131,7 @@ def test_topic_pagerank_as_published_has_width_and_depth() -> None:
     off = strategy.carries(parent(strategy, 0.1), links)
     assert [c is not None and c[0] > 0 for c in off] == [True, True, False, False, False]
     assert all(c is not None and c[1] == 1 for c in off)
-    ended = strategy.carries(parent(strategy, 1.5, carry=(0.0, 0.0)), links)
+    ended = strategy.carries(parent(strategy, 1.5, link_evidence=(0.0, 0.0)), links)
     assert ended == [None] * 5
 
 
@@ -189,7 +196,9 @@ def test_depth_first_keeps_apart_half_a_million_pages_and_their_links() -> None:
     found = []
     for nth in (1, 2, 3, 16_385, 500_000, 500_001, 999_998, 999_999):
         links = strategy.carries(parent(strategy, 0.0, nth=nth), [link(str(n)) for n in range(3)])
-        found.append(list(array("f", (carry[0] for carry in links if carry))))
+        found.append(
+            list(array("f", (link_evidence[0] for link_evidence in links if link_evidence)))
+        )
     flat = [value for values in found for value in reversed(values)]
     assert all(b > a + 1e-6 for a, b in pairwise(flat))
     assert strategy.priority(0, (found[2][1],)) == pytest.approx(3 - 1 / 1024, abs=1e-12)
@@ -315,7 +324,7 @@ def test_fish_search_worked_numbers() -> None:
     assert [fed[29], fed[30]] == [(1.0, 2.0), (0.0, 2.0)]
     hungry = strategy.carries(parent(strategy, 0.1), links)
     assert [hungry[0], hungry[19], hungry[20]] == [(0.5, 1.0), (0.5, 1.0), (0.0, 1.0)]
-    starved = parent(strategy, 0.9, carry=(1.0, 0.0))
+    starved = parent(strategy, 0.9, link_evidence=(1.0, 0.0))
     assert strategy.carries(starved, links) == [None] * 40
 
 
@@ -329,7 +338,7 @@ def test_fish_position_worked_numbers() -> None:
 
 def test_fish_position_takes_the_model_s_threshold_unless_given_one() -> None:
     tuned = make("fish-position")
-    unsure = Parent(0, 1, 0, "h", "", relevance=0.3, relevant=True, carry=tuned.seed())
+    unsure = Parent(0, 1, 0, "h", "", relevance=0.3, relevant=True, link_evidence=tuned.seed())
     assert tuned.carries(unsure, [link("a")]) == [(0.3, tuned.params["D"])]
     strict = make("fish-position", T=0.5)
     assert strict.carries(unsure, [link("a")]) == [(0.3, strict.params["D"] - 1)]
@@ -344,7 +353,7 @@ def test_shark_search_worked_numbers() -> None:
 
 def test_shark_search_inherits_what_an_empty_page_inherited() -> None:
     strategy = make("shark-search", as_published=True)
-    off = parent(strategy, 0.0, carry=(0.9, 0.4))
+    off = parent(strategy, 0.0, link_evidence=(0.9, 0.4))
     assert strategy.carries(off, [link("a")])[0] == pytest.approx((0.1, 0.2))
 
 
@@ -362,8 +371,8 @@ def test_url_structure_worked_numbers_of_table_5_2() -> None:
 
 def test_gene_worked_numbers() -> None:
     strategy = make("gene", as_published=True)
-    faded = parent(strategy, 0.9, carry=(pack(1, 0.0),))
-    assert strategy.priority(0, faded.carry) == pytest.approx(80.0)
+    faded = parent(strategy, 0.9, link_evidence=(pack(1, 0.0),))
+    assert strategy.priority(0, faded.link_evidence) == pytest.approx(80.0)
     links = [link("a"), link("b", cosine_score=0.5), link("c", cosine_score=0.2)]
     found = priorities(strategy, faded, links)
     assert found == [
@@ -375,7 +384,7 @@ def test_gene_worked_numbers() -> None:
 
 def test_gene_counts_the_page_as_tuned() -> None:
     strategy = make("gene")
-    on, off = parent(strategy, 0.9, carry=(pack(3, 0.0),)), parent(strategy, 0.1)
+    on, off = parent(strategy, 0.9, link_evidence=(pack(3, 0.0),)), parent(strategy, 0.1)
     assert strategy.carries(on, [link("a")]) == [(pack(0, 0.7 * 0.9),)]
     assert strategy.carries(off, [link("a")]) == [(pack(1, 0.7 * 0.1),)]
     assert strategy.carries(off, [link("a", 1.0)]) == [(pack(0, 0.3 + 0.7 * 0.1),)]
@@ -443,9 +452,9 @@ def test_a_crawl_takes_each_url_once_in_a_repeatable_order(
     first, second = (walk.run(100) for walk in walks)
     assert first == second
     assert first[:2] == ["A", "B"]
-    known = walks[0].known
-    assert len(first) == known.counts[UrlState.DONE] == len(known)
-    assert all(math.isfinite(p) and p <= SEED_PRIORITY for p in known.priority)
+    url_table = walks[0].url_table
+    assert len(first) == url_table.counts[UrlState.DONE] == len(url_table)
+    assert all(math.isfinite(p) and p <= SEED_PRIORITY for p in url_table.priority)
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
@@ -475,6 +484,6 @@ def test_contexts_and_cosines_are_made_only_when_asked_for(asked: bool) -> None:
         topic=to_builtins(from_words("football")), contexts=asked, cosines=asked
     )
     html = b"<p>all football <a href=/a>more</a> here</p><p><a href=/b>football news</a></p>"
-    near, named = Analyst(config).analyse("http://h/", html, "text/html").links
+    near, named = PageAnalyst(config).analyse("http://h/", html, "text/html").links
     assert near.context_score == (1.0 if asked else 0.0)
     assert named.cosine_score == pytest.approx(0.5**0.5 if asked else 0.0)

@@ -17,16 +17,16 @@ from focus.__main__ import main
 from focus.commands.label import Asker, question_lines
 from focus.errors import ConfigError
 from focus.learn.labelling import (
-    Question,
+    LabelQuestion,
     check_teachable,
     moved,
     moved_numbers,
     moved_vector,
     snippet,
 )
-from focus.learn.model_file import Learned, load
+from focus.learn.model_file import LearnedTopic, load
 from focus.score.relevance.evidence import Evidence
-from focus.storage.labels import Stored
+from focus.storage.labels import JudgedPage
 from focus.storage.lock import held
 from focus.topic.topic import from_toml, from_words
 
@@ -246,8 +246,8 @@ def test_without_answers_nothing_is_touched(focus: Focus, tmp_path: Path) -> Non
 # -- the parts ----------------------------------------------------------------------
 
 
-def stored(parts: dict[str, float], html: str = "") -> Stored:
-    return Stored(0, 1, "http://a.test/", "", "", 0.5, False, parts, {}, html)
+def stored(parts: dict[str, float], html: str = "") -> JudgedPage:
+    return JudgedPage(0, 1, "http://a.test/", "", "", 0.5, False, parts, {}, html)
 
 
 def test_numbers_stay_near_the_tuned_ones_and_never_turn_around() -> None:
@@ -279,7 +279,7 @@ def test_only_some_models_can_be_taught() -> None:
     with pytest.raises(ConfigError, match="bayes, evidence"):
         check_teachable("boolean")
     with pytest.raises(ConfigError, match="focus train"):
-        moved(Learned("足球"), from_words("足球"), "bayes", [])
+        moved(LearnedTopic("足球"), from_words("足球"), "bayes", [])
 
 
 def test_snippets_show_the_first_word_found() -> None:
@@ -303,7 +303,7 @@ def test_keys_are_read_one_by_one(
     monkeypatch.setattr(sys, "stdin", Terminal())
     monkeypatch.setattr(click, "getchar", lambda: next(keys))
     asker = Asker()
-    question = Question("http://a.test/", "\x1b]0;题", 0.5, {"title": ["足球"]}, "…")
+    question = LabelQuestion("http://a.test/", "\x1b]0;题", 0.5, {"title": ["足球"]}, "…")
     assert [asker(question) for _ in range(4)] == ["y", "n", "s", "q"]
     assert "\x1b" not in capfd.readouterr().err
     assert "relevance 0.50; title: 足球" in question_lines(question)[3]

@@ -15,8 +15,8 @@ from focus.__main__ import main
 from focus.errors import ConfigError
 from focus.learn.corpus import of_html
 from focus.learn.kb.importing import import_dump
-from focus.learn.memory_crawl import Web, fetch_pages, pilot
-from focus.learn.topics import Bench, Sample, Widening, build, widen, widened, with_aliases
+from focus.learn.memory_crawl import PageSource, fetch_pages, pilot
+from focus.learn.topics import Bench, SourcedPage, Widening, build, widen, widened, with_aliases
 from focus.report import export
 from focus.score.statistics.profile import profile, suggested_threshold
 from focus.topic.topic import Topic, from_toml, from_words
@@ -74,8 +74,8 @@ def read(path: str) -> Topic:
     return from_toml(Path(path).read_text(encoding="utf-8"), path)
 
 
-def sample(title: str, words: str, host: str = "") -> Sample:
-    return Sample(title, host, of_html(html(title, words)))
+def sample(title: str, words: str, host: str = "") -> SourcedPage:
+    return SourcedPage(title, host, of_html(html(title, words)))
 
 
 # -- building -----------------------------------------------------------------------
@@ -171,7 +171,7 @@ def test_a_page_that_moved_is_fetched_under_its_new_address_and_no_other() -> No
 
         async with site.serve() as address:
             config = FetchConfig(connect_to=address, allow_net=("127.0.0.0/8",))
-            here = Web(fetch=config, politeness=PolitenessConfig(delay_s=0.0))
+            here = PageSource(fetch=config, politeness=PolitenessConfig(delay_s=0.0))
             urls = ["http://a.test/old", "http://a.test/none"]
             found = await fetch_pages(urls, here, from_words("足球"))
         return [(page.url, page.seed) for page in found.pages], found.troubles
@@ -186,7 +186,7 @@ def test_a_page_that_moved_is_fetched_under_its_new_address_and_no_other() -> No
 def test_a_pilot_crawl_of_an_archive_is_the_same_each_time(focus: Focus, tmp_path: Path) -> None:
     def crawled() -> list[str]:
         seeds = ["http://a.test/", "http://b.test/"]
-        recorded = Web(archive=tmp_path / "web.warc.gz")
+        recorded = PageSource(archive=tmp_path / "web.warc.gz")
         found = asyncio.run(
             pilot(from_words("足球"), seeds, recorded, requests=24, watch=lambda event: None)
         )

@@ -13,7 +13,7 @@ from focus.errors import ConfigError
 from focus.learn.corpus import of_html, of_text, read_pages
 from focus.learn.kb.base import shipped
 from focus.learn.model_file import Trained, load
-from focus.learn.training import Extractor, Plan, examples, telling, train_on
+from focus.learn.training import Extractor, TrainingOptions, examples, telling, train_on
 from focus.score.matching import Matcher
 from focus.score.relevance import make_model
 from focus.score.relevance.bayes import page_text
@@ -22,11 +22,11 @@ from focus.topic.topic import from_words
 MATCHER = Matcher(from_words("足球"))
 CLUBS = ("曼联", "皇马", "巴萨", "拜仁", "阿森纳", "切尔西", "热刺", "利物浦", "罗马队", "里昂队")
 ON = [f"{club}昨晚赢下比赛，门将扑出一球，教练在赛后很满意。" for club in CLUBS]
-PLAN = Plan(number=40)
+PLAN = TrainingOptions(number=40)
 OFF = [f"第{n}个函数读取数据库，程序的接口返回结果，测试通过。" for n in range(12)]
 
 
-def trained(*, entities: bool, plan: Plan = PLAN) -> Trained:
+def trained(*, entities: bool, plan: TrainingOptions = PLAN) -> Trained:
     extractor = Extractor(MATCHER.segmenter, shipped(MATCHER.segmenter) if entities else None)
     pages = [
         *examples(map(of_text, ON), True, extractor),
@@ -37,12 +37,12 @@ def trained(*, entities: bool, plan: Plan = PLAN) -> Trained:
 
 @pytest.mark.parametrize("select", ["ig", "chi", "mi", "df"])
 def test_a_classifier_is_trained_and_tested(select: str) -> None:
-    found = trained(entities=False, plan=Plan(select, 30))
+    found = trained(entities=False, plan=TrainingOptions(select, 30))
     assert list(found.verdicts) == ["words", "words, calibrated"]
     assert found.verdicts["words"].quality.f1 > 0.9
     assert 0 < len(found.features) <= 30
     assert found.expansion is None
-    assert found == trained(entities=False, plan=Plan(select, 30))
+    assert found == trained(entities=False, plan=TrainingOptions(select, 30))
 
 
 def test_a_club_never_seen_is_known_by_what_it_is() -> None:
@@ -76,7 +76,7 @@ def test_too_few_pages_are_refused(on: int, off: int, said: str) -> None:
         *examples(map(of_text, OFF[:off]), False, extractor),
     ]
     with pytest.raises(ConfigError, match=said):
-        train_on(pages, extractor, Plan())
+        train_on(pages, extractor, TrainingOptions())
 
 
 # -- pages --------------------------------------------------------------------------

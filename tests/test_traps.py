@@ -9,7 +9,7 @@ from focus.config import PolitenessConfig, TrapConfig
 from focus.frontier import Frontier
 from focus.records import DropReason, Tally, UrlState
 from focus.scheduling.queues import Host, Queue
-from focus.scheduling.url_table import Known
+from focus.scheduling.url_table import UrlTable
 from tests.test_crawl import crawl
 from tests.web import TinyWeb
 
@@ -139,7 +139,7 @@ def test_a_host_of_ever_new_shapes_has_a_budget_too(host: Host) -> None:
 
 
 def test_only_large_hosts_are_looked_at_by_shape() -> None:
-    frontier = Frontier(Known(0), PolitenessConfig())
+    frontier = Frontier(UrlTable(0), PolitenessConfig())
     small, large = frontier.host("a.test"), frontier.host("b.test")
     traps = Traps(TrapConfig(), now=NOW)
     for _ in range(LARGE_HOST):
@@ -156,7 +156,7 @@ async def test_a_crawl_leaves_a_growing_path_alone() -> None:
     run = await crawl(web, ["http://a.test/"])
     assert "http://a.test/x/x/" in web.urls()
     assert "http://a.test/x/x/x/" not in web.urls()
-    assert run.crawl.ledger.drops[DropReason.TRAP_PATH] == 1
+    assert run.crawl.unit_of_work.drops[DropReason.TRAP_PATH] == 1
 
 
 async def test_what_waits_in_a_spent_queue_is_dropped() -> None:
@@ -165,5 +165,5 @@ async def test_what_waits_in_a_spent_queue_is_dropped() -> None:
     for number in range(60):
         web.page(f"http://a.test/{number}")
     run = await crawl(web, ["http://a.test/"], traps=TrapConfig(budget=2))
-    assert run.crawl.known.counts[UrlState.DONE] == 20
-    assert run.crawl.ledger.drops[DropReason.TRAP_BUDGET] == 41
+    assert run.crawl.url_table.counts[UrlState.DONE] == 20
+    assert run.crawl.unit_of_work.drops[DropReason.TRAP_BUDGET] == 41

@@ -15,7 +15,7 @@ from focus.commands.settings import read_topic, topic_params
 from focus.errors import ConfigError, FocusError, TopicError
 from focus.evaluate import tune as tuning
 from focus.evaluate.holdout import crawls, split
-from focus.evaluate.judgments import Task, read_topics
+from focus.evaluate.judgments import TopicTask, read_topics
 from focus.evaluate.link_graph import BESIDE_A_CRAWL, code_digest
 from focus.evaluate.search_space import Range, fitted, near, read_range, spread
 from focus.evaluate.tune import Search, base_variant, tune
@@ -123,13 +123,14 @@ def test_points_spread_over_all_strips_and_stay_inside() -> None:
 
 def test_few_topics_are_halved_by_seed_orders_and_many_by_topic(web: Path) -> None:
     class Fake(msgspec.Struct):
-        task: Task
+        task: TopicTask
 
     def prepared(topics: int, seeds: int) -> list[Fake]:
         pages = tuple(f"http://{n}.test/" for n in range(seeds))
         topic = from_words("x")
         return [
-            Fake(Task(msgspec.structs.replace(topic, name=f"t{n}"), pages)) for n in range(topics)
+            Fake(TopicTask(msgspec.structs.replace(topic, name=f"t{n}"), pages))
+            for n in range(topics)
         ]
 
     few = split(prepared(2, 4), 6, 0)  # type: ignore[arg-type]

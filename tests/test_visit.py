@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.alerts import revisits
-from focus.alerts.alert import Concern, checked
+from focus.alerts.alert import Alert, checked
 from focus.alerts.matches import site_of
-from focus.alerts.store import LOCAL, Book, opened
+from focus.alerts.store import LOCAL, AlertStore, opened
 from focus.alerts.visit import REST_S, visit
 from focus.config import FetchConfig, PolitenessConfig
 from focus.errors import ConfigError
-from focus.learn.memory_crawl import Web
+from focus.learn.memory_crawl import PageSource
 from focus.records import UrlState
 from tests.web import TinyWeb
 
@@ -27,17 +27,17 @@ FRONT = "http://news.test/"
 
 
 @pytest.fixture
-async def served() -> AsyncIterator[tuple[TinyWeb, Web]]:
+async def served() -> AsyncIterator[tuple[TinyWeb, PageSource]]:
     web = TinyWeb()
     async with web.serve() as address:
         fetch = FetchConfig(connect_to=address, allow_net=("127.0.0.0/8",))
-        yield web, Web(None, fetch, PolitenessConfig(delay_s=0.0), "focus")
+        yield web, PageSource(None, fetch, PolitenessConfig(delay_s=0.0), "focus")
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> Iterator[Book]:
+def book(tmp_path: Path) -> Iterator[AlertStore]:
     with opened(tmp_path / "f.db", now=time.time(), language="zh", zone="Asia/Shanghai") as made:
-        made.add(LOCAL, checked(Concern("足球", ("news.test",), words="足球")), now=time.time())
+        made.add(LOCAL, checked(Alert("足球", ("news.test",), words="足球")), now=time.time())
         yield made
 
 
@@ -53,13 +53,13 @@ def asked(web: TinyWeb) -> list[str]:
     return [url.removeprefix("http://news.test") for url in urls if not url.endswith(".xml")]
 
 
-async def look(book: Book, web: Web) -> None:
+async def look(book: AlertStore, web: PageSource) -> None:
     site = site_of(book, "news.test")
     assert site is not None
     await visit(book, site, web, clock=time.time)
 
 
-async def test_only_news_is_asked_for(served: tuple[TinyWeb, Web], book: Book) -> None:
+async def test_only_news_is_asked_for(served: tuple[TinyWeb, PageSource], book: AlertStore) -> None:
     web, how = served
     front(web, "/a", "/b", etag='"1"')
     await look(book, how)
@@ -77,7 +77,7 @@ async def test_only_news_is_asked_for(served: tuple[TinyWeb, Web], book: Book) -
 
 
 async def test_news_that_a_visit_had_to_leave_is_had_by_the_next(
-    served: tuple[TinyWeb, Web], book: Book, monkeypatch: pytest.MonkeyPatch
+    served: tuple[TinyWeb, PageSource], book: AlertStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     web, how = served
     front(web, "/a", etag='"1"')
@@ -97,7 +97,7 @@ async def test_news_that_a_visit_had_to_leave_is_had_by_the_next(
 
 
 async def test_a_sitemap_that_has_not_changed_is_not_sent_again(
-    served: tuple[TinyWeb, Web], book: Book
+    served: tuple[TinyWeb, PageSource], book: AlertStore
 ) -> None:
     web, how = served
     front(web, "/a", etag='"1"')
@@ -123,7 +123,9 @@ async def test_a_sitemap_that_has_not_changed_is_not_sent_again(
     assert "/b" in asked(web)
 
 
-async def test_a_site_that_cannot_be_had_says_why(served: tuple[TinyWeb, Web], book: Book) -> None:
+async def test_a_site_that_cannot_be_had_says_why(
+    served: tuple[TinyWeb, PageSource], book: AlertStore
+) -> None:
     _, how = served  # nothing is drawn: 404
     await look(book, how)
     site = site_of(book, "news.test")
@@ -166,17 +168,19 @@ def test_no_page_is_left_that_would_lead_to_many_more(
     assert all(len(left.intersection(row)) < revisits.CHILDREN for row in links.values())
 
 
-def watched(book: Book, **fresh: float) -> None:
+def watched(book: AlertStore, **fresh: float) -> None:
     """These pages are looked at again, beside the sections, and none of all is due."""
     with book.transaction() as db:
         for path, news in fresh.items():
             sql = "INSERT INTO revisit SELECT id, 0, ?, 60, 0, 0 FROM page_text WHERE url = ?"
             db.execute(sql, (news, f"https://news.test/{path}"))
         db.execute("UPDATE revisit SET next_at = ?", (time.time() + 9e5,))
-        db.execute("UPDATE concern SET next_at = 0")
+        db.execute("UPDATE alert SET next_at = 0")
 
 
-async def test_what_brought_most_is_asked_first(served: tuple[TinyWeb, Web], book: Book) -> None:
+async def test_what_brought_most_is_asked_first(
+    served: tuple[TinyWeb, PageSource], book: AlertStore
+) -> None:
     web, how = served
     front(web, "/a", "/b", "/c", etag='"1"')
     await look(book, how)
@@ -197,13 +201,13 @@ async def test_what_brought_most_is_asked_first(served: tuple[TinyWeb, Web], boo
     ],
 )
 async def test_a_schedule_has_sections_and_proven_pages_looked_at_each_time(
-    served: tuple[TinyWeb, Web], book: Book, schedule: str, paths: list[str]
+    served: tuple[TinyWeb, PageSource], book: AlertStore, schedule: str, paths: list[str]
 ) -> None:
     web, how = served
     front(web, "/a", "/b", "/c", etag='"1"')
     await look(book, how)
     asked(web)
-    wish = msgspec.structs.replace(book.concerns()[0].concern, schedule=schedule)
+    wish = msgspec.structs.replace(book.alerts()[0].alert, schedule=schedule)
     book.change(1, wish, now=0.0)
     watched(book, a=revisits.PROVEN / 2, b=9.0)
     with book.transaction() as db:
@@ -212,7 +216,9 @@ async def test_a_schedule_has_sections_and_proven_pages_looked_at_each_time(
     assert asked(web) == paths
 
 
-async def test_a_page_due_alone_is_asked_for_alone(served: tuple[TinyWeb, Web], book: Book) -> None:
+async def test_a_page_due_alone_is_asked_for_alone(
+    served: tuple[TinyWeb, PageSource], book: AlertStore
+) -> None:
     web, how = served
     front(web, "/a", "/b", etag='"1"')
     await look(book, how)
@@ -232,8 +238,8 @@ async def test_nobody_can_have_a_site_of_our_own_network_looked_up(
     web = TinyWeb()
     web.page("http://127.0.0.1/", title="secret")
     async with web.serve() as address:
-        wanted = Concern("足球", (f"{host}:{address.rpartition(':')[2]}",), words="足球")
-        how = Web(None, FetchConfig(), PolitenessConfig(delay_s=0.0), "focus")
+        wanted = Alert("足球", (f"{host}:{address.rpartition(':')[2]}",), words="足球")
+        how = PageSource(None, FetchConfig(), PolitenessConfig(delay_s=0.0), "focus")
         with opened(tmp_path / "f.db", now=0.0, language="zh", zone="Asia/Shanghai") as book:
             try:
                 book.add(LOCAL, checked(wanted), now=0.0)

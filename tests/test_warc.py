@@ -147,7 +147,7 @@ def test_overwritten_bytes_never_raise(at: int, junk: bytes) -> None:
             assert at < 5
 
 
-def coded(payload: bytes, *headers: str) -> warc.Answer:
+def coded(payload: bytes, *headers: str) -> warc.ArchivedAnswer:
     head = "".join(f"{line}\r\n" for line in ("HTTP/1.1 200 OK", *headers, ""))
     answer = http_answer(head.encode() + payload)
     assert answer is not None

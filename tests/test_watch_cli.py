@@ -18,7 +18,7 @@ from focus.__main__ import main
 from focus.alerts import matches, visit
 from focus.alerts import store as books
 from focus.alerts.run import alone
-from focus.alerts.store import LOCAL, Book, Site
+from focus.alerts.store import LOCAL, AlertStore, WatchedSite
 from focus.errors import ConfigError, StoreLocked
 from focus.storage.lock import held
 from tests.portal import Portal, article
@@ -69,8 +69,8 @@ class World:
         self.trouble: Exception | None = None
         self.portals: dict[str, Portal] = {}
 
-    def visitor(self, book: Book, web: Any) -> Callable[[Site], Awaitable[None]]:
-        async def look_up(site: Site) -> None:
+    def visitor(self, book: AlertStore, web: Any) -> Callable[[WatchedSite], Awaitable[None]]:
+        async def look_up(site: WatchedSite) -> None:
             self.visits.append(site.host)
             if self.trouble is not None:
                 raise self.trouble
@@ -101,16 +101,16 @@ def add(focus: Focus, name: str = "足球", *more: str) -> Ended:
 
 
 def rested(path: Path) -> None:
-    """A quarter of an hour goes by, and the time of all concerns comes."""
+    """A quarter of an hour goes by, and the time of all alerts comes."""
     with books.opened(path, now=0, language="en", zone="UTC") as book, book.transaction() as db:
         db.execute("UPDATE site SET visited_at = visited_at - 7200, next_at = 0")
-        db.execute("UPDATE concern SET next_at = 0")
+        db.execute("UPDATE alert SET next_at = 0")
 
 
-# -- keeping concerns -----------------------------------------------------------------
+# -- keeping alerts -----------------------------------------------------------------
 
 
-def test_concern_is_kept_shown_changed_and_forgotten(focus: Focus) -> None:
+def test_alert_is_kept_shown_changed_and_forgotten(focus: Focus) -> None:
     assert add(focus, "足球", "--every", "daily 07:30", "--mail", "me@example.org").code == 0
     shown = focus("show", "足球")
     assert shown.code == 0
@@ -118,16 +118,16 @@ def test_concern_is_kept_shown_changed_and_forgotten(focus: Focus) -> None:
         assert part in shown.out
     assert focus("edit", "足球", "--every", "hourly", "--name", "球", "--immediate").code == 0
     listed = json.loads(focus("list", "--json").out)
-    assert [each["concern"]["name"] for each in listed] == ["球"]
-    assert listed[0]["concern"]["schedule"] == "hourly"
-    assert listed[0]["concern"]["channels"] == ["inbox", "mail:me@example.org"]
-    assert not listed[0]["concern"]["digest"]
+    assert [each["alert"]["name"] for each in listed] == ["球"]
+    assert listed[0]["alert"]["schedule"] == "hourly"
+    assert listed[0]["alert"]["channels"] == ["inbox", "mail:me@example.org"]
+    assert not listed[0]["alert"]["digest"]
     assert focus("pause", "球").code == 0
     assert "paused" in focus("list").out
     assert focus("resume", "球").code == 0
     assert "active" in focus("list").out
     assert focus("rm", "球").code == 0
-    assert "No concern yet" in focus("list").out
+    assert "No alert yet" in focus("list").out
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_concern_is_kept_shown_changed_and_forgotten(focus: Focus) -> None:
         (("add", "a", "--site", "a.test", "--words", "x", "--mail", "nobody"), "mail:nobody"),
         (("add", "a", "--site", "a.test", "--words", "x", "--expires", "soon"), "2026-12-31"),
         (("add", "a", "--site", "a.test", "--topic", "gone.toml"), "gone.toml"),
-        (("show", "nobody"), "no concern 'nobody'"),
+        (("show", "nobody"), "no alert 'nobody'"),
         (("import", "gone.json"), "gone.json"),
     ],
 )
@@ -154,7 +154,7 @@ def test_mistake_is_one_clear_line(
     assert ended.code == 2
     assert complaint in ended.err
     assert ended.err.count("\n") == 1
-    assert "No concern yet" in focus("list").out
+    assert "No alert yet" in focus("list").out
 
 
 def test_name_that_is_taken_is_refused(focus: Focus) -> None:
@@ -166,13 +166,13 @@ def test_topic_file_is_kept_by_its_whole_path(focus: Focus, home: Path) -> None:
     (home / "f.toml").write_text('name = "f"\nkeywords = ["足球"]\n', encoding="utf-8")
     assert focus("add", "f", "--site", "news.test", "--topic", "f.toml").code == 0
     listed = json.loads(focus("list", "--json").out)
-    assert listed[0]["concern"]["topic"] == str(home / "f.toml")
+    assert listed[0]["alert"]["topic"] == str(home / "f.toml")
 
 
 def test_expiry_by_date_span_and_never(focus: Focus) -> None:
     now = time.time()
     add(focus, "足球", "--expires", "30d")
-    kept = lambda: json.loads(focus("list", "--json").out)[0]["concern"]["expires_at"]  # noqa: E731
+    kept = lambda: json.loads(focus("list", "--json").out)[0]["alert"]["expires_at"]  # noqa: E731
     assert abs(kept() - now - 30 * DAY) < 60
     focus("edit", "足球", "--expires", "2099-01-01")
     assert kept() > now + 1000 * DAY
@@ -219,13 +219,13 @@ def test_run_visits_matches_and_is_quiet(focus: Focus, world: World, home: Path)
     world.pages = [(f"/{n}", "足球", article("足球", n)) for n in range(7)]
     ran = focus("run")
     assert ran == Ended(0, "", "")
-    assert world.visits == ["news.test"]  # once for both concerns
+    assert world.visits == ["news.test"]  # once for both alerts
     assert focus("run") == Ended(0, "", "")
     assert len(world.visits) == 1  # nothing is due
     world.pages = [("/new", "足球", article("足球", 9))]
     rested(home / "focus.db")
     ran = focus("run", "-v")
-    assert "2 concerns checked, 1 site visited, 1 page looked at, 2 to be told of" in ran.err
+    assert "2 alerts checked, 1 site visited, 1 page looked at, 2 to be told of" in ran.err
     shown = focus("show", "足球")
     assert "6 pages told of" in shown.out
     assert "https://news.test/new" in shown.out
@@ -289,7 +289,7 @@ def test_trouble_of_a_site_is_told_and_shown(focus: Focus, world: World) -> None
     assert listed["next_at"] > time.time()
 
 
-def test_concern_that_was_never_seen_begins_when_its_site_answers(
+def test_alert_that_was_never_seen_begins_when_its_site_answers(
     focus: Focus, world: World, home: Path
 ) -> None:
     add(focus)
@@ -344,7 +344,7 @@ def test_silence_is_remarked(focus: Focus, world: World, home: Path) -> None:
     focus("run")
     with books.opened(home / "focus.db", now=0, language="en", zone="UTC") as book:
         with book.transaction() as db:
-            db.execute("UPDATE concern SET created_at = created_at - ?", (4 * DAY,))
+            db.execute("UPDATE alert SET created_at = created_at - ?", (4 * DAY,))
         assert matches.count(book, book.named(LOCAL, "足球").id).news == 0
     assert "nothing new for 4 days" in focus("list").out
 
@@ -418,7 +418,7 @@ def test_new_page_of_a_real_site_is_found_by_the_second_run(focus: Focus, home: 
         focus("add", "足球", "--site", "http://news.test/", "--words", "足球")
         first = focus("run", *how)
         assert first.code == 0, first.err
-        assert "1 concern checked, 1 site visited" in first.err
+        assert "1 alert checked, 1 site visited" in first.err
         front(web, range(3))
         rested(home / "focus.db")
         second = focus("run", *how)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.simulated import concerns, simulate
+from bench.simulated import alerts, simulate
 from bench.watch_days import due_texts, kinds, score
 from focus.demo.days import BEGIN, publishing
 
@@ -17,10 +17,10 @@ DAYS = 2
 @pytest.mark.slow
 async def test_each_new_page_is_told_once_and_in_time(tmp_path: Path) -> None:
     web = publishing(5, pages=400, days=DAYS, daily=0.15)
-    wishes = concerns(auto=False)
+    wishes = alerts(auto=False)
     course = await simulate(web, wishes, tmp_path, length=DAYS)
     until = BEGIN + (DAYS - 1) * 86_400.0
-    scores = {wish.concern.name: score(web, wish, course, until=until) for wish in wishes}
+    scores = {wish.alert.name: score(web, wish, course, until=until) for wish in wishes}
     due = sum(each.due for each in scores.values())
     assert due == sum(len(due_texts(web, wish, until=until)) for wish in wishes) > 10
     assert sum(each.repeated for each in scores.values()) == 0

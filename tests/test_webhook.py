@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from focus.alerts import outbox, outbox_relay
-from focus.alerts.delivery import Delivered, Failed, webhook
+from focus.alerts.delivery import Delivered, NotDelivered, webhook
 from focus.alerts.delivery.http_post import WebPoster
 from focus.alerts.message import trial
 from focus.alerts.outbox import DEAD, SENT
@@ -54,8 +54,8 @@ async def test_a_receiver_that_fails_and_recovers_gets_it_under_one_id(here: Des
     hook = Receiver(answers=[(500, {}), (429, {"Retry-After": "7200"})])
     async with receiving(hook):
         channel = f"webhook:{hook.url}/in?k=1"
-        concern = here.concern("足球", channel)
-        (number,) = here.finds(concern, "http://a.test/1", published_at=NOON - 60)
+        alert = here.alert("足球", channel)
+        (number,) = here.finds(alert, "http://a.test/1", published_at=NOON - 60)
         assert (await here.deliver()).waiting == 1
         here.clock.now += 70
         assert (await here.deliver()).waiting == 1
@@ -76,9 +76,9 @@ async def test_a_receiver_that_fails_and_recovers_gets_it_under_one_id(here: Des
         "type": "pages.found",
         "timestamp": "2026-11-21T09:00:00Z",
         "data": {
-            "concerns": [
+            "alerts": [
                 {
-                    "id": concern,
+                    "id": alert,
                     "name": "足球",
                     "more": 0,
                     "items": [
@@ -108,16 +108,16 @@ async def test_a_receiver_that_fails_and_recovers_gets_it_under_one_id(here: Des
 
 async def test_gone_is_gone_for_good(here: Desk) -> None:
     async with receiving(Receiver(answers=[(410, {})])) as hook:
-        here.finds(here.concern("足球", f"webhook:{hook.url}"), "http://a.test/1")
+        here.finds(here.alert("足球", f"webhook:{hook.url}"), "http://a.test/1")
         assert (await here.deliver()).dead == 1
     assert outbox.counts(here.book) == {DEAD: 1}
 
 
 async def test_one_that_fails_does_not_hold_up_the_others(here: Desk) -> None:
     async with receiving(Receiver(delay_s=0.05)) as hook:
-        here.finds(here.concern("a", "webhook:http://127.0.0.1:1/"), "http://a.test/1")
+        here.finds(here.alert("a", "webhook:http://127.0.0.1:1/"), "http://a.test/1")
         for name in "bcdef":
-            here.finds(here.concern(name, f"webhook:{hook.url}/{name}"), "http://a.test/1")
+            here.finds(here.alert(name, f"webhook:{hook.url}/{name}"), "http://a.test/1")
         summary = await here.deliver()
     assert (summary.sent, summary.waiting) == (5, 1)
     assert outbox.counts(here.book) == {0: 1, SENT: 5}
@@ -129,13 +129,13 @@ async def test_one_that_fails_does_not_hold_up_the_others(here: Desk) -> None:
     [
         (200, Delivered("200 OK")),
         (204, Delivered("204 No Content")),
-        (302, Failed("302 Found")),
-        (404, Failed("404 Not Found")),
-        (410, Failed("410 Gone: the receiver wants no more", retry=False)),
-        (503, Failed("503 Service Unavailable", retry_after_s=9.0)),
+        (302, NotDelivered("302 Found")),
+        (404, NotDelivered("404 Not Found")),
+        (410, NotDelivered("410 Gone: the receiver wants no more", retry=False)),
+        (503, NotDelivered("503 Service Unavailable", retry_after_s=9.0)),
     ],
 )
-async def test_what_an_answer_means(status: int, outcome: Delivered | Failed) -> None:
+async def test_what_an_answer_means(status: int, outcome: Delivered | NotDelivered) -> None:
     headers = {"Retry-After": "9"} if status == 503 else {}
     if status == 302:
         headers = {"Location": "/elsewhere"}
@@ -157,7 +157,7 @@ async def test_addresses_of_the_own_network_are_closed(url: str) -> None:
         outcome = await webhook.deliver(
             web, trial("1", "en"), url.format(port=hook.port), secret="whsec_AAAA", now=NOON
         )
-    assert isinstance(outcome, Failed)
+    assert isinstance(outcome, NotDelivered)
     assert not outcome.retry
     assert "not a public address" in outcome.reason
     assert not hook.requests

@@ -19,8 +19,8 @@ import uvloop
 
 from focus.cluster import worker
 from focus.cluster.broker import read_address
-from focus.cluster.executor import Engine
-from focus.cluster.messages import Setup
+from focus.cluster.executor import TaskExecutor
+from focus.cluster.messages import WorkerSetup
 from focus.config import AnalysisConfig
 from focus.engine.transports import Clock
 from focus.records import FetchResult, Link, Page, Result, Task
@@ -151,13 +151,13 @@ class MadeTransport:
         """Nothing is open."""
 
 
-def engine_of(web: MadeWeb) -> type[Engine]:
+def engine_of(web: MadeWeb) -> type[TaskExecutor]:
     """An engine whose pages are that web's."""
 
-    class MadeEngine(Engine):
+    class MadeEngine(TaskExecutor):
         async def open(
             self,
-            setup: Setup,
+            setup: WorkerSetup,
             *,
             processes: int,
             stack: AsyncExitStack,
@@ -181,7 +181,9 @@ def main() -> None:
     given = parser.parse_args()
     web = MadeWeb(given.hosts, given.links, given.new)
     vars(worker)["Engine"] = engine_of(web)
-    role = worker.WorkerRole(read_address(given.amqp), worker.Plan(given.slots, 1), say=print)
+    role = worker.WorkerRole(
+        read_address(given.amqp), worker.WorkerOptions(given.slots, 1), say=print
+    )
     uvloop.run(role.run())
 
 

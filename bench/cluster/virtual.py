@@ -25,21 +25,21 @@ from typing import Any, NamedTuple, Protocol
 from msgspec.structs import asdict, replace
 
 from focus.cluster import slot_share
-from focus.cluster.flow_control import Credit
-from focus.cluster.forwarded_links import Abroad, welcome
+from focus.cluster.flow_control import FlowControl
+from focus.cluster.forwarded_links import ForwardedLinks, welcome
 from focus.cluster.leases import Lease, Leases, Terms
 from focus.cluster.messages import (
-    Answer,
+    ForwardedLink,
     Hello,
-    Report,
-    Standing,
-    Stray,
+    ShardStatus,
+    TaskResult,
+    WorkerReport,
     answer_of,
     pack,
     unpack,
 )
 from focus.cluster.sharding import Shard
-from focus.cluster.shared_budget import Others, ladder_of
+from focus.cluster.shared_budget import OtherShards, ladder_of
 from focus.cluster.transport import ClusterTransport
 from focus.config import CrawlConfig
 from focus.crawl import Crawl, Event
@@ -98,11 +98,11 @@ class _Delivery:
 class Way(ClusterTransport):
     """A shard's transport, whose waiting is the world's. `tasks`: its queue in the broker."""
 
-    def __init__(self, world: World, shard: Shard, credit: Credit) -> None:
+    def __init__(self, world: World, shard: Shard, flow_control: FlowControl) -> None:
         leases = Leases(shard.number << 40, Terms(work_s=1e9))
-        super().__init__(leases, credit, clock=world.now, setup=SETUP, several=shard.of > 1)
+        super().__init__(leases, flow_control, clock=world.now, setup=SETUP, several=shard.of > 1)
         self._world = world
-        self.abroad, self.company = Abroad(shard, None), Others()
+        self.abroad, self.other_crawls = ForwardedLinks(shard, None), OtherShards()
         self.tasks: deque[Lease] = deque()
         self.collected_at = 0.0
         self.until: float | None = None
@@ -140,14 +140,14 @@ class World:
         self.shards = [self._shard(config, number) for number in range(1, form.shards + 1)]
 
     def _shard(self, config: CrawlConfig, number: int) -> tuple[Crawl, Way]:
-        shard, credit = Shard(number, self.form.shards), Credit(1e9)
-        credit.hello(Hello("all", SETUP, self.form.slots), self._clock)
-        way = Way(self, shard, credit)
+        shard, flow_control = Shard(number, self.form.shards), FlowControl(1e9)
+        flow_control.hello(Hello("all", SETUP, self.form.slots), self._clock)
+        way = Way(self, shard, flow_control)
         crawl = Crawl(config, way, observe=self.events.append)
         way.abroad.max_depth = config.scope.max_depth
         if way.expects:
-            crawl.discovery.border = way.abroad
-            crawl.limits.company = way.company if self.form.exchanges else None
+            crawl.link_handler.border = way.abroad
+            crawl.limits.other_crawls = way.other_crawls if self.form.exchanges else None
         way.on_stray = partial(welcome, crawl)
         way.share = 1.0 / shard.of
         way.used = 0 if self.form.exchanges else 1 << 40
@@ -210,7 +210,7 @@ class World:
         self.collect(way)
 
     def _stray(self, way: Way, packed: bytes) -> None:
-        way.strayed(unpack(packed, list[Stray]), _Delivery())
+        way.strayed(unpack(packed, list[ForwardedLink]), _Delivery())
         way.wake()
 
     def _deliver(self, after_s: float, arrive: Callable[[], None]) -> None:
@@ -245,11 +245,11 @@ class World:
         self._deliver(HOP_S, partial(self._report, way, answer))
         self._work()
 
-    def _report(self, way: Way, answer: Answer) -> None:
-        way.reported(Report("all", answers=[answer]), _Delivery())
+    def _report(self, way: Way, answer: TaskResult) -> None:
+        way.reported(WorkerReport("all", answers=[answer]), _Delivery())
         way.wake()
 
-    async def _answer(self, task: Task, lease: int) -> Answer:
+    async def _answer(self, task: Task, lease: int) -> TaskResult:
         taken_s, page = latency_s(task.url), None
         fetch = self._replay.lookup(
             task.url,
@@ -276,33 +276,33 @@ class World:
             way.wake()
         self._at(self._clock + BEAT_S, self._beat, is_beat=True)
 
-    def _standing(self, at: int) -> Standing:
+    def _standing(self, at: int) -> ShardStatus:
         crawl, way = self.shards[at]
-        return Standing(
+        return ShardStatus(
             at + 1,
             len(self.shards),
             0,
             level=slot_share.sketch(crawl.frontier, 2 * self.form.slots),
-            totals=asdict(crawl.ledger.totals),
+            totals=asdict(crawl.unit_of_work.totals),
             in_flight=way.in_flight,
             ladder=ladder_of(crawl),
         )
 
-    def _exchange(self, standings: list[Standing]) -> None:
+    def _exchange(self, standings: list[ShardStatus]) -> None:
         levels = {each.shard: each.level for each in standings}
         for own, (crawl, way) in zip(standings, self.shards, strict=True):
             others = [each for each in standings if each is not own]
             totals = sum((Counter(each.totals) for each in others), Counter[str]())
             way.share = slot_share.share(own.shard, levels)
             way.used = sum(each.in_flight for each in others)
-            way.company.hear(own, others, totals, self._clock)
+            way.other_crawls.hear(own, others, totals, self._clock)
             crawl.limits.reconsider()
 
     def _ended(self) -> str:
         most = self._limits.max_requests
         if most is not None and len(self.events) >= most:
             return "max-requests reached"
-        waits = sum(crawl.known.counts[UrlState.WAITING] for crawl, _ in self.shards)
+        waits = sum(crawl.url_table.counts[UrlState.WAITING] for crawl, _ in self.shards)
         idle = not waits and not self._moving and not any(way.in_flight for _, way in self.shards)
         return "frontier empty" if idle else ""
 

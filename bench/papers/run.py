@@ -29,9 +29,9 @@ from write import Found, OfTopic, OfWay, TopicFound, write
 from focus import __version__
 from focus.evaluate.compare import RUNS, judged, open_web, plan, run_trials
 from focus.evaluate.comparison import Variant
-from focus.evaluate.ground_truth import Inputs, Prepared, Spec, Web
-from focus.evaluate.judgments import Remarks, Task, read_topics
-from focus.evaluate.ranking import Ground, Outcome
+from focus.evaluate.ground_truth import Inputs, JudgedWeb, Prepared, Spec
+from focus.evaluate.judgments import Remarks, TopicTask, read_topics
+from focus.evaluate.ranking import TopicTruth, TrialResult
 from focus.evaluate.trial import Trial
 from focus.evaluate.variants import variants
 from focus.metrics import measures
@@ -129,7 +129,7 @@ def _run(experiment: Experiment, world: World, asked: argparse.Namespace) -> Fou
     )
 
 
-def _pages(web: Web, ground: Ground) -> int:
+def _pages(web: JudgedWeb, ground: TopicTruth) -> int:
     """Pages that link to others, each once: no redirects, no dead ends."""
     linking = (number for number, links in enumerate(web.graph.links) if links)
     return len({ground.page_of[n] for n in linking if n not in web.graph.redirects})
@@ -139,20 +139,20 @@ def _silent(what: str, done: int, of: int) -> None:
     """No progress is told."""
 
 
-def _tasks(experiment: Experiment, world: World, spec: Spec, inputs: Inputs) -> list[Task]:
+def _tasks(experiment: Experiment, world: World, spec: Spec, inputs: Inputs) -> list[TopicTask]:
     """Topics and seeds: on the generated web the experiment's own."""
     tasks = read_topics(inputs.text("topics", spec.topics), "topics")
     if world.name != "generated":
         return tasks
     by_name = {task.name: task for task in tasks}
     return [
-        Task(by_name[name].topic, _seeds(experiment, world, by_name[name], inputs, spec))
+        TopicTask(by_name[name].topic, _seeds(experiment, world, by_name[name], inputs, spec))
         for name in experiment.topics
     ]
 
 
 def _seeds(
-    experiment: Experiment, world: World, task: Task, inputs: Inputs, spec: Spec
+    experiment: Experiment, world: World, task: TopicTask, inputs: Inputs, spec: Spec
 ) -> tuple[str, ...]:
     wanted = experiment.generated.seeds
     if isinstance(wanted, int):
@@ -174,7 +174,9 @@ def _channel(front: str, lists: set[str]) -> str:
     return sports if sports in lists or not ours else ours[0]
 
 
-def _trials(experiment: Experiment, spec: Spec, each: Prepared, way: Way, web: Web) -> list[Trial]:
+def _trials(
+    experiment: Experiment, spec: Spec, each: Prepared, way: Way, web: JudgedWeb
+) -> list[Trial]:
     orders = range(experiment.seed_orders)
     variant = _variant(way)
     return list(
@@ -194,7 +196,7 @@ def _variant(way: Way) -> Variant:
 
 
 def _way(
-    experiment: Experiment, way: Way, prepared: Sequence[Prepared], outcomes: Sequence[Outcome]
+    experiment: Experiment, way: Way, prepared: Sequence[Prepared], outcomes: Sequence[TrialResult]
 ) -> OfWay:
     variant = _variant(way)
     topics = []
@@ -204,7 +206,7 @@ def _way(
     return OfWay(way.name, way.strategy, way.form, way.relevance, variant.params, topics)
 
 
-def _of_topic(experiment: Experiment, each: Prepared, outcomes: Sequence[Outcome]) -> OfTopic:
+def _of_topic(experiment: Experiment, each: Prepared, outcomes: Sequence[TrialResult]) -> OfTopic:
     """The means over seed orders of what one way found for a topic."""
     found = [_of_crawl(experiment, each.ground, outcome) for outcome in outcomes]
     numbers = {name: round(mean([f[0][name] for f in found]), 6) for name in found[0][0]}
@@ -217,7 +219,7 @@ def _of_topic(experiment: Experiment, each: Prepared, outcomes: Sequence[Outcome
 
 
 def _of_crawl(
-    experiment: Experiment, ground: Ground, outcome: Outcome
+    experiment: Experiment, ground: TopicTruth, outcome: TrialResult
 ) -> tuple[dict[str, float], tuple[list[float], list[float]], list[float]]:
     """Its numbers; relevant pages per round by label and by its own judge; recall at thirds."""
     fetched: dict[int, bool] = {}

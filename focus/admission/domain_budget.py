@@ -40,7 +40,7 @@ class Domain:
         self.tally = Tally()
 
 
-class Domains:
+class DomainBudget:
     """Hosts of one crawl by domain.
 
     hosts      all that are known, in order of their ids; it grows

@@ -76,7 +76,7 @@ def looks_lost(title: str) -> bool:
     return _LOST.search(title) is not None
 
 
-class Twins:
+class NearDuplicates:
     """The texts of a crawl's relevant pages, and of each host's "not found" pages.
 
     28 bytes a text: for each band, those that have the same 16 bits there hang on each

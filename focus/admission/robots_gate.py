@@ -37,7 +37,7 @@ class Turn(NamedTuple):
     failure: FailureKind | None = None
 
 
-class Gate:
+class RobotsGate:
     """Rules per host and scheme; `agent` is the product token they are read for."""
 
     def __init__(self, config: PolitenessConfig, agent: str) -> None:

@@ -1,1 +1,1 @@
-"""What is new about my topics? Concerns: sites visited again, new pages matched and delivered."""
+"""What is new about my topics? Alerts: sites visited again, new pages matched and delivered."""

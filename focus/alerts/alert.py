@@ -1,4 +1,4 @@
-"""What does somebody want to be told of? A concern: sites, words or a topic, when, and how."""
+"""What does somebody want to be told of? A alert: sites, words or a topic, when, and how."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PHONE = re.compile(r"\+?\d{3,20}")
 CHANNELS = ("inbox", "feed", "mail", "webhook", "apprise", "sms")
 
 
-class Concern(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Alert(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What its owner typed, checked.
 
     sites       URLs of sites or of their sections; a section is watched, its site's links followed
@@ -50,27 +50,27 @@ class Concern(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     expires_at: float | None = None
 
 
-def checked(concern: Concern) -> Concern:
-    """The concern with its sites as they will be asked for. ConfigError says what is wrong."""
-    where = f"concern {concern.name!r}"
-    if not concern.name.strip() or len(concern.name) > 100:
+def checked(alert: Alert) -> Alert:
+    """The alert with its sites as they will be asked for. ConfigError says what is wrong."""
+    where = f"alert {alert.name!r}"
+    if not alert.name.strip() or len(alert.name) > 100:
         raise ConfigError(f"{where}: give it a name of 1 to 100 characters")
-    if not 1 <= len(concern.sites) <= MAX_SITES:
+    if not 1 <= len(alert.sites) <= MAX_SITES:
         raise ConfigError(f"{where}: give 1 to {MAX_SITES} sites, as --site https://example.org/")
-    if not concern.words.strip() and not concern.topic.strip():
+    if not alert.words.strip() and not alert.topic.strip():
         raise ConfigError(f"{where}: say what about, with --words or --topic")
-    if concern.words.strip():
-        words.parse(concern.words)
-    if concern.min_relevance is not None and not 0.0 <= concern.min_relevance <= 1.0:
-        raise ConfigError(f"{where}: relevance {concern.min_relevance} is not within 0 to 1")
-    if not 1 <= concern.max_items <= MAX_ITEMS:
-        raise ConfigError(f"{where}: a digest has 1 to {MAX_ITEMS} pages, not {concern.max_items}")
-    schedule.parse(concern.schedule)
-    schedule.parse_quiet(concern.quiet)
-    for channel in concern.channels:
+    if alert.words.strip():
+        words.parse(alert.words)
+    if alert.min_relevance is not None and not 0.0 <= alert.min_relevance <= 1.0:
+        raise ConfigError(f"{where}: relevance {alert.min_relevance} is not within 0 to 1")
+    if not 1 <= alert.max_items <= MAX_ITEMS:
+        raise ConfigError(f"{where}: a digest has 1 to {MAX_ITEMS} pages, not {alert.max_items}")
+    schedule.parse(alert.schedule)
+    schedule.parse_quiet(alert.quiet)
+    for channel in alert.channels:
         check_channel(channel)
-    sites = tuple(dict.fromkeys(_site(site) for site in concern.sites))
-    return msgspec.structs.replace(concern, sites=sites)
+    sites = tuple(dict.fromkeys(_site(site) for site in alert.sites))
+    return msgspec.structs.replace(alert, sites=sites)
 
 
 def _site(text: str) -> str:
@@ -101,22 +101,22 @@ def check_channel(text: str) -> tuple[str, str]:
     return kind, address
 
 
-def to_json(concerns: Iterable[Concern]) -> bytes:
-    """A list of concerns as a file that people can read and edit."""
-    text = msgspec.json.format(msgspec.json.encode(list(concerns)), indent=2)
+def to_json(alerts: Iterable[Alert]) -> bytes:
+    """A list of alerts as a file that people can read and edit."""
+    text = msgspec.json.format(msgspec.json.encode(list(alerts)), indent=2)
     return text + b"\n"
 
 
-def from_json(data: bytes, where: str) -> list[Concern]:
-    """Concerns of a file; ConfigError names the file, the concern and what is wrong."""
+def from_json(data: bytes, where: str) -> list[Alert]:
+    """Alerts of a file; ConfigError names the file, the alert and what is wrong."""
     try:
         rows: list[dict[str, Any]] = msgspec.json.decode(data, type=list[dict[str, Any]])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{where}: no JSON list of concerns ({error})") from None
-    concerns = []
+        raise ConfigError(f"{where}: no JSON list of alerts ({error})") from None
+    alerts = []
     for number, row in enumerate(rows, 1):
         try:
-            concerns.append(checked(msgspec.convert(row, Concern)))
+            alerts.append(checked(msgspec.convert(row, Alert)))
         except (msgspec.ValidationError, ConfigError) as error:
-            raise ConfigError(f"{where}: concern {number}: {error}") from None
-    return concerns
+            raise ConfigError(f"{where}: alert {number}: {error}") from None
+    return alerts

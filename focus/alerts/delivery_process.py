@@ -23,40 +23,40 @@ from focus.alerts import outbox
 from focus.alerts import store as books
 from focus.alerts.outbox_relay import Summary, deliver_due
 from focus.alerts.run import Deliver
-from focus.alerts.settings import Settings
-from focus.alerts.store import Book
+from focus.alerts.settings import DeliverySettings
+from focus.alerts.store import AlertStore
 from focus.errors import FocusError, StoreError
 
 GRACE_S = 10.0  # for what is under way, when the run is interrupted
 
 
-class Order(msgspec.Struct, frozen=True):
+class DeliveryOrder(msgspec.Struct, frozen=True):
     """What a run tells its courier."""
 
     db: str
-    settings: Settings
+    settings: DeliverySettings
 
 
-class Report(msgspec.Struct, frozen=True):
+class DeliveryReport(msgspec.Struct, frozen=True):
     """What the courier tells; `trouble`: why it could not work."""
 
     summary: Summary
     trouble: str = ""
 
 
-def sender(book: Book, settings: Settings) -> Deliver:
+def sender(book: AlertStore, settings: DeliverySettings) -> Deliver:
     """What has a courier of its own deliver what is due; it raises StoreError only."""
 
     async def deliver() -> Summary:
         waiting = outbox.next_due(book)
         if waiting is None or waiting > time.time():
             return Summary()
-        return await _sent_out(Order(str(book.path.absolute()), settings))
+        return await _sent_out(DeliveryOrder(str(book.path.absolute()), settings))
 
     return deliver
 
 
-async def _sent_out(order: Order) -> Summary:
+async def _sent_out(order: DeliveryOrder) -> Summary:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -75,7 +75,7 @@ async def _sent_out(order: Order) -> Summary:
         raise
     if process.returncode or not said:
         raise StoreError("the process that delivers was killed; what is left is delivered later")
-    report = msgspec.json.decode(said, type=Report)
+    report = msgspec.json.decode(said, type=DeliveryReport)
     if report.trouble:
         raise StoreError(report.trouble)
     return report.summary
@@ -84,7 +84,7 @@ async def _sent_out(order: Order) -> Summary:
 # -- the courier's process ----------------------------------------------------------
 
 
-async def _deliver(order: Order) -> Summary:
+async def _deliver(order: DeliveryOrder) -> Summary:
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     with contextlib.suppress(NotImplementedError):  # Windows loops have none
         loop.add_signal_handler(signal.SIGTERM, stop.set)
@@ -94,11 +94,11 @@ async def _deliver(order: Order) -> Summary:
 
 def main() -> None:
     """The process."""
-    order = msgspec.json.decode(sys.stdin.buffer.read(), type=Order)
+    order = msgspec.json.decode(sys.stdin.buffer.read(), type=DeliveryOrder)
     try:
-        report = Report(asyncio.run(_deliver(order)))
+        report = DeliveryReport(asyncio.run(_deliver(order)))
     except FocusError as error:
-        report = Report(Summary(), str(error))
+        report = DeliveryReport(Summary(), str(error))
     with contextlib.suppress(BrokenPipeError):  # who sent us is no more
         sys.stdout.buffer.write(msgspec.json.encode(report))
         sys.stdout.buffer.flush()

@@ -1,32 +1,32 @@
-"""How does a concern fare? Its last and next check, its sites, and what is wrong."""
+"""How does a alert fare? Its last and next check, its sites, and what is wrong."""
 
 from __future__ import annotations
 
 import msgspec
 
 from focus.alerts import matches
-from focus.alerts.alert import Concern
+from focus.alerts.alert import Alert
 from focus.alerts.matches import Count, Figures
 from focus.alerts.page_match import topic_of
-from focus.alerts.store import LOCAL, Book, Owned, Site
+from focus.alerts.store import LOCAL, AlertStore, StoredAlert, WatchedSite
 from focus.errors import FocusError
 
 SILENT_S = 3 * 86400.0  # without news: worth a word
 
 
 class SiteHealth(msgspec.Struct, frozen=True):
-    """A site of a concern.
+    """A site of a alert.
 
-    unmatched  pages that came in and were held against no concern yet
+    unmatched  pages that came in and were held against no alert yet
     """
 
-    site: Site
+    site: WatchedSite
     figures: Figures
     unmatched: int
 
 
 class Health(msgspec.Struct, frozen=True):
-    """A concern as it stands.
+    """A alert as it stands.
 
     state     `active`, `paused` or `expired`
     silent_s  seconds without news, since its last or since it began
@@ -34,7 +34,7 @@ class Health(msgspec.Struct, frozen=True):
     """
 
     id: int
-    concern: Concern
+    alert: Alert
     state: str
     created_at: float
     checked_at: float | None
@@ -45,21 +45,21 @@ class Health(msgspec.Struct, frozen=True):
     remarks: list[str]
 
 
-def health(book: Book, owned: Owned, *, now: float) -> Health:
-    """How a concern fares."""
+def health(book: AlertStore, owned: StoredAlert, *, now: float) -> Health:
+    """How a alert fares."""
     sites = [
         SiteHealth(site, matches.figures(book, site.crawl), matches.unmatched(book, site))
         for site in book.sites_of([owned.id])
     ]
     found = matches.count(book, owned.id)
-    expires_at = owned.concern.expires_at
+    expires_at = owned.alert.expires_at
     state = "paused" if owned.paused else "active"
     if expires_at is not None and expires_at < now:
         state = "expired"
     silent_s = now - (found.last_at or owned.created_at)
     return Health(
         id=owned.id,
-        concern=owned.concern,
+        alert=owned.alert,
         state=state,
         created_at=owned.created_at,
         checked_at=owned.checked_at,
@@ -71,7 +71,7 @@ def health(book: Book, owned: Owned, *, now: float) -> Health:
     )
 
 
-def _remarks(owned: Owned, state: str, sites: list[SiteHealth], silent_s: float) -> list[str]:
+def _remarks(owned: StoredAlert, state: str, sites: list[SiteHealth], silent_s: float) -> list[str]:
     remarks = []
     for each in sites:
         if each.site.trouble:
@@ -79,7 +79,7 @@ def _remarks(owned: Owned, state: str, sites: list[SiteHealth], silent_s: float)
         elif each.figures.blocked and not each.figures.pages:
             remarks.append(f"{each.site.host}: robots.txt forbids it, so that nothing is seen")
     try:
-        topic_of(owned.concern, trusted=owned.user == LOCAL)
+        topic_of(owned.alert, trusted=owned.user == LOCAL)
     except FocusError as error:
         remarks.append(str(error))
     if state == "active" and owned.checked_at is None:

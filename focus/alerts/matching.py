@@ -1,17 +1,17 @@
-"""Which new pages of a site concern whom?
+"""Which new pages of a site match whose alerts?
 
-    match(book, site, …)    pages behind the site's cursor, held against all concerns on it
-    welcome(db, owned, …)   the end of a concern's first check: the five best are told
-    hit_of_sheet(…)         one page and one concern
+    match(book, site, …)    pages behind the site's cursor, held against all alerts on it
+    welcome(db, owned, …)   the end of a alert's first check: the five best are told
+    hit_of_sheet(…)         one page and one alert
 
-A page becomes a hit of each concern that it concerns, once per address. It is news, and goes
-out, unless it existed when the concern began, is dated long before the last check, is a list
+A page becomes a hit of each alert that it alerts, once per address. It is news, and goes
+out, unless it existed when the alert began, is dated long before the last check, is a list
 without a date, or repeats an earlier hit nearly word by word. Hits, what has to go out for
 them, and the cursor are written in one transaction per `BATCH` pages, so that a process
 that is killed leaves nothing half done and nothing done twice.
 
 What a page costs (bench/matching.py): unpacking and sets, once; parsing and judging only
-where the words may stand, the parts shared by all concerns.
+where the words may stand, the parts shared by all alerts.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ from functools import cache
 import msgspec
 
 from focus.alerts import matches, outbox, votes
-from focus.alerts.alert import Concern
-from focus.alerts.matches import Stored
-from focus.alerts.near_duplicates import Texts
-from focus.alerts.page_match import Sheet, Subject, subject_key, topic_of
-from focus.alerts.store import LOCAL, Book, Hit, Owned, Site
+from focus.alerts.alert import Alert
+from focus.alerts.matches import StoredPage
+from focus.alerts.near_duplicates import AlertTexts
+from focus.alerts.page_match import PageView, Subject, subject_key, topic_of
+from focus.alerts.store import LOCAL, AlertStore, Match, StoredAlert, WatchedSite
 from focus.errors import FocusError
 from focus.text.tokenisation import Segmenter
 
 BATCH = 500  # pages per transaction
-FEW = 10  # concerns: to look for their words in a page's source is cheaper than to parse it
+FEW = 10  # alerts: to look for their words in a page's source is cheaper than to parse it
 FORGET = 100  # pages after which the anchors that were met are forgotten
-BEST = 5  # of what existed when a concern began
-BASELINE = 3_000  # pages of a site, the latest, that are marked as seen for a new concern
+BEST = 5  # of what existed when a alert began
+BASELINE = 3_000  # pages of a site, the latest, that are marked as seen for a new alert
 OLD_S = 7 * 86400.0  # dated so long before the last check: no news
 
 
 class Matched(msgspec.Struct):
     """What came of a site's new pages.
 
-    pages     held against `concerns`
+    pages     held against `alerts`
     news      hits that go out; `folded` repeat others, `old` existed before
-    troubles  concern -> why it could not be looked after
+    troubles  alert -> why it could not be looked after
     """
 
     site: str
     pages: int = 0
-    concerns: int = 0
+    alerts: int = 0
     news: int = 0
     folded: int = 0
     old: int = 0
@@ -58,16 +58,16 @@ class Matched(msgspec.Struct):
 
 
 class _Watcher:
-    """A concern on the site that is being matched."""
+    """A alert on the site that is being matched."""
 
-    def __init__(self, owned: Owned, subject: Subject, *, is_new: bool) -> None:
+    def __init__(self, owned: StoredAlert, subject: Subject, *, is_new: bool) -> None:
         self.owned = owned
         self.subject = subject
         self.is_new = is_new or owned.checked_at is None
-        self.texts: Texts | None = None
+        self.texts: AlertTexts | None = None
 
-    def is_news(self, hit: Hit, sheet: Sheet) -> bool:
-        """Whether a page is news to the concern, or existed before."""
+    def is_news(self, hit: Match, sheet: PageView) -> bool:
+        """Whether a page is news to the alert, or existed before."""
         if self.is_new:
             return False
         if hit.published_at is None:
@@ -78,16 +78,16 @@ class _Watcher:
 # -- matching -----------------------------------------------------------------------
 
 
-def match(book: Book, site: Site, *, now: float, zone: tzinfo, due: Iterable[int] = ()) -> Matched:
-    """Hold a site's pages that no concern has seen against all concerns on it.
+def match(
+    book: AlertStore, site: WatchedSite, *, now: float, zone: tzinfo, due: Iterable[int] = ()
+) -> Matched:
+    """Hold a site's pages that no alert has seen against all alerts on it.
 
     zone  of dates that name none, on pages in none of the languages of subjects.ZONES
-    due   concerns being checked now: what is new goes out at once; for others, when
+    due   alerts being checked now: what is new goes out at once; for others, when
           their schedule has it
     """
-    watched = [
-        each for each in matches.watchers(book, site.id) if not _is_over(each[0].concern, now)
-    ]
+    watched = [each for each in matches.watchers(book, site.id) if not _is_over(each[0].alert, now)]
     begins = any(not begun or owned.checked_at is None for owned, begun in watched)
     last = 0 if site.crawl is None else matches.latest_nth(book, site.crawl)
     if not last or not (begins or last > site.matched):
@@ -108,7 +108,7 @@ class _Run:
     """One matching of one site."""
 
     def __init__(
-        self, book: Book, site: Site, now: float, zone: tzinfo, due: frozenset[int]
+        self, book: AlertStore, site: WatchedSite, now: float, zone: tzinfo, due: frozenset[int]
     ) -> None:
         self.book, self.site, self.now, self.zone, self.due = book, site, now, zone, due
         self.crawl = site.crawl or 0
@@ -116,14 +116,14 @@ class _Run:
         self.subjects = Subjects()
         self.watchers: list[_Watcher] = []
 
-    def watch(self, watched: Iterable[tuple[Owned, bool]]) -> None:
-        """Take on concerns, each with whether what exists here is marked as seen for it."""
+    def watch(self, watched: Iterable[tuple[StoredAlert, bool]]) -> None:
+        """Take on alerts, each with whether what exists here is marked as seen for it."""
         for owned, begun in watched:
             if (subject := self._subject(owned)) is not None:
                 self.watchers.append(_Watcher(owned, subject, is_new=not begun))
-        self.matched.concerns = len(self.watchers)
+        self.matched.alerts = len(self.watchers)
 
-    def _subject(self, owned: Owned) -> Subject | None:
+    def _subject(self, owned: StoredAlert) -> Subject | None:
         try:
             return self.subjects.of_owned(self.book, owned)
         except FocusError as error:
@@ -138,20 +138,20 @@ class _Run:
             self._write(found, after)
             self.matched.pages += len(some)
 
-    def _hits(self, page: Stored, watchers: Sequence[_Watcher]) -> list[_Draft]:
+    def _hits(self, page: StoredPage, watchers: Sequence[_Watcher]) -> list[_Draft]:
         if not page.wanted:
             return []
         if page.nth % FORGET == 0:
             self.subjects.forget()
-        sheet = Sheet(page, matches.source(self.book, page.id))
+        sheet = PageView(page, matches.source(self.book, page.id))
         if len(watchers) <= FEW:
             watchers = [each for each in watchers if each.subject.is_in_source(sheet)]
         drafts = []
         for watcher in watchers:
             owned = watcher.owned
-            hit = hit_of_sheet(sheet, watcher.subject, owned.concern, now=self.now, zone=self.zone)
+            hit = hit_of_sheet(sheet, watcher.subject, owned.alert, now=self.now, zone=self.zone)
             if hit is not None:
-                hit = msgspec.structs.replace(hit, concern=owned.id)
+                hit = msgspec.structs.replace(hit, alert=owned.id)
                 drafts.append((watcher, hit, watcher.is_news(hit, sheet)))
         return drafts
 
@@ -164,7 +164,7 @@ class _Run:
                 hit = msgspec.structs.replace(hit, twin=twin, baseline=not is_news)
                 number = matches.add(db, hit)
                 if number is None:
-                    continue  # the concern has it
+                    continue  # the alert has it
                 self._count(hit)
                 if twin is None:
                     texts.add(number, hit.simhash, hit.url)
@@ -175,14 +175,14 @@ class _Run:
                     _send(db, watcher.owned, hits, self._due_at(watcher.owned))
             matches.advance(db, self.site.id, nth)
 
-    def _texts(self, watcher: _Watcher) -> Texts:
+    def _texts(self, watcher: _Watcher) -> AlertTexts:
         if watcher.texts is None:
-            watcher.texts = Texts()
+            watcher.texts = AlertTexts()
             for text in matches.texts(self.book, watcher.owned.id):
                 watcher.texts.add(*text)
         return watcher.texts
 
-    def _count(self, hit: Hit) -> None:
+    def _count(self, hit: Match) -> None:
         if hit.twin is not None:
             self.matched.folded += 1
         elif hit.baseline:
@@ -190,32 +190,32 @@ class _Run:
         else:
             self.matched.news += 1
 
-    def _due_at(self, owned: Owned) -> float:
-        """Now, or at the concern's own time, when others had the site looked at."""
-        is_due = owned.id in self.due or owned.concern.schedule == "auto"
+    def _due_at(self, owned: StoredAlert) -> float:
+        """Now, or at the alert's own time, when others had the site looked at."""
+        is_due = owned.id in self.due or owned.alert.schedule == "auto"
         return self.now if is_due else max(self.now, owned.next_at)
 
 
-_Draft = tuple[_Watcher, Hit, bool]
+_Draft = tuple[_Watcher, Match, bool]
 """A hit to be written, and whether it is news."""
 
 
-def _is_over(concern: Concern, now: float) -> bool:
-    return concern.expires_at is not None and concern.expires_at < now
+def _is_over(alert: Alert, now: float) -> bool:
+    return alert.expires_at is not None and alert.expires_at < now
 
 
-def _send(db: sqlite3.Connection, owned: Owned, hits: Sequence[int], at: float) -> None:
-    outbox.enqueue(db, (owned.user, owned.id), hits=hits, channels=owned.concern.channels, now=at)
+def _send(db: sqlite3.Connection, owned: StoredAlert, hits: Sequence[int], at: float) -> None:
+    outbox.enqueue(db, (owned.user, owned.id), hits=hits, channels=owned.alert.channels, now=at)
 
 
-def welcome(db: sqlite3.Connection, owned: Owned, *, now: float) -> int:
-    """End a concern's first check, in the caller's transaction: its best go out; how many."""
+def welcome(db: sqlite3.Connection, owned: StoredAlert, *, now: float) -> int:
+    """End a alert's first check, in the caller's transaction: its best go out; how many."""
     hits = matches.best_of_baseline(db, owned.id, BEST)
     _send(db, owned, hits, now)
     return len(hits)
 
 
-# -- one page and one concern -------------------------------------------------------
+# -- one page and one alert -------------------------------------------------------
 
 
 @cache
@@ -225,31 +225,31 @@ def _segmenter() -> Segmenter:
 
 
 class Subjects:
-    """The subjects of concerns; those that ask the same share one."""
+    """The subjects of alerts; those that ask the same share one."""
 
     def __init__(self) -> None:
         self._made: dict[tuple[str, str, bool], Subject] = {}
         self._taught: list[Subject] = []
 
-    def of(self, concern: Concern, *, trusted: bool) -> Subject:
-        """A concern's subject. ConfigError for a topic file that cannot be used.
+    def of(self, alert: Alert, *, trusted: bool) -> Subject:
+        """A alert's subject. ConfigError for a topic file that cannot be used.
 
         trusted  see `topic_of`
         """
-        key = subject_key(concern, trusted=trusted)
+        key = subject_key(alert, trusted=trusted)
         if key not in self._made:
-            topic = topic_of(concern, trusted=trusted)
-            self._made[key] = Subject(concern, topic, _segmenter())
+            topic = topic_of(alert, trusted=trusted)
+            self._made[key] = Subject(alert, topic, _segmenter())
         return self._made[key]
 
-    def of_owned(self, book: Book, owned: Owned) -> Subject:
-        """The same of a concern that is kept: its own, where its owner's votes have taught it."""
+    def of_owned(self, book: AlertStore, owned: StoredAlert) -> Subject:
+        """The same of a alert that is kept: its own, where its owner's votes have taught it."""
         trusted = owned.user == LOCAL
         if not any(votes.counts(book, owned.id)):
-            return self.of(owned.concern, trusted=trusted)
-        topic = topic_of(owned.concern, trusted=trusted)
+            return self.of(owned.alert, trusted=trusted)
+        topic = topic_of(owned.alert, trusted=trusted)
         learned = votes.learned(book, owned.id, topic)
-        made = Subject(owned.concern, topic, _segmenter(), learned=learned)
+        made = Subject(owned.alert, topic, _segmenter(), learned=learned)
         self._taught.append(made)
         return made
 
@@ -260,19 +260,19 @@ class Subjects:
 
 
 def hit_of_sheet(
-    sheet: Sheet, subject: Subject, concern: Concern, *, now: float, zone: tzinfo
-) -> Hit | None:
-    """A page as a hit of a concern; None when it does not concern it."""
+    sheet: PageView, subject: Subject, alert: Alert, *, now: float, zone: tzinfo
+) -> Match | None:
+    """A page as a hit of a alert; None when it does not alert it."""
     judgement = sheet.judged_by(subject)
-    if judgement is None or not _is_enough(judgement.relevance, subject, concern):
+    if judgement is None or not _is_enough(judgement.relevance, subject, alert):
         return None
-    if concern.languages and not _is_spoken(sheet.language, concern.languages):
+    if alert.languages and not _is_spoken(sheet.language, alert.languages):
         return None
     if sheet.is_lost:
         return None
     page = sheet.stored
-    return Hit(
-        concern=0,
+    return Match(
+        alert=0,
         page=page.id,
         url=page.url,
         title=page.title,
@@ -286,9 +286,9 @@ def hit_of_sheet(
     )
 
 
-def _is_enough(relevance: float, subject: Subject, concern: Concern) -> bool:
-    if concern.min_relevance is not None:
-        return relevance >= concern.min_relevance
+def _is_enough(relevance: float, subject: Subject, alert: Alert) -> bool:
+    if alert.min_relevance is not None:
+        return relevance >= alert.min_relevance
     return relevance > subject.threshold
 
 

@@ -15,9 +15,9 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from focus.alerts.outbox import Claim, Part
+from focus.alerts.outbox import OutboxLease, Part
 from focus.alerts.snippet import MARK
-from focus.alerts.store import Hit
+from focus.alerts.store import Match
 from focus.alerts.texts import language_of, say
 from focus.text.formatting import cut, printable
 
@@ -27,7 +27,7 @@ _SUBJECT_CELLS = 120
 _TITLE_CELLS = 240
 
 
-class Item(msgspec.Struct, frozen=True):
+class MessageItem(msgspec.Struct, frozen=True):
     """A page as it is told of; texts are one line each and may be printed as they are.
 
     when     `发布于 2026-11-21 08:30`, in the reader's zone and language
@@ -35,7 +35,7 @@ class Item(msgspec.Struct, frozen=True):
     similar  near-duplicates folded under it
     """
 
-    hit: Hit
+    hit: Match
     title: str
     site: str
     when: str
@@ -48,12 +48,12 @@ class Item(msgspec.Struct, frozen=True):
         return "".join(self.pieces)
 
 
-class Group(msgspec.Struct, frozen=True):
-    """What one concern has to tell; `more` pages are in the inbox only."""
+class AlertSection(msgspec.Struct, frozen=True):
+    """What one alert has to tell; `more` pages are in the inbox only."""
 
     name: str
     number: int
-    items: tuple[Item, ...]
+    items: tuple[MessageItem, ...]
     more: int
 
 
@@ -69,11 +69,11 @@ class Message(msgspec.Struct, frozen=True):
     subject: str
     text: str
     html: str
-    groups: tuple[Group, ...] = ()
+    groups: tuple[AlertSection, ...] = ()
     unsubscribe: str = ""
 
 
-def of_claim(claim: Claim, *, base_url: str = "", unsubscribe: str = "") -> Message:
+def of_claim(claim: OutboxLease, *, base_url: str = "", unsubscribe: str = "") -> Message:
     """The message of what was claimed, which is never nothing."""
     assert claim.parts and all(part.hits for part in claim.parts), "an empty message"
     language = language_of(claim.language)
@@ -108,19 +108,19 @@ def trial(batch: str, language: str) -> Message:
 # -- parts --------------------------------------------------------------------------
 
 
-def _group(part: Part, language: str, zone: ZoneInfo) -> Group:
+def _group(part: Part, language: str, zone: ZoneInfo) -> AlertSection:
     items = tuple(_item(hit, part.similar.get(hit.id, 0), language, zone) for hit in part.hits)
-    return Group(printable(part.concern.name), part.number, items, part.total - len(items))
+    return AlertSection(printable(part.alert.name), part.number, items, part.total - len(items))
 
 
-def _item(hit: Hit, similar: int, language: str, zone: ZoneInfo) -> Item:
+def _item(hit: Match, similar: int, language: str, zone: ZoneInfo) -> MessageItem:
     title = printable(hit.title, _TITLE_CELLS) or say("untitled", language)
     key, moment = ("found", hit.found_at)
     if hit.published_at is not None:
         key, moment = "published", hit.published_at
     when = say(key, language, when=clock_time(moment, zone))
     site = printable(urlsplit(hit.url).hostname or "")
-    return Item(hit, title, site, when, pieces(hit.snippet), similar)
+    return MessageItem(hit, title, site, when, pieces(hit.snippet), similar)
 
 
 def clock_time(moment: float, zone: ZoneInfo) -> str:
@@ -143,7 +143,7 @@ def pieces(snippet: str) -> tuple[str, ...]:
     return tuple("".join(c if c.isprintable() else " " for c in piece) for piece in found)
 
 
-def _subject(groups: Sequence[Group], language: str) -> str:
+def _subject(groups: Sequence[AlertSection], language: str) -> str:
     total = sum(len(group.items) + group.more for group in groups)
     pages = say("pages", language, n=total)
     first = groups[0]
@@ -158,11 +158,11 @@ def _subject(groups: Sequence[Group], language: str) -> str:
     return cut(subject, _SUBJECT_CELLS)
 
 
-def _more(group: Group, language: str, inbox: str) -> str:
+def _more(group: AlertSection, language: str, inbox: str) -> str:
     return say("more" if inbox else "more_feed", language, n=group.more)
 
 
-def about(item: Item, language: str) -> str:
+def about(item: MessageItem, language: str) -> str:
     """`sina.com.cn · 发布于 2026-11-21 08:30 · 另有 4 篇相似`."""
     similar = say("similar", language, n=item.similar) if item.similar else ""
     return " · ".join(filter(None, (item.site, item.when, similar)))
@@ -171,7 +171,9 @@ def about(item: Item, language: str) -> str:
 # -- text ---------------------------------------------------------------------------
 
 
-def _text(groups: Iterable[Group], language: str, inbox: str, unsubscribe: str) -> Iterator[str]:
+def _text(
+    groups: Iterable[AlertSection], language: str, inbox: str, unsubscribe: str
+) -> Iterator[str]:
     for group in groups:
         yield f"== {group.name} =="
         yield ""
@@ -218,7 +220,7 @@ mark{background:#6b5900;color:#fff}
 }"""
 
 
-def _html(groups: Sequence[Group], language: str, inbox: str, unsubscribe: str) -> str:
+def _html(groups: Sequence[AlertSection], language: str, inbox: str, unsubscribe: str) -> str:
     total = sum(len(group.items) + group.more for group in groups)
     body = [f"<h1>{escape(say('pages', language, n=total))}</h1>"]
     for group in groups:
@@ -236,7 +238,7 @@ def _html(groups: Sequence[Group], language: str, inbox: str, unsubscribe: str) 
     return _page(language, _subject(groups, language), "\n".join(body))
 
 
-def _article(item: Item, language: str) -> str:
+def _article(item: MessageItem, language: str) -> str:
     return (
         f"<article><h3>{_anchor(item.hit.url, item.title)}</h3>"
         f'<p class="about">{escape(about(item, language))}</p>'

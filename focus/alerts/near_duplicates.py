@@ -1,4 +1,4 @@
-"""Is this text one that a concern has already, on the same site or on another?
+"""Is this text one that a alert has already, on the same site or on another?
 
 Texts are compared by their simhash (`duplicates`). Pages of one site share a frame, and often
 a template of the day: there 3 bits may differ. Between sites nothing is shared but the text
@@ -9,17 +9,17 @@ to 10 bits were other days of the same column, and none of two sites were unlike
 
 from __future__ import annotations
 
-from focus.admission.near_duplicates import Twins
+from focus.admission.near_duplicates import NearDuplicates
 from focus.urls.normal_form import host_of
 
 ABROAD = 10  # bits
 
 
-class Texts:
-    """The texts that a concern has, by number."""
+class AlertTexts:
+    """The texts that a alert has, by number."""
 
     def __init__(self) -> None:
-        self._alike = Twins()
+        self._alike = NearDuplicates()
         self._numbers: list[int] = []
         self._hashes: list[int] = []
         self._hosts: list[str] = []

@@ -12,8 +12,8 @@ from random import Random
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from focus.alerts.alert import Concern
-from focus.alerts.store import Book, Hit
+from focus.alerts.alert import Alert
+from focus.alerts.store import AlertStore, Match
 
 WAITING, SENT, DEAD = 0, 1, 2
 """States of a row, and of a delivery (0: will be tried again)."""
@@ -27,19 +27,19 @@ PULLED = ("inbox", "feed")
 
 
 class Part(NamedTuple):
-    """A concern's share of a message: its best hits, and how many there are in all.
+    """A alert's share of a message: its best hits, and how many there are in all.
 
     similar  hit -> number of near-duplicates folded under it
     """
 
-    concern: Concern
+    alert: Alert
     number: int
-    hits: list[Hit]
+    hits: list[Match]
     total: int
     similar: dict[int, int]
 
 
-class Claim(NamedTuple):
+class OutboxLease(NamedTuple):
     """A message that this process, and no other, shall send now.
 
     batch  its id for ever
@@ -85,7 +85,7 @@ def enqueue(
 ) -> int:
     """Note that these hits go out by these channels, in the transaction that wrote them.
 
-    owner  (user, concern)
+    owner  (user, alert)
     Gives the number of rows; a hit that was noted before is not noted again, and
     `inbox` and `feed` need no note.
     """
@@ -93,7 +93,7 @@ def enqueue(
     rows = [(*owner, hit, channel, now) for hit in hits for channel in pushed]
     before = db.total_changes
     db.executemany(
-        "INSERT OR IGNORE INTO outbox (user, concern, hit, channel, state, due_at, tries, batch, "
+        "INSERT OR IGNORE INTO outbox (user, alert, hit, channel, state, due_at, tries, batch, "
         "error) VALUES (?, ?, ?, ?, 0, ?, 0, '', '')",
         rows,
     )
@@ -106,17 +106,17 @@ def wait_s(tries: int, rng: Random) -> float:
     return min(LONGEST_WAIT_S, FIRST_WAIT_S * _GROWTH ** (tries - 1) * spread)
 
 
-def sent(book: Book, claim: Claim, *, now: float, detail: str = "") -> None:
+def sent(book: AlertStore, claim: OutboxLease, *, now: float, detail: str = "") -> None:
     """The receiver has acknowledged the message: it never goes out again."""
     _end(book, claim, SENT, now, detail)
 
 
-def dead(book: Book, claim: Claim, *, now: float, reason: str) -> None:
+def dead(book: AlertStore, claim: OutboxLease, *, now: float, reason: str) -> None:
     """Trying again would be of no use."""
     _end(book, claim, DEAD, now, reason)
 
 
-def _end(book: Book, claim: Claim, state: int, now: float, detail: str) -> None:
+def _end(book: AlertStore, claim: OutboxLease, state: int, now: float, detail: str) -> None:
     error = "" if state == SENT else detail
     with book.transaction() as db:
         changed = db.execute(
@@ -128,7 +128,7 @@ def _end(book: Book, claim: Claim, state: int, now: float, detail: str) -> None:
             log(db, Logged(now, claim.user, claim.channel, claim.batch, changed, state, detail))
 
 
-def failed(book: Book, claim: Claim, *, now: float, wait: float, reason: str) -> int:
+def failed(book: AlertStore, claim: OutboxLease, *, now: float, wait: float, reason: str) -> int:
     """Try again so many seconds later, unless it was the last try; the state that it has now."""
     tries = claim.tries + 1
     if tries >= MAX_TRIES:
@@ -144,7 +144,7 @@ def failed(book: Book, claim: Claim, *, now: float, wait: float, reason: str) ->
     return WAITING
 
 
-def again(book: Book, user: int, batch: str, *, now: float) -> int:
+def again(book: AlertStore, user: int, batch: str, *, now: float) -> int:
     """Let a message that was given up start anew, at once and under its id; its rows."""
     with book.transaction() as db:
         return db.execute(
@@ -166,19 +166,19 @@ def log(db: sqlite3.Connection, line: Logged) -> None:
 # -- reading ------------------------------------------------------------------------
 
 
-def next_due(book: Book) -> float | None:
+def next_due(book: AlertStore) -> float | None:
     """When the next message may go out; None when none waits."""
     found: float | None = book.rows("SELECT min(due_at) FROM outbox WHERE state = 0")[0][0]
     return found
 
 
-def counts(book: Book, user: int | None = None) -> dict[int, int]:
+def counts(book: AlertStore, user: int | None = None) -> dict[int, int]:
     """Rows by state, of one user or of all."""
     where, values = ("", ()) if user is None else (" WHERE user = ?", (user,))
     return dict(book.rows(f"SELECT state, count(*) FROM outbox{where} GROUP BY state", values))
 
 
-def lines(book: Book, user: int | None = None, *, limit: int = 50) -> list[Logged]:
+def lines(book: AlertStore, user: int | None = None, *, limit: int = 50) -> list[Logged]:
     """The delivery log of one user or of all, latest first."""
     where, values = ("", ()) if user is None else (" WHERE user = ?", (user,))
     sql = (

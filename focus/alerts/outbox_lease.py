@@ -6,7 +6,7 @@ leaves rows with a batch whose lease runs out: they are claimed again as the sam
 that the receiver can tell a repetition by its id. A batch never takes in another row.
 
 Whether a row may go at all is asked when it is claimed: its channel may have been taken
-off the concern since, and quiet hours hold it until they end.
+off the alert since, and quiet hours hold it until they end.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 
 from focus.alerts import schedule
-from focus.alerts.alert import Concern
-from focus.alerts.outbox import DEAD, Claim, Logged, Part, log
-from focus.alerts.store import HIT_COLUMNS, Book, hit_of
+from focus.alerts.alert import Alert
+from focus.alerts.outbox import DEAD, Logged, OutboxLease, Part, log
+from focus.alerts.store import HIT_COLUMNS, AlertStore, hit_of
 
 LEASE_S = 300.0  # longer than any one message may take; see the limits of the channels
 
@@ -30,8 +30,8 @@ _DELETED = "deleted before it went out"
 
 
 def claim(
-    book: Book, kind: str, *, due: float, now: float, lease_s: float = LEASE_S
-) -> Claim | None:
+    book: AlertStore, kind: str, *, due: float, now: float, lease_s: float = LEASE_S
+) -> OutboxLease | None:
     """The next message of a kind of channel that was due by `due`; None when there is none.
 
     From here until the lease ends nobody else gets these rows.
@@ -55,12 +55,12 @@ class _Row(NamedTuple):
 
     id: int
     user: int
-    concern: int
+    alert: int
     hit: int
     channel: str
     batch: str
     tries: int
-    definition: Concern
+    definition: Alert
     quiet: str
     zone: ZoneInfo
     language: str
@@ -75,7 +75,7 @@ class _Row(NamedTuple):
         if self.deleted:
             return _DELETED
         if self.channel not in self.definition.channels:
-            return "the channel was taken off the concern"
+            return "the channel was taken off the alert"
         if self.channel.startswith("apprise:") and not self.admin:
             return "apprise channels are for administrators"
         return ""
@@ -88,9 +88,9 @@ class _Row(NamedTuple):
 
 
 _ROW = """
-SELECT o.id, o.user, o.concern, o.hit, o.channel, o.batch, o.tries, c.definition, u.quiet, u.zone,
+SELECT o.id, o.user, o.alert, o.hit, o.channel, o.batch, o.tries, c.definition, u.quiet, u.zone,
 u.language, u.admin, u.disabled, h.deleted
-FROM outbox o JOIN concern c ON c.id = o.concern JOIN user u ON u.id = o.user
+FROM outbox o JOIN alert c ON c.id = o.alert JOIN user u ON u.id = o.user
 JOIN hit h ON h.id = o.hit
 WHERE o.state = 0 AND """
 _FIRST = _ROW + "o.due_at <= ? AND o.channel GLOB ? ORDER BY o.due_at, o.id LIMIT 1"
@@ -114,7 +114,7 @@ def _with_it(db: sqlite3.Connection, first: _Row, due: float) -> list[_Row]:
 
 
 def _row(columns: Sequence[Any]) -> _Row:
-    definition = msgspec.json.decode(columns[7], type=Concern)
+    definition = msgspec.json.decode(columns[7], type=Alert)
     zone = zone_of(columns[9])
     flags = (bool(each) for each in columns[11:])  # admin, disabled, deleted
     return _Row._make((*columns[:7], definition, columns[8], zone, columns[10], *flags))
@@ -160,26 +160,26 @@ def _message(going: list[_Row]) -> list[_Row]:
 _HITS = ", ".join(f"h.{name}" for name in HIT_COLUMNS.split(", "))
 _PARTS = f"""
 SELECT {_HITS}, (SELECT count(*) FROM hit t WHERE t.twin = h.id), c.definition
-FROM outbox o JOIN hit h ON h.id = o.hit JOIN concern c ON c.id = o.concern
+FROM outbox o JOIN hit h ON h.id = o.hit JOIN alert c ON c.id = o.alert
 WHERE o.batch = ? AND o.state = 0
-ORDER BY o.concern, h.relevance DESC, h.found_at DESC, h.id"""
+ORDER BY o.alert, h.relevance DESC, h.found_at DESC, h.id"""
 
 
-def _loaded(db: sqlite3.Connection, first: _Row, batch: str) -> Claim:
-    """The claim with what its message says: of each concern the best, at most `max_items`."""
+def _loaded(db: sqlite3.Connection, first: _Row, batch: str) -> OutboxLease:
+    """The claim with what its message says: of each alert the best, at most `max_items`."""
     parts: dict[int, Part] = {}
     for *columns, similar, definition in db.execute(_PARTS, (batch,)):
         number = int(columns[0])
         if number not in parts:
-            concern = msgspec.json.decode(definition, type=Concern)
-            parts[number] = Part(concern, number, [], 0, {})
+            alert = msgspec.json.decode(definition, type=Alert)
+            parts[number] = Part(alert, number, [], 0, {})
         part = parts[number]._replace(total=parts[number].total + 1)
         parts[number] = part
-        if part.total <= part.concern.max_items:
+        if part.total <= part.alert.max_items:
             hit = hit_of(columns)
             part.hits.append(hit)
             part.similar[hit.id] = similar
-    return Claim(
+    return OutboxLease(
         batch,
         first.user,
         first.channel,

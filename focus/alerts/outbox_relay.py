@@ -23,13 +23,13 @@ import msgspec
 
 from focus.alerts import outbox, outbox_lease, unsubscribe
 from focus.alerts.alert import check_channel
-from focus.alerts.delivery import Delivered, Failed, Outcome, apprise, sms, webhook
+from focus.alerts.delivery import Delivered, DeliveryOutcome, NotDelivered, apprise, sms, webhook
 from focus.alerts.delivery.http_post import WebPoster
 from focus.alerts.delivery.mail import Mailer
 from focus.alerts.message import Message, of_claim, trial
-from focus.alerts.outbox import Claim, Logged
-from focus.alerts.settings import Settings
-from focus.alerts.store import Book
+from focus.alerts.outbox import Logged, OutboxLease
+from focus.alerts.settings import DeliverySettings
+from focus.alerts.store import AlertStore
 
 AT_ONCE = {"mail": 1, "webhook": 8, "apprise": 2, "sms": 1}
 """Kinds of channel that are sent to -> messages under way at once."""
@@ -51,10 +51,10 @@ class Summary(msgspec.Struct):
     trouble: dict[str, str] = msgspec.field(default_factory=dict)
 
 
-class Ways:
+class ChannelSenders:
     """The channels, with what they keep open."""
 
-    def __init__(self, settings: Settings, *, clock: Callable[[], float]) -> None:
+    def __init__(self, settings: DeliverySettings, *, clock: Callable[[], float]) -> None:
         self._settings = settings
         self._clock = clock
         self._mailer = Mailer(settings.mail)
@@ -72,7 +72,7 @@ class Ways:
         await self._mailer.close()
         await self._poster.close()
 
-    async def send(self, message: Message, *, user: int, channel: str) -> Outcome:
+    async def send(self, message: Message, *, user: int, channel: str) -> DeliveryOutcome:
         """Bring one message to one address."""
         kind, _, address = channel.partition(":")
         now = self._clock()
@@ -87,8 +87,8 @@ class Ways:
 
 
 async def deliver_due(
-    book: Book,
-    settings: Settings,
+    book: AlertStore,
+    settings: DeliverySettings,
     *,
     clock: Callable[[], float],
     rng: Random,
@@ -104,7 +104,7 @@ async def deliver_due(
 
     Raises StoreError only; what receivers do is in the summary and in the delivery log.
     """
-    async with Ways(settings, clock=clock) as ways:
+    async with ChannelSenders(settings, clock=clock) as ways:
         round_ = _Round(book, settings, ways, clock=clock, rng=rng, lease_s=lease_s)
         round_.stop = stop or round_.stop
         try:
@@ -121,9 +121,9 @@ class _Round:
 
     def __init__(
         self,
-        book: Book,
-        settings: Settings,
-        ways: Ways,
+        book: AlertStore,
+        settings: DeliverySettings,
+        ways: ChannelSenders,
         *,
         clock: Callable[[], float],
         rng: Random,
@@ -133,7 +133,7 @@ class _Round:
         self._book, self._settings, self._ways = book, settings, ways
         self._clock, self._rng, self._lease_s = clock, rng, lease_s
         self._due = clock()
-        self._blocked: dict[str, Failed] = {}
+        self._blocked: dict[str, NotDelivered] = {}
         self.stop = asyncio.Event()
 
     async def work(self, kind: str, group: asyncio.TaskGroup) -> None:
@@ -146,7 +146,7 @@ class _Round:
                 return
             _, going = await asyncio.wait(going, timeout=PATIENCE_S)
 
-    async def _made_ready(self, kind: str, most: int) -> AsyncIterator[tuple[Claim, Message]]:
+    async def _made_ready(self, kind: str, most: int) -> AsyncIterator[tuple[OutboxLease, Message]]:
         """The next messages, so many at most, claimed and written."""
         while most and not self.stop.is_set() and (claim := self._claim(kind)) is not None:
             if (failed := self._blocked.get(kind)) is not None:
@@ -156,11 +156,11 @@ class _Round:
                 yield claim, self._written(claim)
             await asyncio.sleep(0)  # let others note their answers
 
-    def _claim(self, kind: str) -> Claim | None:
+    def _claim(self, kind: str) -> OutboxLease | None:
         now = self._clock()
         return outbox_lease.claim(self._book, kind, due=self._due, now=now, lease_s=self._lease_s)
 
-    def _written(self, claim: Claim) -> Message:
+    def _written(self, claim: OutboxLease) -> Message:
         stop = ""
         if claim.channel.startswith("mail:"):
             user, channel = claim.user, claim.channel
@@ -168,14 +168,14 @@ class _Round:
             stop = unsubscribe.link(self._book, self._settings, user=user, channel=channel, now=now)
         return of_claim(claim, base_url=self._settings.base_url, unsubscribe=stop)
 
-    async def _carry(self, kind: str, claim: Claim, message: Message) -> None:
+    async def _carry(self, kind: str, claim: OutboxLease, message: Message) -> None:
         """Bring one message, and note what came of it at once."""
         outcome = await self._ways.send(message, user=claim.user, channel=claim.channel)
-        if isinstance(outcome, Failed) and outcome.everyone:
+        if isinstance(outcome, NotDelivered) and outcome.everyone:
             self._blocked[kind] = outcome
         self._note(claim, kind, outcome)
 
-    def _note(self, claim: Claim, kind: str, outcome: Outcome) -> None:
+    def _note(self, claim: OutboxLease, kind: str, outcome: DeliveryOutcome) -> None:
         now, summary = self._clock(), self.summary
         if isinstance(outcome, Delivered):
             outbox.sent(self._book, claim, now=now, detail=outcome.detail)
@@ -197,8 +197,13 @@ class _Round:
 
 
 async def send_test(
-    book: Book, settings: Settings, *, user: int, channel: str, clock: Callable[[], float]
-) -> Outcome:
+    book: AlertStore,
+    settings: DeliverySettings,
+    *,
+    user: int,
+    channel: str,
+    clock: Callable[[], float],
+) -> DeliveryOutcome:
     """Send a test message by a channel at once; it stands in the delivery log.
 
     Nothing to do for inbox and feed; ConfigError for a channel that is none.
@@ -209,7 +214,7 @@ async def send_test(
         return Delivered()
     language = book.rows("SELECT language FROM user WHERE id = ?", (user,))[0][0]
     message = trial(uuid.uuid4().hex, language)
-    async with Ways(settings, clock=clock) as ways:
+    async with ChannelSenders(settings, clock=clock) as ways:
         outcome = await ways.send(message, user=user, channel=channel)
     good = isinstance(outcome, Delivered)
     state = outbox.SENT if good else outbox.DEAD

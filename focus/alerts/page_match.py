@@ -1,9 +1,9 @@
-"""Does a page concern somebody? Words first, for they are cheap; then the topic's judge.
+"""Does a page match an alert? Words first, for they are cheap; then the topic's judge.
 
-    Sheet     a stored page, its parts made as they are asked for, once for all concerns
-    Subject   what a concern asks: words, a topic, a model, from which relevance on
+    Sheet     a stored page, its parts made as they are asked for, once for all alerts
+    Subject   what a alert asks: words, a topic, a model, from which relevance on
 
-Most pages concern nobody. So a page is asked once which characters and Latin words it shows:
+Most pages alert nobody. So a page is asked once which characters and Latin words it shows:
 a word that cannot stand there costs two comparisons of sets, and only those whose words may
 all be there have it searched and judged.
 """
@@ -21,16 +21,16 @@ import msgspec
 
 from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash
 from focus.alerts import query
-from focus.alerts.alert import Concern
-from focus.alerts.matches import Stored
+from focus.alerts.alert import Alert
+from focus.alerts.matches import StoredPage
 from focus.alerts.publication_date import published_at
-from focus.alerts.query import Words
+from focus.alerts.query import WordQuery
 from focus.alerts.snippet import aligned, plain, snippet
 from focus.config import AnalysisConfig
 from focus.errors import TopicError
 from focus.html.main_content import main_blocks
 from focus.html.parser import Parsed, parse
-from focus.learn.model_file import Learned, applied
+from focus.learn.model_file import LearnedTopic, applied
 from focus.score.matching import Matcher, fold_body
 from focus.score.relevance import Document, Judgement, make_model
 from focus.storage import labels
@@ -51,10 +51,10 @@ Need = tuple[frozenset[str], frozenset[str]]
 """Characters and Latin words."""
 
 
-class Sheet:
+class PageView:
     """A stored page. `packed`: its source, None where that was not kept."""
 
-    def __init__(self, stored: Stored, packed: bytes | None) -> None:
+    def __init__(self, stored: StoredPage, packed: bytes | None) -> None:
         self.stored = stored
         self.html = labels.unpacked(packed) if packed else ""
         self._judged: dict[Subject, Judgement | None] = {}
@@ -62,7 +62,7 @@ class Sheet:
         self._dates: dict[tzinfo, float | None] = {}
 
     def judged_by(self, subject: Subject) -> Judgement | None:
-        """What a subject says of it, asked once for all concerns that share the subject."""
+        """What a subject says of it, asked once for all alerts that share the subject."""
         if subject not in self._judged:
             self._judged[subject] = subject.judge(self)
         return self._judged[subject]
@@ -125,7 +125,7 @@ class Sheet:
 
     @cached_property
     def words_text(self) -> str:
-        """Title and text without navigation, folded: where words of a concern have to stand."""
+        """Title and text without navigation, folded: where words of a alert have to stand."""
         return f"{fold_body(self.stored.title)}\n{self.document.main}"
 
     @cached_property
@@ -168,20 +168,20 @@ class Sheet:
 
 
 class Subject:
-    """What a concern asks of a page. Concerns that ask the same share one.
+    """What a alert asks of a page. Alerts that ask the same share one.
 
     learned  what its owner's votes have taught; None: what the topic's own file has
     """
 
     def __init__(
         self,
-        concern: Concern,
+        alert: Alert,
         topic: Topic,
         segmenter: Segmenter,
         *,
-        learned: Learned | None = None,
+        learned: LearnedTopic | None = None,
     ) -> None:
-        self.words = query.parse(concern.words) if concern.words.strip() else Words()
+        self.words = query.parse(alert.words) if alert.words.strip() else WordQuery()
         relevance = topic.relevance or AnalysisConfig().relevance
         params = topic.params.get(relevance, {})
         bare, numbers = applied(topic, relevance, params, learned=learned)
@@ -193,19 +193,19 @@ class Subject:
         self._keywords = [keyword.text for keyword in bare.keywords]
         self._filter = self.matcher
         if not set(self.words.all()) <= set(self._keywords):
-            every = Topic(concern.name, tuple(map(Keyword, self.words.all())))
+            every = Topic(alert.name, tuple(map(Keyword, self.words.all())))
             self._filter = Matcher(every, segmenter)
         self._forms = {**self.matcher.forms, **self._filter.forms}
         self._needs = {name: [_need(form) for form in of] for name, of in self._forms.items()}
 
-    def is_in_source(self, sheet: Sheet) -> bool:
+    def is_in_source(self, sheet: PageView) -> bool:
         """Whether what is asked for may stand in a page's source: cheaper than parsing it, for
         a few subjects. A word with markup inside is missed.
         """
         source = sheet.source
         return source is None or self._may(lambda word: _stands_in(source, self._forms[word]))
 
-    def may_concern(self, sheet: Sheet) -> bool:
+    def may_alert(self, sheet: PageView) -> bool:
         """Whether a page may hold what is asked for, by its characters; no means no."""
         return self._may(lambda word: any(map(sheet.may_hold, self._needs[word])))
 
@@ -216,17 +216,17 @@ class Subject:
                 return False
         return not self._by_keywords or any(map(stands, self._keywords))
 
-    def judge(self, sheet: Sheet) -> Judgement | None:
+    def judge(self, sheet: PageView) -> Judgement | None:
         """How relevant a page is; None when it has not the words asked for."""
-        if not self.may_concern(sheet):
+        if not self.may_alert(sheet):
             return None
         if self.words.wanted() and not self.words.satisfied(self._filter.counts(sheet.words_text)):
             return None
         judgement = self._model.judge(sheet.document)
         return judgement if judgement.relevance > 0.0 else None
 
-    def snippet(self, sheet: Sheet) -> str:
-        """The passage that shows best why the page concerns somebody."""
+    def snippet(self, sheet: PageView) -> str:
+        """The passage that shows best why the page matches an alert."""
         spans = self.matcher.spans(sheet.aligned)
         if self._filter is not self.matcher:
             wanted = set(self.words.wanted())
@@ -255,15 +255,15 @@ def _stands_in(source: str, forms: Iterable[str]) -> bool:
     )
 
 
-def topic_of(concern: Concern, *, trusted: bool) -> Topic:
-    """The topic that a concern's pages are judged by: of its file or words, else of its words.
+def topic_of(alert: Alert, *, trusted: bool) -> Topic:
+    """The topic that a alert's pages are judged by: of its file or words, else of its words.
 
     trusted  whether its owner may name files of this machine: whoever types commands here
     Raises TopicError for a file that cannot be read.
     """
-    said = concern.topic.strip()
+    said = alert.topic.strip()
     if not said:
-        return query.parse(concern.words).topic(concern.name)
+        return query.parse(alert.words).topic(alert.name)
     if not said.endswith(".toml"):
         return from_words(said)
     if not trusted:
@@ -277,6 +277,6 @@ def topic_of(concern: Concern, *, trusted: bool) -> Topic:
     return msgspec.structs.replace(topic, model=str(Path(said).parent / topic.model))
 
 
-def subject_key(concern: Concern, *, trusted: bool) -> tuple[str, str, bool]:
-    """What concerns have in common that share a subject."""
-    return " ".join(concern.words.split()), concern.topic.strip(), trusted
+def subject_key(alert: Alert, *, trusted: bool) -> tuple[str, str, bool]:
+    """What alerts have in common that share a subject."""
+    return " ".join(alert.words.split()), alert.topic.strip(), trusted

@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 import msgspec
 
 from focus.alerts import matches
-from focus.alerts.alert import Concern
+from focus.alerts.alert import Alert
 from focus.alerts.matching import Subjects, hit_of_sheet
-from focus.alerts.near_duplicates import Texts
-from focus.alerts.page_match import Sheet
-from focus.alerts.store import Book, Hit, Owned
+from focus.alerts.near_duplicates import AlertTexts
+from focus.alerts.page_match import PageView
+from focus.alerts.store import AlertStore, Match, StoredAlert
 
 SETTLED_S = 3_600.0  # after a site's crawl began; what has no date and came earlier existed
 LOOKED_AT = 2_000  # pages of a site, the latest
@@ -24,11 +24,11 @@ class Preview(msgspec.Struct, frozen=True):
 
     hits      news, best first, without repetitions; `similar` of each, in the same order
     pages     looked at
-    undated   concern it too, but give no date and came with the first visit
+    undated   alert it too, but give no date and came with the first visit
     unvisited sites that have never been visited: nothing is known of them yet
     """
 
-    hits: list[Hit]
+    hits: list[Match]
     similar: list[int]
     pages: int
     undated: int
@@ -36,23 +36,23 @@ class Preview(msgspec.Struct, frozen=True):
 
 
 def preview(
-    book: Book, wanted: Concern | Owned, *, now: float, zone: tzinfo, days: float = 7.0
+    book: AlertStore, wanted: Alert | StoredAlert, *, now: float, zone: tzinfo, days: float = 7.0
 ) -> Preview:
-    """What a concern, kept or not, would have sent in the last days; by stored pages alone.
+    """What a alert, kept or not, would have sent in the last days; by stored pages alone.
 
     One that is kept is judged as its votes have taught it. A page counts by the date that it
     gives; one without by when it came, if that was after the first visit. ConfigError for a
     topic file that cannot be used.
     """
-    if isinstance(wanted, Owned):
-        concern, subject = wanted.concern, Subjects().of_owned(book, wanted)
+    if isinstance(wanted, StoredAlert):
+        alert, subject = wanted.alert, Subjects().of_owned(book, wanted)
     else:
-        concern, subject = wanted, Subjects().of(wanted, trusted=True)
+        alert, subject = wanted, Subjects().of(wanted, trusted=True)
     since = now - days * 86400.0
-    found: list[Hit] = []
+    found: list[Match] = []
     pages = undated = 0
     unvisited = []
-    for host in dict.fromkeys(urlsplit(url).netloc for url in concern.sites):
+    for host in dict.fromkeys(urlsplit(url).netloc for url in alert.sites):
         site = matches.site_of(book, host)
         if site is None or site.crawl is None:
             unvisited.append(host)
@@ -62,7 +62,7 @@ def preview(
             pages += 1
             if not subject.is_in_source(sheet):
                 continue
-            hit = hit_of_sheet(sheet, subject, concern, now=sheet.stored.fetched_at, zone=zone)
+            hit = hit_of_sheet(sheet, subject, alert, now=sheet.stored.fetched_at, zone=zone)
             if hit is None:
                 continue
             is_undated = hit.published_at is None and (hit.found_at < settled or sheet.is_list)
@@ -72,16 +72,16 @@ def preview(
     return _folded(found, pages, undated, unvisited)
 
 
-def _sheets(book: Book, crawl: int, since: float) -> Iterator[Sheet]:
+def _sheets(book: AlertStore, crawl: int, since: float) -> Iterator[PageView]:
     for page in matches.pages_since(book, crawl, since=since, limit=LOOKED_AT):
         if page.wanted:
-            yield Sheet(page, matches.source(book, page.id))
+            yield PageView(page, matches.source(book, page.id))
 
 
-def _folded(found: list[Hit], pages: int, undated: int, unvisited: list[str]) -> Preview:
+def _folded(found: list[Match], pages: int, undated: int, unvisited: list[str]) -> Preview:
     """Near-duplicates under the best of them."""
-    texts = Texts()
-    hits: list[Hit] = []
+    texts = AlertTexts()
+    hits: list[Match] = []
     similar: list[int] = []
     for hit in sorted(found, key=lambda each: -each.relevance):
         twin = texts.find(hit.simhash, hit.url)

@@ -25,7 +25,7 @@ MAX_WORDS = 100
 _TOKEN = re.compile(r'(?P<sign>[+\-＋－]?)(?:["“”](?P<phrase>[^"“”]*)["“”]?|(?P<word>\S+))')
 
 
-class Words(msgspec.Struct, frozen=True):
+class WordQuery(msgspec.Struct, frozen=True):
     """What was asked for. `groups`: of each, one word at least; `bare`: of all of them, one."""
 
     must: tuple[str, ...] = ()
@@ -58,8 +58,8 @@ class Words(msgspec.Struct, frozen=True):
         return Topic(name, tuple(map(Keyword, self.wanted())))
 
 
-def parse(text: str) -> Words:
-    """The words of a concern. ConfigError for one that asks for nothing, or for too much."""
+def parse(text: str) -> WordQuery:
+    """The words of a alert. ConfigError for one that asks for nothing, or for too much."""
     signed = list(_tokens(text))
     must: list[str] = []
     bare: list[str] = []
@@ -79,7 +79,7 @@ def parse(text: str) -> Words:
         else:
             {"+": must, "-": forbidden}.get(sign, bare).append(word)
         at += 1
-    words = Words(tuple(must), tuple(bare), tuple(map(tuple, groups)), tuple(forbidden))
+    words = WordQuery(tuple(must), tuple(bare), tuple(map(tuple, groups)), tuple(forbidden))
     return _checked(words, text)
 
 
@@ -101,7 +101,7 @@ def _is_or(signed: tuple[str, str]) -> bool:
     return signed[0] == "|"
 
 
-def _checked(words: Words, text: str) -> Words:
+def _checked(words: WordQuery, text: str) -> WordQuery:
     if not words.wanted():
         raise ConfigError(f"words {text!r}: nothing is asked for; write a word without -, as 足球")
     if len(words.all()) > MAX_WORDS:

@@ -24,7 +24,7 @@ from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 from focus.alerts.schedule import LONGEST_S, SHORTEST_S
-from focus.alerts.store import Book
+from focus.alerts.store import AlertStore
 from focus.records import DropReason, UrlState
 from focus.storage.schema import LAST_ID, id_range, row_id
 
@@ -38,7 +38,7 @@ CHILDREN = 3  # relevant pages that only this page leads to, for it to be looked
 MOST = 100  # such pages of a site, sections and listings apart
 
 
-class Hub(NamedTuple):
+class DueHub(NamedTuple):
     """A page that is due. `id` is the URL's number within its crawl.
 
     listing  a feed or sitemap
@@ -78,15 +78,15 @@ def interval_s(fresh: float, watched_s: float) -> float:
     return min(LONGEST_S, max(SHORTEST_S, wait_s))
 
 
-def due(book: Book, crawl: int, *, until: float, proven: bool, most: int) -> list[Hub]:
+def due(book: AlertStore, crawl: int, *, until: float, proven: bool, most: int) -> list[DueHub]:
     """Pages whose time comes until then, the first first; `proven`: in any case sections, and
     those that brought something in the last days.
     """
     rows = book.rows(_DUE, (*id_range(crawl), until, proven, most))
-    return [Hub._make((number & LAST_ID, *rest)) for number, *rest in rows]
+    return [DueHub._make((number & LAST_ID, *rest)) for number, *rest in rows]
 
 
-def news(book: Book, crawl: int, *, after: int, first: int) -> list[int]:
+def news(book: AlertStore, crawl: int, *, after: int, first: int) -> list[int]:
     """Relevant pages of the requests after this one, URLs from `first` on."""
     rows = book.rows(_NEWS, (crawl, after, row_id(crawl, first)))
     return [number & LAST_ID for (number,) in rows]
@@ -119,13 +119,13 @@ def cover(
     return best
 
 
-def known(book: Book, crawl: int) -> list[int]:
+def known(book: AlertStore, crawl: int) -> list[int]:
     """All pages that are looked at again."""
     rows = book.rows("SELECT id FROM revisit WHERE id BETWEEN ? AND ?", id_range(crawl))
     return [number & LAST_ID for (number,) in rows]
 
 
-def root(book: Book, crawl: int, *, now: float) -> None:
+def root(book: AlertStore, crawl: int, *, now: float) -> None:
     """Have sections, feeds and sitemaps looked at again that are not yet."""
     with book.transaction() as db:
         for (number,) in db.execute(_ROOTS, id_range(crawl)).fetchall():
@@ -133,9 +133,9 @@ def root(book: Book, crawl: int, *, now: float) -> None:
 
 
 def learn(
-    book: Book,
+    book: AlertStore,
     crawl: int,
-    seen: Iterable[Hub],
+    seen: Iterable[DueHub],
     found: Mapping[int, int],
     *,
     more: Sequence[int],

@@ -1,10 +1,10 @@
-"""What is due now? Concerns whose time has come: visit their sites, match, deliver.
+"""What is due now? Alerts whose time has come: visit their sites, match, deliver.
 
-    due concerns → their sites, each visited once → pages matched against all concerns there
-    → the concerns' next times → the outbox
+    due alerts → their sites, each visited once → pages matched against all alerts there
+    → the alerts' next times → the outbox
 
 Killed anywhere, the next run goes on: what was not matched is behind the site's cursor, what
-was not delivered is in the outbox, a concern whose check did not end is still due.
+was not delivered is in the outbox, a alert whose check did not end is still due.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from focus.alerts.matching import Matched
 from focus.alerts.outbox_lease import zone_of
 from focus.alerts.outbox_relay import Summary
 from focus.alerts.schedule import SHORTEST_S
-from focus.alerts.store import Book, Owned, Site
+from focus.alerts.store import AlertStore, StoredAlert, WatchedSite
 from focus.errors import FocusError, StoreLocked
 from focus.storage.lock import held
 
-Visit = Callable[[Site], Awaitable[None]]
+Visit = Callable[[WatchedSite], Awaitable[None]]
 """Looks a site up and stores what is new there, in the crawl that the site's row names.
 
 Raises StoreLocked when another program crawls into the database, FocusError for other
@@ -46,16 +46,16 @@ class AlreadyRunning(FocusError):
 class Ran(msgspec.Struct):
     """What a run came to.
 
-    concerns  checked
+    alerts  checked
     visited   sites that were looked up
     matched   what came of their pages, by site
-    welcomed  pages sent of those that existed when a concern began
+    welcomed  pages sent of those that existed when a alert began
     troubles  lines for whoever looks after the installation, that were not told before
     lasting   the same as the last time: no reason for another mail by cron
     is_busy   a crawl holds the database: nothing was visited, all stays due
     """
 
-    concerns: int = 0
+    alerts: int = 0
     visited: int = 0
     welcomed: int = 0
     is_busy: bool = False
@@ -80,61 +80,63 @@ def alone(database: Path) -> Iterator[None]:
         raise AlreadyRunning(f"another `focus watch run` is at work on {database}") from None
 
 
-def due(book: Book, *, now: float, wanted: Sequence[int] | None = None) -> list[Owned]:
-    """The concerns to be checked now; `wanted`: these, whether their time has come or not."""
+def due(book: AlertStore, *, now: float, wanted: Sequence[int] | None = None) -> list[StoredAlert]:
+    """The alerts to be checked now; `wanted`: these, whether their time has come or not."""
     if wanted is None:
         return book.due(now)
-    chosen = [each for each in book.concerns() if each.id in wanted and not each.paused]
-    return [each for each in chosen if (each.concern.expires_at or now) >= now]
+    chosen = [each for each in book.alerts() if each.id in wanted and not each.paused]
+    return [each for each in chosen if (each.alert.expires_at or now) >= now]
 
 
-def to_visit(book: Book, concerns: Sequence[Owned], *, now: float, at_once: bool) -> list[Site]:
-    """The sites of these concerns that are to be looked up: those of concerns with a schedule
+def to_visit(
+    book: AlertStore, alerts: Sequence[StoredAlert], *, now: float, at_once: bool
+) -> list[WatchedSite]:
+    """The sites of these alerts that are to be looked up: those of alerts with a schedule
     of their own, and others when one of their pages is due; never more often than every 15
-    minutes unless asked to (`at_once`), however many concerns are due.
+    minutes unless asked to (`at_once`), however many alerts are due.
     """
-    sites = book.sites_of([each.id for each in concerns])
+    sites = book.sites_of([each.id for each in alerts])
     if at_once:
         return sites
-    timed = [each.id for each in concerns if not schedule.parse(each.concern.schedule).is_auto]
+    timed = [each.id for each in alerts if not schedule.parse(each.alert.schedule).is_auto]
     told = {site.id for site in book.sites_of(timed)}
     return [
         site for site in sites if _is_rested(site, now) and (site.id in told or site.next_at <= now)
     ]
 
 
-def _is_rested(site: Site, now: float) -> bool:
+def _is_rested(site: WatchedSite, now: float) -> bool:
     return site.visited_at is None or now - site.visited_at >= SHORTEST_S
 
 
 async def run_due(
-    book: Book,
+    book: AlertStore,
     visit: Visit,
     deliver: Deliver,
     *,
     clock: Callable[[], float],
     wanted: Sequence[int] | None = None,
 ) -> Ran:
-    """Do what is due, or check the concerns `wanted` now; whoever calls has made sure to be
+    """Do what is due, or check the alerts `wanted` now; whoever calls has made sure to be
     `alone`.
 
     Raises StoreError only; everything else is in the result.
     """
     ran = Ran()
-    concerns = due(book, now=clock(), wanted=wanted)
-    for site in to_visit(book, concerns, now=clock(), at_once=wanted is not None):
+    alerts = due(book, now=clock(), wanted=wanted)
+    for site in to_visit(book, alerts, now=clock(), at_once=wanted is not None):
         if not await _visited(book, site, visit, ran):
             break
-    if concerns:
-        _match(book, concerns, ran, now=clock())
+    if alerts:
+        _match(book, alerts, ran, now=clock())
         if not ran.is_busy:
-            _end(book, concerns, ran, now=clock())
+            _end(book, alerts, ran, now=clock())
     ran.delivered = await deliver()
     ran.troubles += [f"{kind}: {reason}" for kind, reason in ran.delivered.trouble.items()]
     return ran
 
 
-async def _visited(book: Book, site: Site, visit: Visit, ran: Ran) -> bool:
+async def _visited(book: AlertStore, site: WatchedSite, visit: Visit, ran: Ran) -> bool:
     """Whether the next site may be visited, too."""
     try:
         await visit(site)
@@ -151,32 +153,32 @@ async def _visited(book: Book, site: Site, visit: Visit, ran: Ran) -> bool:
     return True
 
 
-def _match(book: Book, concerns: Sequence[Owned], ran: Ran, *, now: float) -> None:
-    """Hold what the sites of these concerns have brought against all concerns on them."""
-    ids = [each.id for each in concerns]
-    names = {each.id: each.concern.name for each in concerns}
+def _match(book: AlertStore, alerts: Sequence[StoredAlert], ran: Ran, *, now: float) -> None:
+    """Hold what the sites of these alerts have brought against all alerts on them."""
+    ids = [each.id for each in alerts]
+    names = {each.id: each.alert.name for each in alerts}
     zones = matches.zones(book)
-    zone = zone_of(zones[concerns[0].user])
+    zone = zone_of(zones[alerts[0].user])
     for site in book.sites_of(ids):
         matched = matching.match(book, site, now=now, zone=zone, due=ids)
         if matched.pages:
             ran.matched.append(matched)
         ran.troubles += [
-            f"concern {names[number]!r}: {reason}"
+            f"alert {names[number]!r}: {reason}"
             for number, reason in matched.troubles.items()
             if number in names
         ]
 
 
-def _end(book: Book, concerns: Sequence[Owned], ran: Ran, *, now: float) -> None:
-    """Note that these concerns were checked, and when they are due again."""
+def _end(book: AlertStore, alerts: Sequence[StoredAlert], ran: Ran, *, now: float) -> None:
+    """Note that these alerts were checked, and when they are due again."""
     zones = matches.zones(book)
-    for owned in concerns:
-        next_at = schedule.parse(owned.concern.schedule).next(now, zone_of(zones[owned.user]))
+    for owned in alerts:
+        next_at = schedule.parse(owned.alert.schedule).next(now, zone_of(zones[owned.user]))
         begun = any(matches.has_pages(book, site) for site in book.sites_of([owned.id]))
         with book.transaction() as db:
             if begun and owned.checked_at is None:
                 ran.welcomed += matching.welcome(db, owned, now=now)
             checked_at = now if begun else owned.checked_at
             matches.checked(db, owned.id, now=checked_at, next_at=next_at)
-        ran.concerns += 1
+        ran.alerts += 1

@@ -24,7 +24,7 @@ from urllib.parse import SplitResult, parse_qs, quote, unquote, urlsplit
 import msgspec
 
 from focus.alerts.alert import check_channel
-from focus.alerts.store import Book
+from focus.alerts.store import AlertStore
 from focus.config import FetchConfig
 from focus.errors import ConfigError
 
@@ -58,7 +58,7 @@ class MailSettings(msgspec.Struct, frozen=True):
         return f"MailSettings({login}{self.host}:{self.port}, {self.tls}, from {self.sender})"
 
 
-class Settings(msgspec.Struct, frozen=True):
+class DeliverySettings(msgspec.Struct, frozen=True):
     """What delivery needs to know.
 
     mail      None: no mail server is set
@@ -94,13 +94,13 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 def read(
-    book: Book,
+    book: AlertStore,
     *,
     smtp_url: str | None = None,
     mail_from: str | None = None,
     base_url: str | None = None,
     fetch: FetchConfig | None = None,
-) -> Settings:
+) -> DeliverySettings:
     """The settings that hold; ConfigError for one that makes no sense."""
     with book.transaction() as db:
         stored = _stored(db)
@@ -110,7 +110,7 @@ def read(
     smtp = stored.get("smtp", {})
     url = smtp_url or smtp.get("url", "")
     sender = mail_from or smtp.get("from", "")
-    return Settings(
+    return DeliverySettings(
         mail=mail_settings(url, sender) if url else None,
         base_url=checked_base_url(base_url or stored.get("base_url", "")),
         key=bytes.fromhex(stored["key"]),
@@ -125,7 +125,7 @@ def put(db: sqlite3.Connection, name: str, value: Any) -> None:
     db.execute("INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)", (name, text))
 
 
-def shown(book: Book) -> dict[str, Any]:
+def shown(book: AlertStore) -> dict[str, Any]:
     """What is stored, fit to be shown: the key left out, passwords masked."""
     stored = _stored(book)
     stored.pop("key", None)
@@ -136,9 +136,9 @@ def shown(book: Book) -> dict[str, Any]:
     return stored
 
 
-def _stored(source: Book | sqlite3.Connection) -> dict[str, Any]:
+def _stored(source: AlertStore | sqlite3.Connection) -> dict[str, Any]:
     sql = "SELECT name, value FROM setting WHERE name IN ('smtp', 'sms', 'base_url', 'key')"
-    rows = source.rows(sql) if isinstance(source, Book) else source.execute(sql).fetchall()
+    rows = source.rows(sql) if isinstance(source, AlertStore) else source.execute(sql).fetchall()
     return {name: msgspec.json.decode(value) for name, value in rows}
 
 

@@ -1,4 +1,4 @@
-"""Which passage of a page shows best why it concerns somebody?
+"""Which passage of a page shows best why it matches an alert?
 
 The run of whole sentences that holds the most different matched words, then the most of
 them, at most `WIDTH` terminal cells; of a sentence that is longer, the part around its
@@ -28,7 +28,7 @@ _WIDE = re.compile(
 )
 _ENDS = re.compile(r"[。！？!?；;…]+[”’」』）)\"']*|[.]+[\"')\]]*(?=\s|$)|\n+")
 
-Span = tuple[int, int, str]
+MarkedSpan = tuple[int, int, str]
 """Where a word stands, from and to, and which."""
 
 
@@ -45,7 +45,7 @@ def plain(text: str) -> str:
     return text[:MAX_CHARS].replace(MARK, "")
 
 
-def snippet(text: str, spans: Iterable[Span], *, width: int = WIDTH) -> str:
+def snippet(text: str, spans: Iterable[MarkedSpan], *, width: int = WIDTH) -> str:
     """A passage of a text (see `plain`), its words marked; the beginning where there are none."""
     found = _apart(spans)
     sentences = _sentences(text)
@@ -60,16 +60,16 @@ def snippet(text: str, spans: Iterable[Span], *, width: int = WIDTH) -> str:
     return before + _marked(text, left, right, found) + after
 
 
-def _apart(spans: Iterable[Span]) -> list[Span]:
+def _apart(spans: Iterable[MarkedSpan]) -> list[MarkedSpan]:
     """In order, without those that overlap an earlier or longer one."""
-    kept: list[Span] = []
+    kept: list[MarkedSpan] = []
     for span in sorted(spans, key=lambda each: (each[0], -each[1])):
         if span[0] < span[1] and (not kept or span[0] >= kept[-1][1]):
             kept.append(span)
     return kept
 
 
-@lru_cache(maxsize=2)  # a page is cut for many concerns, one after the other
+@lru_cache(maxsize=2)  # a page is cut for many alerts, one after the other
 def _sentences(text: str) -> list[tuple[int, int]]:
     """Where sentences begin and end, white space around them taken off."""
     found, start = [], 0
@@ -85,7 +85,7 @@ def _sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _best(
-    text: str, sentences: Sequence[tuple[int, int]], spans: Sequence[Span], width: int
+    text: str, sentences: Sequence[tuple[int, int]], spans: Sequence[MarkedSpan], width: int
 ) -> tuple[int, int]:
     """Beginning and end of the run of sentences that says most; its first sentence has a match."""
     best, most = sentences[0], (-1, -1)
@@ -105,7 +105,9 @@ def _width(text: str) -> int:
     return len(text) + len(_WIDE.findall(text))
 
 
-def _held(sentences: Sequence[tuple[int, int]], spans: Iterable[Span]) -> dict[int, list[str]]:
+def _held(
+    sentences: Sequence[tuple[int, int]], spans: Iterable[MarkedSpan]
+) -> dict[int, list[str]]:
     """Sentences with matches, by number, and the words that begin in each."""
     held: dict[int, list[str]] = {}
     starts = [start for start, _ in sentences]
@@ -141,7 +143,7 @@ def _to_words(
     return left, max(right, left)
 
 
-def _marked(text: str, start: int, end: int, spans: Iterable[Span]) -> str:
+def _marked(text: str, start: int, end: int, spans: Iterable[MarkedSpan]) -> str:
     pieces, at = [], start
     for first, last, _ in spans:
         if start <= first and last <= end:

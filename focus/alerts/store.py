@@ -1,6 +1,6 @@
-"""What do we know of people, concerns, sites and hits? All SQL of `watch` about them.
+"""What do we know of people, alerts, sites and hits? All SQL of `watch` about them.
 
-A `Book` is a connection of its own to the database that crawls are stored in. Its
+A `AlertStore` is a connection of its own to the database that crawls are stored in. Its
 transactions are short and wait for each other, so that a command, the scheduler and the
 web pages may all write; only a visit (a crawl) holds the database's lock.
 """
@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from focus.alerts.alert import Concern
+from focus.alerts.alert import Alert
 from focus.errors import ConfigError, StoreError, StoreLocked
 from focus.storage import schema, writer
 from focus.storage.lock import held
@@ -30,19 +30,19 @@ WAIT_S = 10.0  # for another program that writes
 MIGRATION_TRIES, MIGRATION_PAUSE_S = 20, 0.1  # for another one that brings the file up to date
 
 
-class Owned(msgspec.Struct, frozen=True):
-    """A concern as it is kept."""
+class StoredAlert(msgspec.Struct, frozen=True):
+    """A alert as it is kept."""
 
     id: int
     user: int
-    concern: Concern
+    alert: Alert
     paused: bool
     created_at: float
     checked_at: float | None
     next_at: float
 
 
-class Site(msgspec.Struct, frozen=True):
+class WatchedSite(msgspec.Struct, frozen=True):
     """A site as it is kept; see the table."""
 
     id: int
@@ -56,10 +56,10 @@ class Site(msgspec.Struct, frozen=True):
     news_from: int | None
 
 
-class Hit(msgspec.Struct, frozen=True):
-    """A page that concerns somebody; `id` 0 until it is kept. See the table."""
+class Match(msgspec.Struct, frozen=True):
+    """A page that matches an alert; `id` 0 until it is kept. See the table."""
 
-    concern: int
+    alert: int
     page: int
     url: str
     title: str
@@ -78,15 +78,15 @@ class Hit(msgspec.Struct, frozen=True):
 
 
 _HIT = (
-    "concern, page, url, title, language, published_at, found_at, relevance, snippet, why, "
+    "alert, page, url, title, language, published_at, found_at, relevance, snippet, why, "
     "simhash, twin, baseline, id, read_at, vote"
 )
-SITE_COLUMNS = ", ".join(f"s.{name}" for name in Site.__struct_fields__)
-"""Columns of `site s`, in the order of a `Site`."""
+SITE_COLUMNS = ", ".join(f"s.{name}" for name in WatchedSite.__struct_fields__)
+"""Columns of `site s`, in the order of a `WatchedSite`."""
 _CONCERN = "id, user, definition, paused, created_at, checked_at, next_at"
 
 
-class Book:
+class AlertStore:
     """Made by `opened` only."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
@@ -121,66 +121,66 @@ class Book:
         with self._explained():
             return self._db.execute(sql, values).fetchall()
 
-    # -- concerns -------------------------------------------------------------------
+    # -- alerts -------------------------------------------------------------------
 
-    def add(self, user: int, concern: Concern, *, now: float) -> int:
-        """Keep a new concern, due at once; its id. ConfigError if the name is taken."""
+    def add(self, user: int, alert: Alert, *, now: float) -> int:
+        """Keep a new alert, due at once; its id. ConfigError if the name is taken."""
         with self.transaction():
-            return self._add(user, concern, now)
+            return self._add(user, alert, now)
 
-    def _add(self, user: int, concern: Concern, now: float) -> int:
-        self._refuse_taken(user, concern.name)
+    def _add(self, user: int, alert: Alert, now: float) -> int:
+        self._refuse_taken(user, alert.name)
         number: int = self._db.execute(
-            "INSERT INTO concern (user, name, definition, paused, created_at, next_at) "
+            "INSERT INTO alert (user, name, definition, paused, created_at, next_at) "
             "VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
-            (user, concern.name, _text(concern), concern.paused, now, now),
+            (user, alert.name, _text(alert), alert.paused, now, now),
         ).fetchone()[0]
-        self._watch(number, concern.sites, now)
+        self._watch(number, alert.sites, now)
         return number
 
-    def take_in(self, user: int, concerns: Iterable[Concern], *, replace: bool, now: float) -> None:
-        """Keep many concerns, or none on an error. `replace`: those of the same name change,
+    def take_in(self, user: int, alerts: Iterable[Alert], *, replace: bool, now: float) -> None:
+        """Keep many alerts, or none on an error. `replace`: those of the same name change,
         else ConfigError.
         """
         with self.transaction():
-            known = {each.concern.name: each.id for each in self.concerns(user)} if replace else {}
-            for concern in concerns:
-                if concern.name in known:
-                    self._change(known[concern.name], concern, now)
+            known = {each.alert.name: each.id for each in self.alerts(user)} if replace else {}
+            for alert in alerts:
+                if alert.name in known:
+                    self._change(known[alert.name], alert, now)
                 else:
-                    self._add(user, concern, now)
+                    self._add(user, alert, now)
 
     def _refuse_taken(self, user: int, name: str, *, but: int = 0) -> None:
-        sql = "SELECT 1 FROM concern WHERE user = ? AND name = ? AND id <> ?"
+        sql = "SELECT 1 FROM alert WHERE user = ? AND name = ? AND id <> ?"
         if self._db.execute(sql, (user, name, but)).fetchone():
             raise ConfigError(
-                f"there is a concern {name!r} already; choose another name, or `focus watch edit`"
+                f"there is a alert {name!r} already; choose another name, or `focus watch edit`"
             )
 
-    def change(self, number: int, concern: Concern, *, now: float) -> None:
-        """Replace what a concern says; it is due at once, its history stays.
+    def change(self, number: int, alert: Alert, *, now: float) -> None:
+        """Replace what a alert says; it is due at once, its history stays.
 
-        ConfigError if another concern of its owner has the new name.
+        ConfigError if another alert of its owner has the new name.
         """
         with self.transaction():
-            self._change(number, concern, now)
+            self._change(number, alert, now)
 
-    def _change(self, number: int, concern: Concern, now: float) -> None:
+    def _change(self, number: int, alert: Alert, now: float) -> None:
         db = self._db
-        owner = db.execute("SELECT user FROM concern WHERE id = ?", (number,)).fetchone()
-        self._refuse_taken(owner[0] if owner else 0, concern.name, but=number)
+        owner = db.execute("SELECT user FROM alert WHERE id = ?", (number,)).fetchone()
+        self._refuse_taken(owner[0] if owner else 0, alert.name, but=number)
         db.execute(
-            "UPDATE concern SET name = ?, definition = ?, paused = ?, next_at = ? WHERE id = ?",
-            (concern.name, _text(concern), concern.paused, now, number),
+            "UPDATE alert SET name = ?, definition = ?, paused = ?, next_at = ? WHERE id = ?",
+            (alert.name, _text(alert), alert.paused, now, number),
         )
         begun = db.execute(
-            "SELECT site, max(begun_at) FROM concern_site WHERE concern = ? GROUP BY site",
+            "SELECT site, max(begun_at) FROM alert_site WHERE alert = ? GROUP BY site",
             (number,),
         ).fetchall()
-        db.execute("DELETE FROM concern_site WHERE concern = ?", (number,))
-        self._watch(number, concern.sites, now)
+        db.execute("DELETE FROM alert_site WHERE alert = ?", (number,))
+        self._watch(number, alert.sites, now)
         db.executemany(
-            "UPDATE concern_site SET begun_at = ? WHERE concern = ? AND site = ?",
+            "UPDATE alert_site SET begun_at = ? WHERE alert = ? AND site = ?",
             [(at, number, site) for site, at in begun],
         )
 
@@ -193,110 +193,108 @@ class Book:
                 (host, now, now),
             )
             self._db.execute(
-                "INSERT OR IGNORE INTO concern_site (concern, site, url) "
+                "INSERT OR IGNORE INTO alert_site (alert, site, url) "
                 "SELECT ?, id, ? FROM site WHERE host = ?",
                 (number, url, host),
             )
 
     def pause(self, number: int, paused: bool, *, now: float) -> None:
-        """Stop looking after a concern, or go on with it at once."""
+        """Stop looking after a alert, or go on with it at once."""
         with self.transaction() as db:
             db.execute(
-                "UPDATE concern SET paused = ?, next_at = ?, "
+                "UPDATE alert SET paused = ?, next_at = ?, "
                 "definition = json_set(definition, '$.paused', json(?)) WHERE id = ?",
                 (paused, now, "true" if paused else "false", number),
             )
 
     def remove(self, number: int) -> None:
-        """Forget a concern with all that was found for it."""
+        """Forget a alert with all that was found for it."""
         with self.transaction() as db:
-            db.execute("DELETE FROM concern WHERE id = ?", (number,))
+            db.execute("DELETE FROM alert WHERE id = ?", (number,))
 
-    def concerns(self, user: int | None = None) -> list[Owned]:
-        """The concerns of one user, or all, in order of making."""
+    def alerts(self, user: int | None = None) -> list[StoredAlert]:
+        """The alerts of one user, or all, in order of making."""
         where = "" if user is None else "WHERE user = ?"
         values = () if user is None else (user,)
-        sql = f"SELECT {_CONCERN} FROM concern {where} ORDER BY id"
+        sql = f"SELECT {_CONCERN} FROM alert {where} ORDER BY id"
         return [_owned(row) for row in self.rows(sql, values)]
 
-    def named(self, user: int, name: str) -> Owned:
-        """A user's concern. ConfigError when there is none."""
-        mine = self.concerns(user)
+    def named(self, user: int, name: str) -> StoredAlert:
+        """A user's alert. ConfigError when there is none."""
+        mine = self.alerts(user)
         for each in mine:
-            if each.concern.name == name:
+            if each.alert.name == name:
                 return each
-        known = ", ".join(each.concern.name for each in mine) or "none; `focus watch add` makes one"
-        raise ConfigError(f"no concern {name!r}; there is {known}")
+        known = ", ".join(each.alert.name for each in mine) or "none; `focus watch add` makes one"
+        raise ConfigError(f"no alert {name!r}; there is {known}")
 
-    def due(self, now: float) -> list[Owned]:
-        """Concerns whose time has come, first come first."""
-        sql = (
-            f"SELECT {_CONCERN} FROM concern WHERE paused = 0 AND next_at <= ? ORDER BY next_at, id"
-        )
+    def due(self, now: float) -> list[StoredAlert]:
+        """Alerts whose time has come, first come first."""
+        sql = f"SELECT {_CONCERN} FROM alert WHERE paused = 0 AND next_at <= ? ORDER BY next_at, id"
         found = [_owned(row) for row in self.rows(sql, (now,))]
-        return [each for each in found if (each.concern.expires_at or now) >= now]
+        return [each for each in found if (each.alert.expires_at or now) >= now]
 
     # -- sites ----------------------------------------------------------------------
 
-    def sites_of(self, concerns: Iterable[int]) -> list[Site]:
-        """The sites of these concerns, each once, in order of id."""
-        marks = list(concerns)
+    def sites_of(self, alerts: Iterable[int]) -> list[WatchedSite]:
+        """The sites of these alerts, each once, in order of id."""
+        marks = list(alerts)
         sql = (
-            f"SELECT DISTINCT {SITE_COLUMNS} FROM site s JOIN concern_site c ON c.site = s.id "
-            f"WHERE c.concern IN ({', '.join('?' * len(marks))}) ORDER BY s.id"
+            f"SELECT DISTINCT {SITE_COLUMNS} FROM site s JOIN alert_site c ON c.site = s.id "
+            f"WHERE c.alert IN ({', '.join('?' * len(marks))}) ORDER BY s.id"
         )
-        return [Site(*row) for row in self.rows(sql, marks)]
+        return [WatchedSite(*row) for row in self.rows(sql, marks)]
 
-    def concerns_on(self, site: int) -> list[Owned]:
-        """The concerns that watch a site and are not paused."""
+    def alerts_on(self, site: int) -> list[StoredAlert]:
+        """The alerts that watch a site and are not paused."""
         sql = (
-            f"SELECT {_CONCERN} FROM concern WHERE paused = 0 AND id IN "
-            "(SELECT concern FROM concern_site WHERE site = ?) ORDER BY id"
+            f"SELECT {_CONCERN} FROM alert WHERE paused = 0 AND id IN "
+            "(SELECT alert FROM alert_site WHERE site = ?) ORDER BY id"
         )
         return [_owned(row) for row in self.rows(sql, (site,))]
 
     def sections(self, site: int) -> list[str]:
-        """The URLs at which a site is looked into, as the concerns on it say."""
+        """The URLs at which a site is looked into, as the alerts on it say."""
         sql = (
-            "SELECT DISTINCT url FROM concern_site WHERE site = ? AND concern IN "
-            "(SELECT id FROM concern WHERE paused = 0) ORDER BY url"
+            "SELECT DISTINCT url FROM alert_site WHERE site = ? AND alert IN "
+            "(SELECT id FROM alert WHERE paused = 0) ORDER BY url"
         )
         return [url for (url,) in self.rows(sql, (site,))]
 
     # -- hits -----------------------------------------------------------------------
 
-    def hits(self, concern: int, *, since: float = 0.0, limit: int = 100) -> list[Hit]:
-        """What was found for a concern, newest first, without repetitions and deleted ones."""
+    def hits(self, alert: int, *, since: float = 0.0, limit: int = 100) -> list[Match]:
+        """What was found for a alert, newest first, without repetitions and deleted ones."""
         sql = (
-            f"SELECT {_HIT} FROM hit WHERE concern = ? AND found_at >= ? AND deleted = 0 "
+            f"SELECT {_HIT} FROM hit WHERE alert = ? AND found_at >= ? AND deleted = 0 "
             "AND twin IS NULL ORDER BY found_at DESC, relevance DESC, id LIMIT ?"
         )
-        return [hit_of(row) for row in self.rows(sql, (concern, since, limit))]
+        return [hit_of(row) for row in self.rows(sql, (alert, since, limit))]
 
 
-def hit_of(row: Sequence[Any]) -> Hit:
+def hit_of(row: Sequence[Any]) -> Match:
     """A hit of its columns (`HIT_COLUMNS`)."""
     values = list(row)
     values[9] = msgspec.json.decode(values[9])
     values[12] = bool(values[12])
-    return Hit(*values)
+    return Match(*values)
 
 
 HIT_COLUMNS = _HIT
 
 
-def _text(concern: Concern) -> str:
-    return msgspec.json.encode(concern).decode()
+def _text(alert: Alert) -> str:
+    return msgspec.json.encode(alert).decode()
 
 
-def _owned(row: Sequence[Any]) -> Owned:
+def _owned(row: Sequence[Any]) -> StoredAlert:
     number, user, definition, paused, created_at, checked_at, next_at = row
-    concern = msgspec.json.decode(definition, type=Concern)
-    return Owned(number, user, concern, bool(paused), created_at, checked_at, next_at)
+    alert = msgspec.json.decode(definition, type=Alert)
+    return StoredAlert(number, user, alert, bool(paused), created_at, checked_at, next_at)
 
 
 @contextmanager
-def opened(path: Path, *, now: float, language: str, zone: str) -> Iterator[Book]:
+def opened(path: Path, *, now: float, language: str, zone: str) -> Iterator[AlertStore]:
     """The book of a database, made if there is none, with the local user in it.
 
     StoreError if the file is another program's, of a newer focus, or cannot be written.
@@ -309,7 +307,7 @@ def opened(path: Path, *, now: float, language: str, zone: str) -> Iterator[Book
         ) from error
     schema.check_file(path)
     connection = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)
-    book = Book(connection, path)
+    book = AlertStore(connection, path)
     try:
         with book._explained():
             _prepare(connection, path)

@@ -31,7 +31,7 @@ TEXTS: dict[str, dict[str, str]] = {
     "unsubscribe": {"zh": "不再向此地址发送邮件", "en": "Stop these mails"},
     "why_mail": {
         "zh": "您收到此邮件，是因为有关注主题设置了发送到此地址。",
-        "en": "You get this because a concern in focus is set to send to this address.",
+        "en": "You get this because a alert in focus is set to send to this address.",
     },
     "test_subject": {"zh": "focus 测试消息", "en": "A test message from focus"},
     "test_body": {
@@ -39,7 +39,7 @@ TEXTS: dict[str, dict[str, str]] = {
         "en": "This test message has arrived: the channel works.",
     },
     "feed_title": {"zh": "focus：{name}", "en": "focus: {name}"},
-    "feed_all": {"zh": "所有关注", "en": "all concerns"},
+    "feed_all": {"zh": "所有关注", "en": "all alerts"},
     "reset_subject": {"zh": "重设 focus 密码", "en": "Reset your focus password"},
     "reset_body": {
         "zh": "有人（也许是您）请求重设您的 focus 密码。请在一小时内打开下面的链接；"

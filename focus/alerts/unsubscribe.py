@@ -13,23 +13,25 @@ from typing import NamedTuple
 
 import msgspec
 
-from focus.alerts.alert import Concern
-from focus.alerts.settings import Settings
-from focus.alerts.store import Book
+from focus.alerts.alert import Alert
+from focus.alerts.settings import DeliverySettings
+from focus.alerts.store import AlertStore
 
 PATH = "/unsubscribe/"
 _BYTES = 24
 
 
 class Stopped(NamedTuple):
-    """Whose messages by which channel; the concerns that have it, or had it."""
+    """Whose messages by which channel; the alerts that have it, or had it."""
 
     user: int
     channel: str
-    concerns: list[str]
+    alerts: list[str]
 
 
-def link(book: Book, settings: Settings, *, user: int, channel: str, now: float) -> str:
+def link(
+    book: AlertStore, settings: DeliverySettings, *, user: int, channel: str, now: float
+) -> str:
     """The URL for one person and channel; "" when there are no web pages to reach."""
     if not settings.base_url:
         return ""
@@ -45,7 +47,7 @@ def link(book: Book, settings: Settings, *, user: int, channel: str, now: float)
     return f"{settings.base_url}{PATH}{token}"
 
 
-def look(book: Book, token: str) -> Stopped | None:
+def look(book: AlertStore, token: str) -> Stopped | None:
     """What a token would stop; None for one that we have not given, or took back."""
     sql = "SELECT user, data FROM token WHERE hash = ? AND kind = 'unsubscribe'"
     found = book.rows(sql, (_hash(token),))
@@ -53,12 +55,12 @@ def look(book: Book, token: str) -> Stopped | None:
         return None
     user, data = found[0]
     channel: str = msgspec.json.decode(data)["channel"]
-    having = [each for each in book.concerns(user) if channel in each.concern.channels]
-    return Stopped(user, channel, [each.concern.name for each in having])
+    having = [each for each in book.alerts(user) if channel in each.alert.channels]
+    return Stopped(user, channel, [each.alert.name for each in having])
 
 
-def stop(book: Book, token: str, *, now: float) -> Stopped | None:
-    """Take the channel off all concerns of the token's owner; what waits for it is given up.
+def stop(book: AlertStore, token: str, *, now: float) -> Stopped | None:
+    """Take the channel off all alerts of the token's owner; what waits for it is given up.
 
     The pages stay in the inbox. None for a token that is none.
     """
@@ -67,14 +69,14 @@ def stop(book: Book, token: str, *, now: float) -> Stopped | None:
         return None
     user, channel, names = found
     with book.transaction() as db:
-        sql = "SELECT id, definition FROM concern WHERE user = ?"
+        sql = "SELECT id, definition FROM alert WHERE user = ?"
         for number, definition in db.execute(sql, (user,)).fetchall():
-            concern = msgspec.json.decode(definition, type=Concern)
-            if channel in concern.channels:
-                left = tuple(each for each in concern.channels if each != channel) or ("inbox",)
-                changed = msgspec.json.encode(msgspec.structs.replace(concern, channels=left))
+            alert = msgspec.json.decode(definition, type=Alert)
+            if channel in alert.channels:
+                left = tuple(each for each in alert.channels if each != channel) or ("inbox",)
+                changed = msgspec.json.encode(msgspec.structs.replace(alert, channels=left))
                 db.execute(
-                    "UPDATE concern SET definition = ? WHERE id = ?", (changed.decode(), number)
+                    "UPDATE alert SET definition = ? WHERE id = ?", (changed.decode(), number)
                 )
         db.execute(
             "INSERT INTO audit (at, actor, act, detail) VALUES (?, ?, 'unsubscribe', ?)",

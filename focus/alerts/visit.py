@@ -1,10 +1,10 @@
 """What is new on a site? A short crawl that goes on where the last one ended.
 
     pages where news appears are asked for again, with their validators (revisits)
-    → links that are new on them are followed, best first, by the words of all concerns there
+    → links that are new on them are followed, best first, by the words of all alerts there
     → how soon each such page is looked at again is learned from what it brought (`hubs`)
 
-All concerns on a site share its crawl. What waits after the first visit was there before: later
+All alerts on a site share its crawl. What waits after the first visit was there before: later
 ones leave it aside, so that requests go where news is. What a later one leaves, because its
 requests were spent or it was killed, is news still, and the next goes on with it.
 """
@@ -22,15 +22,15 @@ import msgspec
 from focus.alerts import matches, revisits
 from focus.alerts.outbox_lease import zone_of
 from focus.alerts.page_match import topic_of
-from focus.alerts.revisits import Hub
+from focus.alerts.revisits import DueHub
 from focus.alerts.schedule import parse
-from focus.alerts.store import LOCAL, Book, Site
+from focus.alerts.store import LOCAL, AlertStore, WatchedSite
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, ScopeConfig
 from focus.crawl import Crawl, Event
 from focus.errors import ConfigError, TopicError
-from focus.learn.memory_crawl import Web
+from focus.learn.memory_crawl import PageSource
 from focus.records import SEED_PRIORITY
-from focus.session import Places, Report, Watcher, run
+from focus.session import RunPaths, RunReport, Watcher, run
 from focus.store import CrawlInfo
 from focus.topic.topic import Keyword, Topic, to_builtins
 
@@ -41,11 +41,11 @@ REST_S = 3600.0  # until a visit goes on with what one without requests left had
 
 
 def visitor(
-    book: Book, web: Web, *, clock: Callable[[], float] = time.time
-) -> Callable[[Site], Awaitable[None]]:
+    book: AlertStore, web: PageSource, *, clock: Callable[[], float] = time.time
+) -> Callable[[WatchedSite], Awaitable[None]]:
     """What looks a site up: see `visit`."""
 
-    async def look_up(site: Site) -> None:
+    async def look_up(site: WatchedSite) -> None:
         report = await visit(book, site, web, clock=clock)
         if report.stop_reason in ("interrupted", "terminated"):
             # The crawl took the signal for itself; who sent it means the whole run.
@@ -60,11 +60,11 @@ class _Visitor(Watcher):
     finders  URL that became known -> the page asked for again that told of it first
     """
 
-    def __init__(self, due: Sequence[Hub], begun: Callable[[int], None]) -> None:
+    def __init__(self, due: Sequence[DueHub], begun: Callable[[int], None]) -> None:
         self._due = {hub.url: hub for hub in due}
         self._begun = begun
         self._known = 0
-        self.seen: list[Hub] = []
+        self.seen: list[DueHub] = []
         self.finders: dict[int, int] = {}
         self.first = 0  # URLs from this number on became known during the visit
 
@@ -84,7 +84,7 @@ class _Visitor(Watcher):
 
     def event(self, event: Event) -> None:
         """A request came to an end: what it told of is known now."""
-        known = len(self.crawl.known)
+        known = len(self.crawl.url_table)
         hub = self._due.get(event.url)
         if hub is not None:
             self.finders.update(dict.fromkeys(range(self._known, known), hub.id))
@@ -92,20 +92,22 @@ class _Visitor(Watcher):
 
     def finder(self, page: int) -> int | None:
         """The page asked for again that led to this one, through redirects if need be."""
-        known = self.crawl.known
+        known = self.crawl.url_table
         while page not in self.finders and known.hops[page] and known.parent[page] >= 0:
             page = known.parent[page]
         return self.finders.get(page)
 
 
-def _worth(hub: Hub) -> tuple[bool, float]:
+def _worth(hub: DueHub) -> tuple[bool, float]:
     """Feeds and sitemaps first, then what brought most: news that the first tell of is not new
     on the others, so that those are looked at less and less.
     """
     return not hub.listing, -hub.fresh
 
 
-async def visit(book: Book, site: Site, web: Web, *, clock: Callable[[], float]) -> Report:
+async def visit(
+    book: AlertStore, site: WatchedSite, web: PageSource, *, clock: Callable[[], float]
+) -> RunReport:
     """Look a site up; its row and its pages' intervals tell of it afterwards.
 
     Raises StoreLocked when another crawl has the database, FocusError for other trouble.
@@ -118,7 +120,7 @@ async def visit(book: Book, site: Site, web: Web, *, clock: Callable[[], float])
     watcher = _Visitor(due, partial(_begin, book, site))
     report = await run(
         config,
-        Places(db=book.path, archive=web.archive),
+        RunPaths(db=book.path, archive=web.archive),
         watcher,
         known_as={"topic": site.host, "strategy": "watch"},
         news_from=math.inf if site.news_from is None else site.news_from,
@@ -137,7 +139,7 @@ async def visit(book: Book, site: Site, web: Web, *, clock: Callable[[], float])
     return report
 
 
-def _begin(book: Book, site: Site, first: int) -> None:
+def _begin(book: AlertStore, site: WatchedSite, first: int) -> None:
     """From this URL on all is news until a visit has come to its end; the first brings none."""
     if site.visited_at is not None:
         with book.transaction() as db:
@@ -150,14 +152,14 @@ def _later(rested_s: float) -> int:
     return int(min(max(LATER, DAILY * rested_s / 86_400.0), DAILY))
 
 
-def _requests(book: Book, site: Site) -> int:
+def _requests(book: AlertStore, site: WatchedSite) -> int:
     """What the crawl of a site has spent so far."""
     rows = book.rows("SELECT counters FROM progress WHERE crawl = ?", (site.crawl,))
     counters = msgspec.json.decode(rows[0][0]) if rows else {}
     return int(counters.get("requests", 0))
 
 
-def _learn(book: Book, crawl: int, watcher: _Visitor, *, after: int, now: float) -> float:
+def _learn(book: AlertStore, crawl: int, watcher: _Visitor, *, after: int, now: float) -> float:
     """Note what the pages asked for again have brought, and which others are worth it from now
     on: those that lead to what none of them led to. When the first is due again.
     """
@@ -172,23 +174,23 @@ def _learn(book: Book, crawl: int, watcher: _Visitor, *, after: int, now: float)
     return revisits.learn(book, crawl, watcher.seen, news, more=more, now=now)
 
 
-def _due(book: Book, site: Site, *, now: float, most: int) -> list[Hub]:
-    """The pages to ask for again. A concern with a schedule of its own has sections and proven
+def _due(book: AlertStore, site: WatchedSite, *, now: float, most: int) -> list[DueHub]:
+    """The pages to ask for again. A alert with a schedule of its own has sections and proven
     pages looked at whenever it is checked, and what would be due before its next check; else
     each page has its own time. A visit for which nothing is due was wanted by somebody.
     """
     if site.crawl is None:
         return []
     zones, until = matches.zones(book), now
-    for owned in book.concerns_on(site.id):
-        every = parse(owned.concern.schedule)
+    for owned in book.alerts_on(site.id):
+        every = parse(owned.alert.schedule)
         if owned.next_at <= now and not every.is_auto:
             until = max(until, every.next(now, zone_of(zones[owned.user])))
     found = revisits.due(book, site.crawl, until=until, proven=until > now, most=most)
     return found or revisits.due(book, site.crawl, until=until, proven=True, most=most)
 
 
-def _config(book: Book, site: Site, web: Web, requests: int) -> CrawlConfig:
+def _config(book: AlertStore, site: WatchedSite, web: PageSource, requests: int) -> CrawlConfig:
     # A section may have been given without a scheme: https is tried first, then http.
     seeds = tuple(url.removeprefix("https://") for url in book.sections(site.id))
     return CrawlConfig(
@@ -202,22 +204,22 @@ def _config(book: Book, site: Site, web: Web, requests: int) -> CrawlConfig:
     )
 
 
-def _union(book: Book, site: Site) -> Topic:
-    """What all concerns on a site are about, to find the way by."""
+def _union(book: AlertStore, site: WatchedSite) -> Topic:
+    """What all alerts on a site are about, to find the way by."""
     weights: dict[str, float] = {}
-    for owned in book.concerns_on(site.id):
+    for owned in book.alerts_on(site.id):
         try:
-            topic = topic_of(owned.concern, trusted=owned.user == LOCAL)
+            topic = topic_of(owned.alert, trusted=owned.user == LOCAL)
         except TopicError:
             continue  # matching tells its owner
         for keyword in topic.keywords:
             weights[keyword.text] = max(keyword.weight, weights.get(keyword.text, 0.0))
     if not weights:
-        raise ConfigError(f"{site.host}: none of the concerns there has a topic that can be used")
+        raise ConfigError(f"{site.host}: none of the alerts there has a topic that can be used")
     return Topic(site.host, tuple(Keyword(*each) for each in weights.items()))
 
 
-def _trouble(report: Report) -> str:
+def _trouble(report: RunReport) -> str:
     """Why a visit brought nothing; "": it brought something, or nothing was due."""
     if report.run_pages or not report.seed_troubles:
         return ""

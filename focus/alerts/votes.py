@@ -1,8 +1,8 @@
-"""What have people's votes taught about a concern? They are labels of its topic.
+"""What have people's votes taught about a alert? They are labels of its topic.
 
-A vote (*relevant*, *not relevant*) stands at its hit. From all votes of a concern, counted
+A vote (*relevant*, *not relevant*) stands at its hit. From all votes of a alert, counted
 from the beginning each time, its topic is moved as `focus label` moves one (learn.labelling):
-how much a title, a mention in the text, a tag say for this concern. Nobody else's concern
+how much a title, a mention in the text, a tag say for this alert. Nobody else's alert
 is touched, be it about the same words.
 """
 
@@ -12,26 +12,26 @@ import sqlite3
 
 import msgspec
 
-from focus.alerts.store import Book
+from focus.alerts.store import AlertStore
 from focus.config import AnalysisConfig
 from focus.errors import ConfigError
 from focus.learn.labelling import TEACHABLE, Labelled, moved
-from focus.learn.model_file import Learned, load_for
-from focus.storage.labels import Stored, unpacked
+from focus.learn.model_file import LearnedTopic, load_for
+from focus.storage.labels import JudgedPage, unpacked
 from focus.topic.topic import Topic
 
-MOST = 500  # votes of a concern that are looked at, the latest
+MOST = 500  # votes of a alert that are looked at, the latest
 
 
-def counts(book: Book, concern: int) -> tuple[int, int]:
+def counts(book: AlertStore, alert: int) -> tuple[int, int]:
     """How many pages its owner found relevant, and how many not."""
-    sql = "SELECT total(vote), count(*) FROM hit WHERE concern = ? AND vote IS NOT NULL"
-    on, every = book.rows(sql, (concern,))[0]
+    sql = "SELECT total(vote), count(*) FROM hit WHERE alert = ? AND vote IS NOT NULL"
+    on, every = book.rows(sql, (alert,))[0]
     return int(on), int(every - on)
 
 
-def learned(book: Book, concern: int, topic: Topic) -> Learned | None:
-    """What the votes of a concern say about its topic; None: there are none, or nothing follows.
+def learned(book: AlertStore, alert: int, topic: Topic) -> LearnedTopic | None:
+    """What the votes of a alert say about its topic; None: there are none, or nothing follows.
 
     ConfigError for a model file of the topic that cannot be used.
     """
@@ -39,23 +39,23 @@ def learned(book: Book, concern: int, topic: Topic) -> Learned | None:
     if relevance not in TEACHABLE:
         return None
     text = "NULL" if relevance == "evidence" else "b.zstd"  # which learns by the parts alone
-    votes = book.rows(_VOTES.format(text=text), (concern, MOST))
+    votes = book.rows(_VOTES.format(text=text), (alert, MOST))
     if not votes:
         return None
-    known = load_for(topic) or Learned(topic.name)
+    known = load_for(topic) or LearnedTopic(topic.name)
     try:
         return moved(known, topic, relevance, [_labelled(row) for row in votes])
     except ConfigError:  # a topic of `bayes` that nobody has trained; judging says so
         return None
 
 
-def vote(db: sqlite3.Connection, concern: int, url: str, says: bool | None) -> bool:
+def vote(db: sqlite3.Connection, alert: int, url: str, says: bool | None) -> bool:
     """Note in the caller's transaction what its owner says of a page; None: nothing any more.
 
-    False when the concern has no such page.
+    False when the alert has no such page.
     """
-    sql = "UPDATE hit SET vote = ? WHERE concern = ? AND url = ?"
-    return db.execute(sql, (says, concern, url)).rowcount == 1
+    sql = "UPDATE hit SET vote = ? WHERE alert = ? AND url = ?"
+    return db.execute(sql, (says, alert, url)).rowcount == 1
 
 
 def _labelled(row: tuple[object, ...]) -> Labelled:
@@ -64,7 +64,7 @@ def _labelled(row: tuple[object, ...]) -> Labelled:
     reasons = msgspec.json.decode(why)
     html = unpacked(packed) if isinstance(packed, bytes) else ""
     parts, words = reasons.get("parts", {}), reasons.get("words", {})
-    page = Stored(
+    page = JudgedPage(
         id=0,
         nth=0,
         place=0,
@@ -82,5 +82,5 @@ def _labelled(row: tuple[object, ...]) -> Labelled:
 
 _VOTES = """
 SELECT h.url, h.title, h.relevance, h.why, {text}, h.vote
-FROM hit h LEFT JOIN body b ON b.id = h.page WHERE h.concern = ? AND h.vote IS NOT NULL
+FROM hit h LEFT JOIN body b ON b.id = h.page WHERE h.alert = ? AND h.vote IS NOT NULL
 ORDER BY h.id DESC LIMIT ?"""

@@ -23,7 +23,7 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 import zstandard
 
-from focus.archive.warc import Answer
+from focus.archive.warc import ArchivedAnswer
 
 MAGIC = b"focuspk1"
 _TAIL = struct.Struct("<QQ8s")  # place and size of the table, MAGIC
@@ -96,7 +96,7 @@ class PackWriter:
     def __len__(self) -> int:
         return len(self._places)
 
-    def add(self, key: bytes, url: str, answer: Answer) -> None:
+    def add(self, key: bytes, url: str, answer: ArchivedAnswer) -> None:
         """Stores an answer under a key; `url` is for lists, as archived."""
         frame = self._compressor.compress(self._encoder.encode(answer))
         self._file.write(frame)
@@ -142,7 +142,7 @@ class Pack:
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._unpacker = zstandard.ZstdDecompressor()
-        self._decoder = msgspec.msgpack.Decoder(Answer)
+        self._decoder = msgspec.msgpack.Decoder(ArchivedAnswer)
         try:
             size = self._file.seek(0, os.SEEK_END)
             at, length, magic = _TAIL.unpack(self._read(max(0, size - _TAIL.size), _TAIL.size))
@@ -170,7 +170,7 @@ class Pack:
             row += 1
         return None
 
-    def answer(self, row: int) -> Answer:
+    def answer(self, row: int) -> ArchivedAnswer:
         """The answer in a row. Raises PackError if the file has changed or broken."""
         try:
             return self._decoder.decode(self._frame(self._offset[row], self._size[row]))

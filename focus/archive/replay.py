@@ -24,7 +24,7 @@ import msgspec
 import platformdirs
 
 from focus.archive.pack import Pack, PackError, PackWriter, keys
-from focus.archive.warc import Answer, Record, http_answer, plain_chunks, read_records
+from focus.archive.warc import ArchivedAnswer, Record, http_answer, plain_chunks, read_records
 from focus.config import FetchConfig
 from focus.errors import ArchiveError
 from focus.http.robots import MAX_BYTES as MAX_ROBOTS_BYTES
@@ -36,7 +36,7 @@ _SUFFIX = ".pack"
 _BUILDING = "building-"
 _DAY_S = 86400.0
 _NO_CONFIG = FetchConfig()
-_UNKNOWN = Answer(404, (), b"", detail="404: not in the archive")
+_UNKNOWN = ArchivedAnswer(404, (), b"", detail="404: not in the archive")
 _CUT_BY = {  # WARC-Truncated, WARC/1.1 section 5.13
     "length": FailureKind.TOO_LARGE,
     "time": FailureKind.TIMEOUT,
@@ -177,7 +177,7 @@ class Archive:
             listing=listing,
         )
 
-    def _verdict(self, answer: Answer, robots: bool) -> tuple[FailureKind | None, str]:
+    def _verdict(self, answer: ArchivedAnswer, robots: bool) -> tuple[FailureKind | None, str]:
         """Failure and detail of a 2xx answer, judged in the order of the web fetcher."""
         limits, kind = self._limits, answer.header("content-type")
         too_large = FailureKind.TOO_LARGE
@@ -199,7 +199,7 @@ class Archive:
         return next((row for key in keys(url) if (row := self._pack.find(key)) is not None), None)
 
 
-def _redirect(url: str, answer: Answer) -> tuple[FailureKind | None, str, str | None]:
+def _redirect(url: str, answer: ArchivedAnswer) -> tuple[FailureKind | None, str, str | None]:
     """Failure, detail and target of an archived redirect."""
     target = redirect_target(url, answer.header("location"))
     if target is None:
@@ -287,7 +287,7 @@ def _add(writer: PackWriter, record: Record) -> None:
     writer.add(key, url, answer)
 
 
-def _answer(record: Record) -> Answer | None:
+def _answer(record: Record) -> ArchivedAnswer | None:
     """The answer in a record, with what the record says about its capture."""
     fields, answer = record.headers, None
     match fields.get("warc-type"):
@@ -295,7 +295,7 @@ def _answer(record: Record) -> Answer | None:
             answer = http_answer(record.block)
         case "resource":
             headers = (("content-type", fields.get("content-type", "")),)
-            answer = Answer(200, headers, record.block, len(record.block))
+            answer = ArchivedAnswer(200, headers, record.block, len(record.block))
     if answer is None:
         return None
     cut = "length" if record.cut else fields.get("warc-truncated", "").lower()

@@ -44,7 +44,7 @@ class Record(msgspec.Struct, frozen=True):
     cut: bool = False
 
 
-class Answer(msgspec.Struct, frozen=True, array_like=True):
+class ArchivedAnswer(msgspec.Struct, frozen=True, array_like=True):
     """An archived HTTP answer, with transfer and content codings undone.
 
     raw_bytes  length of the stored payload, codings included
@@ -274,7 +274,7 @@ def _text(data: bytes) -> str:
 # --- HTTP answers ------------------------------------------------------------
 
 
-def http_answer(block: bytes) -> Answer | None:
+def http_answer(block: bytes) -> ArchivedAnswer | None:
     """The HTTP answer in a response record's block; None if it holds none."""
     status = re.match(rb"HTTP/\d(?:\.\d)?[ \t]+(\d{3})(?!\d)", block)
     if not status:
@@ -284,7 +284,7 @@ def http_answer(block: bytes) -> Answer | None:
     headers = tuple(_fields(head))
     body, detail = _content(headers, payload)
     failure = FailureKind.PROTOCOL if detail else None
-    return Answer(int(status[1]), headers, body, len(payload), failure, detail)
+    return ArchivedAnswer(int(status[1]), headers, body, len(payload), failure, detail)
 
 
 def _content(headers: tuple[tuple[str, str], ...], payload: bytes) -> tuple[bytes, str]:

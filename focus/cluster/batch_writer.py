@@ -10,11 +10,11 @@ from functools import partial
 
 import msgspec
 
-from focus.cluster.forwarded_links import Abroad
+from focus.cluster.forwarded_links import ForwardedLinks
 from focus.cluster.transport import ClusterTransport, Delivery
-from focus.engine.unit_of_work import Ledger
+from focus.engine.unit_of_work import UnitOfWork
 from focus.records import Batch
-from focus.session import CrawlShelf
+from focus.session import SessionStore
 from focus.storage.cluster_leases import Pending, settle
 from focus.storage.writer import transaction
 from focus.store import Store
@@ -22,10 +22,12 @@ from focus.store import Store
 ACK_S = 2.0
 
 
-class ClusterShelf(CrawlShelf):
+class ShardStore(SessionStore):
     """A store, as the crawl of a shard knows it. `has_strays` is set when links are to leave."""
 
-    def __init__(self, store: Store, crawl: int, way: ClusterTransport, abroad: Abroad) -> None:
+    def __init__(
+        self, store: Store, crawl: int, way: ClusterTransport, abroad: ForwardedLinks
+    ) -> None:
         super().__init__(store, crawl)
         self.has_strays = asyncio.Event()
         self._way = way
@@ -38,9 +40,9 @@ class ClusterShelf(CrawlShelf):
         await self._store.write(self._crawl, batch, also=also)
         await self._written(pending, owed)
 
-    async def flush(self, ledger: Ledger) -> None:
+    async def flush(self, unit_of_work: UnitOfWork) -> None:
         """The same when nothing followed from what came."""
-        if not ledger.is_empty:
+        if not unit_of_work.is_empty:
             return
         pending, owed = self._pending()
         if any(pending):

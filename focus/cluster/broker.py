@@ -28,7 +28,7 @@ for _name in ("aio_pika", "aiormq"):  # they would say URLs, and what `Line` dea
     logging.getLogger(_name).addHandler(logging.NullHandler())
     logging.getLogger(_name).propagate = False
 
-Message = AbstractIncomingMessage
+IncomingMessage = AbstractIncomingMessage
 _CUT_OFF = (AMQPException, AMQPError, OSError, EOFError, StopAsyncIteration)
 """What aiormq raises when a connection ends before it was made; the last in the middle of it."""
 

@@ -21,11 +21,11 @@ PREPARE_S = 60.0  # for declaring and consuming, and for a predecessor's lock to
 PAUSES_S = (0.2, 0.5, 1.0, 2.0, 4.0)  # between two attempts to come back
 
 
-class Refused(Exception):
+class PublishRefused(Exception):
     """The broker has no room for a message (`reject-publish`), or no queue for it."""
 
 
-class Line:
+class ReconnectingConnection:
     """A connection to the broker, and one channel on it whose publications are confirmed.
 
     prepare  declares and consumes on a new connection; called again after each loss
@@ -137,7 +137,7 @@ class Line:
             target = await self._exchange(channel, exchange)
             await target.publish(message, routing_key=key, mandatory=mandatory, timeout=CONFIRM_S)
         except (broken.DeliveryError, broken.PublishError) as error:
-            raise Refused(str(error)) from error
+            raise PublishRefused(str(error)) from error
         except Exception as error:  # aiormq raises a bare one, too, when a connection ends
             self.reset()
             raise ConnectionError(str(error) or "the connection ended") from error

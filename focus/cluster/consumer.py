@@ -8,19 +8,19 @@ from contextlib import suppress
 from aio_pika.abc import AbstractChannel, AbstractConnection
 from aiormq.exceptions import ChannelLockedResource, ChannelPreconditionFailed
 
-from focus.cluster.broker import HEARTBEAT_S, LOST, Message
-from focus.cluster.connection import CONFIRM_S, Refused
+from focus.cluster.broker import HEARTBEAT_S, LOST, IncomingMessage
+from focus.cluster.connection import CONFIRM_S, PublishRefused
 from focus.cluster.messages import (
     VERSION,
-    Errands,
+    ClusterCommand,
+    ForwardedLink,
     Hello,
-    Order,
-    Report,
-    Standing,
-    Stray,
+    ShardStatus,
+    TaskBundle,
+    WorkerReport,
     unpack,
 )
-from focus.cluster.shard_context import Station
+from focus.cluster.shard_context import ShardContext
 from focus.cluster.topology import declare_all, declare_ear, version_of
 from focus.errors import ClusterError
 
@@ -30,11 +30,11 @@ LOCK_S = 3.0  # for the broker to notice that a predecessor is gone
 """A killed process's connection is closed at once; one that was cut off lives `HEARTBEAT_S`."""
 
 
-class Ears:
+class ShardConsumer:
     """What a shard hears of the broker, on the connection that is there now."""
 
-    def __init__(self, station: Station) -> None:
-        self._at = station
+    def __init__(self, context: ShardContext) -> None:
+        self._at = context
         self._channel: AbstractChannel | None = None
 
     async def prepare(self, connection: AbstractConnection) -> None:
@@ -94,7 +94,7 @@ class Ears:
             self._at.way.fail(error)
         raise error
 
-    async def _hear(self, message: Message) -> None:
+    async def _hear(self, message: IncomingMessage) -> None:
         """A word of a shard, a worker or a user."""
         now = self._at.clock()
         if version_of(message) != VERSION:
@@ -102,17 +102,17 @@ class Ears:
         elif message.type == "hello":
             hello = unpack(message.body, Hello)
             before = self._at.way.window
-            self._at.credit.hello(hello, now)
+            self._at.flow_control.hello(hello, now)
             if hello.setup != self._at.digest:
                 self._at.newcomers.add(hello.worker)
             if self._at.way.window > before:
                 self._at.way.wake()
         elif message.type == "standing":
-            self._hear_shard(unpack(message.body, Standing), now)
+            self._hear_shard(unpack(message.body, ShardStatus), now)
         elif message.type == "order" and self._at.is_open and _says_stop(message):
             self._at.stop("stopped")
 
-    def _hear_shard(self, standing: Standing, now: float) -> None:
+    def _hear_shard(self, standing: ShardStatus, now: float) -> None:
         if standing.shard == self._at.shard.number and standing.of == self._at.shard.of:
             return
         quarrel = self._at.board.quarrel(standing, self._at.digest)
@@ -121,31 +121,31 @@ class Ears:
         elif now - self._at.began_at < START_S:
             self._at.way.fail(ClusterError(quarrel))
 
-    async def _refuse(self, message: Message) -> None:
+    async def _refuse(self, message: IncomingMessage) -> None:
         if message.type == "hello" and message.reply_to:
             reason = (
                 f"this worker speaks version {version_of(message)} of focus's messages, and shard "
                 f"{self._at.shard} version {VERSION}; install the same focus on both"
             )
-            with suppress(Refused, *LOST):
+            with suppress(PublishRefused, *LOST):
                 await self._at.line.send(message.reply_to, reason.encode(), type="refused")
 
-    async def _report(self, message: Message) -> None:
+    async def _report(self, message: IncomingMessage) -> None:
         try:
-            self._at.way.reported(unpack(message.body, Report), message)
+            self._at.way.reported(unpack(message.body, WorkerReport), message)
         except ValueError as error:
             await self._unreadable(message, error)
 
-    async def _strays(self, message: Message) -> None:
+    async def _strays(self, message: IncomingMessage) -> None:
         try:
-            self._at.way.strayed(unpack(message.body, list[Stray]), message)
+            self._at.way.strayed(unpack(message.body, list[ForwardedLink]), message)
         except ValueError as error:
             await self._unreadable(message, error)
 
-    async def _returned(self, message: Message) -> None:
+    async def _returned(self, message: IncomingMessage) -> None:
         """Tasks that no worker took in time, or that none survived."""
         try:
-            leases = [each.lease for each in unpack(message.body, Errands).errands]
+            leases = [each.lease for each in unpack(message.body, TaskBundle).errands]
         except ValueError as error:
             await self._unreadable(message, error)
             return
@@ -157,7 +157,7 @@ class Ears:
         with suppress(Exception):  # as in `Line`: it comes again
             await message.ack()
 
-    async def _unreadable(self, message: Message, error: ValueError) -> None:
+    async def _unreadable(self, message: IncomingMessage, error: ValueError) -> None:
         self._at.say(f"A message of {message.app_id} cannot be read and is set aside: {error}")
         with suppress(Exception):  # as in `Line`: it comes again
             await message.reject()
@@ -174,5 +174,5 @@ class Ears:
         return found.declaration_result.message_count or 0
 
 
-def _says_stop(message: Message) -> bool:
-    return unpack(message.body, Order).what == "stop"
+def _says_stop(message: IncomingMessage) -> bool:
+    return unpack(message.body, ClusterCommand).what == "stop"

@@ -13,10 +13,10 @@ import msgspec
 from aio_pika.abc import AbstractChannel, AbstractConnection
 from aiormq.exceptions import ChannelNotFoundEntity
 
-from focus.cluster.broker import Address, Message
-from focus.cluster.connection import Line
+from focus.cluster.broker import Address, IncomingMessage
+from focus.cluster.connection import ReconnectingConnection
 from focus.cluster.forwarded_links import seed_stray
-from focus.cluster.messages import VERSION, Hello, Order, Standing, unpack
+from focus.cluster.messages import VERSION, ClusterCommand, Hello, ShardStatus, unpack
 from focus.cluster.sharding import owner
 from focus.cluster.topology import Names, declare_all, declare_ear, packed, version_of
 from focus.errors import ClusterError
@@ -38,7 +38,7 @@ class ClusterState(msgspec.Struct, frozen=True):
 
     cluster: str
     broker: str
-    shards: list[Standing] = []
+    shards: list[ShardStatus] = []
     workers: list[Hello] = []
     queues: list[QueueDepth] = []
     missing: list[int] = []
@@ -51,15 +51,15 @@ class ClusterState(msgspec.Struct, frozen=True):
         return bool(self.shards and ready) and not self.missing
 
 
-class Desk:
+class ControlConnection:
     """A connection that listens to the board for a while and may speak to all."""
 
     def __init__(self, address: Address, cluster: str) -> None:
         self.address = address
         self.cluster = cluster
         self.names = Names(cluster)
-        self.line = Line(address, self._prepare, name="focus cluster")
-        self._shards: dict[int, Standing] = {}
+        self.line = ReconnectingConnection(address, self._prepare, name="focus cluster")
+        self._shards: dict[int, ShardStatus] = {}
         self._workers: dict[str, Hello] = {}
         self._strangers: set[str] = set()
         self._connection: AbstractConnection | None = None
@@ -73,11 +73,11 @@ class Desk:
         await ear.consume(self._hear, no_ack=True)
         self._ear = ear
 
-    async def _hear(self, message: Message) -> None:
+    async def _hear(self, message: IncomingMessage) -> None:
         if version_of(message) != VERSION:
             self._strangers.add(f"{message.type} of {message.app_id}")
         elif message.type == "standing":
-            standing = unpack(message.body, Standing)
+            standing = unpack(message.body, ShardStatus)
             self._shards[standing.shard] = standing
         elif message.type == "hello":
             hello = unpack(message.body, Hello)
@@ -120,7 +120,7 @@ class Desk:
 
     async def order(self, what: str, worker: str = "") -> None:
         """Tell all roles: `stop`, or workers alone: `drain`."""
-        message = packed(Order(what, worker), "order")
+        message = packed(ClusterCommand(what, worker), "order")
         exchanges = (self.names.crew,) if what == "drain" else (self.names.board, self.names.crew)
         for exchange in exchanges:
             await self.line.tell(exchange, **message)
@@ -135,9 +135,9 @@ class Desk:
 
 
 @contextlib.asynccontextmanager
-async def at_desk(address: Address, cluster: str) -> AsyncIterator[Desk]:
+async def at_desk(address: Address, cluster: str) -> AsyncIterator[ControlConnection]:
     """Connected to a cluster; ClusterError when the broker cannot be had."""
-    desk = Desk(address, cluster)
+    desk = ControlConnection(address, cluster)
     await desk.line.open()
     try:
         yield desk

@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack
 
 from msgspec.structs import replace
 
-from focus.cluster.messages import Answer, Errand, Setup, answer_of
+from focus.cluster.messages import SentTask, TaskResult, WorkerSetup, answer_of
 from focus.config import FetchConfig
 from focus.engine.transports import Clock, LiveTransport
 from focus.fetch import WebFetcher
@@ -23,7 +23,7 @@ from focus.workers import WorkerPool
 REMEMBERED = 20_000  # leases whose results have left: their errands may come again
 
 
-class Parcel:
+class TaskMessage:
     """A message of errands; `ack` when nothing of it is left to do."""
 
     def __init__(self, shard: int, ack: Callable[[], object]) -> None:
@@ -38,18 +38,18 @@ class Parcel:
             self._ack()
 
 
-class Job:
+class AcceptedTask:
     """An errand that this worker has; `parcel` is the message that it came with last."""
 
     __slots__ = ("came_at", "errand", "parcel")
 
-    def __init__(self, errand: Errand, parcel: Parcel, came_at: float) -> None:
+    def __init__(self, errand: SentTask, parcel: TaskMessage, came_at: float) -> None:
         self.errand = errand
         self.parcel = parcel
         self.came_at = came_at
 
 
-class Engine:
+class TaskExecutor:
     """Fetcher, scorer and the errands at hand, by one setup.
 
     done      called with each job and what came of it, None: its turn came too late
@@ -61,22 +61,24 @@ class Engine:
         slots: int,
         *,
         hold_s: float,
-        done: Callable[[Job, Answer | None], None],
-        departed: Callable[[Job], None],
+        done: Callable[[AcceptedTask, TaskResult | None], None],
+        departed: Callable[[AcceptedTask], None],
     ) -> None:
         self.slots = slots
-        self.jobs: dict[int, Job] = {}  # by lease: waiting, running, or its result on its way
+        self.jobs: dict[
+            int, AcceptedTask
+        ] = {}  # by lease: waiting, running, or its result on its way
         self.finished: OrderedDict[int, None] = OrderedDict()
         self._hold_s = hold_s
         self._done = done
         self._departed = departed
-        self._waiting: deque[Job] = deque()
-        self._running: dict[int, tuple[Task, Job]] = {}  # by identity of the task
+        self._waiting: deque[AcceptedTask] = deque()
+        self._running: dict[int, tuple[Task, AcceptedTask]] = {}  # by identity of the task
         self._live: LiveTransport | None = None
 
     async def open(
         self,
-        setup: Setup,
+        setup: WorkerSetup,
         *,
         processes: int,
         stack: AsyncExitStack,
@@ -100,17 +102,17 @@ class Engine:
         if self._live is not None:
             await self._live.update(payload)
 
-    def take(self, errands: Iterable[Errand], parcel: Parcel) -> None:
+    def take(self, errands: Iterable[SentTask], parcel: TaskMessage) -> None:
         """Errands to be done, in this order; those that are at hand or done already are not
         done again."""
         now = asyncio.get_running_loop().time()
-        fresh: list[Job | None] = []
+        fresh: list[AcceptedTask | None] = []
         for errand in errands:
             parcel.left += 1
             if (known := self.jobs.get(errand.lease)) is not None:
                 known.parcel = parcel  # the broker gave it out anew: the answer is for this one
             elif errand.lease not in self.finished:
-                fresh.append(Job(errand, parcel, now))
+                fresh.append(AcceptedTask(errand, parcel, now))
             else:
                 fresh.append(None)
         for job in fresh:
@@ -151,7 +153,7 @@ class Engine:
                     self._done(job, answer_of(job.errand.lease, result, live.now()))
             self.fill()
 
-    def left(self, job: Job, *, is_done: bool) -> None:
+    def left(self, job: AcceptedTask, *, is_done: bool) -> None:
         """The broker has what came of a job; not done, it may come again."""
         self.jobs.pop(job.errand.lease, None)
         if is_done:

@@ -15,7 +15,7 @@ DEPTH = 2.0  # tasks away per slot
 LIFE_BEATS = 4  # a worker that was silent for so many beats has no slots
 
 
-class Credit:
+class FlowControl:
     """The workers as a shard knows them. `beat_s`: how often they say hello."""
 
     def __init__(self, beat_s: float) -> None:

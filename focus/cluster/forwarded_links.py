@@ -1,6 +1,6 @@
 """Which links leave this shard, and how do those of others come in?
 
-A link to a host that another shard owns becomes a `Stray`: it goes into the database with
+A link to a host that another shard owns becomes a `ForwardedLink`: it goes into the database with
 the page that has it, then to that shard's queue, and is deleted when the broker has it for
 sure. There it goes through the same door as any link. Evidence is merged by maximum, so a
 stray that comes twice, or late, does no harm.
@@ -11,73 +11,77 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from focus.cluster.messages import Stray
+from focus.cluster.messages import ForwardedLink
 from focus.cluster.sharding import Shard, owner
 from focus.crawl import Crawl
 from focus.records import Link, UrlRow
-from focus.score.strategy import Carry, Parent
+from focus.score.strategy import LinkEvidence, Parent
 from focus.urls.normal_form import fingerprint, host_of
 
 MEMORY = 200_000  # links that are remembered as sent, with their evidence
 _SLACK = 1e-6
 
 
-class Abroad:
+class ForwardedLinks:
     """What a shard has for others: `outgoing`, by their number, until `take`."""
 
     def __init__(self, shard: Shard, max_depth: int | None) -> None:
         self.shard = shard
         self.max_depth = max_depth
-        self._outgoing: list[tuple[int, Stray]] = []
-        self._sent: OrderedDict[bytes, Carry] = OrderedDict()
+        self._outgoing: list[tuple[int, ForwardedLink]] = []
+        self._sent: OrderedDict[bytes, LinkEvidence] = OrderedDict()
 
     def owns(self, host: str) -> bool:
         """Whether a host is this shard's own."""
         return self.shard.owns(host)
 
     def part(
-        self, parent: Parent, links: Sequence[Link], carries: Sequence[Carry | None]
-    ) -> tuple[list[Link], list[Carry | None]]:
+        self, parent: Parent, links: Sequence[Link], carries: Sequence[LinkEvidence | None]
+    ) -> tuple[list[Link], list[LinkEvidence | None]]:
         """The links that stay; the others are on their way, if they are new or better."""
         stay, kept = [], []
-        for link, carry in zip(links, carries, strict=True):
+        for link, link_evidence in zip(links, carries, strict=True):
             if self.owns(link.host):
                 stay.append(link)
-                kept.append(carry)
-            elif carry is not None:
-                self._leave(link, carry, parent.depth + 1)
+                kept.append(link_evidence)
+            elif link_evidence is not None:
+                self._leave(link, link_evidence, parent.depth + 1)
         return stay, kept
 
-    def _leave(self, link: Link, carry: Carry, depth: int) -> None:
+    def _leave(self, link: Link, link_evidence: LinkEvidence, depth: int) -> None:
         if self.max_depth is not None and depth > self.max_depth:
             return
         before = self._sent.get(link.key)
         if before is not None:
-            if all(new <= old + _SLACK for new, old in zip(carry, before, strict=True)):
+            if all(new <= old + _SLACK for new, old in zip(link_evidence, before, strict=True)):
                 return
-            carry = tuple(map(max, carry, before))
-        self._sent[link.key] = carry
+            link_evidence = tuple(map(max, link_evidence, before))
+        self._sent[link.key] = link_evidence
         if len(self._sent) > MEMORY:
             self._sent.popitem(last=False)
-        self.send(Stray(link.url, link.key, link.host, depth, carry, anchor=link.anchor))
+        self.send(
+            ForwardedLink(link.url, link.key, link.host, depth, link_evidence, anchor=link.anchor)
+        )
 
     def seed(self, text: str, url: str) -> None:
         """A seed, as typed, that another shard owns."""
         self.send(seed_stray(text, url))
 
-    def redirect(self, row: UrlRow, carry: Carry, priority: float, *, is_home: bool) -> None:
+    def redirect(
+        self, row: UrlRow, link_evidence: LinkEvidence, priority: float, *, is_home: bool
+    ) -> None:
         """The target of a redirect that another shard owns."""
-        self.send(_stray(row, carry, priority, is_home=is_home))
+        self.send(_stray(row, link_evidence, priority, is_home=is_home))
 
-    def listing(self, row: UrlRow, carry: Carry, priority: float) -> None:
+    def listing(self, row: UrlRow, link_evidence: LinkEvidence, priority: float) -> None:
         """A feed of a page of ours that another shard owns."""
-        self.send(_stray(row, carry, priority, listing=True))
+        self.send(_stray(row, link_evidence, priority, listing=True))
 
-    def send(self, stray: Stray) -> None:
+    def send(self, stray: ForwardedLink) -> None:
         """Let one go, whatever went before."""
         self._outgoing.append((owner(stray.host, self.shard.of), stray))
 
-    def take(self) -> list[tuple[int, Stray]]:
+    def take(self) -> list[tuple[int, ForwardedLink]]:
         """What is to go, once: (shard, stray)."""
         outgoing, self._outgoing = self._outgoing, []
         return outgoing
@@ -89,14 +93,19 @@ class Abroad:
 
 
 def _stray(
-    row: UrlRow, carry: Carry, priority: float, *, is_home: bool = False, listing: bool = False
-) -> Stray:
-    return Stray(
+    row: UrlRow,
+    link_evidence: LinkEvidence,
+    priority: float,
+    *,
+    is_home: bool = False,
+    listing: bool = False,
+) -> ForwardedLink:
+    return ForwardedLink(
         url=row.url,
         key=row.key,
         host=host_of(row.url),
         depth=row.depth,
-        carry=carry,
+        link_evidence=link_evidence,
         priority=priority,
         anchor=row.anchor,
         hops=row.hops,
@@ -105,12 +114,12 @@ def _stray(
     )
 
 
-def seed_stray(text: str, url: str) -> Stray:
+def seed_stray(text: str, url: str) -> ForwardedLink:
     """A seed for the shard that owns its host; `url` is what `text` means."""
-    return Stray(url, fingerprint(url), host_of(url), 0, is_home=True, typed=text)
+    return ForwardedLink(url, fingerprint(url), host_of(url), 0, is_home=True, typed=text)
 
 
-def welcome(crawl: Crawl, stray: Stray) -> None:
+def welcome(crawl: Crawl, stray: ForwardedLink) -> None:
     """Take in a stray: as a link that a page of this shard has, as far as it is known here."""
     if stray.typed:
         crawl.sow((stray.typed,))
@@ -124,8 +133,8 @@ def welcome(crawl: Crawl, stray: Stray) -> None:
         queue=-1,
         depth=stray.depth,
         priority=stray.priority,
-        carry=stray.carry,
+        link_evidence=stray.link_evidence,
         anchor=stray.anchor,
         hops=stray.hops,
     )
-    crawl.discovery.arrive(row, stray.host, listing=stray.listing)
+    crawl.link_handler.arrive(row, stray.host, listing=stray.listing)

@@ -66,7 +66,7 @@ class _Role:
             self.process.send_signal(number)
 
 
-class Crew:
+class LocalCluster:
     """Frontiers and workers of one cluster on this machine."""
 
     def __init__(

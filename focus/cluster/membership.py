@@ -14,28 +14,28 @@ from __future__ import annotations
 
 from collections import Counter
 
-from focus.cluster.messages import Standing
+from focus.cluster.messages import ShardStatus
 from focus.cluster.sharding import Shard
 
 SILENT_BEATS = 10  # a shard that says nothing for so long is away: others take its slots
 OWN_ENDS = ("interrupted", "terminated")  # of one process; the crawl goes on without it
 
 
-class Board:
+class Membership:
     """The other shards, by their last word."""
 
     def __init__(self, shard: Shard, birth: int, beat_s: float) -> None:
         self._shard = shard
         self._birth = birth
         self._silent_s = SILENT_BEATS * beat_s
-        self._heard: dict[int, tuple[float, Standing]] = {}
+        self._heard: dict[int, tuple[float, ShardStatus]] = {}
 
-    def hear(self, standing: Standing, now: float) -> None:
+    def hear(self, standing: ShardStatus, now: float) -> None:
         """A shard says how it stands."""
         if standing.shard != self._shard.number:
             self._heard[standing.shard] = (now, standing)
 
-    def others(self, now: float) -> list[Standing]:
+    def others(self, now: float) -> list[ShardStatus]:
         """Those that were heard of lately and have not ended."""
         return [
             each
@@ -49,7 +49,7 @@ class Board:
             each.shard: (each.birth, each.stirs) for _, each in self._heard.values() if each.is_idle
         }
 
-    def all_idle(self, own: Standing) -> bool:
+    def all_idle(self, own: ShardStatus) -> bool:
         """Whether nothing is left anywhere, nor on its way."""
         words = {own.shard: own} | {number: each for number, (_, each) in self._heard.items()}
         if len(words) < self._shard.of or not all(each.is_idle for each in words.values()):
@@ -74,7 +74,7 @@ class Board:
             total.update(each.totals)
         return total
 
-    def quarrel(self, standing: Standing, digest: bytes) -> str:
+    def quarrel(self, standing: ShardStatus, digest: bytes) -> str:
         """What makes another shard none of the same crawl; "" if nothing does."""
         if standing.of != self._shard.of:
             return (

@@ -1,7 +1,7 @@
 """What do frontiers and workers say to each other, and in which form?
 
 A message is one byte of version, then MessagePack packed by zstd: a tuple of one or more
-letters. Tasks carry durations, never instants, so that no two clocks need agree. What a
+letters. Tasks link_evidence durations, never instants, so that no two clocks need agree. What a
 stranger of another version must understand is in the AMQP properties alone (`broker`).
 """
 
@@ -26,7 +26,7 @@ class WrongVersion(ValueError):
     """A message of another version of focus."""
 
 
-class Errand(msgspec.Struct, frozen=True, array_like=True):
+class SentTask(msgspec.Struct, frozen=True, array_like=True):
     """A task on its way to a worker.
 
     lease     under which the frontier knows it
@@ -41,14 +41,14 @@ class Errand(msgspec.Struct, frozen=True, array_like=True):
     conditions: tuple[tuple[str, str], ...] = ()
 
 
-class Errands(msgspec.Struct, frozen=True, array_like=True):
+class TaskBundle(msgspec.Struct, frozen=True, array_like=True):
     """Tasks of one shard. `setup` names the settings they are to be done by."""
 
     setup: bytes
-    errands: list[Errand]
+    errands: list[SentTask]
 
 
-class Answer(msgspec.Struct, frozen=True, array_like=True):
+class TaskResult(msgspec.Struct, frozen=True, array_like=True):
     """What came of an errand: `FetchResult` and `Page` without what nobody reads any more.
 
     age_s  seconds from the start of the request to the sending of this
@@ -72,7 +72,7 @@ class Answer(msgspec.Struct, frozen=True, array_like=True):
     page: Page | None = None
 
 
-class Report(msgspec.Struct, frozen=True, array_like=True):
+class WorkerReport(msgspec.Struct, frozen=True, array_like=True):
     """From a worker to a shard.
 
     answers   results
@@ -83,17 +83,17 @@ class Report(msgspec.Struct, frozen=True, array_like=True):
     """
 
     worker: str
-    answers: list[Answer] = []
+    answers: list[TaskResult] = []
     departed: list[int] = []
     lost: list[int] = []
     unbegun: list[int] = []
     held: list[int] = []
 
 
-class Stray(msgspec.Struct, frozen=True, array_like=True):
+class ForwardedLink(msgspec.Struct, frozen=True, array_like=True):
     """A link whose target another shard owns, or a seed for it.
 
-    carry      the evidence the strategy gives it
+    link_evidence      the evidence the strategy gives it
     priority   at least this, 0.0 for what follows from the evidence (seeds, redirects)
     is_home    a seed, or where one redirects to
     listing    a sitemap or feed
@@ -104,7 +104,7 @@ class Stray(msgspec.Struct, frozen=True, array_like=True):
     key: bytes
     host: str
     depth: int
-    carry: tuple[float, ...] = ()
+    link_evidence: tuple[float, ...] = ()
     priority: float = 0.0
     anchor: str = ""
     hops: int = 0
@@ -130,7 +130,7 @@ class Hello(msgspec.Struct, frozen=True, array_like=True):
     host: str = ""
 
 
-class Setup(msgspec.Struct, frozen=True, array_like=True):
+class WorkerSetup(msgspec.Struct, frozen=True, array_like=True):
     """What a worker needs to know to do errands."""
 
     shards: int
@@ -140,28 +140,28 @@ class Setup(msgspec.Struct, frozen=True, array_like=True):
     update: bytes | None = None
 
 
-class Question(msgspec.Struct, frozen=True, array_like=True):
-    """To all workers: which of these leases have you? Answered by `Report.held`."""
+class LeaseQuery(msgspec.Struct, frozen=True, array_like=True):
+    """To all workers: which of these leases have you? Answered by `WorkerReport.held`."""
 
     shard: int
     leases: list[int]
 
 
-class Update(msgspec.Struct, frozen=True, array_like=True):
+class ModelUpdate(msgspec.Struct, frozen=True, array_like=True):
     """To all workers: a changed topic or model."""
 
     setup: bytes
     payload: bytes
 
 
-class Order(msgspec.Struct, frozen=True, array_like=True):
+class ClusterCommand(msgspec.Struct, frozen=True, array_like=True):
     """From a user: `stop` everything, or `drain` workers (of that name, "" all)."""
 
     what: str
     worker: str = ""
 
 
-class Standing(msgspec.Struct, frozen=True, array_like=True):
+class ShardStatus(msgspec.Struct, frozen=True, array_like=True):
     """How a shard stands; every shard tells all others every `BEAT_S`.
 
     birth      of its process, a number drawn by chance
@@ -169,7 +169,7 @@ class Standing(msgspec.Struct, frozen=True, array_like=True):
     is_idle    nothing waits, nothing is under way, nothing came that was not taken in
     heard      of each other shard: (birth, stirs) of its last word if that was idle
     level      priorities of its best waiting URLs, see `level`
-    ladder     how much its waiting URLs are worth, see `company`; [] where nothing is limited
+    ladder     how much its waiting URLs are worth, see `other_crawls`; [] where nothing is limited
     ended      why it ended, "" as yet
     """
 
@@ -224,10 +224,10 @@ HEADERS = ("content-type", "etag", "last-modified", "x-robots-tag")
 """What the frontier reads of an answer's headers."""
 
 
-def answer_of(lease: int, result: Result, now: float) -> Answer:
+def answer_of(lease: int, result: Result, now: float) -> TaskResult:
     """A worker's result as it travels; `now` by the clock of `fetched_at`."""
     fetch, is_page = result.fetch, result.task.id is not None
-    return Answer(
+    return TaskResult(
         lease=lease,
         age_s=max(0.0, now - fetch.fetched_at),
         status=fetch.status,
@@ -247,7 +247,7 @@ def answer_of(lease: int, result: Result, now: float) -> Answer:
     )
 
 
-def result_of(answer: Answer, task: Task, now: float) -> Result:
+def result_of(answer: TaskResult, task: Task, now: float) -> Result:
     """The same as the crawl knows it, by the frontier's clock."""
     fetch = FetchResult(
         url=task.url,
@@ -269,10 +269,10 @@ def result_of(answer: Answer, task: Task, now: float) -> Result:
     return Result(task, fetch, answer.page)
 
 
-def digest(setup: Setup) -> bytes:
+def digest(setup: WorkerSetup) -> bytes:
     """What tells settings apart, 8 bytes; what changes on the way is left out."""
     sent = _encoder.encode(msgspec.structs.replace(setup, update=None))
-    came = msgspec.msgpack.decode(sent, type=Setup)  # 10 is 10.0 after the way
+    came = msgspec.msgpack.decode(sent, type=WorkerSetup)  # 10 is 10.0 after the way
     return hashlib.sha256(_encoder.encode(came)).digest()[:8]
 
 

@@ -17,25 +17,25 @@ from typing import Any
 
 import msgspec
 
-from focus.cluster.batch_writer import ClusterShelf
+from focus.cluster.batch_writer import ShardStore
 from focus.cluster.broker import LOST, Address
-from focus.cluster.connection import Line, Refused
-from focus.cluster.consumer import Ears
+from focus.cluster.connection import PublishRefused, ReconnectingConnection
+from focus.cluster.consumer import ShardConsumer
 from focus.cluster.forwarded_links import welcome
-from focus.cluster.heartbeat import Beat
+from focus.cluster.heartbeat import Heartbeat
 from focus.cluster.leases import Lease, Leases, Terms
-from focus.cluster.messages import Setup, Update, digest
-from focus.cluster.publisher import Departures
-from focus.cluster.shard_context import Place, Station
+from focus.cluster.messages import ModelUpdate, WorkerSetup, digest
+from focus.cluster.publisher import ShardPublisher
+from focus.cluster.shard_context import OpenShard, ShardContext
 from focus.cluster.sharding import Shard
 from focus.cluster.topology import packed
 from focus.cluster.transport import ClusterTransport
 from focus.config import CrawlConfig
-from focus.crawl import Crawl, Shelf
+from focus.crawl import Crawl, CrawlStore
 from focus.engine.transports import Transport
 from focus.errors import ClusterError
 from focus.records import Task
-from focus.session import Places, Surroundings
+from focus.session import RunPaths, Runtime
 from focus.storage import cluster_leases as rows
 from focus.store import CrawlInfo, Store
 from focus.urls.normal_form import seed_candidates
@@ -43,7 +43,7 @@ from focus.urls.normal_form import seed_candidates
 PARSES = 4  # limits of parsing that a task may need at most: it is tried again, alone
 
 
-class Member(Surroundings):
+class ShardNode(Runtime):
     """The surroundings of one shard's crawl. `terms` None: by what a fetch may take."""
 
     def __init__(
@@ -56,10 +56,10 @@ class Member(Surroundings):
         say: Callable[[str], object] = lambda text: None,
     ) -> None:
         self._terms = terms
-        line = Line(address, self._prepare, name=f"focus shard {shard}", say=say)
-        self.station = Station(shard, cluster, line, say)
-        self._ears = Ears(self.station)
-        self._beat = Beat(self.station, self._ears)
+        line = ReconnectingConnection(address, self._prepare, name=f"focus shard {shard}", say=say)
+        self.context = ShardContext(shard, cluster, line, say)
+        self._ears = ShardConsumer(self.context)
+        self._beat = Heartbeat(self.context, self._ears)
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def _prepare(self, connection: Any) -> None:
@@ -68,20 +68,20 @@ class Member(Surroundings):
     async def transport(
         self,
         config: CrawlConfig,
-        places: Places,
+        paths: RunPaths,
         store: Store,
         info: CrawlInfo,
         stack: AsyncExitStack,
     ) -> Transport:
-        at = self.station
+        at = self.context
         row = await self._row(store, info)
-        at.setup = Setup(at.shard.of, config.fetch, config.analysis, config.parse_limit_s)
+        at.setup = WorkerSetup(at.shard.of, config.fetch, config.analysis, config.parse_limit_s)
         at.digest = digest(at.setup)
         work_s = config.fetch.total_timeout_s + PARSES * config.parse_limit_s
         terms = self._terms or Terms(work_s=work_s)
         at.way = ClusterTransport(
             Leases((row.mark << 43) | (row.run & 0xFFFF) << 27, terms),
-            at.credit,
+            at.flow_control,
             clock=at.clock,
             setup=at.digest,
             several=at.is_several,
@@ -96,7 +96,7 @@ class Member(Surroundings):
     async def _row(self, store: Store, info: CrawlInfo) -> rows.ShardRow:
         """The shard as stored, one run further; ClusterError if it was another."""
         before = await store.run(partial(rows.shard_of, crawl=info.id))
-        shard = self.station.shard
+        shard = self.context.shard
         if before is None:
             if info.resumed and shard.of > 1:
                 raise ClusterError(
@@ -112,17 +112,17 @@ class Member(Surroundings):
             )
         return before._replace(run=before.run + 1)
 
-    def shelf(self, store: Store, info: CrawlInfo) -> Shelf:
-        self._shelf = ClusterShelf(store, info.id, self.station.way, self.station.abroad)
-        return self._shelf
+    def crawl_store(self, store: Store, info: CrawlInfo) -> CrawlStore:
+        self._crawl_store = ShardStore(store, info.id, self.context.way, self.context.abroad)
+        return self._crawl_store
 
     async def opened(self, crawl: Crawl, store: Store, info: CrawlInfo) -> None:
-        at = self.station
-        at.place = Place(crawl, store, info.id, self._shelf)
+        at = self.context
+        at.place = OpenShard(crawl, store, info.id, self._crawl_store)
         at.abroad.max_depth = crawl.config.scope.max_depth
         if at.is_several:
-            crawl.discovery.border = at.abroad
-            crawl.limits.company = at.company
+            crawl.link_handler.border = at.abroad
+            crawl.limits.other_crawls = at.other_crawls
         at.way.leases.rest_s = lambda name: crawl.frontier.host(name).rest_s
         at.way.on_stray = partial(welcome, crawl)
         at.way.on_update = self._update
@@ -130,13 +130,13 @@ class Member(Surroundings):
             crawl.scope.add_home(seed_candidates(url)[0])
         await self._adopt(at.place)
         at.is_open = True
-        departures = Departures(at)
+        departures = ShardPublisher(at)
         for work in (at.line.keep(), departures.pump(), departures.leave(), self._beat.run()):
             self._start(work)
 
-    async def _adopt(self, place: Place) -> None:
+    async def _adopt(self, place: OpenShard) -> None:
         """Leases of an earlier run: their results may come, their hosts must not be asked."""
-        way, now, useless = self.station.way, self.station.clock(), []
+        way, now, useless = self.context.way, self.context.clock(), []
         for row in await place.store.run(partial(rows.leases, crawl=place.id)):
             task = msgspec.msgpack.decode(row.task, type=Task)
             if place.crawl.readopt(task):
@@ -154,23 +154,23 @@ class Member(Surroundings):
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            self.station.way.fail(error)
+            self.context.way.fail(error)
 
     def _update(self, payload: bytes) -> None:
         """Workers have one model for all shards: the first shard's pages form it."""
-        at = self.station
+        at = self.context
         if at.shard.number == 1:
             at.setup = msgspec.structs.replace(at.setup, update=payload)
-            self._start(self._tell_workers(Update(at.digest, payload)))
+            self._start(self._tell_workers(ModelUpdate(at.digest, payload)))
 
-    async def _tell_workers(self, update: Update) -> None:
-        with suppress(Refused, *LOST):  # who comes back gets it with the setup
-            await self.station.line.tell(self.station.names.crew, **packed(update, "update"))
+    async def _tell_workers(self, update: ModelUpdate) -> None:
+        with suppress(PublishRefused, *LOST):  # who comes back gets it with the setup
+            await self.context.line.tell(self.context.names.crew, **packed(update, "update"))
 
     async def _close(self) -> None:
-        at = self.station
+        at = self.context
         if at.is_open and at.line.is_up.is_set():
-            with suppress(Refused, *LOST):
+            with suppress(PublishRefused, *LOST):
                 await self._beat.stand(ended=at.place.crawl.stop_reason or "broken off")
         tasks = tuple(self._tasks)
         for task in tasks:

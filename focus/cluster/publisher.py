@@ -15,10 +15,10 @@ from operator import itemgetter
 
 import msgspec
 
-from focus.cluster.connection import Refused
+from focus.cluster.connection import PublishRefused
 from focus.cluster.leases import Lease
-from focus.cluster.messages import Errand, Errands, chunks
-from focus.cluster.shard_context import BEAT_S, Station
+from focus.cluster.messages import SentTask, TaskBundle, chunks
+from focus.cluster.shard_context import BEAT_S, ShardContext
 from focus.cluster.topology import packed
 from focus.storage import cluster_leases as rows
 
@@ -31,11 +31,11 @@ Generated site, CPU ms per page of frontier, worker and broker: .8, .5 and .1 wi
 to 2.5, 1.6 and 1.5 with such ones."""
 
 
-class Departures:
+class ShardPublisher:
     """What goes out of a shard."""
 
-    def __init__(self, station: Station) -> None:
-        self._at = station
+    def __init__(self, context: ShardContext) -> None:
+        self._at = context
 
     async def pump(self) -> None:
         """Give out tasks, for ever."""
@@ -73,13 +73,13 @@ class Departures:
         """Tasks of one message: few enough that all workers get some, unless they have enough."""
         if self._is_busy:
             return MESSAGE
-        workers = max(1, len(self._at.credit.workers(self._at.clock())))
+        workers = max(1, len(self._at.flow_control.workers(self._at.clock())))
         return max(1, min(MESSAGE, going // (2 * workers)))
 
     async def _publish(self, going: Sequence[Lease]) -> None:
         tell = self._at.way.on_sent is not None
         errands = [
-            Errand(
+            SentTask(
                 lease.id,
                 lease.task.url,
                 is_page=lease.task.id is not None,
@@ -88,11 +88,11 @@ class Departures:
             )
             for lease in going
         ]
-        message = packed(Errands(self._at.digest, errands), "errands")
+        message = packed(TaskBundle(self._at.digest, errands), "errands")
         queue = self._at.names.tasks(self._at.shard.number)
         try:
             await self._at.line.send(queue, expiration=self._at.way.leases.terms.queue_s, **message)
-        except Refused:
+        except PublishRefused:
             self._at.way.leases.unbegun([lease.id for lease in going], self._at.clock() + BEAT_S)
         except ConnectionError:
             self._at.way.leases.unsent(going, self._at.clock())
@@ -103,17 +103,17 @@ class Departures:
         """Send links away, for ever."""
         while True:
             await self._at.line.is_up.wait()
-            self._at.place.shelf.has_strays.clear()
+            self._at.place.crawl_store.has_strays.clear()
             found = await self._at.place.store.run(
                 partial(rows.strays, crawl=self._at.place.id, most=10 * STRAYS)
             )
             if not found:
-                await self._at.place.shelf.has_strays.wait()
+                await self._at.place.crawl_store.has_strays.wait()
                 continue
             try:
                 for shard, some in groupby(sorted(found, key=itemgetter(1)), itemgetter(1)):
                     await self._send_strays(shard, list(some))
-            except (Refused, ConnectionError):
+            except (PublishRefused, ConnectionError):
                 await asyncio.sleep(BEAT_S)
 
     async def _send_strays(self, shard: int, found: list[tuple[int, int, bytes]]) -> None:

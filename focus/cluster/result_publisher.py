@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 
-from focus.cluster.connection import Line, Refused
-from focus.cluster.executor import Engine, Job, Parcel
-from focus.cluster.messages import Answer, Report
+from focus.cluster.connection import PublishRefused, ReconnectingConnection
+from focus.cluster.executor import AcceptedTask, TaskExecutor, TaskMessage
+from focus.cluster.messages import TaskResult, WorkerReport
 from focus.cluster.topology import Names, packed
 
 BATCH = 50  # results in a message
@@ -20,35 +20,35 @@ LINK_BYTES = 200  # about, of a page
 LINGER_S = 0.05  # while others are under way: what comes in it goes in the same message
 PAUSE_S = 1.0  # when the broker does not take a message
 
-Done = tuple[Job, Answer | None]
+Done = tuple[AcceptedTask, TaskResult | None]
 
 
-class Mail:
+class ResultPublisher:
     """What is to go to each shard. `engine` is told what has left; `heard_at` (loop time) is
     when the broker last confirmed something."""
 
-    def __init__(self, worker: str, line: Line, names: Names) -> None:
+    def __init__(self, worker: str, line: ReconnectingConnection, names: Names) -> None:
         self.pages = 0
         self.heard_at = 0.0
-        self.engine: Engine | None = None
+        self.engine: TaskExecutor | None = None
         self._worker = worker
         self._line = line
         self._names = names
         self._jobs: dict[int, list[Done]] = defaultdict(list)
-        self._others: dict[int, list[tuple[Report, Parcel | None]]] = defaultdict(list)
+        self._others: dict[int, list[tuple[WorkerReport, TaskMessage | None]]] = defaultdict(list)
         self._outgoing = asyncio.Event()
         self._under_way = 0
 
-    def done(self, job: Job, answer: Answer | None) -> None:
+    def done(self, job: AcceptedTask, answer: TaskResult | None) -> None:
         """What came of a job; None: its turn came too late."""
         self._jobs[job.parcel.shard].append((job, answer))
         self._outgoing.set()
 
-    def departed(self, job: Job) -> None:
+    def departed(self, job: AcceptedTask) -> None:
         """A request goes out, and its shard waits to hear of it."""
-        self.post(job.parcel.shard, Report(self._worker, departed=[job.errand.lease]))
+        self.post(job.parcel.shard, WorkerReport(self._worker, departed=[job.errand.lease]))
 
-    def post(self, shard: int, report: Report, parcel: Parcel | None = None) -> None:
+    def post(self, shard: int, report: WorkerReport, parcel: TaskMessage | None = None) -> None:
         """Something else to say; one errand of `parcel` is dealt with by that."""
         self._others[shard].append((report, parcel))
         self._outgoing.set()
@@ -69,7 +69,7 @@ class Mail:
             shards = {*self._jobs, *self._others}
             sent = await asyncio.gather(*map(self._send, shards), return_exceptions=True)
             for failure in filter(None, sent):
-                if not isinstance(failure, Refused | ConnectionError):
+                if not isinstance(failure, PublishRefused | ConnectionError):
                     raise failure
             if any(sent):
                 self._outgoing.set()
@@ -82,7 +82,7 @@ class Mail:
             self._jobs[shard] = rest
             self._outgoing.set()
         said = [report for report, _ in others]
-        report = Report(
+        report = WorkerReport(
             self._worker,
             answers=[answer for _, answer in batch if answer is not None],
             departed=[lease for each in said for lease in each.departed],
@@ -109,7 +109,7 @@ class Mail:
             if parcel is not None:
                 parcel.done()
 
-    def _left(self, job: Job, answer: Answer | None) -> None:
+    def _left(self, job: AcceptedTask, answer: TaskResult | None) -> None:
         assert self.engine is not None
         self.pages += answer is not None and answer.page is not None
         self.engine.left(job, is_done=answer is not None)

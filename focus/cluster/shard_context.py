@@ -6,14 +6,14 @@ import random
 from collections.abc import Callable
 from typing import NamedTuple
 
-from focus.cluster.batch_writer import ClusterShelf
-from focus.cluster.connection import Line
-from focus.cluster.flow_control import Credit
-from focus.cluster.forwarded_links import Abroad
-from focus.cluster.membership import Board
-from focus.cluster.messages import Setup, Standing
+from focus.cluster.batch_writer import ShardStore
+from focus.cluster.connection import ReconnectingConnection
+from focus.cluster.flow_control import FlowControl
+from focus.cluster.forwarded_links import ForwardedLinks
+from focus.cluster.membership import Membership
+from focus.cluster.messages import ShardStatus, WorkerSetup
 from focus.cluster.sharding import Shard
-from focus.cluster.shared_budget import Others
+from focus.cluster.shared_budget import OtherShards
 from focus.cluster.topology import Names
 from focus.cluster.transport import ClusterTransport
 from focus.crawl import Crawl
@@ -24,16 +24,16 @@ from focus.store import Store
 BEAT_S = 1.0
 
 
-class Place(NamedTuple):
+class OpenShard(NamedTuple):
     """A shard's crawl, once it is open. `id` is its number in the store."""
 
     crawl: Crawl
     store: Store
     id: int
-    shelf: ClusterShelf
+    crawl_store: ShardStore
 
 
-class Station:
+class ShardContext:
     """One shard.
 
     way      the crawl's transport, with the leases
@@ -46,13 +46,13 @@ class Station:
     """
 
     way: ClusterTransport
-    setup: Setup
+    setup: WorkerSetup
     digest: bytes
-    place: Place
-    own: Standing | None = None
+    place: OpenShard
+    own: ShardStatus | None = None
 
     def __init__(
-        self, shard: Shard, cluster: str, line: Line, say: Callable[[str], object]
+        self, shard: Shard, cluster: str, line: ReconnectingConnection, say: Callable[[str], object]
     ) -> None:
         self.shard = shard
         self.names = Names(cluster)
@@ -61,10 +61,10 @@ class Station:
         self.clock = Clock()
         self.birth = random.getrandbits(48)
         self.began_at = self.clock()
-        self.credit = Credit(BEAT_S)
-        self.board = Board(shard, self.birth, BEAT_S)
-        self.abroad = Abroad(shard, None)
-        self.company = Others()
+        self.flow_control = FlowControl(BEAT_S)
+        self.board = Membership(shard, self.birth, BEAT_S)
+        self.abroad = ForwardedLinks(shard, None)
+        self.other_crawls = OtherShards()
         self.newcomers: set[str] = set()  # workers that need the setup
         self.is_new = False
         self.was_killed = False

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from focus.cluster.messages import Standing
+from focus.cluster.messages import ShardStatus
 from focus.crawl import Crawl
 from focus.engine.limits import HOLD_S
 from focus.scheduling.quantiles import ladder
@@ -48,7 +48,7 @@ def worth(n: float, ladders: Iterable[Ladder]) -> float:
     return -math.inf
 
 
-class Others:
+class OtherShards:
     """The other shards, as `Crawl` knows them. `hear` tells of them every second."""
 
     def __init__(self) -> None:
@@ -59,7 +59,11 @@ class Others:
         self._moved_at = -math.inf
 
     def hear(
-        self, own: Standing, others: Sequence[Standing], totals: Mapping[str, float], now: float
+        self,
+        own: ShardStatus,
+        others: Sequence[ShardStatus],
+        totals: Mapping[str, float],
+        now: float,
     ) -> None:
         """How all stand; `totals` of all but our own."""
         away = sum(each.in_flight for each in others)

@@ -33,11 +33,11 @@ def sketch(frontier: Frontier, wanted: int) -> list[float]:
 
 
 def _heads(frontier: Frontier) -> Iterable[float]:
-    known = frontier.known
+    url_table = frontier.url_table
     waits = UrlState.WAITING
     for queue in frontier.queues:
         for negated, url_id in queue.heap[:PER_QUEUE]:
-            if known.state[url_id] == waits and known.priority[url_id] == -negated:
+            if url_table.state[url_id] == waits and url_table.priority[url_id] == -negated:
                 yield queue.bonus - negated
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from aio_pika.abc import AbstractChannel
 
-from focus.cluster.broker import Message
+from focus.cluster.broker import IncomingMessage
 from focus.cluster.messages import pack
 
 DELIVERIES = 5  # a message that was given out so often and never dealt with is set aside
@@ -94,7 +94,7 @@ async def declare_ear(channel: AbstractChannel, queue: str, exchange: str) -> An
     return ear
 
 
-def version_of(message: Message) -> object:
+def version_of(message: IncomingMessage) -> object:
     """The version of focus's messages that the sender speaks."""
     headers: Mapping[str, object] = message.headers
     return headers.get("version")

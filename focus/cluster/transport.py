@@ -15,9 +15,9 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from focus.cluster.flow_control import Credit
+from focus.cluster.flow_control import FlowControl
 from focus.cluster.leases import POISON, Lease, Leases
-from focus.cluster.messages import Report, Stray, result_of
+from focus.cluster.messages import ForwardedLink, WorkerReport, result_of
 from focus.engine.transports import ready_within
 from focus.records import FailureKind, FetchResult, Result, Task
 
@@ -44,7 +44,7 @@ class ClusterTransport:
     def __init__(
         self,
         leases: Leases,
-        credit: Credit,
+        flow_control: FlowControl,
         *,
         clock: Callable[[], float],
         setup: bytes,
@@ -52,7 +52,7 @@ class ClusterTransport:
     ) -> None:
         self.now = clock
         self.leases = leases
-        self.credit = credit
+        self.flow_control = flow_control
         self.setup = setup
         self.share = 1.0
         self.used = 0
@@ -60,12 +60,12 @@ class ClusterTransport:
         self.stirs = 0
         self.expects = several
         self.on_sent: Callable[[Task], None] | None = None
-        self.on_stray: Callable[[Stray], None] = lambda stray: None
+        self.on_stray: Callable[[ForwardedLink], None] = lambda stray: None
         self.on_update: Callable[[bytes], None] = lambda payload: None
         self.outgoing = asyncio.Event()  # a lease may be ready
         self._ready = asyncio.Event()
-        self._reports: list[tuple[Report, Delivery]] = []
-        self._strays: list[tuple[list[Stray], Delivery]] = []
+        self._reports: list[tuple[WorkerReport, Delivery]] = []
+        self._strays: list[tuple[list[ForwardedLink], Delivery]] = []
         self._poisoned: list[Lease] = []
         self._closed: list[int] = []
         self._homes: list[str] = []
@@ -76,7 +76,7 @@ class ClusterTransport:
     @property
     def window(self) -> int:
         """Tasks that may be away now."""
-        return self.credit.window(self.now(), self.setup, share=self.share, used=self.used)
+        return self.flow_control.window(self.now(), self.setup, share=self.share, used=self.used)
 
     # -- the crawl's side ---------------------------------------------------------
 
@@ -128,8 +128,8 @@ class ClusterTransport:
         return [_poison(lease.task, self.now()) for lease in poisoned]
 
     def _take_strays(self) -> None:
-        arrivals, self._strays = self._strays, []
-        for strays, delivery in arrivals:
+        result_handler, self._strays = self._strays, []
+        for strays, delivery in result_handler:
             self.stirs += 1
             for stray in strays:
                 if stray.is_home:
@@ -160,7 +160,7 @@ class ClusterTransport:
 
     # -- the broker's side --------------------------------------------------------
 
-    def reported(self, report: Report, delivery: Delivery) -> None:
+    def reported(self, report: WorkerReport, delivery: Delivery) -> None:
         """A worker has something to say. What is no result is dealt with at once."""
         now = self.now()
         self.leases.doubt(report.lost, now)
@@ -171,7 +171,7 @@ class ClusterTransport:
         self._reports.append((report, delivery))
         self._ready.set()
 
-    def strayed(self, strays: list[Stray], delivery: Delivery) -> None:
+    def strayed(self, strays: list[ForwardedLink], delivery: Delivery) -> None:
         """Links of other shards have come."""
         self._strays.append((strays, delivery))
         self._ready.set()

@@ -24,23 +24,23 @@ from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractQueue
 
 from focus import __version__
 from focus.archive.recorder import Recorder
-from focus.cluster.broker import LOST, Address, Message
-from focus.cluster.connection import Line, Refused
-from focus.cluster.executor import Engine, Parcel
+from focus.cluster.broker import LOST, Address, IncomingMessage
+from focus.cluster.connection import PublishRefused, ReconnectingConnection
+from focus.cluster.executor import TaskExecutor, TaskMessage
 from focus.cluster.leases import Terms
 from focus.cluster.messages import (
     VERSION,
-    Errands,
+    ClusterCommand,
     Hello,
-    Order,
-    Question,
-    Report,
-    Setup,
-    Update,
+    LeaseQuery,
+    ModelUpdate,
+    TaskBundle,
+    WorkerReport,
+    WorkerSetup,
     digest,
     unpack,
 )
-from focus.cluster.result_publisher import Mail
+from focus.cluster.result_publisher import ResultPublisher
 from focus.cluster.topology import Names, declare_all, declare_ear, packed, version_of
 from focus.errors import ClusterError
 from focus.records import FetchResult
@@ -51,7 +51,7 @@ CUT_S = 6.0  # without a word from the broker; it gives up on a worker after `HE
 GRACE_S = 10.0
 
 
-class Plan(msgspec.Struct, frozen=True):
+class WorkerOptions(msgspec.Struct, frozen=True):
     """A worker as ordered. `warc`: a folder in which to record what it fetches."""
 
     slots: int
@@ -66,7 +66,7 @@ class WorkerRole:
     def __init__(
         self,
         address: Address,
-        plan: Plan,
+        plan: WorkerOptions,
         *,
         cluster: str = "main",
         terms: Terms | None = None,
@@ -81,18 +81,20 @@ class WorkerRole:
         self._version = version
         self._hold_s = (terms or Terms()).hold_s
         self._host = host
-        self.line = Line(address, self._prepare, name=f"focus worker {self.name}", say=say)
-        self._setup: Setup | None = None
+        self.line = ReconnectingConnection(
+            address, self._prepare, name=f"focus worker {self.name}", say=say
+        )
+        self._setup: WorkerSetup | None = None
         self._digest = b""
         self._wanted = b""  # the digest of the setup that came last
-        self._engine: Engine | None = None
+        self._engine: TaskExecutor | None = None
         self._channel: AbstractChannel | None = None
         self._consumed: list[tuple[AbstractQueue, str]] = []
-        self._mail = Mail(self.name, self.line, self.names)
+        self._mail = ResultPublisher(self.name, self.line, self.names)
         self._ending: asyncio.Future[None] | None = None
         self._stop_reason = ""
         self._heard_at = 0.0
-        self._new_setup: asyncio.Queue[Setup] = asyncio.Queue()
+        self._new_setup: asyncio.Queue[WorkerSetup] = asyncio.Queue()
 
     @property
     def pages(self) -> int:
@@ -156,7 +158,7 @@ class WorkerRole:
         loop.call_later(GRACE_S, self._end)
 
     async def _wind_down(self) -> None:
-        with suppress(Exception):  # as in `Line`
+        with suppress(Exception):  # as in `ReconnectingConnection`
             for queue, tag in self._consumed:
                 await queue.cancel(tag)
         engine = self._engine
@@ -176,7 +178,7 @@ class WorkerRole:
         setup = await self._new_setup.get()
         while True:
             async with AsyncExitStack() as stack:
-                engine = Engine(
+                engine = TaskExecutor(
                     self._plan.slots,
                     hold_s=self._hold_s,
                     done=self._mail.done,
@@ -235,24 +237,24 @@ class WorkerRole:
             for shard in range(1, shards + 1):
                 queue = await channel.get_queue(self.names.tasks(shard))
                 self._consumed.append((queue, await queue.consume(self._errands(shard))))
-        except Exception:  # as in `Line`
+        except Exception:  # as in `ReconnectingConnection`
             self._consumed = []
             self.line.reset()
 
-    def _errands(self, shard: int) -> Callable[[Message], Any]:
-        async def come(message: Message) -> None:
-            parcel = Parcel(shard, lambda: self._ack(message))
+    def _errands(self, shard: int) -> Callable[[IncomingMessage], Any]:
+        async def come(message: IncomingMessage) -> None:
+            parcel = TaskMessage(shard, lambda: self._ack(message))
             try:
-                found = unpack(message.body, Errands)
+                found = unpack(message.body, TaskBundle)
             except ValueError:
-                with suppress(Exception):  # as in `Line`
+                with suppress(Exception):  # as in `ReconnectingConnection`
                     await message.reject()  # into the queue for the dead
                 return
             self._take(found, parcel, is_again=bool(message.redelivered))
 
         return come
 
-    def _take(self, found: Errands, parcel: Parcel, *, is_again: bool) -> None:
+    def _take(self, found: TaskBundle, parcel: TaskMessage, *, is_again: bool) -> None:
         engine = self._engine
         if engine is None or found.setup != self._digest or self._stop_reason:
             self._return(parcel, unbegun=[each.lease for each in found.errands])
@@ -272,7 +274,7 @@ class WorkerRole:
 
     def _return(
         self,
-        parcel: Parcel,
+        parcel: TaskMessage,
         *,
         lost: list[int] | None = None,
         unbegun: list[int] | None = None,
@@ -280,10 +282,10 @@ class WorkerRole:
     ) -> None:
         if not counted:
             parcel.left += 1
-        report = Report(self.name, lost=lost or [], unbegun=unbegun or [])
+        report = WorkerReport(self.name, lost=lost or [], unbegun=unbegun or [])
         self._mail.post(parcel.shard, report, parcel)
 
-    def _ack(self, message: Message) -> None:
+    def _ack(self, message: IncomingMessage) -> None:
         async def ack() -> None:
             with suppress(Exception):  # of a connection that is gone: it will come again
                 await message.ack()
@@ -292,7 +294,7 @@ class WorkerRole:
 
     # -- what is said to it -------------------------------------------------------
 
-    async def _hear(self, message: Message) -> None:
+    async def _hear(self, message: IncomingMessage) -> None:
         if message.type == "refused":
             error = ClusterError(message.body.decode("utf-8", "replace"))
             if self._ending is not None and not self._ending.done():
@@ -300,26 +302,26 @@ class WorkerRole:
         elif version_of(message) != VERSION:
             return
         elif message.type == "setup":
-            setup = unpack(message.body, Setup)
+            setup = unpack(message.body, WorkerSetup)
             if digest(setup) != self._wanted:
                 self._wanted = digest(setup)
                 self._new_setup.put_nowait(setup)
         elif message.type == "update":
-            update = unpack(message.body, Update)
+            update = unpack(message.body, ModelUpdate)
             if self._engine is not None and update.setup == self._digest:
                 await self._engine.update(update.payload)
         elif message.type == "question":
-            self._answer(unpack(message.body, Question))
+            self._answer(unpack(message.body, LeaseQuery))
         elif message.type == "order":
-            order = unpack(message.body, Order)
+            order = unpack(message.body, ClusterCommand)
             if order.what == "stop" or (order.what == "drain" and order.worker in ("", self.name)):
                 self.stop("stopped" if order.what == "stop" else "drained")
 
-    def _answer(self, question: Question) -> None:
+    def _answer(self, question: LeaseQuery) -> None:
         jobs = self._engine.jobs if self._engine is not None else {}
         held = [lease for lease in question.leases if lease in jobs]
         if held:
-            self._mail.post(question.shard, Report(self.name, held=held))
+            self._mail.post(question.shard, WorkerReport(self.name, held=held))
 
     # -- signs of life ------------------------------------------------------------
 
@@ -327,7 +329,7 @@ class WorkerRole:
         loop = asyncio.get_running_loop()
         while True:
             if self.line.is_up.is_set():
-                with suppress(Refused, *LOST):
+                with suppress(PublishRefused, *LOST):
                     async with asyncio.timeout(CUT_S / 2):
                         await self.line.tell(
                             self.names.board,

@@ -15,11 +15,11 @@ from focus.text.formatting import inert_json
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
-    from focus.alerts.store import Book, Owned
+    from focus.alerts.store import AlertStore, StoredAlert
 
 
 @contextmanager
-def opened(db: Path, now: float) -> Iterator[Book]:
+def opened(db: Path, now: float) -> Iterator[AlertStore]:
     """The book of --db, with the user at the command line as this machine knows them."""
     from focus.alerts import store as book
 
@@ -48,7 +48,7 @@ def own_zone() -> str:
     return "UTC"
 
 
-def here(book: Book) -> ZoneInfo:
+def here(book: AlertStore) -> ZoneInfo:
     """The time zone of the user at the command line."""
     from focus.alerts import matches
     from focus.alerts.outbox_lease import zone_of
@@ -57,12 +57,12 @@ def here(book: Book) -> ZoneInfo:
     return zone_of(matches.zones(book)[LOCAL])
 
 
-def chosen(book: Book, names: Sequence[str]) -> list[Owned]:
-    """The concerns of these names, all for none; ConfigError for one that is not there."""
+def chosen(book: AlertStore, names: Sequence[str]) -> list[StoredAlert]:
+    """The alerts of these names, all for none; ConfigError for one that is not there."""
     from focus.alerts.store import LOCAL
 
     if not names:
-        return book.concerns(LOCAL)
+        return book.alerts(LOCAL)
     return [book.named(LOCAL, name) for name in dict.fromkeys(names)]
 
 

@@ -18,7 +18,7 @@ from focus.errors import ConfigError
 
 if TYPE_CHECKING:
     from focus.cluster.broker import Address
-    from focus.commands.settings import Order
+    from focus.commands.settings import CrawlOrder
 
 CLUSTER = "The cluster"
 PASSWORD = "FOCUS_AMQP_PASSWORD"
@@ -156,7 +156,7 @@ _WORKERS_OWN = ("archive", "warc", "workers")
 frontier.params = [each for each in frontier.params if each.name not in _WORKERS_OWN]
 
 
-def _for_cluster(ctx: click.Context, order: Order) -> Order:
+def _for_cluster(ctx: click.Context, order: CrawlOrder) -> CrawlOrder:
     """The order with what is another default in a cluster."""
     config = order.config
     if ctx.get_parameter_source("concurrency") is ParameterSource.DEFAULT:
@@ -166,8 +166,8 @@ def _for_cluster(ctx: click.Context, order: Order) -> Order:
     return replace(order, config=config)
 
 
-def _frontier(order: Order, address: Address, shard: str, options: dict[str, Any]) -> int:
-    from focus.cluster.node import Member
+def _frontier(order: CrawlOrder, address: Address, shard: str, options: dict[str, Any]) -> int:
+    from focus.cluster.node import ShardNode
     from focus.cluster.sharding import read_shard
     from focus.session import run
 
@@ -175,8 +175,8 @@ def _frontier(order: Order, address: Address, shard: str, options: dict[str, Any
 
     def crawl(watcher: Any) -> Any:
         async def work() -> Any:
-            around = Member(number, address, cluster=options["cluster"], say=watcher.say)
-            return await run(order.config, order.places, watcher, around=around)
+            around = ShardNode(number, address, cluster=options["cluster"], say=watcher.say)
+            return await run(order.config, order.paths, watcher, around=around)
 
         return run_loop(work())
 
@@ -215,14 +215,14 @@ def worker(ctx: click.Context, /, **options: Any) -> None:
         focus cluster worker --amqp amqp://focus@broker/ --slots 128
     """
     address = address_of(options)
-    from focus.cluster.worker import Plan, WorkerRole
+    from focus.cluster.worker import WorkerOptions, WorkerRole
 
     if (warc := options["warc"]) is not None and not warc.is_dir():
         raise ConfigError(f"--warc {warc}: there is no such folder; make it first")
     if options["name"] and not options["name"].replace("-", "").replace("_", "").isalnum():
         raise ConfigError(f"--name {options['name']}: letters, digits, - and _ only")
     processes = options["processes"] or max(1, (os.cpu_count() or 2) - 1)
-    plan = Plan(options["slots"], processes, warc, options["name"] or "")
+    plan = WorkerOptions(options["slots"], processes, warc, options["name"] or "")
     say = (lambda text: None) if options["quiet"] else (lambda text: click.echo(text, err=True))
 
     async def work() -> str:
@@ -275,7 +275,7 @@ def start(ctx: click.Context, /, crawl: tuple[str, ...], **options: Any) -> None
     """
     from contextlib import ExitStack
 
-    from focus.cluster.launcher import Crew, databases
+    from focus.cluster.launcher import LocalCluster, databases
 
     _need_aio_pika()
     folder: Path = options["folder"]
@@ -296,7 +296,9 @@ def start(ctx: click.Context, /, crawl: tuple[str, ...], **options: Any) -> None
         worker = ["cluster", "worker", *reach, "--slots", slots, "--processes", "1", "--quiet"]
         workers = [worker] * options["workers"]
         say = lambda text: click.echo(text, err=True)  # noqa: E731
-        crew = stack.enter_context(Crew(frontiers, workers, password=address.password, say=say))
+        crew = stack.enter_context(
+            LocalCluster(frontiers, workers, password=address.password, say=say)
+        )
         ctx.exit(crew.run())
 
 

@@ -14,7 +14,7 @@ from focus.terminal.progress_bar import bar
 from focus.text.formatting import count, printable
 
 if TYPE_CHECKING:
-    from focus.learn.labelling import Question
+    from focus.learn.labelling import LabelQuestion
     from focus.learn.reranking import Reranked
     from focus.learn.teaching import Taught
 
@@ -49,10 +49,10 @@ def label(db: Path, crawl: str, topic: Path, limit: int, rank_only: bool) -> Non
     from focus.commands.settings import read_topic
     from focus.learn.model_file import name_in_topic, path_beside
     from focus.learn.teaching import Lesson, teach
-    from focus.storage.reader import Reader
+    from focus.storage.reader import DatabaseReader
 
     subject = read_topic(str(topic))
-    with Reader(db.expanduser()) as reader:
+    with DatabaseReader(db.expanduser()) as reader:
         number = next(iter(reader.ids(crawl)[-1:]), None)
     if number is None:
         raise ConfigError(f"{db} holds no crawl yet; `focus crawl` begins one")
@@ -77,7 +77,7 @@ class Asker:
     def __init__(self) -> None:
         self._lines = 0
 
-    def __call__(self, question: Question) -> str:
+    def __call__(self, question: LabelQuestion) -> str:
         """y, n, s or q; ConfigError for a line that is none of these."""
         for line in question_lines(question):
             click.echo(line, err=True)
@@ -105,7 +105,7 @@ class Asker:
         return said
 
 
-def question_lines(question: Question) -> list[str]:
+def question_lines(question: LabelQuestion) -> list[str]:
     """A page as a person is asked about it."""
     words = "; ".join(
         f"{part}: {', '.join(found[:8])}" for part, found in question.words.items() if found

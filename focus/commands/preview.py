@@ -15,7 +15,7 @@ from focus.topic.topic import Topic
 from focus.urls.normal_form import seed_candidates
 
 if TYPE_CHECKING:
-    from focus.commands.settings import Order, Params
+    from focus.commands.settings import CrawlOrder, Params
 
 MAX_WORDS = 20  # of a topic
 
@@ -44,9 +44,9 @@ def _number_lines(defaults: Mapping[str, float], published: Mapping[str, float])
         yield f"      as published: {numbers(published)}"
 
 
-def order_lines(order: Order, *, continues: int | None = None) -> list[str]:
+def order_lines(order: CrawlOrder, *, continues: int | None = None) -> list[str]:
     """What `focus crawl` would do; `continues` is the crawl that it would go on with."""
-    config, places = order.config, order.places
+    config, paths = order.config, order.paths
     strategy, model = spelled_params(order)
     limits = {name: getattr(config.limits, name) for name in config.limits.__struct_fields__}
     rows = [
@@ -58,8 +58,8 @@ def order_lines(order: Order, *, continues: int | None = None) -> list[str]:
         ("limits", limits_text(limits)),
         ("pace", _pace_text(config)),
         ("User-Agent", config.fetch.user_agent),
-        ("world", f"archive {places.archive}" if places.archive else "the network"),
-        ("database", str(places.db)),
+        ("world", f"archive {paths.archive}" if paths.archive else "the network"),
+        ("database", str(paths.db)),
         ("crawl", "a new one" if continues is None else f"goes on with crawl {continues} there"),
     ]
     return ["Nothing is requested; this is what would be done:", *table(rows)]
@@ -90,7 +90,7 @@ def _seed_rows(seeds: Sequence[str]) -> Iterable[tuple[str, str]]:
         yield ("seed", printable(first) + "".join(f", else {printable(url)}" for url in others))
 
 
-def spelled_params(order: Order) -> tuple[str, str]:
+def spelled_params(order: CrawlOrder) -> tuple[str, str]:
     """Strategy and relevance model with all their numbers, for people."""
     config = order.config
     strategy, model = strategy_class(config.strategy), model_class(config.analysis.relevance)

@@ -75,11 +75,14 @@ def _check(out: Path, db: Sequence[Path], *, png: bool) -> None:
 
 
 def _figures(db: Sequence[Path], crawl: str) -> CrawlFigures:
-    from focus.storage.reader import Reader
+    from focus.storage.reader import DatabaseReader
     from focus.storage.report_reader import figures
     from focus.storage.shard_merge import as_one
 
-    with as_one(db, crawl, bodies=False) as one, Reader(one.path, running=one.running) as reader:
+    with (
+        as_one(db, crawl, bodies=False) as one,
+        DatabaseReader(one.path, running=one.running) as reader,
+    ):
         number = next(iter(reader.ids(crawl)[-1:]), None)
         if number is None:
             raise ConfigError(f"{db[0]} holds no crawl yet; `focus crawl` begins one")

@@ -13,16 +13,16 @@ import click
 from focus.errors import ExportError
 
 if TYPE_CHECKING:
-    from focus.commands.settings import Order
-    from focus.session import Report
+    from focus.commands.settings import CrawlOrder
+    from focus.session import RunReport
 
 T = TypeVar("T")
 
 
 def crawled(
-    order: Order,
+    order: CrawlOrder,
     options: dict[str, Any],
-    work: Callable[[Any], Report],
+    work: Callable[[Any], RunReport],
     *,
     notes: Iterable[str] = (),
 ) -> int:
@@ -32,7 +32,7 @@ def crawled(
 
     wishes = ("quiet", "verbose", "log_format", "log_file")
     with telling(**{name: options[name] for name in wishes}) as teller:
-        teller.say(f"Database {order.places.db}")
+        teller.say(f"Database {order.paths.db}")
         if order.anonymous and order.leaves_home:
             teller.say("Note: site owners cannot reach you; set --contact URL or MAIL")
         for line in notes:
@@ -80,7 +80,7 @@ async def _until_terminated(work: Coroutine[Any, Any, T]) -> T:
     return await work
 
 
-def _write_report(path: Path, report: Report) -> None:
+def _write_report(path: Path, report: RunReport) -> None:
     """The whole report as JSON; the file appears whole or not at all."""
     import msgspec
 

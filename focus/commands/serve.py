@@ -31,7 +31,7 @@ _WHERE = "Where"
 @network_options
 @DB
 def serve(db: Path, host: str, port: int, **options: Any) -> None:
-    """Let a group keep concerns and read news in a browser.
+    """Let a group keep alerts and read news in a browser.
 
     Checks and deliveries are done as by `focus watch run`; cron is not needed. The first person
     registers by the link that is shown, and is an administrator. Others than this machine need
@@ -44,7 +44,7 @@ def serve(db: Path, host: str, port: int, **options: Any) -> None:
     """
     try:
         from focus.serve import server
-        from focus.serve.app_state import Office, Ways
+        from focus.serve.app_state import AppState, SendingOptions
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("focus"):
             raise
@@ -52,20 +52,22 @@ def serve(db: Path, host: str, port: int, **options: Any) -> None:
             f"focus serve needs {error.name}; pip install 'focus-crawler[serve]'"
         ) from None
     from focus.commands.settings import web_of
-    from focus.serve.scheduler import Order
+    from focus.serve.scheduler import SchedulerOptions
 
     web = web_of(options)
     sending = {name: options[name] for name in ("smtp_url", "mail_from", "base_url")}
     with server.listening(host, port) as bound:
         home = server.home_of(host, port)
-        ways = Ways(**sending, fetch=web.fetch)
+        ways = SendingOptions(**sending, fetch=web.fetch)
         path = db.expanduser()
-        office = Office(path, clock=time.time, ways=ways, home=home, zone=own_zone())
-        origin = office.base_url or home or f"http://{host}:{port}"
-        office.settings()
+        app_state = AppState(path, clock=time.time, ways=ways, home=home, zone=own_zone())
+        origin = app_state.base_url or home or f"http://{host}:{port}"
+        app_state.settings()
         click.echo(f"focus at {origin}", err=True)
-        if link := server.first_link(office, origin):
+        if link := server.first_link(app_state, origin):
             click.echo(f"The first person, an administrator, registers at {link}", err=True)
-        sending["base_url"] = office.base_url or None
-        order = Order(str(office.path.absolute()), web.fetch, web.politeness, web.agent, **sending)
-        server.serve(office, order, bound)
+        sending["base_url"] = app_state.base_url or None
+        order = SchedulerOptions(
+            str(app_state.path.absolute()), web.fetch, web.politeness, web.agent, **sending
+        )
+        server.serve(app_state, order, bound)

@@ -1,4 +1,4 @@
-"""What has the user ordered? The options of `focus crawl` as a `CrawlConfig` and `Places`.
+"""What has the user ordered? The options of `focus crawl` as a `CrawlConfig` and `RunPaths`.
 
 click has merged flags > FOCUS_* variables > focus.toml > defaults before; here seeds
 and topic are read and checked, parameters find their owner, and the User-Agent is made.
@@ -26,11 +26,11 @@ from focus.config import (
     ScopeConfig,
 )
 from focus.errors import ConfigError, TopicError
-from focus.learn.memory_crawl import Web
+from focus.learn.memory_crawl import PageSource
 from focus.learn.model_file import applied
 from focus.score.relevance import RELEVANCE, Model, model_class
 from focus.score.strategy import STRATEGIES, Strategy, strategy_class
-from focus.session import Places
+from focus.session import RunPaths
 from focus.topic.topic import Topic, from_toml, from_words, to_builtins
 from focus.urls.normal_form import host_of, seed_candidates
 
@@ -38,25 +38,25 @@ Params = dict[str, float]
 _LOOPBACK = re.compile(r"127\.|\[::1\]|localhost(?::|$)")
 
 
-class Order(msgspec.Struct, frozen=True):
+class CrawlOrder(msgspec.Struct, frozen=True):
     """A crawl as ordered. `anonymous`: the User-Agent names nobody to turn to."""
 
     config: CrawlConfig
-    places: Places
+    paths: RunPaths
     topic: Topic
     anonymous: bool
 
     @property
     def leaves_home(self) -> bool:
         """Whether it asks anything of machines other than this one."""
-        if self.places.archive is not None:
+        if self.paths.archive is not None:
             return False
         to = self.config.fetch.connect_to
         hosts = [to] if to else [host_of(seed_candidates(seed)[0]) for seed in self.config.seeds]
         return not all(map(_LOOPBACK.match, hosts))
 
 
-def order(options: Mapping[str, Any]) -> Order:
+def order(options: Mapping[str, Any]) -> CrawlOrder:
     """The order that these options of `focus crawl` make; ConfigError for what makes no sense."""
     if options["topic"] is None:
         raise TopicError("no topic; give one with --topic WORDS or --topic FILE.toml")
@@ -66,12 +66,12 @@ def order(options: Mapping[str, Any]) -> Order:
         raise ConfigError("no seed; give a page to start from with --seed URL")
     for seed in seeds:
         seed_candidates(seed)
-    places = _places(options)
+    paths = _places(options)
     for out in (options["warc"], options["report"], options["log_file"]):
         _check_writable(out)
     config = _config(options, topic, seeds)
     anonymous = not (options["user_agent"] or options["contact"])
-    return Order(config, places, topic, anonymous)
+    return CrawlOrder(config, paths, topic, anonymous)
 
 
 # -- seeds and topic ----------------------------------------------------------------
@@ -273,13 +273,13 @@ def topic_params(topic: Topic, kind: type[Strategy] | type[Model]) -> Params:
 # -- places -------------------------------------------------------------------------
 
 
-def _places(options: Mapping[str, Any]) -> Places:
+def _places(options: Mapping[str, Any]) -> RunPaths:
     archive, warc = options["archive"], options["warc"]
     if archive is not None and warc is not None:
         raise ConfigError("--warc records the network; with --archive there is nothing to record")
     if archive is not None and not archive.is_file():
         raise ConfigError(f"--archive {archive}: there is no such file")
-    return Places(
+    return RunPaths(
         db=Path(options["db"]).expanduser(),
         archive=archive,
         warc=warc,
@@ -295,7 +295,7 @@ def _check_writable(path: Path | None) -> None:
         raise ConfigError(f"{path}: there is no folder {path.absolute().parent}; make it first")
 
 
-def web_of(options: Mapping[str, Any], archive: Path | None = None) -> Web:
+def web_of(options: Mapping[str, Any], archive: Path | None = None) -> PageSource:
     """How to ask for single pages, as `network_options` say, or whom: a recorded web."""
     if options["proxy"] and options["connect_to"]:
         raise ConfigError("--proxy and --connect-to exclude each other; give one of them")
@@ -307,4 +307,4 @@ def web_of(options: Mapping[str, Any], archive: Path | None = None) -> Web:
         connect_to=options["connect_to"],
     )
     politeness = PolitenessConfig(ignore_robots=options["ignore_robots"])
-    return Web(archive, fetch, politeness, product(options["user_agent"]))
+    return PageSource(archive, fetch, politeness, product(options["user_agent"]))

@@ -25,10 +25,10 @@ from focus.terminal.progress_bar import bar
 from focus.text.formatting import count, inert_json, printable
 
 if TYPE_CHECKING:
-    from focus.learn.memory_crawl import Web
+    from focus.learn.memory_crawl import PageSource
     from focus.learn.sources import Sources
-    from focus.learn.topics import Sample
-    from focus.score.statistics.expansion import Expansion
+    from focus.learn.topics import SourcedPage
+    from focus.score.statistics.expansion import TopicExpansion
     from focus.topic.topic import Topic
 
 PILOT = 300  # requests of a pilot crawl
@@ -101,9 +101,9 @@ def new(ctx: click.Context, /, name: str, **options: Any) -> None:
     target = options["output"] or Path(f"{name.replace('/', '_')}.toml")
     _refuse(target, force=options["force"])
     made = _given(name, options)
-    places = sources(ctx, options)
-    on = collect(options["example"], places, made, complain)
-    off = collect(options["not_example"], places, made, complain)
+    paths = sources(ctx, options)
+    on = collect(options["example"], paths, made, complain)
+    off = collect(options["not_example"], paths, made, complain)
     if options["example"] and not on:
         raise ConfigError("none of the pages given with --example could be read")
     with ExitStack() as stack:
@@ -139,7 +139,7 @@ def _given(name: str, options: dict[str, Any]) -> Topic:
 
 
 def _made_lines(
-    made: Topic, target: Path, on: Sequence[Sample], off: Sequence[Sample]
+    made: Topic, target: Path, on: Sequence[SourcedPage], off: Sequence[SourcedPage]
 ) -> Iterable[str]:
     words = count(len(made.keywords), "keyword")
     if on:
@@ -280,9 +280,9 @@ def expand(ctx: click.Context, /, file: str, **options: Any) -> None:
     subject = read_topic(file)
     if options["output"] is not None and options["output"] != Path(file):
         _refuse(options["output"], force=options["force"])
-    places = sources(ctx, options)
-    on = collect(options["example"], places, subject, complain)
-    off = collect(options["not_example"], places, subject, complain)
+    paths = sources(ctx, options)
+    on = collect(options["example"], paths, subject, complain)
+    off = collect(options["not_example"], paths, subject, complain)
     plan = Widening(options["limit"], options["max_weight"])
     with ExitStack() as stack:
         base = knowledge(options["base"], stack)
@@ -290,7 +290,7 @@ def expand(ctx: click.Context, /, file: str, **options: Any) -> None:
             before, subject = len(subject.keywords), with_aliases(subject, base, on)
             more = count(len(subject.keywords) - before, "other name")
             click.echo(f"{more} from {options['base']}", err=True)
-        judged = _judged(subject, places, options, stack)
+        judged = _judged(subject, paths, options, stack)
         found = widen(subject, judged, plan, on=on, off=off)
     wide = widened(subject, found)
     _tell_expansion(found, options)
@@ -300,7 +300,7 @@ def expand(ctx: click.Context, /, file: str, **options: Any) -> None:
         click.echo(f"Topic in {options['output']}: {keywords}", err=True)
 
 
-def _tell_expansion(found: Expansion, options: dict[str, Any]) -> None:
+def _tell_expansion(found: TopicExpansion, options: dict[str, Any]) -> None:
     if options["as_json"]:
         import msgspec
 
@@ -312,24 +312,24 @@ def _tell_expansion(found: Expansion, options: dict[str, Any]) -> None:
 
 
 def _judged(
-    subject: Topic, places: Sources, options: dict[str, Any], stack: ExitStack
-) -> Iterable[Sample]:
+    subject: Topic, paths: Sources, options: dict[str, Any], stack: ExitStack
+) -> Iterable[SourcedPage]:
     """The pages that words are looked for on, besides examples."""
     from focus.learn.sources import of_crawl_or_raise
     from focus.learn.topics import stored
-    from focus.storage.reader import Reader
+    from focus.storage.reader import DatabaseReader
 
-    if places.stored is None and (options["archive"] is not None or options["pilot"]):
-        return _pilot(subject, places.web, options)
-    if places.stored is None and options["example"]:
+    if paths.stored is None and (options["archive"] is not None or options["pilot"]):
+        return _pilot(subject, paths.web, options)
+    if paths.stored is None and options["example"]:
         return ()
     db = Path(options["db"]).expanduser()
-    reader = stack.enter_context(Reader(db))
-    crawl = places.stored.crawl if places.stored is not None else "latest"
+    reader = stack.enter_context(DatabaseReader(db))
+    crawl = paths.stored.crawl if paths.stored is not None else "latest"
     return stored(reader, of_crawl_or_raise(reader, crawl, db))
 
 
-def _pilot(subject: Topic, web: Web, options: dict[str, Any]) -> Iterable[Sample]:
+def _pilot(subject: Topic, web: PageSource, options: dict[str, Any]) -> Iterable[SourcedPage]:
     import asyncio
 
     from focus.learn.memory_crawl import pilot

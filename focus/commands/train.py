@@ -14,7 +14,7 @@ from focus.errors import ConfigError
 from focus.text.formatting import count, percent, printable, table
 
 if TYPE_CHECKING:
-    from focus.learn.model_file import Learned, Trained
+    from focus.learn.model_file import LearnedTopic, Trained
     from focus.learn.training import Extractor
     from focus.score.relevance import Document
     from focus.text.tokenisation import Segmenter
@@ -87,14 +87,14 @@ def train(**options: Any) -> None:
         focus train --topic football.toml --positive pages/on --negative pages/off --entities
     """
     from focus.commands.settings import read_topic
-    from focus.learn.training import Plan, train_on
+    from focus.learn.training import TrainingOptions, train_on
 
     topic = read_topic(options["topic"])
     target = _model_path(options["topic"], options["output"])
     with ExitStack() as stack:
         extractor = _extractor(topic, options, stack)
         pages = _examples(topic, extractor, options, stack)
-        plan = Plan(options["select"], options["features"], options["folds"])
+        plan = TrainingOptions(options["select"], options["features"], options["folds"])
         trained = train_on(pages, extractor, plan)
     _print(trained_lines(trained))
     _keep(topic, trained, options["topic"], target)
@@ -119,7 +119,7 @@ def _examples(
     """All labelled pages, taken apart; complaints are told at once."""
     from focus.learn.corpus import of_crawl, read_pages, stored_pages
     from focus.learn.training import examples
-    from focus.storage.reader import Reader
+    from focus.storage.reader import DatabaseReader
 
     if not (options["from_crawl"] or (options["positive"] and options["negative"])):
         raise ConfigError("no pages to train on; give --positive and --negative, or --from-crawl")
@@ -132,7 +132,7 @@ def _examples(
         for name, is_on in (("positive", True), ("negative", False))
     }
     if options["from_crawl"]:
-        reader = stack.enter_context(Reader(Path(options["db"]).expanduser()))
+        reader = stack.enter_context(DatabaseReader(Path(options["db"]).expanduser()))
         number = next(iter(reader.ids(options["from_crawl"])[-1:]), None)
         if number is None:
             raise ConfigError(f"{options['db']} holds no crawl yet; `focus crawl` begins one")
@@ -176,14 +176,14 @@ def _keep(topic: Topic, trained: Trained, topic_file: str, target: Path) -> None
     """Write the model file and name it in the topic file."""
     import msgspec
 
-    from focus.learn.model_file import Learned, load_for, name_in_topic, save
+    from focus.learn.model_file import LearnedTopic, load_for, name_in_topic, save
 
-    before: Learned | None = None
+    before: LearnedTopic | None = None
     try:
         before = load_for(topic)
     except ConfigError as error:  # damaged, or of another version: it is made anew
         click.echo(f"focus: {error}", err=True)
-    learned = msgspec.structs.replace(before or Learned(topic.name), bayes=trained)
+    learned = msgspec.structs.replace(before or LearnedTopic(topic.name), bayes=trained)
     save(target, learned)
     click.echo(f"Model in {target}", err=True)
     if topic_file.endswith(".toml"):

@@ -26,7 +26,7 @@ from focus.errors import ConfigError, TopicError
 from focus.terminal.progress_bar import bar
 
 if TYPE_CHECKING:
-    from focus.evaluate.judgments import Task
+    from focus.evaluate.judgments import TopicTask
     from focus.evaluate.search_space import Range
     from focus.evaluate.tune import Search
     from focus.evaluate.tuning_result import Tuned
@@ -201,24 +201,24 @@ def _search(options: dict[str, Any], files: list[Path]) -> Search:
     )
 
 
-def _of_file(tasks: Sequence[Task], *owners: str) -> list[tuple[str, float]]:
+def _of_file(tasks: Sequence[TopicTask], *owners: str) -> list[tuple[str, float]]:
     """The numbers that a topic file has already: what is not searched for stays as it is."""
     params = tasks[0].topic.params
     return [(f"{owner}.{name}", v) for owner in owners for name, v in params.get(owner, {}).items()]
 
 
-def _tasks(options: dict[str, Any], files: list[Path]) -> tuple[Task, ...]:
+def _tasks(options: dict[str, Any], files: list[Path]) -> tuple[TopicTask, ...]:
     """The topics: those of topics.json, and those of topic files."""
     from focus.commands.settings import read_text, read_topic
-    from focus.evaluate.judgments import Task, read_topics, select
+    from focus.evaluate.judgments import TopicTask, read_topics, select
 
     names = [text for text in options["topic"] if not text.endswith(".toml")]
-    tasks: list[Task] = []
+    tasks: list[TopicTask] = []
     for file in files:
         topic = read_topic(str(file))
         if not topic.seeds:
             raise TopicError(f"topic file {file}: has no seeds to crawl from; put some into it")
-        tasks.append(Task(topic, topic.seeds))
+        tasks.append(TopicTask(topic, topic.seeds))
     if names and options["topics"] is None:
         raise ConfigError(f"--topic {names[0]}: say with --topics FILE where it stands")
     if options["topics"] is None and not tasks:
@@ -233,7 +233,7 @@ def _tasks(options: dict[str, Any], files: list[Path]) -> tuple[Task, ...]:
 # -- what is written ----------------------------------------------------------------
 
 
-def _targets(output: Path | None, files: list[Path], tasks: Sequence[Task]) -> list[Path]:
+def _targets(output: Path | None, files: list[Path], tasks: Sequence[TopicTask]) -> list[Path]:
     """Where to write; complained of before the search, not after it."""
     targets = files if output is None else [output]
     for target in targets:
@@ -249,7 +249,7 @@ def _targets(output: Path | None, files: list[Path], tasks: Sequence[Task]) -> l
     return targets
 
 
-def _write(tuned: Tuned, target: Path, tasks: tuple[Task, ...]) -> None:
+def _write(tuned: Tuned, target: Path, tasks: tuple[TopicTask, ...]) -> None:
     """The numbers into a topic file, if they gained anything; everything into JSON."""
     import msgspec
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from focus.commands.alert_access import answer, chosen, here, opened, spoken
-from focus.commands.options.alert import WHAT, changed, concern_options, try_topic
+from focus.commands.options.alert import WHAT, alert_options, changed, try_topic
 from focus.commands.options.option import DB, Command, option
 from focus.commands.watch_owner import me, vote
 from focus.commands.watch_send import run, test
@@ -26,7 +26,7 @@ _JSON = option("--json", "as_json", is_flag=True, help="As JSON.")
 def watch() -> None:
     """Be told of new pages about a topic, on sites of your choice.
 
-    A concern names sites, words and a way to be told; `focus watch run`, called by cron, does
+    A alert names sites, words and a way to be told; `focus watch run`, called by cron, does
     what is due.
 
     \b
@@ -42,10 +42,10 @@ def watch() -> None:
 
 @watch.command(cls=Command)
 @click.argument("name")
-@concern_options
+@alert_options
 @DB
 def add(db: Path, name: str, **options: Any) -> None:
-    """Begin a concern: sites, what about, when, and how to be told.
+    """Begin a alert: sites, what about, when, and how to be told.
 
     The first check marks what exists as seen and sends the five best pages; after that each
     new page is sent once. `focus watch preview NAME` shows what the last days would have sent.
@@ -55,25 +55,25 @@ def add(db: Path, name: str, **options: Any) -> None:
         focus watch add 欧冠 --site https://sports.sina.com.cn/ --words "+欧冠 决赛 抽签 -彩票" \\
             --every "daily 07:30" --mail me@example.org
     """
-    from focus.alerts.alert import Concern
+    from focus.alerts.alert import Alert
     from focus.alerts.store import LOCAL
     from focus.terminal.alerts import told
 
     now = time.time()
-    made = changed(Concern(name, ()), options, now=now)
+    made = changed(Alert(name, ()), options, now=now)
     with opened(db, now) as book:
         book.add(LOCAL, made, now=now)
-    click.echo(f"Concern {printable(name)}: {told(made)}", err=True)
+    click.echo(f"Alert {printable(name)}: {told(made)}", err=True)
     click.echo("The next `focus watch run` visits it; let cron call that", err=True)
 
 
 @watch.command(cls=Command)
 @click.argument("name")
 @option("--name", "new_name", section=WHAT, metavar="NAME", help="Call it so from now on.")
-@concern_options
+@alert_options
 @DB
 def edit(db: Path, name: str, new_name: str | None, **options: Any) -> None:
-    """Change a concern; what is not given stays as it is.
+    """Change a alert; what is not given stays as it is.
 
     Sites, languages and channels that are given take the place of all there were. What was
     found stays.
@@ -90,18 +90,18 @@ def edit(db: Path, name: str, new_name: str | None, **options: Any) -> None:
     now = time.time()
     with opened(db, now) as book:
         owned = book.named(LOCAL, name)
-        made = changed(owned.concern, options, now=now)
+        made = changed(owned.alert, options, now=now)
         if new_name is not None:
             made = msgspec.structs.replace(made, name=new_name)
         book.change(owned.id, made, now=now)
-    click.echo(f"Concern {printable(made.name)}: {told(made)}", err=True)
+    click.echo(f"Alert {printable(made.name)}: {told(made)}", err=True)
 
 
 @watch.command(cls=Command)
 @click.argument("name")
 @DB
 def pause(db: Path, name: str) -> None:
-    """Stop checking a concern; `resume` goes on.
+    """Stop checking a alert; `resume` goes on.
 
     Pages that come in meanwhile are not told of later.
 
@@ -116,7 +116,7 @@ def pause(db: Path, name: str) -> None:
 @click.argument("name")
 @DB
 def resume(db: Path, name: str) -> None:
-    """Go on with a concern that was paused; it is due at once.
+    """Go on with a alert that was paused; it is due at once.
 
     \b
     Example:
@@ -137,9 +137,9 @@ def _pause(db: Path, name: str, *, paused: bool) -> None:
 @click.argument("name")
 @DB
 def rm(db: Path, name: str) -> None:
-    """Forget a concern with all that was found for it.
+    """Forget a alert with all that was found for it.
 
-    Crawled pages stay; `focus watch export` keeps the concern itself.
+    Crawled pages stay; `focus watch export` keeps the alert itself.
 
     \b
     Example:
@@ -153,28 +153,28 @@ def rm(db: Path, name: str) -> None:
 
 @watch.command(name="import", cls=Command)
 @click.argument("file", type=click.Path(allow_dash=True, dir_okay=False, path_type=Path))
-@option("--replace", is_flag=True, help="Take the place of concerns of the same name.")
+@option("--replace", is_flag=True, help="Take the place of alerts of the same name.")
 @DB
 def import_(db: Path, file: Path, replace: bool) -> None:
-    """Begin the concerns of a JSON file; - is the standard input.
+    """Begin the alerts of a JSON file; - is the standard input.
 
     All of them, or none if one makes no sense or has a name that is taken.
 
     \b
     Example:
-        focus watch import concerns.json
+        focus watch import alerts.json
     """
     from focus.alerts.alert import from_json
     from focus.alerts.store import LOCAL
     from focus.commands.settings import read_text
 
-    made = from_json(read_text(file, "concerns").encode(), str(file))
+    made = from_json(read_text(file, "alerts").encode(), str(file))
     for each in made:
         try_topic(each)
     now = time.time()
     with opened(db, now) as book:
         book.take_in(LOCAL, made, replace=replace, now=now)
-    click.echo(count(len(made), "concern"), err=True)
+    click.echo(count(len(made), "alert"), err=True)
 
 
 @watch.command(cls=Command)
@@ -189,18 +189,18 @@ def import_(db: Path, file: Path, replace: bool) -> None:
 )
 @DB
 def export(db: Path, names: tuple[str, ...], output: Path) -> None:
-    """Write concerns as JSON, for `import` and for editors.
+    """Write alerts as JSON, for `import` and for editors.
 
     Mind that webhooks and apprise URLs are secrets.
 
     \b
     Example:
-        focus watch export > concerns.json
+        focus watch export > alerts.json
     """
     from focus.alerts.alert import to_json
 
     with opened(db, time.time()) as book:
-        text = to_json(each.concern for each in chosen(book, names))
+        text = to_json(each.alert for each in chosen(book, names))
     if str(output) == "-":
         click.echo(inert_json(text), nl=False)
         return
@@ -217,7 +217,7 @@ def export(db: Path, names: tuple[str, ...], output: Path) -> None:
 @_JSON
 @DB
 def list_(db: Path, as_json: bool) -> None:
-    """List the concerns, when they are due, and what they brought.
+    """List the alerts, when they are due, and what they brought.
 
     \b
     Example:
@@ -239,7 +239,7 @@ def list_(db: Path, as_json: bool) -> None:
 @_JSON
 @DB
 def show(db: Path, name: str, limit: int, as_json: bool) -> None:
-    """Show a concern: how it fares, and what came last.
+    """Show a alert: how it fares, and what came last.
 
     \b
     Example:

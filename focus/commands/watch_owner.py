@@ -21,9 +21,9 @@ _VOTES = {"yes": True, "no": False, "none": None}
 @click.argument("says", metavar="yes|no|none", type=click.Choice(tuple(_VOTES)))
 @DB
 def vote(db: Path, name: str, url: str, says: str) -> None:
-    """Say whether a page is relevant; its concern learns from it.
+    """Say whether a page is relevant; its alert learns from it.
 
-    It is a page that was found for the concern: `focus watch show` lists them. The next run
+    It is a page that was found for the alert: `focus watch show` lists them. The next run
     judges by all votes, as after `focus label`.
 
     \b
@@ -38,7 +38,7 @@ def vote(db: Path, name: str, url: str, says: str) -> None:
             known = votes.vote(connection, owned.id, url, _VOTES[says])
         if not known:
             raise ConfigError(
-                f"concern {printable(name)!r} has no page {printable(url, 200)}; "
+                f"alert {printable(name)!r} has no page {printable(url, 200)}; "
                 f"see `focus watch show {printable(name)}`"
             )
         on, off = votes.counts(book, owned.id)
@@ -51,7 +51,7 @@ def vote(db: Path, name: str, url: str, says: str) -> None:
 @option(
     "--quiet",
     metavar="HOURS",
-    help='Deliver nothing in these hours, where a concern has none of its own; "" for none.',
+    help='Deliver nothing in these hours, where a alert has none of its own; "" for none.',
 )
 @DB
 def me(db: Path, language: str | None, zone: str | None, quiet: str | None) -> None:

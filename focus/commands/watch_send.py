@@ -17,9 +17,9 @@ from focus.text.formatting import printable
 
 if TYPE_CHECKING:
     from focus.alerts.run import Ran
-    from focus.alerts.settings import Settings
-    from focus.alerts.store import Book
-    from focus.learn.memory_crawl import Web
+    from focus.alerts.settings import DeliverySettings
+    from focus.alerts.store import AlertStore
+    from focus.learn.memory_crawl import PageSource
 
 
 def sending_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -57,7 +57,7 @@ _SENDING = (
 
 @click.command(cls=Command)
 @click.argument("names", metavar="[NAME]...", nargs=-1)
-@option("--now", "at_once", is_flag=True, help="Check all concerns (or those named), due or not.")
+@option("--now", "at_once", is_flag=True, help="Check all alerts (or those named), due or not.")
 @option("--dry-run", is_flag=True, help="Say what is due, and do nothing.")
 @option("-v", "--verbose", is_flag=True, help="Say what was done; without, only trouble is told.")
 @sending_options
@@ -82,11 +82,11 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
     with opened(db, now) as book:
         wanted = None
         if names or options["at_once"]:
-            meant = chosen(book, names) if names else book.concerns()
+            meant = chosen(book, names) if names else book.alerts()
             wanted = [each.id for each in meant]
         if options["dry_run"]:
-            concerns = due(book, now=now, wanted=wanted)
-            answer(due_lines(book, concerns, now, at_once=wanted is not None), False)
+            alerts = due(book, now=now, wanted=wanted)
+            answer(due_lines(book, alerts, now, at_once=wanted is not None), False)
             return
         try:
             with alone(book.path):
@@ -98,7 +98,7 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
     ctx.exit(_tell(ran, verbose=options["verbose"]))
 
 
-def _ran(book: Book, wanted: Sequence[int] | None, options: dict[str, Any]) -> Ran:
+def _ran(book: AlertStore, wanted: Sequence[int] | None, options: dict[str, Any]) -> Ran:
     """Do what is due, with the options that say how to ask and how to send."""
     import asyncio
 
@@ -119,7 +119,7 @@ def _ran(book: Book, wanted: Sequence[int] | None, options: dict[str, Any]) -> R
 @DB
 @click.pass_context
 def test(ctx: click.Context, /, db: Path, name: str, **options: Any) -> None:
-    """Send a test message by each channel of a concern.
+    """Send a test message by each channel of a alert.
 
     Exit code 1 when one of them fails; it is said why.
 
@@ -129,7 +129,7 @@ def test(ctx: click.Context, /, db: Path, name: str, **options: Any) -> None:
     """
     import asyncio
 
-    from focus.alerts.delivery import Failed
+    from focus.alerts.delivery import NotDelivered
     from focus.alerts.outbox import PULLED
     from focus.alerts.outbox_relay import send_test
     from focus.alerts.settings import masked_channel
@@ -140,18 +140,18 @@ def test(ctx: click.Context, /, db: Path, name: str, **options: Any) -> None:
     with opened(db, time.time()) as book:
         owned = chosen(book, (name,))[0]
         how = settings_of(book, options, web_of(options))
-        for channel in owned.concern.channels:
+        for channel in owned.alert.channels:
             if channel in PULLED:
                 continue
             sending = send_test(book, how, user=LOCAL, channel=channel, clock=time.time)
             outcome = asyncio.run(sending)
-            failed |= isinstance(outcome, Failed)
-            said = f"failed: {outcome.reason}" if isinstance(outcome, Failed) else "sent"
+            failed |= isinstance(outcome, NotDelivered)
+            said = f"failed: {outcome.reason}" if isinstance(outcome, NotDelivered) else "sent"
             click.echo(f"{printable(masked_channel(channel))}: {printable(said)}")
     ctx.exit(1 if failed else 0)
 
 
-def settings_of(book: Book, options: dict[str, Any], web: Web) -> Settings:
+def settings_of(book: AlertStore, options: dict[str, Any], web: PageSource) -> DeliverySettings:
     """How to send, as `sending_options` say, else as was stored."""
     from focus.alerts import settings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from focus.demo.frame import Frames, crumbs, items, labels_of, link, tag_path
-from focus.demo.hosts import Site
+from focus.demo.hosts import DemoHost
 from focus.demo.plan import Article
 from focus.demo.writing import pick, sentences
 
@@ -42,7 +42,7 @@ class ArticlePages:
             crumbs=crumbs(site, section),
         )
 
-    def _meta(self, site: Site, article: Article, lead: str, rng: random.Random) -> str:
+    def _meta(self, site: DemoHost, article: Article, lead: str, rng: random.Random) -> str:
         """Meta keywords on most articles, a description on half, robots on a few."""
         head = ""
         if rng.random() < 0.8:
@@ -56,7 +56,7 @@ class ArticlePages:
         return head
 
     def _paragraphs(
-        self, site: Site, article: Article, text: list[str], rng: random.Random
+        self, site: DemoHost, article: Article, text: list[str], rng: random.Random
     ) -> list[str]:
         """The text in paragraphs; the odd inline link among them, some of them dead."""
         words, space = labels_of(site), " " if site.kind.language == "en" else ""
@@ -80,13 +80,13 @@ class ArticlePages:
             paragraphs[int(rng.random() * len(paragraphs))] += f"（{one}）"
         return [f"<p>{paragraph}</p>\n" for paragraph in paragraphs]
 
-    def _tags(self, site: Site, article: Article) -> str:
+    def _tags(self, site: DemoHost, article: Article) -> str:
         tagged = self._plan.tagged[site.number]
         return " ".join(
             [link(tag_path(site, tag), tag) if tag in tagged else tag for tag in article.tags]
         )
 
-    def _boxes(self, site: Site, article: Article, rng: random.Random) -> str:
+    def _boxes(self, site: DemoHost, article: Article, rng: random.Random) -> str:
         words = labels_of(site)
         related = [self._frames.headline(site, n) for n in self._plan.related[article.id]]
         picks = [self._strayed(site, n, rng) for n in self._picks(article, rng)]
@@ -99,7 +99,7 @@ class ArticlePages:
         drawn = dict.fromkeys([pick(pool, rng) for _ in range(10)])
         return [n for n in drawn if not self._plan.articles[n].is_about(about)][:8]
 
-    def _strayed(self, site: Site, number: int, rng: random.Random) -> str:
+    def _strayed(self, site: DemoHost, number: int, rng: random.Random) -> str:
         """A link to an article by one of its other addresses, or by its own."""
         article, chance = self._plan.articles[number], rng.random()
         href = article.path

@@ -19,11 +19,11 @@ from datetime import date, datetime, timedelta, timezone
 from typing import NamedTuple
 from zlib import crc32
 
-from focus.demo.hosts import Site, make_sites
+from focus.demo.hosts import DemoHost, make_sites
 from focus.demo.plan import (
     DAY_ZERO,
     Article,
-    Plan,
+    WebPlan,
     add_article,
     as_of,
     draft_for,
@@ -66,14 +66,14 @@ def publishing(
     return PublishingWeb(plan, seed, first, instants)
 
 
-def _instants(plan: Plan, count: int, rng: random.Random) -> list[tuple[float, Site]]:
+def _instants(plan: WebPlan, count: int, rng: random.Random) -> list[tuple[float, DemoHost]]:
     """Seconds of a day at which a site publishes, in order."""
     sites = rng.choices(plan.sites, [site.share for site in plan.sites], k=count)
     hours = [rng.uniform(7, 23) if rng.random() < _BY_DAY else rng.uniform(0, 24) for _ in sites]
     return sorted((hour * 3600, site) for hour, site in zip(hours, sites, strict=True))
 
 
-def _publish(plan: Plan, site: Site, first: int, today: date, rng: random.Random) -> None:
+def _publish(plan: WebPlan, site: DemoHost, first: int, today: date, rng: random.Random) -> None:
     """A site's next article: a new one, an old one that only now is listed, or a reprint."""
     sections = site.kind.sections
     section = rng.choices(range(len(sections)), [each.weight for each in sections])[0]
@@ -92,7 +92,7 @@ def _publish(plan: Plan, site: Site, first: int, today: date, rng: random.Random
     plan.articles[-1] = article
 
 
-def _to_reprint(plan: Plan, site: Site, first: int, subject: str) -> Article | None:
+def _to_reprint(plan: WebPlan, site: DemoHost, first: int, subject: str) -> Article | None:
     """The latest new article about a subject, of any site that writes in the same script."""
     kind = (site.kind.language, site.has("traditional"))
     for article in reversed(plan.articles[first:]):
@@ -106,7 +106,7 @@ def _to_reprint(plan: Plan, site: Site, first: int, subject: str) -> Article | N
 class PublishingWeb:
     """A web that goes on publishing: articles from `first` on appear at `instants`."""
 
-    def __init__(self, plan: Plan, seed: int, first: int, instants: list[float]) -> None:
+    def __init__(self, plan: WebPlan, seed: int, first: int, instants: list[float]) -> None:
         self.plan, self._seed = plan, seed
         self._first, self._instants = first, instants
         self._now: tuple[int, DemoWeb] = (-1, DemoWeb(as_of(plan, first), seed))
@@ -147,17 +147,17 @@ class PublishingWeb:
 _LINK = b'<link rel="alternate" type="application/atom+xml" href="/feed.xml">'
 
 
-def _has_feed(site: Site) -> bool:
+def _has_feed(site: DemoHost) -> bool:
     return site.has("blogroll") or site.has("no-label")
 
 
-def _latest(web: DemoWeb, site: Site) -> list[Article]:
+def _latest(web: DemoWeb, site: DemoHost) -> list[Article]:
     """What a site lists, the last that came onto its lists first."""
     own = [each for each in web.plan.articles if each.site == site.number and each.listed]
     return sorted(own, key=lambda each: (each.appeared or each.published, each.id), reverse=True)
 
 
-def _feed(web: DemoWeb, site: Site) -> str:
+def _feed(web: DemoWeb, site: DemoHost) -> str:
     entries = [
         f'<entry><title>{each.title}</title><link href="{web.url_of(each)}"/>'
         f"<published>{each.published}T08:00:00+08:00</published></entry>"
@@ -166,7 +166,7 @@ def _feed(web: DemoWeb, site: Site) -> str:
     return f'<feed xmlns="http://www.w3.org/2005/Atom"><title>{site.name}</title>{"".join(entries)}</feed>'
 
 
-def _sitemap(web: DemoWeb, site: Site) -> str:
+def _sitemap(web: DemoWeb, site: DemoHost) -> str:
     urls = [
         f"<url><loc>{web.url_of(each)}</loc>"
         f"<lastmod>{each.appeared or each.published}</lastmod></url>"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 from urllib.parse import quote
 
-from focus.demo.hosts import Section, Site
-from focus.demo.plan import Article, Plan
+from focus.demo.hosts import DemoHost, Section
+from focus.demo.plan import Article, WebPlan
 from focus.demo.words import TAG_IDS, TO_TRADITIONAL
 
 
@@ -47,16 +47,16 @@ ENGLISH = Labels(
 )  # fmt: skip
 
 
-def labels_of(site: Site) -> Labels:
+def labels_of(site: DemoHost) -> Labels:
     return ENGLISH if site.kind.language == "en" else CHINESE
 
 
-def listing_path(site: Site, section: Section, page: int = 1) -> str:
+def listing_path(site: DemoHost, section: Section, page: int = 1) -> str:
     pattern = site.kind.style.listing if page == 1 else site.kind.style.more
     return pattern.format(channel=section.channel, section=section.path, page=page)
 
 
-def tag_path(site: Site, tag: str, page: int = 1) -> str:
+def tag_path(site: DemoHost, tag: str, page: int = 1) -> str:
     pattern = site.kind.style.tag if page == 1 else site.kind.style.tag_more
     return pattern.format(tag=quote(tag), tag_id=TAG_IDS[tag], page=page)
 
@@ -66,7 +66,7 @@ def inner_path(section: Section) -> str:
     return f"/inner/{section.path}/brief.html"
 
 
-def crumbs(site: Site, section: Section) -> str:
+def crumbs(site: DemoHost, section: Section) -> str:
     """The way from the front page to a section, as links."""
     words = labels_of(site)
     trail = [link("/", words.home)]
@@ -97,13 +97,13 @@ _SCRIPT = (
 class Frames:
     """Frames of a plan's hosts, made when first asked for."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: WebPlan) -> None:
         self.plan = plan
         self._done: dict[tuple[int, str], tuple[str, str]] = {}
 
     def wrap(
         self,
-        site: Site,
+        site: DemoHost,
         title: str,
         body: str,
         *,
@@ -129,20 +129,20 @@ class Frames:
         html = f"{start}{head}{_SCRIPT}</head>{top}{main}{bottom}"
         return html.translate(TO_TRADITIONAL) if site.has("traditional") else html
 
-    def _around(self, site: Site, channel: str) -> tuple[str, str]:
+    def _around(self, site: DemoHost, channel: str) -> tuple[str, str]:
         """HTML from `<body>` to the main part, and from there to the end."""
         key = (site.number, channel)
         if key not in self._done:
             self._done[key] = self._top(site, channel), self._bottom(site, channel)
         return self._done[key]
 
-    def href(self, site: Site, article: Article) -> str:
+    def href(self, site: DemoHost, article: Article) -> str:
         """How `site` links to an article: by path at home, in full abroad."""
         if article.site == site.number:
             return article.path
         return f"http://{self.plan.sites[article.site].host}{article.path}"
 
-    def headline(self, site: Site, number: int, width: int = 99) -> str:
+    def headline(self, site: DemoHost, number: int, width: int = 99) -> str:
         """A link to an article under its title, cut to `width` characters."""
         article = self.plan.articles[number]
         text = article.title
@@ -150,7 +150,7 @@ class Frames:
             text = f"{text[:width]}…"
         return f'<a href="{self.href(site, article)}" title="{article.title}">{text}</a>'
 
-    def _top(self, site: Site, channel: str) -> str:
+    def _top(self, site: DemoHost, channel: str) -> str:
         words, old = labels_of(site), site.has("old")
         home = "/index.html" if old else f"http://{site.host}/"
         links = [link(home, words.home)]
@@ -171,7 +171,7 @@ class Frames:
             return f'<body bgcolor="#ffffff"><div id="top">{logo}</div><div class="nav">{bar}</div>'
         return f'<body class="{channel or "home"}"><header>{logo}</header><nav>{items(links)}</nav>'
 
-    def _bottom(self, site: Site, channel: str) -> str:
+    def _bottom(self, site: DemoHost, channel: str) -> str:
         words = labels_of(site)
         boxes = [
             (words.hot, [self.headline(site, n, 16) for n in self._hot(site, channel)]),
@@ -200,7 +200,7 @@ class Frames:
             f"<footer><h4>{words.friends}</h4>{foot}{legal}</footer></body></html>"
         )
 
-    def _hot(self, site: Site, channel: str) -> list[int]:
+    def _hot(self, site: DemoHost, channel: str) -> list[int]:
         """A dozen much-read articles of the channel, spread over its sections."""
         plan = self.plan
         subjects = dict.fromkeys(
@@ -211,12 +211,12 @@ class Frames:
         pool = [n for subject in subjects for n in plan.cited_at.get((site.number, subject), ())]
         return pool[:: max(1, len(pool) // 12)][:12]
 
-    def _specials(self, site: Site) -> list[str]:
+    def _specials(self, site: DemoHost) -> list[str]:
         own = [special for special in self.plan.specials if special.site == site.number]
         links = [link(special.path, special.title) for special in own[:6]]
         return links + ([link("/zt/", labels_of(site).more)] if own else [])
 
-    def _cloud(self, site: Site) -> list[str]:
+    def _cloud(self, site: DemoHost) -> list[str]:
         """The ten most used tags; blogs only, as portals hide theirs under the articles."""
         if not site.has("blogroll"):
             return []
@@ -224,7 +224,7 @@ class Frames:
         top = sorted(tagged, key=lambda tag: (-len(tagged[tag]), tag))[:10]
         return [link(tag_path(site, tag), tag) for tag in top]
 
-    def _friends(self, site: Site) -> list[str]:
+    def _friends(self, site: DemoHost) -> list[str]:
         """Front pages of other hosts; a blog's roll leads to blogs and forums first."""
         sites = self.plan.sites
         others = list(sites[site.number + 1 :] + sites[: site.number])

@@ -69,7 +69,7 @@ class Kind(NamedTuple):
     delay_s: float = 0.0
 
 
-class Site(NamedTuple):
+class DemoHost(NamedTuple):
     """One host; `share` of the articles are its own; a `seed` is where a crawl starts."""
 
     number: int
@@ -264,7 +264,7 @@ _DEFAULT: tuple[tuple[str, str, float, Kind], ...] = (
 _SEEDS = frozenset({"www.haixia.example", "code.muyu.example"})
 
 
-def make_sites(hosts: int, portals: int) -> tuple[Site, ...]:
+def make_sites(hosts: int, portals: int) -> tuple[DemoHost, ...]:
     """`hosts` sites, the first `portals` of them portals of equal size (every third in GBK)."""
     rows = [_DEFAULT[0]]
     for n in range(1, portals):
@@ -277,6 +277,6 @@ def make_sites(hosts: int, portals: int) -> tuple[Site, ...]:
         rows.append((f"{pinyin}.blog{n}.example", f"{pinyin}的博客", 4, _BLOGS[n % len(_BLOGS)]))
     total = sum(share for _, _, share, _ in rows)
     return tuple(
-        Site(number, host, name, share / total, kind, number < portals or host in _SEEDS)
+        DemoHost(number, host, name, share / total, kind, number < portals or host in _SEEDS)
         for number, (host, name, share, kind) in enumerate(rows[:hosts])
     )

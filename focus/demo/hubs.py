@@ -17,7 +17,7 @@ from focus.demo.frame import (
     listing_path,
     tag_path,
 )
-from focus.demo.hosts import Section, Site
+from focus.demo.hosts import DemoHost, Section
 from focus.demo.plan import Special
 from focus.demo.writing import OFTEN, TITLED, Draft, sentences, title
 
@@ -40,7 +40,7 @@ class HubPages:
         self._frames = frames
         self._plan = frames.plan
 
-    def front(self, site: Site) -> str:
+    def front(self, site: DemoHost) -> str:
         """The front page: the newest of every section."""
         shown = 5 if len(site.kind.sections) > 8 else 8
         blocks = [self._block(site, index, shown) for index in range(len(site.kind.sections))]
@@ -48,7 +48,7 @@ class HubPages:
         body = f"<h1>{site.name}</h1>{''.join(blocks)}"
         return self._frames.wrap(site, site.name, body, head=head)
 
-    def channel(self, site: Site, channel: str) -> str:
+    def channel(self, site: DemoHost, channel: str) -> str:
         """The front page of a channel: the newest of its sub-channels."""
         own = [n for n, section in enumerate(site.kind.sections) if section.channel == channel]
         name = site.kind.sections[own[0]].channel_name
@@ -56,7 +56,7 @@ class HubPages:
         body = f"<h1>{name}</h1>{blocks}"
         return self._frames.wrap(site, f"{name}_{site.name}", body, channel=channel)
 
-    def listing(self, site: Site, index: int, page: int) -> str:
+    def listing(self, site: DemoHost, index: int, page: int) -> str:
         """One page of a section's list; the first also leads to what robots.txt forbids."""
         section = site.kind.sections[index]
         numbers = self._plan.listings[site.number, index]
@@ -71,7 +71,7 @@ class HubPages:
             crumbs=crumbs(site, section),
         )
 
-    def tag(self, site: Site, tag: str, page: int) -> str:
+    def tag(self, site: DemoHost, tag: str, page: int) -> str:
         """One page of the articles with a tag."""
         words, numbers = labels_of(site), self._plan.tagged[site.number][tag]
         pager = self._pager(site, len(numbers), page, partial(tag_path, site, tag))
@@ -88,14 +88,14 @@ class HubPages:
         body = f"<h1>{special.title}</h1><p>{''.join(text)}</p>{chosen}"
         return self._frames.wrap(site, f"{special.title}_{site.name}", body)
 
-    def specials(self, site: Site) -> str:
+    def specials(self, site: DemoHost) -> str:
         """All special topics of the host."""
         name = labels_of(site).specials
         own = [special for special in self._plan.specials if special.site == site.number]
         links = [link(special.path, special.title) for special in own]
         return self._frames.wrap(site, f"{name}_{site.name}", f"<h1>{name}</h1>{items(links)}")
 
-    def inner(self, site: Site, index: int) -> str:
+    def inner(self, site: DemoHost, index: int) -> str:
         """A page off limits that would look relevant."""
         section = site.kind.sections[index]
         draft = Draft(section.subject, "", TITLED, "", 0)
@@ -104,7 +104,7 @@ class HubPages:
         head = f'<meta name="keywords" content="{section.name}">'
         return self._frames.wrap(site, name, f"<h1>{name}</h1><p>{text}</p>", head=head)
 
-    def about(self, site: Site, name: str) -> str:
+    def about(self, site: DemoHost, name: str) -> str:
         """A page about the host itself, with a link to every section."""
         words = labels_of(site)
         heading = words.about if name == "about" else words.contact
@@ -113,7 +113,7 @@ class HubPages:
         body = f"<h1>{heading}</h1><p>{site.name}，webmaster@{site.host}</p>{items(links)}"
         return self._frames.wrap(site, f"{heading}_{site.name}", body)
 
-    def calendar(self, site: Site, year: int, month: int) -> str:
+    def calendar(self, site: DemoHost, year: int, month: int) -> str:
         """A month of the calendar, with links to the months before and after: endless."""
         rng = random.Random(year * 12 + month)
         after = divmod(year * 12 + month, 12)
@@ -125,7 +125,7 @@ class HubPages:
         body = f"<h1>{name}</h1>{items(days)}<p>{links}</p>"
         return self._frames.wrap(site, f"{name}_{site.name}", body)
 
-    def online(self, site: Site, session: str) -> str:
+    def online(self, site: DemoHost, session: str) -> str:
         """Members online: every link carries a session id that was never seen before."""
         rng = random.Random(session)
         links = [
@@ -134,24 +134,24 @@ class HubPages:
         ]
         return self._frames.wrap(site, f"在线会员_{site.name}", f"<h1>在线会员</h1>{items(links)}")
 
-    def missing(self, site: Site) -> str:
+    def missing(self, site: DemoHost) -> str:
         """The page in place of one that is not there."""
         home = link("/", labels_of(site).home)
         name = "Not found" if site.kind.language == "en" else "抱歉，您访问的页面不存在"
         return self._frames.wrap(site, name, f"<h1>{name}</h1><p>{home}</p>")
 
-    def _inner_title(self, site: Site, section: Section) -> str:
+    def _inner_title(self, site: DemoHost, section: Section) -> str:
         text = title(section.subject, TITLED, random.Random(section.path))
         return f"{labels_of(site).inner}：{text}"
 
-    def _block(self, site: Site, index: int, shown: int) -> str:
+    def _block(self, site: DemoHost, index: int, shown: int) -> str:
         section = site.kind.sections[index]
         listed, articles = self._plan.listings[site.number, index], self._plan.articles
         newest = islice((n for n in listed if not articles[n].quiet), shown)
         more = link(listing_path(site, section), section.name)
         return f"<h2>{more}</h2>{items([self._frames.headline(site, n) for n in newest])}"
 
-    def _entries(self, site: Site, numbers: list[int], page: int) -> str:
+    def _entries(self, site: DemoHost, numbers: list[int], page: int) -> str:
         size = site.kind.style.per_page
         chosen = numbers[(page - 1) * size : page * size]
         return items(
@@ -161,7 +161,7 @@ class HubPages:
             ]
         )
 
-    def _pager(self, site: Site, entries: int, page: int, path: Callable[[int], str]) -> str:
+    def _pager(self, site: DemoHost, entries: int, page: int, path: Callable[[int], str]) -> str:
         """Links to the pages around this one, the first and the last."""
         words, last = labels_of(site), pages_for(site, entries)
         near = [n for n in range(max(1, page - 3), min(last, page + 3) + 1) if n != page]
@@ -173,6 +173,6 @@ class HubPages:
         return f'<p class="pager">{" ".join(links)}</p>'
 
 
-def pages_for(site: Site, entries: int) -> int:
+def pages_for(site: DemoHost, entries: int) -> int:
     """How many list pages `entries` articles fill; an empty list has one."""
     return max(1, -(-entries // site.kind.style.per_page))

@@ -6,9 +6,9 @@ import re
 from collections.abc import Container
 from urllib.parse import urlsplit
 
-from focus.demo.hosts import Site
+from focus.demo.hosts import DemoHost
 from focus.demo.hubs import HubPages
-from focus.demo.plan import Plan
+from focus.demo.plan import WebPlan
 
 _PIXEL = bytes.fromhex(
     "47494638396101000100800000ffffff00000021f90401000000002c00000000010001000002024401003b"
@@ -16,7 +16,7 @@ _PIXEL = bytes.fromhex(
 _TYPES = {"css": "text/css", "js": "text/javascript", "jpg": "image/gif", "png": "image/gif"}
 
 
-def location(plan: Plan, site: Site, path: str, places: Container[str]) -> str | None:
+def location(plan: WebPlan, site: DemoHost, path: str, places: Container[str]) -> str | None:
     """Where a path redirects to, None if it does not.
 
     `/go/N` leads to article N over 0 to 2 further hops `/r/N/K`; `/go/loop` and
@@ -39,7 +39,7 @@ def location(plan: Plan, site: Site, path: str, places: Container[str]) -> str |
     return f"{path}/" if f"{site.host}{path}/" in places else None
 
 
-def robots_txt(site: Site) -> str | None:
+def robots_txt(site: DemoHost) -> str | None:
     """The host's robots.txt; most have none."""
     if not site.has("robots"):
         return None
@@ -57,7 +57,7 @@ def static_file(path: str) -> tuple[str, bytes] | None:
     return _TYPES[suffix], _PIXEL if _TYPES[suffix] == "image/gif" else b"/* */\n"
 
 
-def trap(hubs: HubPages, site: Site, url: str) -> str | None:
+def trap(hubs: HubPages, site: DemoHost, url: str) -> str | None:
     """A page of the endless calendar or of the session trap."""
     parts = urlsplit(url)
     month = re.fullmatch(r"/calendar/(\d{1,6})/(\d{1,2})/", parts.path)

@@ -6,13 +6,13 @@ from typing import NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 from focus.demo.frame import inner_path, listing_path, tag_path
-from focus.demo.hosts import Site
+from focus.demo.hosts import DemoHost
 from focus.demo.hubs import pages_for
-from focus.demo.plan import Plan
+from focus.demo.plan import WebPlan
 from focus.demo.words import TAG_SUBJECTS
 
 
-class Place(NamedTuple):
+class PagePlace(NamedTuple):
     """What stands at an address: a sort of page, and which one of its sort.
 
     sort  front · channel · listing · tag · special · specials · article · about · inner
@@ -34,41 +34,41 @@ def address(url: str) -> str:
     return f"{(parts.hostname or '')}{path}"
 
 
-def all_places(plan: Plan) -> dict[str, Place]:
+def all_places(plan: WebPlan) -> dict[str, PagePlace]:
     """Address -> place, site by site; list pages as many as their articles fill."""
-    places: dict[str, Place] = {}
+    places: dict[str, PagePlace] = {}
     for site in plan.sites:
         places |= {site.host + path: place for path, place in _hubs(plan, site).items()}
     for number, special in enumerate(plan.specials):
         host = plan.sites[special.site].host
-        places[host + special.path] = Place("special", special.site, number)
+        places[host + special.path] = PagePlace("special", special.site, number)
     for article in plan.articles:
-        places[plan.sites[article.site].host + article.path] = Place(
+        places[plan.sites[article.site].host + article.path] = PagePlace(
             "article", article.site, article.id
         )
     return places
 
 
-def _hubs(plan: Plan, site: Site) -> dict[str, Place]:
+def _hubs(plan: WebPlan, site: DemoHost) -> dict[str, PagePlace]:
     own = site.number
-    found = {"/": Place("front", own)}
-    found |= {f"/{name}/": Place("about", own, name) for name in ("about", "contact")}
+    found = {"/": PagePlace("front", own)}
+    found |= {f"/{name}/": PagePlace("about", own, name) for name in ("about", "contact")}
     for index, section in enumerate(site.kind.sections):
         if section.channel != section.path:
-            found[f"/{section.channel}/"] = Place("channel", own, section.channel)
+            found[f"/{section.channel}/"] = PagePlace("channel", own, section.channel)
         if site.has("robots"):
-            found[inner_path(section)] = Place("inner", own, index)
+            found[inner_path(section)] = PagePlace("inner", own, index)
         for page in range(1, pages_for(site, len(plan.listings[own, index])) + 1):
-            found[listing_path(site, section, page)] = Place("listing", own, index, page)
+            found[listing_path(site, section, page)] = PagePlace("listing", own, index, page)
     if any(special.site == own for special in plan.specials):
-        found["/zt/"] = Place("specials", own)
+        found["/zt/"] = PagePlace("specials", own)
     for tag, numbers in plan.tagged[own].items():
         for page in range(1, pages_for(site, len(numbers)) + 1):
-            found[tag_path(site, tag, page)] = Place("tag", own, tag, page)
+            found[tag_path(site, tag, page)] = PagePlace("tag", own, tag, page)
     return found
 
 
-def hub_subjects(plan: Plan, place: Place) -> frozenset[str]:
+def hub_subjects(plan: WebPlan, place: PagePlace) -> frozenset[str]:
     """The subjects that a list page leads to; empty for fronts and for what is no list."""
     sections = plan.sites[place.site].kind.sections
     if place.sort == "listing":

@@ -15,7 +15,7 @@ from collections import defaultdict
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from focus.demo.hosts import SUBJECTS, Section, Site
+from focus.demo.hosts import SUBJECTS, DemoHost, Section
 from focus.demo.words import LATIN, PINYIN, UMBRELLA, WORDS
 from focus.demo.writing import NEVER, OFTEN, ONCE, TITLED, Draft, pick, title
 
@@ -67,7 +67,7 @@ class Special(NamedTuple):
     articles: tuple[int, ...]
 
 
-class Plan:
+class WebPlan:
     """All articles by id, their links, and the lists they stand on.
 
     related   article id -> ids of the articles it links to in or under its text
@@ -79,7 +79,7 @@ class Plan:
     base      how many articles were there on day 0
     """
 
-    def __init__(self, sites: tuple[Site, ...]) -> None:
+    def __init__(self, sites: tuple[DemoHost, ...]) -> None:
         self.sites = sites
         self.articles: list[Article] = []
         self.related: list[tuple[int, ...]] = []
@@ -96,9 +96,9 @@ class Plan:
         return self.sites[article.site].kind.sections[article.section]
 
 
-def make_plan(seed: int, articles: int, sites: tuple[Site, ...], day: int) -> Plan:
+def make_plan(seed: int, articles: int, sites: tuple[DemoHost, ...], day: int) -> WebPlan:
     """The web of `articles` articles on day 0 and one hundredth more on every later day."""
-    plan = Plan(sites)
+    plan = WebPlan(sites)
     rng = random.Random(seed)
     hidden = articles // LISTED_PER_CHAIN
     _publish(plan, articles - 5 * hidden, 0, rng)
@@ -115,7 +115,7 @@ def make_plan(seed: int, articles: int, sites: tuple[Site, ...], day: int) -> Pl
     return plan
 
 
-def _publish(plan: Plan, count: int, day: int, rng: random.Random) -> None:
+def _publish(plan: WebPlan, count: int, day: int, rng: random.Random) -> None:
     """Spread `count` new articles over the sites (all of them on `day`, or over the past)."""
     due = 0.0
     for site in plan.sites:
@@ -153,7 +153,7 @@ def draft_for(home: str, rng: random.Random) -> Draft:
 
 
 def add_article(
-    plan: Plan, site: Site, section: int, draft: Draft, published: date, rng: random.Random
+    plan: WebPlan, site: DemoHost, section: int, draft: Draft, published: date, rng: random.Random
 ) -> Article:
     """Append one listed article to the plan."""
     number = len(plan.articles)
@@ -177,7 +177,9 @@ def add_article(
     return article
 
 
-def _path(site: Site, section: Section, number: int, published: date, rng: random.Random) -> str:
+def _path(
+    site: DemoHost, section: Section, number: int, published: date, rng: random.Random
+) -> str:
     year, month, day = published.isoformat().split("-")
     letters = "".join(rng.choices("abcdefghijkmnpqrstuvwxyz", k=8))
     return site.kind.style.article.format(
@@ -208,7 +210,7 @@ def _tags(draft: Draft, disguised: bool, rng: random.Random) -> tuple[str, ...]:
     return tuple(sorted(tags))
 
 
-def _index_base(plan: Plan) -> None:
+def _index_base(plan: WebPlan) -> None:
     """Note which articles of day 0 others may link to."""
     plan.base = len(plan.articles)
     for article in plan.articles:
@@ -218,7 +220,7 @@ def _index_base(plan: Plan) -> None:
             plan.cited_at[article.site, article.draft.subject].append(article.id)
 
 
-def relate(plan: Plan, first: int, rng: random.Random) -> None:
+def relate(plan: WebPlan, first: int, rng: random.Random) -> None:
     """Give each article from `first` on its links: like to like, with a stray one at times."""
     for article in plan.articles[first:]:
         site = plan.sites[article.site]
@@ -234,7 +236,7 @@ def relate(plan: Plan, first: int, rng: random.Random) -> None:
         plan.related[article.id] = tuple(dict.fromkeys(n for n in links if n != article.id))
 
 
-def _add_chain(plan: Plan, subject: str, rng: random.Random) -> None:
+def _add_chain(plan: WebPlan, subject: str, rng: random.Random) -> None:
     """Hide three articles about `subject` behind two about nothing: listed → a → b → three."""
     home = rng.randrange(plan.base)
     while plan.articles[home].is_about(frozenset({subject, "english"})):
@@ -255,7 +257,7 @@ def _add_chain(plan: Plan, subject: str, rng: random.Random) -> None:
     plan.related[second] = tuple(treasure)
 
 
-def _add_specials(plan: Plan, rng: random.Random) -> None:
+def _add_specials(plan: WebPlan, rng: random.Random) -> None:
     """One special topic per 120 articles of a site: half about one subject, half mixed."""
     for site in plan.sites:
         own = plan.picks[site.number]
@@ -268,7 +270,7 @@ def _add_specials(plan: Plan, rng: random.Random) -> None:
             plan.specials.append(Special(site.number, path, name, subject, chosen))
 
 
-def index(plan: Plan) -> None:
+def index(plan: WebPlan) -> None:
     """Fill the lists, newest first."""
     order = sorted(
         plan.articles, key=lambda each: (each.appeared or each.published, each.id), reverse=True
@@ -286,9 +288,9 @@ def index(plan: Plan) -> None:
             del tagged[tag]
 
 
-def as_of(plan: Plan, count: int) -> Plan:
+def as_of(plan: WebPlan, count: int) -> WebPlan:
     """The web when it had only its first `count` articles, those of day 0 at least."""
-    early = Plan(plan.sites)
+    early = WebPlan(plan.sites)
     early.articles, early.related = plan.articles[:count], plan.related[:count]
     early.specials, early.picks, early.base = plan.specials, plan.picks, plan.base
     early.cited, early.cited_at = plan.cited, plan.cited_at

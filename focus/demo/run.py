@@ -21,7 +21,7 @@ from focus.demo.site import DemoWeb, generate
 from focus.errors import FocusError
 from focus.records import UrlState
 from focus.score.strategy import strategy_class
-from focus.session import Places, Report, Watcher, run
+from focus.session import RunPaths, RunReport, Watcher, run
 from focus.topic.topic import from_words, to_builtins
 
 TOPIC = "足球"
@@ -30,7 +30,7 @@ SHARE = 4  # each strategy may fetch one page in so many
 DELAY_S = 0.02
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class DemoResult(msgspec.Struct, frozen=True):
     """One strategy's crawl, judged by the generator's labels.
 
     relevant         fetched pages that are about the topic in truth
@@ -39,7 +39,7 @@ class Outcome(msgspec.Struct, frozen=True):
     """
 
     strategy: str
-    report: Report
+    report: RunReport
     relevant: int
     first_relevant: int
     there: int
@@ -50,7 +50,7 @@ class Outcome(msgspec.Struct, frozen=True):
         return self.relevant / self.report.run_pages if self.report.run_pages else 0.0
 
 
-class Judge(Watcher):
+class TruthCounter(Watcher):
     """Counts truly relevant pages as they come; hands every call on to `inner`."""
 
     def __init__(self, web: DemoWeb, inner: Watcher) -> None:
@@ -87,9 +87,9 @@ def demo(
     pages: int,
     seed: int,
     watch: Callable[[str], contextlib.AbstractContextManager[Watcher]],
-    done: Callable[[Outcome], None],
-    run_loop: Callable[[Coroutine[Any, Any, Report]], Report],
-) -> list[Outcome]:
+    done: Callable[[DemoResult], None],
+    run_loop: Callable[[Coroutine[Any, Any, RunReport]], RunReport],
+) -> list[DemoResult]:
     """Serve a web of about `pages` pages and crawl it; one outcome per strategy.
 
     watch   strategy -> what follows its crawl (a live line); closed after it
@@ -102,11 +102,11 @@ def demo(
     with served(pages, seed) as address:
         for strategy in STRATEGIES:
             with watch(strategy) as watcher:
-                judge = Judge(web, watcher)
+                judge = TruthCounter(web, watcher)
                 config = _config(web, strategy, address, pages)
-                report = run_loop(run(config, Places(db=db, fresh=True), judge))
+                report = run_loop(run(config, RunPaths(db=db, fresh=True), judge))
             counts = (judge.relevant, judge.first_relevant, judge.there)
-            outcomes.append(Outcome(strategy, report, *counts))
+            outcomes.append(DemoResult(strategy, report, *counts))
             done(outcomes[-1])
             if report.stop_reason in ("interrupted", "terminated"):
                 break

@@ -157,7 +157,7 @@ class _Connection(asyncio.Protocol):
             self._idle = self._loop.call_later(IDLE_S, self.drop)
 
 
-class Request(NamedTuple):
+class DemoRequest(NamedTuple):
     """What matters of a request's head; `target` is path and query."""
 
     host: str
@@ -167,7 +167,7 @@ class Request(NamedTuple):
     if_none_match: str = ""
 
 
-def parse_request(head: bytes) -> Request | None:
+def parse_request(head: bytes) -> DemoRequest | None:
     """A GET or HEAD request, in origin or in proxy form; None for anything else."""
     first, *lines = head.decode("latin-1").split("\r\n")
     parts = first.split(" ")
@@ -186,7 +186,7 @@ def parse_request(head: bytes) -> Request | None:
         return None
     keep = fields.get("connection", "").lower()
     keep_alive = keep != "close" if parts[2] == "HTTP/1.1" else keep == "keep-alive"
-    return Request(
+    return DemoRequest(
         host=host,
         target=target,
         keep_alive=keep_alive,

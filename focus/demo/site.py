@@ -19,11 +19,11 @@ from zlib import crc32
 
 from focus.demo.article import ArticlePages
 from focus.demo.frame import Frames
-from focus.demo.hosts import TOPICS, Site, make_sites
+from focus.demo.hosts import TOPICS, DemoHost, make_sites
 from focus.demo.hubs import HubPages
 from focus.demo.odd import location, robots_txt, static_file, trap
-from focus.demo.places import Place, address, all_places, hub_subjects
-from focus.demo.plan import Article, Plan, make_plan
+from focus.demo.places import PagePlace, address, all_places, hub_subjects
+from focus.demo.plan import Article, WebPlan, make_plan
 
 ARTICLE_SHARE = 0.8  # of all pages; the rest are fronts, lists, tags and specials
 MOST_HOPS = 4  # redirects that `canonical` follows; the longest chain has three
@@ -55,7 +55,7 @@ def generate(
 class DemoWeb:
     """A small web that is rendered page by page, whenever a page is asked for."""
 
-    def __init__(self, plan: Plan, seed: int) -> None:
+    def __init__(self, plan: WebPlan, seed: int) -> None:
         frames = Frames(plan)
         self.plan = plan
         self._articles = ArticlePages(frames, seed)
@@ -165,18 +165,18 @@ class DemoWeb:
             "relevant_fraction_of_html": round(len(relevant) / len(self._places), 4),
         }
 
-    def _article(self, place: Place) -> Article | None:
+    def _article(self, place: PagePlace) -> Article | None:
         return self.plan.articles[int(place.key)] if place.sort == "article" else None
 
-    def _leads_to(self, place: Place, subjects: frozenset[str]) -> bool:
+    def _leads_to(self, place: PagePlace, subjects: frozenset[str]) -> bool:
         return not subjects.isdisjoint(hub_subjects(self.plan, place))
 
-    def _redirect(self, site: Site | None, path: str) -> str | None:
+    def _redirect(self, site: DemoHost | None, path: str) -> str | None:
         if path == "/index.html":
             return "/"  # served in place, yet the front page's own address is "/"
         return location(self.plan, site, path, self._places) if site else None
 
-    def _page(self, site: Site, place: Place) -> Response:
+    def _page(self, site: DemoHost, place: PagePlace) -> Response:
         article = self._article(place)
         if article is None:
             return _html(site, self._hub(site, place))
@@ -186,7 +186,7 @@ class DemoWeb:
             extra.append(("x-robots-tag", "noindex"))
         return _html(site, self._articles.render(article), extra=tuple(extra))
 
-    def _hub(self, site: Site, place: Place) -> str:
+    def _hub(self, site: DemoHost, place: PagePlace) -> str:
         hubs, key = self._hubs, place.key
         match place.sort:
             case "front":
@@ -206,7 +206,7 @@ class DemoWeb:
             case _:
                 return hubs.about(site, str(key))
 
-    def _other(self, site: Site, path: str, url: str) -> Response:
+    def _other(self, site: DemoHost, path: str, url: str) -> Response:
         """What is neither page nor redirect: robots.txt, a file, a trap, or nothing."""
         robots = robots_txt(site) if path == "/robots.txt" else None
         if robots is not None:
@@ -222,7 +222,7 @@ class DemoWeb:
 
 
 def _html(
-    site: Site, text: str, *, status: int = 200, extra: tuple[tuple[str, str], ...] = ()
+    site: DemoHost, text: str, *, status: int = 200, extra: tuple[tuple[str, str], ...] = ()
 ) -> Response:
     kind = site.kind
     body = text.encode(kind.codec)

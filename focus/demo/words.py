@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Words(NamedTuple):
+class Vocabulary(NamedTuple):
     """The vocabulary of one subject."""
 
     heads: tuple[str, ...]
@@ -23,11 +23,11 @@ def _split(text: str, separator: str | None = None) -> tuple[str, ...]:
     return tuple(text.split(separator))
 
 
-def _words(heads: str, names: str, terms: str) -> Words:
-    return Words(_split(heads), _split(names), _split(terms))
+def _words(heads: str, names: str, terms: str) -> Vocabulary:
+    return Vocabulary(_split(heads), _split(names), _split(terms))
 
 
-WORDS: dict[str, Words] = {
+WORDS: dict[str, Vocabulary] = {
     "football": _words(
         "足球 足球赛 足球场 足球队 青少年足球 职业足球 足球迷 足球学校",
         "青河联 海东竞技 云岭流浪者 临江星 南湖城 北屿港 江州工人 平川雄鹰 石桥巡游者 "
@@ -115,7 +115,7 @@ PINYIN = _split(
     "chiwan baita dongdu xiling xingang changdi laochen xiaoman wangshu zixing muyu qiushi"
 )
 
-LATIN = Words(
+LATIN = Vocabulary(
     (),
     _split("Ashford|Millbrook|Harrow Lane|Eastwick|Pine Hollow|Larkfield|Oak Bend", "|"),
     _split(

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
 from focus.demo import phrases
-from focus.demo.words import CITIES, LATIN, NUMBERS, PEOPLE, SMALL_NUMBERS, WORDS, Words
+from focus.demo.words import CITIES, LATIN, NUMBERS, PEOPLE, SMALL_NUMBERS, WORDS, Vocabulary
 
 NEVER, ONCE, OFTEN, TITLED = 0, 1, 2, 3
 """How strongly an article uses its subject's head word: not at all … also in its title."""
@@ -47,7 +47,7 @@ class Draft(NamedTuple):
     mentions: int
 
 
-def _cut(line: str, words: Words) -> Pattern:
+def _cut(line: str, words: Vocabulary) -> Pattern:
     """A line in pieces; gaps of one sort share its words out, so that no club meets itself."""
     gaps = {"n": words.names, "t": words.terms, "h": words.heads}
     gaps |= {"p": PEOPLE, "c": CITIES, "d": NUMBERS, "s": SMALL_NUMBERS}
@@ -62,7 +62,7 @@ def _cut(line: str, words: Words) -> Pattern:
     return tuple(pieces)
 
 
-def _cut_all(source: phrases.Phrases, words: Words) -> Patterns:
+def _cut_all(source: phrases.Phrases, words: Vocabulary) -> Patterns:
     return Patterns(*(tuple(_cut(line, words) for line in lines) for lines in source))
 
 

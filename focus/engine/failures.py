@@ -9,22 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from focus.admission import retries
-from focus.engine.unit_of_work import Ledger
+from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
 from focus.records import DropReason, FailureKind, FetchResult, Outcome, Task, UrlState
 from focus.scheduling.queues import Host
-from focus.scheduling.url_table import Known
+from focus.scheduling.url_table import UrlTable
 
 _NO_CONNECTION = {FailureKind.CONNECT, FailureKind.TLS, FailureKind.TIMEOUT, FailureKind.RESET}
 
 
-class Trouble:
+class FailureHandler:
     """Failures and drops of one crawl, and what became of its seeds."""
 
-    def __init__(self, known: Known, frontier: Frontier, ledger: Ledger) -> None:
-        self.known = known
+    def __init__(self, url_table: UrlTable, frontier: Frontier, unit_of_work: UnitOfWork) -> None:
+        self.url_table = url_table
         self.frontier = frontier
-        self.ledger = ledger
+        self.unit_of_work = unit_of_work
         self.seeds: dict[int, str] = {}  # id -> as the user typed it
         self.fallbacks: dict[int, str] = {}  # id -> http form of a seed without a scheme
         self.of_seeds: dict[str, str] = {}  # seed -> why it came to nothing
@@ -39,14 +39,14 @@ class Trouble:
         if kind in _NO_CONNECTION and task.id in self.fallbacks:
             self.requeue(task.id, self.fallbacks.pop(task.id), hops=0)
             return
-        tries = self.ledger.tries.get(task.id, 0) + 1
+        tries = self.unit_of_work.tries.get(task.id, 0) + 1
         again_s = retries.wait_s(kind, tries, fetch.retry_after_s)
         if again_s is None:
             self.fail(task.id, kind, fetch.detail, tries)
         else:
             waits = UrlState.WAITING
             retry_at = now + again_s
-            self.ledger.ended(
+            self.unit_of_work.ended(
                 Outcome(task.id, waits, str(kind), fetch.detail, tries, retry_at, task.hops)
             )
             self.frontier.defer(task.id, task.url, retry_at)
@@ -58,7 +58,7 @@ class Trouble:
         self, host: Host, kind: FailureKind, detail: str, rest_until: float, now: float
     ) -> None:
         host.failures += 1
-        self.ledger.host_changed(host)
+        self.unit_of_work.host_changed(host)
         if host.failures >= retries.HOST_FAILURES or kind in retries.HOST_KILLERS:
             self.give_up(host, kind, detail)
         elif rest_until > now:
@@ -66,7 +66,7 @@ class Trouble:
 
     def give_up(self, host: Host, kind: FailureKind, detail: str) -> None:
         """Fail all that waits on a host (what the store holds of it follows on refill)."""
-        self.ledger.host_changed(host)
+        self.unit_of_work.host_changed(host)
         self.fail_all(self.frontier.give_up(host), f"{kind}: {detail}" if detail else str(kind))
 
     def fail_all(self, ids: Iterable[int], detail: str) -> None:
@@ -76,7 +76,7 @@ class Trouble:
 
     def fail(self, url_id: int, kind: FailureKind, detail: str, tries: int = 1) -> None:
         """A URL has failed for good."""
-        self.ledger.ended(Outcome(url_id, UrlState.FAILED, str(kind), detail, tries))
+        self.unit_of_work.ended(Outcome(url_id, UrlState.FAILED, str(kind), detail, tries))
         told = "" if kind is FailureKind.HOST_GIVEN_UP else str(kind)  # the detail says it
         self._note(url_id, told, detail)
 
@@ -87,15 +87,15 @@ class Trouble:
 
     def drop(self, url_id: int, reason: DropReason, detail: str = "") -> None:
         """A URL is not wanted any more."""
-        self.ledger.ended(Outcome(url_id, UrlState.DROPPED, str(reason), detail))
+        self.unit_of_work.ended(Outcome(url_id, UrlState.DROPPED, str(reason), detail))
         if reason is not DropReason.REDIRECTED:
             self._note(url_id, str(reason), detail)
 
     def put_back(self, ids: Iterable[int]) -> None:
         """What was under way when all was dropped (`Transport.cancel`) waits again."""
         for url_id in ids:
-            tries, hops = self.ledger.tries.get(url_id, 0), self.known.hops[url_id]
-            self.ledger.ended(Outcome(url_id, UrlState.WAITING, tries=tries, hops=hops))
+            tries, hops = self.unit_of_work.tries.get(url_id, 0), self.url_table.hops[url_id]
+            self.unit_of_work.ended(Outcome(url_id, UrlState.WAITING, tries=tries, hops=hops))
 
     def came_through(self, url_id: int) -> None:
         """A page was had after all: its seed has no trouble any more."""
@@ -109,13 +109,13 @@ class Trouble:
     def fall_back(self, host: Host) -> bool:
         """Seeds without a scheme were tried as https; try those of this host as http."""
         queues = self.frontier.queues
-        ids = [i for i in self.fallbacks if queues[self.known.queue[i]].host is host]
+        ids = [i for i in self.fallbacks if queues[self.url_table.queue[i]].host is host]
         for url_id in ids:
             self.requeue(url_id, self.fallbacks.pop(url_id), hops=0)
         return bool(ids)
 
     def requeue(self, url_id: int, url: str, hops: int) -> None:
         """Let a URL wait again in another spelling (https for http, or the reverse)."""
-        self.known.hops[url_id] = hops
-        self.ledger.ended(Outcome(url_id, UrlState.WAITING, hops=hops, url=url))
-        self.frontier.push(url_id, url, self.known.priority[url_id])
+        self.url_table.hops[url_id] = hops
+        self.unit_of_work.ended(Outcome(url_id, UrlState.WAITING, hops=hops, url=url))
+        self.frontier.push(url_id, url, self.url_table.priority[url_id])

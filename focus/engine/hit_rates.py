@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from focus.admission.domain_budget import Domains
-from focus.engine.unit_of_work import Ledger
+from focus.admission.domain_budget import DomainBudget
+from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
 from focus.records import Page, Recent, Tally, UrlState
 from focus.scheduling.queues import Host, Queue
-from focus.scheduling.url_table import Known
+from focus.scheduling.url_table import UrlTable
 from focus.score.graph.compact_arrays import Tallies
 from focus.score.strategy import Strategy
 
@@ -28,23 +28,23 @@ _NOTHING_YET = Recent()
 _FEW_QUEUES = 64  # of a host: beyond, only the queue itself is looked at after each request
 
 
-class Learning:
+class HitRates:
     """Tallies of one crawl. `reweigh(url_id, bonus)`: what a URL's hub adds has changed."""
 
     def __init__(
         self,
         strategy: Strategy,
         *,
-        known: Known,
+        url_table: UrlTable,
         frontier: Frontier,
-        ledger: Ledger,
-        domains: Domains,
+        unit_of_work: UnitOfWork,
+        domains: DomainBudget,
         reweigh: Callable[[int, float], None],
     ) -> None:
         self._strategy = strategy
-        self._known = known
+        self._url_table = url_table
         self._frontier = frontier
-        self._ledger = ledger
+        self._unit_of_work = unit_of_work
         self._domains = domains
         self._reweigh = reweigh
         self._hosts: dict[int, Tally] = {}
@@ -53,36 +53,36 @@ class Learning:
 
     def tallies(self, queue: Queue) -> tuple[Tally, Tally]:
         """What a queue and its host have brought."""
-        tallies = self._ledger.queue_tallies
+        tallies = self._unit_of_work.queue_tallies
         return tallies.get(queue.id, _NOTHING), self._hosts.get(queue.host.id, _NOTHING)
 
     def hub_bonus(self, url_id: int) -> float:
         """What the hub of a URL adds to its priority."""
-        hub = self._hubs.get(self._known.parent[url_id])
+        hub = self._hubs.get(self._url_table.parent[url_id])
         return 0.0 if hub is None else self._strategy.hub_bonus(hub)
 
     def outcome(self, url_id: int, page: Page | None) -> None:
         """A request for a URL came to its end; `page` None: it brought none."""
         reward = min(1.0, max(0.0, page.relevance)) if page is not None else 0.0
-        queue = self._frontier.queues[self._known.queue[url_id]]
+        queue = self._frontier.queues[self._url_table.queue[url_id]]
         self.count(queue, Tally(1, reward))
-        self._ledger.queue_changed(queue)
+        self._unit_of_work.queue_changed(queue)
         if not self._strategy.learns:
             return
         self._remember(queue, reward)
         siblings = queue.host.queues.values()
         for other in siblings if len(siblings) <= _FEW_QUEUES else (queue,):
             self._set_bonus(other)
-        hub = self._known.parent[url_id]
+        hub = self._url_table.parent[url_id]
         if hub >= 0:
             tally = self.count_hub(hub, Tally(1, reward))
-            self._ledger.hub_changed(hub, tally)
+            self._unit_of_work.hub_changed(hub, tally)
             self._reweigh_children(hub, tally)
 
     def count(self, queue: Queue, more: Tally) -> None:
         """Add to the tallies of a queue, its host and its domain."""
         host = self._hosts.setdefault(queue.host.id, Tally())
-        for tally in (self._ledger.queue_tallies.setdefault(queue.id, Tally()), host):
+        for tally in (self._unit_of_work.queue_tallies.setdefault(queue.id, Tally()), host):
             tally.fetched += more.fetched
             tally.yielded += more.yielded
         self._domains.count(queue.host, more)
@@ -101,18 +101,21 @@ class Learning:
         if not self._strategy.learns:
             return
         fade = self._strategy.fade
-        for recent in (self._ledger.recent.get(queue.id), self._recent.get(queue.host.id)):
+        for recent in (self._unit_of_work.recent.get(queue.id), self._recent.get(queue.host.id)):
             if recent is not None:
                 recent.yielded += change * fade ** (recent.at - place)
 
     def _remember(self, queue: Queue, reward: float) -> None:
         """One more request to a queue: all before it to the host fade."""
         at, fade = self.place(queue.host), self._strategy.fade
-        for known, key in ((self._ledger.recent, queue.id), (self._recent, queue.host.id)):
-            recent = known.get(key, _NOTHING_YET).faded(at, fade)
+        for url_table, key in (
+            (self._unit_of_work.recent, queue.id),
+            (self._recent, queue.host.id),
+        ):
+            recent = url_table.get(key, _NOTHING_YET).faded(at, fade)
             recent.fetched += 1.0
             recent.yielded += reward
-            known[key] = recent
+            url_table[key] = recent
 
     def count_hub(self, hub: int, more: Tally) -> Tally:
         """Add to the tally of a page whose links were followed; what that comes to."""
@@ -122,11 +125,11 @@ class Learning:
         """What an earlier run has counted for a queue; then `restore_hosts`."""
         self.count(queue, tally)
         if self._strategy.learns:
-            self._ledger.recent[queue.id] = recent
+            self._unit_of_work.recent[queue.id] = recent
 
     def restore_hosts(self) -> None:
         """What is recent of a host is what is recent of its queues."""
-        for queue_id, recent in self._ledger.recent.items():
+        for queue_id, recent in self._unit_of_work.recent.items():
             queue = self._frontier.queues[queue_id]
             at = self.place(queue.host)
             recent = recent.faded(at, self._strategy.fade)
@@ -141,16 +144,16 @@ class Learning:
 
     def _set_bonus(self, queue: Queue) -> None:
         host = self._recent.get(queue.host.id, _NOTHING_YET)
-        recent = self._ledger.recent.get(queue.id, _NOTHING_YET)
+        recent = self._unit_of_work.recent.get(queue.id, _NOTHING_YET)
         bonus = self._strategy.bonus(recent.faded(host.at, self._strategy.fade), host)
         if bonus != queue.bonus:
             self._frontier.set_bonus(queue, bonus)
-            self._ledger.queue_changed(queue)
+            self._unit_of_work.queue_changed(queue)
 
     def _reweigh_children(self, hub: int, tally: Tally) -> None:
         """The rate of a hub has changed: so have the priorities of its waiting children."""
         bonus = self._strategy.hub_bonus(tally)
-        parent, state, waiting = self._known.parent, self._known.state, UrlState.WAITING
+        parent, state, waiting = self._url_table.parent, self._url_table.state, UrlState.WAITING
         for child in self._strategy.graph.row(hub):
             if parent[child] == hub and state[child] == waiting:
                 self._reweigh(child, bonus)

@@ -11,7 +11,7 @@ import math
 from typing import Protocol
 
 from focus.config import CrawlConfig, LimitConfig
-from focus.engine.unit_of_work import Ledger
+from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
 from focus.scheduling.quantiles import nth_best
 from focus.scheduling.queues import Candidate
@@ -23,7 +23,7 @@ without a bound .03."""
 HOLD_S = 10.0  # seconds: nothing is held back for a host that rests longer
 
 
-class Company(Protocol):
+class OtherCrawls(Protocol):
     """Other crawls that share the limits of this one, and its hosts with it."""
 
     def made(self) -> tuple[int, int]:
@@ -62,19 +62,19 @@ class Limits:
     """The limits of one crawl. `began_at`: this run's start, by the crawl's clock."""
 
     def __init__(
-        self, config: CrawlConfig, frontier: Frontier, ledger: Ledger, *, began_at: float
+        self, config: CrawlConfig, frontier: Frontier, unit_of_work: UnitOfWork, *, began_at: float
     ) -> None:
-        self.company: Company | None = None
+        self.other_crawls: OtherCrawls | None = None
         self._limits = config.limits
         self._is_eager = config.eager
         self._frontier = frontier
-        self._ledger = ledger
+        self._unit_of_work = unit_of_work
         self._began_at = began_at
         self._least, self._least_until = -math.inf, 0.0
 
     def reached(self, now: float) -> str:
         """Which limit is reached, "" if none."""
-        if reason := reached(self._limits, self._ledger.totals):
+        if reason := reached(self._limits, self._unit_of_work.totals):
             return reason
         ends_at = self.ends_at()
         return "max-time reached" if ends_at is not None and now >= ends_at else ""
@@ -86,8 +86,8 @@ class Limits:
 
     def left(self) -> int | None:
         """Requests, with those under way, before a limit on pages or requests; None: neither."""
-        limits, totals = self._limits, self._ledger.totals
-        pages, requests = self.company.made() if self.company is not None else (0, 0)
+        limits, totals = self._limits, self._unit_of_work.totals
+        pages, requests = self.other_crawls.made() if self.other_crawls is not None else (0, 0)
         pairs = (
             (limits.max_pages, totals.pages + pages),
             (limits.max_requests, totals.requests + requests),
@@ -102,7 +102,7 @@ class Limits:
         candidate = self._frontier.next(now, self._least_worth(now))
         if candidate is None and is_idle:
             due = self._frontier.next_due()
-            holds = self.company is not None and self.company.has_better(self._least)
+            holds = self.other_crawls is not None and self.other_crawls.has_better(self._least)
             if not holds and (due is None or due > now + HOLD_S):
                 return self._frontier.next(now)  # nothing better will come up
         return candidate
@@ -113,13 +113,13 @@ class Limits:
 
     def _least_worth(self, now: float) -> float:
         """What a URL must be worth to be asked for while better ones wait for their hosts."""
-        requests = self._ledger.totals.requests
+        requests = self._unit_of_work.totals.requests
         if requests >= self._least_until:
             left = None if self._is_eager else self.left()
             self._least_until = math.inf if left is None else requests + 1 + left // 8
             better = math.inf if left is None else 1 + left // BETTER_TO_COME
-            if self.company is not None:
-                self._least = self.company.worth(better)
+            if self.other_crawls is not None:
+                self._least = self.other_crawls.worth(better)
             else:
                 self._least = nth_best(self._frontier, better, now + HOLD_S)
         return self._least

@@ -15,12 +15,12 @@ from typing import Protocol
 
 import msgspec
 
-from focus.admission.domain_budget import Domains
+from focus.admission.domain_budget import DomainBudget
 from focus.admission.scope import Scope
 from focus.admission.traps import Suspicion, Traps
 from focus.config import TrapConfig
-from focus.engine.hit_rates import Learning
-from focus.engine.unit_of_work import Ledger
+from focus.engine.hit_rates import HitRates
+from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
 from focus.records import (
     SEED_PRIORITY,
@@ -32,63 +32,65 @@ from focus.records import (
     UrlState,
 )
 from focus.scheduling.queues import Queue
-from focus.scheduling.url_table import Known
-from focus.score.strategy import Carry, Parent, Strategy
+from focus.scheduling.url_table import UrlTable
+from focus.score.strategy import LinkEvidence, Parent, Strategy
 from focus.urls.normal_form import host_of, shape
 
 
-class Border(Protocol):
+class Partition(Protocol):
     """What parts the hosts of this crawl from those that others look after."""
 
     def owns(self, host: str) -> bool:
         """Whether a host is ours."""
 
     def part(
-        self, parent: Parent, links: Sequence[Link], carries: Sequence[Carry | None]
-    ) -> tuple[list[Link], list[Carry | None]]:
+        self, parent: Parent, links: Sequence[Link], carries: Sequence[LinkEvidence | None]
+    ) -> tuple[list[Link], list[LinkEvidence | None]]:
         """The links that stay; it sees to the others."""
 
     def seed(self, text: str, url: str) -> None:
         """A seed, as typed, that is another's."""
 
-    def redirect(self, row: UrlRow, carry: Carry, priority: float, *, is_home: bool) -> None:
+    def redirect(
+        self, row: UrlRow, link_evidence: LinkEvidence, priority: float, *, is_home: bool
+    ) -> None:
         """A redirect's target that is another's."""
 
-    def listing(self, row: UrlRow, carry: Carry, priority: float) -> None:
+    def listing(self, row: UrlRow, link_evidence: LinkEvidence, priority: float) -> None:
         """A feed that is another's."""
 
 
-class Discovery:
+class LinkHandler:
     """Turns links into known URLs with priorities. `min_priority`: drop new ones under it."""
 
     def __init__(
         self,
         strategy: Strategy,
         *,
-        known: Known,
+        url_table: UrlTable,
         frontier: Frontier,
-        ledger: Ledger,
+        unit_of_work: UnitOfWork,
         scope: Scope,
         traps: Traps | None = None,
         min_priority: float | None = None,
     ) -> None:
         self.strategy = strategy
-        self.known = known
+        self.url_table = url_table
         self.frontier = frontier
-        self.ledger = ledger
+        self.unit_of_work = unit_of_work
         self.scope = scope
         self.traps = traps or Traps(TrapConfig(is_on=False), now=0.0)
-        self.border: Border | None = None
+        self.border: Partition | None = None
         self._min_priority = min_priority
         self._fresh: dict[int, UrlRow] = {}  # known since just now, priority not made yet
-        self.domains = Domains(
-            self.traps.config, frontier.hosts, lambda host: self.learning.of_host(host)
+        self.domains = DomainBudget(
+            self.traps.config, frontier.hosts, lambda host: self.hit_rates.of_host(host)
         )
-        self.learning = Learning(
+        self.hit_rates = HitRates(
             strategy,
-            known=known,
+            url_table=url_table,
             frontier=frontier,
-            ledger=ledger,
+            unit_of_work=unit_of_work,
             domains=self.domains,
             reweigh=self.reweigh,
         )
@@ -101,18 +103,20 @@ class Discovery:
         carries = self.strategy.carries(parent, links)
         if self.border is not None:
             links, carries = self.border.part(parent, links, carries)
-        found = self.known.find_all([link.key for link in links])
+        found = self.url_table.find_all([link.key for link in links])
         targets, followed = [], []
-        for target, link, carry in zip(found, links, carries, strict=True):
-            if carry is None or (target < 0 and (target := self._enter_link(link, parent)) < 0):
+        for target, link, link_evidence in zip(found, links, carries, strict=True):
+            if link_evidence is None or (
+                target < 0 and (target := self._enter_link(link, parent)) < 0
+            ):
                 continue
             targets.append(target)
-            followed.append((target, link.anchor, carry))
+            followed.append((target, link.anchor, link_evidence))
         risen = self.strategy.graph.add(parent.id, targets)
-        state, waiting = self.known.state, UrlState.WAITING
-        for target, anchor, carry in followed:
+        state, waiting = self.url_table.state, UrlState.WAITING
+        for target, anchor, link_evidence in followed:
             if state[target] == waiting:
-                self._weigh(target, carry, parent.id, anchor)
+                self._weigh(target, link_evidence, parent.id, anchor)
         if self.strategy.moves:
             for target in sorted(risen):
                 if state[target] == waiting:
@@ -124,12 +128,12 @@ class Discovery:
 
         It lies too deep, or its host would be one too many of its domain.
         """
-        found = self.known.find(link.key)
+        found = self.url_table.find(link.key)
         max_depth = self.scope.max_depth
         if found >= 0 or (max_depth is not None and parent.depth >= max_depth):
             return found
         if not (self.frontier.knows(link.host) or self.domains.has_room(link.host)):
-            self.ledger.drops[DropReason.TRAP_HOSTS] += 1
+            self.unit_of_work.drops[DropReason.TRAP_HOSTS] += 1
             return -1
         blank = UrlRow(
             id=-1,
@@ -153,7 +157,7 @@ class Discovery:
         queue = self.frontier.queue(host, url_shape)
         self.traps.count(host)
         self.domains.look()
-        self.ledger.place_known(host, queue)
+        self.unit_of_work.place_known(host, queue)
         reason = self.scope.reason_against(row.url, host.name, listing=listing)
         state, why, detail = UrlState.WAITING, "", ""
         if host.given_up:
@@ -162,9 +166,9 @@ class Discovery:
             state, why = UrlState.DROPPED, str(reason)
         elif not listing and (trap := self._trap(row, queue)) is not None:
             state, why, detail = UrlState.DROPPED, str(trap.reason), trap.detail
-        url_id = self.known.add(row.key, queue.id, row.depth, state)
-        self.known.hops[url_id] = row.hops
-        self.known.parent[url_id] = -1 if row.parent is None else row.parent
+        url_id = self.url_table.add(row.key, queue.id, row.depth, state)
+        self.url_table.hops[url_id] = row.hops
+        self.url_table.parent[url_id] = -1 if row.parent is None else row.parent
         self.strategy.graph.grow(url_id + 1)
         row = msgspec.structs.replace(
             row, id=url_id, queue=queue.id, state=state, reason=why, detail=detail
@@ -172,18 +176,18 @@ class Discovery:
         if state is UrlState.WAITING:
             self._fresh[url_id] = row
         else:
-            self.ledger.discovered(row)
+            self.unit_of_work.discovered(row)
         return url_id
 
     def arrive(self, row: UrlRow, host: str, *, listing: bool = False) -> int:
-        """A URL with its evidence (`carry`, at least `priority`) from another shard; its id."""
-        url_id = self.known.find(row.key)
+        """A URL with its evidence (priority: at least that) from another shard; its id."""
+        url_id = self.url_table.find(row.key)
         if url_id < 0:
             url_id = self.enter(row, host, listing=listing)
-        if self.known.state[url_id] == UrlState.WAITING:
-            self._weigh(url_id, row.carry, None, row.anchor)
+        if self.url_table.state[url_id] == UrlState.WAITING:
+            self._weigh(url_id, row.link_evidence, None, row.anchor)
             if row.priority > 0.0:
-                self.strengthen(url_id, row.carry, row.priority, None)
+                self.strengthen(url_id, row.link_evidence, row.priority, None)
         return url_id
 
     def _trap(self, row: UrlRow, queue: Queue) -> Suspicion | None:
@@ -197,52 +201,54 @@ class Discovery:
 
     def spent(self, queue: Queue) -> str:
         """Why no more of a queue is to be asked for, "" if nothing speaks against it."""
-        by_shape = self.traps.is_spent(queue, *self.learning.tallies(queue))
+        by_shape = self.traps.is_spent(queue, *self.hit_rates.tallies(queue))
         return by_shape or self.domains.is_spent(queue.host)
 
     def spent_on(self, url_id: int, priority: float) -> str:
         """The same of a URL that is about to be asked for; seeds always are."""
         if priority >= SEED_PRIORITY:
             return ""
-        return self.spent(self.frontier.queues[self.known.queue[url_id]])
+        return self.spent(self.frontier.queues[self.url_table.queue[url_id]])
 
-    def _weigh(self, target: int, carry: Carry | None, parent: int | None, anchor: str) -> None:
+    def _weigh(
+        self, target: int, link_evidence: LinkEvidence | None, parent: int | None, anchor: str
+    ) -> None:
         """Add a link's evidence to a waiting URL; it rises in the frontier if that helps.
 
-        `carry` None: only the graph has changed.
+        `link_evidence` None: only the graph has changed.
         """
-        known = self.known
+        url_table = self.url_table
         fresh = self._fresh.pop(target, None)
         if fresh is not None:
-            known.set_carry(target, carry or ())
-            self._admit(fresh, self.priority(target), known.carry(target))
+            url_table.set_link_evidence(target, link_evidence or ())
+            self._admit(fresh, self.priority(target), url_table.link_evidence(target))
             return
         better = changed = False
-        if carry is not None and known.gains(target, carry):
+        if link_evidence is not None and url_table.gains(target, link_evidence):
             changed = True
-            old = known.carry(target)
+            old = url_table.link_evidence(target)
             before = self.strategy.priority(target, old)
-            known.set_carry(target, tuple(map(max, carry, old)))
-            better = self.strategy.priority(target, known.carry(target)) > before
+            url_table.set_link_evidence(target, tuple(map(max, link_evidence, old)))
+            better = self.strategy.priority(target, url_table.link_evidence(target)) > before
             if better and parent is not None:
-                known.parent[target] = parent
-        elif carry is not None:
+                url_table.parent[target] = parent
+        elif link_evidence is not None:
             return
         priority = self.priority(target)
-        rises = priority > known.priority[target]
+        rises = priority > url_table.priority[target]
         if rises:
             self.frontier.improve(target, priority)
         if rises or changed:
             self._improved(target, parent if better else None, anchor)
 
     def _improved(self, target: int, parent: int | None, anchor: str) -> None:
-        known = self.known
-        self.ledger.improved(
+        url_table = self.url_table
+        self.unit_of_work.improved(
             Change(
                 id=target,
-                priority=known.priority[target],
-                carry=known.carry(target),
-                depth=known.depth[target],
+                priority=url_table.priority[target],
+                link_evidence=url_table.link_evidence(target),
+                depth=url_table.depth[target],
                 parent=parent,
                 anchor=anchor,
             )
@@ -250,45 +256,47 @@ class Discovery:
 
     def priority(self, url_id: int) -> float:
         """The priority of a URL as of now, by its evidence, the graph and its hub."""
-        priority = self.strategy.priority(url_id, self.known.carry(url_id))
-        return priority + self.learning.hub_bonus(url_id) if self.strategy.learns else priority
+        priority = self.strategy.priority(url_id, self.url_table.link_evidence(url_id))
+        return priority + self.hit_rates.hub_bonus(url_id) if self.strategy.learns else priority
 
     def reweigh(self, url_id: int, hub_bonus: float) -> None:
         """Let a waiting URL rise by what its hub adds now.
 
         One that falls is left where it stands: the frontier asks again before it takes it.
         """
-        priority = self.strategy.priority(url_id, self.known.carry(url_id)) + hub_bonus
-        if priority > self.known.priority[url_id]:
+        priority = self.strategy.priority(url_id, self.url_table.link_evidence(url_id)) + hub_bonus
+        if priority > self.url_table.priority[url_id]:
             self.frontier.improve(url_id, priority)
             self._improved(url_id, None, "")
 
-    def _admit(self, row: UrlRow, priority: float, carry: Carry) -> None:
+    def _admit(self, row: UrlRow, priority: float, link_evidence: LinkEvidence) -> None:
         """A new URL has its priority: into the frontier, or dropped if that is too low."""
-        row = msgspec.structs.replace(row, priority=priority, carry=carry)
+        row = msgspec.structs.replace(row, priority=priority, link_evidence=link_evidence)
         if self._min_priority is not None and priority < self._min_priority:
-            self.known.move(row.id, UrlState.DROPPED)
+            self.url_table.move(row.id, UrlState.DROPPED)
             reason = str(DropReason.PRIORITY)
             row = msgspec.structs.replace(row, state=UrlState.DROPPED, reason=reason)
         else:
             self.frontier.push(row.id, row.url, priority)
-        self.ledger.discovered(row)
+        self.unit_of_work.discovered(row)
 
-    def strengthen(self, target: int, carry: Carry, priority: float, parent: int | None) -> None:
+    def strengthen(
+        self, target: int, link_evidence: LinkEvidence, priority: float, parent: int | None
+    ) -> None:
         """Give a waiting URL this evidence and at least this priority (seeds, redirects)."""
-        if self.known.state[target] != UrlState.WAITING:
+        if self.url_table.state[target] != UrlState.WAITING:
             return
         fresh = self._fresh.pop(target, None)
         if fresh is not None:
-            self.known.set_carry(target, carry)
-            self._admit(fresh, priority, carry)
+            self.url_table.set_link_evidence(target, link_evidence)
+            self._admit(fresh, priority, link_evidence)
             return
-        self._weigh(target, carry, parent, "")
-        if priority > self.known.priority[target]:
+        self._weigh(target, link_evidence, parent, "")
+        if priority > self.url_table.priority[target]:
             self.frontier.improve(target, priority)
             self._improved(target, None, "")
 
     def present_priority(self, url_id: int) -> float:
         """The priority of a waiting URL as of now; seeds keep theirs."""
-        stored = self.known.priority[url_id]
+        stored = self.url_table.priority[url_id]
         return stored if stored >= SEED_PRIORITY else self.priority(url_id)

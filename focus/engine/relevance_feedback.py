@@ -17,7 +17,7 @@ from focus.text.tokenisation import fold
 from focus.topic.topic import Topic, from_builtins
 
 
-class Feedback:
+class RelevanceFeedback:
     """Follows the pages of one crawl.
 
     start   the clock now: seconds of a live crawl, requests of a replayed one (a count of
@@ -64,6 +64,6 @@ class Feedback:
         return msgspec.msgpack.encode(changed)
 
 
-def make_feedback(config: AnalysisConfig, *, start: float) -> Feedback | None:
+def make_feedback(config: AnalysisConfig, *, start: float) -> RelevanceFeedback | None:
     """For a model that adapts; None for the others."""
-    return Feedback(config, start=start) if model_class(config.relevance).adapts else None
+    return RelevanceFeedback(config, start=start) if model_class(config.relevance).adapts else None

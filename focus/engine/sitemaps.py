@@ -15,37 +15,39 @@ from __future__ import annotations
 
 from collections import Counter
 
-from focus.admission.robots_gate import Gate
-from focus.engine.links import Discovery
+from focus.admission.robots_gate import RobotsGate
+from focus.engine.links import LinkHandler
 from focus.records import SEED_PRIORITY, Link, Listed, Listing, UrlRow
 from focus.scheduling.queues import Host
-from focus.scheduling.url_table import Known
+from focus.scheduling.url_table import UrlTable
 from focus.score.strategy import Parent
 from focus.text.formatting import count
 from focus.urls.normal_form import fingerprint, host_of, normalise, registrable_domain
 
 
-class Listings:
+class SitemapHandler:
     """The sitemaps and feeds of one crawl; none if it wants none. `per_host`: their budget."""
 
-    def __init__(self, discovery: Discovery, gate: Gate, *, wanted: bool, per_host: int) -> None:
-        self._discovery = discovery
-        self._gate = gate
+    def __init__(
+        self, link_handler: LinkHandler, robots_gate: RobotsGate, *, wanted: bool, per_host: int
+    ) -> None:
+        self._link_handler = link_handler
+        self._robots_gate = robots_gate
         self._wanted = wanted
         self._per_host = per_host
         self._homes: set[str] = set()
         self._asked: Counter[str] = Counter()
 
     @property
-    def _known(self) -> Known:
-        return self._discovery.known
+    def _url_table(self) -> UrlTable:
+        return self._link_handler.url_table
 
     def add_home(self, url: str) -> None:
         """A seed, or where one redirects to: its host's sitemaps are wanted."""
         if self._wanted and host_of(url) not in self._homes:
             self._homes.add(host_of(url))
-            host = self._discovery.frontier.host(host_of(url))
-            if self._gate.is_open:
+            host = self._link_handler.frontier.host(host_of(url))
+            if self._robots_gate.is_open:
                 self._enter(normalise("/sitemap.xml", url), 0, None)
             elif host.robots:  # of an earlier run
                 self.rules_came(host)
@@ -53,7 +55,7 @@ class Listings:
     def rules_came(self, host: Host) -> None:
         """A host's robots.txt was read."""
         if host.name in self._homes:
-            scheme, named = self._gate.sitemaps(host)
+            scheme, named = self._robots_gate.sitemaps(host)
             base = f"{scheme}://{host.name}/"
             for each in named[: self._per_host] or ("/sitemap.xml",):
                 self._enter(normalise(each, base), 0, None)
@@ -73,8 +75,8 @@ class Listings:
             taken = self._of_index(url, listing)
         else:
             own = [e for e in links if listing.kind == "feed" or _is_own(e.url, url)]
-            targets = self._discovery.expand(parent, own)
-            self._discovery.ledger.linked(parent.id, targets)
+            targets = self._link_handler.expand(parent, own)
+            self._link_handler.unit_of_work.linked(parent.id, targets)
             self._note_changes(url, listing.links)
             taken = len(targets)
         return f"{listing.kind} with {count(taken, 'link')} taken" + ", cut" * listing.cut
@@ -94,29 +96,34 @@ class Listings:
         """Keep when the listed pages changed, of those that are known."""
         for entry in entries:
             target = normalise(entry.url, url) if entry.changed_at else None
-            if target is not None and (found := self._known.find(fingerprint(target))) >= 0:
-                self._discovery.ledger.listed(found, entry.changed_at)
+            if target is not None and (found := self._url_table.find(fingerprint(target))) >= 0:
+                self._link_handler.unit_of_work.listed(found, entry.changed_at)
 
     def _enter(self, url: str | None, depth: int, parent: int | None) -> bool:
         """Let a listing wait, before all links; whether it is a new one within the budget."""
-        if url is None or self._known.find(key := fingerprint(url)) >= 0:
+        if url is None or self._url_table.find(key := fingerprint(url)) >= 0:
             return False
         host = host_of(url)
         if self._asked[host] >= self._per_host:
             return False
         self._asked[host] += 1
         row = UrlRow(-1, key, url, queue=-1, depth=depth, priority=0.0, parent=parent)
-        border = self._discovery.border
+        border = self._link_handler.border
         if border is not None and not border.owns(host) and parent is not None:
-            border.listing(row, self._known.carry(parent), self._known.priority[parent])
+            border.listing(
+                row, self._url_table.link_evidence(parent), self._url_table.priority[parent]
+            )
             return False
-        url_id = self._discovery.enter(row, listing=True)
-        strategy = self._discovery.strategy
+        url_id = self._link_handler.enter(row, listing=True)
+        strategy = self._link_handler.strategy
         if parent is None:
-            self._discovery.strengthen(url_id, strategy.seed(), SEED_PRIORITY, None)
+            self._link_handler.strengthen(url_id, strategy.seed(), SEED_PRIORITY, None)
         else:
-            carry, priority = self._known.carry(parent), self._known.priority[parent]
-            self._discovery.strengthen(url_id, carry, priority, parent)
+            link_evidence, priority = (
+                self._url_table.link_evidence(parent),
+                self._url_table.priority[parent],
+            )
+            self._link_handler.strengthen(url_id, link_evidence, priority, parent)
         return True
 
 

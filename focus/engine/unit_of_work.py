@@ -25,7 +25,7 @@ from focus.records import (
     UrlState,
 )
 from focus.scheduling.queues import Host, Queue
-from focus.scheduling.url_table import Known
+from focus.scheduling.url_table import UrlTable
 
 
 class Totals(msgspec.Struct):
@@ -44,17 +44,17 @@ class Totals(msgspec.Struct):
     active_s: float = 0.0
 
 
-class Ledger:
+class UnitOfWork:
     """Collects what follows from each result. `keep` False: counts only, no rows."""
 
-    def __init__(self, known: Known, frontier: Frontier, *, keep: bool) -> None:
+    def __init__(self, url_table: UrlTable, frontier: Frontier, *, keep: bool) -> None:
         self.totals = Totals()
         self.failures: Counter[str] = Counter()
         self.drops: Counter[str] = Counter()
         self.tries: dict[int, int] = {}
         self.queue_tallies: dict[int, Tally] = {}
         self.recent: dict[int, Recent] = {}  # by queue, where a strategy learns
-        self._known = known
+        self._url_table = url_table
         self._frontier = frontier
         self._keep = keep
         self._batch = Batch()
@@ -129,7 +129,7 @@ class Ledger:
 
     def ended(self, outcome: Outcome) -> None:
         """A URL moves to another state (told to the known URLs as well)."""
-        self._known.move(outcome.id, outcome.state)
+        self._url_table.move(outcome.id, outcome.state)
         if outcome.state is UrlState.WAITING:
             self.tries[outcome.id] = outcome.tries
         else:

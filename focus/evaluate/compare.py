@@ -23,12 +23,20 @@ import msgspec
 from focus.archive.replay import Archive
 from focus.config import CrawlConfig, LimitConfig, PolitenessConfig
 from focus.errors import ExportError
-from focus.evaluate.comparison import Comparison, Group, Timing, Variant, save
-from focus.evaluate.ground_truth import Inputs, Prepared, Spec, Web, analysis_of, judge_of, prepare
-from focus.evaluate.judgments import Judge, Remarks, Task, read_topics, select
+from focus.evaluate.comparison import Comparison, Timing, Variant, VariantGroup, save
+from focus.evaluate.ground_truth import (
+    Inputs,
+    JudgedWeb,
+    Prepared,
+    Spec,
+    analysis_of,
+    judge_of,
+    prepare,
+)
+from focus.evaluate.judgments import Judge, Remarks, TopicTask, read_topics, select
 from focus.evaluate.link_graph import BESIDE_A_CRAWL, PageIndex, Progress, code_digest, link_graph
-from focus.evaluate.ranking import POINTS, Cost, Outcome, beats_oracle, compete, standings
-from focus.evaluate.trial import Batch, Trial, run_batches, trial_key
+from focus.evaluate.ranking import POINTS, Cost, TrialResult, beats_oracle, compete, standings
+from focus.evaluate.trial import Trial, TrialBatch, run_batches, trial_key
 
 RUNS = "runs.jsonl"
 
@@ -72,17 +80,17 @@ def compare(spec: Spec, progress: Progress = _silent) -> Comparison:
     return comparison
 
 
-def open_web(spec: Spec, progress: Progress) -> Web:
+def open_web(spec: Spec, progress: Progress) -> JudgedWeb:
     """The archive of a comparison and its link graph."""
     with Archive.open(spec.archive, cache_dir=spec.cache_dir) as archive:
         graph = link_graph(
             spec.archive, archive, jobs=spec.jobs, progress=progress, cache_dir=spec.cache_dir
         )
-        return Web(PageIndex(archive), graph, archive.digest, archive.damage)
+        return JudgedWeb(PageIndex(archive), graph, archive.digest, archive.damage)
 
 
 def judged(
-    spec: Spec, tasks: list[Task], web: Web, inputs: Inputs, remarks: Remarks
+    spec: Spec, tasks: list[TopicTask], web: JudgedWeb, inputs: Inputs, remarks: Remarks
 ) -> tuple[Judge, list[Prepared]]:
     """Who judges, and the topics that have targets; what cannot be used is remarked."""
     if web.damage:
@@ -94,7 +102,7 @@ def judged(
 # -- the trials ---------------------------------------------------------------------
 
 
-def seed_order(task: Task, order: int) -> tuple[str, ...]:
+def seed_order(task: TopicTask, order: int) -> tuple[str, ...]:
     """The seeds of a topic, shuffled: the same everywhere for the same number."""
     seeds = list(task.seeds)
     Random(f"{task.name}/{order}").shuffle(seeds)
@@ -141,7 +149,7 @@ def _crawl_code() -> str:
     return code_digest(without=BESIDE_A_CRAWL)
 
 
-def batches(trials: Iterable[Trial], jobs: int) -> list[Batch]:
+def batches(trials: Iterable[Trial], jobs: int) -> list[TrialBatch]:
     """Trials that score pages alike put together; the largest first, split if they are few."""
     alike: dict[bytes, list[Trial]] = {}
     for trial in trials:
@@ -153,19 +161,19 @@ def batches(trials: Iterable[Trial], jobs: int) -> list[Batch]:
     return [_batch(part) for part in parts if part]
 
 
-def _batch(trials: list[Trial]) -> Batch:
+def _batch(trials: list[Trial]) -> TrialBatch:
     analyses = [trial.config.analysis for trial in trials]
     union = msgspec.structs.replace(
         analyses[0],
         contexts=any(each.contexts for each in analyses),
         cosines=any(each.cosines for each in analyses),
     )
-    return Batch(union, tuple(trials))
+    return TrialBatch(union, tuple(trials))
 
 
 def run_trials(
     spec: Spec, trials: list[Trial], runs: Path, progress: Progress
-) -> tuple[list[Outcome], int]:
+) -> tuple[list[TrialResult], int]:
     """All outcomes in the order of the trials, and how many were there before.
 
     runs   where outcomes are kept as they come, a line each, and found again
@@ -182,7 +190,7 @@ def run_trials(
         if file.tell():
             file.write(b"\n")  # what a kill tore must not swallow the next line
 
-        def done(outcome: Outcome) -> None:
+        def done(outcome: TrialResult) -> None:
             outcomes[outcome.key] = outcome
             file.write(msgspec.json.encode(outcome) + b"\n")
             progress("crawling", len(outcomes), len(trials))
@@ -199,12 +207,12 @@ def run_trials(
     ], continued
 
 
-def _earlier(path: Path, wanted: set[str]) -> dict[str, Outcome]:
+def _earlier(path: Path, wanted: set[str]) -> dict[str, TrialResult]:
     """Outcomes that an earlier run left, by key; torn lines count for nothing."""
     if not path.exists():
         return {}
     found = {}
-    decode: Callable[[bytes], Outcome] = msgspec.json.Decoder(Outcome).decode
+    decode: Callable[[bytes], TrialResult] = msgspec.json.Decoder(TrialResult).decode
     with path.open("rb") as file:
         for line in file:
             try:
@@ -220,8 +228,8 @@ def _earlier(path: Path, wanted: set[str]) -> dict[str, Outcome]:
 
 
 def _groups(
-    spec: Spec, outcomes: list[Outcome], prepared: list[Prepared], remarks: Remarks
-) -> Iterator[Group]:
+    spec: Spec, outcomes: list[TrialResult], prepared: list[Prepared], remarks: Remarks
+) -> Iterator[VariantGroup]:
     grounds = [each.ground for each in prepared]
     by_topic = {ground.topic: ground for ground in grounds}
     for outcome in outcomes:
@@ -236,7 +244,7 @@ def _groups(
         group.sort(key=lambda each: ids.index(each.variant))
         baseline = next((s for s in group if _is(s.variant, spec.baseline)), None)
         easy = compete(group, baseline)
-        yield Group(relevance, mask, baseline.variant if baseline else None, easy, group)
+        yield VariantGroup(relevance, mask, baseline.variant if baseline else None, easy, group)
 
 
 def _is(variant: str, baseline: str | None) -> bool:
@@ -259,7 +267,7 @@ def _settings(spec: Spec) -> dict[str, object]:
     }
 
 
-def _timing(spec: Spec, outcomes: list[Outcome], continued: int, seconds: float) -> Timing:
+def _timing(spec: Spec, outcomes: list[TrialResult], continued: int, seconds: float) -> Timing:
     costs: dict[str, list[Cost]] = {}
     for outcome in outcomes:
         costs.setdefault(outcome.variant, []).append(outcome.cost)

@@ -32,7 +32,7 @@ import msgspec
 
 from focus.errors import ConfigError, ExportError
 from focus.evaluate.judgments import Remark
-from focus.evaluate.ranking import MEASURES, Standing
+from focus.evaluate.ranking import MEASURES, VariantScore
 
 SCHEMA = "focus-comparison/1"
 
@@ -74,14 +74,14 @@ class TopicFacts(msgspec.Struct, frozen=True):
     oracle_auc: float
 
 
-class Group(msgspec.Struct, frozen=True):
+class VariantGroup(msgspec.Struct, frozen=True):
     """Variants that differ in strategy and parameters only."""
 
     relevance: str
     mask: str
     baseline: str | None
     easiest: str | None
-    standings: list[Standing]
+    standings: list[VariantScore]
 
 
 class Timing(msgspec.Struct, frozen=True):
@@ -104,7 +104,7 @@ class Comparison(msgspec.Struct, frozen=True):
     remarks: list[Remark]
     topics: list[TopicFacts]
     variants: list[Variant]
-    groups: list[Group]
+    groups: list[VariantGroup]
     timing: Timing
     measures: dict[str, str] = msgspec.field(default_factory=lambda: dict(MEASURES))
     schema: str = SCHEMA

@@ -22,7 +22,7 @@ from focus.evaluate.comparison import TopicFacts, Variant
 from focus.evaluate.judgments import (
     Judge,
     Remarks,
-    Task,
+    TopicTask,
     about,
     leave_out_hubs,
     read_aliases,
@@ -30,7 +30,7 @@ from focus.evaluate.judgments import (
     read_topics,
 )
 from focus.evaluate.link_graph import LinkGraph, PageIndex, code_digest
-from focus.evaluate.ranking import Ground, thinned
+from focus.evaluate.ranking import TopicTruth, thinned
 from focus.evaluate.trial import judge_topics
 from focus.learn.model_file import applied
 from focus.metrics.measures import area_under_recall
@@ -75,7 +75,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     cache_dir: Path | None = None
 
 
-class Web(NamedTuple):
+class JudgedWeb(NamedTuple):
     """A recorded web, as far as judging needs it."""
 
     pages: PageIndex
@@ -106,7 +106,9 @@ class Inputs:
             raise ConfigError(f"{path}: cannot be read: {error}") from None
 
 
-def judge_of(spec: Spec, tasks: list[Task], web: Web, inputs: Inputs, remarks: Remarks) -> Judge:
+def judge_of(
+    spec: Spec, tasks: list[TopicTask], web: JudgedWeb, inputs: Inputs, remarks: Remarks
+) -> Judge:
     """Labels, or a relevance model in their place."""
     aliases = read_aliases(inputs.text("aliases", spec.aliases), remarks)
     names = [task.name for task in tasks]
@@ -128,7 +130,7 @@ def judge_of(spec: Spec, tasks: list[Task], web: Web, inputs: Inputs, remarks: R
     return Judge("labels", labels, aliases)
 
 
-def _self_judged(spec: Spec, tasks: list[Task], web: Web) -> list[dict[str, bool]]:
+def _self_judged(spec: Spec, tasks: list[TopicTask], web: JudgedWeb) -> list[dict[str, bool]]:
     """What the judging model says, per topic, of each page that can be reached."""
     asked = []
     everything = range(len(web.pages.urls))
@@ -140,7 +142,7 @@ def _self_judged(spec: Spec, tasks: list[Task], web: Web) -> list[dict[str, bool
     return list(judge_topics(spec.archive, asked, jobs=spec.jobs, cache_dir=spec.cache_dir))
 
 
-def _seed_pages(task: Task, index: PageIndex) -> list[int]:
+def _seed_pages(task: TopicTask, index: PageIndex) -> list[int]:
     """The archived pages that a topic's seeds are answered with."""
     found = (index.of(seed if "://" in seed else f"http://{seed}") for seed in task.seeds)
     return [number for number in found if number is not None]
@@ -149,13 +151,13 @@ def _seed_pages(task: Task, index: PageIndex) -> list[int]:
 class Prepared(NamedTuple):
     """A topic that can be crawled for, and what is true of it."""
 
-    task: Task
-    ground: Ground
+    task: TopicTask
+    ground: TopicTruth
     facts: TopicFacts
 
 
 def prepare(
-    spec: Spec, tasks: list[Task], web: Web, judge: Judge, remarks: Remarks
+    spec: Spec, tasks: list[TopicTask], web: JudgedWeb, judge: Judge, remarks: Remarks
 ) -> list[Prepared]:
     """The topics that have targets, with their budgets; ConfigError if none has."""
     pages = [judge.page_of(url) for url in web.pages.urls]
@@ -192,8 +194,8 @@ def prepare(
 
 def _topic(
     spec: Spec,
-    task: Task,
-    web: Web,
+    task: TopicTask,
+    web: JudgedWeb,
     truth: tuple[list[int], Mapping[int, list[int]], dict[int, bool]],
 ) -> Prepared | None:
     page_of, graph, labels = truth
@@ -204,7 +206,7 @@ def _topic(
         return None
     budget = budget_of(spec.budget, len(targets))
     oracle = oracle_curve(graph, seeds, targets, budget)
-    ground = Ground(
+    ground = TopicTruth(
         topic=task.name,
         page_of=page_of,
         labels=labels,
@@ -242,7 +244,7 @@ def budget_of(text: str, targets: int) -> int:
 
 
 def analysis_of(
-    task: Task, relevance: str, params: Mapping[str, float], variant: Variant | None = None
+    task: TopicTask, relevance: str, params: Mapping[str, float], variant: Variant | None = None
 ) -> AnalysisConfig:
     """What the relevance model of a variant, or of the judge, is told."""
     topic, learned = applied(task.topic, relevance, params)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from focus.errors import ConfigError
 from focus.evaluate.compare import seed_order
 from focus.evaluate.ground_truth import Prepared
-from focus.evaluate.judgments import Task
+from focus.evaluate.judgments import TopicTask
 
 TOPICS_TO_HALVE = 4
 """With so many topics the halves are of topics, with fewer of each topic's seed orders."""
@@ -56,7 +56,7 @@ def split(prepared: Sequence[Prepared], orders: int, seed: int) -> Halves:
     return Halves(train, confirm, "seed orders")
 
 
-def _distinct_orders(task: Task, wanted: int) -> list[int]:
+def _distinct_orders(task: TopicTask, wanted: int) -> list[int]:
     """Numbers of seed orders that differ, up to so many."""
     found: dict[tuple[str, ...], int] = {}
     for order in range(_ORDERS_LOOKED_AT):

@@ -70,7 +70,7 @@ class Remarks:
         return list(self._found.values())
 
 
-class Task(msgspec.Struct, frozen=True):
+class TopicTask(msgspec.Struct, frozen=True):
     """A topic to be crawled for: its words, and where to begin."""
 
     topic: Topic
@@ -90,7 +90,7 @@ class _Entry(msgspec.Struct):
     model: str | None = None
 
 
-def read_topics(text: str, where: str, folder: Path = Path()) -> list[Task]:
+def read_topics(text: str, where: str, folder: Path = Path()) -> list[TopicTask]:
     """The topics of a topics.json in this folder; other keys of an entry are for people.
 
     Raises TopicError for a file or an entry that cannot be used.
@@ -107,7 +107,7 @@ def read_topics(text: str, where: str, folder: Path = Path()) -> list[Task]:
     return tasks
 
 
-def _task(entry: _Entry, where: str, folder: Path) -> Task:
+def _task(entry: _Entry, where: str, folder: Path) -> TopicTask:
     at = f"{where}: topic {entry.name!r}"
     try:
         topic = _topic(entry, folder)
@@ -119,7 +119,7 @@ def _task(entry: _Entry, where: str, folder: Path) -> Task:
     if not seeds:
         raise TopicError(f"{at} has no seed")
     model = str(folder / entry.model) if entry.model is not None else topic.model
-    return Task(msgspec.structs.replace(topic, name=entry.name, model=model), seeds)
+    return TopicTask(msgspec.structs.replace(topic, name=entry.name, model=model), seeds)
 
 
 def _topic(entry: _Entry, folder: Path) -> Topic:
@@ -138,7 +138,7 @@ def _topic(entry: _Entry, folder: Path) -> Topic:
     return msgspec.structs.replace(topic, model=str(path.parent / topic.model))
 
 
-def select(tasks: Iterable[Task], names: Iterable[str]) -> list[Task]:
+def select(tasks: Iterable[TopicTask], names: Iterable[str]) -> list[TopicTask]:
     """The topics of these names, all for none; TopicError for one that is not there."""
     by_name = {task.name: task for task in tasks}
     wanted = list(dict.fromkeys(names)) or list(by_name)
@@ -234,7 +234,7 @@ def _rows(text: str, least: int, what: str, remarks: Remarks) -> Iterator[list[s
             remarks.add(f"broken lines in the {what}", line[:80])
 
 
-def about(task: Task) -> dict[str, Any]:
+def about(task: TopicTask) -> dict[str, Any]:
     """Words and seeds of a topic as plain data, for reports."""
     return {
         "name": task.name,

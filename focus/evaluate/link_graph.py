@@ -30,7 +30,7 @@ from focus.archive.replay import Archive
 from focus.config import AnalysisConfig, CrawlConfig, ScopeConfig
 from focus.http.robots import Robots, from_answer
 from focus.records import FetchResult
-from focus.score.analysis import Analyst
+from focus.score.analysis import PageAnalyst
 from focus.topic.topic import from_words, to_builtins
 from focus.urls.normal_form import host_of, normalise
 from focus.workers.child import analyse
@@ -158,7 +158,7 @@ class _Reader:
     def __init__(self, path: Path, cache_dir: Path | None) -> None:
         self._archive = Archive.open(path, cache_dir=cache_dir)
         self._index = PageIndex(self._archive)
-        self._analyst = Analyst(_NOTHING)
+        self._analyst = PageAnalyst(_NOTHING)
         self._scope = Scope(ScopeConfig())
         self._agent = CrawlConfig().agent
         self._rules: dict[str, Robots] = {}

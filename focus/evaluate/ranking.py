@@ -76,7 +76,7 @@ class Cost(msgspec.Struct, frozen=True):
     peak_rss_mb: float = 0.0
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class TrialResult(msgspec.Struct, frozen=True):
     """A crawl that was run for comparison.
 
     pages    per request the number of the page that it brought, -1 for none (robots.txt,
@@ -99,10 +99,10 @@ class Outcome(msgspec.Struct, frozen=True):
     cost: Cost = Cost()
 
 
-class Ground(msgspec.Struct, frozen=True):
+class TopicTruth(msgspec.Struct, frozen=True):
     """What is true of a topic.
 
-    page_of   number of a page -> the number it is counted as (`Outcome.pages` has the first)
+    page_of   number of a page -> the number it is counted as (`TrialResult.pages` has the first)
     labels    of pages, by the second
     targets   relevant pages that can be reached, seeds excluded
     oracle    recall that no crawl exceeds, over the budget
@@ -153,7 +153,7 @@ class TopicScore(msgspec.Struct, frozen=True):
     curve: list[float]
 
 
-class Standing(msgspec.Struct):
+class VariantScore(msgspec.Struct):
     """One variant over all topics; `curve` with its bootstrap band."""
 
     variant: str
@@ -167,13 +167,13 @@ class Standing(msgspec.Struct):
 # -- one trial ----------------------------------------------------------------------
 
 
-def recall(outcome: Outcome, ground: Ground) -> list[float]:
+def recall(outcome: TrialResult, ground: TopicTruth) -> list[float]:
     """Recall after 1, 2, … requests, to the end of the budget."""
     order = [ground.page_of[number] if number >= 0 else -1 for number in outcome.pages]
     return measure.recall_curve(order, ground.targets, ground.budget)
 
 
-def measures(outcome: Outcome, ground: Ground) -> Measures:
+def measures(outcome: TrialResult, ground: TopicTruth) -> Measures:
     """All of MEASURES for one trial. A page fetched twice counts the first time."""
     curve, targets = recall(outcome, ground), len(ground.targets)
     fetched = _first_times(outcome, ground)
@@ -213,7 +213,7 @@ def measures(outcome: Outcome, ground: Ground) -> Measures:
     return {name: _rounded(found[name]) for name in MEASURES}
 
 
-def _first_times(outcome: Outcome, ground: Ground) -> list[int]:
+def _first_times(outcome: TrialResult, ground: TopicTruth) -> list[int]:
     """The page of each request, -1 for none and for one that was fetched before."""
     seen: set[int] = set()
     fetched = []
@@ -239,7 +239,7 @@ def thinned(curve: Sequence[float]) -> list[float]:
     return [round(curve[place - 1], _DECIMALS) if place else 0.0 for place in places]
 
 
-def beats_oracle(outcome: Outcome, ground: Ground) -> bool:
+def beats_oracle(outcome: TrialResult, ground: TopicTruth) -> bool:
     """Whether a crawl was better than is possible: then the link graph lacks a link."""
     pairs = zip(recall(outcome, ground), ground.oracle, strict=True)
     return any(ours > best + 1e-9 for ours, best in pairs)
@@ -248,9 +248,9 @@ def beats_oracle(outcome: Outcome, ground: Ground) -> bool:
 # -- over seed orders and topics ----------------------------------------------------
 
 
-def standings(outcomes: Iterable[Outcome], grounds: Sequence[Ground]) -> list[Standing]:
+def standings(outcomes: Iterable[TrialResult], grounds: Sequence[TopicTruth]) -> list[VariantScore]:
     """A standing per variant, in order of appearance; `compete` adds the tests."""
-    by_variant: dict[str, dict[str, list[Outcome]]] = {}
+    by_variant: dict[str, dict[str, list[TrialResult]]] = {}
     for outcome in outcomes:
         by_variant.setdefault(outcome.variant, {}).setdefault(outcome.topic, []).append(outcome)
     return [
@@ -259,7 +259,7 @@ def standings(outcomes: Iterable[Outcome], grounds: Sequence[Ground]) -> list[St
     ]
 
 
-def _topic_score(outcomes: list[Outcome], ground: Ground) -> TopicScore:
+def _topic_score(outcomes: list[TrialResult], ground: TopicTruth) -> TopicScore:
     ordered = sorted(outcomes, key=lambda outcome: outcome.order)
     orders = [measures(outcome, ground) for outcome in ordered]
     curves = [thinned(recall(outcome, ground)) for outcome in ordered]
@@ -277,7 +277,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return _rounded(mean(known)) if known and len(known) == len(values) else None
 
 
-def _standing(variant: str, topics: list[TopicScore]) -> Standing:
+def _standing(variant: str, topics: list[TopicScore]) -> VariantScore:
     found = {}
     for name in MEASURES:
         known = _known(topics, name)
@@ -288,7 +288,7 @@ def _standing(variant: str, topics: list[TopicScore]) -> Standing:
             _rounded(mean(known)) if known else None, len(known), _rounded(low), _rounded(high)
         )
     curves = [topic.curve for topic in topics]
-    return Standing(
+    return VariantScore(
         variant=variant,
         measures=found,
         curve=[_rounded(mean(points)) or 0.0 for points in zip(*curves, strict=True)],
@@ -305,7 +305,7 @@ def _known(topics: Iterable[TopicScore], name: str) -> list[float]:
     return [value for value in values if value is not None]
 
 
-def compete(group: Sequence[Standing], baseline: Standing | None) -> str | None:
+def compete(group: Sequence[VariantScore], baseline: VariantScore | None) -> str | None:
     """Fill in the tests of a group against its baseline, and the means without the topic
     that is easiest for the group; that topic. All p of a measure are one family for Holm."""
     for name in TESTED:
@@ -331,7 +331,7 @@ def compete(group: Sequence[Standing], baseline: Standing | None) -> str | None:
     return group[0].topics[number].topic
 
 
-def _versus(ours: Standing, theirs: Standing, name: str) -> Versus:
+def _versus(ours: VariantScore, theirs: VariantScore, name: str) -> Versus:
     both = [
         (a, b)
         for mine, other in zip(ours.topics, theirs.topics, strict=True)

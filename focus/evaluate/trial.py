@@ -27,7 +27,7 @@ from focus.config import AnalysisConfig, CrawlConfig
 from focus.crawl import Crawl
 from focus.engine.transports import ReplayTransport
 from focus.evaluate.link_graph import PageIndex
-from focus.evaluate.ranking import Cost, Outcome
+from focus.evaluate.ranking import Cost, TrialResult
 from focus.records import FetchResult, Page
 from focus.workers import InlineScorer
 
@@ -136,7 +136,7 @@ class Replay:
         """The pages stay for the next trial."""
 
 
-def run_trial(trial: Trial, replay: Replay) -> Outcome:
+def run_trial(trial: Trial, replay: Replay) -> TrialResult:
     """Crawl to the end. Raises ConfigError for a seed that is no URL."""
     began, cpu_began = time.perf_counter(), time.process_time()
     replay.begin()
@@ -147,7 +147,7 @@ def run_trial(trial: Trial, replay: Replay) -> Outcome:
     stop = asyncio.run(crawl.run())
     requests, brought = len(replay.pages), sum(number >= 0 for number in replay.pages)
     engine_s = time.process_time() - cpu_began - replay.scoring_s
-    return Outcome(
+    return TrialResult(
         key=trial.key,
         variant=trial.variant,
         topic=trial.topic,
@@ -177,21 +177,21 @@ def _peak_rss_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
-class Batch(msgspec.Struct, frozen=True):
+class TrialBatch(msgspec.Struct, frozen=True):
     """Trials that can share scored pages: `analysis` serves all of their strategies."""
 
     analysis: AnalysisConfig
     trials: tuple[Trial, ...]
 
 
-class Field:
+class OpenArchive:
     """An archive, opened once in each process that runs trials."""
 
     def __init__(self, path: Path, cache_dir: Path | None) -> None:
         self._archive = Archive.open(path, cache_dir=cache_dir)
         self._index = PageIndex(self._archive)
 
-    def run(self, batch: Batch, done: Callable[[Outcome], None]) -> None:
+    def run(self, batch: TrialBatch, done: Callable[[TrialResult], None]) -> None:
         """Run the trials of a batch, one after the other."""
         replay = Replay(self._archive, self._index, batch.analysis)
         for trial in batch.trials:
@@ -219,19 +219,19 @@ class Field:
 
 def run_batches(
     path: Path,
-    batches: Sequence[Batch],
+    batches: Sequence[TrialBatch],
     *,
     jobs: int,
-    done: Callable[[Outcome], None],
+    done: Callable[[TrialResult], None],
     cache_dir: Path | None = None,
 ) -> None:
     """Run all trials over so many processes; `done` gets each as it ends, in this one."""
     if jobs == 1:
-        with closing(Field(path, cache_dir)) as field:
+        with closing(OpenArchive(path, cache_dir)) as field:
             for batch in batches:
                 field.run(batch, done)
         return
-    queue: Queue = get_context("spawn").SimpleQueue()
+    queue: ResultQueue = get_context("spawn").SimpleQueue()
     with _pool(jobs, path, cache_dir, queue) as pool:
         running = [pool.submit(_run, batch) for batch in batches]
         _gather(running, queue, done)
@@ -244,9 +244,9 @@ def judge_topics(
     jobs: int,
     cache_dir: Path | None = None,
 ) -> Iterator[dict[str, bool]]:
-    """`Field.judge` for each model and its pages, over so many processes."""
+    """`OpenArchive.judge` for each model and its pages, over so many processes."""
     if jobs == 1:
-        with closing(Field(path, cache_dir)) as field:
+        with closing(OpenArchive(path, cache_dir)) as field:
             yield from (field.judge(analysis, numbers) for analysis, numbers in asked)
         return
     with _pool(jobs, path, cache_dir, get_context("spawn").SimpleQueue()) as pool:
@@ -255,13 +255,13 @@ def judge_topics(
 
 # -- processes ----------------------------------------------------------------------
 
-Queue = SimpleQueue[Outcome | None]
-_process: list[tuple[Field, Queue]] = []  # what a process of the pool has
+ResultQueue = SimpleQueue[TrialResult | None]
+_process: list[tuple[OpenArchive, ResultQueue]] = []  # what a process of the pool has
 
 
 @contextmanager
 def _pool(
-    jobs: int, path: Path, cache_dir: Path | None, queue: Queue
+    jobs: int, path: Path, cache_dir: Path | None, queue: ResultQueue
 ) -> Iterator[ProcessPoolExecutor]:
     """Processes with the archive open; ended at once when something goes wrong here."""
     pool = ProcessPoolExecutor(
@@ -278,7 +278,9 @@ def _pool(
     pool.shutdown()
 
 
-def _gather(running: Sequence[Future[None]], queue: Queue, done: Callable[[Outcome], None]) -> None:
+def _gather(
+    running: Sequence[Future[None]], queue: ResultQueue, done: Callable[[TrialResult], None]
+) -> None:
     """Hand over outcomes until all batches have ended; what broke in one breaks here."""
     for each in running:
         each.add_done_callback(lambda _: queue.put(None))
@@ -293,12 +295,12 @@ def _gather(running: Sequence[Future[None]], queue: Queue, done: Callable[[Outco
             each.result()
 
 
-def _begin(path: Path, cache_dir: Path | None, queue: Queue) -> None:
+def _begin(path: Path, cache_dir: Path | None, queue: ResultQueue) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
-    _process.append((Field(path, cache_dir), queue))
+    _process.append((OpenArchive(path, cache_dir), queue))
 
 
-def _run(batch: Batch) -> None:
+def _run(batch: TrialBatch) -> None:
     field, queue = _process[0]
     field.run(batch, queue.put)
 

@@ -27,7 +27,7 @@ from focus.evaluate.compare import judged, open_web, plan, run_trials
 from focus.evaluate.comparison import Variant
 from focus.evaluate.ground_truth import Inputs, Prepared, Spec
 from focus.evaluate.holdout import Units, crawls, split
-from focus.evaluate.judgments import Remarks, Task
+from focus.evaluate.judgments import Remarks, TopicTask
 from focus.evaluate.link_graph import Progress
 from focus.evaluate.ranking import recall
 from focus.evaluate.search_space import Point, Range, fitted, near, spread
@@ -54,7 +54,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     spec: Spec
-    tasks: tuple[Task, ...]
+    tasks: tuple[TopicTask, ...]
     ranges: tuple[Range, ...]
     trials: int = 40
     seed: int = 0

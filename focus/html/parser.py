@@ -15,7 +15,7 @@ from __future__ import annotations
 from selectolax.lexbor import LexborHTMLParser
 
 from focus.html.blocks import Block, BlockReader
-from focus.html.reader import Parsed, RawLink, Reader
+from focus.html.reader import ElementReader, Parsed, RawLink
 from focus.html.size_guard import guard
 
 __all__ = ["Block", "Parsed", "RawLink", "blocks_of", "parse"]
@@ -33,7 +33,7 @@ def parse(html: str | bytes, *, max_links: int = 2000, context: bool = False) ->
     page = Parsed(_tree=tree)
     root = tree.root
     if root is not None:
-        Reader(page, max_links=max_links, context=context).read(root)
+        ElementReader(page, max_links=max_links, context=context).read(root)
     return page
 
 

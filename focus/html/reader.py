@@ -24,7 +24,7 @@ from focus.html.dom import (
     tag_ids,
     words_of,
 )
-from focus.html.regions import Place, Places
+from focus.html.regions import Ancestry, AncestryReader
 from focus.records import Region
 
 MAX_TITLE, MAX_META, MAX_LANGUAGE, MAX_HEADINGS, MAX_FEEDS = 500, 2000, 35, 500, 3
@@ -103,13 +103,13 @@ class Parsed:
         return BlockReader().read(body) if body is not None else []
 
 
-class Reader:
+class ElementReader:
     """Fills a `Parsed` while walking its elements in document order."""
 
     def __init__(self, page: Parsed, *, max_links: int, context: bool) -> None:
         self.page = page
         self.max_links = max_links
-        self.places = Places()
+        self.places = AncestryReader()
         self.contexts = Contexts() if context else None
         self.shared = ""  # og:description
         # By region the headings that a link there stands under, [(level, text)], levels
@@ -201,7 +201,7 @@ class Reader:
         link = RawLink(href, anchor, heading, place.region, nofollow, context)
         self.page.links.append(link)
 
-    def _heading_above(self, place: Place) -> str:
+    def _heading_above(self, place: Ancestry) -> str:
         outline = self.outlines[place.region]
         if place.level:
             return next((text for level, text in reversed(outline) if level < place.level), "")

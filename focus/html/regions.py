@@ -52,7 +52,7 @@ _CONTAINERS = tag_ids(
 _SECTIONS = ("main", "article", "section")
 
 
-class Place(NamedTuple):
+class Ancestry(NamedTuple):
     """What the ancestors of a node say.
 
     level      of the heading it stands in, 0 = in none
@@ -64,16 +64,16 @@ class Place(NamedTuple):
     sectioned: bool = False
 
 
-_OUTSIDE = Place()
+_OUTSIDE = Ancestry()
 
 
-class Places:
+class AncestryReader:
     """Finds the place of nodes; every ancestor is looked at once per page."""
 
     def __init__(self) -> None:
-        self._known: dict[int, Place] = {}  # by mem_id: the place inside that element
+        self._known: dict[int, Ancestry] = {}  # by mem_id: the place inside that element
 
-    def of(self, node: LexborNode) -> Place:
+    def of(self, node: LexborNode) -> Ancestry:
         """The place that a node's ancestors make."""
         known = self._known
         unknown: list[tuple[int, LexborNode]] = []
@@ -95,7 +95,7 @@ class Places:
         return place
 
 
-def _inside(place: Place, element: LexborNode) -> Place:
+def _inside(place: Ancestry, element: LexborNode) -> Ancestry:
     """The place of the children of a container or heading, given its own."""
     tag_id = element.tag_id
     if tag_id in LEVELS:
@@ -107,7 +107,7 @@ def _inside(place: Place, element: LexborNode) -> Place:
     sectioned = place.sectioned or tag in _SECTIONS
     if region == place.region and sectioned == place.sectioned:
         return place
-    return Place(region, place.level, sectioned)
+    return Ancestry(region, place.level, sectioned)
 
 
 def region_of(tag: str, attributes: Attributes) -> Region | None:

@@ -216,7 +216,7 @@ def _bytes_received(connected: socket.socket) -> int:
         return 0
 
 
-class Watch:
+class ExchangeTimer:
     """Looks after the time of all exchanges with a single timer."""
 
     def __init__(self, config: FetchConfig) -> None:

@@ -25,7 +25,7 @@ _LISTING_STEP = 64 * 1024  # bytes of a listing that are read in one go
 _HEADER_NAMES: dict[bytes, str] = {}  # raw -> lower case; most answers use the same few
 
 
-class Failed(Exception):
+class FetchFailed(Exception):
     """Ends a fetch from within its steps; never leaves the fetcher."""
 
     def __init__(self, kind: FailureKind, detail: str) -> None:
@@ -33,7 +33,7 @@ class Failed(Exception):
         self.kind, self.detail = kind, detail
 
 
-class Answer:
+class IncomingResponse:
     """One answer as it comes in, in the fields of `FetchResult`."""
 
     def __init__(
@@ -95,17 +95,17 @@ class Answer:
     def _judge(self, response: aiohttp.ClientResponse, head: bytes) -> None:
         """Whether it is worth going on, once the first bytes are there."""
         if not head:
-            raise Failed(FailureKind.EMPTY, f"{response.status} without a body")
+            raise FetchFailed(FailureKind.EMPTY, f"{response.status} without a body")
         kind = response.headers.get("Content-Type")
         if self._config.listings and is_listing(head):
             self._reader = ListingReader()
             self.exchange.allow(MAX_LISTING_BYTES)
             return
         if not is_html(kind, head, self._config.content_types):
-            raise Failed(FailureKind.NOT_HTML, kind or "no Content-Type, and no HTML")
+            raise FetchFailed(FailureKind.NOT_HTML, kind or "no Content-Type, and no HTML")
         length = response.content_length or 0
         if length > self._config.max_raw_bytes:
-            raise Failed(FailureKind.TOO_LARGE, f"{length} bytes announced")
+            raise FetchFailed(FailureKind.TOO_LARGE, f"{length} bytes announced")
 
     @staticmethod
     async def _list(reader: ListingReader, piece: bytes) -> bool:
@@ -118,7 +118,7 @@ class Answer:
     def _overflow(self, limit: int) -> None:
         self.truncated = True
         if not self._robots:
-            raise Failed(FailureKind.TOO_LARGE, f"over {limit} bytes after decoding")
+            raise FetchFailed(FailureKind.TOO_LARGE, f"over {limit} bytes after decoding")
 
 
 def redirect(url: str, response: aiohttp.ClientResponse) -> str:
@@ -126,9 +126,9 @@ def redirect(url: str, response: aiohttp.ClientResponse) -> str:
     raw = next((value for key, value in response.raw_headers if key.lower() == b"location"), None)
     target = redirect_target(url, None if raw is None else _location(raw))
     if target is None:
-        raise Failed(FailureKind.REDIRECT, f"{response.status} without a usable Location")
+        raise FetchFailed(FailureKind.REDIRECT, f"{response.status} without a usable Location")
     if not target.lower().startswith(("http://", "https://")):
-        raise Failed(FailureKind.REDIRECT, f"{response.status} to {target}")
+        raise FetchFailed(FailureKind.REDIRECT, f"{response.status} to {target}")
     return target
 
 

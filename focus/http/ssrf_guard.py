@@ -54,7 +54,7 @@ _CLOSED_V6 = tuple(
 )
 
 
-class Guard:
+class AddressGuard:
     """Permits global addresses and the networks that the user opens.
 
     allow_net  networks in CIDR form ("10.0.0.0/8", "::1"); raises ConfigError

@@ -13,7 +13,7 @@ from focus.errors import ConfigError
 from focus.html.parser import Block, parse
 from focus.score.relevance import Document
 from focus.storage import labels
-from focus.storage.reader import Reader
+from focus.storage.reader import DatabaseReader
 from focus.text.charset import decode
 from focus.text.formatting import printable
 
@@ -120,7 +120,7 @@ class OfCrawl(msgspec.Struct):
     off: list[int] = []
 
 
-def of_crawl(reader: Reader, crawl: int, topic: str) -> OfCrawl:
+def of_crawl(reader: DatabaseReader, crawl: int, topic: str) -> OfCrawl:
     """The pages labelled by hand, and those that the crawl's judge was sure of.
 
     Sure: relevance over 0.9 and relevant, or under 0.1 and not. Of the off-topic ones at
@@ -140,7 +140,7 @@ def of_crawl(reader: Reader, crawl: int, topic: str) -> OfCrawl:
     return OfCrawl(on, off)
 
 
-def stored_pages(reader: Reader, rows: Iterable[int]) -> Iterator[Document]:
+def stored_pages(reader: DatabaseReader, rows: Iterable[int]) -> Iterator[Document]:
     """Stored pages as documents; those whose text was not kept are left out."""
     for row in rows:
         page = reader.run(partial(labels.page, row=row))

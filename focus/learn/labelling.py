@@ -24,17 +24,17 @@ import msgspec
 
 from focus.errors import ConfigError
 from focus.learn.corpus import of_html
-from focus.learn.model_file import VECTOR_MODELS, Learned, Trained
+from focus.learn.model_file import VECTOR_MODELS, LearnedTopic, Trained
 from focus.score.matching import Matcher, fold_body
 from focus.score.relevance import make_model, model_class
 from focus.score.relevance.bayes import linked, page_text, terms
 from focus.score.relevance.vectors import VectorModel
-from focus.score.statistics.feature_selection import Counts, Sample, count, select
+from focus.score.statistics.feature_selection import Counts, LabelledWords, count, select
 from focus.score.statistics.logistic import fit
 from focus.score.statistics.naive_bayes import Calibration, calibrate, train
 from focus.score.statistics.vector import centroid, strongest, unit
 from focus.storage import labels
-from focus.storage.labels import Stored, Verdict
+from focus.storage.labels import JudgedPage, PageLabel
 from focus.store import Store
 from focus.text.formatting import printable
 from focus.text.tokenisation import Segmenter
@@ -53,7 +53,7 @@ FEWEST_FEATURES = 50
 TEACHABLE = ("bayes", "evidence", *VECTOR_MODELS)
 
 
-class Question(msgspec.Struct, frozen=True):
+class LabelQuestion(msgspec.Struct, frozen=True):
     """A page to be judged by a person.
 
     words    topic words that were found, by part of the page
@@ -87,7 +87,7 @@ def check_teachable(relevance: str) -> None:
 
 async def questions(
     store: Store, *, crawl: int, topic: str, threshold: float, limit: int
-) -> AsyncIterator[tuple[int, Question]]:
+) -> AsyncIterator[tuple[int, LabelQuestion]]:
     """(Row id, question) of unlabelled stored pages, the most doubtful first."""
     rows = await store.run(
         partial(labels.uncertain, crawl=crawl, topic=topic, threshold=threshold, limit=limit)
@@ -97,11 +97,11 @@ async def questions(
         yield row, question(page)
 
 
-def question(page: Stored) -> Question:
+def question(page: JudgedPage) -> LabelQuestion:
     """A stored page as it is shown."""
     words = [word for found in page.matched.values() for word in found]
     text = " ".join(of_html(page.html).content.split()) or page.description
-    return Question(page.url, page.title, page.relevance, page.matched, snippet(text, words))
+    return LabelQuestion(page.url, page.title, page.relevance, page.matched, snippet(text, words))
 
 
 def snippet(text: str, words: Sequence[str]) -> str:
@@ -120,7 +120,7 @@ async def sitting(
     topic: str,
     threshold: float,
     limit: int,
-    ask: Callable[[Question], str],
+    ask: Callable[[LabelQuestion], str],
     now: Callable[[], float],
 ) -> Answers:
     """Ask about page after page until "q" or no more; each answer is stored at once.
@@ -137,7 +137,7 @@ async def sitting(
         if said == "s":
             answers.skipped += 1
             continue
-        verdict = Verdict(row, each.url, said == "y")
+        verdict = PageLabel(row, each.url, said == "y")
         await store.run(partial(labels.put, topic=topic, said=verdict, now=now()))
         answers.on += verdict.relevant
         answers.off += not verdict.relevant
@@ -146,7 +146,7 @@ async def sitting(
 
 # -- what follows -------------------------------------------------------------------
 
-Labelled = tuple[Stored, bool]
+Labelled = tuple[JudgedPage, bool]
 
 
 async def labelled_pages(store: Store, topic: str) -> list[Labelled]:
@@ -158,7 +158,9 @@ async def labelled_pages(store: Store, topic: str) -> list[Labelled]:
     ]
 
 
-def moved(learned: Learned, topic: Topic, relevance: str, pages: Sequence[Labelled]) -> Learned:
+def moved(
+    learned: LearnedTopic, topic: Topic, relevance: str, pages: Sequence[Labelled]
+) -> LearnedTopic:
     """What is learned about a topic with these labels; relevance is the crawl's model."""
     check_teachable(relevance)
     if relevance == "bayes":
@@ -177,7 +179,7 @@ def moved(learned: Learned, topic: Topic, relevance: str, pages: Sequence[Labell
 
 def moved_classifier(trained: Trained, segmenter: Segmenter, pages: Sequence[Labelled]) -> Trained:
     """The classifier of the training pages and the labelled ones together."""
-    samples: list[Sample] = []
+    samples: list[LabelledWords] = []
     for page, is_on in pages:
         text = page_text(of_html(page.html))
         tokens = segmenter.tokens(text)
@@ -198,7 +200,7 @@ def moved_classifier(trained: Trained, segmenter: Segmenter, pages: Sequence[Lab
 
 
 def _corrected(
-    before: Calibration, together: Counts, features: Sequence[str], samples: Sequence[Sample]
+    before: Calibration, together: Counts, features: Sequence[str], samples: Sequence[LabelledWords]
 ) -> Calibration:
     """The calibration that the labelled pages call for, each scored without itself."""
     looked_at = set(features)
@@ -206,7 +208,7 @@ def _corrected(
     counts = Counts(together.on, together.off, words)
     scored = []
     for page, is_on in samples:
-        own: Sample = ({word for word in page if word in looked_at}, is_on)
+        own: LabelledWords = ({word for word in page if word in looked_at}, is_on)
         model = train(counts.plus(count([own]), -1), features)
         scored.append((model.log_odds(own[0]), is_on))
     return calibrate(scored, prior=before)

@@ -24,14 +24,14 @@ from focus.config import (
 from focus.crawl import Crawl, Event
 from focus.records import Batch
 from focus.score.strategy import strategy_class
-from focus.session import Places, open_transport
+from focus.session import RunPaths, open_transport
 from focus.topic.topic import Topic, to_builtins
 
 _PILOT_STRATEGY = "yield"
 _ALL = 1 << 40
 
 
-class Web(msgspec.Struct, frozen=True):
+class PageSource(msgspec.Struct, frozen=True):
     """Where pages come from: a recorded web, or the network, asked so."""
 
     archive: Path | None = None
@@ -71,7 +71,7 @@ class _Basket:
         return []  # the frontier holds everything
 
 
-async def fetch_pages(urls: list[str], web: Web, topic: Topic) -> Gathered:
+async def fetch_pages(urls: list[str], web: PageSource, topic: Topic) -> Gathered:
     """These pages and no others; one that moved, from where it is now."""
     config = CrawlConfig(
         seeds=tuple(urls),
@@ -83,7 +83,12 @@ async def fetch_pages(urls: list[str], web: Web, topic: Topic) -> Gathered:
 
 
 async def pilot(
-    topic: Topic, seeds: list[str], web: Web, *, requests: int, watch: Callable[[Event], None]
+    topic: Topic,
+    seeds: list[str],
+    web: PageSource,
+    *,
+    requests: int,
+    watch: Callable[[Event], None],
 ) -> Gathered:
     """The pages of a short crawl for the topic, on the sites of its seeds.
 
@@ -103,7 +108,7 @@ async def pilot(
     return await _gather(config, web, watch)
 
 
-async def _gather(config: CrawlConfig, web: Web, watch: Callable[[Event], None]) -> Gathered:
+async def _gather(config: CrawlConfig, web: PageSource, watch: Callable[[Event], None]) -> Gathered:
     config = msgspec.structs.replace(
         config,
         workers=1,
@@ -114,19 +119,19 @@ async def _gather(config: CrawlConfig, web: Web, watch: Callable[[Event], None])
     )
     basket = _Basket()
     async with AsyncExitStack() as stack:
-        places = Places(db=Path(), archive=web.archive)
-        transport = await open_transport(config, places, stack)
-        crawl = Crawl(config, transport, shelf=basket, observe=watch)
+        paths = RunPaths(db=Path(), archive=web.archive)
+        transport = await open_transport(config, paths, stack)
+        crawl = Crawl(config, transport, crawl_store=basket, observe=watch)
         crawl.sow(config.seeds)
         await crawl.run()
     pages = [Found(url, html, _seed_of(crawl, number)) for number, url, html in basket.pages]
-    return Gathered(pages, dict(crawl.trouble.of_seeds))
+    return Gathered(pages, dict(crawl.failure_handler.of_seeds))
 
 
 def _seed_of(crawl: Crawl, url_id: int) -> str:
     """The seed, as it was typed, that a page is the answer to after redirects."""
-    known = crawl.known
-    hops = known.hops[url_id]
-    while hops > 0 and known.parent[url_id] >= 0:
-        url_id, hops = known.parent[url_id], hops - 1
-    return crawl.trouble.seeds.get(url_id, "")
+    url_table = crawl.url_table
+    hops = url_table.hops[url_id]
+    while hops > 0 and url_table.parent[url_id] >= 0:
+        url_id, hops = url_table.parent[url_id], hops - 1
+    return crawl.failure_handler.seeds.get(url_id, "")

@@ -17,9 +17,9 @@ import msgspec
 
 from focus.config import AnalysisConfig
 from focus.errors import ConfigError, TopicError
-from focus.score.relevance.bayes import Classifier, Expansion
+from focus.score.relevance.bayes import Classifier, EntityExpansion
 from focus.score.statistics.feature_selection import Counts
-from focus.score.statistics.naive_bayes import Calibration, Verdict, train
+from focus.score.statistics.naive_bayes import Calibration, ClassifierTest, train
 from focus.text.formatting import printable
 from focus.topic.topic import Topic, from_toml
 
@@ -44,8 +44,8 @@ class Trained(msgspec.Struct, frozen=True):
     features: list[str]
     counts: Counts
     calibration: Calibration
-    expansion: Expansion | None = None
-    verdicts: dict[str, Verdict] = {}
+    expansion: EntityExpansion | None = None
+    verdicts: dict[str, ClassifierTest] = {}
     labelled: Counts = Counts(0, 0, {})
     corrected: Calibration | None = None
 
@@ -55,7 +55,7 @@ class Trained(msgspec.Struct, frozen=True):
         return Classifier(bayes, self.corrected or self.calibration, self.expansion)
 
 
-class Learned(msgspec.Struct, frozen=True):
+class LearnedTopic(msgspec.Struct, frozen=True):
     """Everything learned about a topic.
 
     bayes     the classifier of the relevance model `bayes`
@@ -81,10 +81,10 @@ class _File(msgspec.Struct, frozen=True):
 
     format: str
     version: int
-    learned: Learned
+    learned: LearnedTopic
 
 
-def save(path: Path, learned: Learned) -> None:
+def save(path: Path, learned: LearnedTopic) -> None:
     """Write the file; it appears whole or not at all. ConfigError when it cannot be written."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     data = msgspec.json.encode(_File(FORMAT, VERSION, learned))
@@ -98,7 +98,7 @@ def save(path: Path, learned: Learned) -> None:
             part.unlink(missing_ok=True)
 
 
-def load(path: Path) -> Learned:
+def load(path: Path) -> LearnedTopic:
     """Read a file of `save`; ConfigError, one line, for anything else."""
     try:
         data = path.read_bytes()
@@ -131,7 +131,7 @@ def path_beside(topic_file: Path) -> Path:
     return topic_file.with_suffix(SUFFIX)
 
 
-def load_for(topic: Topic) -> Learned | None:
+def load_for(topic: Topic) -> LearnedTopic | None:
     """What is known of a topic whose `model` is a path that can be opened; None: it names none.
 
     TopicError when the file is another topic's.
@@ -195,7 +195,7 @@ def applied(
     relevance: str,
     chosen: Mapping[str, float] | None = None,
     *,
-    learned: Learned | None = None,
+    learned: LearnedTopic | None = None,
 ) -> tuple[Topic, bytes]:
     """The topic naming no file, and what was learned for a relevance model (`Model.adopt`).
 

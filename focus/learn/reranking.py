@@ -27,7 +27,7 @@ from focus.records import SEED_PRIORITY, Batch, Change, Link, Page, Tally, UrlSt
 from focus.resume import restore
 from focus.score.strategy import Parent
 from focus.storage import labels
-from focus.storage.labels import Rejudged, Stored
+from focus.storage.labels import JudgedPage, Rejudged
 from focus.storage.writer import CrawlInfo
 from focus.store import Store
 from focus.workers import WorkerPool
@@ -90,7 +90,7 @@ async def rerank(
             if len(batch) >= CHUNK:
                 await store.run(partial(labels.rejudge, crawl=info.id, judged=batch))
                 batch = []
-            watch(replay.found.pages + replay.found.kept, crawl.ledger.totals.pages)
+            watch(replay.found.pages + replay.found.kept, crawl.unit_of_work.totals.pages)
     await store.run(partial(labels.rejudge, crawl=info.id, judged=batch))
     await store.write(info.id, replay.batch(now))
     return replay.found
@@ -98,11 +98,11 @@ async def rerank(
 
 async def _judged(
     store: Store, crawl: int, analysis: AnalysisConfig
-) -> AsyncGenerator[tuple[Stored, Page | None]]:
+) -> AsyncGenerator[tuple[JudgedPage, Page | None]]:
     """Stored pages in order, each with what it is judged now; None: its text is not there."""
     workers = max(1, (os.cpu_count() or 2) - 1)
     async with WorkerPool(analysis, workers=workers) as pool:
-        under_way: deque[tuple[Stored, asyncio.Task[Page] | None]] = deque()
+        under_way: deque[tuple[JudgedPage, asyncio.Task[Page] | None]] = deque()
         after = -1
         while part := await store.run(partial(labels.pages, crawl=crawl, after=after, limit=CHUNK)):
             after = part[-1].nth
@@ -114,13 +114,15 @@ async def _judged(
             yield await _done(under_way.popleft())
 
 
-def _scoring(pool: WorkerPool, stored: Stored) -> asyncio.Task[Page] | None:
+def _scoring(pool: WorkerPool, stored: JudgedPage) -> asyncio.Task[Page] | None:
     if not stored.html:
         return None
     return asyncio.create_task(pool.score(stored.url, stored.html.encode(), _HTML))
 
 
-async def _done(pair: tuple[Stored, asyncio.Task[Page] | None]) -> tuple[Stored, Page | None]:
+async def _done(
+    pair: tuple[JudgedPage, asyncio.Task[Page] | None],
+) -> tuple[JudgedPage, Page | None]:
     stored, task = pair
     page = await task if task is not None else None
     return stored, page if page is not None and page.failure is None else None
@@ -132,14 +134,16 @@ class _Replay:
     def __init__(self, crawl: Crawl) -> None:
         self.found = Reranked()
         self._crawl = crawl
-        self._known = crawl.known
-        self._touched = bytearray(len(crawl.known))  # evidence made anew
-        self._before: dict[int, tuple[float, ...]] = {}  # carry of waiting URLs that changed
+        self._url_table = crawl.url_table
+        self._touched = bytearray(len(crawl.url_table))  # evidence made anew
+        self._before: dict[
+            int, tuple[float, ...]
+        ] = {}  # link_evidence of waiting URLs that changed
         self._brought: dict[int, str] = {}  # waiting URL with another parent -> anchor
         self._rewards_changed = False
         self._redirected: list[tuple[int, int]] = []  # (source, target that took its place)
 
-    def take(self, stored: Stored, page: Page | None) -> None:
+    def take(self, stored: JudgedPage, page: Page | None) -> None:
         """The next page, and how it is judged now."""
         if page is None:
             self.found.kept += 1
@@ -151,92 +155,105 @@ class _Replay:
         if not page.nofollow:
             self._give(stored, page)
 
-    def _count(self, stored: Stored, page: Page) -> None:
+    def _count(self, stored: JudgedPage, page: Page) -> None:
         """The page's reward has changed: for its queue, its host, and the page it came from."""
         change = _reward(page.relevance) - _reward(stored.relevance)
-        self._crawl.ledger.totals.relevant += page.relevant - stored.relevant
+        self._crawl.unit_of_work.totals.relevant += page.relevant - stored.relevant
         if not change:
             return
-        learning = self._crawl.discovery.learning
-        queue = self._crawl.frontier.queues[self._known.queue[stored.id]]
-        learning.amend(queue, change, stored.place)
+        hit_rates = self._crawl.link_handler.hit_rates
+        queue = self._crawl.frontier.queues[self._url_table.queue[stored.id]]
+        hit_rates.amend(queue, change, stored.place)
         self._rewards_changed = True
-        if (hub := self._known.parent[stored.id]) >= 0:
-            learning.count_hub(hub, Tally(0, change))
+        if (hub := self._url_table.parent[stored.id]) >= 0:
+            hit_rates.count_hub(hub, Tally(0, change))
 
-    def _give(self, stored: Stored, page: Page) -> None:
+    def _give(self, stored: JudgedPage, page: Page) -> None:
         """Its links give their targets the evidence that they would give today."""
-        known, strategy = self._known, self._crawl.discovery.strategy
-        queue = self._crawl.frontier.queues[known.queue[stored.id]]
+        url_table, strategy = self._url_table, self._crawl.link_handler.strategy
+        queue = self._crawl.frontier.queues[url_table.queue[stored.id]]
         parent = Parent(
             id=stored.id,
             nth=self.found.pages + self.found.kept,
-            depth=known.depth[stored.id],
+            depth=url_table.depth[stored.id],
             host=queue.host.name,
             shape=queue.shape,
             relevance=page.relevance,
             relevant=page.relevant,
-            carry=known.carry(stored.id),
+            link_evidence=url_table.link_evidence(stored.id),
         )
         carries = strategy.carries(parent, page.links)
-        for link, carry in zip(page.links, carries, strict=False):
-            target = known.find(link.key)
-            if carry is not None and target >= 0 and known.priority[target] < SEED_PRIORITY:
-                self._strengthen(target, carry, stored.id, link)
+        for link, link_evidence in zip(page.links, carries, strict=False):
+            target = url_table.find(link.key)
+            if (
+                link_evidence is not None
+                and target >= 0
+                and url_table.priority[target] < SEED_PRIORITY
+            ):
+                self._strengthen(target, link_evidence, stored.id, link)
 
-    def _strengthen(self, target: int, carry: Sequence[float], parent: int, link: Link) -> None:
-        known, strategy = self._known, self._crawl.discovery.strategy
-        old = known.carry(target)
-        waits = known.state[target] == UrlState.WAITING
+    def _strengthen(
+        self, target: int, link_evidence: Sequence[float], parent: int, link: Link
+    ) -> None:
+        url_table, strategy = self._url_table, self._crawl.link_handler.strategy
+        old = url_table.link_evidence(target)
+        waits = url_table.state[target] == UrlState.WAITING
         if not self._touched[target]:
             self._touched[target] = 1
-            source = known.parent[target]
-            if source >= 0 and known.state[source] == UrlState.DROPPED:
+            source = url_table.parent[target]
+            if source >= 0 and url_table.state[source] == UrlState.DROPPED:
                 self._redirected.append((source, target))
             if waits:
                 self._before[target] = old
-            new, better = tuple(carry), True
-        elif known.gains(target, carry):
-            new = tuple(map(max, old, carry))
+            new, better = tuple(link_evidence), True
+        elif url_table.gains(target, link_evidence):
+            new = tuple(map(max, old, link_evidence))
             better = strategy.priority(target, new) > strategy.priority(target, old)
         else:
             return
-        known.set_carry(target, new)
-        if waits and better and known.parent[target] != parent:
-            known.parent[target] = parent
+        url_table.set_link_evidence(target, new)
+        if waits and better and url_table.parent[target] != parent:
+            url_table.parent[target] = parent
             self._brought[target] = link.anchor
 
     def batch(self, now: float) -> Batch:
         """Everything that has changed, for the store."""
-        known, ledger = self._known, self._crawl.ledger
+        url_table, unit_of_work = self._url_table, self._crawl.unit_of_work
         if self._rewards_changed:
-            self._crawl.discovery.learning.reset_bonuses()
+            self._crawl.link_handler.hit_rates.reset_bonuses()
         for source, target in self._redirected:
-            known.set_carry(target, tuple(map(max, known.carry(source), known.carry(target))))
+            url_table.set_link_evidence(
+                target,
+                tuple(map(max, url_table.link_evidence(source), url_table.link_evidence(target))),
+            )
         changes = []
-        for url_id in known.waiting():
+        for url_id in url_table.waiting():
             self.found.waiting += 1
-            priority = self._crawl.discovery.present_priority(url_id)
-            carry = known.carry(url_id)
-            moved = abs(priority - known.priority[url_id]) > 1e-9
+            priority = self._crawl.link_handler.present_priority(url_id)
+            link_evidence = url_table.link_evidence(url_id)
+            moved = abs(priority - url_table.priority[url_id]) > 1e-9
             self.found.moved += moved
-            if moved or url_id in self._brought or carry != self._before.get(url_id, carry):
-                changes.append(self._change(url_id, priority, carry))
+            if (
+                moved
+                or url_id in self._brought
+                or link_evidence != self._before.get(url_id, link_evidence)
+            ):
+                changes.append(self._change(url_id, priority, link_evidence))
         return Batch(
-            queues=[ledger.queue_row(queue) for queue in self._crawl.frontier.queues],
+            queues=[unit_of_work.queue_row(queue) for queue in self._crawl.frontier.queues],
             changes=changes,
-            counters=msgspec.structs.asdict(ledger.totals),
+            counters=msgspec.structs.asdict(unit_of_work.totals),
             now=now,
         )
 
-    def _change(self, url_id: int, priority: float, carry: tuple[float, ...]) -> Change:
+    def _change(self, url_id: int, priority: float, link_evidence: tuple[float, ...]) -> Change:
         brought = self._brought.get(url_id)
         return Change(
             id=url_id,
             priority=priority,
-            carry=carry,
-            depth=self._known.depth[url_id],
-            parent=None if brought is None else self._known.parent[url_id],
+            link_evidence=link_evidence,
+            depth=self._url_table.depth[url_id],
+            parent=None if brought is None else self._url_table.parent[url_id],
             anchor=brought or "",
         )
 

@@ -11,17 +11,17 @@ import msgspec
 
 from focus.errors import ConfigError
 from focus.learn.corpus import HTML, TEXT, Complain, read_named
-from focus.learn.memory_crawl import Web, fetch_pages
-from focus.learn.topics import Sample, sample
+from focus.learn.memory_crawl import PageSource, fetch_pages
+from focus.learn.topics import SourcedPage, sample
 from focus.storage import labels
-from focus.storage.reader import Reader
+from focus.storage.reader import DatabaseReader
 from focus.topic.topic import Topic
 from focus.urls.normal_form import fingerprint, seed_candidates
 
 _FILES = HTML | TEXT | {".jsonl", ".toml"}
 
 
-class Stored(msgspec.Struct, frozen=True):
+class StoredCrawls(msgspec.Struct, frozen=True):
     """Crawls of a database that pages may come from, the first that has one."""
 
     db: Path
@@ -31,13 +31,13 @@ class Stored(msgspec.Struct, frozen=True):
 class Sources(msgspec.Struct, frozen=True):
     """Where pages of a URL come from: these crawls if they are given, else that web."""
 
-    web: Web
-    stored: Stored | None = None
+    web: PageSource
+    stored: StoredCrawls | None = None
 
 
 def collect(
     places: Sequence[str], sources: Sources, topic: Topic, complain: Complain
-) -> list[Sample]:
+) -> list[SourcedPage]:
     """The pages of files, folders and URLs, in this order.
 
     What cannot be read or fetched is complained of, the rest is kept. ConfigError for a file
@@ -47,12 +47,12 @@ def collect(
     for url in urls:
         seed_candidates(url)
     found = _pages_of(urls, sources, topic, complain) if urls else {}
-    samples: list[Sample] = []
+    samples: list[SourcedPage] = []
     for place in places:
         if place in urls:
             samples += [found[place]] if place in found else []
         else:
-            samples += [Sample(w, "", page) for w, page in read_named(Path(place), complain)]
+            samples += [SourcedPage(w, "", page) for w, page in read_named(Path(place), complain)]
     return samples
 
 
@@ -66,7 +66,7 @@ def _is_url(place: str) -> bool:
 
 def _pages_of(
     urls: Sequence[str], sources: Sources, topic: Topic, complain: Complain
-) -> dict[str, Sample]:
+) -> dict[str, SourcedPage]:
     if sources.stored is not None:
         return dict(_stored(urls, sources.stored, complain))
     gathered = asyncio.run(fetch_pages(list(urls), sources.web, topic))
@@ -79,9 +79,9 @@ def _pages_of(
 
 
 def _stored(
-    urls: Sequence[str], stored: Stored, complain: Complain
-) -> Iterator[tuple[str, Sample]]:
-    with Reader(stored.db) as reader:
+    urls: Sequence[str], stored: StoredCrawls, complain: Complain
+) -> Iterator[tuple[str, SourcedPage]]:
+    with DatabaseReader(stored.db) as reader:
         crawls = reader.ids(stored.crawl)[::-1]
         for url in urls:
             page = _stored_page(reader, crawls, url)
@@ -93,7 +93,9 @@ def _stored(
                 yield url, sample(page.url, page.html)
 
 
-def _stored_page(reader: Reader, crawls: Sequence[int], url: str) -> labels.Stored | None:
+def _stored_page(
+    reader: DatabaseReader, crawls: Sequence[int], url: str
+) -> labels.JudgedPage | None:
     target = seed_candidates(url)[0]
     for crawl in crawls:
         find = partial(labels.row_of, crawl=crawl, url=url, key=fingerprint(target))
@@ -103,7 +105,7 @@ def _stored_page(reader: Reader, crawls: Sequence[int], url: str) -> labels.Stor
     return None
 
 
-def of_crawl_or_raise(reader: Reader, crawl: str, db: Path) -> int:
+def of_crawl_or_raise(reader: DatabaseReader, crawl: str, db: Path) -> int:
     """The number of the crawl that "latest" or an id stands for; ConfigError for none."""
     number = next(iter(reader.ids(crawl)[-1:]), None)
     if number is None:

@@ -20,13 +20,13 @@ from focus.config import AnalysisConfig, CrawlConfig
 from focus.errors import ConfigError
 from focus.learn.labelling import (
     Answers,
-    Question,
+    LabelQuestion,
     check_teachable,
     labelled_pages,
     moved,
     sitting,
 )
-from focus.learn.model_file import Learned, applied, load_for, save
+from focus.learn.model_file import LearnedTopic, applied, load_for, save
 from focus.learn.reranking import Reranked, Watch, rerank
 from focus.score.relevance import model_class
 from focus.storage import labels
@@ -63,7 +63,7 @@ class Taught(msgspec.Struct, frozen=True):
 async def teach(
     lesson: Lesson,
     *,
-    ask: Callable[[Question], str],
+    ask: Callable[[LabelQuestion], str],
     learned_to: Callable[[Path], None],
     watch: Watch,
 ) -> Taught:
@@ -94,7 +94,7 @@ async def teach(
         if not (answers.on or answers.off or lesson.rank_only):
             return Taught(relevance, answers, found)
         if pages:
-            learned = load_for(topic) or Learned(topic.name)
+            learned = load_for(topic) or LearnedTopic(topic.name)
             save(lesson.model, moved(learned, topic, relevance, pages))
             learned_to(lesson.model)
             topic = msgspec.structs.replace(topic, model=str(lesson.model))

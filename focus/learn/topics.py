@@ -25,11 +25,11 @@ from focus.score.relevance.bayes import page_text
 from focus.score.relevance.evidence import Evidence
 from focus.score.relevance.vectors import MAX_CHARS, VectorModel
 from focus.score.statistics.entities import choose, is_linkable
-from focus.score.statistics.expansion import Expansion, Sighting, expand
+from focus.score.statistics.expansion import Sighting, TopicExpansion, expand
 from focus.score.statistics.profile import FEATURES, MANY, profile, suggested_threshold
 from focus.score.statistics.vector import background, document_counts, is_term, strongest
 from focus.storage import labels
-from focus.storage.reader import Reader
+from focus.storage.reader import DatabaseReader
 from focus.text.formatting import count
 from focus.text.tokenisation import Segmenter, fold
 from focus.topic.topic import Keyword, Topic
@@ -41,7 +41,7 @@ SURE_ON, SURE_OFF = 0.8, 0.2
 MAX_RELEVANT, MAX_OTHERS = 2000, 4000  # stored pages that are looked at
 
 
-class Sample(NamedTuple):
+class SourcedPage(NamedTuple):
     """A page and where it is from; `host` stands for the site that made it."""
 
     where: str
@@ -49,17 +49,17 @@ class Sample(NamedTuple):
     page: Document
 
 
-def sample(url: str, html: str) -> Sample:
+def sample(url: str, html: str) -> SourcedPage:
     """A fetched page."""
     page = of_html(html)
     page.url_words = words(url)
-    return Sample(url, host_of(url), page)
+    return SourcedPage(url, host_of(url), page)
 
 
 # -- building -----------------------------------------------------------------------
 
 
-def build(topic: Topic, on: Sequence[Sample], off: Sequence[Sample]) -> Topic:
+def build(topic: Topic, on: Sequence[SourcedPage], off: Sequence[SourcedPage]) -> Topic:
     """The topic with the features of its example pages and, for a model that compares
     vectors, a threshold that suits these; without examples, as it is.
     """
@@ -86,7 +86,7 @@ SHARED_WEIGHT = 0.4  # the same for a name that several entities go by
 MAX_ALIASES = 20  # of one keyword
 
 
-def with_aliases(topic: Topic, kb: KnowledgeBase, pages: Sequence[Sample]) -> Topic:
+def with_aliases(topic: Topic, kb: KnowledgeBase, pages: Sequence[SourcedPage]) -> Topic:
     """The topic with the other names of what its keywords name, as a knowledge base has them.
 
     A keyword that several entities go by means the one whose context the pages and the
@@ -116,7 +116,7 @@ def _meant(text: str, kb: KnowledgeBase, words: Collection[str]) -> str | None:
     return choose(bearers, kb.contexts(bearers), set(words) - {text})
 
 
-def with_entities(topic: Topic, kb: KnowledgeBase, on: Sequence[Sample]) -> Topic:
+def with_entities(topic: Topic, kb: KnowledgeBase, on: Sequence[SourcedPage]) -> Topic:
     """The topic with features for what the entities of its examples are (P3 ch. 4).
 
     weight = ½ · share of the examples that speak of such an entity; a feature that the
@@ -202,7 +202,7 @@ def _opinion(model: Model, page: Document) -> Opinion:
 # -- widening -----------------------------------------------------------------------
 
 
-def stored(reader: Reader, crawl: int) -> Iterator[Sample]:
+def stored(reader: DatabaseReader, crawl: int) -> Iterator[SourcedPage]:
     """Pages of a crawl whose text was kept: the relevant ones, and others evenly over it."""
     rows: dict[bool, list[int]] = {True: [], False: []}
     for row, _, relevant in reader.run(partial(labels.judged, crawl=crawl)):
@@ -227,12 +227,12 @@ class Widening(msgspec.Struct, frozen=True):
 
 def widen(
     topic: Topic,
-    judged: Iterable[Sample],
+    judged: Iterable[SourcedPage],
     plan: Widening,
     *,
-    on: Sequence[Sample] = (),
-    off: Sequence[Sample] = (),
-) -> Expansion:
+    on: Sequence[SourcedPage] = (),
+    off: Sequence[SourcedPage] = (),
+) -> TopicExpansion:
     """Further keywords for a topic.
 
     judged   pages that `evidence` is asked about; doubtful ones are left out
@@ -265,13 +265,13 @@ def widen(
     )
 
 
-def _sighting(each: Sample, segmenter: Segmenter) -> Sighting:
+def _sighting(each: SourcedPage, segmenter: Segmenter) -> Sighting:
     title = frozenset(filter(is_term, segmenter.tokens(each.page.title)))
     content = segmenter.tokens(each.page.content[:MAX_CHARS])
     return Sighting(each.host, title.union(filter(is_term, content)), title)
 
 
-def widened(topic: Topic, expansion: Expansion) -> Topic:
+def widened(topic: Topic, expansion: TopicExpansion) -> Topic:
     """The topic with the proposed words as keywords, and where these came from."""
     more = tuple(Keyword(each.word, each.weight) for each in expansion.proposals)
     sources = {

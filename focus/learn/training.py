@@ -19,13 +19,19 @@ from focus.learn.kb.base import KnowledgeBase
 from focus.learn.kb.file import folded, names_of
 from focus.learn.model_file import Trained
 from focus.score.relevance import Document
-from focus.score.relevance.bayes import LINKED_CHARS, Expansion, entity_features, page_text, terms
+from focus.score.relevance.bayes import (
+    LINKED_CHARS,
+    EntityExpansion,
+    entity_features,
+    page_text,
+    terms,
+)
 from focus.score.statistics.entities import is_linkable, link, make_table
-from focus.score.statistics.feature_selection import Counts, Sample, count, select
+from focus.score.statistics.feature_selection import Counts, LabelledWords, count, select
 from focus.score.statistics.naive_bayes import (
     Chooser,
-    Scored,
-    Verdict,
+    ClassifierTest,
+    ScoredLabel,
     assess,
     calibrate,
     chooser,
@@ -70,7 +76,7 @@ class Extractor:
             self.entities[name] = entity_features(entity, self._segmenter)
         return {each for name in found for each in self.entities.get(name, ())}
 
-    def embedded(self, features: Collection[str]) -> Expansion | None:
+    def embedded(self, features: Collection[str]) -> EntityExpansion | None:
         """The part of the knowledge base that a classifier of these features needs.
 
         All of a small base; of a large one the entities that were met, then such of the
@@ -101,7 +107,7 @@ class Extractor:
         bearers = self.kb.named(texts)
         shared = {name for each in bearers.values() if len(each) > 1 for name in each}
         around = {name: sorted(words) for name, words in self.kb.contexts(shared).items()}
-        return Expansion(make_table(bearers, around), useful)
+        return EntityExpansion(make_table(bearers, around), useful)
 
 
 class Example(msgspec.Struct, frozen=True):
@@ -111,7 +117,7 @@ class Example(msgspec.Struct, frozen=True):
     expansion: set[str]
     is_on: bool
 
-    def sample(self, *, entities: bool) -> Sample:
+    def sample(self, *, entities: bool) -> LabelledWords:
         """With or without what the entities add."""
         return (self.words | self.expansion if entities else self.words, self.is_on)
 
@@ -136,7 +142,7 @@ def telling(pages: Sequence[Example], extractor: Extractor) -> list[Example]:
 # -- training -----------------------------------------------------------------------
 
 
-class Plan(msgspec.Struct, frozen=True):
+class TrainingOptions(msgspec.Struct, frozen=True):
     """How to train: `number` features by the method `select`, tested in `parts` parts."""
 
     select: str = "ig"
@@ -145,7 +151,7 @@ class Plan(msgspec.Struct, frozen=True):
     seed: int = 0
 
 
-def with_entities(plan: Plan, brought: Collection[str]) -> Chooser:
+def with_entities(plan: TrainingOptions, brought: Collection[str]) -> Chooser:
     """The features when entities are at hand: the best of all, and the entities' own join.
 
     P3 4.3.3 adds every feature of every entity; here as many as there are words at most, the
@@ -160,7 +166,7 @@ def with_entities(plan: Plan, brought: Collection[str]) -> Chooser:
     return choose
 
 
-def train_on(pages: Sequence[Example], extractor: Extractor, plan: Plan) -> Trained:
+def train_on(pages: Sequence[Example], extractor: Extractor, plan: TrainingOptions) -> Trained:
     """A classifier of labelled pages, tested with and without entities, calibrated.
 
     ConfigError when there are too few pages of a kind.
@@ -168,7 +174,7 @@ def train_on(pages: Sequence[Example], extractor: Extractor, plan: Plan) -> Trai
     _check(pages)
     pages = telling(pages, extractor)
     brought = {each for page in pages for each in page.expansion}
-    plain: list[Sample] = [page.sample(entities=False) for page in pages]
+    plain: list[LabelledWords] = [page.sample(entities=False) for page in pages]
     parts = folds(plain, plan.parts, Random(plan.seed))
     choose, samples = chooser(plan.select, plan.number), plain
     scored, verdicts = _validated("words", plain, parts, choose)
@@ -201,8 +207,8 @@ def _check(pages: Sequence[Example]) -> None:
 
 
 def _validated(
-    name: str, samples: Sequence[Sample], parts: Sequence[Sequence[int]], choose: Chooser
-) -> tuple[list[Scored], dict[str, Verdict]]:
+    name: str, samples: Sequence[LabelledWords], parts: Sequence[Sequence[int]], choose: Chooser
+) -> tuple[list[ScoredLabel], dict[str, ClassifierTest]]:
     scored = validate(samples, parts, choose)
     raw, calibrated = assess(scored, parts)
     return scored, {name: raw, f"{name}, calibrated": calibrated}

@@ -11,9 +11,9 @@ from typing import Any, Self
 
 from focus.archive.replay import Archive
 from focus.crawl import Crawl
-from focus.engine.links import Discovery
+from focus.engine.links import LinkHandler
 from focus.engine.transports import LiveTransport
-from focus.engine.unit_of_work import Ledger
+from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
 from focus.profiling.stages import (
     CRAWL,
@@ -26,7 +26,7 @@ from focus.profiling.stages import (
     THREAD,
     URLS,
     WORKERS,
-    Profile,
+    CrawlProfile,
     stage_rows,
 )
 from focus.profiling.stopwatch import Stopwatch, Watched, replaced, watching
@@ -39,11 +39,11 @@ from focus.workers.worker import Worker
 _LOOP: list[Watched] = [
     (Crawl, "_dispatch", FRONTIER),
     (Crawl, "_take_in", CRAWL),
-    (Discovery, "expand", URLS),
+    (LinkHandler, "expand", URLS),
     (PageRank, "add", GRAPH),
     *((Frontier, name, FRONTIER) for name in ("next", "push", "improve", "release", "refill")),
     (Frontier, "relist", FRONTIER),
-    (Ledger, "take", STORE),
+    (UnitOfWork, "take", STORE),
     (LiveTransport, "send", FETCH),
     (Archive, "lookup", FETCH),
     (WorkerPool, "_dispatch", HANDOVER),
@@ -99,14 +99,14 @@ class Profiler:
 
         return timed
 
-    def profile(self, pages: int) -> Profile:
+    def profile(self, pages: int) -> CrawlProfile:
         """Where the time of the run went so far, by page."""
         seconds = time.monotonic() - self._began
         cpu_s = time.thread_time() - self._cpu_s
         loop = dict(self._loop.spent)
         loop[FETCH] = loop.get(FETCH, 0.0) + max(0.0, cpu_s - sum(loop.values()))
         spent = {WORKERS: self._pages, MAIN: loop, THREAD: self._thread.spent}
-        return Profile(
+        return CrawlProfile(
             pages=pages,
             seconds=seconds,
             start_s=self._started_s,

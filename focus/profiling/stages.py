@@ -54,7 +54,7 @@ class Stage(msgspec.Struct, frozen=True):
     share: float
 
 
-class Profile(msgspec.Struct, frozen=True):
+class CrawlProfile(msgspec.Struct, frozen=True):
     """Where the time of a run went.
 
     pages     that it is divided by

@@ -28,13 +28,13 @@ class ProfiledAnalyst:
         places = [
             (analysis, "decode", PARSE),
             (analysis, "parse", PARSE),
-            (analysis.Analyst, "_links", URLS),
-            (analysis.Analyst, "analyse", PACK),
+            (analysis.PageAnalyst, "_links", URLS),
+            (analysis.PageAnalyst, "analyse", PACK),
             (Segmenter, "_tokens", SEGMENT),
         ]
         for patch in watching(self._watch, places):
             self._patches.enter_context(patch)
-        self._analyst = analysis.Analyst(config)
+        self._analyst = analysis.PageAnalyst(config)
         self._watch_model()
         self._left = time.thread_time()
 

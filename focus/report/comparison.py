@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from focus.evaluate.comparison import Comparison, Group, TopicFacts, Variant
-from focus.evaluate.ranking import MEASURES, TESTED, Standing, TopicScore
+from focus.evaluate.comparison import Comparison, TopicFacts, Variant, VariantGroup
+from focus.evaluate.ranking import MEASURES, TESTED, TopicScore, VariantScore
 from focus.report.charts import Frame, Series, chart, key
 from focus.report.page import page, table
 from focus.report.pictures import curves
@@ -79,7 +79,7 @@ def _warnings(comparison: Comparison) -> Iterable[str]:
 # -- a group of variants --------------------------------------------------------------
 
 
-def _group(comparison: Comparison, group: Group) -> str:
+def _group(comparison: Comparison, group: VariantGroup) -> str:
     mask = "" if group.mask == "none" else f", masked: {group.mask}"
     names = [_name(comparison, each) for each in group.standings]
     series = _series(comparison, group)
@@ -101,12 +101,12 @@ def _group(comparison: Comparison, group: Group) -> str:
     )
 
 
-def _name(comparison: Comparison, standing: Standing) -> str:
+def _name(comparison: Comparison, standing: VariantScore) -> str:
     variant = comparison.variant(standing.variant)
     return variant.label + (" [self-judged]" if variant.self_judged else "")
 
 
-def _series(comparison: Comparison, group: Group) -> list[Series]:
+def _series(comparison: Comparison, group: VariantGroup) -> list[Series]:
     best = max(group.standings, key=lambda each: each.measures["auc"].value or 0.0)
     strong = {best.variant, group.baseline}
     lines = [
@@ -118,7 +118,7 @@ def _series(comparison: Comparison, group: Group) -> list[Series]:
     return [*lines, Series(_ORACLE, -1, oracle)]
 
 
-def _ranking(comparison: Comparison, group: Group) -> str:
+def _ranking(comparison: Comparison, group: VariantGroup) -> str:
     shown = (
         "recall_T", "recall_2T", "auc", "oracle_share", "harvest", "harvest_requests",
         "harvest_last", "hosts", "requests_50", "requests_80", "efficiency_per_min",
@@ -147,7 +147,7 @@ def _ranking(comparison: Comparison, group: Group) -> str:
     )
 
 
-def _tests(comparison: Comparison, group: Group) -> str:
+def _tests(comparison: Comparison, group: VariantGroup) -> str:
     heads = [
         "variant",
         "measure",
@@ -175,7 +175,7 @@ def _tests(comparison: Comparison, group: Group) -> str:
     )
 
 
-def _by_topic(comparison: Comparison, group: Group, names: Sequence[str]) -> str:
+def _by_topic(comparison: Comparison, group: VariantGroup, names: Sequence[str]) -> str:
     cards = []
     for number, facts in enumerate(comparison.topics):
         scores = [each.topics[number] for each in group.standings]
@@ -199,7 +199,7 @@ def _card(facts: TopicFacts, scores: Sequence[TopicScore], names: Sequence[str])
     )
 
 
-def _ranked(group: Group) -> list[Standing]:
+def _ranked(group: VariantGroup) -> list[VariantScore]:
     return sorted(group.standings, key=lambda each: -(each.measures["auc"].value or 0.0))
 
 

@@ -23,7 +23,7 @@ import msgspec
 from focus.errors import ConfigError, ExportError
 from focus.text.formatting import inert_json
 
-Row = tuple[Any, ...]
+ExportRow = tuple[Any, ...]
 Columns = Mapping[str, type]
 
 CHUNK = 512  # rows per write
@@ -32,7 +32,7 @@ CHUNK_CHARS = 32 * 1024 * 1024  # of text, whichever is reached first
 
 
 def export(
-    rows: Iterable[Row], columns: Columns, *, format: str, out: Path | None, bom: bool = False
+    rows: Iterable[ExportRow], columns: Columns, *, format: str, out: Path | None, bom: bool = False
 ) -> int:
     """Write all rows to a file, or to stdout for None; how many they were.
 
@@ -48,7 +48,7 @@ def export(
             file.write(b"\xef\xbb\xbf")
         count = 0
 
-        def counted() -> Iterator[Row]:
+        def counted() -> Iterator[ExportRow]:
             nonlocal count
             for row in rows:
                 yield row
@@ -67,7 +67,7 @@ def write_bytes(data: bytes, out: Path | None) -> None:
 # -- formats ----------------------------------------------------------------------------------
 
 
-def write_jsonl(rows: Iterable[Row], columns: Columns, file: IO[bytes]) -> None:
+def write_jsonl(rows: Iterable[ExportRow], columns: Columns, file: IO[bytes]) -> None:
     """One JSON object per line, UTF-8 as it is.
 
     Other characters that some readers take for the end of a line (NEL, LS, PS) and what
@@ -79,7 +79,7 @@ def write_jsonl(rows: Iterable[Row], columns: Columns, file: IO[bytes]) -> None:
         file.write(inert_json(text))
 
 
-def write_csv(rows: Iterable[Row], columns: Columns, file: IO[bytes]) -> None:
+def write_csv(rows: Iterable[ExportRow], columns: Columns, file: IO[bytes]) -> None:
     """RFC 4180 with a header line; no cell that a spreadsheet takes for a formula."""
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\r\n")
@@ -112,7 +112,7 @@ def _cell(value: Any) -> Any:
     return "'" + value if value.startswith(_FORMULA) else value
 
 
-def write_parquet(rows: Iterable[Row], columns: Columns, file: IO[bytes]) -> None:
+def write_parquet(rows: Iterable[ExportRow], columns: Columns, file: IO[bytes]) -> None:
     """Columns in zstd; `dict` fields as JSON text. Needs the extra `parquet` (pyarrow)."""
     try:
         import pyarrow as arrow
@@ -137,16 +137,16 @@ def _plain(value: Any) -> Any:
     return bytes(value).decode() if type(value) is msgspec.Raw else value
 
 
-FORMATS: dict[str, Callable[[Iterable[Row], Columns, IO[bytes]], None]] = {
+FORMATS: dict[str, Callable[[Iterable[ExportRow], Columns, IO[bytes]], None]] = {
     "jsonl": write_jsonl,
     "csv": write_csv,
     "parquet": write_parquet,
 }
 
 
-def _chunks(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
+def _chunks(rows: Iterable[ExportRow], size: int) -> Iterator[list[ExportRow]]:
     """So many rows at a time, fewer where they hold long texts."""
-    part: list[Row] = []
+    part: list[ExportRow] = []
     chars = 0
     for row in rows:
         part.append(row)

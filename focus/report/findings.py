@@ -10,7 +10,7 @@ from focus.report.charts import number, ticks
 from focus.report.link_drawing import drawing
 from focus.report.page import link, table
 from focus.storage.distributions import LEVELS
-from focus.storage.figures import CrawlFigures, Histogram, Level, Yield
+from focus.storage.figures import CrawlFigures, Histogram, Level, YieldFigures
 from focus.text.formatting import count, percent, printable
 
 _KEY = (
@@ -49,7 +49,7 @@ def places(figures: CrawlFigures) -> list[str]:
     return parts
 
 
-def _yield(each: Yield) -> list[str]:
+def _yield(each: YieldFigures) -> list[str]:
     mean = each.yielded / each.fetched if each.fetched else 0.0
     return [f"{each.yielded:,.1f}", f"{each.fetched:,}", f"{mean:.3f}", f"{each.rate:.3f}"]
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from focus.report.page import shown
-from focus.storage.figures import LinkMap, Node
+from focus.storage.figures import LinkMap, MapNode
 from focus.text.formatting import cut, printable
 
 COLUMN, ROW, MARGIN = 250, 30, 16
@@ -19,7 +19,7 @@ _CELLS = int((COLUMN - 44) / _LETTER)
 _COLUMNS = 6  # depths beyond share the last one
 _SWEEPS = 4
 
-Place = tuple[float, float]
+Coordinates = tuple[float, float]
 
 
 def drawing(links: LinkMap) -> str:
@@ -75,9 +75,9 @@ def _sort(
     column.sort(key=lambda number: (height(number), number))
 
 
-def _places(columns: Sequence[Sequence[int]]) -> dict[int, Place]:
+def _places(columns: Sequence[Sequence[int]]) -> dict[int, Coordinates]:
     tallest = max(map(len, columns))
-    places: dict[int, Place] = {}
+    places: dict[int, Coordinates] = {}
     for across, column in enumerate(columns):
         first = MARGIN + ROW * (tallest - len(column)) / 2 + ROW / 2
         for down, number in enumerate(column):
@@ -85,7 +85,7 @@ def _places(columns: Sequence[Sequence[int]]) -> dict[int, Place]:
     return places
 
 
-def _line(kind: str, start: Place, end: Place) -> str:
+def _line(kind: str, start: Coordinates, end: Coordinates) -> str:
     """From one page to another: a curve, which swings out to the left within a column."""
     (x1, y1), (x2, y2) = start, end
     if x1 == x2:
@@ -97,7 +97,7 @@ def _line(kind: str, start: Place, end: Place) -> str:
     return f'<path class="{kind}" d="M{x1:.0f} {y1:.0f}{curve} {x2:.0f} {y2:.0f}"/>'
 
 
-def _node(node: Node, place: Place) -> str:
+def _node(node: MapNode, place: Coordinates) -> str:
     x, y = place
     kind = "node" + (" hit" if node.relevant else "") + (" best" if node.best else "")
     title = printable(node.title)

@@ -23,10 +23,10 @@ def nth_best(frontier: Frontier, n: float, by: float = math.inf) -> float:
     without those of hosts that rest for longer than `by`. Worked: n = 960, every 32nd of
     200,000 is looked at: the 30th best of these.
     """
-    waiting = frontier.known.counts[UrlState.WAITING]
+    waiting = frontier.url_table.counts[UrlState.WAITING]
     if n >= waiting:
         return -math.inf
-    worths = _worths(frontier, max(1, int(n) // RANKS, len(frontier.known) // SAMPLE), by)
+    worths = _worths(frontier, max(1, int(n) // RANKS, len(frontier.url_table) // SAMPLE), by)
     rank = max(1, round(n * len(worths) / waiting))
     return heapq.nlargest(rank, worths)[-1] if worths else -math.inf
 
@@ -35,7 +35,7 @@ def ladder(frontier: Frontier, by: float) -> list[tuple[int, float]]:
     """(rank, worth) of some of the waiting URLs: the best, the worst, others in between at
     ranks that grow by a quarter each. Hosts that rest for longer than `by` are left out.
     """
-    step = max(1, len(frontier.known) // SAMPLE)
+    step = max(1, len(frontier.url_table) // SAMPLE)
     worths = sorted(_worths(frontier, step, by), reverse=True)
     rungs, at = [], 1
     while at < len(worths):
@@ -46,8 +46,10 @@ def ladder(frontier: Frontier, by: float) -> list[tuple[int, float]]:
 
 def _worths(frontier: Frontier, step: int, by: float) -> list[float]:
     """Of every `step`-th known URL that waits; hosts that rest beyond `by` are left out."""
-    known, queues, waits = frontier.known, frontier.queues, UrlState.WAITING
-    sample = zip(known.state[::step], known.priority[::step], known.queue[::step], strict=True)
+    url_table, queues, waits = frontier.url_table, frontier.queues, UrlState.WAITING
+    sample = zip(
+        url_table.state[::step], url_table.priority[::step], url_table.queue[::step], strict=True
+    )
     return [
         priority + queues[queue].bonus
         for state, priority, queue in sample

@@ -134,10 +134,10 @@ class UrlColumns(NamedTuple):
     retries: list[tuple[int, int, float | None]]
 
 
-class Known:
+class UrlTable:
     """Every URL of the crawl: state, priority, evidence, depth, queue.
 
-    `width` is how many floats of evidence (`carry`) the strategy keeps per URL.
+    `width` is how many floats of evidence (`link_evidence`) the strategy keeps per URL.
     """
 
     def __init__(self, width: int = 0) -> None:
@@ -148,7 +148,7 @@ class Known:
         self.queue = array("I")
         self.hops = array("B")
         self.parent = array("i")
-        self._carry = array("f")
+        self._link_evidence = array("f")
         self._carried = Struct(f"{width}f")
         self._fingerprints = Fingerprints()
         self.counts = [0] * len(UrlState)
@@ -165,7 +165,7 @@ class Known:
         return self._fingerprints.find_all(keys)
 
     def add(self, key: bytes, queue: int, depth: int, state: UrlState = UrlState.WAITING) -> int:
-        """Enter a URL that is not known yet; its id. Priority and carry are zero."""
+        """Enter a URL that is not known yet; its id. Priority and link_evidence are zero."""
         url_id = self._fingerprints.add(key)
         self.state.append(state)
         self.priority.append(0.0)
@@ -173,7 +173,7 @@ class Known:
         self.queue.append(queue)
         self.hops.append(0)
         self.parent.append(-1)
-        self._carry.extend([0.0] * self.width)
+        self._link_evidence.extend([0.0] * self.width)
         self.counts[state] += 1
         return url_id
 
@@ -187,7 +187,7 @@ class Known:
             rows = [row[:size].ljust(size, b"\0") for row in rows]
         table = np.frombuffer(b"".join(rows), np.uint8).reshape(-1, size)
         self._fingerprints.extend(table[:, : _HEAD.size].tobytes())
-        self._carry.frombytes(table[:, 16:].tobytes())
+        self._link_evidence.frombytes(table[:, 16:].tobytes())
         self.state.frombytes(urls.states.tobytes())
         self.priority.frombytes(urls.priorities.tobytes())
         self.depth.frombytes(urls.depths.tobytes())
@@ -201,24 +201,24 @@ class Known:
         """All URLs of the earlier run are there."""
         self._fingerprints.index()
 
-    def carry(self, url_id: int) -> tuple[float, ...]:
+    def link_evidence(self, url_id: int) -> tuple[float, ...]:
         """The evidence for a URL, as the strategy left it."""
-        return self._carried.unpack_from(self._carry, url_id * self._carried.size)
+        return self._carried.unpack_from(self._link_evidence, url_id * self._carried.size)
 
-    def gains(self, url_id: int, carry: Sequence[float]) -> bool:
+    def gains(self, url_id: int, link_evidence: Sequence[float]) -> bool:
         """Whether any of this evidence is better than what is kept."""
-        kept, at = self._carry, url_id * self.width
-        for value in carry:
+        kept, at = self._link_evidence, url_id * self.width
+        for value in link_evidence:
             if value > kept[at] + _SLACK:
                 return True
             at += 1
         return False
 
-    def set_carry(self, url_id: int, carry: Sequence[float]) -> None:
+    def set_link_evidence(self, url_id: int, link_evidence: Sequence[float]) -> None:
         """Replace the evidence for a URL."""
         start = url_id * self.width
-        for offset, value in enumerate(carry):
-            self._carry[start + offset] = value
+        for offset, value in enumerate(link_evidence):
+            self._link_evidence[start + offset] = value
 
     def move(self, url_id: int, state: UrlState) -> None:
         """Change the state of a URL."""

@@ -29,7 +29,7 @@ def _is_lost(page: Document) -> bool:
     return says and len(page.content) <= LOST_CHARS
 
 
-class Analyst:
+class PageAnalyst:
     """Decodes, parses, segments and scores pages for one topic and model."""
 
     def __init__(self, config: AnalysisConfig) -> None:

@@ -6,182 +6,182 @@ import msgspec
 from starlette.responses import Response
 
 from focus.alerts.alert import check_channel
-from focus.alerts.delivery import Failed
+from focus.alerts.delivery import NotDelivered
 from focus.alerts.texts import told
 from focus.errors import ConfigError
 from focus.serve import accounts, address_verification, forms, tokens
 from focus.serve.forms import MAX_WEBHOOKS
-from focus.serve.request import Asked, download
+from focus.serve.request import RequestContext, download
 from focus.serve.texts import Wrong
 
 
-def settings(asked: Asked, **said: str) -> Response:
+def settings(request: RequestContext, **said: str) -> Response:
     """The form as it stands, and what was typed there."""
     waiting, calling = (
-        address_verification.pending(asked.book, asked.me.id, now=asked.now, kind=kind)
+        address_verification.pending(request.book, request.me.id, now=request.now, kind=kind)
         for kind in ("mail", "phone")
     )
     typed = {
-        "name": asked.me.name,
-        "mail": waiting or asked.me.mail or "",
-        "phone": calling or asked.me.phone or "",
-        "quiet": asked.me.quiet,
-        "language": asked.me.language,
-        "zone": asked.me.zone,
+        "name": request.me.name,
+        "mail": waiting or request.me.mail or "",
+        "phone": calling or request.me.phone or "",
+        "quiet": request.me.quiet,
+        "language": request.me.language,
+        "zone": request.me.zone,
     }
-    if "zone" in asked.form and not said:
-        typed = {name: asked.form.get(name, "")[:200] for name in typed}
+    if "zone" in request.form and not said:
+        typed = {name: request.form.get(name, "")[:200] for name in typed}
         try:
             mail = accounts.checked_mail(typed["mail"])
             phone = accounts.checked_phone(typed["phone"])
-            accounts.change(asked.book, asked.me, typed, now=asked.now)
-            _number(asked, phone, calling)
-            return asked.to("/settings", saved=_address(asked, mail, waiting))
+            accounts.change(request.book, request.me, typed, now=request.now)
+            _number(request, phone, calling)
+            return request.to("/settings", saved=_address(request, mail, waiting))
         except (Wrong, ConfigError) as error:
-            said = {"error": asked.wrong(error)}
-            waiting = address_verification.pending(asked.book, asked.me.id, now=asked.now)
+            said = {"error": request.wrong(error)}
+            waiting = address_verification.pending(request.book, request.me.id, now=request.now)
             calling = address_verification.pending(
-                asked.book, asked.me.id, now=asked.now, kind="phone"
+                request.book, request.me.id, now=request.now, kind="phone"
             )
-    if (saved := asked.query.get("saved", "")) and not said:
-        said = {"done": asked.say("mail_sent" if saved == "mail" and waiting else "saved")}
-    return asked.page(
+    if (saved := request.query.get("saved", "")) and not said:
+        said = {"done": request.say("mail_sent" if saved == "mail" and waiting else "saved")}
+    return request.page(
         "settings.html",
         400 if said.get("error") else 200,
         typed=typed,
         shortest=accounts.SHORTEST,
         waiting=waiting,
         calling=calling,
-        gateway=bool(asked.office.settings().sms),
-        usual=forms.fresh(asked),
+        gateway=bool(request.app_state.settings().sms),
+        usual=forms.fresh(request),
         **{"feed": "", **said},
     )
 
 
-def _address(asked: Asked, mail: str, waiting: str) -> str:
+def _address(request: RequestContext, mail: str, waiting: str) -> str:
     """Take over the address that was typed: `mail` when its reader is asked, else `done`."""
     if mail == waiting and mail:
         return "done"
-    if mail == (asked.me.mail or ""):
-        address_verification.discard(asked.book, asked.me.id)
+    if mail == (request.me.mail or ""):
+        address_verification.discard(request.book, request.me.id)
         return "done"
     if not mail:
-        address_verification.forget(asked.book, asked.me.id, now=asked.now)
+        address_verification.forget(request.book, request.me.id, now=request.now)
         return "done"
-    _ask(asked, mail)
+    _ask(request, mail)
     return "mail"
 
 
-def _number(asked: Asked, phone: str, waiting: str) -> None:
+def _number(request: RequestContext, phone: str, waiting: str) -> None:
     """Take over the number that was typed: a code is sent to a new one."""
     if phone == waiting and phone:
         return
-    if phone == (asked.me.phone or ""):
-        address_verification.discard(asked.book, asked.me.id, kind="phone")
+    if phone == (request.me.phone or ""):
+        address_verification.discard(request.book, request.me.id, kind="phone")
     elif not phone:
-        address_verification.forget(asked.book, asked.me.id, now=asked.now, kind="phone")
+        address_verification.forget(request.book, request.me.id, now=request.now, kind="phone")
     else:
-        code = address_verification.ask_phone(asked.book, asked.me.id, phone, now=asked.now)
+        code = address_verification.ask_phone(request.book, request.me.id, phone, now=request.now)
         outcome = address_verification.send_code(
-            asked.office.settings(), phone, asked.language, code=code
+            request.app_state.settings(), phone, request.language, code=code
         )
-        if isinstance(outcome, Failed):
-            address_verification.discard(asked.book, asked.me.id, kind="phone")
-            raise Wrong("code_unsent", reason=told(outcome.reason, asked.language))
+        if isinstance(outcome, NotDelivered):
+            address_verification.discard(request.book, request.me.id, kind="phone")
+            raise Wrong("code_unsent", reason=told(outcome.reason, request.language))
 
 
-def code(asked: Asked) -> Response:
+def code(request: RequestContext) -> Response:
     """The code that came by SMS."""
     try:
         address_verification.confirm_phone(
-            asked.book, asked.me.id, asked.form.get("code", ""), now=asked.now
+            request.book, request.me.id, request.form.get("code", ""), now=request.now
         )
     except Wrong as wrong:
-        return settings(asked, error=asked.wrong(wrong))
-    return asked.to("/settings", saved=1)
+        return settings(request, error=request.wrong(wrong))
+    return request.to("/settings", saved=1)
 
 
-def _ask(asked: Asked, mail: str) -> None:
+def _ask(request: RequestContext, mail: str) -> None:
     """Mail the link that confirms an address. Wrong, if it cannot be sent; it waits then."""
-    secret = address_verification.ask(asked.book, asked.me.id, mail, now=asked.now)
-    how = asked.office.settings()
-    language = asked.language
+    secret = address_verification.ask(request.book, request.me.id, mail, now=request.now)
+    how = request.app_state.settings()
+    language = request.language
     outcome = address_verification.send_link(
-        how, mail, language, kind="mail", secret=secret, now=asked.now
+        how, mail, language, kind="mail", secret=secret, now=request.now
     )
-    if isinstance(outcome, Failed):
-        raise Wrong("mail_unsent", reason=told(outcome.reason, asked.language))
+    if isinstance(outcome, NotDelivered):
+        raise Wrong("mail_unsent", reason=told(outcome.reason, request.language))
 
 
-def mail(asked: Asked) -> Response:
+def mail(request: RequestContext) -> Response:
     """Send the link once more."""
-    waiting = address_verification.pending(asked.book, asked.me.id, now=asked.now)
+    waiting = address_verification.pending(request.book, request.me.id, now=request.now)
     if waiting:
         try:
-            _ask(asked, waiting)
+            _ask(request, waiting)
         except Wrong as wrong:
-            return settings(asked, error=asked.wrong(wrong))
-    return asked.to("/settings", saved="mail")
+            return settings(request, error=request.wrong(wrong))
+    return request.to("/settings", saved="mail")
 
 
-def channels(asked: Asked) -> Response:
-    """How a new concern tells, until its own form says otherwise."""
+def channels(request: RequestContext) -> Response:
+    """How a new alert tells, until its own form says otherwise."""
     try:
-        named = ["mail"] if asked.form.get("mail") else []
-        named += ["sms"] if asked.form.get("sms") else []
-        named += ["feed"] if asked.form.get("feed") else []
-        lines = asked.form.get("webhooks", "").split()[:MAX_WEBHOOKS]
+        named = ["mail"] if request.form.get("mail") else []
+        named += ["sms"] if request.form.get("sms") else []
+        named += ["feed"] if request.form.get("feed") else []
+        lines = request.form.get("webhooks", "").split()[:MAX_WEBHOOKS]
         named += [f"webhook:{url}" for url in lines]
         for channel in named:
             if channel not in ("mail", "sms"):
                 check_channel(channel)
     except ConfigError as error:
-        return settings(asked, error=asked.wrong(error))
+        return settings(request, error=request.wrong(error))
     text = msgspec.json.encode(named).decode()
-    with asked.book.transaction() as db:
-        db.execute("UPDATE user SET channels = ? WHERE id = ?", (text, asked.me.id))
-    return asked.to("/settings", saved=1)
+    with request.book.transaction() as db:
+        db.execute("UPDATE user SET channels = ? WHERE id = ?", (text, request.me.id))
+    return request.to("/settings", saved=1)
 
 
-def password(asked: Asked) -> Response:
+def password(request: RequestContext) -> Response:
     """Another password; other browsers have to log in again."""
     try:
         session = accounts.change_password(
-            asked.book,
-            asked.office.passwords,
-            asked.me,
-            old=asked.form.get("old", ""),
-            new=asked.form.get("new", ""),
-            now=asked.now,
+            request.book,
+            request.app_state.passwords,
+            request.me,
+            old=request.form.get("old", ""),
+            new=request.form.get("new", ""),
+            now=request.now,
         )
     except Wrong as wrong:
-        return settings(asked, error=asked.wrong(wrong))
-    return asked.known(asked.to("/settings", saved=1), session)
+        return settings(request, error=request.wrong(wrong))
+    return request.known(request.to("/settings", saved=1), session)
 
 
-def feed(asked: Asked) -> Response:
+def feed(request: RequestContext) -> Response:
     """A new address of one's feed, or none."""
-    with asked.book.transaction() as db:
-        tokens.drop(db, "feed", user=asked.me.id)
-        if "off" in asked.form:
-            return asked.to("/settings", saved=1)
-        secret = tokens.make(db, "feed", user=asked.me.id, now=asked.now)
-    return settings(asked, feed=f"{asked.origin}/feed/{secret}.atom")
+    with request.book.transaction() as db:
+        tokens.drop(db, "feed", user=request.me.id)
+        if "off" in request.form:
+            return request.to("/settings", saved=1)
+        secret = tokens.make(db, "feed", user=request.me.id, now=request.now)
+    return settings(request, feed=f"{request.origin}/feed/{secret}.atom")
 
 
-def export(asked: Asked) -> Response:
+def export(request: RequestContext) -> Response:
     """All that is kept of a person."""
-    found = accounts.exported(asked.book, asked.me)
+    found = accounts.exported(request.book, request.me)
     return download("focus-account.json", msgspec.to_builtins(found))
 
 
-def delete(asked: Asked) -> Response:
+def delete(request: RequestContext) -> Response:
     """Forget the person, after their password."""
     try:
-        passwords = asked.office.passwords
-        typed = asked.form.get("password", "")
-        accounts.confirm(asked.book, passwords, asked.me, typed, now=asked.now)
-        accounts.delete(asked.book, asked.me, now=asked.now)
+        passwords = request.app_state.passwords
+        typed = request.form.get("password", "")
+        accounts.confirm(request.book, passwords, request.me, typed, now=request.now)
+        accounts.delete(request.book, request.me, now=request.now)
     except Wrong as wrong:
-        return settings(asked, error=asked.wrong(wrong))
-    return asked.known(asked.to("/login"), "")
+        return settings(request, error=request.wrong(wrong))
+    return request.known(request.to("/login"), "")

@@ -15,7 +15,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from focus.alerts.alert import PHONE, check_channel
 from focus.alerts.schedule import parse_quiet
-from focus.alerts.store import Book
+from focus.alerts.store import AlertStore
 from focus.errors import ConfigError
 from focus.serve import backoff, tokens
 from focus.serve.texts import Wrong
@@ -71,7 +71,7 @@ class Passwords:
 # -- sessions -----------------------------------------------------------------------
 
 
-def user_of_session(book: Book, secret: str, *, now: float) -> User | None:
+def user_of_session(book: AlertStore, secret: str, *, now: float) -> User | None:
     """Whose session it is; None for none, an old one, or a disabled account's."""
     rows = book.rows(
         f"SELECT {_USER} FROM token t JOIN user u ON u.id = t.user "
@@ -88,7 +88,7 @@ def user_of_session(book: Book, secret: str, *, now: float) -> User | None:
 
 
 def log_in(
-    book: Book, passwords: Passwords, *, name: str, password: str, address: str, now: float
+    book: AlertStore, passwords: Passwords, *, name: str, password: str, address: str, now: float
 ) -> str:
     """A new session's secret. Wrong("login_wrong") in the same time and words for a wrong
     password, a name that nobody has and a disabled account; Wrong("too_many") before its time.
@@ -108,7 +108,7 @@ def log_in(
         return tokens.make(db, "session", user=number, now=now)
 
 
-def log_out(book: Book, secret: str) -> None:
+def log_out(book: AlertStore, secret: str) -> None:
     """The session is over, here and not only in the browser."""
     with book.transaction() as db:
         db.execute(
@@ -130,25 +130,25 @@ class Applicant(NamedTuple):
     invitation: str = ""
 
 
-def is_first(book: Book) -> bool:
+def is_first(book: AlertStore) -> bool:
     """Whether nobody has an account yet."""
     return not book.rows("SELECT 1 FROM user WHERE password IS NOT NULL LIMIT 1")
 
 
-def registration(book: Book) -> str:
+def registration(book: AlertStore) -> str:
     """`off`, `invite` or `open`."""
     rows = book.rows("SELECT value FROM setting WHERE name = 'registration'")
     return str(msgspec.json.decode(rows[0][0])) if rows else "off"
 
 
-def may_register(book: Book, invitation: str, *, now: float) -> bool:
+def may_register(book: AlertStore, invitation: str, *, now: float) -> bool:
     """The first needs the invitation that the terminal shows, whatever the setting."""
     if invitation and tokens.find(book, "invite", invitation, now=now) is not None:
         return is_first(book) or registration(book) != "off"
     return registration(book) == "open" and not is_first(book)
 
 
-def register(book: Book, passwords: Passwords, who: Applicant, *, now: float) -> int:
+def register(book: AlertStore, passwords: Passwords, who: Applicant, *, now: float) -> int:
     """The id of a new account; the first is an administrator's. Wrong says what is not right.
 
     The mail address is checked here, but nobody's yet: see `postbox`.
@@ -185,7 +185,7 @@ def note(db: sqlite3.Connection, actor: str, act: str, detail: str, *, now: floa
 # -- changing -----------------------------------------------------------------------
 
 
-def reset_token(book: Book, name: str, *, now: float) -> tuple[str, str, str] | None:
+def reset_token(book: AlertStore, name: str, *, now: float) -> tuple[str, str, str] | None:
     """(address, language, secret) for a forgotten password; None where no mail can go."""
     rows = book.rows(
         "SELECT id, mail, language FROM user WHERE name = ? AND disabled = 0 "
@@ -200,7 +200,9 @@ def reset_token(book: Book, name: str, *, now: float) -> tuple[str, str, str] | 
         return mail, language, tokens.make(db, "reset", user=number, now=now)
 
 
-def reset(book: Book, passwords: Passwords, *, secret: str, password: str, now: float) -> None:
+def reset(
+    book: AlertStore, passwords: Passwords, *, secret: str, password: str, now: float
+) -> None:
     """Set a forgotten password by its mailed secret, once; all sessions are over."""
     found = tokens.find(book, "reset", secret, now=now)
     if found is None or found.user is None:
@@ -214,7 +216,7 @@ def reset(book: Book, passwords: Passwords, *, secret: str, password: str, now: 
 
 
 def change_password(
-    book: Book, passwords: Passwords, user: User, *, old: str, new: str, now: float
+    book: AlertStore, passwords: Passwords, user: User, *, old: str, new: str, now: float
 ) -> str:
     """Set another password; all sessions are over, the secret of a new one is returned."""
     confirm(book, passwords, user, old, now=now)
@@ -230,7 +232,9 @@ def _set(db: sqlite3.Connection, user: int, hashed: str) -> None:
     db.execute("DELETE FROM token WHERE user = ? AND kind IN ('session', 'reset')", (user,))
 
 
-def confirm(book: Book, passwords: Passwords, user: User, password: str, *, now: float) -> None:
+def confirm(
+    book: AlertStore, passwords: Passwords, user: User, password: str, *, now: float
+) -> None:
     """Wrong unless it is the person's own password; tries are counted as at the door."""
     mine = backoff.key("user", user.name)
     with book.transaction() as db:
@@ -244,7 +248,7 @@ def confirm(book: Book, passwords: Passwords, user: User, password: str, *, now:
         db.execute("DELETE FROM attempt WHERE who = ?", (mine,))
 
 
-def change(book: Book, user: User, typed: dict[str, str], *, now: float) -> None:
+def change(book: AlertStore, user: User, typed: dict[str, str], *, now: float) -> None:
     """Change what a person says of themselves, mail and phone apart (see `postbox`).
 
     Wrong, or ConfigError of the quiet hours.
@@ -266,7 +270,7 @@ def change(book: Book, user: User, typed: dict[str, str], *, now: float) -> None
             note(db, user.name, "rename", name, now=now)
 
 
-def delete(book: Book, user: User, *, now: float) -> None:
+def delete(book: AlertStore, user: User, *, now: float) -> None:
     """Forget a person with all that is theirs. Wrong for the only administrator of others."""
     others = "SELECT total(admin AND NOT disabled), count(*) FROM user WHERE id <> ? "
     admins, people = book.rows(others + "AND password IS NOT NULL", (user.id,))[0]
@@ -277,22 +281,22 @@ def delete(book: Book, user: User, *, now: float) -> None:
         note(db, f"user {user.id}", "delete account", "", now=now)
 
 
-def exported(book: Book, user: User) -> dict[str, Any]:
+def exported(book: AlertStore, user: User) -> dict[str, Any]:
     """All that is kept of a person, secrets apart."""
     account = user._asdict()
     account.pop("id")
     hits = book.rows(
         "SELECT c.name, h.url, h.title, h.published_at, h.found_at, h.relevance, h.read_at, "
-        "h.vote FROM hit h JOIN concern c ON c.id = h.concern WHERE c.user = ? AND NOT h.deleted",
+        "h.vote FROM hit h JOIN alert c ON c.id = h.alert WHERE c.user = ? AND NOT h.deleted",
         (user.id,),
     )
-    names = "concern url title published_at found_at relevance read_at vote".split()
+    names = "alert url title published_at found_at relevance read_at vote".split()
     sent = book.rows(
         "SELECT at, channel, items, state, detail FROM delivery WHERE user = ?", (user.id,)
     )
     return {
         "account": account,
-        "concerns": [each.concern for each in book.concerns(user.id)],
+        "alerts": [each.alert for each in book.alerts(user.id)],
         "pages": [dict(zip(names, row, strict=True)) for row in hits],
         "deliveries": [
             dict(zip("at channel items state detail".split(), row, strict=True)) for row in sent

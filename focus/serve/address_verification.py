@@ -2,7 +2,7 @@
 
     ask, confirm              a mail address: by the secret of a link
     ask_phone, confirm_phone  a telephone: by a code of six digits
-    forget                    no such address any more: their concerns send nothing there
+    forget                    no such address any more: their alerts send nothing there
 
 Until an address is confirmed the one before stays in use, so that a typing error costs nothing.
 """
@@ -16,12 +16,12 @@ import uuid
 
 import msgspec
 
-from focus.alerts.alert import Concern
-from focus.alerts.delivery import Failed, Outcome, sms
+from focus.alerts.alert import Alert
+from focus.alerts.delivery import DeliveryOutcome, NotDelivered, sms
 from focus.alerts.delivery.mail import Mailer
 from focus.alerts.message import letter
-from focus.alerts.settings import Settings
-from focus.alerts.store import Book
+from focus.alerts.settings import DeliverySettings
+from focus.alerts.store import AlertStore
 from focus.alerts.texts import say
 from focus.serve import backoff, tokens
 from focus.serve.accounts import note
@@ -30,14 +30,14 @@ from focus.serve.texts import Wrong
 _PATHS = {"reset": "reset", "mail": "confirm"}
 
 
-def pending(book: Book, user: int, *, now: float, kind: str = "mail") -> str:
+def pending(book: AlertStore, user: int, *, now: float, kind: str = "mail") -> str:
     """The address or number (`phone`) that waits to be confirmed; "": none does."""
     sql = "SELECT data FROM token WHERE kind = ? AND user = ? AND expires_at > ?"
     rows = book.rows(sql, (kind, user, now))
     return str(msgspec.json.decode(rows[0][0])[kind]) if rows else ""
 
 
-def ask(book: Book, user: int, mail: str, *, now: float) -> str:
+def ask(book: AlertStore, user: int, mail: str, *, now: float) -> str:
     """The secret of the link by which a person confirms an address; earlier ones end.
 
     Wrong("too_many") when somebody has had mails sent there, or this person, too often.
@@ -51,13 +51,13 @@ def ask(book: Book, user: int, mail: str, *, now: float) -> str:
     raise Wrong("too_many", n=int(early) + 1)
 
 
-def discard(book: Book, user: int, *, kind: str = "mail") -> None:
+def discard(book: AlertStore, user: int, *, kind: str = "mail") -> None:
     """No address waits any more."""
     with book.transaction() as db:
         tokens.drop(db, kind, user=user)
 
 
-def confirm(book: Book, secret: str, *, now: float) -> str | None:
+def confirm(book: AlertStore, secret: str, *, now: float) -> str | None:
     """The address that is its owner's from here on; None for a secret that is no longer good."""
     with book.transaction() as db:
         found = tokens.use(db, "mail", secret, now=now)
@@ -70,7 +70,7 @@ def confirm(book: Book, secret: str, *, now: float) -> str | None:
     return mail
 
 
-def ask_phone(book: Book, user: int, phone: str, *, now: float) -> str:
+def ask_phone(book: AlertStore, user: int, phone: str, *, now: float) -> str:
     """The code by which a person confirms a number; earlier ones end. Wrong("too_many")."""
     keys = [backoff.key("sms", f"user {user}"), backoff.key("sms", f"to {phone}")]
     code = f"{secrets.randbelow(10**6):06}"
@@ -84,7 +84,7 @@ def ask_phone(book: Book, user: int, phone: str, *, now: float) -> str:
     raise Wrong("too_many", n=int(early) + 1)
 
 
-def confirm_phone(book: Book, user: int, code: str, *, now: float) -> None:
+def confirm_phone(book: AlertStore, user: int, code: str, *, now: float) -> None:
     """The number is the person's from here on. Wrong, and counted, for another code."""
     with book.transaction() as db:
         early = backoff.spend(db, [backoff.key("code", f"user {user}")], now=now)
@@ -100,7 +100,7 @@ def confirm_phone(book: Book, user: int, code: str, *, now: float) -> None:
         raise Wrong("code_wrong")
 
 
-def forget(book: Book, user: int, *, now: float, kind: str = "mail") -> None:
+def forget(book: AlertStore, user: int, *, now: float, kind: str = "mail") -> None:
     """A person has no address (`phone`: number) any more, nor one that waits."""
     column, channel, act = _COLUMNS[kind]
     with book.transaction() as db:
@@ -115,16 +115,16 @@ _COLUMNS = {"mail": ("mail", "mail", "mail address"), "phone": ("phone", "sms", 
 
 
 def _send_to(db: sqlite3.Connection, user: int, kind: str, address: str) -> None:
-    """Have all concerns that use such a channel, and what waits, go there; "": nowhere."""
-    rows = db.execute("SELECT id, definition FROM concern WHERE user = ?", (user,)).fetchall()
+    """Have all alerts that use such a channel, and what waits, go there; "": nowhere."""
+    rows = db.execute("SELECT id, definition FROM alert WHERE user = ?", (user,)).fetchall()
     for number, definition in rows:
-        concern = msgspec.json.decode(definition, type=Concern)
-        moved = (_moved(channel, kind, address) for channel in concern.channels)
+        alert = msgspec.json.decode(definition, type=Alert)
+        moved = (_moved(channel, kind, address) for channel in alert.channels)
         channels = tuple(dict.fromkeys(filter(None, moved))) or ("inbox",)
-        if channels != concern.channels:
-            changed = msgspec.structs.replace(concern, channels=channels)
+        if channels != alert.channels:
+            changed = msgspec.structs.replace(alert, channels=channels)
             text = msgspec.json.encode(changed).decode()
-            db.execute("UPDATE concern SET definition = ? WHERE id = ?", (text, number))
+            db.execute("UPDATE alert SET definition = ? WHERE id = ?", (text, number))
     if address:
         db.execute(
             "UPDATE OR IGNORE outbox SET channel = ? WHERE user = ? AND state = 0 "
@@ -143,11 +143,11 @@ def _moved(channel: str, kind: str, address: str) -> str:
 
 
 def send_link(
-    how: Settings, mail: str, language: str, *, kind: str, secret: str, now: float
-) -> Outcome:
+    how: DeliverySettings, mail: str, language: str, *, kind: str, secret: str, now: float
+) -> DeliveryOutcome:
     """Mail somebody a link with a secret: to set another password, or to confirm the address."""
     if not how.base_url:
-        return Failed(NOWHERE, retry=False)
+        return NotDelivered(NOWHERE, retry=False)
     message = letter(
         uuid.uuid4().hex,
         language,
@@ -156,7 +156,7 @@ def send_link(
         link=f"{how.base_url}/{_PATHS[kind]}/{secret}",
     )
 
-    async def send() -> Outcome:
+    async def send() -> DeliveryOutcome:
         mailer = Mailer(how.mail)
         try:
             return await mailer.deliver(message, mail, now=now)
@@ -166,7 +166,7 @@ def send_link(
     return asyncio.run(send())
 
 
-def send_code(how: Settings, phone: str, language: str, *, code: str) -> Outcome:
+def send_code(how: DeliverySettings, phone: str, language: str, *, code: str) -> DeliveryOutcome:
     """Send somebody the code for their number."""
     subject, body = say("phone_subject", language), say("phone_body", language, code=code)
     message = letter(uuid.uuid4().hex, language, subject=subject, body=body)

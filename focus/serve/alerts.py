@@ -1,4 +1,4 @@
-"""How does a person make, change and look after their concerns?"""
+"""How does a person make, change and look after their alerts?"""
 
 from __future__ import annotations
 
@@ -7,152 +7,156 @@ import asyncio
 from starlette.responses import Response
 
 from focus.alerts import votes
-from focus.alerts.alert import Concern
-from focus.alerts.delivery import Failed
+from focus.alerts.alert import Alert
+from focus.alerts.delivery import NotDelivered
 from focus.alerts.health import SILENT_S, health
 from focus.alerts.outbox import PULLED
 from focus.alerts.outbox_relay import send_test
 from focus.alerts.preview import Preview, preview
-from focus.alerts.store import LOCAL, Owned
+from focus.alerts.store import LOCAL, StoredAlert
 from focus.alerts.texts import told
 from focus.errors import ConfigError
 from focus.serve import backoff, forms, tokens
-from focus.serve.request import Asked
+from focus.serve.request import RequestContext
 from focus.serve.texts import Wrong
 
-QUOTA = 50  # concerns of one person
+QUOTA = 50  # alerts of one person
 SHOWN = 20  # pages of a preview
 
 
-def listed(asked: Asked) -> Response:
-    """All concerns of a person, and how they fare."""
-    return shown(asked)
+def listed(request: RequestContext) -> Response:
+    """All alerts of a person, and how they fare."""
+    return shown(request)
 
 
-def shown(asked: Asked, status: int = 200, **said: str) -> Response:
+def shown(request: RequestContext, status: int = 200, **said: str) -> Response:
     """The same, with what came of something."""
-    mine = [health(asked.book, each, now=asked.now) for each in asked.book.concerns(asked.me.id)]
-    local = asked.book.concerns(LOCAL) if asked.me.admin else []
-    return asked.page(
-        "concerns.html", status, concerns=mine, silent_s=SILENT_S, local=len(local), **said
+    mine = [
+        health(request.book, each, now=request.now) for each in request.book.alerts(request.me.id)
+    ]
+    local = request.book.alerts(LOCAL) if request.me.admin else []
+    return request.page(
+        "alerts.html", status, alerts=mine, silent_s=SILENT_S, local=len(local), **said
     )
 
 
-def new(asked: Asked) -> Response:
+def new(request: RequestContext) -> Response:
     """The empty form, and what was typed there."""
-    if "name" not in asked.form:
-        start = forms.fresh(asked)
-        return asked.page("concern_form.html", typed=start, title="new_concern", number=None)
+    if "name" not in request.form:
+        start = forms.fresh(request)
+        return request.page("alert_form.html", typed=start, title="new_alert", number=None)
     try:
-        check_quota(asked, 1)
-        number = asked.book.add(
-            asked.me.id, forms.concern_of(asked, Concern("", ())), now=asked.now
+        check_quota(request, 1)
+        number = request.book.add(
+            request.me.id, forms.alert_of(request, Alert("", ())), now=request.now
         )
     except (ConfigError, Wrong) as error:
-        return _again(asked, error, title="new_concern", number=None)
-    return asked.to(f"/concerns/{number}", saved=1)
+        return _again(request, error, title="new_alert", number=None)
+    return request.to(f"/alerts/{number}", saved=1)
 
 
-def check_quota(asked: Asked, more: int) -> None:
-    """Wrong for more concerns than one person may have."""
-    if len(asked.book.concerns(asked.me.id)) + more > QUOTA:
+def check_quota(request: RequestContext, more: int) -> None:
+    """Wrong for more alerts than one person may have."""
+    if len(request.book.alerts(request.me.id)) + more > QUOTA:
         raise Wrong("quota", n=QUOTA)
 
 
-def _again(asked: Asked, error: ConfigError | Wrong, *, title: str, number: int | None) -> Response:
-    said = asked.wrong(error)
-    typed = {**dict.fromkeys(forms.EMPTY, ""), **asked.form}
-    return asked.page("concern_form.html", 400, typed=typed, title=title, number=number, error=said)
+def _again(
+    request: RequestContext, error: ConfigError | Wrong, *, title: str, number: int | None
+) -> Response:
+    said = request.wrong(error)
+    typed = {**dict.fromkeys(forms.EMPTY, ""), **request.form}
+    return request.page("alert_form.html", 400, typed=typed, title=title, number=number, error=said)
 
 
-def edit(asked: Asked) -> Response:
+def edit(request: RequestContext) -> Response:
     """The form as it stands, and what was typed there."""
-    owned = _mine(asked)
-    if "name" not in asked.form:
-        typed = forms.typed_of(asked, owned.concern)
-        return asked.page("concern_form.html", typed=typed, title="edit", number=owned.id)
+    owned = _mine(request)
+    if "name" not in request.form:
+        typed = forms.typed_of(request, owned.alert)
+        return request.page("alert_form.html", typed=typed, title="edit", number=owned.id)
     try:
-        asked.book.change(owned.id, forms.concern_of(asked, owned.concern), now=asked.now)
+        request.book.change(owned.id, forms.alert_of(request, owned.alert), now=request.now)
     except (ConfigError, Wrong) as error:
-        return _again(asked, error, title="edit", number=owned.id)
-    return asked.to(f"/concerns/{owned.id}", saved=1)
+        return _again(request, error, title="edit", number=owned.id)
+    return request.to(f"/alerts/{owned.id}", saved=1)
 
 
-def show(asked: Asked, done: str = "", error: str = "", feed: str = "") -> Response:
-    """How a concern fares, and what the last days would have sent."""
-    owned = _mine(asked)
+def show(request: RequestContext, done: str = "", error: str = "", feed: str = "") -> Response:
+    """How a alert fares, and what the last days would have sent."""
+    owned = _mine(request)
     found = None
-    if ("saved" in asked.query or "preview" in asked.query) and not error:
-        found = _previewed(asked, owned)
-        done = done or (asked.say("saved") if "saved" in asked.query else "")
-    return asked.page(
-        "concern.html",
-        health=health(asked.book, owned, now=asked.now),
+    if ("saved" in request.query or "preview" in request.query) and not error:
+        found = _previewed(request, owned)
+        done = done or (request.say("saved") if "saved" in request.query else "")
+    return request.page(
+        "alert.html",
+        health=health(request.book, owned, now=request.now),
         preview=found,
         shown=SHOWN,
         silent_s=SILENT_S,
-        votes=votes.counts(asked.book, owned.id),
-        pushed=[each for each in owned.concern.channels if each not in PULLED],
+        votes=votes.counts(request.book, owned.id),
+        pushed=[each for each in owned.alert.channels if each not in PULLED],
         done=done,
         error=error,
         feed=feed,
     )
 
 
-def _previewed(asked: Asked, owned: Owned) -> Preview:
-    with asked.office.previewing:
-        return preview(asked.book, owned, now=asked.now, zone=asked.zone)
+def _previewed(request: RequestContext, owned: StoredAlert) -> Preview:
+    with request.app_state.previewing:
+        return preview(request.book, owned, now=request.now, zone=request.zone)
 
 
-def pause(asked: Asked) -> Response:
+def pause(request: RequestContext) -> Response:
     """Stop, or go on."""
-    owned = _mine(asked)
-    asked.book.pause(owned.id, not owned.paused, now=asked.now)
-    return asked.to("/concerns" if "listed" in asked.form else f"/concerns/{owned.id}")
+    owned = _mine(request)
+    request.book.pause(owned.id, not owned.paused, now=request.now)
+    return request.to("/alerts" if "listed" in request.form else f"/alerts/{owned.id}")
 
 
-def delete(asked: Asked) -> Response:
+def delete(request: RequestContext) -> Response:
     """Forget it."""
-    asked.book.remove(_mine(asked).id)
-    return asked.to("/concerns")
+    request.book.remove(_mine(request).id)
+    return request.to("/alerts")
 
 
-def test(asked: Asked) -> Response:
+def test(request: RequestContext) -> Response:
     """Send a test message by one of its channels."""
-    owned = _mine(asked)
-    channel = asked.form.get("channel", "")
-    if channel not in owned.concern.channels or channel in PULLED:
+    owned = _mine(request)
+    channel = request.form.get("channel", "")
+    if channel not in owned.alert.channels or channel in PULLED:
         raise Wrong("not_found")
-    if channel.startswith("apprise:") and not asked.me.admin:
+    if channel.startswith("apprise:") and not request.me.admin:
         raise Wrong("channel_admin")
-    with asked.book.transaction() as db:
-        keys = [backoff.key("test", asked.me.name)]
-        early = backoff.spend(db, keys, now=asked.now)
+    with request.book.transaction() as db:
+        keys = [backoff.key("test", request.me.name)]
+        early = backoff.spend(db, keys, now=request.now)
     if early:
         raise Wrong("too_many", n=int(early) + 1)
-    how, clock = asked.office.settings(), asked.office.clock
-    sending = send_test(asked.book, how, user=asked.me.id, channel=channel, clock=clock)
+    how, clock = request.app_state.settings(), request.app_state.clock
+    sending = send_test(request.book, how, user=request.me.id, channel=channel, clock=clock)
     outcome = asyncio.run(sending)
-    if isinstance(outcome, Failed):
-        reason = told(outcome.reason, asked.language)
-        return show(asked, error=asked.say("test_failed", reason=reason))
-    return show(asked, done=asked.say("test_sent"))
+    if isinstance(outcome, NotDelivered):
+        reason = told(outcome.reason, request.language)
+        return show(request, error=request.say("test_failed", reason=reason))
+    return show(request, done=request.say("test_sent"))
 
 
-def feed(asked: Asked) -> Response:
-    """A new address of the concern's own feed; the one before ends."""
-    owned = _mine(asked)
-    with asked.book.transaction() as db:
-        tokens.drop(db, "feed", user=asked.me.id, concern=owned.id)
-        if "off" in asked.form:
-            return asked.to(f"/concerns/{owned.id}")
-        secret = tokens.make(db, "feed", user=asked.me.id, concern=owned.id, now=asked.now)
-    return show(asked, feed=f"{asked.origin}/feed/{secret}.atom")
+def feed(request: RequestContext) -> Response:
+    """A new address of the alert's own feed; the one before ends."""
+    owned = _mine(request)
+    with request.book.transaction() as db:
+        tokens.drop(db, "feed", user=request.me.id, alert=owned.id)
+        if "off" in request.form:
+            return request.to(f"/alerts/{owned.id}")
+        secret = tokens.make(db, "feed", user=request.me.id, alert=owned.id, now=request.now)
+    return show(request, feed=f"{request.origin}/feed/{secret}.atom")
 
 
-def _mine(asked: Asked) -> Owned:
-    """The concern of the address, if it is the asker's."""
-    for each in asked.book.concerns(asked.me.id):
-        if each.id == asked.parts["concern"]:
+def _mine(request: RequestContext) -> StoredAlert:
+    """The alert of the address, if it is the asker's."""
+    for each in request.book.alerts(request.me.id):
+        if each.id == request.parts["alert"]:
             return each
     raise Wrong("not_found")

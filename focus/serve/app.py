@@ -20,15 +20,15 @@ from starlette.routing import Route
 from focus.errors import FocusError
 from focus.serve import account_settings, admin, alerts, auth, import_export, reading
 from focus.serve.accounts import user_of_session
-from focus.serve.app_state import Office
-from focus.serve.request import Asked, cookie_name, style
-from focus.serve.request_guard import Guard, is_secure, language_asked
+from focus.serve.app_state import AppState
+from focus.serve.request import RequestContext, cookie_name, style
+from focus.serve.request_guard import RequestGuard, is_secure, language_asked
 from focus.serve.texts import Wrong, say
 
-MAX_FORM = 256 * 1024  # bytes; 50 sites and all words of a concern need less
+MAX_FORM = 256 * 1024  # bytes; 50 sites and all words of a alert need less
 MAX_FIELDS = 200
 
-Handler = Callable[[Asked], Response]
+Handler = Callable[[RequestContext], Response]
 Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
 
 _log = logging.getLogger("focus.serve")
@@ -54,17 +54,17 @@ _DOORS: dict[str, tuple[str, Handler, str]] = {
     "/inbox/{hit:int}/{act}": ("POST", reading.act, "user"),
     "/search": ("GET", reading.search, "user"),
     "/deliveries": ("GET", reading.deliveries, "user"),
-    "/concerns": ("GET", alerts.listed, "user"),
-    "/concerns/new": ("GET POST", alerts.new, "user"),
-    "/concerns/export": ("POST", import_export.export, "user"),
-    "/concerns/import": ("POST", import_export.take_in, "user"),
-    "/concerns/adopt": ("POST", import_export.adopt, "admin"),
-    "/concerns/{concern:int}": ("GET", alerts.show, "user"),
-    "/concerns/{concern:int}/edit": ("GET POST", alerts.edit, "user"),
-    "/concerns/{concern:int}/pause": ("POST", alerts.pause, "user"),
-    "/concerns/{concern:int}/delete": ("POST", alerts.delete, "user"),
-    "/concerns/{concern:int}/test": ("POST", alerts.test, "user"),
-    "/concerns/{concern:int}/feed": ("POST", alerts.feed, "user"),
+    "/alerts": ("GET", alerts.listed, "user"),
+    "/alerts/new": ("GET POST", alerts.new, "user"),
+    "/alerts/export": ("POST", import_export.export, "user"),
+    "/alerts/import": ("POST", import_export.take_in, "user"),
+    "/alerts/adopt": ("POST", import_export.adopt, "admin"),
+    "/alerts/{alert:int}": ("GET", alerts.show, "user"),
+    "/alerts/{alert:int}/edit": ("GET POST", alerts.edit, "user"),
+    "/alerts/{alert:int}/pause": ("POST", alerts.pause, "user"),
+    "/alerts/{alert:int}/delete": ("POST", alerts.delete, "user"),
+    "/alerts/{alert:int}/test": ("POST", alerts.test, "user"),
+    "/alerts/{alert:int}/feed": ("POST", alerts.feed, "user"),
     "/settings": ("GET POST", account_settings.settings, "user"),
     "/settings/code": ("POST", account_settings.code, "user"),
     "/settings/mail": ("POST", account_settings.mail, "user"),
@@ -79,10 +79,10 @@ _DOORS: dict[str, tuple[str, Handler, str]] = {
 }
 
 
-def make_app(office: Office, lifespan: Lifespan | None = None) -> Starlette:
+def make_app(app_state: AppState, lifespan: Lifespan | None = None) -> Starlette:
     """The web pages of an office."""
     routes = [
-        Route(path, _endpoint(office, handler, who), methods=methods.split())
+        Route(path, _endpoint(app_state, handler, who), methods=methods.split())
         for path, (methods, handler, who) in _DOORS.items()
     ]
     routes.append(Route("/static/style.css", _file(style(), "text/css")))
@@ -94,7 +94,7 @@ def make_app(office: Office, lifespan: Lifespan | None = None) -> Starlette:
 
     return Starlette(
         routes=routes,
-        middleware=[Middleware(Guard, base_url=lambda: office.base_url)],
+        middleware=[Middleware(RequestGuard, base_url=lambda: app_state.base_url)],
         exception_handlers={404: missing, 405: missing},
         lifespan=lifespan,
     )
@@ -108,46 +108,46 @@ def _file(data: bytes, kind: str) -> Callable[[Request], Awaitable[Response]]:
 
 
 def _endpoint(
-    office: Office, handler: Handler, who: str
+    app_state: AppState, handler: Handler, who: str
 ) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         form = await _form(request) if request.method == "POST" else {}
         if form is None:
             return PlainTextResponse(say("too_large", language_asked(request.headers)) + "\n", 413)
-        return await run_in_threadpool(_answered, office, handler, who, _said(request, form))
+        return await run_in_threadpool(_answered, app_state, handler, who, _said(request, form))
 
     return endpoint
 
 
-def _answered(office: Office, handler: Handler, who: str, said: dict[str, Any]) -> Response:
+def _answered(app_state: AppState, handler: Handler, who: str, said: dict[str, Any]) -> Response:
     """A handler's answer, or what went wrong, in a thread. The border of the web pages."""
-    with office.book() as book:
-        asked: Asked | None = None
+    with app_state.book() as book:
+        request: RequestContext | None = None
         try:
-            secure = is_secure(said["scheme"], office.base_url)
+            secure = is_secure(said["scheme"], app_state.base_url)
             said["session"] = said["cookies"].get(cookie_name(secure), "")
-            said["user"] = user_of_session(book, said["session"], now=office.clock())
-            asked = Asked(office, book, **said)
-            if who != "all" and asked.user is None:
-                return asked.to("/login")
-            if who == "admin" and not asked.me.admin:
-                return _trouble(asked, "not_found", 404)
-            return handler(asked)
+            said["user"] = user_of_session(book, said["session"], now=app_state.clock())
+            request = RequestContext(app_state, book, **said)
+            if who != "all" and request.user is None:
+                return request.to("/login")
+            if who == "admin" and not request.me.admin:
+                return _trouble(request, "not_found", 404)
+            return handler(request)
         except Wrong as wrong:
-            assert asked is not None
-            return _trouble(asked, wrong.key, 400, **wrong.values)
+            assert request is not None
+            return _trouble(request, wrong.key, 400, **wrong.values)
         except FocusError as error:
             _log.warning("%s: %s", said["path"], error)
-            if asked is None or asked.user is None:
+            if request is None or request.user is None:
                 return PlainTextResponse(say("failed", said["language"]) + "\n", 503)
-            return asked.page("trouble.html", 503, error=asked.wrong(error))
+            return request.page("trouble.html", 503, error=request.wrong(error))
         except Exception:
             _log.exception("%s failed", said["path"])
             return PlainTextResponse(say("failed", said["language"]) + "\n", 500)
 
 
-def _trouble(asked: Asked, key: str, status: int, **values: object) -> Response:
-    return asked.page("trouble.html", status, error=asked.say(key, **values))
+def _trouble(request: RequestContext, key: str, status: int, **values: object) -> Response:
+    return request.page("trouble.html", status, error=request.say(key, **values))
 
 
 def _said(request: Request, form: dict[str, str]) -> dict[str, Any]:

@@ -15,8 +15,8 @@ import msgspec
 
 from focus.alerts import settings
 from focus.alerts import store as books
-from focus.alerts.settings import Settings
-from focus.alerts.store import WAIT_S, Book
+from focus.alerts.settings import DeliverySettings
+from focus.alerts.store import WAIT_S, AlertStore
 from focus.config import FetchConfig
 from focus.serve.accounts import Passwords
 from focus.storage import writer
@@ -27,7 +27,7 @@ INDEX_CACHE_KIB = 8 * 1024  # of each file of an index that is kept; more finds 
 T = TypeVar("T")
 
 
-class Ways(msgspec.Struct, frozen=True):
+class SendingOptions(msgspec.Struct, frozen=True):
     """How to send, as the command line says; None and "": as was stored."""
 
     smtp_url: str | None = None
@@ -84,7 +84,7 @@ class Kept(Generic[T]):
                 self._close(self._free.get_nowait())
 
 
-class Office:
+class AppState:
     """The database of a server and its index, opened once per request under way.
 
     home  where the pages are reached when neither command line nor settings say; "": unknown
@@ -96,13 +96,13 @@ class Office:
         path: Path,
         *,
         clock: Callable[[], float],
-        ways: Ways | None = None,
+        ways: SendingOptions | None = None,
         home: str = "",
         zone: str = "UTC",
         passwords: Passwords | None = None,
     ) -> None:
         self.path, self.clock, self.home, self.zone = path, clock, home, zone
-        self.ways = ways or Ways()
+        self.ways = ways or SendingOptions()
         self.passwords = passwords or Passwords()
         self.previewing = Lock()  # a preview reads thousands of pages: one at a time
         self._books = Kept(self._connected, _close, most=8)
@@ -116,7 +116,7 @@ class Office:
             pass  # made, or brought up to date
         self.base_url = self.settings().base_url
 
-    def book(self) -> AbstractContextManager[Book]:
+    def book(self) -> AbstractContextManager[AlertStore]:
         """A book for one request; its connection goes on to the next."""
         return self._books.one()
 
@@ -124,7 +124,7 @@ class Office:
         """The search index, in the same way."""
         return self._indexes.one()
 
-    def _connected(self) -> Book:
+    def _connected(self) -> AlertStore:
         connection = sqlite3.connect(
             self.path, timeout=WAIT_S, isolation_level=None, check_same_thread=False
         )
@@ -134,9 +134,9 @@ class Office:
         except BaseException:
             connection.close()
             raise
-        return Book(connection, self.path)
+        return AlertStore(connection, self.path)
 
-    def settings(self) -> Settings:
+    def settings(self) -> DeliverySettings:
         """As they are now: an administrator may change them at any time."""
         with self.book() as book:
             ways = msgspec.structs.asdict(self.ways)
@@ -150,5 +150,5 @@ class Office:
         self._indexes.close()
 
 
-def _close(book: Book) -> None:
+def _close(book: AlertStore) -> None:
     book._db.close()

@@ -1,4 +1,4 @@
-"""How do concerns come from a file or the command line into an account, and out again?
+"""How do alerts come from a file or the command line into an account, and out again?
 
 What comes in is held to what its new owner may have: mail goes to their own confirmed
 address or nowhere, apprise channels are for administrators, topic files for the command line.
@@ -9,84 +9,84 @@ from __future__ import annotations
 import msgspec
 from starlette.responses import Response
 
-from focus.alerts.alert import Concern, from_json, to_json
+from focus.alerts.alert import Alert, from_json, to_json
 from focus.alerts.page_match import topic_of
 from focus.alerts.store import LOCAL
 from focus.errors import ConfigError
 from focus.serve import accounts, alerts
 from focus.serve.forms import MAX_WEBHOOKS
-from focus.serve.request import Asked, attached
+from focus.serve.request import RequestContext, attached
 from focus.serve.texts import Wrong
 
 
-def export(asked: Asked) -> Response:
-    """A person's concerns as a file, as `focus watch export` writes it."""
-    mine = (each.concern for each in asked.book.concerns(asked.me.id))
-    return attached("focus-concerns.json", to_json(mine))
+def export(request: RequestContext) -> Response:
+    """A person's alerts as a file, as `focus watch export` writes it."""
+    mine = (each.alert for each in request.book.alerts(request.me.id))
+    return attached("focus-alerts.json", to_json(mine))
 
 
-def take_in(asked: Asked) -> Response:
-    """The concerns of such a file: all of them, or none."""
+def take_in(request: RequestContext) -> Response:
+    """The alerts of such a file: all of them, or none."""
     try:
-        made = from_json(asked.form.get("file", "").encode(), asked.say("import_file"))
-        mine = {each.concern.name for each in asked.book.concerns(asked.me.id)}
-        replace = "replace" in asked.form
-        alerts.check_quota(asked, sum(not (replace and each.name in mine) for each in made))
-        allowed = [_allowed(asked, each) for each in made]
+        made = from_json(request.form.get("file", "").encode(), request.say("import_file"))
+        mine = {each.alert.name for each in request.book.alerts(request.me.id)}
+        replace = "replace" in request.form
+        alerts.check_quota(request, sum(not (replace and each.name in mine) for each in made))
+        allowed = [_allowed(request, each) for each in made]
         for each in allowed:
             topic_of(each, trusted=False)
-        asked.book.take_in(asked.me.id, allowed, replace=replace, now=asked.now)
+        request.book.take_in(request.me.id, allowed, replace=replace, now=request.now)
     except (ConfigError, Wrong) as error:
-        return alerts.shown(asked, 400, error=asked.wrong(error))
-    return alerts.shown(asked, done=_done(asked, made, allowed))
+        return alerts.shown(request, 400, error=request.wrong(error))
+    return alerts.shown(request, done=_done(request, made, allowed))
 
 
-def adopt(asked: Asked) -> Response:
-    """An administrator takes over the concerns of the command line, with all they found.
+def adopt(request: RequestContext) -> Response:
+    """An administrator takes over the alerts of the command line, with all they found.
 
     Those with a topic file stay, and those whose name is taken.
     """
-    if not asked.me.admin:
+    if not request.me.admin:
         raise Wrong("not_found")
-    mine = {each.concern.name for each in asked.book.concerns(asked.me.id)}
+    mine = {each.alert.name for each in request.book.alerts(request.me.id)}
     going = [
         each
-        for each in asked.book.concerns(LOCAL)
-        if each.concern.name not in mine and not each.concern.topic.strip().endswith(".toml")
+        for each in request.book.alerts(LOCAL)
+        if each.alert.name not in mine and not each.alert.topic.strip().endswith(".toml")
     ]
-    alerts.check_quota(asked, len(going))
-    allowed = [_allowed(asked, each.concern) for each in going]
-    with asked.book.transaction() as db:
-        for owned, concern in zip(going, allowed, strict=True):
-            text = msgspec.json.encode(concern).decode()
-            sql = "UPDATE concern SET user = ?, definition = ? WHERE id = ? AND user = ?"
-            db.execute(sql, (asked.me.id, text, owned.id, LOCAL))
+    alerts.check_quota(request, len(going))
+    allowed = [_allowed(request, each.alert) for each in going]
+    with request.book.transaction() as db:
+        for owned, alert in zip(going, allowed, strict=True):
+            text = msgspec.json.encode(alert).decode()
+            sql = "UPDATE alert SET user = ?, definition = ? WHERE id = ? AND user = ?"
+            db.execute(sql, (request.me.id, text, owned.id, LOCAL))
             db.execute(
-                "UPDATE outbox SET user = ? WHERE concern = ? AND state = 0",
-                (asked.me.id, owned.id),
+                "UPDATE outbox SET user = ? WHERE alert = ? AND state = 0",
+                (request.me.id, owned.id),
             )
-        accounts.note(db, asked.me.name, "take over", f"{len(going)} of local", now=asked.now)
-    return alerts.shown(asked, done=_done(asked, [each.concern for each in going], allowed))
+        accounts.note(db, request.me.name, "take over", f"{len(going)} of local", now=request.now)
+    return alerts.shown(request, done=_done(request, [each.alert for each in going], allowed))
 
 
-def _allowed(asked: Asked, concern: Concern) -> Concern:
-    """The concern with the channels that its new owner may have."""
-    me = asked.me
+def _allowed(request: RequestContext, alert: Alert) -> Alert:
+    """The alert with the channels that its new owner may have."""
+    me = request.me
     mine = {"feed": True, "webhook": True, "apprise": me.admin}
-    named = [each for each in concern.channels if mine.get(each.partition(":")[0])]
+    named = [each for each in alert.channels if mine.get(each.partition(":")[0])]
     hooks = [each for each in named if each.startswith("webhook:")][MAX_WEBHOOKS:]
-    if me.phone and any(each.startswith("sms:") for each in concern.channels):
+    if me.phone and any(each.startswith("sms:") for each in alert.channels):
         named.insert(0, f"sms:{me.phone}")
-    if me.mail and any(each.startswith("mail:") for each in concern.channels):
+    if me.mail and any(each.startswith("mail:") for each in alert.channels):
         named.insert(0, f"mail:{me.mail}")
     kept = (each for each in ("inbox", *named) if each not in hooks)
-    return msgspec.structs.replace(concern, channels=tuple(dict.fromkeys(kept)))
+    return msgspec.structs.replace(alert, channels=tuple(dict.fromkeys(kept)))
 
 
-def _done(asked: Asked, before: list[Concern], after: list[Concern]) -> str:
-    said = asked.say("imported", n=len(after))
+def _done(request: RequestContext, before: list[Alert], after: list[Alert]) -> str:
+    said = request.say("imported", n=len(after))
     pairs = zip(before, after, strict=True)
     changed = [new.name for old, new in pairs if set(old.channels) - set(new.channels)]
     if changed:
-        said += " " + asked.say("channels_changed", names=", ".join(changed))
+        said += " " + request.say("channels_changed", names=", ".join(changed))
     return said

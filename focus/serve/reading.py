@@ -8,8 +8,8 @@ from focus.alerts import outbox
 from focus.alerts.texts import told
 from focus.errors import ConfigError
 from focus.serve import inbox
-from focus.serve.inbox import PER_PAGE, Wish
-from focus.serve.request import Asked
+from focus.serve.inbox import PER_PAGE, InboxFilter
+from focus.serve.request import RequestContext
 from focus.serve.texts import Wrong
 from focus.storage.results import Selection
 from focus.storage.search import search as find
@@ -19,55 +19,55 @@ FOUND = 10  # results on a page: of each a passage is cut
 _LAST_PAGE = 1_000
 
 
-def inbox_page(asked: Asked) -> Response:
+def inbox_page(request: RequestContext) -> Response:
     """A person's pages, as the filter says."""
-    query = asked.query
-    wish = Wish(
-        concern=_number(query.get("concern", "")),
-        since=_since(asked),
+    query = request.query
+    wish = InboxFilter(
+        alert=_number(query.get("alert", "")),
+        since=_since(request),
         words=query.get("words", "")[:200],
         unread="unread" in query,
         existing="existing" in query,
         page=min(_number(query.get("page", "")) or 0, _LAST_PAGE),
     )
-    found = inbox.letters(asked.book, asked.me.id, wish)
-    names = [(each.id, each.concern.name) for each in asked.book.concerns(asked.me.id)]
-    return asked.page(
+    found = inbox.letters(request.book, request.me.id, wish)
+    names = [(each.id, each.alert.name) for each in request.book.alerts(request.me.id)]
+    return request.page(
         "inbox.html",
         letters=found[:PER_PAGE],
         has_more=len(found) > PER_PAGE,
         wish=wish,
         days=_number(query.get("days", "")),
         choices=DAYS,
-        concerns=names,
-        active=_active(asked, wish, dict(names)),
+        alerts=names,
+        active=_active(request, wish, dict(names)),
         back=_filter(query),
     )
 
 
-def _active(asked: Asked, wish: Wish, names: dict[int, str]) -> list[str]:
+def _active(request: RequestContext, wish: InboxFilter, names: dict[int, str]) -> list[str]:
     """What the filter says now, for people."""
-    days = _number(asked.query.get("days", ""))
+    days = _number(request.query.get("days", ""))
     said = [
-        names.get(wish.concern or 0, ""),
-        asked.say("last_days", n=days) if days else "",
+        names.get(wish.alert or 0, ""),
+        request.say("last_days", n=days) if days else "",
         wish.words,
-        asked.say("unread_only") if wish.unread else "",
-        asked.say("existing") if wish.existing else "",
+        request.say("unread_only") if wish.unread else "",
+        request.say("existing") if wish.existing else "",
     ]
     return [each for each in said if each]
 
 
-def _since(asked: Asked) -> float:
-    days = _number(asked.query.get("days", ""))
-    return asked.now - days * 86400.0 if days else 0.0
+def _since(request: RequestContext) -> float:
+    days = _number(request.query.get("days", ""))
+    return request.now - days * 86400.0 if days else 0.0
 
 
 def _filter(query: dict[str, str]) -> dict[str, str]:
     """What says which pages are shown, without the rest of the address."""
     return {
         name: query[name][:200]
-        for name in ("concern", "days", "words", "unread", "existing")
+        for name in ("alert", "days", "words", "unread", "existing")
         if query.get(name)
     }
 
@@ -76,43 +76,43 @@ def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
-def act(asked: Asked) -> Response:
+def act(request: RequestContext) -> Response:
     """Read, delete or judge one page, and go back to where it was shown."""
-    what = asked.parts["act"]
-    number = asked.parts["hit"]
+    what = request.parts["act"]
+    number = request.parts["hit"]
     if what not in inbox.ACTS or not 0 < number < 1 << 62:
         raise Wrong("not_found")
-    if not inbox.act(asked.book, asked.me.id, number, what, now=asked.now):
-        return asked.page("trouble.html", 404, error=asked.say("not_found"))
-    kept = _filter(asked.form)
-    if asked.form.get("page", "").isdigit():
-        kept["page"] = asked.form["page"][:5]
-    response = asked.to("/inbox", **kept)
+    if not inbox.act(request.book, request.me.id, number, what, now=request.now):
+        return request.page("trouble.html", 404, error=request.say("not_found"))
+    kept = _filter(request.form)
+    if request.form.get("page", "").isdigit():
+        kept["page"] = request.form["page"][:5]
+    response = request.to("/inbox", **kept)
     if what != "delete":
         response.headers["location"] += f"#hit-{number}"
     return response
 
 
-def read_all(asked: Asked) -> Response:
-    """Nothing is unread any more, of all concerns or of one."""
-    concern = _number(asked.form.get("concern", ""))
-    inbox.read_all(asked.book, asked.me.id, concern, now=asked.now)
-    return asked.to("/inbox", **_filter(asked.form))
+def read_all(request: RequestContext) -> Response:
+    """Nothing is unread any more, of all alerts or of one."""
+    alert = _number(request.form.get("alert", ""))
+    inbox.read_all(request.book, request.me.id, alert, now=request.now)
+    return request.to("/inbox", **_filter(request.form))
 
 
-def search(asked: Asked) -> Response:
+def search(request: RequestContext) -> Response:
     """Pages of all crawls by their words. The index is brought up to date by the scheduler."""
-    words = asked.query.get("q", "").strip()[:300]
-    offset = min(_number(asked.query.get("offset", "")) or 0, 500)
-    found, error, days = None, "", _number(asked.query.get("days", ""))
+    words = request.query.get("q", "").strip()[:300]
+    offset = min(_number(request.query.get("offset", "")) or 0, 500)
+    found, error, days = None, "", _number(request.query.get("days", ""))
     if words:
-        chosen = Selection(crawl="all", since=_since(asked) or None)
+        chosen = Selection(crawl="all", since=_since(request) or None)
         try:
-            with asked.office.index() as index:
+            with request.app_state.index() as index:
                 found = find(index, words, chosen, limit=FOUND, offset=offset)
         except ConfigError as wrong:
-            error = asked.wrong(wrong)
-    return asked.page(
+            error = request.wrong(wrong)
+    return request.page(
         "search.html",
         400 if error else 200,
         words=words,
@@ -125,10 +125,10 @@ def search(asked: Asked) -> Response:
     )
 
 
-def deliveries(asked: Asked) -> Response:
+def deliveries(request: RequestContext) -> Response:
     """What was sent, and what was not and why."""
     lines = [
-        each._replace(detail=told(each.detail, asked.language))
-        for each in outbox.lines(asked.book, asked.me.id, limit=100)
+        each._replace(detail=told(each.detail, request.language))
+        for each in outbox.lines(request.book, request.me.id, limit=100)
     ]
-    return asked.page("deliveries.html", lines=lines)
+    return request.page("deliveries.html", lines=lines)

@@ -14,12 +14,12 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from focus.alerts.message import clock_time, pieces
 from focus.alerts.outbox_lease import zone_of
 from focus.alerts.settings import masked_channel
-from focus.alerts.store import Book
+from focus.alerts.store import AlertStore
 from focus.alerts.texts import told
 from focus.errors import FocusError
 from focus.serve import inbox
 from focus.serve.accounts import User
-from focus.serve.app_state import Office
+from focus.serve.app_state import AppState
 from focus.serve.request_guard import is_secure
 from focus.serve.texts import TEXTS, Wrong, say
 from focus.text.formatting import printable
@@ -29,12 +29,12 @@ COOKIE = "focus_session"
 Form = dict[str, str]
 
 
-class Asked:
+class RequestContext:
     """A request, read: who asks (None: nobody known), where, and what was typed."""
 
-    def __init__(self, office: Office, book: Book, **said: Any) -> None:
-        self.office, self.book = office, book
-        self.now = office.clock()
+    def __init__(self, app_state: AppState, book: AlertStore, **said: Any) -> None:
+        self.app_state, self.book = app_state, book
+        self.now = app_state.clock()
         self.user: User | None = said["user"]
         self.session: str = said["session"]
         self.path: str = said["path"]
@@ -42,8 +42,8 @@ class Asked:
         self.query: Form = said["query"]
         self.form: Form = said["form"]
         self.address: str = said["address"]
-        self.secure = is_secure(said["scheme"], office.base_url)
-        self.origin: str = office.base_url or said["origin"]
+        self.secure = is_secure(said["scheme"], app_state.base_url)
+        self.origin: str = app_state.base_url or said["origin"]
         self.language = self.user.language if self.user else said["language"]
 
     @property
@@ -113,7 +113,7 @@ class Asked:
 
 
 def cookie_name(secure: bool) -> str:
-    """See `Asked.cookie_name`."""
+    """See `RequestContext.cookie_name`."""
     return f"__Host-{COOKIE}" if secure else COOKIE
 
 

@@ -38,7 +38,7 @@ _SAFE = ("GET", "HEAD")
 _OPEN = "/unsubscribe/"
 
 
-class Guard:
+class RequestGuard:
     """Stands before the application. `base_url` tells where our pages are reached now."""
 
     def __init__(self, app: ASGIApp, base_url: Callable[[], str]) -> None:

@@ -21,11 +21,11 @@ from focus.alerts.run import AlreadyRunning, Ran, alone, run_due
 from focus.alerts.visit import visitor
 from focus.config import FetchConfig, PolitenessConfig
 from focus.errors import FocusError
-from focus.learn.memory_crawl import Web
+from focus.learn.memory_crawl import PageSource
 from focus.storage.search_index import SearchIndex
 
 
-class Order(msgspec.Struct, frozen=True):
+class SchedulerOptions(msgspec.Struct, frozen=True):
     """What the server tells its scheduler: where, how to ask, how to send."""
 
     db: str
@@ -37,11 +37,11 @@ class Order(msgspec.Struct, frozen=True):
     base_url: str | None = None
 
 
-def run(order: Order) -> Ran | None:
+def run(order: SchedulerOptions) -> Ran | None:
     """Do what is due and index what came; None when another program is at it."""
     path = Path(order.db)
     with books.opened(path, now=time.time(), language="en", zone="UTC") as book:
-        web = Web(None, order.fetch, order.politeness, order.agent)
+        web = PageSource(None, order.fetch, order.politeness, order.agent)
         how = settings.read(
             book,
             smtp_url=order.smtp_url,
@@ -63,7 +63,7 @@ def run(order: Order) -> Ran | None:
 def main() -> int:
     """The process. Troubles of sites and deliveries stand in the database for their owners."""
     try:
-        order = msgspec.json.decode(sys.stdin.buffer.read(), type=Order)
+        order = msgspec.json.decode(sys.stdin.buffer.read(), type=SchedulerOptions)
         ran = run(order)
     except (FocusError, msgspec.DecodeError) as error:
         print(f"focus: {error}", file=sys.stderr)

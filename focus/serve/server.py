@@ -19,8 +19,8 @@ from focus.alerts import outbox
 from focus.errors import ConfigError
 from focus.serve import accounts, tokens
 from focus.serve.app import make_app
-from focus.serve.app_state import Office
-from focus.serve.scheduler import Order
+from focus.serve.app_state import AppState
+from focus.serve.scheduler import SchedulerOptions
 from focus.text.formatting import printable
 
 TICK_S = 10.0  # between two looks whether something is due
@@ -61,10 +61,10 @@ def home_of(host: str, port: int) -> str:
     return f"http://{shown}:{port}" if is_here else ""
 
 
-def first_link(office: Office, origin: str) -> str:
+def first_link(app_state: AppState, origin: str) -> str:
     """The link by which the first person, an administrator, registers; "" when there is one."""
-    now = office.clock()
-    with office.book() as book:
+    now = app_state.clock()
+    with app_state.book() as book:
         if not accounts.is_first(book):
             return ""
         with book.transaction() as db:
@@ -72,27 +72,27 @@ def first_link(office: Office, origin: str) -> str:
             return f"{origin}/register?invite={tokens.make(db, 'invite', now=now)}"
 
 
-def serve(office: Office, order: Order, bound: socket.socket) -> None:
+def serve(app_state: AppState, order: SchedulerOptions, bound: socket.socket) -> None:
     """Answer until SIGTERM or Ctrl-C; what is under way ends first."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        task = asyncio.create_task(_schedule(office, order))
+        task = asyncio.create_task(_schedule(app_state, order))
         try:
             yield
         finally:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
-            office.close()
+            app_state.close()
 
     config = uvicorn.Config(
-        make_app(office, lifespan),
+        make_app(app_state, lifespan),
         log_level="warning",
         access_log=False,
         server_header=False,
         # A proxy before us is believed only where we were told that there is one.
-        proxy_headers=bool(office.ways.base_url),
+        proxy_headers=bool(app_state.ways.base_url),
         forwarded_allow_ips="127.0.0.1,::1",
         timeout_graceful_shutdown=GRACE_S,
         limit_concurrency=500,
@@ -104,20 +104,20 @@ def serve(office: Office, order: Order, bound: socket.socket) -> None:
 # -- the scheduler ------------------------------------------------------------------
 
 
-def is_due(office: Office) -> bool:
-    """Whether a concern is to be checked, or a message to be sent."""
-    now = office.clock()
-    with office.book() as book:
+def is_due(app_state: AppState) -> bool:
+    """Whether a alert is to be checked, or a message to be sent."""
+    now = app_state.clock()
+    with app_state.book() as book:
         waiting = outbox.next_due(book)
         return (waiting is not None and waiting <= now) or bool(book.due(now))
 
 
-async def _schedule(office: Office, order: Order) -> None:
+async def _schedule(app_state: AppState, order: SchedulerOptions) -> None:
     """Look again and again whether something is due; have it done by a process."""
     while True:
         wait = TICK_S
         try:
-            if await asyncio.to_thread(is_due, office):
+            if await asyncio.to_thread(is_due, app_state):
                 await _tick(order)
                 wait = REST_S
         except Exception as error:  # the pages go on without it; the next look may be good
@@ -125,7 +125,7 @@ async def _schedule(office: Office, order: Order) -> None:
         await asyncio.sleep(wait)
 
 
-async def _tick(order: Order) -> None:
+async def _tick(order: SchedulerOptions) -> None:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",

@@ -19,7 +19,7 @@ class Wrong(Exception):
 TEXTS: dict[str, tuple[str, str]] = {
     # where
     "inbox": ("收件箱", "Inbox"),
-    "concerns": ("关注", "Concerns"),
+    "alerts": ("关注", "Alerts"),
     "search": ("搜索", "Search"),
     "deliveries": ("发送记录", "Deliveries"),
     "settings": ("设置", "Settings"),
@@ -77,7 +77,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "您是唯一的管理员：请先停用或删除其他账号。",
         "You are the only administrator and others have accounts.",
     ),
-    "quota": ("最多可设 {n} 个关注。", "There may be {n} concerns at most."),
+    "quota": ("最多可设 {n} 个关注。", "There may be {n} alerts at most."),
     "channel_admin": ("apprise 通道仅限管理员使用。", "Apprise channels are for administrators."),
     "mail_first": (
         "请先在设置中填写并确认邮箱地址。",
@@ -105,8 +105,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     # inbox
     "filter": ("筛选", "Filter"),
     "show": ("显示", "Show"),
-    "all_concerns": ("全部关注", "All concerns"),
-    "concern": ("关注", "Concern"),
+    "all_alerts": ("全部关注", "All alerts"),
+    "alert": ("关注", "Alert"),
     "when": ("时间", "Time"),
     "any_time": ("不限时间", "Any time"),
     "last_days": ("最近 1 天|最近 {n} 天", "Last day|Last {n} days"),
@@ -116,7 +116,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "nothing": ("这里还没有页面。", "No pages here yet."),
     "nothing_hint": (
         "新建一个关注后，新页面会出现在这里。",
-        "Make a concern, and new pages appear here.",
+        "Make a alert, and new pages appear here.",
     ),
     "published": ("发布于 {when}", "published {when}"),
     "found": ("发现于 {when}", "found {when}"),
@@ -157,13 +157,13 @@ TEXTS: dict[str, tuple[str, str]] = {
     "search_empty": ("还没有可搜索的页面。", "There are no pages to search yet."),
     "search_found": ("找到 {n} 篇", "{n} page found|{n} pages found"),
     "search_more": ("超过 {n} 篇", "more than {n} pages"),
-    # concerns
-    "new_concern": ("新建关注", "New concern"),
+    # alerts
+    "new_alert": ("新建关注", "New alert"),
     "edit": ("修改", "Edit"),
     "save": ("保存", "Save"),
     "pause": ("暂停", "Pause"),
     "resume": ("继续", "Resume"),
-    "no_concerns": ("您还没有关注。", "You have no concerns yet."),
+    "no_alerts": ("您还没有关注。", "You have no alerts yet."),
     "c_name": ("名称", "Name"),
     "c_sites": ("网站或栏目，每行一个", "Sites or sections, one per line"),
     "c_words": ("词语", "Words"),
@@ -201,21 +201,21 @@ TEXTS: dict[str, tuple[str, str]] = {
     "c_expires": ("截止日期（可选）", "Ends on (optional)"),
     "carry": ("导入与导出", "Import and export"),
     "import": ("导入", "Import"),
-    "import_file": ("关注文件（JSON）", "File of concerns (JSON)"),
+    "import_file": ("关注文件（JSON）", "File of alerts (JSON)"),
     "import_hint": (
         "由此页或 focus watch export 导出的文件",
         "As exported here or by focus watch export",
     ),
-    "import_replace": ("替换同名的关注", "Take the place of concerns of the same name"),
-    "imported": ("已导入 {n} 个关注。", "{n} concern was taken in.|{n} concerns were taken in."),
+    "import_replace": ("替换同名的关注", "Take the place of alerts of the same name"),
+    "imported": ("已导入 {n} 个关注。", "{n} alert was taken in.|{n} alerts were taken in."),
     "channels_changed": (
         "以下关注的通知方式已按您的账号调整：{names}。",
         "How they tell was fitted to your account: {names}.",
     ),
-    "export_concerns": ("导出我的关注", "Export my concerns"),
+    "export_alerts": ("导出我的关注", "Export my alerts"),
     "adopt": (
         "接管命令行的 {n} 个关注",
-        "Take over the concern of the command line|Take over {n} concerns of the command line",
+        "Take over the alert of the command line|Take over {n} alerts of the command line",
     ),
     "votes": ("您的评价", "Your votes"),
     "votes_n": (
@@ -224,7 +224,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "remove_sure": (
         "将删除此关注及为它找到的全部页面。",
-        "This forgets the concern and all its pages.",
+        "This forgets the alert and all its pages.",
     ),
     "health": ("运行状况", "Health"),
     "state_active": ("进行中", "active"),
@@ -282,7 +282,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "code": ("验证码", "Code"),
     "mail_again": ("重新发送", "Send it again"),
-    "channels_hint": ("新建关注时的默认方式。", "What a new concern begins with."),
+    "channels_hint": ("新建关注时的默认方式。", "What a new alert begins with."),
     "phone": ("电话（可选）", "Phone (optional)"),
     "language": ("语言", "Language"),
     "zone": ("时区", "Time zone"),
@@ -300,7 +300,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "delete_account": ("删除账号", "Delete my account"),
     "delete_sure": (
         "将删除您的账号、关注和全部页面，无法恢复。",
-        "This forgets your account, concerns and pages, for good.",
+        "This forgets your account, alerts and pages, for good.",
     ),
     # admin
     "registration": ("注册", "Registration"),

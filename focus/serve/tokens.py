@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from focus.alerts.store import Book
+from focus.alerts.store import AlertStore
 
 LIVES_S: dict[str, float | None] = {
     "session": 14 * 86400.0,
@@ -28,7 +28,7 @@ class Token(NamedTuple):
     """What a secret stands for."""
 
     user: int | None
-    concern: int | None
+    alert: int | None
     data: dict[str, Any]
 
 
@@ -38,7 +38,7 @@ def make(
     *,
     now: float,
     user: int | None = None,
-    concern: int | None = None,
+    alert: int | None = None,
     data: dict[str, Any] | None = None,
     secret: str | None = None,
 ) -> str:
@@ -47,13 +47,13 @@ def make(
     lives = LIVES_S[kind]
     db.execute("DELETE FROM token WHERE expires_at < ?", (now,))
     db.execute(
-        "INSERT INTO token (hash, kind, user, concern, made_at, expires_at, data) "
+        "INSERT INTO token (hash, kind, user, alert, made_at, expires_at, data) "
         "VALUES (?, ?, ?, ?, ?, ?, ?)",
         (
             hashed(secret),
             kind,
             user,
-            concern,
+            alert,
             now,
             None if lives is None else now + lives,
             msgspec.json.encode(data or {}).decode(),
@@ -62,7 +62,7 @@ def make(
     return secret
 
 
-def find(book: Book, kind: str, secret: str, *, now: float) -> Token | None:
+def find(book: AlertStore, kind: str, secret: str, *, now: float) -> Token | None:
     """What a secret of a kind stands for; None for a stranger's or one whose time is over."""
     rows = book.rows(_FIND, (hashed(secret), kind, now))
     return _token(rows[0]) if rows else None
@@ -77,11 +77,9 @@ def use(db: sqlite3.Connection, kind: str, secret: str, *, now: float) -> Token 
     return _token(row)
 
 
-def drop(db: sqlite3.Connection, kind: str, *, user: int, concern: int | None = None) -> None:
-    """Take back a person's secrets of a kind; with `concern` None those of no concern."""
-    db.execute(
-        "DELETE FROM token WHERE kind = ? AND user = ? AND concern IS ?", (kind, user, concern)
-    )
+def drop(db: sqlite3.Connection, kind: str, *, user: int, alert: int | None = None) -> None:
+    """Take back a person's secrets of a kind; with `alert` None those of no alert."""
+    db.execute("DELETE FROM token WHERE kind = ? AND user = ? AND alert IS ?", (kind, user, alert))
 
 
 def hashed(secret: str) -> bytes:
@@ -90,7 +88,7 @@ def hashed(secret: str) -> bytes:
 
 
 _FIND = (
-    "SELECT user, concern, data FROM token WHERE hash = ? AND kind = ? "
+    "SELECT user, alert, data FROM token WHERE hash = ? AND kind = ? "
     "AND (expires_at IS NULL OR expires_at > ?)"
 )
 

@@ -1,4 +1,4 @@
-"""Which tables hold concerns, what was found for them, and what goes to whom?"""
+"""Which tables hold alerts, what was found for them, and what goes to whom?"""
 
 SCHEMA = """
 -- People. Number 1 is whoever types commands; others exist with `focus serve` only.
@@ -10,19 +10,19 @@ CREATE TABLE user (
     password   TEXT,              -- argon2id; NULL: cannot log in
     language   TEXT NOT NULL,     -- of messages and pages: zh, en
     zone       TEXT NOT NULL,     -- IANA name, for schedules and quiet hours
-    quiet      TEXT NOT NULL,     -- `22:00-07:00`, where a concern has none of its own
+    quiet      TEXT NOT NULL,     -- `22:00-07:00`, where a alert has none of its own
     admin      INTEGER NOT NULL,      -- 1: may change settings and users
     disabled   INTEGER NOT NULL,      -- 1: may not log in
     created_at REAL NOT NULL,         -- when it was made
     seen_at    REAL               -- last request; NULL: never
 );
 
--- A site that is looked at again and again, by one crawl for all concerns on it.
+-- A site that is looked at again and again, by one crawl for all alerts on it.
 CREATE TABLE site (
     id         INTEGER PRIMARY KEY,   -- from 1
     host       TEXT NOT NULL UNIQUE,  -- host[:port]
     crawl      INTEGER,               -- its crawl; NULL: never visited
-    matched    INTEGER NOT NULL,      -- pages with page.nth up to this were held against concerns
+    matched    INTEGER NOT NULL,      -- pages with page.nth up to this were held against alerts
     visited_at REAL,                  -- NULL: never
     next_at    REAL NOT NULL,         -- not to be visited before
     pages      INTEGER NOT NULL,      -- seen by the last visit
@@ -40,56 +40,56 @@ CREATE TABLE revisit (
 );
 
 -- What somebody wants to be told of.
-CREATE TABLE concern (
+CREATE TABLE alert (
     id         INTEGER PRIMARY KEY,   -- from 1
     user       INTEGER NOT NULL REFERENCES user ON DELETE CASCADE,  -- whose
     name       TEXT NOT NULL,         -- unique to its owner
-    definition TEXT NOT NULL,         -- JSON of watch.concern.Concern
+    definition TEXT NOT NULL,         -- JSON of watch.alert.Alert
     paused     INTEGER NOT NULL,      -- 1: not checked
     created_at REAL NOT NULL,         -- when it was made
     checked_at REAL,                  -- NULL: never; the first time marks what exists as seen
     next_at    REAL NOT NULL,         -- of its schedule
     UNIQUE (user, name)
 );
-CREATE INDEX concern_due ON concern (next_at) WHERE paused = 0;
-CREATE TABLE concern_site (
-    concern INTEGER NOT NULL REFERENCES concern ON DELETE CASCADE,  -- for which
+CREATE INDEX alert_due ON alert (next_at) WHERE paused = 0;
+CREATE TABLE alert_site (
+    alert INTEGER NOT NULL REFERENCES alert ON DELETE CASCADE,  -- for which
     site    INTEGER NOT NULL REFERENCES site,  -- which
     url     TEXT NOT NULL,            -- the section as given
     begun_at REAL,                    -- when what exists there was marked as seen; NULL: not yet
-    PRIMARY KEY (concern, url)
+    PRIMARY KEY (alert, url)
 ) WITHOUT ROWID;
-CREATE INDEX concern_of_site ON concern_site (site);
+CREATE INDEX alert_of_site ON alert_site (site);
 
--- A page that concerns somebody.
+-- A page that matches an alert.
 CREATE TABLE hit (
     id           INTEGER PRIMARY KEY,  -- from 1
-    concern      INTEGER NOT NULL REFERENCES concern ON DELETE CASCADE,  -- for which
+    alert      INTEGER NOT NULL REFERENCES alert ON DELETE CASCADE,  -- for which
     page         INTEGER NOT NULL,    -- = page.id
     url          TEXT NOT NULL,       -- where it is
     title        TEXT NOT NULL,       -- '' if it has none
     language     TEXT NOT NULL,       -- as the page declares; '': it does not
     published_at REAL,                -- as the page itself says; NULL: it does not
     found_at     REAL NOT NULL,       -- when it was first matched
-    relevance    REAL NOT NULL,       -- by the concern's judge
+    relevance    REAL NOT NULL,       -- by the alert's judge
     snippet      TEXT NOT NULL,       -- with matched words between U+2060 signs
     why          TEXT NOT NULL,       -- JSON: parts of the relevance, matched words
     simhash      INTEGER NOT NULL,    -- 64 bits, signed; 0: not computed
     twin         INTEGER,             -- the hit that it repeats; NULL: none
-    baseline     INTEGER NOT NULL,    -- 1: existed when the concern began
+    baseline     INTEGER NOT NULL,    -- 1: existed when the alert began
     read_at      REAL,                -- NULL: not yet
     deleted      INTEGER NOT NULL DEFAULT 0,  -- 1: by its owner
     vote         INTEGER,             -- 1 relevant, 0 not, by its owner
-    UNIQUE (concern, url)
+    UNIQUE (alert, url)
 );
-CREATE INDEX hit_of_concern ON hit (concern, found_at DESC) WHERE deleted = 0 AND twin IS NULL;
+CREATE INDEX hit_of_alert ON hit (alert, found_at DESC) WHERE deleted = 0 AND twin IS NULL;
 CREATE INDEX hit_twins ON hit (twin) WHERE twin IS NOT NULL;
 
--- What has to be delivered: written with the hit, once per user, concern, page and channel.
+-- What has to be delivered: written with the hit, once per user, alert, page and channel.
 CREATE TABLE outbox (
     id      INTEGER PRIMARY KEY,      -- from 1
     user    INTEGER NOT NULL REFERENCES user ON DELETE CASCADE,  -- whose
-    concern INTEGER NOT NULL REFERENCES concern ON DELETE CASCADE,  -- for which
+    alert INTEGER NOT NULL REFERENCES alert ON DELETE CASCADE,  -- for which
     hit     INTEGER NOT NULL REFERENCES hit ON DELETE CASCADE,  -- what is delivered
     channel TEXT NOT NULL,            -- `mail:a@b.org`
     state   INTEGER NOT NULL,         -- 0 waits, 1 sent, 2 dead
@@ -97,7 +97,7 @@ CREATE TABLE outbox (
     tries   INTEGER NOT NULL,         -- so far
     batch   TEXT NOT NULL,            -- id of the message that it went out in; '': none yet
     error   TEXT NOT NULL,            -- of the last try
-    UNIQUE (user, concern, hit, channel)
+    UNIQUE (user, alert, hit, channel)
 );
 CREATE INDEX outbox_due ON outbox (due_at) WHERE state = 0;
 CREATE INDEX outbox_batch ON outbox (batch, user, channel) WHERE state = 0;
@@ -120,7 +120,7 @@ CREATE TABLE token (
     hash       BLOB PRIMARY KEY,      -- SHA-256 of the secret
     kind       TEXT NOT NULL,         -- session, reset, invite, feed, unsubscribe
     user       INTEGER REFERENCES user ON DELETE CASCADE,  -- whose
-    concern    INTEGER REFERENCES concern ON DELETE CASCADE,  -- for which
+    alert    INTEGER REFERENCES alert ON DELETE CASCADE,  -- for which
     made_at    REAL NOT NULL,         -- when
     expires_at REAL,                  -- NULL: when it is taken back
     data       TEXT NOT NULL          -- JSON
@@ -147,11 +147,11 @@ CREATE TABLE setting (
 """
 
 CHANNELS = """
--- How a new concern of a person tells, until it says otherwise: JSON list of `mail`, `feed`,
+-- How a new alert of a person tells, until it says otherwise: JSON list of `mail`, `feed`,
 -- `webhook:URL`.
 ALTER TABLE user ADD COLUMN channels TEXT NOT NULL DEFAULT '[]';
--- What people said of pages, which their concerns learn from.
-CREATE INDEX hit_votes ON hit (concern) WHERE vote IS NOT NULL;
+-- What people said of pages, which their alerts learn from.
+CREATE INDEX hit_votes ON hit (alert) WHERE vote IS NOT NULL;
 """
 
 NEWS = """

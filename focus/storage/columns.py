@@ -16,7 +16,7 @@ from focus.storage.schema import LAST_ID, row_id
 # for a URL that waits for another try, 8 of hops, then the queue.
 _RETRIED = 1 << 19
 _URLS = f"""
-SELECT CAST(key || ifnull(carry, '') AS BLOB), (queue << 28) | (min(hops, 255) << 20)
+SELECT CAST(key || ifnull(link_evidence, '') AS BLOB), (queue << 28) | (min(hops, 255) << 20)
 | ((state = {int(UrlState.WAITING)} AND tries > 0) * {_RETRIED}) | (state << 16)
 | min(depth, 65535), ifnull(parent, -1), priority FROM url WHERE id BETWEEN ? AND ? ORDER BY id"""
 _RETRIES = f"""

@@ -14,7 +14,7 @@ from focus.storage.views import CrawlSummary, Reason
 SCHEMA = "focus-report/1"
 
 
-class Settings(msgspec.Struct, frozen=True):
+class CrawlSettings(msgspec.Struct, frozen=True):
     """How a crawl was told to work; nothing that may hold a password.
 
     threshold  as set for the crawl or its topic; None: the model's own
@@ -64,7 +64,7 @@ class Tenth(msgspec.Struct, frozen=True):
     relevant: int
 
 
-class Yield(msgspec.Struct, frozen=True):
+class YieldFigures(msgspec.Struct, frozen=True):
     """What the requests to a host, or to its URLs of one shape, gave (as in `focus status`).
 
     yielded  relevant pages, soft counts added up
@@ -131,7 +131,7 @@ class Best(msgspec.Struct, frozen=True):
     nth: int
 
 
-class Hub(msgspec.Struct, frozen=True):
+class HubFigures(msgspec.Struct, frozen=True):
     """A page whose links were followed: requests for them, relevant pages among them."""
 
     url: str
@@ -141,7 +141,7 @@ class Hub(msgspec.Struct, frozen=True):
     relevant: int
 
 
-class Node(msgspec.Struct, frozen=True):
+class MapNode(msgspec.Struct, frozen=True):
     """A page in the drawing of links. `best`: one of the best, not only near them."""
 
     id: int
@@ -159,7 +159,7 @@ class LinkMap(msgspec.Struct, frozen=True):
     ways  the links by which pages were found (parent, child); `links` all others
     """
 
-    nodes: list[Node]
+    nodes: list[MapNode]
     ways: list[tuple[int, int]]
     links: list[tuple[int, int]]
 
@@ -210,7 +210,7 @@ class CrawlFigures(msgspec.Struct, frozen=True):
     """
 
     crawl: CrawlSummary
-    settings: Settings
+    settings: CrawlSettings
     requests: int
     robots_requests: int
     bytes: int
@@ -225,13 +225,13 @@ class CrawlFigures(msgspec.Struct, frozen=True):
     tenths: list[Tenth]
     hosts_known: int
     shapes_known: int
-    hosts: list[Yield]
-    shapes: list[Yield]
+    hosts: list[YieldFigures]
+    shapes: list[YieldFigures]
     polite: list[Polite]
     smallest_s: float | None
     smallest_host: str
     best: list[Best]
-    hubs: list[Hub]
+    hubs: list[HubFigures]
     depths: list[Level]
     tunnels: list[Level]
     links: LinkMap

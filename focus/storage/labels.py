@@ -19,7 +19,7 @@ from focus.storage.writer import CrawlInfo, next_ids, transaction
 MAX_TEXT = 64 * 1024 * 1024  # bytes of one page's text; more was never kept
 
 
-class Stored(NamedTuple):
+class JudgedPage(NamedTuple):
     """A page as it was judged.
 
     id    of its URL in the crawl
@@ -50,7 +50,7 @@ class Rejudged(NamedTuple):
     matched: dict[str, list[str]]
 
 
-class Verdict(NamedTuple):
+class PageLabel(NamedTuple):
     """What somebody said of a page."""
 
     page: int  # row id
@@ -76,7 +76,7 @@ def uncertain(
     return [row[0] for row in db.execute(_UNCERTAIN, values)]
 
 
-def page(db: sqlite3.Connection, *, row: int) -> Stored:
+def page(db: sqlite3.Connection, *, row: int) -> JudgedPage:
     """A stored page by its row id."""
     return _stored(db.execute(_PAGE + " WHERE page.id = ?", (row,)).fetchone())
 
@@ -90,18 +90,18 @@ def row_of(db: sqlite3.Connection, *, crawl: int, url: str, key: bytes) -> int |
     return None if row is None else int(row[0])
 
 
-def pages(db: sqlite3.Connection, *, crawl: int, after: int, limit: int) -> list[Stored]:
+def pages(db: sqlite3.Connection, *, crawl: int, after: int, limit: int) -> list[JudgedPage]:
     """The crawl's pages in order of `nth`, from the first beyond `after`."""
     rows = db.execute(_PAGE + _IN_ORDER, (crawl, after, limit)).fetchall()
     return [_stored(row) for row in rows]
 
 
-def _stored(row: Sequence[object]) -> Stored:
+def _stored(row: Sequence[object]) -> JudgedPage:
     number, nth, url, title, description, relevance, relevant, parts, matched, packed, place = row
     assert isinstance(number, int) and isinstance(nth, int) and isinstance(place, int)
     assert isinstance(relevance, float)
     html = unpacked(packed) if isinstance(packed, bytes) else ""
-    return Stored(
+    return JudgedPage(
         number & LAST_ID,
         nth,
         str(url),
@@ -127,17 +127,17 @@ def judged(db: sqlite3.Connection, *, crawl: int) -> list[tuple[int, float, int]
     return db.execute(_JUDGED, (crawl,)).fetchall()
 
 
-def put(db: sqlite3.Connection, *, topic: str, said: Verdict, now: float) -> None:
+def put(db: sqlite3.Connection, *, topic: str, said: PageLabel, now: float) -> None:
     """Store a label; a later one takes the place of an earlier."""
     with transaction(db):
         values = (topic, said.url, said.page, said.relevant, now)
         db.execute("INSERT OR REPLACE INTO label VALUES (?, ?, ?, ?, ?)", values)
 
 
-def labelled(db: sqlite3.Connection, *, topic: str) -> list[Verdict]:
+def labelled(db: sqlite3.Connection, *, topic: str) -> list[PageLabel]:
     """All labels of a topic whose pages are still there, in order of URL."""
     rows = db.execute(_LABELLED, (topic,)).fetchall()
-    return [Verdict(number, url, bool(relevant)) for number, url, relevant in rows]
+    return [PageLabel(number, url, bool(relevant)) for number, url, relevant in rows]
 
 
 def rejudge(db: sqlite3.Connection, *, crawl: int, judged: Sequence[Rejudged]) -> None:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from focus.storage import results
-from focus.storage.figures import Best, Hub, LinkMap, Node
+from focus.storage.figures import Best, HubFigures, LinkMap, MapNode
 from focus.storage.results import Selection
 from focus.storage.schema import LAST_ID, id_range, row_id
 
@@ -26,12 +26,12 @@ def best(db: sqlite3.Connection, crawl: int) -> list[Best]:
     return [Best(*row) for row in rows]
 
 
-def hubs(db: sqlite3.Connection, crawl: int) -> list[Hub]:
+def hubs(db: sqlite3.Connection, crawl: int) -> list[HubFigures]:
     """The pages whose links led to the most relevant pages, best first."""
     first, found = id_range(crawl)[0], []
     for parent, followed, relevant in db.execute(_HUBS, (*id_range(crawl), HUBS)).fetchall():
         url, title, relevance = db.execute(_HUB, (first + parent,)).fetchone()
-        found.append(Hub(url, title, relevance, followed, relevant))
+        found.append(HubFigures(url, title, relevance, followed, relevant))
     return found
 
 
@@ -97,9 +97,9 @@ def _worth_showing(db: sqlite3.Connection, crawl: int, targets: Counter[int]) ->
     return sorted(relevant, key=lambda n: (-relevant[n], -targets[n], n))
 
 
-def _node(db: sqlite3.Connection, crawl: int, number: int, is_best: bool) -> Node:
+def _node(db: sqlite3.Connection, crawl: int, number: int, is_best: bool) -> MapNode:
     url, title, depth, relevance, relevant = db.execute(_NODE, (row_id(crawl, number),)).fetchone()
-    return Node(number, url, title, depth, relevance, bool(relevant), is_best)
+    return MapNode(number, url, title, depth, relevance, bool(relevant), is_best)
 
 
 def _edges(

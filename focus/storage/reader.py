@@ -38,7 +38,7 @@ T = TypeVar("T")
 NEAREST = 3  # known URLs to name instead of one never seen
 
 
-class Reader:
+class DatabaseReader:
     """A database, read-only. Close it, or use it in a `with`."""
 
     def __init__(self, path: Path, *, running: bool | None = None) -> None:
@@ -67,7 +67,7 @@ class Reader:
             self.close()
             raise
 
-    def __enter__(self) -> Reader:
+    def __enter__(self) -> DatabaseReader:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -267,7 +267,7 @@ def last_crawl(path: Path, identity: dict[str, Any]) -> int | None:
     """The crawl that an order of this identity would continue (`Store.begin_crawl`)."""
     if not schema.check_file(path):
         return None
-    with Reader(path) as reader:
+    with DatabaseReader(path) as reader:
         row = reader.run(lambda db: db.execute(LAST_CRAWL, (digested(identity)[1],)).fetchone())
     return None if row is None else int(row[0])
 

@@ -22,8 +22,16 @@ from focus.score.relevance import model_class
 from focus.score.strategy.yielding import Yield as Learner
 from focus.score.strategy.yielding import shrunk_rate
 from focus.storage import distributions, link_map
-from focus.storage.figures import CrawlFigures, Failing, Judged, Polite, Round, Settings, Yield
-from focus.storage.reader import Reader
+from focus.storage.figures import (
+    CrawlFigures,
+    CrawlSettings,
+    Failing,
+    Judged,
+    Polite,
+    Round,
+    YieldFigures,
+)
+from focus.storage.reader import DatabaseReader
 from focus.storage.schema import LAST_ID, id_range, row_id
 from focus.storage.views import Reason
 
@@ -31,12 +39,12 @@ HOSTS = SHAPES = 100
 BUSY = 50  # hosts whose politeness is told
 OTHERS = 20  # crawls for the same topic
 
-Robots = dict[str, tuple[bytes, int, float]]
+RobotsColumns = dict[str, tuple[bytes, int, float]]
 Rest = tuple[int, float | None, float | None]
 """Pages of a host, the smallest rest between them and the mean one."""
 
 
-def figures(reader: Reader, crawl: int) -> CrawlFigures:
+def figures(reader: DatabaseReader, crawl: int) -> CrawlFigures:
     """All figures of a crawl; ConfigError when there is none of this id."""
 
     def read(db: sqlite3.Connection) -> CrawlFigures:
@@ -49,7 +57,7 @@ def figures(reader: Reader, crawl: int) -> CrawlFigures:
     return reader.run(read)
 
 
-def _figures(reader: Reader, db: sqlite3.Connection, crawl: int) -> CrawlFigures:
+def _figures(reader: DatabaseReader, db: sqlite3.Connection, crawl: int) -> CrawlFigures:
     status = reader.status(crawl)
     config = _config(db, crawl)
     counters = status.counters
@@ -107,11 +115,11 @@ def _config(db: sqlite3.Connection, crawl: int) -> CrawlConfig:
         return CrawlConfig(seeds=tuple(known.get("seeds", ())), strategy=known.get("strategy", ""))
 
 
-def _settings(config: CrawlConfig) -> Settings:
+def _settings(config: CrawlConfig) -> CrawlSettings:
     topic, analysis, polite = config.analysis.topic, config.analysis, config.politeness
     keywords: Any = topic.get("keywords") or []
     limits = msgspec.structs.asdict(config.limits) | {"max_depth": config.scope.max_depth}
-    return Settings(
+    return CrawlSettings(
         seeds=list(config.seeds),
         keywords=[_keyword(each) for each in keywords],
         strategy=config.strategy,
@@ -157,7 +165,9 @@ def _count(db: sqlite3.Connection, table: str, crawl: int) -> int:
 # -- hosts --------------------------------------------------------------------------
 
 
-def _yields(db: sqlite3.Connection, crawl: int, sql: str, prior: dict[str, float]) -> list[Yield]:
+def _yields(
+    db: sqlite3.Connection, crawl: int, sql: str, prior: dict[str, float]
+) -> list[YieldFigures]:
     """The best places, each with its rate shrunk as `yield` would."""
     k, p0 = prior.get("k", 0.0), prior.get("p0", 0.0)
     found = []
@@ -165,7 +175,7 @@ def _yields(db: sqlite3.Connection, crawl: int, sql: str, prior: dict[str, float
         rate = shrunk_rate(Tally(host_n, host_hits), p0, k)
         if shape is not None:
             rate = shrunk_rate(Tally(n, hits), rate, k)
-        found.append(Yield(name, shape or "", n, hits, rate))
+        found.append(YieldFigures(name, shape or "", n, hits, rate))
     return found
 
 
@@ -224,7 +234,7 @@ def _asked(packed: bytes | None, agent: str) -> tuple[int | None, float | None]:
     """Status of a host's robots.txt, and the delay it asks for."""
     if not packed:
         return None, None
-    files = msgspec.msgpack.decode(packed, type=Robots)
+    files = msgspec.msgpack.decode(packed, type=RobotsColumns)
     answers = [(status, from_answer(status, body)) for body, status, _ in files.values()]
     delays = [each.crawl_delay(agent) for _, each in answers]
     asked = max((delay for delay in delays if delay is not None), default=None)

@@ -79,7 +79,7 @@ CREATE TABLE url (
     depth    INTEGER NOT NULL,     -- links from a seed
     priority REAL NOT NULL,        -- larger = sooner
     parent   INTEGER,              -- URL with the best evidence; NULL: a seed
-    carry    BLOB,                 -- float32, little-endian; NULL: nothing
+    link_evidence    BLOB,                 -- float32, little-endian; NULL: nothing
     anchor   TEXT,                 -- of the link from `parent`; NULL: none
     hops     INTEGER NOT NULL,     -- redirects followed to come here
     tries    INTEGER NOT NULL DEFAULT 0,  -- failed so far

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from focus.admission.near_duplicates import Twins
+from focus.admission.near_duplicates import NearDuplicates
 from focus.storage import results
 from focus.storage.passages import Passage, marked, passage
 from focus.storage.results import Selection
@@ -37,7 +37,7 @@ FOLDED = 200
 _MASK = (1 << 64) - 1
 
 
-class Hit(msgspec.Struct, frozen=True):
+class SearchHit(msgspec.Struct, frozen=True):
     """A page that was found.
 
     changed_at  when it last changed, as its site's sitemap or feed says; None: not said
@@ -73,7 +73,7 @@ class Results(msgspec.Struct, frozen=True):
     complete: bool
     offset: int
     indexed: int
-    hits: list[Hit]
+    hits: list[SearchHit]
 
 
 def search(
@@ -131,7 +131,7 @@ def _ranked(
 
 def _folded(rows: list[Any]) -> list[list[Any]]:
     """[page, score, further pages like it], each text and each URL once."""
-    twins, urls = Twins(), dict[bytes, int]()
+    twins, urls = NearDuplicates(), dict[bytes, int]()
     groups: list[list[Any]] = []
     for page, score, simhash, key in rows:
         same = urls.get(key)
@@ -147,7 +147,7 @@ def _folded(rows: list[Any]) -> list[list[Any]]:
     return groups
 
 
-def _hits(index: SearchIndex, groups: list[list[Any]], needles: tuple[str, ...]) -> list[Hit]:
+def _hits(index: SearchIndex, groups: list[list[Any]], needles: tuple[str, ...]) -> list[SearchHit]:
     pattern = matcher(needles)
     numbers = msgspec.json.encode([page for page, _, _ in groups]).decode()
     rows = index.reader.run(lambda db: db.execute(_DETAILS, (numbers,)).fetchall())
@@ -159,9 +159,9 @@ def _hits(index: SearchIndex, groups: list[list[Any]], needles: tuple[str, ...])
     ]
 
 
-def _hit(row: Sequence[Any], pattern: re.Pattern[str], score: float, similar: int) -> Hit:
+def _hit(row: Sequence[Any], pattern: re.Pattern[str], score: float, similar: int) -> SearchHit:
     url, title, description, packed, fetched_at, changed_at, relevance, relevant, topic, crawl = row
-    return Hit(
+    return SearchHit(
         url=url,
         host=urlsplit(url).netloc,
         title=marked(title, pattern),

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from focus.html.main_content import main_text
 from focus.html.parser import blocks_of
 from focus.storage import labels, search_file
-from focus.storage.reader import Reader
+from focus.storage.reader import DatabaseReader
 from focus.storage.schema import LAST_ID, id_range
 from focus.storage.search_file import transaction
 from focus.storage.search_terms import pairs_that_are_words, plain, spelt
@@ -59,7 +59,7 @@ class SearchIndex:
     def __init__(self, path: Path, *, cache_kib: int = search_file.CACHE_KIB) -> None:
         """StoreError when there is no database at `path`, or its index cannot be used."""
         self.path, self._database = search_file.index_path(path), path
-        self.reader = Reader(path)
+        self.reader = DatabaseReader(path)
         self.segmenter = _segmenter()
         try:
             with self.explaining():

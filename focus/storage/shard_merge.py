@@ -23,7 +23,7 @@ import msgspec
 
 from focus.errors import ConfigError
 from focus.storage.lock import holder
-from focus.storage.reader import Reader
+from focus.storage.reader import DatabaseReader
 from focus.storage.schema import ID_BITS, LAST_ID, id_range
 from focus.storage.writer import prepare
 
@@ -58,7 +58,7 @@ _SHIFTED = {  # table -> column -> what becomes of it, by the offsets of the sha
 }
 
 
-class One(NamedTuple):
+class MergedDatabase(NamedTuple):
     """Databases as one. `running`: a process is at one of them; None: ask the file itself."""
 
     path: Path
@@ -66,14 +66,16 @@ class One(NamedTuple):
 
 
 @contextmanager
-def as_one(paths: Sequence[Path], crawl: str = "latest", *, bodies: bool) -> Iterator[One]:
+def as_one(
+    paths: Sequence[Path], crawl: str = "latest", *, bodies: bool
+) -> Iterator[MergedDatabase]:
     """The only database there is, or the latest crawls of several copied into one.
 
     bodies  with the texts of pages
     ConfigError when their crawls do not belong together.
     """
     if len(paths) == 1:
-        yield One(paths[0])
+        yield MergedDatabase(paths[0])
         return
     if len(set(paths)) < len(paths):
         raise ConfigError("--db: the same database is named twice")
@@ -86,7 +88,7 @@ def as_one(paths: Sequence[Path], crawl: str = "latest", *, bodies: bool) -> Ite
             db.execute("PRAGMA synchronous = OFF")
             db.create_function("shifted", 2, _shifted, deterministic=True)
             _Merging(db, paths, bodies=bodies).run()
-        yield One(path, any(holder(each) is not None for each in paths))
+        yield MergedDatabase(path, any(holder(each) is not None for each in paths))
 
 
 class _Merging:
@@ -193,7 +195,7 @@ class _Merging:
 
 def _latest(path: Path) -> int:
     """The crawl of a database that was at work last; its file is brought up to date."""
-    with Reader(path) as reader:
+    with DatabaseReader(path) as reader:
         found = reader.ids("latest")
     if not found:
         raise ConfigError(f"{path} holds no crawl yet; `focus cluster frontier` begins one")

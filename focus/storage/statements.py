@@ -37,11 +37,11 @@ _HUB = """
 INSERT INTO hub VALUES * ON CONFLICT (id) DO UPDATE SET
 fetched = excluded.fetched, yielded = excluded.yielded"""
 _URL = """
-INSERT INTO url (id, state, key, url, queue, depth, priority, parent, carry, anchor,
+INSERT INTO url (id, state, key, url, queue, depth, priority, parent, link_evidence, anchor,
 hops, reason, detail) VALUES *"""
 _CHANGE = """
-WITH new (id, priority, carry, depth, parent, anchor) AS (VALUES *)
-UPDATE url SET priority = new.priority, carry = new.carry, depth = new.depth,
+WITH new (id, priority, link_evidence, depth, parent, anchor) AS (VALUES *)
+UPDATE url SET priority = new.priority, link_evidence = new.link_evidence, depth = new.depth,
 parent = ifnull(new.parent, url.parent),
 anchor = iif(new.parent IS NULL, url.anchor, new.anchor)
 FROM new WHERE url.id = new.id"""
@@ -157,7 +157,7 @@ def _url(base: int, url: UrlRow) -> Row:
         url.depth,
         url.priority,
         url.parent,
-        _carry(url.carry),
+        _link_evidence(url.link_evidence),
         url.anchor or None,
         url.hops,
         url.reason or None,
@@ -166,8 +166,8 @@ def _url(base: int, url: UrlRow) -> Row:
 
 
 def _change(base: int, change: Change) -> Row:
-    carry, anchor = _carry(change.carry), change.anchor or None
-    return base | change.id, change.priority, carry, change.depth, change.parent, anchor
+    link_evidence, anchor = _link_evidence(change.link_evidence), change.anchor or None
+    return base | change.id, change.priority, link_evidence, change.depth, change.parent, anchor
 
 
 def _outcome(base: int, outcome: Outcome) -> Row:
@@ -243,7 +243,7 @@ def _floats(width: int) -> struct.Struct:
     return struct.Struct(f"<{width}f")
 
 
-def _carry(values: tuple[float, ...]) -> bytes | None:
+def _link_evidence(values: tuple[float, ...]) -> bytes | None:
     return _floats(len(values)).pack(*values) if values else None
 
 

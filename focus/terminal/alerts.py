@@ -1,4 +1,4 @@
-"""How do concerns, what they brought and what was sent look to people? As lines of text."""
+"""How do alerts, what they brought and what was sent look to people? As lines of text."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from zoneinfo import ZoneInfo
 
 from focus.alerts import outbox
-from focus.alerts.alert import Concern
+from focus.alerts.alert import Alert
 from focus.alerts.health import Health, SiteHealth
 from focus.alerts.message import clock_time, pieces
 from focus.alerts.outbox import Logged
 from focus.alerts.preview import Preview
 from focus.alerts.run import Ran, to_visit
 from focus.alerts.settings import masked_channel
-from focus.alerts.store import Book, Hit, Owned
+from focus.alerts.store import AlertStore, Match, StoredAlert
 from focus.alerts.texts import say
 from focus.text.formatting import count, printable, table
 
@@ -22,14 +22,14 @@ _STATES = {
 }  # fmt: skip
 
 
-def told(concern: Concern) -> str:
-    """What a concern says, in a line."""
-    about = [concern.words, f"topic {concern.topic}" if concern.topic else ""]
+def told(alert: Alert) -> str:
+    """What a alert says, in a line."""
+    about = [alert.words, f"topic {alert.topic}" if alert.topic else ""]
     parts = [
-        ", ".join(concern.sites),
+        ", ".join(alert.sites),
         "; ".join(filter(None, about)),
-        f"checked {concern.schedule}",
-        ", ".join(map(masked_channel, concern.channels)),
+        f"checked {alert.schedule}",
+        ", ".join(map(masked_channel, alert.channels)),
     ]
     return printable(" | ".join(parts))
 
@@ -38,15 +38,15 @@ def told(concern: Concern) -> str:
 
 
 def list_lines(found: Sequence[Health], zone: ZoneInfo) -> list[str]:
-    """All concerns in a table, what is wrong with any below it."""
+    """All alerts in a table, what is wrong with any below it."""
     if not found:
-        return ["No concern yet; `focus watch add` makes one"]
-    head = ("concern", "sites", "checked", "last", "next", "new", "state")
+        return ["No alert yet; `focus watch add` makes one"]
+    head = ("alert", "sites", "checked", "last", "next", "new", "state")
     rows = [
         (
-            printable(each.concern.name, 30),
+            printable(each.alert.name, 30),
             printable(", ".join(one.site.host for one in each.sites), 40),
-            each.concern.schedule,
+            each.alert.schedule,
             _when(each.checked_at, zone, "never"),
             _when(each.next_at, zone, "-"),
             f"{each.found.news:,}",
@@ -56,29 +56,29 @@ def list_lines(found: Sequence[Health], zone: ZoneInfo) -> list[str]:
     ]
     lines = table([head, *rows], indent="", right={5})
     notes = [
-        f"{printable(each.concern.name)}: {printable(remark)}"
+        f"{printable(each.alert.name)}: {printable(remark)}"
         for each in found
         for remark in each.remarks
     ]
     return [*lines, "", *notes] if notes else lines
 
 
-def show_lines(found: Health, hits: Iterable[Hit], zone: ZoneInfo) -> Iterator[str]:
-    """A concern in full, with what came last."""
-    concern = found.concern
-    yield printable(concern.name)
+def show_lines(found: Health, hits: Iterable[Match], zone: ZoneInfo) -> Iterator[str]:
+    """A alert in full, with what came last."""
+    alert = found.alert
+    yield printable(alert.name)
     news = f"{count(found.found.news, 'page')} told of, {found.found.folded:,} folded as repeats"
     rows = [
-        ("sites", ", ".join(concern.sites)),
-        ("words", concern.words),
-        ("topic", concern.topic),
-        ("relevance", "" if concern.min_relevance is None else f"at least {concern.min_relevance}"),
-        ("languages", ", ".join(concern.languages)),
-        ("checked", concern.schedule),
-        ("channels", ", ".join(map(masked_channel, concern.channels))),
-        ("sent", f"digest of at most {concern.max_items}" if concern.digest else "each at once"),
-        ("quiet", concern.quiet),
-        ("expires", _when(concern.expires_at, zone, "")),
+        ("sites", ", ".join(alert.sites)),
+        ("words", alert.words),
+        ("topic", alert.topic),
+        ("relevance", "" if alert.min_relevance is None else f"at least {alert.min_relevance}"),
+        ("languages", ", ".join(alert.languages)),
+        ("checked", alert.schedule),
+        ("channels", ", ".join(map(masked_channel, alert.channels))),
+        ("sent", f"digest of at most {alert.max_items}" if alert.digest else "each at once"),
+        ("quiet", alert.quiet),
+        ("expires", _when(alert.expires_at, zone, "")),
         ("state", found.state),
         ("last check", _when(found.checked_at, zone, "never")),
         ("next check", _when(found.next_at, zone, "-")),
@@ -107,8 +107,8 @@ def _site(each: SiteHealth, zone: ZoneInfo) -> str:
     return ", ".join(filter(None, said))
 
 
-def hit_lines(hit: Hit, zone: ZoneInfo, similar: int = 0) -> Iterator[str]:
-    """A page as it was found: what it is, and why it concerns."""
+def hit_lines(hit: Match, zone: ZoneInfo, similar: int = 0) -> Iterator[str]:
+    """A page as it was found: what it is, and why it alerts."""
     if hit.published_at is not None:
         moment = f"published {clock_time(hit.published_at, zone)}"
     else:
@@ -121,7 +121,7 @@ def hit_lines(hit: Hit, zone: ZoneInfo, similar: int = 0) -> Iterator[str]:
     yield f"      why: {printable(_why(hit), 200)}"
 
 
-def _why(hit: Hit) -> str:
+def _why(hit: Match) -> str:
     """`title 足球 1.00; text 足球, 门票 0.83`."""
     parts, words = hit.why.get("parts", {}), hit.why.get("words", {})
     strongest = sorted(parts.items(), key=lambda each: -each[1])
@@ -165,13 +165,15 @@ def log_lines(found: Sequence[Logged], language: str, zone: ZoneInfo) -> list[st
     return table(rows, indent="")
 
 
-def due_lines(book: Book, concerns: Sequence[Owned], now: float, *, at_once: bool) -> Iterator[str]:
+def due_lines(
+    book: AlertStore, alerts: Sequence[StoredAlert], now: float, *, at_once: bool
+) -> Iterator[str]:
     """What a run would do."""
-    if not concerns:
-        yield "No concern is due"
-    for each in concerns:
-        yield f"check {printable(each.concern.name)}"
-    for site in to_visit(book, concerns, now=now, at_once=at_once):
+    if not alerts:
+        yield "No alert is due"
+    for each in alerts:
+        yield f"check {printable(each.alert.name)}"
+    for site in to_visit(book, alerts, now=now, at_once=at_once):
         yield f"visit {printable(site.host)}"
     waiting = outbox.counts(book).get(outbox.WAITING, 0)
     yield f"{count(waiting, 'page')} in the outbox"
@@ -181,7 +183,7 @@ def ran_lines(ran: Ran) -> Iterator[str]:
     """What a run came to."""
     pages = sum(each.pages for each in ran.matched)
     yield (
-        f"{count(ran.concerns, 'concern')} checked, {count(ran.visited, 'site')} visited, "
+        f"{count(ran.alerts, 'alert')} checked, {count(ran.visited, 'site')} visited, "
         f"{count(pages, 'page')} looked at, {ran.news:,} to be told of"
     )
     sent = ran.delivered

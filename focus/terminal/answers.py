@@ -12,7 +12,7 @@ from focus.storage.views import CrawlSummary, Reason, Status, Step, Why, WhyPage
 from focus.text.formatting import count, percent, printable, size, span, table
 
 if TYPE_CHECKING:
-    from focus.demo.run import Outcome
+    from focus.demo.run import DemoResult
 
 
 def when(seconds: float) -> str:
@@ -150,7 +150,7 @@ def _step_line(step: Step) -> str:
 # -- focus demo ---------------------------------------------------------------------
 
 
-def demo_lines(outcomes: Sequence[Outcome], database: Path) -> list[str]:
+def demo_lines(outcomes: Sequence[DemoResult], database: Path) -> list[str]:
     """What the strategies of a demo came to, and what to try next."""
     head = ("strategy", "pages", "relevant", "harvest", "pages/s", "first relevant")
     rows = [

@@ -9,7 +9,7 @@ from focus.text.formatting import count, percent, printable, table
 
 if TYPE_CHECKING:
     from focus.cluster.control import ClusterState
-    from focus.cluster.messages import Hello, Standing
+    from focus.cluster.messages import Hello, ShardStatus
 
 
 def cluster_lines(state: ClusterState) -> list[str]:
@@ -42,7 +42,7 @@ def _health(state: ClusterState) -> str:
     return ", ".join(parts)
 
 
-def _shard(each: Standing) -> Sequence[str]:
+def _shard(each: ShardStatus) -> Sequence[str]:
     pages, relevant = each.totals.get("pages", 0), each.totals.get("relevant", 0)
     return (
         f"{each.shard}/{each.of}",

@@ -8,8 +8,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from focus.evaluate.comparison import Comparison, Group
-from focus.evaluate.ranking import Standing
+from focus.evaluate.comparison import Comparison, VariantGroup
+from focus.evaluate.ranking import VariantScore
 
 
 def board_lines(comparison: Comparison, *, width: int = 160) -> list[str]:
@@ -31,7 +31,7 @@ def board_lines(comparison: Comparison, *, width: int = 160) -> list[str]:
     return [*(line.rstrip() for line in out.splitlines()), *notes, took]
 
 
-def _table(comparison: Comparison, group: Group) -> Table:
+def _table(comparison: Comparison, group: VariantGroup) -> Table:
     judged = comparison.judge
     mask = "" if group.mask == "none" else f", masked: {group.mask}"
     number = len(comparison.topics)
@@ -54,7 +54,7 @@ def _table(comparison: Comparison, group: Group) -> Table:
     return table
 
 
-def _caption(group: Group) -> str:
+def _caption(group: VariantGroup) -> str:
     parts = [
         "AUC with its bootstrap interval over topics, as a share of the oracle's, against the "
         "baseline, and without the easiest topic",
@@ -66,7 +66,7 @@ def _caption(group: Group) -> str:
     return "; ".join(parts) + (f". Easiest topic: {group.easiest}" if group.easiest else "")
 
 
-def _row(comparison: Comparison, standing: Standing) -> list[str]:
+def _row(comparison: Comparison, standing: VariantScore) -> list[str]:
     m = standing.measures
     auc, against = m["auc"], standing.versus.get("auc")
     ms = comparison.timing.ms_per_page[standing.variant]

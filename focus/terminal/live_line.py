@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.text import Text
 
 from focus.crawl import Crawl, Event
-from focus.session import Report
+from focus.session import RunReport
 from focus.store import CrawlInfo
 from focus.terminal.progress import Moment, Teller, page_line, spelled, started_line
 from focus.terminal.summary import summary
@@ -70,7 +70,7 @@ class LiveLine(Teller):
     def say(self, text: str) -> None:
         self._quietly(lambda: self._console.print(Text(text), soft_wrap=True))
 
-    def ended(self, report: Report) -> None:
+    def ended(self, report: RunReport) -> None:
         self.close()
         for line in summary(report):
             self.say(line)

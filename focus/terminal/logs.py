@@ -20,7 +20,7 @@ import msgspec
 from focus.crawl import Crawl, Event
 from focus.errors import ConfigError
 from focus.records import UrlState
-from focus.session import Report
+from focus.session import RunReport
 from focus.store import CrawlInfo
 from focus.terminal.progress import Moment, Teller, page_line, spelled, started_line
 from focus.terminal.summary import summary
@@ -75,7 +75,7 @@ class TextLog(Teller):
     def say(self, text: str) -> None:
         self._write(text)
 
-    def ended(self, report: Report) -> None:
+    def ended(self, report: RunReport) -> None:
         for line in summary(report):
             self._write(line)
 
@@ -106,8 +106,8 @@ class JsonLog(Teller):
             "topic": crawl.config.analysis.topic.get("name", ""),
             "strategy": crawl.config.strategy,
             "seeds": list(crawl.config.seeds),
-            "known": len(crawl.known),
-            "waiting": crawl.known.counts[UrlState.WAITING],
+            "known": len(crawl.url_table),
+            "waiting": crawl.url_table.counts[UrlState.WAITING],
         }
         self._put("started", fields)
 
@@ -128,7 +128,7 @@ class JsonLog(Teller):
     def say(self, text: str) -> None:
         self._put("note", {"text": text})
 
-    def ended(self, report: Report) -> None:
+    def ended(self, report: RunReport) -> None:
         self._put("ended", msgspec.to_builtins(report))
 
 
@@ -155,7 +155,7 @@ class Several(Teller):
         for teller in self._tellers:
             teller.say(text)
 
-    def ended(self, report: Report) -> None:
+    def ended(self, report: RunReport) -> None:
         for teller in self._tellers:
             teller.ended(report)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from focus.profiling.stages import MEANING, Profile
+from focus.profiling.stages import MEANING, CrawlProfile
 from focus.text.formatting import count, percent, table
 
 BUSY = 0.85
 """From this share of the time on, a part is what limits the crawl."""
 
 
-def profile_lines(profile: Profile) -> list[str]:
+def profile_lines(profile: CrawlProfile) -> list[str]:
     """A line per stage, the sums, and who had no time left; nothing without a page."""
     if not profile.pages:
         return []
@@ -29,7 +29,7 @@ def profile_lines(profile: Profile) -> list[str]:
     ]
 
 
-def _busy(profile: Profile) -> str:
+def _busy(profile: CrawlProfile) -> str:
     parts = {
         "the event loop": profile.loop_busy,
         "the workers": profile.workers_busy,

@@ -17,7 +17,7 @@ import msgspec
 
 from focus.crawl import Crawl, Event
 from focus.records import UrlState
-from focus.session import Report, Watcher
+from focus.session import RunReport, Watcher
 from focus.store import CrawlInfo
 from focus.text.formatting import count, percent, printable, span
 
@@ -74,7 +74,7 @@ class Pulse:
 
     def _values(self) -> dict[str, float]:
         """What limits count, by the name of the limit."""
-        totals = self._crawl.ledger.totals
+        totals = self._crawl.unit_of_work.totals
         return {
             "max-pages": totals.pages,
             "max-requests": totals.requests,
@@ -85,7 +85,7 @@ class Pulse:
 
     def moment(self) -> Moment:
         """The crawl as of now."""
-        crawl, totals = self._crawl, self._crawl.ledger.totals
+        crawl, totals = self._crawl, self._crawl.unit_of_work.totals
         pace = self._pace()
         left_s, limit = self._left(pace)
         return Moment(
@@ -96,9 +96,9 @@ class Pulse:
             harvest_recent=sum(self._recent) / len(self._recent) if self._recent else 0.0,
             requests=totals.requests,
             in_flight=crawl.transport.in_flight,
-            waiting=crawl.known.counts[UrlState.WAITING],
+            waiting=crawl.url_table.counts[UrlState.WAITING],
             hosts=len(crawl.frontier.hosts),
-            failed=sum(crawl.ledger.failures.values()),
+            failed=sum(crawl.unit_of_work.failures.values()),
             left_s=left_s,
             limit=limit,
         )
@@ -164,10 +164,10 @@ def page_line(event: Event) -> str:
 
 def started_line(crawl: Crawl, info: CrawlInfo) -> str:
     """What is about to happen."""
-    counts = crawl.known.counts
+    counts = crawl.url_table.counts
     if info.resumed:
         return (
-            f"Continuing crawl {info.id} ({len(crawl.known):,} known, "
+            f"Continuing crawl {info.id} ({len(crawl.url_table):,} known, "
             f"{counts[UrlState.WAITING]:,} waiting)"
         )
     topic = printable(str(crawl.config.analysis.topic.get("name", "")))
@@ -209,7 +209,7 @@ class Teller(Watcher):
     def say(self, text: str) -> None:
         """A remark of the program's own."""
 
-    def ended(self, report: Report) -> None:
+    def ended(self, report: RunReport) -> None:
         """The crawl is over."""
 
     def close(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from focus.storage.passages import Passage
-from focus.storage.search import Hit, Results
+from focus.storage.search import Results, SearchHit
 from focus.terminal.answers import when
 from focus.text.formatting import count, printable
 
@@ -20,7 +20,7 @@ def found_lines(results: Results, mark: Mark) -> list[str]:
     return [*lines, _summary(results)]
 
 
-def _hit_lines(number: int, hit: Hit, mark: Mark) -> list[str]:
+def _hit_lines(number: int, hit: SearchHit, mark: Mark) -> list[str]:
     facts = [hit.host, when(hit.fetched_at)]
     if hit.changed_at is not None:
         facts.append(f"changed {when(hit.changed_at)[:10]}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from focus.records import FailureKind
-from focus.session import Report
+from focus.session import RunReport
 from focus.terminal.profile import profile_lines
 from focus.text.formatting import count, percent, printable, size, span, table
 
@@ -27,7 +27,7 @@ _REACHED = {
 _BROKEN_OFF = {"interrupted", "terminated"}
 
 
-def exit_code(report: Report, fail_error_rate: float | None = None) -> int:
+def exit_code(report: RunReport, fail_error_rate: float | None = None) -> int:
     """What the command ends with."""
     if report.stop_reason == "interrupted":
         return INTERRUPTED
@@ -40,7 +40,7 @@ def exit_code(report: Report, fail_error_rate: float | None = None) -> int:
     return 0
 
 
-def error_rate(report: Report) -> float:
+def error_rate(report: RunReport) -> float:
     """failed / (failed + pages) of this run, 0…1.
 
     URLs that were failed unasked because their host was given up do not count.
@@ -50,7 +50,7 @@ def error_rate(report: Report) -> float:
     return failed / asked if asked else 0.0
 
 
-def summary(report: Report) -> list[str]:
+def summary(report: RunReport) -> list[str]:
     """The report as lines for people."""
     nothing_done = report.resumed and not report.run_requests
     if nothing_done and (line := _nothing_to_do(report)):
@@ -83,7 +83,7 @@ def summary(report: Report) -> list[str]:
     return lines
 
 
-def _nothing_to_do(report: Report) -> str:
+def _nothing_to_do(report: RunReport) -> str:
     """Why a continued crawl had nothing to do."""
     if report.stop_reason in _REACHED:
         field, has, option = _REACHED[report.stop_reason]
@@ -98,7 +98,7 @@ def _nothing_to_do(report: Report) -> str:
     return ""
 
 
-def _pages(report: Report) -> str:
+def _pages(report: RunReport) -> str:
     totals = report.totals
     harvest = percent(report.harvest_rate)
     text = f"{totals.pages:,}, {totals.relevant:,} relevant (harvest rate {harvest})"
@@ -106,7 +106,7 @@ def _pages(report: Report) -> str:
     return text + (first if totals.first_relevant else "")
 
 
-def _run(report: Report) -> str:
+def _run(report: RunReport) -> str:
     pages, seconds = count(report.run_pages, "page"), span(report.run_seconds)
     return f"{pages} in {seconds}, {report.pages_per_second:.1f} pages/s"
 
@@ -117,13 +117,13 @@ def _by_number(reasons: Mapping[str, int]) -> str:
     return f"{sum(reasons.values()):,}: " + ", ".join(f"{kind} {n:,}" for kind, n in ranked)
 
 
-def seed_lines(report: Report) -> list[str]:
+def seed_lines(report: RunReport) -> list[str]:
     """Each seed that came to nothing, with the reason."""
     troubles = [(printable(seed, 60), printable(why)) for seed, why in report.seed_troubles.items()]
     return ["Seeds that came to nothing:", *table(troubles)] if troubles else []
 
 
-def complaint(report: Report, code: int) -> list[str]:
+def complaint(report: RunReport, code: int) -> list[str]:
     """What has to be said of a bad end even to those who want to hear nothing."""
     if code == NOTHING_FETCHED:
         return ["focus: error: not one page was fetched", *seed_lines(report)]

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from focus.learn.topics import Opinion, Sample
+from focus.learn.topics import Opinion, SourcedPage
 from focus.score.relevance import model_class
 from focus.score.relevance.evidence import Evidence
-from focus.score.statistics.expansion import AtHost, Expansion, Proposal
+from focus.score.statistics.expansion import AtHost, Proposal, TopicExpansion
 from focus.text.formatting import count, cut, percent, printable, table
 from focus.topic.topic import Topic
 
@@ -53,7 +53,9 @@ def _words(weights: Mapping[str, float], topic: Topic, otherwise: str) -> list[s
 # -- focus topic test ---------------------------------------------------------------
 
 
-def tested_lines(page: Sample, opinions: Sequence[Opinion], absent: Mapping[str, str]) -> list[str]:
+def tested_lines(
+    page: SourcedPage, opinions: Sequence[Opinion], absent: Mapping[str, str]
+) -> list[str]:
     """What each model says of a page, part by part."""
     lines = [printable(page.page.title or "(no title)", 96), f"  {printable(page.where, 94)}"]
     for each in opinions:
@@ -75,7 +77,9 @@ def _parts(said: Opinion) -> list[str]:
     return table(rows, indent="    ", right={1}) if rows else []
 
 
-def tested(page: Sample, opinions: Sequence[Opinion], absent: Mapping[str, str]) -> dict[str, Any]:
+def tested(
+    page: SourcedPage, opinions: Sequence[Opinion], absent: Mapping[str, str]
+) -> dict[str, Any]:
     """The same as plain data."""
     return {
         "page": page.where,
@@ -94,7 +98,7 @@ def _without_name(said: Opinion) -> dict[str, Any]:
 # -- focus topic expand -------------------------------------------------------------
 
 
-def expansion_lines(found: Expansion, *, explain: bool) -> list[str]:
+def expansion_lines(found: TopicExpansion, *, explain: bool) -> list[str]:
     """The proposed words; with their evidence, and what was left out and why."""
     head = f"compared {count(found.on, 'page')} on topic with {found.off:,} others"
     if not found.proposals:
@@ -111,7 +115,7 @@ def expansion_lines(found: Expansion, *, explain: bool) -> list[str]:
     return lines
 
 
-def _evidence(each: Proposal, found: Expansion) -> tuple[str, ...]:
+def _evidence(each: Proposal, found: TopicExpansion) -> tuple[str, ...]:
     return (
         printable(each.word, 32),
         f"{each.weight:g}",

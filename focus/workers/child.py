@@ -20,9 +20,19 @@ import msgspec
 
 from focus.config import AnalysisConfig
 from focus.records import FailureKind, Page
-from focus.workers.messages import Job, Ready, Refused, Request, Scored, Setup, Update, Work, pack
+from focus.workers.messages import (
+    Job,
+    PoolRequest,
+    Ready,
+    Scored,
+    Setup,
+    SetupRefused,
+    Update,
+    Work,
+    pack,
+)
 
-ANALYST = "focus.score.analysis.Analyst"
+ANALYST = "focus.score.analysis.PageAnalyst"
 MEMORY_BYTES = 1536 * 1024 * 1024
 FLUSH_S = 0.02
 GARBAGE = 50_000  # new objects between two looks for garbage in circles: pages leave none
@@ -74,11 +84,11 @@ def main() -> None:
 
 def serve(requests: BinaryIO, replies: int) -> None:
     """Answer requests until there are no more."""
-    decoder = msgspec.msgpack.Decoder(Request)
+    decoder = msgspec.msgpack.Decoder(PoolRequest)
     analyst: Analyst | None = None
     limit_s = 0.0
     while prefix := requests.read(4):
-        request: Request = decoder.decode(requests.read(int.from_bytes(prefix, "little")))
+        request: PoolRequest = decoder.decode(requests.read(int.from_bytes(prefix, "little")))
         if isinstance(request, Setup):
             limit_s = request.limit_s * _CPU_MARGIN
             try:
@@ -86,7 +96,7 @@ def serve(requests: BinaryIO, replies: int) -> None:
                 gc.freeze()  # dictionaries and patterns stay to the end
                 gc.set_threshold(GARBAGE)
             except Exception as error:  # the border: told to the parent
-                return _send(replies, Refused(f"{type(error).__name__}: {error}"))
+                return _send(replies, SetupRefused(f"{type(error).__name__}: {error}"))
             _send(replies, Ready())
         elif analyst is None:
             return None
@@ -111,7 +121,7 @@ def _work(work: Work, analyst: Analyst, replies: int, cpu_limit_s: float) -> Non
         _send(replies, Scored(done))
 
 
-def _send(replies: int, message: Ready | Refused | Scored) -> None:
+def _send(replies: int, message: Ready | SetupRefused | Scored) -> None:
     with memoryview(pack(message)) as frame:
         sent = 0
         while sent < len(frame):

@@ -43,7 +43,7 @@ class Ready(msgspec.Struct, frozen=True, array_like=True, tag=0):
     """The analyst is there."""
 
 
-class Refused(msgspec.Struct, frozen=True, array_like=True, tag=1):
+class SetupRefused(msgspec.Struct, frozen=True, array_like=True, tag=1):
     """The analyst cannot be made."""
 
     reason: str
@@ -55,13 +55,13 @@ class Scored(msgspec.Struct, frozen=True, array_like=True, tag=2):
     pages: list[Page]
 
 
-Request = Setup | Work | Update
-Reply = Ready | Refused | Scored
+PoolRequest = Setup | Work | Update
+Reply = Ready | SetupRefused | Scored
 
 _encoder = msgspec.msgpack.Encoder()
 
 
-def pack(message: Request | Reply) -> bytearray:
+def pack(message: PoolRequest | Reply) -> bytearray:
     """A frame: the length in 4 bytes, little endian, then the message."""
     frame = bytearray(_PREFIX)
     _encoder.encode_into(message, frame, _PREFIX)

@@ -14,7 +14,16 @@ from typing import Protocol, cast
 import msgspec
 
 from focus.records import Page
-from focus.workers.messages import Job, Ready, Refused, Request, Scored, Setup, Unpacker, pack
+from focus.workers.messages import (
+    Job,
+    PoolRequest,
+    Ready,
+    Scored,
+    Setup,
+    SetupRefused,
+    Unpacker,
+    pack,
+)
 
 _STDIN, _STDOUT = 0, 1
 _MALLOC = {"MALLOC_TRIM_THRESHOLD_": str(64 << 20), "MALLOC_MMAP_THRESHOLD_": str(32 << 20)}
@@ -114,7 +123,7 @@ class Worker(asyncio.SubprocessProtocol):
             raise
         return worker
 
-    def send(self, request: Request) -> None:
+    def send(self, request: PoolRequest) -> None:
         """Queue a message; to a dead worker it is lost, `Owner.lost` will follow."""
         if not self._stdin.is_closing():
             self._stdin.write(pack(request))
@@ -147,10 +156,10 @@ class Worker(asyncio.SubprocessProtocol):
             self.reason = f"it sent nonsense: {error}"
             self.kill()
 
-    def _receive(self, reply: Ready | Refused | Scored) -> None:
+    def _receive(self, reply: Ready | SetupRefused | Scored) -> None:
         if isinstance(reply, Scored):
             self._owner.scored(self, reply)
-        elif isinstance(reply, Refused):
+        elif isinstance(reply, SetupRefused):
             self.reason = reply.reason
             self.kill()
         elif not self._ready.done():

@@ -18,7 +18,7 @@ class Delivered(msgspec.Struct, frozen=True):
     detail: str = ""
 
 
-class Failed(msgspec.Struct, frozen=True):
+class NotDelivered(msgspec.Struct, frozen=True):
     """It has not, as far as we know.
 
     retry          trying again later may help
@@ -32,4 +32,4 @@ class Failed(msgspec.Struct, frozen=True):
     everyone: bool = False
 
 
-Outcome = Delivered | Failed
+DeliveryOutcome = Delivered | NotDelivered

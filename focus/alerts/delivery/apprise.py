@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 
-from focus.alerts.delivery import Delivered, Failed, Outcome
+from focus.alerts.delivery import Delivered, DeliveryOutcome, NotDelivered
 from focus.alerts.message import Message
 from focus.alerts.settings import masked_channel
 from focus.errors import ConfigError
@@ -40,25 +40,27 @@ def check_may_add(channel: str, *, admin: bool) -> None:
         raise ConfigError(f"channel {shown!r}: apprise knows no such service, or misses a part")
 
 
-async def deliver(message: Message, address: str) -> Outcome:
+async def deliver(message: Message, address: str) -> DeliveryOutcome:
     """Hand one message over; apprise tells no more than whether it went well."""
     if not available():
-        return Failed(MISSING, everyone=True)
+        return NotDelivered(MISSING, everyone=True)
     return await asyncio.to_thread(_notify, message, address)
 
 
-def _notify(message: Message, address: str) -> Outcome:
+def _notify(message: Message, address: str) -> DeliveryOutcome:
     """In a thread: its requests block, each for seconds at most."""
     import apprise
 
     service = apprise.Apprise()
     shown = masked_channel(f"{KIND}:{address}")
     if not service.add(address):
-        return Failed(f"{shown}: apprise knows no such service, or misses a part", retry=False)
+        return NotDelivered(
+            f"{shown}: apprise knows no such service, or misses a part", retry=False
+        )
     try:
         taken = service.notify(
             body=message.text, title=message.subject, body_format=apprise.NotifyFormat.TEXT
         )
     except Exception as error:  # a border: over a hundred plug-ins of other hands
-        return Failed(one_line(f"{shown}: {type(error).__name__}"))
-    return Delivered() if taken else Failed(f"{shown}: the service did not take it")
+        return NotDelivered(one_line(f"{shown}: {type(error).__name__}"))
+    return Delivered() if taken else NotDelivered(f"{shown}: the service did not take it")

@@ -1,6 +1,6 @@
-"""What does a feed reader get? Pages found for a concern, or for a person, as Atom (RFC 4287).
+"""What does a feed reader get? Pages found for a alert, or for a person, as Atom (RFC 4287).
 
-Ids hang on this installation's key, the concern and the page's URL: they stay the same when
+Ids hang on this installation's key, the alert and the page's URL: they stay the same when
 a title, our address or the reader's secret changes, and nobody else gives the same ones.
 """
 
@@ -15,8 +15,8 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from focus.alerts.message import marked, pieces
-from focus.alerts.settings import Settings
-from focus.alerts.store import Book, Hit, Owned
+from focus.alerts.settings import DeliverySettings
+from focus.alerts.store import AlertStore, Match, StoredAlert
 from focus.alerts.texts import language_of, say
 from focus.text.formatting import printable
 
@@ -32,8 +32,8 @@ class Entry(NamedTuple):
     """A page in a feed."""
 
     id: str
-    concern: str
-    hit: Hit
+    alert: str
+    hit: Match
 
 
 class Feed(NamedTuple):
@@ -52,12 +52,14 @@ class Feed(NamedTuple):
     page: str = ""
 
 
-def of_concern(book: Book, owned: Owned, settings: Settings, *, language: str, url: str) -> bytes:
-    """The feed of one concern."""
-    name = printable(owned.concern.name)
-    page = f"{settings.base_url}/inbox?concern={owned.id}" if settings.base_url else ""
+def of_alert(
+    book: AlertStore, owned: StoredAlert, settings: DeliverySettings, *, language: str, url: str
+) -> bytes:
+    """The feed of one alert."""
+    name = printable(owned.alert.name)
+    page = f"{settings.base_url}/inbox?alert={owned.id}" if settings.base_url else ""
     about = Feed(
-        id=_identity(settings, f"concern:{owned.id}"),
+        id=_identity(settings, f"alert:{owned.id}"),
         title=say("feed_title", language, name=name),
         language=language,
         updated=owned.created_at,
@@ -67,9 +69,11 @@ def of_concern(book: Book, owned: Owned, settings: Settings, *, language: str, u
     return atom(about, _entries(book, [owned], settings))
 
 
-def of_user(book: Book, user: int, settings: Settings, *, language: str, url: str) -> bytes:
-    """The feed of all of a person's concerns that have the channel `feed`."""
-    owned = [each for each in book.concerns(user) if "feed" in each.concern.channels]
+def of_user(
+    book: AlertStore, user: int, settings: DeliverySettings, *, language: str, url: str
+) -> bytes:
+    """The feed of all of a person's alerts that have the channel `feed`."""
+    owned = [each for each in book.alerts(user) if "feed" in each.alert.channels]
     about = Feed(
         id=_identity(settings, f"user:{user}"),
         title=say("feed_title", language, name=say("feed_all", language)),
@@ -81,10 +85,12 @@ def of_user(book: Book, user: int, settings: Settings, *, language: str, url: st
     return atom(about, _entries(book, owned, settings))
 
 
-def _entries(book: Book, owned: Iterable[Owned], settings: Settings) -> list[Entry]:
-    """The newest of all, each concern's page once; what existed before a concern is no news."""
+def _entries(
+    book: AlertStore, owned: Iterable[StoredAlert], settings: DeliverySettings
+) -> list[Entry]:
+    """The newest of all, each alert's page once; what existed before a alert is no news."""
     found = [
-        Entry(_identity(settings, f"hit:{each.id}:{hit.url}"), printable(each.concern.name), hit)
+        Entry(_identity(settings, f"hit:{each.id}:{hit.url}"), printable(each.alert.name), hit)
         for each in owned
         for hit in book.hits(each.id, limit=MAX_ENTRIES)
         if not hit.baseline
@@ -93,7 +99,7 @@ def _entries(book: Book, owned: Iterable[Owned], settings: Settings) -> list[Ent
     return found[:MAX_ENTRIES]
 
 
-def _identity(settings: Settings, of: str) -> str:
+def _identity(settings: DeliverySettings, of: str) -> str:
     return uuid.UUID(bytes=settings.derived(f"feed:{of}")[:16], version=4).urn
 
 
@@ -131,7 +137,7 @@ def _append(root: Element, entry: Entry, language: str) -> None:
     _add(element, "updated", _date(hit.found_at))
     if hit.published_at is not None and 0 <= hit.published_at <= _LAST:
         _add(element, "published", _date(hit.published_at))
-    SubElement(element, "category", term=_xml(entry.concern))
+    SubElement(element, "category", term=_xml(entry.alert))
     _add(element, "summary", marked(pieces(hit.snippet))).set("type", "html")
 
 

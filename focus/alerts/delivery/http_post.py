@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from focus.fetch import WebFetcher
 from focus.http.network_errors import SERVER_FAULTS, explain, one_line
-from focus.http.response import Answer, Failed
+from focus.http.response import FetchFailed, IncomingResponse
 from focus.http.semantics import retry_after_s
 from focus.records import FailureKind, FetchResult
 
@@ -26,12 +26,12 @@ class WebPoster(WebFetcher):
         A status of any kind is an answer (`failure` None); so there is a failure only
         where there was none. The body of the answer is not read.
         """
-        answer = Answer(self._config, robots=False)
+        answer = IncomingResponse(self._config, robots=False)
         started, begun = self._clock(), time.monotonic()
         failure: FailureKind | None = None
         try:
             detail = await self._post(url, body, headers, answer)
-        except Failed as error:
+        except FetchFailed as error:
             failure, detail = error.kind, error.detail
         except SERVER_FAULTS as error:
             failure, detail = explain(error)
@@ -52,7 +52,9 @@ class WebPoster(WebFetcher):
             address=exchange.address,
         )
 
-    async def _post(self, url: str, body: bytes, headers: Mapping[str, str], answer: Answer) -> str:
+    async def _post(
+        self, url: str, body: bytes, headers: Mapping[str, str], answer: IncomingResponse
+    ) -> str:
         target = self._target(url)
         ours = {**headers, "Accept": "*/*", "Connection": "close"}
         if target.host is not None:

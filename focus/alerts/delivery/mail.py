@@ -20,7 +20,7 @@ from email.policy import SMTP, EmailPolicy
 from email.utils import format_datetime
 from threading import Lock
 
-from focus.alerts.delivery import Delivered, Failed, Outcome
+from focus.alerts.delivery import Delivered, DeliveryOutcome, NotDelivered
 from focus.alerts.message import Message
 from focus.alerts.settings import MASK, MailSettings
 from focus.http.network_errors import explain, one_line
@@ -113,14 +113,14 @@ class Mailer:
         self._server: smtplib.SMTP | None = None
         self._busy = Lock()
 
-    async def deliver(self, message: Message, address: str, *, now: float) -> Outcome:
+    async def deliver(self, message: Message, address: str, *, now: float) -> DeliveryOutcome:
         """Send one message; what the server says is the outcome."""
         if self._settings is None:
-            return Failed(UNSET, everyone=True)
+            return NotDelivered(UNSET, everyone=True)
         try:
             mail = compose(message, address, self._settings.sender, now=now)
         except ValueError as error:
-            return Failed(one_line(str(error)), retry=False)
+            return NotDelivered(one_line(str(error)), retry=False)
         sending = asyncio.create_task(asyncio.to_thread(self._send, mail, self._settings))
         try:
             await asyncio.wait({sending}, timeout=DEADLINE_S)
@@ -129,14 +129,14 @@ class Mailer:
                 self._cut()
         return await sending
 
-    def _send(self, mail: EmailMessage, settings: MailSettings) -> Outcome:
+    def _send(self, mail: EmailMessage, settings: MailSettings) -> DeliveryOutcome:
         """In a thread."""
         where = f"mail server {settings.host}:{settings.port}"
         with self._busy:
             try:
                 server = self._ready(settings)
             except _FAULTS as error:
-                return Failed(f"{where}: {_masked(_reason(error), settings)}", everyone=True)
+                return NotDelivered(f"{where}: {_masked(_reason(error), settings)}", everyone=True)
             try:
                 server.send_message(mail)
             except _FAULTS as error:
@@ -199,18 +199,18 @@ _FAULTS = (smtplib.SMTPException, OSError, ValueError)
 """What smtplib raises for what a server does; a broken answer is a ValueError."""
 
 
-def _refused(error: Exception, reason: str) -> Failed:
+def _refused(error: Exception, reason: str) -> NotDelivered:
     """What it means that this mail was not taken (RFC 5321 4.2.1: 5yz is for good)."""
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         codes = [code for code, _ in error.recipients.values()]
-        return Failed(reason, retry=not all(code >= _FOR_GOOD for code in codes))
+        return NotDelivered(reason, retry=not all(code >= _FOR_GOOD for code in codes))
     if isinstance(error, smtplib.SMTPSenderRefused):
-        return Failed(reason, everyone=True)
+        return NotDelivered(reason, everyone=True)
     if isinstance(error, smtplib.SMTPNotSupportedError):
-        return Failed(reason, retry=False)  # an address outside ASCII
+        return NotDelivered(reason, retry=False)  # an address outside ASCII
     if isinstance(error, smtplib.SMTPResponseException):
-        return Failed(reason, retry=error.smtp_code < _FOR_GOOD)
-    return Failed(reason)
+        return NotDelivered(reason, retry=error.smtp_code < _FOR_GOOD)
+    return NotDelivered(reason)
 
 
 def _reason(error: Exception) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
-from focus.alerts.delivery import Failed, Outcome, apprise
+from focus.alerts.delivery import DeliveryOutcome, NotDelivered, apprise
 from focus.alerts.message import Message
 from focus.errors import ConfigError
 
@@ -18,10 +18,10 @@ UNSET = "no SMS gateway is set; ask an administrator"
 TITLES = 2  # in a message: each part of 70 characters costs money
 
 
-async def deliver(message: Message, phone: str, *, gateway: str) -> Outcome:
+async def deliver(message: Message, phone: str, *, gateway: str) -> DeliveryOutcome:
     """Hand one message over, as short as it can be said."""
     if not gateway:
-        return Failed(UNSET, everyone=True)
+        return NotDelivered(UNSET, everyone=True)
     return await apprise.deliver(short(message), gateway.replace(PLACE, phone))
 
 

@@ -4,13 +4,13 @@ After the Standard Webhooks scheme: `webhook-id` is the batch, the same when it 
 again; `webhook-timestamp` the time of this try; `webhook-signature` is `v1,` and the base64
 of HMAC-SHA256 over `id.timestamp.body` under the secret. The body:
 
-    {"type": "pages.found", "timestamp": "2026-11-21T00:30:00Z", "data": {"concerns": [
+    {"type": "pages.found", "timestamp": "2026-11-21T00:30:00Z", "data": {"alerts": [
         {"id": 3, "name": "足球", "more": 0, "items": [
             {"id": 71, "url": …, "title": …, "site": …, "published_at": …, "found_at": …,
              "relevance": 0.93, "snippet": …, "words": ["欧冠"], "similar": 4}]}]}}
 
 `similar` counts near-duplicates, `more` the pages that are in the inbox only; a test has
-the type `test` and no concerns.
+the type `test` and no alerts.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from typing import Any
 
 import msgspec
 
-from focus.alerts.delivery import Delivered, Failed, Outcome
+from focus.alerts.delivery import Delivered, DeliveryOutcome, NotDelivered
 from focus.alerts.delivery.http_post import WebPoster
-from focus.alerts.message import Item, Message
+from focus.alerts.message import Message, MessageItem
 from focus.config import FetchConfig
 from focus.records import FailureKind, FetchResult
 
@@ -51,7 +51,7 @@ def limits(config: FetchConfig) -> FetchConfig:
 
 async def deliver(
     poster: WebPoster, message: Message, url: str, *, secret: str, now: float
-) -> Outcome:
+) -> DeliveryOutcome:
     """Post one message; what the server answers is the outcome. 410: never again."""
     body = payload(message)
     identity = f"msg_{message.id}"
@@ -64,15 +64,15 @@ async def deliver(
     return _outcome(await poster.post(url, body, headers=headers))
 
 
-def _outcome(result: FetchResult) -> Outcome:
+def _outcome(result: FetchResult) -> DeliveryOutcome:
     if result.failure is not None:
-        return Failed(result.detail, retry=result.failure not in _HOPELESS)
+        return NotDelivered(result.detail, retry=result.failure not in _HOPELESS)
     status = result.status or 0
     if 200 <= status < 300:
         return Delivered(result.detail)
     if status == GONE:
-        return Failed(f"{result.detail}: the receiver wants no more", retry=False)
-    return Failed(result.detail, retry_after_s=result.retry_after_s)
+        return NotDelivered(f"{result.detail}: the receiver wants no more", retry=False)
+    return NotDelivered(result.detail, retry_after_s=result.retry_after_s)
 
 
 def sign(secret: str, identity: str, timestamp: int, body: bytes) -> str:
@@ -94,7 +94,7 @@ def payload(message: Message) -> bytes:
     """The body, byte for byte the same whenever the message is."""
     groups = message.groups
     newest = max((item.hit.found_at for each in groups for item in each.items), default=None)
-    concerns = [
+    alerts = [
         {
             "id": group.number,
             "name": group.name,
@@ -104,11 +104,11 @@ def payload(message: Message) -> bytes:
         for group in groups
     ]
     kind = "pages.found" if groups else "test"
-    data = {"concerns": concerns} if groups else {"text": message.text.strip()}
+    data = {"alerts": alerts} if groups else {"text": message.text.strip()}
     return msgspec.json.encode({"type": kind, "timestamp": _iso(newest), "data": data})
 
 
-def _item(item: Item) -> dict[str, Any]:
+def _item(item: MessageItem) -> dict[str, Any]:
     hit = item.hit
     return {
         "id": hit.id,

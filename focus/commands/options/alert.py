@@ -1,4 +1,4 @@
-"""What can be typed to say what a concern is? The options of `focus watch add` and `edit`."""
+"""What can be typed to say what a alert is? The options of `focus watch add` and `edit`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from focus.errors import ConfigError
 from focus.text.formatting import printable, read_span
 
 if TYPE_CHECKING:
-    from focus.alerts.alert import Concern
+    from focus.alerts.alert import Alert
 
 WHAT, WHEN, HOW = "What about", "When", "How to be told"
 
 
-def concern_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say what a concern is; none has a default of its own."""
+def alert_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say what a alert is; none has a default of its own."""
     for add in reversed(_CONCERN):
         function = add(function)
     return function
@@ -115,8 +115,8 @@ _CONCERN = (
 )
 
 
-def changed(before: Concern, options: dict[str, Any], *, now: float) -> Concern:
-    """A concern with what was typed put into it, checked."""
+def changed(before: Alert, options: dict[str, Any], *, now: float) -> Alert:
+    """A alert with what was typed put into it, checked."""
     import msgspec
 
     from focus.alerts.alert import checked
@@ -158,11 +158,11 @@ def _topic(text: str | None) -> str | None:
     return str(path.absolute()) if text.endswith(".toml") else text
 
 
-def try_topic(concern: Concern) -> None:
+def try_topic(alert: Alert) -> None:
     """Complain of a topic that cannot be used now, not when it is due."""
     from focus.alerts.page_match import topic_of
 
-    topic_of(concern, trusted=True)
+    topic_of(alert, trusted=True)
 
 
 def _expiry(text: str, now: float) -> float | None:

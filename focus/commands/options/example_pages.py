@@ -17,7 +17,7 @@ from focus.text.formatting import printable
 
 if TYPE_CHECKING:
     from focus.learn.kb.base import KnowledgeBase
-    from focus.learn.sources import Sources, Stored
+    from focus.learn.sources import Sources, StoredCrawls
 
 ARCHIVE = option(
     "--archive",
@@ -71,14 +71,14 @@ def sources(ctx: click.Context, options: dict[str, Any]) -> Sources:
     return Sources(web_of(options, archive), stored)
 
 
-def _stored(ctx: click.Context, options: dict[str, Any]) -> Stored | None:
+def _stored(ctx: click.Context, options: dict[str, Any]) -> StoredCrawls | None:
     """The crawls meant by --db or --crawl; None when neither was typed."""
-    from focus.learn.sources import Stored
+    from focus.learn.sources import StoredCrawls
 
     typed = ctx.get_parameter_source("db") is ParameterSource.COMMANDLINE
     if options["crawl"] is None and not typed:
         return None
-    return Stored(Path(options["db"]).expanduser(), options["crawl"] or "latest")
+    return StoredCrawls(Path(options["db"]).expanduser(), options["crawl"] or "latest")
 
 
 def knowledge(path: Path | None, stack: ExitStack) -> KnowledgeBase | None:

@@ -131,7 +131,7 @@ SWEEPS = 50
 _TOGETHER = 2_000  # pages whose links are numbers at once
 
 
-class Standing(NamedTuple):
+class HubAuthority(NamedTuple):
     """A page's hub and authority, as shares of the largest of the graph: 0…1."""
 
     id: int
@@ -139,7 +139,7 @@ class Standing(NamedTuple):
     authority: float
 
 
-def standing(rows: Mapping[int, Sequence[int]]) -> list[Standing]:
+def standing(rows: Mapping[int, Sequence[int]]) -> list[HubAuthority]:
     """Hub and authority of every page of a graph that has stopped growing.
 
     Plain iteration of h ← M·h over all pages together, until a sweep moves fewer than a
@@ -164,7 +164,7 @@ def standing(rows: Mapping[int, Sequence[int]]) -> list[Standing]:
             break
     of_pages = authorities[[*rows]]
     of_pages /= of_pages.max() or 1.0
-    return [*map(Standing, rows, hubs.tolist(), of_pages.tolist())]
+    return [*map(HubAuthority, rows, hubs.tolist(), of_pages.tolist())]
 
 
 class _Part(NamedTuple):

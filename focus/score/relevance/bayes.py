@@ -9,7 +9,7 @@ import msgspec
 from focus.errors import ConfigError
 from focus.score.matching import fold_body
 from focus.score.relevance.base import Document, Judgement, Model
-from focus.score.statistics.entities import Entity, Mention, Table, link
+from focus.score.statistics.entities import Entity, GazetteerTable, Mention, link
 from focus.score.statistics.naive_bayes import Calibration, NaiveBayes
 from focus.score.statistics.vector import is_term
 from focus.text.tokenisation import Segmenter, fold
@@ -19,13 +19,13 @@ MAX_CHARS = 4_000  # of a page's content that are looked at: 0.7 ms of segmentin
 LINKED_CHARS = 3_000  # of a page's text that entities are looked for in
 
 
-class Expansion(msgspec.Struct, frozen=True):
+class EntityExpansion(msgspec.Struct, frozen=True):
     """What entities add to a page that speaks of them: the part of a knowledge base in use.
 
     features   entity -> features it brings, of those that the classifier looks at
     """
 
-    table: Table
+    table: GazetteerTable
     features: dict[str, list[str]]
 
     def of(self, mentions: Iterable[Mention]) -> set[str]:
@@ -38,7 +38,7 @@ class Classifier(msgspec.Struct, frozen=True):
 
     bayes: NaiveBayes
     calibration: Calibration
-    expansion: Expansion | None = None
+    expansion: EntityExpansion | None = None
 
 
 def page_text(page: Document) -> str:
@@ -52,7 +52,7 @@ def terms(tokens: Iterable[str]) -> set[str]:
     return {token for token in tokens if is_term(token)}
 
 
-def linked(text: str, tokens: Sequence[str], table: Table) -> list[Mention]:
+def linked(text: str, tokens: Sequence[str], table: GazetteerTable) -> list[Mention]:
     """The entities that the beginning of a text speaks of."""
     return link(text[:LINKED_CHARS], tokens, table)
 

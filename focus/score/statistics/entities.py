@@ -164,7 +164,7 @@ def choose(
     return best
 
 
-class Table(msgspec.Struct, frozen=True):
+class GazetteerTable(msgspec.Struct, frozen=True):
     """A gazetteer in memory, small enough to travel inside a classifier.
 
     names      folded name -> entities, the best known first
@@ -186,13 +186,15 @@ class Table(msgspec.Struct, frozen=True):
         return self.around
 
 
-def make_table(names: Mapping[str, Sequence[str]], around: Mapping[str, Sequence[str]]) -> Table:
+def make_table(
+    names: Mapping[str, Sequence[str]], around: Mapping[str, Sequence[str]]
+) -> GazetteerTable:
     """A table of these names, with the bits of their heads."""
     heads: dict[str, int] = {}
     for name in names:
         if is_linkable(name):
             heads[name[:HEAD]] = heads.get(name[:HEAD], 0) | 1 << len(name)
-    return Table(
+    return GazetteerTable(
         {name: list(each) for name, each in names.items()},
         {entity: list(words) for entity, words in around.items()},
         heads,

@@ -75,7 +75,7 @@ class Proposal(msgspec.Struct, frozen=True):
     hosts: list[AtHost]
 
 
-class Expansion(msgspec.Struct, frozen=True):
+class TopicExpansion(msgspec.Struct, frozen=True):
     """What was proposed, best first; which words were left out and why; pages compared."""
 
     proposals: list[Proposal]
@@ -92,7 +92,7 @@ def expand(
     idf: Idf,
     limit: int = 12,
     max_weight: float = MAX_WEIGHT,
-) -> Expansion:
+) -> TopicExpansion:
     """The best `limit` words beside those `known` (folded) from pages on topic and off it."""
     tally = _Tally(on, off, idf)
     held = [word for word in known if word]
@@ -107,7 +107,7 @@ def expand(
     proposals = [proposal for proposal, objection in weighed if not objection][:limit]
     last = proposals[-1].score if proposals else 0.0
     left_out = [(p.word, objection) for p, objection in weighed if objection and p.score >= last]
-    return Expansion(proposals, left_out, len(on), len(off))
+    return TopicExpansion(proposals, left_out, len(on), len(off))
 
 
 def _is_part(word: str, known: str) -> bool:

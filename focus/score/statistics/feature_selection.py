@@ -16,7 +16,7 @@ from focus.errors import ConfigError
 Words = Collection[str]
 """What a page has of words (and of entities' features): each once."""
 
-Sample = tuple[Words, bool]
+LabelledWords = tuple[Words, bool]
 """A labelled page: its words, and whether it is on topic."""
 
 
@@ -40,7 +40,7 @@ class Counts(msgspec.Struct, frozen=True):
         return Counts(self.on + sign * other.on, self.off + sign * other.off, words)
 
 
-def count(samples: Iterable[Sample]) -> Counts:
+def count(samples: Iterable[LabelledWords]) -> Counts:
     """Count labelled pages: [({a, b}, on), ({b}, off)] → a (1, 0), b (1, 1)."""
     pages = [0, 0]
     words: dict[str, tuple[int, int]] = {}
@@ -52,7 +52,7 @@ def count(samples: Iterable[Sample]) -> Counts:
     return Counts(pages[True], pages[False], words)
 
 
-class Table(NamedTuple):
+class ContingencyTable(NamedTuple):
     """Pages by word and topic, P3's letters (eq. 4-2)."""
 
     a: int  # have the word, on topic
@@ -61,12 +61,12 @@ class Table(NamedTuple):
     d: int  # lack the word, off topic
 
 
-def document_frequency(t: Table) -> float:
+def document_frequency(t: ContingencyTable) -> float:
     """Pages with the word: A + B. Worked: (8, 2, 2, 8) → 10."""
     return float(t.a + t.b)
 
 
-def information_gain(t: Table) -> float:
+def information_gain(t: ContingencyTable) -> float:
     """How much knowing of the word tells about the topic, in nats (P3 eq. 4-1).
 
     IG(t) = -Σ P(c) ln P(c) + P(t) Σ P(c|t) ln P(c|t) + P(¬t) Σ P(c|¬t) ln P(c|¬t), that
@@ -85,7 +85,7 @@ def _entropy(*numbers: int) -> float:
     return -sum(n / total * math.log(n / total) for n in numbers if n)
 
 
-def chi_square(t: Table) -> float:
+def chi_square(t: ContingencyTable) -> float:
     """How far word and topic are from independence (P3 eq. 4-2).
 
     χ² = N (AD - CB)² / ((A+C)(B+D)(A+B)(C+D)); P3 prints a + before the last factor,
@@ -95,7 +95,7 @@ def chi_square(t: Table) -> float:
     return sum(t) * (t.a * t.d - t.c * t.b) ** 2 / under if under else 0.0
 
 
-def mutual_information(t: Table) -> float:
+def mutual_information(t: ContingencyTable) -> float:
     """How much oftener word and topic meet than by chance (P3 eq. 4-3): ln(A·N / ((A+C)(A+B))).
 
     It favours rare words: one on-topic page is enough for the highest value. Worked:
@@ -104,7 +104,7 @@ def mutual_information(t: Table) -> float:
     return math.log(t.a * sum(t) / ((t.a + t.c) * (t.a + t.b))) if t.a else -math.inf
 
 
-SELECTORS: Mapping[str, Callable[[Table], float]] = {
+SELECTORS: Mapping[str, Callable[[ContingencyTable], float]] = {
     "ig": information_gain,
     "chi": chi_square,
     "mi": mutual_information,
@@ -112,7 +112,7 @@ SELECTORS: Mapping[str, Callable[[Table], float]] = {
 }
 
 
-def selector(name: str) -> Callable[[Table], float]:
+def selector(name: str) -> Callable[[ContingencyTable], float]:
     """The ranking of that name; ConfigError lists the names for an unknown one."""
     try:
         return SELECTORS[name]
@@ -121,10 +121,10 @@ def selector(name: str) -> Callable[[Table], float]:
         raise ConfigError(f"--select {name}: no such method; known: {known}") from None
 
 
-def table(counts: Counts, word: str) -> Table:
+def table(counts: Counts, word: str) -> ContingencyTable:
     """The four numbers of a word."""
     on, off = counts.words.get(word, (0, 0))
-    return Table(on, off, counts.on - on, counts.off - off)
+    return ContingencyTable(on, off, counts.on - on, counts.off - off)
 
 
 def candidates(counts: Counts) -> list[str]:

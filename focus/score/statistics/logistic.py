@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-Vector = Sequence[float]
+FeatureValues = Sequence[float]
 
 _STEPS = 100
 _TOLERANCE = 1e-9
@@ -26,12 +26,12 @@ def sigmoid(z: float) -> float:
 
 
 def fit(
-    rows: Sequence[Vector],
-    targets: Vector,
+    rows: Sequence[FeatureValues],
+    targets: FeatureValues,
     *,
-    prior: Vector,
-    spread: Vector,
-    times: Vector | None = None,
+    prior: FeatureValues,
+    spread: FeatureValues,
+    times: FeatureValues | None = None,
 ) -> list[float]:
     """The most credible weights: least of Σ -n·ln P(target) + Σ (w - prior)² / (2·spread²).
 
@@ -63,12 +63,14 @@ def fit(
 class _Data(NamedTuple):
     """Rows, what is true of each, and how often each counts."""
 
-    rows: Sequence[Vector]
-    targets: Vector
-    times: Vector
+    rows: Sequence[FeatureValues]
+    targets: FeatureValues
+    times: FeatureValues
 
 
-def _loss(data: _Data, weights: Vector, prior: Vector, spread: Vector) -> float:
+def _loss(
+    data: _Data, weights: FeatureValues, prior: FeatureValues, spread: FeatureValues
+) -> float:
     total = sum(
         (w - m) ** 2 / (2.0 * s * s) for w, m, s in zip(weights, prior, spread, strict=True)
     )
@@ -78,7 +80,9 @@ def _loss(data: _Data, weights: Vector, prior: Vector, spread: Vector) -> float:
     return total
 
 
-def _newton(data: _Data, weights: Vector, prior: Vector, spread: Vector) -> list[float]:
+def _newton(
+    data: _Data, weights: FeatureValues, prior: FeatureValues, spread: FeatureValues
+) -> list[float]:
     """H⁻¹·g of the loss."""
     size = range(len(weights))
     gradient = [(weights[i] - prior[i]) / spread[i] ** 2 for i in size]

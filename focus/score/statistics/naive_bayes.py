@@ -19,10 +19,10 @@ from random import Random
 import msgspec
 
 from focus.metrics.measures import Quality, judge_quality
-from focus.score.statistics.feature_selection import Counts, Sample, Words, count, select
+from focus.score.statistics.feature_selection import Counts, LabelledWords, Words, count, select
 from focus.score.statistics.logistic import fit, sigmoid
 
-Scored = tuple[float, bool]
+ScoredLabel = tuple[float, bool]
 """Log-odds of a page the model had not seen, and whether it is on topic."""
 
 _SPREAD = (1.0, 10.0)  # of scale and offset, a priori: next to nothing is believed
@@ -77,7 +77,7 @@ class Calibration(msgspec.Struct, frozen=True):
 RAW = Calibration()
 
 
-def calibrate(scored: Sequence[Scored], prior: Calibration | None = None) -> Calibration:
+def calibrate(scored: Sequence[ScoredLabel], prior: Calibration | None = None) -> Calibration:
     """The calibration that these unseen pages call for (Platt 1999).
 
     Platt's targets, (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2), stand for 1 and 0, so that classes
@@ -108,7 +108,7 @@ def chooser(method: str, number: int) -> Chooser:
     return lambda counts: select(counts, method, number)
 
 
-def folds(samples: Sequence[Sample], k: int, rng: Random) -> list[list[int]]:
+def folds(samples: Sequence[LabelledWords], k: int, rng: Random) -> list[list[int]]:
     """Indices of the samples in k parts, each class spread evenly over them."""
     order = list(range(len(samples)))
     rng.shuffle(order)
@@ -117,11 +117,11 @@ def folds(samples: Sequence[Sample], k: int, rng: Random) -> list[list[int]]:
 
 
 def validate(
-    samples: Sequence[Sample], parts: Sequence[Sequence[int]], choose: Chooser
-) -> list[Scored]:
+    samples: Sequence[LabelledWords], parts: Sequence[Sequence[int]], choose: Chooser
+) -> list[ScoredLabel]:
     """The log-odds of each sample by a model of the other parts, in the samples' order."""
     everything = count(samples)
-    found: list[Scored | None] = [None] * len(samples)
+    found: list[ScoredLabel | None] = [None] * len(samples)
     for part in parts:
         left_out = count(samples[at] for at in part)
         seen = everything.plus(left_out, -1)
@@ -132,7 +132,7 @@ def validate(
     return [each for each in found if each is not None]
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class ClassifierTest(msgspec.Struct, frozen=True):
     """How a classifier does on pages it has not seen.
 
     quality    P, R and F at a probability of 0.5
@@ -145,16 +145,18 @@ class Verdict(msgspec.Struct, frozen=True):
     distinct: int
 
 
-def verdict(probabilities: Sequence[float], labels: Sequence[bool]) -> Verdict:
+def verdict(probabilities: Sequence[float], labels: Sequence[bool]) -> ClassifierTest:
     """The verdict on these probabilities."""
-    return Verdict(
+    return ClassifierTest(
         quality=judge_quality([(p > 0.5, y) for p, y in zip(probabilities, labels, strict=True)]),
         brier=brier(probabilities, labels),
         distinct=len({round(p, 12) for p in probabilities}),
     )
 
 
-def assess(scored: Sequence[Scored], parts: Sequence[Sequence[int]]) -> tuple[Verdict, Verdict]:
+def assess(
+    scored: Sequence[ScoredLabel], parts: Sequence[Sequence[int]]
+) -> tuple[ClassifierTest, ClassifierTest]:
     """Validated pages by their raw posteriors, and by calibrated ones.
 
     Each part is calibrated by the others, so that no page has a say in its own number.

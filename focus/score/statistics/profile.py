@@ -26,7 +26,7 @@ FEATURES = 50
 MANY = 3  # examples from which on a word of one of them only is left out
 
 
-class Profile(msgspec.Struct, frozen=True):
+class TopicProfile(msgspec.Struct, frozen=True):
     """Features with weights up to 1, and on how many pages each was found."""
 
     features: dict[str, float]
@@ -39,7 +39,7 @@ def profile(
     keywords: Collection[str],
     *,
     number: int = FEATURES,
-) -> Profile:
+) -> TopicProfile:
     """The strongest words of the centroid of TF-IDF vectors (P4 2.5), beside the keywords.
 
     Each vector has length 1; with pages off topic, after weighing its words by class (P5's
@@ -57,7 +57,7 @@ def profile(
     }
     features = {w: round(x, 4) for w, x in strongest(others, number).items()}
     sources = {word: _source(word, (found, len(on)), (elsewhere, len(off))) for word in features}
-    return Profile(features, sources)
+    return TopicProfile(features, sources)
 
 
 def _source(word: str, on: tuple[Counter[str], int], off: tuple[Counter[str], int]) -> str:

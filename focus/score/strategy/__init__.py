@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from focus.errors import ConfigError
 from focus.score.graph.pagerank import PageRank
 from focus.score.parameters import settle
-from focus.score.strategy.base import Carry, Parent, Strategy
+from focus.score.strategy.base import LinkEvidence, Parent, Strategy
 from focus.score.strategy.best_first import BestFirst
 from focus.score.strategy.best_link import BestLink
 from focus.score.strategy.bfs import BreadthFirst
@@ -25,7 +25,7 @@ from focus.score.strategy.topic_pagerank import TopicPageRank
 from focus.score.strategy.url_structure import UrlStructure
 from focus.score.strategy.yielding import Yield
 
-__all__ = ["STRATEGIES", "Carry", "Parent", "Strategy", "make_strategy", "strategy_class"]
+__all__ = ["STRATEGIES", "LinkEvidence", "Parent", "Strategy", "make_strategy", "strategy_class"]
 
 STRATEGIES: dict[str, type[Strategy]] = {
     s.name: s

@@ -1,10 +1,10 @@
 """What a strategy is: evidence from links -> priority of a URL.
 
-Each link that is seen gives its target some evidence, a few floats (`carry`). A URL
+Each link that is seen gives its target some evidence, a few floats (`link_evidence`). A URL
 keeps, of each float, the largest that any link gave; its priority is a function of
 these and, where a strategy wants it, of the link graph. So "a queued child keeps the
 maximum of its old and new priority, and of its depth allowance" holds for all alike,
-and what a page hands down its links is simply its own carry.
+and what a page hands down its links is simply its own link_evidence.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import msgspec
 from focus.records import Link, Recent, Tally
 from focus.score.graph.pagerank import PageRank
 
-Carry = tuple[float, ...]
+LinkEvidence = tuple[float, ...]
 
 
 class Parent(msgspec.Struct, frozen=True):
     """The page just fetched, as far as a strategy may know it.
 
     nth     its number among the fetched pages, from 1
-    carry   what it got from the links to it
+    link_evidence   what it got from the links to it
     """
 
     id: int
@@ -35,7 +35,7 @@ class Parent(msgspec.Struct, frozen=True):
     shape: str
     relevance: float
     relevant: bool
-    carry: Carry = ()
+    link_evidence: LinkEvidence = ()
 
 
 class Strategy:
@@ -72,15 +72,15 @@ class Strategy:
         """URLs that may wait; of more, those of the lowest priority are dropped."""
         return math.inf
 
-    def seed(self) -> Carry:
-        """The carry of a seed."""
+    def seed(self) -> LinkEvidence:
+        """The link_evidence of a seed."""
         return (0.0,) * self.width
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[Carry | None]:
+    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         """What each link of a page gives its target; None = do not follow."""
         return [()] * len(links)
 
-    def priority(self, url_id: int, carry: Carry) -> float:
+    def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
         """The priority of a waiting URL with this evidence, now."""
         return 0.0
 

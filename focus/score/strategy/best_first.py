@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from focus.errors import ConfigError
 from focus.records import Link
 from focus.score.graph.pagerank import PageRank
-from focus.score.strategy.base import Carry, Parent, Strategy
+from focus.score.strategy.base import LinkEvidence, Parent, Strategy
 
 
 class BestFirst(Strategy):
@@ -39,8 +39,8 @@ class BestFirst(Strategy):
     def bound(self) -> float:
         return self.params["bound"]
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[Carry | None]:
+    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         return [(parent.relevance,)] * len(links)
 
-    def priority(self, url_id: int, carry: Carry) -> float:
-        return carry[0]
+    def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
+        return link_evidence[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from focus.records import Link
-from focus.score.strategy.base import Carry, Parent, Strategy
+from focus.score.strategy.base import LinkEvidence, Parent, Strategy
 
 
 def inherited(parent: Parent, passed_on: float, decay: float) -> float:
@@ -42,17 +42,17 @@ class BestLink(Strategy):
     }
     width = 5
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[Carry | None]:
-        down = inherited(parent, parent.carry[4], self.params["decay"])
+    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
+        down = inherited(parent, parent.link_evidence[4], self.params["decay"])
         home = parent.host
         return [
             (k.anchor_score, k.url_score, k.heading_score, float(k.host == home), down)
             for k in links
         ]
 
-    def priority(self, url_id: int, carry: Carry) -> float:
+    def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
         p = self.params
-        anchor, url, heading, home, down = carry
+        anchor, url, heading, home, down = link_evidence
         return (
             p["anchor"] * anchor
             + p["url"] * url

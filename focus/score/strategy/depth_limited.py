@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from focus.records import Link
-from focus.score.strategy.base import Carry, Parent, Strategy
+from focus.score.strategy.base import LinkEvidence, Parent, Strategy
 
 
 class DepthLimited(Strategy):
@@ -23,6 +23,6 @@ class DepthLimited(Strategy):
     defaults = {"depth": 3.0}
     published = {"depth": 1.0}
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[Carry | None]:
+    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         ended = parent.depth >= self.params["depth"]
         return [None if ended else ()] * len(links)

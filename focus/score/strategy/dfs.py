@@ -6,7 +6,7 @@ import struct
 from collections.abc import Sequence
 
 from focus.records import SEED_PRIORITY, Link
-from focus.score.strategy.base import Carry, Parent, Strategy
+from focus.score.strategy.base import LinkEvidence, Parent, Strategy
 
 _PLACES = 1024
 _LAST = int(SEED_PRIORITY) - 1
@@ -31,12 +31,12 @@ class DepthFirst(Strategy):
     summary = "links of the page fetched last, in document order"
     width = 1
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[Carry | None]:
+    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         first = min(parent.nth, _LAST) * _PLACES + _PLACES - 1
         return [(_float_of(first - min(n, _PLACES - 1)),) for n in range(len(links))]
 
-    def priority(self, url_id: int, carry: Carry) -> float:
-        return (_whole_of(carry[0]) + 1) / _PLACES - 1.0
+    def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
+        return (_whole_of(link_evidence[0]) + 1) / _PLACES - 1.0
 
 
 def _float_of(whole: int) -> float:

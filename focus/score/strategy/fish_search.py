@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from focus.records import Link
-from focus.score.strategy.base import Carry, Parent, Strategy
+from focus.score.strategy.base import LinkEvidence, Parent, Strategy
 
 
 class FishSearch(Strategy):
@@ -33,11 +33,11 @@ class FishSearch(Strategy):
     published = {"W": 20.0, "a": 1.5, "D": 2.0}
     width = 2
 
-    def seed(self) -> Carry:
+    def seed(self) -> LinkEvidence:
         return (1.0, self.params["D"])
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[Carry | None]:
-        allowance = parent.carry[1]
+    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
+        allowance = parent.link_evidence[1]
         if allowance <= 0:
             return [None] * len(links)
         relevant = self.is_relevant(parent)
@@ -54,5 +54,5 @@ class FishSearch(Strategy):
         """What the first links of a page get."""
         return 1.0 if parent.relevant else 0.5
 
-    def priority(self, url_id: int, carry: Carry) -> float:
-        return carry[0]
+    def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
+        return link_evidence[0]

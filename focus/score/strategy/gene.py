@@ -9,7 +9,7 @@ from typing import ClassVar
 from focus.errors import ConfigError
 from focus.records import Link
 from focus.score.graph.pagerank import PageRank
-from focus.score.strategy.base import Carry, Parent, Strategy
+from focus.score.strategy.base import LinkEvidence, Parent, Strategy
 
 
 def pack(hops: float, score: float) -> float:
@@ -82,12 +82,12 @@ class Gene(Heredity):
     width = 1
     factor = "b"
 
-    def seed(self) -> Carry:
+    def seed(self) -> LinkEvidence:
         return (pack(0, 1.0),)
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[Carry | None]:
-        f, faded = self.params["f"], hops_of(parent.carry[0]) + 1
+    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
+        f, faded = self.params["f"], hops_of(parent.link_evidence[0]) + 1
         return [(pack(0 if sim > f else faded, sim),) for sim in self.sims(parent, links)]
 
-    def priority(self, url_id: int, carry: Carry) -> float:
-        return float(self.params["m0"] * self.params["b"] ** -carry[0])
+    def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
+        return float(self.params["m0"] * self.params["b"] ** -link_evidence[0])

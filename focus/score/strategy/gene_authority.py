@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from focus.records import Link
-from focus.score.strategy.base import Carry, Parent
+from focus.score.strategy.base import LinkEvidence, Parent
 from focus.score.strategy.gene import Heredity, pack
 
 
@@ -35,21 +35,21 @@ class GeneAuthority(Heredity):
     moves = True
     factor = "r"
 
-    def seed(self) -> Carry:
+    def seed(self) -> LinkEvidence:
         return (1.0, 1.0)
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[Carry | None]:
-        hops = self._hops(parent.id, parent.carry)
+    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
+        hops = self._hops(parent.id, parent.link_evidence)
         return [(-hops, sim) for sim in self.sims(parent, links)]
 
-    def priority(self, url_id: int, carry: Carry) -> float:
-        key = pack(self._hops(url_id, carry), self._val(url_id, carry[1]))
+    def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
+        key = pack(self._hops(url_id, link_evidence), self._val(url_id, link_evidence[1]))
         return float(self.params["Val0"] * self.params["r"] ** -key)
 
-    def _hops(self, url_id: int, carry: Carry) -> float:
+    def _hops(self, url_id: int, link_evidence: LinkEvidence) -> float:
         """n of a URL: its best parent's, and one more for a poor link. A seed has none."""
-        poor = self._val(url_id, carry[1]) <= self.params["f"]
-        return max(0.0, poor - carry[0])
+        poor = self._val(url_id, link_evidence[1]) <= self.params["f"]
+        return max(0.0, poor - link_evidence[0])
 
     def _val(self, url_id: int, sim: float) -> float:
         t = self.params["t"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from focus.score.graph.hits import Hits
 from focus.score.graph.pagerank import PageRank
-from focus.score.strategy.base import Carry, Strategy
+from focus.score.strategy.base import LinkEvidence, Strategy
 
 
 class HitsOrder(Strategy):
@@ -28,5 +28,5 @@ class HitsOrder(Strategy):
         self.hits = Hits()
         graph.followers.append(self.hits.add)
 
-    def priority(self, url_id: int, carry: Carry) -> float:
+    def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
         return self.hits.authority(url_id)

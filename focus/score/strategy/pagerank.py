@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from focus.score.strategy.base import Carry, Strategy
+from focus.score.strategy.base import LinkEvidence, Strategy
 
 
 class PageRankOrder(Strategy):
@@ -13,5 +13,5 @@ class PageRankOrder(Strategy):
     summary = "local PageRank of the link's target"
     moves = True
 
-    def priority(self, url_id: int, carry: Carry) -> float:
+    def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
         return self.graph.rank(url_id)

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from struct import pack
 
 from focus.records import Link
-from focus.score.strategy.base import Carry, Parent, Strategy
+from focus.score.strategy.base import LinkEvidence, Parent, Strategy
 
 
 class RandomOrder(Strategy):
@@ -26,12 +26,12 @@ class RandomOrder(Strategy):
     defaults = {"seed": 0.0}
     width = 1
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[Carry | None]:
+    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         salt = pack("<d", self.params["seed"])
         return [(_draw(link.key, salt),) for link in links]
 
-    def priority(self, url_id: int, carry: Carry) -> float:
-        return carry[0]
+    def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
+        return link_evidence[0]
 
 
 def _draw(key: bytes, salt: bytes) -> float:

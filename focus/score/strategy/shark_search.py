@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from focus.records import Link
-from focus.score.strategy.base import Carry, Parent, Strategy
+from focus.score.strategy.base import LinkEvidence, Parent, Strategy
 
 
 class SharkSearch(Strategy):
@@ -30,9 +30,11 @@ class SharkSearch(Strategy):
     width = 2
     contexts = True
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[Carry | None]:
+    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         p = self.params
-        inherited = p["delta"] * (parent.relevance if parent.relevance > 0 else parent.carry[1])
+        inherited = p["delta"] * (
+            parent.relevance if parent.relevance > 0 else parent.link_evidence[1]
+        )
         gamma, beta = p["gamma"], p["beta"]
         carries = []
         for link in links:
@@ -42,5 +44,5 @@ class SharkSearch(Strategy):
             carries.append((gamma * inherited + (1.0 - gamma) * near, inherited))
         return carries
 
-    def priority(self, url_id: int, carry: Carry) -> float:
-        return carry[0]
+    def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
+        return link_evidence[0]

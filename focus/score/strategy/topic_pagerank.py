@@ -7,7 +7,7 @@ from itertools import chain, repeat
 
 from focus.records import Link
 from focus.score.graph.pagerank import PageRank
-from focus.score.strategy.base import Carry, Parent, Strategy
+from focus.score.strategy.base import LinkEvidence, Parent, Strategy
 
 
 class TopicPageRank(Strategy):
@@ -42,27 +42,27 @@ class TopicPageRank(Strategy):
         self._gamma = params["gamma"]
         self._rank = graph.rank if params["raw"] else graph.scaled
 
-    def seed(self) -> Carry:
+    def seed(self) -> LinkEvidence:
         return (0.0, self.params["D"])[: self.width]
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[Carry | None]:
+    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         if self.as_published:
             return self._published(parent, links)
         page = parent.relevance
         return [(score if (score := link.anchor_score) > page else page,) for link in links]
 
-    def _published(self, parent: Parent, links: Sequence[Link]) -> Sequence[Carry | None]:
+    def _published(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         p = self.params
-        allowance = parent.carry[1] - (0.0 if parent.relevance > p["T"] else 1.0)
-        if parent.carry[1] <= 0:
+        allowance = parent.link_evidence[1] - (0.0 if parent.relevance > p["T"] else 1.0)
+        if parent.link_evidence[1] <= 0:
             return [None] * len(links)
         weight = self._mix(parent.id, parent.relevance)
         wide = int(p["W"] * (p["a"] if weight > p["T"] else 1.0))
         weights = chain(repeat(weight, wide), repeat(0.0))
         return [(w, allowance) for w, _ in zip(weights, links, strict=False)]
 
-    def priority(self, url_id: int, carry: Carry) -> float:
-        return carry[0] if self.as_published else self._mix(url_id, carry[0])
+    def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
+        return link_evidence[0] if self.as_published else self._mix(url_id, link_evidence[0])
 
     def _mix(self, url_id: int, similarity: float) -> float:
         gamma = self._gamma

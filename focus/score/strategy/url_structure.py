@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from focus.records import Link
-from focus.score.strategy.base import Carry, Parent, Strategy
+from focus.score.strategy.base import LinkEvidence, Parent, Strategy
 
 
 class UrlStructure(Strategy):
@@ -34,7 +34,7 @@ class UrlStructure(Strategy):
     width = 1
     shapes = True
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[Carry | None]:
+    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         if parent.depth >= self.params["depth"]:
             return [None] * len(links)
         alpha, beta = self.params["alpha"], self.params["beta"]
@@ -42,8 +42,8 @@ class UrlStructure(Strategy):
         values = ((1.0 + likeness(parent, k)) * inherited + beta * k.anchor_score for k in links)
         return [(v,) if v > 0.0 or not self.as_published else None for v in values]
 
-    def priority(self, url_id: int, carry: Carry) -> float:
-        return carry[0]
+    def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
+        return link_evidence[0]
 
 
 def likeness(parent: Parent, link: Link) -> float:
