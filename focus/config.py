@@ -1,4 +1,4 @@
-"""What a crawl can be told, as frozen records with a default for each field.
+"""Holds all settings of a crawl as frozen records with a default for each field.
 
 The command line merges flags > FOCUS_* variables > focus.toml > these defaults
 into one `CrawlConfig`; each room gets only its own part. Units are in the names.

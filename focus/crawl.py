@@ -1,4 +1,4 @@
-"""The crawl: take → fetch → score → rank → record, until a limit or an empty frontier.
+"""The crawl loop: take → fetch → score → rank → record, until a limit or an empty frontier.
 
     _dispatch   the frontier gives its best URL; its host's robots.txt comes first
     receive     the transport brings results: fetched, parsed and scored

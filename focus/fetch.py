@@ -1,4 +1,4 @@
-"""What came of asking the web for this URL?
+"""Fetches one URL from the web and gives back a result, whatever the server does.
 
 `WebFetcher` makes one GET, follows nothing and never raises for what a server
 does: a broken answer is a result too (`FailureKind`). aiohttp speaks HTTP; what

@@ -1,4 +1,4 @@
-"""Which URL next, and when? The frontier: best first among hosts that are due.
+"""The frontier: chooses which URL is fetched next and when, best first among hosts that are due.
 
 The life of a URL here
     push      a new URL enters the queue of its host (and URL shape) with a priority

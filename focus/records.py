@@ -1,4 +1,4 @@
-"""The words that every room shares: what a URL, a fetch, a page and a link are.
+"""Defines the records that every package shares: URL, task, result, page, link.
 
 Records are frozen `msgspec.Struct`s: cheap to make by the hundred per page and
 able to cross the pipe to a scorer worker as MessagePack (`array_like` ones do).

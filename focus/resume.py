@@ -1,4 +1,4 @@
-"""How does a crawl come back from its database? With all that its decisions hang on.
+"""Restores a crawl from its database, with everything that its decisions depend on.
 
 Hosts with their rests and rules, queues with what was learned of them, every known URL, the link
 graph, hubs, texts that were seen. Addresses stay in the store until their queue runs dry.

@@ -1,4 +1,4 @@
-"""One run of a crawl, whole: database, world, workers, signals, and the report.
+"""Runs one crawl from start to end: database, transport, workers, signals, report.
 
 run(config, places)   open or continue the crawl, crawl, close, report
 """

@@ -1,4 +1,4 @@
-"""Where does a crawl stay when the process is gone? In one SQLite file, whole batches at a time.
+"""Stores a crawl in one SQLite file, a whole batch per transaction.
 
     async with Store.open(path, now=…, pid=…) as store:   lock, check, migrate
         crawl = await store.begin_crawl(…)                new, or continued

@@ -1,4 +1,4 @@
-"""Does somebody make up hosts without end? A budget that the hosts of one domain share.
+"""Limits what the hosts of one registered domain may cost together.
 
 With a wildcard in the DNS, each link can lead to a host that nobody has heard of: a1, a2,
 a3… of one registered domain. Each is small, costs a robots.txt, and has a budget of its own;

@@ -1,4 +1,4 @@
-"""Is this page the text of another one, or a "not found" that says 200?
+"""Finds pages that nearly repeat an earlier text, and "not found" pages with status 200.
 
     simhash      64 bits that hardly differ for texts that hardly differ (Charikar 2002)
     looks_lost   whether a title says that there is no such page

@@ -1,4 +1,4 @@
-"""May this URL be asked for at all? Scope, --allow and --deny, file types."""
+"""Decides whether a URL is wanted at all, by scope, --allow and --deny, and file type."""
 
 from __future__ import annotations
 

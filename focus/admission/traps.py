@@ -1,4 +1,4 @@
-"""Is this URL one of endlessly many that nobody wrote? Signs in the address, and budgets.
+"""Recognises crawler traps by signs in the address and by budgets per URL pattern and host.
 
     look      a URL that is about to become known: why it is taken for part of a trap
     is_spent  a queue whose URLs took many requests and brought nothing

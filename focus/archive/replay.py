@@ -1,4 +1,4 @@
-"""What did the web answer, as recorded? A WARC file as a world.
+"""Answers requests from a recorded web: a WARC file in the place of the network.
 
 `Archive` answers by URL from a recorded web, in the shape that the live fetcher
 has. On first use the file is turned into a pack (see `pack`) in the cache folder;

@@ -1,4 +1,4 @@
-"""What is in a WARC file? Its bytes in, records and HTTP answers out.
+"""Reads WARC files: records and HTTP answers from bytes, whole or damaged.
 
 Reads WARC 0.18-1.1 plain, as gzip (one member for each record, or one for all)
 and as zstd (any window up to 2 GiB, one frame or many, with the dictionary frame

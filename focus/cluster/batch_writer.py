@@ -1,4 +1,4 @@
-"""How does a shard write a batch? With the leases that ended in it and the links that leave."""
+"""Writes a shard's batch together with the leases that ended in it and the links that leave."""
 
 from __future__ import annotations
 

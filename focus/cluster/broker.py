@@ -1,4 +1,4 @@
-"""Where is the broker, and what is wrong if it cannot be spoken to?
+"""Finds the broker and connects to it, or says in one line why that fails.
 
 Address   its URL, password and certificate, as given; never shown with the password
 connect   a connection, or one line that says why there is none

@@ -1,4 +1,4 @@
-"""How does a shard listen? To workers' reports, other shards, users, and what comes back."""
+"""Receives a shard's messages: workers' reports, other shards, orders, returned messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a cluster stand, and how is it told what to do? A look at the board, a word to it."""
+"""`focus cluster status`, `stop` and the like: reads a cluster's state and sends it orders."""
 
 from __future__ import annotations
 

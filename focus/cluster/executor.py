@@ -1,4 +1,4 @@
-"""How does a worker do errands? By the fetcher and scorer of `focus crawl`, a few at a time.
+"""Executes a worker's tasks with the fetcher and the scorer of `focus crawl`.
 
 What it has, by lease, until the result is at the broker for sure. Nothing here knows the
 broker: `worker` brings errands and takes reports away.

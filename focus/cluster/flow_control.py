@@ -1,4 +1,4 @@
-"""How many tasks may be away? About twice what the workers can do at once.
+"""Limits the tasks under way to about twice what the workers can do at once.
 
 So every free slot finds its next task in the broker, and no task waits there for long while
 a better one turns up: the broker needs no priorities. Several shards share the slots by how

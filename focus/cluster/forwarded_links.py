@@ -1,4 +1,4 @@
-"""Which links leave this shard, and how do those of others come in?
+"""Forwards links to the shards that own their hosts, and takes in those of other shards.
 
 A link to a host that another shard owns becomes a `ForwardedLink`: it goes into the database with
 the page that has it, then to that shard's queue, and is deleted when the broker has it for

@@ -1,4 +1,4 @@
-"""What does a shard do every second? It looks after its leases, and tells how it stands."""
+"""The work of a shard every second: it looks after its leases and tells its status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How are all roles run on one machine? As processes of their own, started anew when they die.
+"""Runs all roles on one machine, as processes that are started again when they die.
 
     with Crew(…) as crew: crew.run()
 

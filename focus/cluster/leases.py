@@ -1,4 +1,4 @@
-"""Which tasks are away, and what if one does not come back?
+"""Holds the leases: tasks that are under way, and the ones whose worker was lost.
 
 A lease is a task that a shard has given away. It is in the shard's database before the
 task is in the broker, and goes from there with what follows from its result: so a broker

@@ -1,4 +1,4 @@
-"""What does a shard know of the others? Who is there, what all have done, whether all are idle.
+"""Keeps the status of all shards, and decides when limits are reached and when the crawl ends.
 
 No shard is a leader: each tells how it stands and draws its own conclusions from what it
 hears, and all come to the same.

@@ -1,4 +1,4 @@
-"""What do frontiers and workers say to each other, and in which form?
+"""Defines the messages between frontiers and workers, and their encoding.
 
 A message is one byte of version, then MessagePack packed by zstd: a tuple of one or more
 letters. Tasks link_evidence durations, never instants, so that no two clocks need agree. What a

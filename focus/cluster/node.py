@@ -1,4 +1,4 @@
-"""What makes a crawl a shard of a cluster? Its surroundings: broker, leases, other shards.
+"""Runs a crawl as one shard of a cluster: broker, leases, other shards.
 
     around = Member(shard, address, cluster="main"); session.run(…, around=around)
 

@@ -1,4 +1,4 @@
-"""What leaves a shard? Tasks for workers, links for other shards, models for both.
+"""Publishes a shard's messages: tasks for workers, links for other shards, models for both.
 
 pump     leases are written down, then published, in their order
 leave    links that other shards own are published, then deleted

@@ -1,4 +1,4 @@
-"""How do results leave a worker? What has gathered goes in one message, the rest in the next.
+"""Publishes a worker's results, gathered into few messages.
 
 While one message is on its way to the broker, the next gathers; nothing waits for longer. A
 task is acknowledged only when the broker has what came of it.

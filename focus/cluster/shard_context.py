@@ -1,4 +1,4 @@
-"""What do the parts of a shard share? Its place in the cluster, its crawl, its leases."""
+"""Holds what the parts of a shard share: its number, its crawl, its leases."""
 
 from __future__ import annotations
 

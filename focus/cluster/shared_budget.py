@@ -1,4 +1,4 @@
-"""What do the other shards leave of a common limit, and have they better to ask for?
+"""Shares limits between shards: each one's part of a budget, and the worth of a URL among all.
 
 Where requests are limited a crawl holds back what would use them up before its turn: see
 `limits.Limits`. A shard cannot say by itself what that is. So each tells the others how

@@ -1,4 +1,4 @@
-"""Which shards have the best URLs? A few priorities of each tell how to share the workers.
+"""Splits the workers' slots between shards by their best priorities.
 
 Every shard tells all others the priorities of its best waiting URLs, thinned out to `POINTS`.
 The level is the priority that as many URLs of all shards exceed as can be asked for soon; a

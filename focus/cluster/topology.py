@@ -1,4 +1,4 @@
-"""Which queues and exchanges does a cluster have, and what is said through them?
+"""Names the queues and exchanges of a cluster.
 
 Only what RabbitMQ 3.10 and later have: durable queues, quorum queues where nothing may be
 lost, prefetch per consumer.

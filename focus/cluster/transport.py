@@ -1,4 +1,4 @@
-"""How do tasks reach workers on other machines, and their results the crawl?
+"""Carries tasks to workers on other machines, and their results back to the crawl.
 
 The third body of `focus.engine.transports.Transport`. What the crawl sends becomes a lease
 (`leases`), which a frontier's `post` publishes; what workers report comes in as deliveries

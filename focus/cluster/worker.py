@@ -1,4 +1,4 @@
-"""What does a worker do? It asks for nothing by itself: shards say what, and when.
+"""Runs a worker: it takes tasks from all shards and reports their results.
 
     run      until an order or a signal; errands in, reports out
 

@@ -1,4 +1,4 @@
-"""Whose book does a command open, and how does it speak to them?"""
+"""Opens the alert database for a command, as one of its users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be typed after `focus cluster`? The roles of a crawl on several machines."""
+"""`focus cluster`: the roles of a crawl on several machines."""
 
 from __future__ import annotations
 

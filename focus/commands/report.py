@@ -1,4 +1,4 @@
-"""What can be typed after `focus report`? One crawl in, one page out."""
+"""`focus report`: one crawl in, one page out."""
 
 from __future__ import annotations
 

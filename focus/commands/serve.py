@@ -1,4 +1,4 @@
-"""What can be typed to give a group its web pages? `focus serve`."""
+"""`focus serve`: the web application for a group of people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has the user ordered? The options of `focus crawl` as a `CrawlConfig` and `RunPaths`.
+"""Turns the options of `focus crawl` into a `CrawlConfig` and `RunPaths`.
 
 click has merged flags > FOCUS_* variables > focus.toml > defaults before; here seeds
 and topic are read and checked, parameters find their owner, and the User-Agent is made.

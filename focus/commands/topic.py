@@ -1,4 +1,4 @@
-"""What can be typed to make a topic? `focus topic new`, `show`, `test` and `expand`."""
+"""`focus topic new`, `show`, `test` and `expand`."""
 
 from __future__ import annotations
 

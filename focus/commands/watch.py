@@ -1,4 +1,4 @@
-"""What can be typed to be told of new pages? `focus watch add`, `run`, `preview`, and so on."""
+"""`focus watch add`, `list`, `run`, `preview`, and so on."""
 
 from __future__ import annotations
 

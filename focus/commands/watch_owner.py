@@ -1,4 +1,4 @@
-"""What can be typed about oneself and one's pages? `focus watch me` and `focus watch vote`."""
+"""`focus watch me` and `focus watch vote`."""
 
 from __future__ import annotations
 

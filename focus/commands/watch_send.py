@@ -1,4 +1,4 @@
-"""What can be typed to have messages sent? `focus watch run` and `focus watch test`."""
+"""`focus watch run` and `focus watch test`."""
 
 from __future__ import annotations
 

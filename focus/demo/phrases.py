@@ -1,4 +1,4 @@
-"""How do the texts of the generated web run? Titles and sentences with gaps, by subject.
+"""Sentence patterns of the generated texts, by subject: titles and sentences with gaps.
 
 Gaps: {n} a name of the subject, {t} a term, {h} a word with the subject's head,
 {p} a person, {c} a city, {d} a number, {s} a small one. Only `head_titles`, `head_sentences` and

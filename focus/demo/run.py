@@ -1,4 +1,4 @@
-"""What does a focused crawl gain? One generated web, crawled by two strategies.
+"""Runs `focus demo`: one generated web, crawled by two strategies.
 
 A child process serves the web on loopback; each strategy crawls it through the same
 engine and options that a user has, and the generator's own labels judge the pages.

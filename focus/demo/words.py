@@ -1,4 +1,4 @@
-"""Which words do the pages of the generated web use? Lists by subject, written for it.
+"""The vocabulary of the generated web: lists by subject, written for it.
 
 A subject is what a text is about. Its *heads* hold the word that people search
 for (足球); its *terms* belong to it without holding that word (英超, 点球), which is

@@ -1,4 +1,4 @@
-"""What becomes of a URL that brings no page? Another try, a failure, or a drop.
+"""Decides whether a failed URL is tried again, recorded as a failure, or dropped.
 
 Retries follow the table in retry.py. A host to blame rests, and is given up after
 too many failures in a row: all that waits on it fails with it.

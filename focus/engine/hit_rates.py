@@ -1,4 +1,4 @@
-"""Where does this crawl pay? Hit rates of queues, hosts and hubs, and what follows.
+"""Keeps hit-rate statistics of queues, hosts and hubs, and turns them into priorities.
 
 Every request is counted for its queue (a host's URLs of one shape), its host and its
 hub (the page whose link brought it here). A strategy that learns turns the rates into

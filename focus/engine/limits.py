@@ -1,4 +1,4 @@
-"""When does a crawl end, and what must a URL be worth until then?
+"""Ends a crawl at its limits, and holds poor URLs back while a limited crawl has better to come.
 
 With many requests at once every host that is due gets one, however poor. But where requests
 are limited, those behind as many better ones would never have their turn: they are held back

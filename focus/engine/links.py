@@ -1,4 +1,4 @@
-"""What do a page's links tell? New URLs, better evidence, ranks, and so priorities.
+"""Takes in a page's links: new URLs, better evidence, ranks, and the priorities that follow.
 
     expand       the links of a page: each target known or new, the graph, the priorities
     enter        a URL becomes known: host, queue, state

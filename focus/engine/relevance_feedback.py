@@ -1,4 +1,4 @@
-"""When must the scorers judge differently from now on? After every interval of a model that adapts.
+"""Feeds found pages back to a relevance model that adapts, and sends its updates to the scorers.
 
 The crawl hands over each page that came; what comes back goes to the scorers, which judge
 all later pages by it. A crawl that is taken up again adapts anew from its topic.

@@ -1,4 +1,4 @@
-"""What follows from an answer? A page with links, a redirect, a failure, a drop, nothing new.
+"""Handles each result: a page with links, a redirect, a sitemap, a failure, a drop, an unchanged page.
 
 _page_came      its links become known, its numbers are kept
 _redirected     another URL takes its place

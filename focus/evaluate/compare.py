@@ -1,4 +1,4 @@
-"""Which strategy finds the pages about my topic soonest? Many crawls of one recorded web.
+"""Compares strategies by many crawls of one recorded web (`focus compare`).
 
     prepare   archive, its link graph, topics, labels: targets, budget and oracle per topic
     plan      every variant × topic × seed order as a trial of the real engine

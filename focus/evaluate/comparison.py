@@ -1,4 +1,4 @@
-"""What did a comparison find, and in which files does it stand?
+"""Defines the result of a comparison, and the files that hold it.
 
 results.json, schema "focus-comparison/1" (fields as in `Comparison`; the same from the same
 input, apart from `timing`):

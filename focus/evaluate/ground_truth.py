@@ -1,4 +1,4 @@
-"""What is true of each topic on this recorded web, as labels or a judging model have it?
+"""Prepares the ground truth of each topic on a recorded web: targets, budget and oracle.
 
 From a comparison as ordered (`Spec`) to its topics with targets, budget and oracle. This
 and `standings` are the only places that see labels.

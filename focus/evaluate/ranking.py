@@ -1,4 +1,4 @@
-"""Which way of crawling does better, by how much, and is it more than luck?
+"""Ranks ways of crawling: measures, differences, and tests of their significance.
 
 From what each trial fetched, and labels, to measures per trial; their means over seed
 orders, per topic; and over topics, which are the unit of every statistic. Formulas and

@@ -1,4 +1,4 @@
-"""Which numbers of a strategy are best for my topics? A search on a recorded web.
+"""Searches for the best parameters of a strategy on a recorded web (`focus tune`).
 
     split     topics, or their seed orders, into a half to search on and one to confirm on
     search    the defaults, then random points, spread over all ranges (`ranges.spread`)

@@ -1,4 +1,4 @@
-"""Which ways of crawling are compared? Strategies × forms × relevance models × masks."""
+"""Lists the variants of a comparison: strategies × forms × relevance models × masks."""
 
 from __future__ import annotations
 

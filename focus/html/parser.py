@@ -1,4 +1,4 @@
-"""What does an HTML page say: its head, its links and where they stand, its text?
+"""Parses an HTML page: its head, its links and where they stand, its text.
 
 `parse` walks the elements once, in document order (reader); each link learns its region
 and heading from its ancestors (places). Text, blocks and link contexts cost extra and

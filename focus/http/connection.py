@@ -1,4 +1,4 @@
-"""How much may a server send, and how slowly?
+"""Bounds the bytes and the time of each exchange below the HTTP parser.
 
 The parts of the web fetcher below HTTP, as extensions of aiohttp's own:
 

@@ -1,4 +1,4 @@
-"""Which addresses does a name have?
+"""Looks up the addresses of a host name with the system's resolver.
 
 By the system's own resolver, hosts file and all, and in threads, because that is
 the only way it can be asked.

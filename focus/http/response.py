@@ -1,4 +1,4 @@
-"""What did this answer bring, and is it worth reading on?
+"""Reads a response: headers, first bytes, and as much of the body as is wanted.
 
 The body of a 2xx answer is read piece by piece, decoded within its cap, and judged
 by its first bytes, so that a film or a bomb costs no more than those.

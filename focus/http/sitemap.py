@@ -1,4 +1,4 @@
-"""Which pages does a sitemap or a feed list, and when did they change?
+"""Reads sitemaps and feeds: the pages that they list, and when these changed.
 
 Sitemaps and sitemap indexes (sitemaps.org), RSS 0.9x to 2.0 and Atom, plain or in gzip,
 read piece by piece as they come. This is a scanner for tags, no XML parser: it knows no

@@ -1,4 +1,4 @@
-"""May a connection be made to this address?
+"""Refuses connections to private addresses (server-side request forgery).
 
 A crawler asks for whatever a page names, so it must not be talked into reaching
 the machine it runs on or the network behind it (server-side request forgery).

@@ -1,4 +1,4 @@
-"""How do pages come in without a database? A small crawl that keeps what it brings in memory.
+"""Fetches a few pages without a database: a small crawl that keeps its pages in memory.
 
 Everything else is as in a real crawl: robots.txt, politeness, the guard, redirects, the
 wall limit on hostile pages.

@@ -1,4 +1,4 @@
-"""What would a crawl look like if its pages had been judged as they are judged now?
+"""Plays a stored crawl back under a new relevance model, and ranks its waiting URLs anew.
 
 The topic has moved (labels, a new classifier), but a crawl's stored pages and waiting URLs
 still stand as they were judged then. `rerank` plays the crawl back from the database, without

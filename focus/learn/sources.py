@@ -1,4 +1,4 @@
-"""Which pages does the user mean? Files, folders and URLs as pages, wherever these lie."""
+"""Loads the pages that a user names: files, folders and URLs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a topic get its classifier? Labelled pages in, a trained and tested one out.
+"""Trains and tests a topic's classifier on labelled pages.
 
     Extractor     a document → the words, and the features of the entities, that it has
     train_on      labelled pages → classifier, with P, R and F by cross-validation

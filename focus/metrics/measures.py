@@ -1,4 +1,4 @@
-"""How good was a crawl? One measure, one function, with its formula and source.
+"""Measures of a crawl's quality, one function each, with formula and source.
 
 Three kinds of input, all in the order of the requests (every request counts, also
 robots.txt, redirects and failures):

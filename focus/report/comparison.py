@@ -1,4 +1,4 @@
-"""How does a comparison look to people? One HTML file: curves, tables, what went in."""
+"""Writes the HTML report of a comparison: curves, tables, inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where did a crawl pay, and what did it find? Sections of its report: tables and drawings."""
+"""The sections of a crawl's report on its yield: tables and drawings of the pages found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What are the waiting URLs of a frontier worth? A sample of all that are known tells.
+"""Estimates priority quantiles of a frontier's waiting URLs from a sample of the known URLs.
 
 nth_best   what the n-th best is worth
 ladder     what some are worth, from the best to the worst

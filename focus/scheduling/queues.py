@@ -1,4 +1,4 @@
-"""What waits at a host? Its queues, its clock, and the order among them.
+"""Holds a host's queues of waiting URLs, its politeness clock, and the order among them.
 
 Ranking   members by key, best first: queues in a host, hosts that are due
 Queue     the waiting URLs of one host and shape

@@ -1,4 +1,4 @@
-"""How hard may a host, and the machine behind it, be worked? Rests by latency, slots by address.
+"""Throttles requests: rests per host by its latency, slots per IP address.
 
     slowed      the rest of a host after an answer: longer when it answers slower than it did
     Addresses   how many requests are under way to each address, and who waits for one

@@ -1,4 +1,4 @@
-"""Which URLs does this crawl know, and where does each stand?
+"""The URL table: every URL that a crawl knows, with its state, in compact columns.
 
 One row per URL, addressed by its id (dense, in order of discovery), in compact
 columns: about 16 bytes a URL for the fingerprint table and 30 for the columns,

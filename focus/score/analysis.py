@@ -1,4 +1,4 @@
-"""The whole way of one page in a scorer worker: bytes in, scored Page out."""
+"""Analyses one page in a scorer worker, from its bytes to a scored `Page`."""
 
 from __future__ import annotations
 

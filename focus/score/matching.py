@@ -1,4 +1,4 @@
-"""Where does a text speak of the topic? Topic words found in text, without tokens.
+"""Finds topic words in a text, without tokens.
 
 A keyword with an ideograph matches wherever it stands (足球赛 matches 足球); any
 other matches as a whole word or run of words (`java` does not match `javascript`).

@@ -1,4 +1,4 @@
-"""How do alerts, what they brought and what was sent look to people? As lines of text."""
+"""Shows alerts, their matches and their messages as lines of text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a comparison look on a terminal? A table per relevance model and mask."""
+"""Shows a comparison on a terminal: a table per relevance model and mask."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does the crawl go, on a terminal? One line that is redrawn, at most 4 times a second.
+"""Shows a running crawl as one line, redrawn at most 4 times a second.
 
 Where the terminal is too narrow for it, it takes more lines.
 """

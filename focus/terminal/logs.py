@@ -1,4 +1,4 @@
-"""Where is a crawl told of, and in which form? Lines for people, JSON events, or both.
+"""Logs a crawl: lines for people, JSON events, or both.
 
 telling   the tellers that -q, -v, --log-format and --log-file ask for
 TextLog   lines for people       JsonLog   one JSON object per line

@@ -1,4 +1,4 @@
-"""How does the crawl go? Its numbers as of now, and who is told of them.
+"""Takes the figures of a running crawl, and tells them to progress displays and logs.
 
     Moment   the numbers         Pulse    reads them off a running crawl
     Teller   a `Watcher` that hears of the end as well, and of the time in between

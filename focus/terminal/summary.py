@@ -1,4 +1,4 @@
-"""What came of a crawl, in a few lines, and which exit code says so?
+"""Sums a crawl up in a few lines, and chooses the exit code.
 
 0  a limit, the target or an empty frontier; also SIGTERM, which a supervisor sends
 3  not one page    4  too many failures (--fail-error-rate)    130  Ctrl-C

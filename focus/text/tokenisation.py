@@ -1,4 +1,4 @@
-"""How does text become tokens? Folding, segmentation and the words of a topic.
+"""Turns text into tokens: folding, Chinese segmentation, and the words of a topic.
 
 Tokens are words in the sense of spec section 1: folded (NFKC, case), Chinese cut
 in the exact mode of jieba's dictionary, anything without a letter, digit or

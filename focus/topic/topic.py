@@ -1,4 +1,4 @@
-"""What is the crawl about? A topic: weighted keywords, optionally learned features.
+"""Defines a topic: weighted keywords and, when learned, features.
 
 `--topic 足球` or `--topic 足球,英超:0.8` makes one from words alone, `--topic
 football.toml` reads one that `focus topic` wrote. Text in, record out: no I/O here.

@@ -1,4 +1,4 @@
-"""Which address does a link mean, which page is that, and what can be read off the address?
+"""Normalises URLs: the form that is requested, and the key by which two URLs are one page.
 
 Two forms of a URL are kept apart. `normalise` gives what is *requested*: the WHATWG
 serialisation without fragment and credentials. `key` gives what counts as *the same page*:

@@ -1,4 +1,4 @@
-"""What kind of page does an address promise, and which words does it contain?
+"""Reads an address as text: the URL pattern of its page, and the words in it.
 
 `shape` puts the pages that one template of a site makes under one name (P3 Table 5-1):
 `/china/2018-04-13/doc-ifzcyxmu0751199.shtml` becomes `/china/D/doc-X.shtml`. Signs:

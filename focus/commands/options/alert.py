@@ -1,4 +1,4 @@
-"""What can be typed to say what a alert is? The options of `focus watch add` and `edit`."""
+"""The options of `focus watch add` and `focus watch edit`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is an option of ours? One with a section in the help and, if asked, a variable."""
+"""The option class of `focus`: a section in the help and, if asked, a variable."""
 
 from __future__ import annotations
 

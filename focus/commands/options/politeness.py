@@ -1,4 +1,4 @@
-"""Which options say how wary a crawl is: of traps, of the same text twice, of slow servers?"""
+"""The options against traps, near-duplicates and slow servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which pages are authorities, which are hubs, on the part of the web crawled so far?
+"""Incremental HITS: authorities and hubs on the part of the web crawled so far.
 
 HITS (Kleinberg 1999; P1 2.2.4.1, P3 5.2.2): h(u) = Σ a(c) over the links u→c, a(c) = Σ h(u)
 over the links to c, up to one factor: h is the principal eigenvector of A·Aᵀ, A the links

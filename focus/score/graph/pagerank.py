@@ -1,4 +1,4 @@
-"""How important is each URL on the part of the web crawled so far?
+"""Incremental PageRank on the part of the web crawled so far.
 
 Incremental local PageRank by residual push. P1 walks all crawled pages anew for
 every page, which is quadratic; here a new page injects its own share and pushes

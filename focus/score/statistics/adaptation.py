@@ -1,4 +1,4 @@
-"""How do threshold and topic vector follow what a crawl finds (P5 2.2.1, spec section 6)?
+"""Adapts threshold and topic vector to the pages that a crawl finds (P5 2.2.1).
 
 Judged pages go in one by one, the clock with each; when an interval is over, out comes
 what is to be judged by from now on. Pure: the clock is whatever the caller counts.

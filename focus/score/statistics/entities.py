@@ -1,4 +1,4 @@
-"""Which things of a knowledge base does a text speak of? Entities, linked by longest match.
+"""Links the names in a text to entities of a knowledge base, by longest match.
 
     spans        pieces of the text that may be a name, by the first two letters and the length
     longest      those that are names; where they overlap the one further left, then the longer

@@ -1,4 +1,4 @@
-"""How likely is a page on topic by the words it has? Naive Bayes, made honest (P3 4.4).
+"""Naive Bayes with calibrated probabilities (P3 4.4).
 
     train       counts of labelled pages and the words to look at → NaiveBayes
     validate    k-fold cross-validation: log-odds of each page by the others
