@@ -19,7 +19,7 @@ import msgspec
 
 from focus.cluster.batch_writer import ShardStore
 from focus.cluster.flow_control import FlowControl
-from focus.cluster.forwarded_links import ForwardedLinks, welcome
+from focus.cluster.forwarded_links import ForwardedLinks, accept
 from focus.cluster.leases import Lease, Leases, Terms
 from focus.cluster.messages import Hello, WorkerReport, answer_of, pack, unpack
 from focus.cluster.sharding import Shard
@@ -90,25 +90,25 @@ class Room(Runtime):
         self.scorer = InlineScorer(config.analysis)
         self.flow_control = FlowControl(60.0)
         self.flow_control.hello(Hello("w", b"setup", self.slots), self.clock())
-        self.way = ClusterTransport(
+        self.transport = ClusterTransport(
             Leases(self.rng.getrandbits(40), QUICK),
             self.flow_control,
             clock=self.clock,
             setup=b"setup",
         )
-        return self.way
+        return self.transport
 
     def crawl_store(self, store: Store, info: CrawlInfo) -> CrawlStore:
-        return ShardStore(store, info.id, self.way, ForwardedLinks(Shard(), None))
+        return ShardStore(store, info.id, self.transport, ForwardedLinks(Shard(), None))
 
     async def opened(self, crawl: Crawl, store: Store, info: CrawlInfo) -> None:
-        self.way.on_stray = partial(welcome, crawl)
+        self.transport.on_link = partial(accept, crawl)
         found = await store.run(partial(rows.leases, crawl=info.id))
         for row in found:
             task = msgspec.msgpack.decode(row.task, type=Task)
             assert crawl.readopt(task)
-            self.way.in_flight += 1
-            self.way.leases.adopt(Lease(row.id, task, row.expires_at), self.clock())
+            self.transport.in_flight += 1
+            self.transport.leases.adopt(Lease(row.id, task, row.expires_at), self.clock())
         self._tasks += [
             asyncio.create_task(self._pump(store, info)),
             asyncio.create_task(self._review()),
@@ -116,12 +116,12 @@ class Room(Runtime):
 
     async def _pump(self, store: Store, info: CrawlInfo) -> None:
         while True:
-            going = self.way.leases.ready(self.clock(), 100)
+            going = self.transport.leases.ready(self.clock(), 100)
             if not going:
-                self.way.outgoing.clear()
+                self.transport.outgoing.clear()
                 try:
                     async with asyncio.timeout(0.02):
-                        await self.way.outgoing.wait()
+                        await self.transport.outgoing.wait()
                 except TimeoutError:
                     pass
                 continue
@@ -140,7 +140,7 @@ class Room(Runtime):
         task = lease.task
         self.given[task.url] += 1
         if task.url == self.poison:
-            self.way.reported(WorkerReport("w", lost=[lease.id]), Delivery(self))
+            self.transport.reported(WorkerReport("w", lost=[lease.id]), Delivery(self))
             return
         if self.rng.random() < self.lose:
             return
@@ -154,9 +154,9 @@ class Room(Runtime):
             self.delivered += 1
             loop = asyncio.get_running_loop()
             later = self.rng.random() * 0.02
-            loop.call_later(later, self.way.reported, report, Delivery(self))
+            loop.call_later(later, self.transport.reported, report, Delivery(self))
 
     async def _review(self) -> None:
         while True:
             await asyncio.sleep(0.02)
-            self.way.review(queued=False)
+            self.transport.review(queued=False)

@@ -260,14 +260,14 @@ class Mortal(WorkerRole):
     poison = "/news/"
     deaths = 0
 
-    def _take(self, found: TaskBundle, parcel: object, *, is_again: bool) -> None:
-        if not is_again and any(self.poison in each.url for each in found.errands):
+    def _take(self, found: TaskBundle, delivery: object, *, is_again: bool) -> None:
+        if not is_again and any(self.poison in each.url for each in found.tasks):
             type(self).deaths += 1
-            if self._engine is not None:
-                self._engine.let_go()
-            self.line.reset()
+            if self._executor is not None:
+                self._executor.let_go()
+            self.connection.reset()
             return
-        super()._take(found, parcel, is_again=is_again)  # type: ignore[arg-type]
+        super()._take(found, delivery, is_again=is_again)  # type: ignore[arg-type]
 
 
 async def test_a_page_that_kills_workers_ends_as_poison(

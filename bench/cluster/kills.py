@@ -66,7 +66,7 @@ class Torture(NamedTuple):
     urls          those requests
     silence_s     the longest time without a request to a host that had more to come, of both
     ends          (state, reason) -> URLs, of both
-    left          leases and strays that are still in the shards' databases
+    left          leases and links that are still in the shards' databases
     is_done       all frontiers came to their end by themselves
     breakdowns    roles that ended by themselves though the crawl had not, with another error
                   than that there is no broker
@@ -237,7 +237,7 @@ def torture(
         urls=urls,
         silence_s=(_silence(log[:begin]), _silence(log[begin:end])),
         ends=(_ends(calm), sum(map(_ends, databases), Counter())),
-        left=sum(_count(db, table) for db in databases for table in ("lease", "stray")),
+        left=sum(_count(db, table) for db in databases for table in ("lease", "link")),
         is_done=is_done and all(role.code in DONE for role in victim.frontiers),
         breakdowns=victim.breakdowns,
         requests=(begin, end - begin),
@@ -315,7 +315,7 @@ def report(result: Torture, *, verbose: bool) -> None:
     print(f"{result.again[-1]} made twice between two faults; {result.seconds:.0f} s; ", end="")
     print("longest silence of a host {:.1f} s in peace, {:.1f} s hurt".format(*result.silence_s))
     print(f"URLs {sum(calm.values())} and {sum(hurt.values())}; ends that differ: ", end="")
-    print(f"{dict(calm - hurt)} {dict(hurt - calm)}; leases and strays left: {result.left}")
+    print(f"{dict(calm - hurt)} {dict(hurt - calm)}; leases and links left: {result.left}")
 
 
 def main() -> int:

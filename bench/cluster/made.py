@@ -2,7 +2,7 @@
 
     python -m bench.cluster.made --amqp URL [--slots 256] [--hosts 1000] [--links 97] [--new 10]
 
-All of `focus cluster worker` but fetcher and scorer: an errand is answered half a second later
+All of `focus cluster worker` but fetcher and scorer: an task is answered half a second later
 by a page of so many links, some of which nobody has seen before. About a tenth of the pages is
 relevant, and a tenth of the links looks as if it led to such a page.
 """

@@ -1,4 +1,4 @@
-"""Holds a URL back until its host's robots.txt is known, and drops it if that forbids it (RFC 9309).
+"""Holds URLs back until their host's robots.txt is known, and applies its rules (RFC 9309).
 
 The gate has a host's robots.txt fetched before anything else of it, once per scheme,
 keeps the rules for a day, and refuses everything while the file cannot be had:

@@ -24,7 +24,10 @@ from focus.errors import ClusterError, ConfigError
 HEARTBEAT_S = 10  # the broker takes a silent peer for dead after this
 CONNECT_S = 10.0
 
-for _name in ("aio_pika", "aiormq"):  # they would say URLs, and what `Line` deals with
+for _name in (
+    "aio_pika",
+    "aiormq",
+):  # they would say URLs, and ReconnectingConnection deals with it
     logging.getLogger(_name).addHandler(logging.NullHandler())
     logging.getLogger(_name).propagate = False
 

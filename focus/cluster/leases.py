@@ -47,7 +47,7 @@ class Terms(msgspec.Struct, frozen=True):
 
     @property
     def lease_s(self) -> float:
-        """When a task that nothing was heard of is taken for lost."""
+        """Seconds until a task without any report is taken for lost."""
         return self.queue_s + self.hold_s + self.work_s
 
 
@@ -156,7 +156,7 @@ class Leases:
             self._suspect = None
         return lease.task
 
-    def departed(self, lease_id: int) -> Task | None:
+    def request_sent(self, lease_id: int) -> Task | None:
         """The task whose request has gone out; None if that is known, or nobody's."""
         lease = self._open.get(lease_id)
         if lease is None or lease.has_left:

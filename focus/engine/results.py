@@ -1,4 +1,4 @@
-"""Handles each result: a page with links, a redirect, a sitemap, a failure, a drop, an unchanged page.
+"""Handles each result: page, redirect, sitemap, failure, drop, or a page that is unchanged.
 
 _page_came      its links become known, its numbers are kept
 _redirected     another URL takes its place

@@ -249,11 +249,11 @@ CREATE TABLE lease (
     task       BLOB NOT NULL         -- MessagePack of records.Task
 );
 -- Links that other shards own, until the broker has them.
-CREATE TABLE stray (
+CREATE TABLE forwarded_link (
     id     INTEGER PRIMARY KEY,      -- from 1, in the order of leaving
     crawl  INTEGER NOT NULL,         -- whose
     shard  INTEGER NOT NULL,         -- whose
-    packed BLOB NOT NULL             -- MessagePack of cluster.messages.Stray
+    packed BLOB NOT NULL             -- MessagePack of messages.ForwardedLink
 );
 -- Seeds, and where they redirect to, that came from elsewhere: home to the scope.
 CREATE TABLE home (
