@@ -118,7 +118,7 @@ def of_strategies(
     analysis = AnalysisConfig(
         topic=to_builtins(from_words(topic)),
         relevance="evidence",
-        shapes=True,
+        url_patterns=True,
         contexts=True,
         cosines=True,
         keep="none",

@@ -43,10 +43,10 @@ class HardBestFirst(BestFirst):
 
     name = "best-first, hard"
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
+    def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         if not parent.relevant and parent.depth > 0:
             return [None] * len(links)
-        return super().carries(parent, links)
+        return super().evidence(parent, links)
 
 
 NAMES = (
@@ -152,7 +152,7 @@ def main() -> None:
             analysis = AnalysisConfig(
                 topic=to_builtins(task.topic),
                 relevance=model_class(arguments.relevance).name,
-                shapes=True,
+                url_patterns=True,
                 contexts=True,
                 cosines=True,
                 keep="none",

@@ -60,7 +60,7 @@ class TrapConfig(msgspec.Struct, frozen=True):
     is_on: bool = True
     max_segments: int = 20  # of a path
     max_combinations: int = 50  # of parameter names that one path may have
-    budget: int = 2000  # requests for URLs of one shape that bring nothing; 0: no bound
+    budget: int = 2000  # requests for URLs of one pattern that bring nothing; 0: no bound
 
 
 class LimitConfig(msgspec.Struct, frozen=True):
@@ -83,14 +83,14 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
     as_published: bool = False
     threshold: float | None = None  # None: the model's own
     max_links: int = 2000
-    shapes: bool = False  # compute Link.shape
+    url_patterns: bool = False  # compute Link.pattern
     contexts: bool = False  # compute Link.context_score
     cosines: bool = False  # compute Link.cosine_score
     keep: str = "all"  # all | relevant | none: which bodies come back compressed
     mask_meta: bool = False  # hide meta keywords and description (comparisons)
     mask_urls: bool = False  # hide the words of URLs (comparisons)
     compress_level: int = 1
-    twins: bool = True  # compute Page.simhash and Page.lost
+    near_duplicates: bool = True  # compute Page.simhash and Page.lost
 
 
 class CrawlConfig(msgspec.Struct, frozen=True):

@@ -363,7 +363,7 @@ class Crawl:
         totals = self.unit_of_work.totals
         totals.requests += 1
         totals.bytes += fetch.raw_bytes
-        self.frontier.heard(host, fetch, self.transport.now())
+        self.frontier.answered(host, fetch, self.transport.now())
         self.frontier.release(host, self.transport.now())
         if task.id is None:
             totals.robots += 1

@@ -1,7 +1,7 @@
 """The frontier: chooses which URL is fetched next and when, best first among hosts that are due.
 
 The life of a URL here
-    push      a new URL enters the queue of its host (and URL shape) with a priority
+    push      a new URL enters the queue of its host (and URL pattern) with a priority
     improve   better evidence turned up: its priority changes, it moves in the queue
     next      the best URL among the hosts that may be asked now leaves its queue;
               the host is busy until `release`, then rests for the politeness delay
@@ -32,7 +32,7 @@ import numpy.typing as npt
 from focus.config import PolitenessConfig
 from focus.records import FetchResult, UrlState
 from focus.scheduling.queues import Candidate, Host, Key, Queue, Ranking
-from focus.scheduling.throttling import Addresses, slowed
+from focus.scheduling.throttling import Addresses, throttled
 from focus.scheduling.url_table import UrlTable
 
 RUN = 10_000  # entries sorted at once: about 5 ms in which no other thread can run
@@ -105,11 +105,11 @@ class Frontier:
         """Whether there is a host of that name."""
         return name in self._by_name
 
-    def queue(self, host: Host, shape: str = "") -> Queue:
-        """The queue of a host for a URL shape, made if new."""
-        queue = host.queues.get(shape)
+    def queue(self, host: Host, pattern: str = "") -> Queue:
+        """The queue of a host for a URL pattern, made if new."""
+        queue = host.queues.get(pattern)
         if queue is None:
-            queue = host.queues[shape] = Queue(len(self.queues), host, shape)
+            queue = host.queues[pattern] = Queue(len(self.queues), host, pattern)
             self.queues.append(queue)
         return queue
 
@@ -233,14 +233,14 @@ class Frontier:
             if host.free and host.order.best() is not None:
                 return
 
-    def heard(self, host: Host, answer: FetchResult, now: float) -> None:
+    def answered(self, host: Host, answer: FetchResult, now: float) -> None:
         """What an answer tells of its host (before `release`): address, and how slow it is."""
         if answer.address and answer.address != host.address:
             before, host.address = host.address, answer.address
             self._addresses.add(before, -host.active)
             self._addresses.add(host.address, host.active)
             self._call_in(before, now)
-        host.pace = slowed(host.pace, answer.elapsed_s, answer.status, self._most_rest_s)
+        host.throttle = throttled(host.throttle, answer.elapsed_s, answer.status, self._most_rest_s)
 
     def put_back(self, candidate: Candidate) -> None:
         """Undo a `next` whose request was not made."""

@@ -158,7 +158,7 @@ class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
     context_score  relevance of the text around the link, 0…1, 0 when not asked for
     region       Region as int
     nofollow     rel=nofollow|ugc|sponsored
-    shape        class of the path (`urls.shape`), "" when not asked for
+    pattern        class of the path (`url_pattern`), "" when not asked for
     cosine_score cosine of the anchor text and the topic, 0…1, 0 when not asked for
     """
 
@@ -172,7 +172,7 @@ class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
     context_score: float = 0.0
     region: int = 0
     nofollow: bool = False
-    shape: str = ""
+    pattern: str = ""
     cosine_score: float = 0.0
 
 
@@ -190,7 +190,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     terms        a relevant page's strongest words, {} unless the model adapts to them
     simhash      64 bits of a relevant page's own text (`duplicates.simhash`), 0: not computed
     lost         it says "not found", though with status 200
-    twin         URL id of an earlier page with nearly the same text, set by the crawl: this
+    duplicate_of         URL id of an earlier page with nearly the same text, set by the crawl: this
                  one is then not relevant, whatever its relevance
     feeds        addresses of its RSS and Atom feeds, absolute
     stages       CPU seconds by stage of the worker, {} unless a profile is taken
@@ -220,7 +220,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     terms: dict[str, float] = {}
     feeds: list[str] = []
     lost: bool = False
-    twin: int | None = None
+    duplicate_of: int | None = None
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -253,11 +253,11 @@ class Result(msgspec.Struct, frozen=True):
 
 
 class QueueRow(msgspec.Struct, frozen=True):
-    """A frontier queue: one host's URLs of one shape ("" if shapes are unused)."""
+    """A frontier queue: one host's URLs of one pattern ("" if patterns are unused)."""
 
     id: int
     host: int
-    shape: str = ""
+    pattern: str = ""
     fetched: int = 0  # requests spent on it
     yielded: float = 0.0  # relevant pages among them (soft counts add up)
     bonus: float = 0.0  # what a strategy that learns adds to its priorities

@@ -61,7 +61,7 @@ def _hosts(crawl: Crawl, saved: Saved, ahead: float) -> None:
 def _queues(crawl: Crawl, saved: Saved) -> None:
     frontier, hit_rates = crawl.frontier, crawl.link_handler.hit_rates
     for row in saved.queues:
-        queue = frontier.queue(frontier.hosts[row.host], row.shape)
+        queue = frontier.queue(frontier.hosts[row.host], row.pattern)
         hit_rates.restore(queue, Tally(row.fetched, row.yielded), Recent(*row.recent))
         frontier.set_bonus(queue, row.bonus)
     hit_rates.restore_hosts()

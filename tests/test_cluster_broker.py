@@ -167,7 +167,7 @@ class Room:
 
     async def until_open(self) -> None:
         """Until the first frontier is at work."""
-        await until(lambda: 1 in self.members and self.members[1].station.is_open)
+        await until(lambda: 1 in self.members and self.members[1].context.is_open)
 
     async def crawl(self, config: CrawlConfig) -> list[RunReport]:
         numbers = range(1, self.shards + 1)
@@ -317,10 +317,10 @@ async def purge(room: Room) -> None:
     connection = await addresses.connect(room.address, "purge")
     async with connection:
         channel = await connection.channel()
-        names = room.members[1].station.names
+        names = room.members[1].context.names
         for name in (names.tasks(1), names.results(1)):
             await (await channel.get_queue(name)).purge()
-    room.members[1].station.line.reset()
+    room.members[1].context.line.reset()
 
 
 async def test_clocks_need_not_agree(
@@ -429,7 +429,7 @@ async def test_another_number_of_shards_is_refused(
     room = Room(broker, tmp_path, shards=2)
     first = asyncio.create_task(room.frontier(config(site)))
     await room.until_open()
-    room.members[1].station.began_at -= 60.0  # it is at home here
+    room.members[1].context.began_at -= 60.0  # it is at home here
     other = Room(broker, tmp_path, shards=3)
     other.name = room.name
     with pytest.raises(ClusterError, match="there are 2 shards"):

@@ -11,7 +11,7 @@ import pytest
 
 from bench.cluster.virtual import Form, World, crawl
 from focus.cluster.messages import ShardStatus
-from focus.cluster.shared_budget import OtherShards, worth
+from focus.cluster.shared_budget import OtherShards, nth_best
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, PolitenessConfig, ScopeConfig
 from focus.crawl import Crawl, Event
 from focus.demo.site import DemoWeb, generate
@@ -30,7 +30,7 @@ LADDERS = ([(1, 9.0), (2, 5.0)], [(1, 7.0), (3, 6.0)])
     ("n", "expected"), [(1, 9.0), (2, 7.0), (3, 6.0), (4, 6.0), (5, 5.0), (6, -math.inf)]
 )
 def test_the_nth_best_of_all_shards(n: int, expected: float) -> None:
-    assert worth(n, LADDERS) == expected
+    assert nth_best(n, LADDERS) == expected
 
 
 def test_what_is_under_way_elsewhere_counts_as_made() -> None:
@@ -61,7 +61,7 @@ def test_a_ladder_has_the_best_and_the_worst_of_what_waits() -> None:
     assert rungs[0] == (1, 99.0)
     assert rungs[-1] == (100, 0.0)
     assert rungs == sorted(rungs)
-    assert all(worth == 100 - rank for rank, worth in rungs)
+    assert all(priority == 100 - rank for rank, priority in rungs)
 
 
 class Recorded:

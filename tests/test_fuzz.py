@@ -44,7 +44,7 @@ from focus.urls.normal_form import (
     origin_of,
     registrable_domain,
     seed_candidates,
-    shape,
+    url_pattern,
     words,
 )
 from tests.test_sitemap import ATOM, RSS, SITEMAP
@@ -61,7 +61,9 @@ fuzz = settings(
     suppress_health_check=list(HealthCheck),
 )
 
-TOPIC = AnalysisConfig(topic=to_builtins(from_words("足球,英超:0.8")), contexts=True, shapes=True)
+TOPIC = AnalysisConfig(
+    topic=to_builtins(from_words("足球,英超:0.8")), contexts=True, url_patterns=True
+)
 ANALYST = PageAnalyst(TOPIC)
 
 
@@ -171,7 +173,7 @@ def test_addresses_become_normal_or_none(text: str, base: str) -> None:
             assert len(fingerprint(url)) == 16
             assert origin_of(url) + "/" in url
             registrable_domain(host_of(url))
-            shape(url)
+            url_pattern(url)
             words(url)
 
 

@@ -83,7 +83,7 @@ def measure(world: World, given: argparse.Namespace) -> dict[str, dict[str, list
             analysis = AnalysisConfig(
                 topic=to_builtins(task.topic),
                 relevance="evidence",
-                shapes=True,
+                url_patterns=True,
                 contexts=True,
                 cosines=True,
                 keep="none",

@@ -24,7 +24,7 @@ from focus.cluster.messages import WorkerSetup
 from focus.config import AnalysisConfig
 from focus.engine.transports import Clock
 from focus.records import FetchResult, Link, Page, Result, Task
-from focus.urls.normal_form import fingerprint, shape
+from focus.urls.normal_form import fingerprint, url_pattern
 
 BYTES = 32_000  # of a page on the wire
 RELEVANT = 0.1
@@ -95,7 +95,7 @@ class MadeWeb:
             anchor_score=score,
             context_score=score if analysis.contexts else 0.0,
             cosine_score=score if analysis.cosines else 0.0,
-            shape=shape(url) if analysis.shapes else "",
+            pattern=url_pattern(url) if analysis.url_patterns else "",
         )
 
 

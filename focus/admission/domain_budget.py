@@ -3,7 +3,7 @@
 With a wildcard in the DNS, each link can lead to a host that nobody has heard of: a1, a2,
 a3… of one registered domain. Each is small, costs a robots.txt, and has a budget of its own;
 so the domain has one, too, in which a host counts as much as `HOST_COST` of it besides its
-requests. As with shapes and hosts it grows with what the domain brings, and hosts that pay
+requests. As with patterns and hosts it grows with what the domain brings, and hosts that pay
 by themselves are not asked for those that do not. How many hosts are known of a domain
 grows in the same way.
 
@@ -24,7 +24,7 @@ from focus.records import Tally
 from focus.scheduling.queues import Host
 from focus.urls.normal_form import registrable_domain
 
-HOST_COST = 0.05  # of a shape's budget, for being a host that is asked
+HOST_COST = 0.05  # of a pattern's budget, for being a host that is asked
 MOST_HOSTS = 1000  # known of a domain; more for what it brings
 
 

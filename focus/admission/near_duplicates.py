@@ -97,9 +97,9 @@ class NearDuplicates:
             return structs.replace(page, lost=True, relevant=False)
         if not (page.simhash and page.relevant):
             return page
-        twin = self.find(page.simhash)
-        if twin is not None and twin != url_id:
-            return structs.replace(page, twin=twin, relevant=False)
+        duplicate_of = self.find(page.simhash)
+        if duplicate_of is not None and duplicate_of != url_id:
+            return structs.replace(page, duplicate_of=duplicate_of, relevant=False)
         self.add(url_id, page.simhash)
         return page
 

@@ -6,7 +6,7 @@
 Signs (Heritrix's PathologicalPath and TooManyPathSegments are the models of the first two):
 a part of the path that repeats, or is too deep; the same parameter again and again; ever
 new combinations of parameters for one path; dates far ahead. Each has room for what real
-sites do. Everything else is a matter of yield: a shape of URLs, or a host, may cost
+sites do. Everything else is a matter of yield: a pattern of URLs, or a host, may cost
 `budget` requests, and more for all that it brings; one that keeps paying is no trap.
 """
 
@@ -28,9 +28,9 @@ FAR_MONTHS = 24  # a date further ahead than that is far
 OLDEST_YEAR = 1900
 FAR_DATES = 24  # URLs with far dates that one kind of address may have
 KEPT = 50_000  # paths whose parameters, kinds of address whose dates are counted at once
-LARGE_HOST = 1000  # known URLs from which on a host is looked at by shape
+LARGE_HOST = 1000  # known URLs from which on a host is looked at by pattern
 LEAST_YIELD = 0.01  # of relevance per request: what brings more is paying
-HOST_SHARE = 10  # budgets of a shape that a whole host has
+HOST_SHARE = 10  # budgets of a pattern that a whole host has
 
 _RUN = re.compile(rf"((?:/[^/]+){{1,4}}?)\1{{{REPEATS - 1},}}(?=/|$)")
 # A month that begins with 0 is surely one: /thread/9031/12 and thread-2297-1-1.html are pages.
@@ -73,8 +73,8 @@ class Traps:
             self._known.extend([0] * missing)
         self._known[host.id] += urls
 
-    def wants_shapes(self, host: Host) -> bool:
-        """Whether a host has grown so large that its URLs are told apart by shape."""
+    def wants_patterns(self, host: Host) -> bool:
+        """Whether a host has grown so large that its URLs are told apart by pattern."""
         known = self._known
         return self.config.is_on and host.id < len(known) and known[host.id] >= LARGE_HOST
 
@@ -149,8 +149,8 @@ class Traps:
         budget = self.config.budget
         if not self.config.is_on or not budget:
             return ""
-        if queue.shape and tally.fetched >= budget and not pays(tally):
-            return f"{tally.fetched} URLs like {queue.shape} brought next to nothing"
+        if queue.pattern and tally.fetched >= budget and not pays(tally):
+            return f"{tally.fetched} URLs like {queue.pattern} brought next to nothing"
         if of_host.fetched >= HOST_SHARE * budget and not pays(of_host):
             return f"{of_host.fetched} URLs of {queue.host.name} brought next to nothing"
         return ""

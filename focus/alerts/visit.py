@@ -200,7 +200,7 @@ def _config(book: AlertStore, site: WatchedSite, web: PageSource, requests: int)
         fetch=msgspec.structs.replace(web.fetch, listings=True),
         politeness=web.politeness,
         agent=web.agent,
-        analysis=AnalysisConfig(topic=to_builtins(_union(book, site)), shapes=True),
+        analysis=AnalysisConfig(topic=to_builtins(_union(book, site)), url_patterns=True),
     )
 
 
@@ -221,6 +221,6 @@ def _union(book: AlertStore, site: WatchedSite) -> Topic:
 
 def _trouble(report: RunReport) -> str:
     """Why a visit brought nothing; "": it brought something, or nothing was due."""
-    if report.run_pages or not report.seed_troubles:
+    if report.run_pages or not report.seed_failures:
         return ""
-    return "; ".join(f"{seed}: {why}" for seed, why in report.seed_troubles.items())
+    return "; ".join(f"{seed}: {why}" for seed, why in report.seed_failures.items())

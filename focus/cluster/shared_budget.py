@@ -28,7 +28,7 @@ def quantiles_of(crawl: Crawl) -> list[tuple[int, float]]:
     return priority_quantiles(crawl.frontier, crawl.transport.now() + HOLD_S)
 
 
-def worth(n: float, all_quantiles: Iterable[Quantiles]) -> float:
+def nth_best(n: float, all_quantiles: Iterable[Quantiles]) -> float:
     """The priority of the n-th best URL of all, -inf if there are fewer.
 
     Between two ranks all are taken for as good as the lower one. Worked: [(1, 9), (2, 5)] and
@@ -77,8 +77,8 @@ class OtherShards:
     def made(self) -> tuple[int, int]:
         return self._made
 
-    def worth(self, n: float) -> float:
-        return worth(n, (self._own, *self._theirs))
+    def nth_best(self, n: float) -> float:
+        return nth_best(n, (self._own, *self._theirs))
 
     def has_better(self, least: float) -> bool:
         """Not so if none of them has moved for long: then all wait for each other."""

@@ -157,11 +157,11 @@ def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) ->
             learned=learned,
             as_published=options["as_published"],
             threshold=options["threshold"],
-            shapes=wanted.shapes,
+            url_patterns=wanted.url_patterns,
             contexts=wanted.contexts,
             cosines=wanted.cosines,
             keep=options["keep"],
-            twins=not options["count_duplicates"],
+            near_duplicates=not options["count_duplicates"],
             max_links=options["max_links"],
         ),
     )

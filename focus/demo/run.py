@@ -123,7 +123,7 @@ def _config(web: DemoWeb, strategy: str, address: str, pages: int) -> CrawlConfi
         politeness=PolitenessConfig(delay_s=DELAY_S),
         limits=LimitConfig(max_pages=pages // SHARE),
         analysis=AnalysisConfig(
-            topic=to_builtins(from_words(TOPIC)), shapes=strategy_class(strategy).shapes
+            topic=to_builtins(from_words(TOPIC)), url_patterns=strategy_class(strategy).url_patterns
         ),
     )
 

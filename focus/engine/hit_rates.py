@@ -1,11 +1,11 @@
 """Keeps hit-rate statistics of queues, hosts and hubs, and turns them into priorities.
 
-Every request is counted for its queue (a host's URLs of one shape), its host and its
+Every request is counted for its queue (a host's URLs of one pattern), its host and its
 hub (the page whose link brought it here). A strategy that learns turns the rates into
 what is added to priorities: per queue (`Frontier.set_bonus`), and per hub, for the
 URLs that still wait on it. Rewards are soft: a page's relevance in 0…1, a failure 0.
 
-Places run dry: a shape that has given its good pages goes on to give its poor ones. So what
+Places run dry: a pattern that has given its good pages goes on to give its poor ones. So what
 steers is counted by `Recent`, in which every further request to the host lets the earlier
 ones count less.
 """

@@ -51,7 +51,7 @@ class RelevanceFeedback:
         """
         if page is not None and page.failure is None:
             self._adaptation.page(page.terms if page.relevant else {})
-        move = self._adaptation.tick(clock)
+        move = self._adaptation.advance(clock)
         if move is None:
             return None
         topic = msgspec.structs.replace(self._topic, features=move.features)

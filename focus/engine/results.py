@@ -102,7 +102,7 @@ class ResultHandler:
             host.failures = 0
             self.unit_of_work.host_changed(host)
         if fetch.redirect_to is None and is_new:
-            again = page is not None and (page.lost or page.twin is not None)
+            again = page is not None and (page.lost or page.duplicate_of is not None)
             self.link_handler.hit_rates.outcome(url_id, None if again else page)
 
     def _unchanged(self, url_id: int, task: Task, before: UrlState | None) -> None:
@@ -188,7 +188,7 @@ class ResultHandler:
             nth=self.unit_of_work.totals.pages + 1,
             depth=task.depth,
             host=task.host,
-            shape=self.frontier.queues[self.url_table.queue[url_id]].shape,
+            pattern=self.frontier.queues[self.url_table.queue[url_id]].pattern,
             relevance=page.relevance,
             relevant=page.relevant,
             link_evidence=self.url_table.link_evidence(url_id),

@@ -183,7 +183,7 @@ class UnitOfWork:
         return QueueRow(
             id=queue.id,
             host=queue.host.id,
-            shape=queue.shape,
+            pattern=queue.pattern,
             fetched=tally.fetched,
             yielded=tally.yielded,
             bonus=queue.bonus,

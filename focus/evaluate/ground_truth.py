@@ -257,7 +257,7 @@ def analysis_of(
         params=dict(params),
         learned=learned,
         as_published=differs and variant is not None and variant.form == "published",
-        shapes=True,
+        url_patterns=True,
         contexts=wanted is not None and wanted.contexts,
         cosines=wanted is not None and wanted.cosines,
         keep="none",

@@ -102,7 +102,7 @@ async def pilot(
         concurrency=1 if web.archive is not None else CrawlConfig().concurrency,
         scope=ScopeConfig(scope="domain"),
         analysis=AnalysisConfig(
-            topic=to_builtins(topic), shapes=strategy_class(_PILOT_STRATEGY).shapes
+            topic=to_builtins(topic), url_patterns=strategy_class(_PILOT_STRATEGY).url_patterns
         ),
     )
     return await _gather(config, web, watch)

@@ -177,13 +177,13 @@ class _Replay:
             nth=self.found.pages + self.found.kept,
             depth=url_table.depth[stored.id],
             host=queue.host.name,
-            shape=queue.shape,
+            pattern=queue.pattern,
             relevance=page.relevance,
             relevant=page.relevant,
             link_evidence=url_table.link_evidence(stored.id),
         )
-        carries = strategy.carries(parent, page.links)
-        for link, link_evidence in zip(page.links, carries, strict=False):
+        evidence = strategy.evidence(parent, page.links)
+        for link, link_evidence in zip(page.links, evidence, strict=False):
             target = url_table.find(link.key)
             if (
                 link_evidence is not None

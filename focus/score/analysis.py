@@ -14,13 +14,13 @@ from focus.score.memo import Memo
 from focus.score.relevance import Document, make_model
 from focus.text.charset import decode
 from focus.topic.topic import from_builtins
-from focus.urls.normal_form import Joiner, fingerprint, host_of, normalise, shape, words
+from focus.urls.normal_form import Joiner, fingerprint, host_of, normalise, url_pattern, words
 
 _NO_WORDS = ""
 _TARGETS = 30_000  # addresses of links that are remembered
 
 _Target = tuple[bytes, str, str, float, str]
-"""Fingerprint, URL, host, score of its words, shape."""
+"""Fingerprint, URL, host, score of its words, pattern."""
 
 
 def _is_lost(page: Document) -> bool:
@@ -65,7 +65,8 @@ class PageAnalyst:
         document = self._document(url, text, parsed)
         judgement = self.model.judge(document)
         relevant = judgement.relevance > self.threshold
-        lost = self.config.twins and _is_lost(document)
+        looks = self.config.near_duplicates
+        lost = looks and _is_lost(document)
         kept = self.config.keep == "all" or (self.config.keep == "relevant" and relevant)
         return Page(
             title=parsed.title,
@@ -84,7 +85,9 @@ class PageAnalyst:
             terms=judgement.terms if relevant else {},
             links=links,
             links_cut=parsed.links_cut,
-            simhash=simhash(document.content) if self.config.twins and (relevant or lost) else 0,
+            simhash=simhash(document.content)
+            if self.config.near_duplicates and (relevant or lost)
+            else 0,
             lost=lost,
             feeds=[feed for href in parsed.feeds if (feed := normalise(href, url))],
             body_zstd=self._compressor.compress(source) if kept else b"",
@@ -130,14 +133,14 @@ class PageAnalyst:
     def _target(self, url: str) -> _Target:
         """What can be said of an address, whoever links to it."""
         url_score = self.matcher.coverage[self._words(url)]
-        return fingerprint(url), url, host_of(url), url_score, self._shape(url)
+        return fingerprint(url), url, host_of(url), url_score, self._pattern(url)
 
-    def _shape(self, url: str) -> str:
-        return shape(url) if self.config.shapes else ""
+    def _pattern(self, url: str) -> str:
+        return url_pattern(url) if self.config.url_patterns else ""
 
     def _link(self, target: _Target, raw: RawLink, score: float) -> Link:
         coverage = self.matcher.coverage
-        key, url, host, url_score, url_shape = target
+        key, url, host, url_score, pattern = target
         return Link(
             url=url,
             key=key,
@@ -149,6 +152,6 @@ class PageAnalyst:
             context_score=coverage[raw.context] if raw.context else 0.0,
             region=raw.region,
             nofollow=raw.nofollow,
-            shape=url_shape,
+            pattern=pattern,
             cosine_score=self.matcher.cosine[raw.anchor] if self.config.cosines else 0.0,
         )

@@ -57,11 +57,11 @@ CREATE TABLE host (
     robots   BLOB                  -- MessagePack of HostRow.robots; NULL: never fetched
 );
 
--- A queue of the frontier: one host's URLs of one shape.
+-- A queue of the frontier: one host's URLs of one pattern.
 CREATE TABLE queue (
     id      INTEGER PRIMARY KEY,   -- crawl << 32 | queue
     host    INTEGER NOT NULL,      -- whose URLs
-    shape   TEXT NOT NULL,         -- '': shapes are not used
+    pattern   TEXT NOT NULL,         -- '': patterns are not used
     fetched INTEGER NOT NULL,      -- requests spent on it
     yielded REAL NOT NULL          -- relevant pages; soft counts add up
 );
@@ -214,9 +214,9 @@ _NO_WAITING = """
 DROP INDEX IF EXISTS url_waiting;
 """
 
-_TWIN = """
+_NEAR_DUPLICATE = """
 -- Pages with nearly the text of an earlier one: they are not relevant a second time.
-CREATE TABLE twin (
+CREATE TABLE near_duplicate (
     id INTEGER PRIMARY KEY,        -- = page.id
     of INTEGER NOT NULL            -- the earlier page: a URL of the same crawl
 );
@@ -280,7 +280,7 @@ MIGRATIONS: tuple[str, ...] = (
     alert_schema.SCHEMA,
     _HITS,
     _NO_WAITING,
-    _TWIN,
+    _NEAR_DUPLICATE,
     _RECENT,
     alert_schema.CHANNELS,
     _SHARD,

@@ -131,16 +131,16 @@ def _ranked(
 
 def _folded(rows: list[Any]) -> list[list[Any]]:
     """[page, score, further pages like it], each text and each URL once."""
-    twins, urls = NearDuplicates(), dict[bytes, int]()
+    duplicates, urls = NearDuplicates(), dict[bytes, int]()
     groups: list[list[Any]] = []
     for page, score, simhash, key in rows:
         same = urls.get(key)
         if same is None and simhash:
-            same = twins.find(simhash & _MASK)
+            same = duplicates.find(simhash & _MASK)
         if same is None:
             same = len(groups)
             groups.append([page, score, 0])
-            twins.add(same, simhash & _MASK)
+            duplicates.add(same, simhash & _MASK)
         else:
             groups[same][2] += 1
         urls.setdefault(key, same)

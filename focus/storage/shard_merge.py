@@ -53,7 +53,7 @@ _SHIFTED = {  # table -> column -> what becomes of it, by the offsets of the sha
     "lastmod": {"id": "{base} + (id & {last}) + {url}"},
     "hub": {"id": "{base} + (id & {last}) + {url}"},
     "hits": {"id": "{base} + (id & {last}) + {url}"},
-    "twin": {"id": "{base} + (id & {last}) + {url}", "of": '"of" + {url}'},
+    "near_duplicate": {"id": "{base} + (id & {last}) + {url}", "of": '"of" + {url}'},
     "label": {"page": "{base} + (page & {last}) + {url}"},
 }
 

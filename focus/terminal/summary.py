@@ -119,8 +119,8 @@ def _by_number(reasons: Mapping[str, int]) -> str:
 
 def seed_lines(report: RunReport) -> list[str]:
     """Each seed that came to nothing, with the reason."""
-    troubles = [(printable(seed, 60), printable(why)) for seed, why in report.seed_troubles.items()]
-    return ["Seeds that came to nothing:", *table(troubles)] if troubles else []
+    failures = [(printable(seed, 60), printable(why)) for seed, why in report.seed_failures.items()]
+    return ["Seeds that came to nothing:", *table(failures)] if failures else []
 
 
 def complaint(report: RunReport, code: int) -> list[str]:

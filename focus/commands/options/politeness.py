@@ -23,7 +23,7 @@ TRAP_OPTIONS: list[Decorator] = [
         type=click.IntRange(0),
         metavar="N",
         default=_TRAPS.budget,
-        help="Requests for URLs of one shape that bring next to nothing, ten times that for a "
+        help="Requests for URLs of one pattern that bring next to nothing, ten times that for a "
         "whole host, and for all hosts of a domain; what pays has no bound, and 0 is none at all "
         "(trap-budget).",
     ),

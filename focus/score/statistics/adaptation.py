@@ -55,7 +55,7 @@ class Adaptation:
         if terms:
             self._relevant.append(terms)
 
-    def tick(self, clock: float) -> Move | None:
+    def advance(self, clock: float) -> Move | None:
         """The clock says: None while the interval lasts, or when it has changed nothing.
 
         An interval ends with the first call after its time, and the next begins there.

@@ -32,7 +32,7 @@ class Parent(msgspec.Struct, frozen=True):
     nth: int
     depth: int
     host: str
-    shape: str
+    pattern: str
     relevance: float
     relevant: bool
     link_evidence: LinkEvidence = ()
@@ -42,7 +42,7 @@ class Strategy:
     """A link-priority strategy. Larger priority = sooner; ties go by discovery.
 
     width    floats of evidence kept per URL
-    shapes   wants one queue per URL shape, and `Link.shape` filled
+    url_patterns   wants one queue per URL pattern, and `Link.pattern` filled
     contexts, cosines   wants `Link.context_score`, `Link.cosine_score` filled
     moves    priorities follow the graph: they are asked for again when ranks rise
     learns   `bonus` and `hub_bonus` say something: hit rates steer
@@ -54,7 +54,7 @@ class Strategy:
     defaults: ClassVar[Mapping[str, float]] = {}
     published: ClassVar[Mapping[str, float]] = {}
     width: int = 0
-    shapes: ClassVar[bool] = False
+    url_patterns: ClassVar[bool] = False
     contexts: ClassVar[bool] = False
     cosines: ClassVar[bool] = False
     moves: ClassVar[bool] = False
@@ -76,7 +76,7 @@ class Strategy:
         """The link_evidence of a seed."""
         return (0.0,) * self.width
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
+    def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         """What each link of a page gives its target; None = do not follow."""
         return [()] * len(links)
 

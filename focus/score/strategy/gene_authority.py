@@ -38,7 +38,7 @@ class GeneAuthority(Heredity):
     def seed(self) -> LinkEvidence:
         return (1.0, 1.0)
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
+    def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         hops = self._hops(parent.id, parent.link_evidence)
         return [(-hops, sim) for sim in self.sims(parent, links)]
 

@@ -17,28 +17,28 @@ def shrunk_rate(tally: Tally | Recent, prior: float, k: float) -> float:
 
 
 class Yield(BestLink):
-    """priority = best-link's + weight·Δ(shape) + hub·Δ(page), Δ(g) = logit r(g) - logit p₀.
+    """priority = best-link's + weight·Δ(pattern) + hub·Δ(page), Δ(g) = logit r(g) - logit p₀.
 
-    r(shape)  hit rate of the URL shape on its host, shrunk to the host's, that to p₀
+    r(pattern)  hit rate of the URL pattern on its host, shrunk to the host's, that to p₀
     r(page)   hit rate of the links of the page that brought the URL, shrunk to p₀
     p₀        what is expected of a place not tried yet. It is a constant, and a hopeful one:
               against the crawl's own rate a single poor site that fills the crawl would look
               as good as any other, and nothing else would be tried
 
-    Counts are soft: a page adds its relevance in 0…1, a failure 0. Those of shapes and hosts
+    Counts are soft: a page adds its relevance in 0…1, a failure 0. Those of patterns and hosts
     fade: after the next request to its host, one counts `fade` of what it did (0.9: the last
     ten or so are what a host is known by), since places run dry, and dry places may fill.
 
     home is between what suits a web whose links to other hosts are mostly dead (1.5) and one
     where they work (0); bench/held_out.py has both.
 
-    Worked, p₀ = 0.5, k = 4: host 40 requests, 8 relevant: (8 + 2)/44 = 0.227; shape 20, 15:
+    Worked, p₀ = 0.5, k = 4: host 40 requests, 8 relevant: (8 + 2)/44 = 0.227; pattern 20, 15:
     (15 + 4·0.227)/24 = 0.663; Δ = 0.68; with weight 0.9: 0.61.
     """
 
     name = "yield"
     source = "best-link and empirical Bayes"
-    summary = "best-link plus learned hit rates of hosts, URL shapes and hubs"
+    summary = "best-link plus learned hit rates of hosts, URL patterns and hubs"
     defaults = {
         **BestLink.defaults,
         "home": 1.0,
@@ -49,7 +49,7 @@ class Yield(BestLink):
         "k": 10.0,
         "fade": 0.9,
     }
-    shapes = True
+    url_patterns = True
     learns = True
 
     @property
