@@ -568,8 +568,8 @@ def test_the_scheduler_sees_what_is_due(group: Group) -> None:
 
 
 def test_the_scheduler_is_told_all_it_needs() -> None:
-    order = server.Order("focus.db", smtp_url="smtp://localhost", base_url=HOME)
-    assert msgspec.json.decode(msgspec.json.encode(order), type=server.Order) == order
+    order = server.SchedulerOptions("focus.db", smtp_url="smtp://localhost", base_url=HOME)
+    assert msgspec.json.decode(msgspec.json.encode(order), type=server.SchedulerOptions) == order
 
 
 def test_waits_double_up_to_a_quarter_of_an_hour() -> None:
