@@ -175,7 +175,7 @@ def _learn(book: AlertStore, crawl: int, watcher: _Visitor, *, after: int, now: 
 
 
 def _due(book: AlertStore, site: WatchedSite, *, now: float, most: int) -> list[DueHub]:
-    """The pages to ask for again. A alert with a schedule of its own has sections and proven
+    """The pages to ask for again. An alert with a schedule of its own has sections and proven
     pages looked at whenever it is checked, and what would be due before its next check; else
     each page has its own time. A visit for which nothing is due was wanted by somebody.
     """

@@ -8,15 +8,30 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Sequence
+from typing import Protocol
 
-from focus.frontier import Frontier
 from focus.records import UrlState
+from focus.scheduling.queues import Queue
+from focus.scheduling.url_table import UrlTable
 
 RANKS = 30
 SAMPLE = 20_000  # known URLs that are looked at, at most: about 4 ms
 
 
-def nth_best(frontier: Frontier, n: float, by: float = math.inf) -> float:
+class WaitingUrls(Protocol):
+    """A frontier, as far as its waiting URLs are looked at."""
+
+    @property
+    def url_table(self) -> UrlTable:
+        """Every known URL."""
+
+    @property
+    def queues(self) -> Sequence[Queue]:
+        """The queues by number."""
+
+
+def nth_best(frontier: WaitingUrls, n: float, by: float = math.inf) -> float:
     """The priority of the n-th best waiting URL, -inf if no more than n wait.
 
     The sample takes known URLs at even distances, so that about `RANKS` of the n are in it,
@@ -33,7 +48,7 @@ def nth_best(frontier: Frontier, n: float, by: float = math.inf) -> float:
     return heapq.nlargest(rank, priorities)[-1] if priorities else -math.inf
 
 
-def priority_quantiles(frontier: Frontier, by: float) -> list[tuple[int, float]]:
+def priority_quantiles(frontier: WaitingUrls, by: float) -> list[tuple[int, float]]:
     """(rank, priority) of some of the waiting URLs: the best, the worst, others in between at
     ranks that grow by a quarter each. Hosts that rest for longer than `by` are left out.
     """
@@ -46,7 +61,7 @@ def priority_quantiles(frontier: Frontier, by: float) -> list[tuple[int, float]]
     return [*steps, (len(priorities) * step, priorities[-1])] if priorities else []
 
 
-def _priorities(frontier: Frontier, step: int, by: float) -> list[float]:
+def _priorities(frontier: WaitingUrls, step: int, by: float) -> list[float]:
     """Of every `step`-th known URL that waits; hosts that rest beyond `by` are left out."""
     url_table, queues, waits = frontier.url_table, frontier.queues, UrlState.WAITING
     sample = zip(
