@@ -26,7 +26,7 @@ LEVELS = [
     "admission/; archive/; fetch",
     "score/",
     "engine/; storage/",
-    "crawl; store",
+    "crawler; store",
     "resume; profiling/",
     "session",
     "learn/; demo/",

@@ -26,7 +26,7 @@ from focus.alerts.revisits import DueHub
 from focus.alerts.schedule import parse
 from focus.alerts.store import LOCAL, AlertStore, WatchedSite
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, ScopeConfig
-from focus.crawl import Crawl, Event
+from focus.crawler import Crawl, Event
 from focus.errors import ConfigError, TopicError
 from focus.learn.memory_crawl import PageSource
 from focus.records import SEED_PRIORITY
