@@ -1,7 +1,7 @@
 """Holds all settings of a crawl as frozen records with a default for each field.
 
 The command line merges flags > FOCUS_* variables > focus.toml > these defaults
-into one `CrawlConfig`; each room gets only its own part. Units are in the names.
+into one `CrawlConfig`; each package gets only its own part. Units are in the names.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ USER_AGENT = "focus/0.1 (focused crawler; contact not set)"
 
 
 class FetchConfig(msgspec.Struct, frozen=True):
-    """Limits and ways of the web fetcher (hostile-web goals R2)."""
+    """Limits and settings of the web fetcher (docs/robustness.md, R2)."""
 
     user_agent: str = USER_AGENT
     connect_timeout_s: float = 10.0
@@ -55,7 +55,7 @@ class ScopeConfig(msgspec.Struct, frozen=True):
 
 
 class TrapConfig(msgspec.Struct, frozen=True):
-    """What is taken for a trap: endlessly many URLs that nobody wrote."""
+    """The rules for traps: endlessly many URLs that nobody wrote."""
 
     is_on: bool = True
     max_segments: int = 20  # of a path
@@ -74,7 +74,7 @@ class LimitConfig(msgspec.Struct, frozen=True):
 
 
 class AnalysisConfig(msgspec.Struct, frozen=True):
-    """What a scorer worker does with a page; sent to every worker once."""
+    """The analysis of a page in a scorer worker; sent to every worker once."""
 
     topic: dict[str, object] = {}  # topic.Topic as builtins
     relevance: str = "evidence"

@@ -105,7 +105,7 @@ class Listing(msgspec.Struct, frozen=True):
 
 
 class FetchResult(msgspec.Struct, frozen=True):
-    """What came of one request. A failure is a result too, never an exception.
+    """The result of one request. A failure is a result too, never an exception.
 
     url          what was requested (no fragment)
     status       HTTP status, None when no answer came
@@ -188,7 +188,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     body_zstd    the decoded text of the page (UTF-8), compressed; b"" if not kept
     failure      set when the page could not be parsed; the rest is then empty
     terms        a relevant page's strongest words, {} unless the model adapts to them
-    simhash      64 bits of a relevant page's own text (`duplicates.simhash`), 0: not computed
+    simhash      64 bits of a relevant page's own text (`near_duplicates.simhash`), 0: not computed
     lost         it says "not found", though with status 200
     duplicate_of         URL id of an earlier page with nearly the same text, set by the crawl: this
                  one is then not relevant, whatever its relevance
@@ -287,7 +287,7 @@ class UrlRow(msgspec.Struct, frozen=True):
 
     id        dense, from 0, in order of discovery; ties in priority go by it
     priority  larger = sooner
-    link_evidence     what the strategy hands down the path (its own meaning and width)
+    link_evidence  the evidence for it, in the strategy's own meaning and width
     parent    id of the page with the best evidence for it; None for seeds
     anchor    anchor text of that evidence
     """

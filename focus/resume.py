@@ -1,7 +1,7 @@
 """Restores a crawl from its database, with everything that its decisions depend on.
 
-Hosts with their rests and rules, queues with what was learned of them, every known URL, the link
-graph, hubs, texts that were seen. Addresses stay in the store until their queue runs dry.
+Restored are hosts with their rests and rules, queues with their hit rates, every known URL, the
+link graph, hubs, texts that were seen. Addresses stay in the store until their queue runs dry.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Runs one crawl from start to end: database, transport, workers, signals, report.
 
-run(config, places)   open or continue the crawl, crawl, close, report
+run(config, paths)   open or continue the crawl, crawl, close, report
 """
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ class Store:
     async def update_hubs_and_authorities(
         self, crawl: int, values: Iterable[tuple[int, float, float]]
     ) -> None:
-        """Write the (URL id, hub, authority) of fetched pages, see score/hits.py."""
+        """Write the (URL id, hub, authority) of fetched pages, see score/graph/hits.py."""
         left = iter(values)
         while part := list(islice(left, CHUNK)):
             await self._run(partial(writer.write_hubs_and_authorities, crawl=crawl, values=part))

@@ -1,8 +1,8 @@
 """Finds pages that nearly repeat an earlier text, and "not found" pages with status 200.
 
-    simhash      64 bits that hardly differ for texts that hardly differ (Charikar 2002)
-    looks_lost   whether a title says that there is no such page
-    Twins        finds earlier texts at a Hamming distance of at most 3 (Manku 2007)
+    simhash          64 bits that hardly differ for texts that hardly differ (Charikar 2002)
+    looks_lost       whether a title says that there is no such page
+    NearDuplicates   finds earlier texts at a Hamming distance of at most 3 (Manku 2007)
 
 Features are the distinct words (runs of letters and digits; in Chinese that is a clause).
 Of a long text the 96 with the smallest checksums stand for all: two texts that share

@@ -24,7 +24,7 @@ _OF_THE_NAME = {FailureKind.DNS, FailureKind.DNS_TEMPORARY, FailureKind.GUARD}
 
 
 class Turn(NamedTuple):
-    """What to do after an answer: one is set, or none when the host may be asked on: the rules
+    """The next step after an answer: one is set, or none when the host may be asked on: the rules
     are in, or its other scheme is left.
 
     ask         URL to ask next (a redirect)

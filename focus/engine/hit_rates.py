@@ -5,8 +5,8 @@ hub (the page whose link brought it here). A strategy that learns turns the rate
 what is added to priorities: per queue (`Frontier.set_bonus`), and per hub, for the
 URLs that still wait on it. Rewards are soft: a page's relevance in 0…1, a failure 0.
 
-Places run dry: a pattern that has given its good pages goes on to give its poor ones. So what
-steers is counted by `Recent`, in which every further request to the host lets the earlier
+Queues run dry: one that has given its good pages goes on to give its poor ones. So the rates
+that steer are counted by `Recent`, in which every further request to the host lets the earlier
 ones count less.
 """
 

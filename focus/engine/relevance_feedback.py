@@ -1,7 +1,7 @@
 """Feeds found pages back to a relevance model that adapts, and sends its updates to the scorers.
 
-The crawl hands over each page that came; what comes back goes to the scorers, which judge
-all later pages by it. A crawl that is taken up again adapts anew from its topic.
+The crawl hands over each page that came; a changed model goes to the scorers, which judge
+all later pages by it. A crawl that is continued adapts anew from its topic.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Prepares the ground truth of each topic on a recorded web: targets, budget and oracle.
 
 From a comparison as ordered (`Spec`) to its topics with targets, budget and oracle. This
-and `standings` are the only places that see labels.
+and `ranking` are the only modules that see labels.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 From what each trial fetched, and labels, to measures per trial; their means over seed
 orders, per topic; and over topics, which are the unit of every statistic. Formulas and
-sources are in `measure`, `oracle` and `significance`.
+sources are in `focus.metrics`.
 """
 
 from __future__ import annotations

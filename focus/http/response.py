@@ -63,7 +63,7 @@ class IncomingResponse:
         self.headers = tuple([(_name(key), _text(value)) for key, value in response.raw_headers])
 
     async def read(self, response: aiohttp.ClientResponse) -> None:
-        """Read, decode and judge the body of a 2xx answer; raises Failed, CodingError."""
+        """Read, decode and judge the body of a 2xx answer; raises FetchFailed, CodingError."""
         limit = MAX_ROBOTS_BYTES if self._robots else self._config.max_body_bytes
         coding = response.headers.get("Content-Encoding")
         decoder = Decoder(coding, limit) if coding else None
@@ -122,7 +122,7 @@ class IncomingResponse:
 
 
 def redirect(url: str, response: aiohttp.ClientResponse) -> str:
-    """Where a redirect leads, absolute and http(s); raises Failed."""
+    """Where a redirect leads, absolute and http(s); raises FetchFailed."""
     raw = next((value for key, value in response.raw_headers if key.lower() == b"location"), None)
     target = redirect_target(url, None if raw is None else _location(raw))
     if target is None:

@@ -84,7 +84,7 @@ def is_global(address: IPv4Address | IPv6Address) -> bool:
 
 
 def not_public(address: object) -> str:
-    """What a user is told of a refused address."""
+    """The line that tells a user of a refused address."""
     return f"{address} is not a public address; open it with --allow-net"
 
 

@@ -1,9 +1,9 @@
 """Takes the figures of a running crawl, and tells them to progress displays and logs.
 
     Moment   the numbers         Pulse    reads them off a running crawl
-    Teller   a `Watcher` that hears of the end as well, and of the time in between
+    Teller   a `Watcher` that is told of the end as well, and of the time in between
 
-`logs` and `liveline` have the tellers; none of them changes a crawl.
+`logs` and `live_line` have the tellers; none of them changes a crawl.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ A page has some hundred links, most of them plain, so `Joiner` recognises the pl
 by one regular expression and joins them by slicing; the WHATWG parser (ada) gets the rest.
 A property test holds that both ways agree.
 
-`url_pattern` and `words` (urltext.py) read an address as text: what kind of page, about what.
+`url_pattern` and `words` (patterns.py) read an address as text: what kind of page, about what.
 """
 
 from __future__ import annotations

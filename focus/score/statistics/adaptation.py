@@ -118,7 +118,7 @@ def moved_threshold(
 def moved_features(
     keywords: Vector, features: Vector, pages: list[Vector], *, rate: float, number: int
 ) -> dict[str, float]:
-    """q' = (1 - λ)·q + λ·‖q‖·centroid of the interval's relevant pages (λ chosen, spec 6).
+    """q' = (1 - λ)·q + λ·‖q‖·centroid of the interval's relevant pages (λ chosen).
 
     q is keywords and features together; keywords keep the weights that experts gave them,
     of the other words the `number` strongest stay. Worked, λ = 0.1: q = {足球: 1}, two

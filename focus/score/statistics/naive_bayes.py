@@ -104,7 +104,7 @@ Chooser = Callable[[Counts], Sequence[str]]
 
 
 def chooser(method: str, number: int) -> Chooser:
-    """The best `number` words by a method of `features`."""
+    """The best `number` words by a method of `feature_selection`."""
     return lambda counts: select(counts, method, number)
 
 
