@@ -59,7 +59,7 @@ def shares(comparison: Comparison) -> Shares:
     (group,) = comparison.groups
     return {
         topic.topic: [each["oracle_share"] or 0.0 for each in topic.orders]
-        for topic in group.standings[0].topics
+        for topic in group.scores[0].topics
     }
 
 

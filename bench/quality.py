@@ -60,12 +60,12 @@ def kept(results: dict[str, Any]) -> dict[str, Any]:
         "relevance": group["relevance"],
         "rows": [
             {
-                "strategy": standing["variant"].partition("/")[0],
-                "is_baseline": standing["variant"] == group["baseline"],
-                **{name: standing["measures"][name] for name in MEASURES},
-                "versus": (standing.get("versus") or {}).get("auc"),
+                "strategy": score["variant"].partition("/")[0],
+                "is_baseline": score["variant"] == group["baseline"],
+                **{name: score["measures"][name] for name in MEASURES},
+                "versus": (score.get("versus") or {}).get("auc"),
             }
-            for standing in group["standings"]
+            for score in group["scores"]
         ],
     }
 

@@ -243,7 +243,7 @@ async def test_terminal_that_goes_away_does_not_end_the_crawl() -> None:
     live.started(FakeCrawl().real, info())
     live._console.file.close()
     live.event(page())
-    live.tick(cast(Any, live.pulse).moment())
+    live.update(cast(Any, live.pulse).moment())
     live.ended(report())
 
 

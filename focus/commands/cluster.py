@@ -296,10 +296,10 @@ def start(ctx: click.Context, /, crawl: tuple[str, ...], **options: Any) -> None
         worker = ["cluster", "worker", *reach, "--slots", slots, "--processes", "1", "--quiet"]
         workers = [worker] * options["workers"]
         say = lambda text: click.echo(text, err=True)  # noqa: E731
-        crew = stack.enter_context(
+        local = stack.enter_context(
             LocalCluster(frontiers, workers, password=address.password, say=say)
         )
-        ctx.exit(crew.run())
+        ctx.exit(local.run())
 
 
 @cluster.command(cls=Command)

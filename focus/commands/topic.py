@@ -348,8 +348,8 @@ def _pilot(subject: Topic, web: PageSource, options: dict[str, Any]) -> Iterable
             progress(done, requests)
 
         gathered = asyncio.run(pilot(subject, seeds, web, requests=requests, watch=watch))
-    for seed, trouble in gathered.troubles.items():
-        complain(f"{seed}: {trouble}")
+    for seed, why in gathered.failures.items():
+        complain(f"{seed}: {why}")
     click.echo(f"Pilot crawl: {count(len(gathered.pages), 'page')}", err=True)
     return (sample(page.url, page.html) for page in gathered.pages)
 

@@ -49,14 +49,14 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class Gathered(msgspec.Struct, frozen=True):
-    """What came; `troubles`: seeds from which nothing came, and why."""
+    """The pages that came; `failures`: seeds from which nothing came, and why."""
 
     pages: list[Found]
-    troubles: dict[str, str]
+    failures: dict[str, str]
 
 
-class _Basket:
-    """A shelf that keeps pages with their URLs' ids, and nothing else."""
+class _MemoryStore:
+    """A crawl store that keeps pages with their URLs' ids, and nothing else."""
 
     def __init__(self) -> None:
         self.pages: list[tuple[int, str, str]] = []
@@ -117,7 +117,7 @@ async def _gather(config: CrawlConfig, web: PageSource, watch: Callable[[Event],
         fetch=web.fetch,
         politeness=web.politeness,
     )
-    basket = _Basket()
+    basket = _MemoryStore()
     async with AsyncExitStack() as stack:
         paths = RunPaths(db=Path(), archive=web.archive)
         transport = await open_transport(config, paths, stack)

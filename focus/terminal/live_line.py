@@ -60,7 +60,7 @@ class LiveLine(Teller):
         if self._pages:
             self.say(page_line(event))
 
-    def tick(self, moment: Moment) -> None:
+    def update(self, moment: Moment) -> None:
         lines = wrapped(spelled(moment), max(20, self._console.width - 1))
         self._quietly(lambda: self._live.update(Text(lines, no_wrap=True), refresh=True))
 

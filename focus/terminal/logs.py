@@ -66,7 +66,7 @@ class TextLog(Teller):
         if self._pages:
             self._write(page_line(event))
 
-    def tick(self, moment: Moment) -> None:
+    def update(self, moment: Moment) -> None:
         self._write(spelled(moment))
 
     def stopping(self, how: str) -> None:
@@ -119,7 +119,7 @@ class JsonLog(Teller):
             del fields["at"]
             self._put("request", fields)
 
-    def tick(self, moment: Moment) -> None:
+    def update(self, moment: Moment) -> None:
         self._put("progress", msgspec.structs.asdict(moment))
 
     def stopping(self, how: str) -> None:

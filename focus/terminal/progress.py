@@ -186,25 +186,25 @@ class Teller(Watcher):
         self.pulse: Pulse | None = None
 
     def started(self, crawl: Crawl, info: CrawlInfo) -> None:
-        """Begin to measure; `tick` follows every `every_s` seconds while the loop runs."""
+        """Begin to measure; `update` follows every `every_s` seconds while the loop runs."""
         self.pulse = Pulse(crawl)
         loop = asyncio.get_running_loop()
 
-        def beat() -> None:
+        def measure() -> None:
             assert self.pulse is not None
             self.pulse.sample()
-            self.tick(self.pulse.moment())
-            loop.call_later(self.every_s, beat)
+            self.update(self.pulse.moment())
+            loop.call_later(self.every_s, measure)
 
-        loop.call_later(self.every_s, beat)
+        loop.call_later(self.every_s, measure)
 
     def event(self, event: Event) -> None:
         """Count it."""
         if self.pulse is not None:
             self.pulse.event(event)
 
-    def tick(self, moment: Moment) -> None:
-        """It is time to say how things stand."""
+    def update(self, moment: Moment) -> None:
+        """Called at times of its own with the present figures."""
 
     def say(self, text: str) -> None:
         """A remark of the program's own."""
