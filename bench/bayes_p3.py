@@ -1,4 +1,4 @@
-"""Does naive Bayes with entities beat plain naive Bayes, as P3 4.5 has it? On labelled pages.
+"""Measures what entities add to naive Bayes, as P3 4.5 has it, on labelled pages.
 
     python bench/bayes_p3.py --archive web.warc.zst --labels labels.tsv.gz \
         --on 足球 --off 机器学习 [--kb FILE.db] [--features 500] [--select ig]

@@ -1,4 +1,4 @@
-"""What does a page cost? CPU of a scorer worker by relevance model, of the loop by strategy.
+"""Measures the CPU of a page: in a scorer worker by relevance model, in the loop by strategy.
 
     python bench/cost.py ARCHIVE [--topic 足球] [--seed URL …] [--pages 300] [--requests 1500]
         [--only models|strategies] [--json FILE]

@@ -1,4 +1,4 @@
-"""How many labelled-relevant pages does each strategy fetch with 2|T| pages? By the command line.
+"""Counts the labelled-relevant pages that each strategy fetches with 2|T| pages.
 
     python bench/crawl_table.py ARCHIVE TOPICS_JSON LABELS_TSV_GZ [STRATEGY[!] …]
 

@@ -1,4 +1,4 @@
-"""What does delivery cost, and what do kills do to it?
+"""Measures what delivery costs, and what kills do to it.
 
     python -m bench.delivery [--users 200] [--alerts 20] [--hits 5] [--kills 50]
 

@@ -1,4 +1,4 @@
-"""What do proposed keywords bring? `yield` with a topic's own words and with those proposed for it.
+"""Measures what proposed keywords bring: `yield` with a topic's own words and with these.
 
     python bench/expansion.py ARCHIVE TOPICS_JSON OUT_FOLDER
         [--requests 300] [--limit N] [--max-weight W] [--orders 3] [--topic NAME]… [--jobs N]

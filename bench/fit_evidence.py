@@ -1,4 +1,4 @@
-"""Which weights should `evidence` have? Those that labels of a recorded web call for.
+"""Fits the weights of `evidence` to labels of a recorded web.
 
     python bench/fit_evidence.py ARCHIVE TOPICS_JSON LABELS_TSV_GZ [ALIASES_TSV]
         [--spread 3.2] [--precision 0.88] [--json FILE]

@@ -1,4 +1,4 @@
-"""Which readers of strangers' bytes are fuzzed, and with what do they begin? For bench.fuzz."""
+"""Lists the readers that `bench.fuzz` fuzzes, and their first inputs."""
 
 from __future__ import annotations
 

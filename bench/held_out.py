@@ -1,4 +1,4 @@
-"""Do a strategy's numbers hold on topics and webs that they were not tuned on?
+"""Tries a strategy's parameters on topics and webs that they were not tuned on.
 
     python bench/held_out.py ARCHIVE TOPICS_JSON LABELS_TSV_GZ [ALIASES_TSV]
         [--strategy yield] [--relevance evidence] [--set home=0 --set "hub=0 k=4" …]

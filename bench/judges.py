@@ -1,4 +1,4 @@
-"""How good is each relevance model as a judge? Precision and recall against labels.
+"""Measures precision and recall of each relevance model against labels.
 
     python bench/judges.py ARCHIVE TOPICS_JSON LABELS_TSV_GZ [ALIASES_TSV]
         [--models cosine,evidence] [--topic-files DIR] [--as-published] [--negatives 3000]

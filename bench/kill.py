@@ -1,4 +1,4 @@
-"""What does a crawl lose, and fetch twice, when it is killed again and again?
+"""Counts what a crawl loses, and fetches twice, when it is killed again and again.
 
     python -m bench.kill [--kills 20] [--pages 3000] [--seed 1] [--term] [-- --per-host 8]
 

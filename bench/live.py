@@ -1,4 +1,4 @@
-"""Which web and which `focus` do these measurements run? Real sockets, a real process.
+"""Serves a generated web and runs a `focus` process on it, for measurements with real sockets.
 
 with served(web) as server:                    the generated web on loopback, its log at hand
     run = start(["crawl", …], folder / "said") a `focus` of its own process group

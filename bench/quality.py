@@ -1,4 +1,4 @@
-"""How good are the strategies? Writes docs/quality.md from what `focus compare` found.
+"""Writes docs/quality.md from what `focus compare` found.
 
     focus compare --archive WEB --topics … --all-strategies --seed-orders 6 -o A
     focus compare … --strategy yield --strategy best-first --budget 1x --concurrency 64 -o B

@@ -1,4 +1,4 @@
-"""Does a crawl survive everything that may happen to its machine? SIGKILL, power cuts, and worse.
+"""Puts a crawl through SIGKILLs, power cuts, full disks and jumping clocks.
 
     python -m bench.torture [--kills 200] [--pages 10000] [--cuts 50] [--seed 1] [--quick]
 

@@ -1,4 +1,4 @@
-"""Which relevant pages does a strategy reach through off-topic hops only?
+"""Counts the relevant pages that each strategy reaches through off-topic hops only.
 
     python bench/tunnelling.py ARCHIVE TOPICS_JSON LABELS_TSV_GZ [ALIASES_TSV]
         [--relevance evidence] [--orders 2] [--budget 3] [--names 足球,Java] [--json FILE]

@@ -1,4 +1,4 @@
-"""Do the commands do what is typed, tell it where they should, and end with the right code?"""
+"""The commands do what is typed, tell it where they should, and end with the right code."""
 
 from __future__ import annotations
 

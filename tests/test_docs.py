@@ -1,4 +1,4 @@
-"""Do the documents say what the program does?"""
+"""The documents say what the program does."""
 
 from __future__ import annotations
 

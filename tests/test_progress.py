@@ -1,4 +1,4 @@
-"""Is a crawl told of truly, safely and without ever disturbing it?"""
+"""A crawl is told of truly, safely and without ever disturbing it."""
 
 from __future__ import annotations
 

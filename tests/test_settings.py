@@ -1,4 +1,4 @@
-"""Do flags, variables, focus.toml and defaults make the configuration that was meant?"""
+"""Flags, variables, focus.toml and defaults make the configuration that was meant."""
 
 from __future__ import annotations
 

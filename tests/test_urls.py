@@ -1,4 +1,4 @@
-"""urls.py and urltext.py: what is requested, what is the same page, what an address tells."""
+"""Addresses: what is requested, what is the same page, what an address tells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of the harvest is kept when a crawl is spread over shards?
+"""Measures the share of the harvest that is kept when a crawl is spread over shards.
 
     python -m bench.cluster.harvest ARCHIVE TOPICS_JSON LABELS_TSV_GZ [ALIASES_TSV]
         [--names 足球,Java] [--orders 2] [--slots 64] [--strategy yield] [--budgets 1,3]

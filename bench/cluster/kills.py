@@ -1,4 +1,4 @@
-"""What does a cluster lose, and fetch twice, when its roles are killed and cut off at random?
+"""Counts what a cluster loses, and fetches twice, when its roles are killed and cut off at random.
 
     python -m bench.cluster.kills [--kills 100] [--cuts 0] [--pages 10000] [--shards 2]
         [--workers 3] [--slots 32] [--seed 1] [--skew 0] [-- --per-host 4]

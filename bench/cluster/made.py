@@ -1,4 +1,4 @@
-"""What if fetching cost nothing? A worker of a cluster whose pages are made up.
+"""A worker of a cluster whose pages are made up, so that fetching costs nothing.
 
     python -m bench.cluster.made --amqp URL [--slots 256] [--hosts 1000] [--links 97] [--new 10]
 

@@ -1,4 +1,4 @@
-"""What would a cluster do, were it not for time? Shards and workers in one process.
+"""Runs the shards and workers of a cluster in one process, under a virtual clock.
 
     ends, events = crawl(config, replay, Form(shards=2))
 

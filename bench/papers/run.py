@@ -1,4 +1,4 @@
-"""Do the papers' experiments come out again? Runs them, then writes docs/results.md.
+"""Runs the papers' experiments again, then writes docs/results.md.
 
     python bench/papers/run.py [p1-1 p2 …] [--web FOLDER] [--topics N] [--pages N] [--jobs N]
 

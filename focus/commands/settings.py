@@ -60,7 +60,8 @@ def order(options: Mapping[str, Any]) -> CrawlOrder:
     """The order that these options of `focus crawl` make; ConfigError for what makes no sense."""
     if options["topic"] is None:
         raise TopicError("no topic; give one with --topic WORDS or --topic FILE.toml")
-    topic = read_topic(options["topic"])
+    given = options["topic"]
+    topic = given if isinstance(given, Topic) else read_topic(given)
     seeds = _seeds(options["seed"], options["seeds_file"]) or topic.seeds
     if not seeds:
         raise ConfigError("no seed; give a page to start from with --seed URL")
