@@ -6,6 +6,7 @@ able to cross the pipe to a scorer worker as MessagePack (`array_like` ones do).
 
 from __future__ import annotations
 
+import math
 from enum import IntEnum, StrEnum
 
 import msgspec
@@ -157,7 +158,7 @@ class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
     heading_score  relevance of the nearest heading above, 0…1
     context_score  relevance of the text around the link, 0…1, 0 when not asked for
     region       Region as int
-    nofollow     rel=nofollow|ugc|sponsored
+    nofollow     rel=nofollow|ugc|sponsored, every time that the page links there
     shape        class of the path (`urls.shape`), "" when not asked for
     cosine_score cosine of the anchor text and the topic, 0…1, 0 when not asked for
     """
@@ -183,6 +184,8 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     relevant     relevance over the model's threshold
     parts        how the relevance came about, by part: {"title": 0.5, …}
     matched      topic words found, by part: {"title": ["足球"], …}
+    refresh      URL that it sends on to within seconds, though with status 200
+    noindex, nofollow, unavailable_after  by its meta robots (`robotstag.RobotsTag`)
     links        in document order, first occurrence of each key, capped
     links_cut    how many links the cap left out
     body_zstd    the decoded text of the page (UTF-8), compressed; b"" if not kept
@@ -205,6 +208,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     refresh: str | None = None
     noindex: bool = False
     nofollow: bool = False
+    unavailable_after: float = math.inf
     relevance: float = 0.0
     relevant: bool = False
     parts: dict[str, float] = {}

@@ -28,12 +28,17 @@ from focus.records import (
     UrlRow,
     UrlState,
 )
+from focus.http.robots_tag import of_headers
 from focus.score.strategy import Parent
 from focus.urls.normal_form import fingerprint, host_of, normalise
 
 
 class ResultHandler:
-    """Draws the conclusions of answers for one crawl. A redirect's hops end at `max_redirects`."""
+    """Draws the conclusions of answers for one crawl.
+
+    max_redirects  where a redirect's hops end
+    agent          whom X-Robots-Tag may speak to, besides everybody
+    """
 
     def __init__(
         self,
@@ -42,6 +47,7 @@ class ResultHandler:
         failure_handler: FailureHandler,
         *,
         max_redirects: int,
+        agent: str,
     ) -> None:
         self.link_handler = link_handler
         self.sitemap_handler = sitemap_handler
@@ -55,6 +61,7 @@ class ResultHandler:
         # In flight for another time, what they bring is not new; how they ended before.
         self.again: dict[int, UrlState] = {}
         self._max_redirects = max_redirects
+        self._agent = agent
 
     def counted(self, result: Result) -> Page | None:
         """The page of an answer as it counts: no second time, not if it says "not found"."""
@@ -146,9 +153,10 @@ class ResultHandler:
     def _page_came(
         self, url_id: int, task: Task, fetch: FetchResult, page: Page, rank: int
     ) -> None:
-        robots_tag = (fetch.header("x-robots-tag") or "").lower()
-        nofollow = page.nofollow or "nofollow" in robots_tag or "none" in robots_tag
-        noindex = page.noindex or "noindex" in robots_tag or "none" in robots_tag
+        asked = of_headers(fetch.headers, self._agent)
+        nofollow = asked.nofollow or page.nofollow
+        until = min(asked.unavailable_after, page.unavailable_after)
+        noindex = asked.noindex or page.noindex or until <= fetch.fetched_at
         parent = self._parent(url_id, task, page)
         targets = [] if nofollow else self.link_handler.expand(parent, page.links)
         self.sitemap_handler.of_page(url_id, task.depth, page.feeds, relevant=page.relevant)
