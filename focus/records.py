@@ -192,6 +192,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     failure      set when the page could not be parsed; the rest is then empty
     terms        a relevant page's strongest words, {} unless the model adapts to them
     simhash      64 bits of a relevant page's own text (`duplicates.simhash`), 0: not computed
+    wording      64 bits of its own text without numbers (`duplicates.wording`), 0: not computed
     lost         it says "not found", though with status 200
     twin         URL id of an earlier page with nearly the same text, set by the crawl: this
                  one is then not relevant, whatever its relevance
@@ -225,6 +226,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     feeds: list[str] = []
     lost: bool = False
     twin: int | None = None
+    wording: int = 0
 
 
 class Task(msgspec.Struct, frozen=True):

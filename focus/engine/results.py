@@ -109,8 +109,22 @@ class ResultHandler:
             host.failures = 0
             self.unit_of_work.host_changed(host)
         if fetch.redirect_to is None and is_new:
+            self._look_for_repeats(url_id, failure, page)
             again = page is not None and (page.lost or page.twin is not None)
             self.link_handler.hit_rates.outcome(url_id, None if again else page)
+
+    def _look_for_repeats(
+        self, url_id: int, failure: FailureKind | None, page: Page | None
+    ) -> None:
+        """Tell the traps whether a URL brought anything; what failed for now says nothing."""
+        if page is None and failure is not FailureKind.HTTP_4XX:
+            return
+        queue = self.frontier.queues[self.url_table.queue[url_id]]
+        fetched = self.link_handler.hit_rates.tallies(queue)[0].fetched + 1
+        is_repeat = page is None or page.lost or page.twin is not None
+        text = 0 if page is None or is_repeat else page.wording
+        is_new = page is not None and page.relevant  # one of a text before is not
+        self.link_handler.traps.saw(queue, fetched, text, is_new=is_new)
 
     def _unchanged(self, url_id: int, task: Task, before: UrlState | None) -> None:
         """It is as it was when it was asked for last (304): a result still, or still none."""

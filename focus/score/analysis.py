@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 import zstandard
 
-from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash
+from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash, wording
 from focus.config import AnalysisConfig
 from focus.html.parser import Parsed, RawLink, parse
 from focus.records import Link, Page
@@ -94,7 +94,10 @@ class PageAnalyst:
             terms=judgement.terms if relevant else {},
             links=links,
             links_cut=parsed.links_cut,
-            simhash=simhash(document.content) if self.config.twins and (relevant or lost) else 0,
+            simhash=simhash(document.content, parsed.title)
+            if self.config.twins and (relevant or lost)
+            else 0,
+            wording=wording(document.content) if self.config.twins else 0,
             lost=lost,
             feeds=[feed for href in parsed.feeds if (feed := normalise(href, url))],
             body_zstd=self._compressor.compress(source) if kept else b"",
