@@ -120,7 +120,8 @@ class FetchResult(msgspec.Struct, frozen=True):
     redirect_to  absolute URL of a 3xx answer, as sent (not yet checked)
     retry_after_s  what Retry-After asked for, as seconds from `fetched_at`
     address      the connected IP address, None when there was none
-    truncated    the body was cut at its cap (only with failure TOO_LARGE)
+    truncated    not all of the body: cut at its cap (with failure TOO_LARGE), or it breaks off
+                 by itself (`detail` tells)
     listing      what a sitemap or feed lists, where those are wanted
     unchanged    304: the page is as it was when `Task.conditions` were noted
     """

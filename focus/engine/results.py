@@ -180,7 +180,8 @@ class ResultHandler:
             unwanted = (DropReason.NOINDEX, "meta robots or X-Robots-Tag")
             self.failure_handler.drop(url_id, *(lost if page.lost else unwanted))
             return
-        self.unit_of_work.ended(Outcome(url_id, UrlState.DONE, hops=task.hops))
+        detail = fetch.detail if fetch.truncated else ""
+        self.unit_of_work.ended(Outcome(url_id, UrlState.DONE, detail=detail, hops=task.hops))
         host = self.frontier.queues[self.url_table.queue[url_id]].host
         self.unit_of_work.page(
             PageRow(
