@@ -14,8 +14,8 @@ from focus.html.contexts import MAX_CONTEXT, around
 from focus.html.parser import Block, Parsed, RawLink, parse
 from focus.html.regions import region_of
 from focus.html.size_guard import GUARD_BYTES, MAX_ATTRIBUTES, MAX_DEPTH, guard
-from focus.records import Region
 from focus.http.robots_tag import RobotsTag
+from focus.records import Region
 
 SHARED = Path(os.environ.get("FOCUS_SHARED") or Path(__file__).parents[2] / "shared")
 

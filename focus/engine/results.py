@@ -16,6 +16,7 @@ from focus.admission.near_duplicates import NearDuplicates
 from focus.engine.failures import FailureHandler
 from focus.engine.links import LinkHandler
 from focus.engine.sitemaps import SitemapHandler
+from focus.http.robots_tag import of_headers
 from focus.records import (
     DropReason,
     FailureKind,
@@ -28,7 +29,6 @@ from focus.records import (
     UrlRow,
     UrlState,
 )
-from focus.http.robots_tag import of_headers
 from focus.score.strategy import Parent
 from focus.urls.normal_form import fingerprint, host_of, normalise
 

@@ -29,8 +29,8 @@ from focus.archive.pack import keys
 from focus.archive.replay import Archive
 from focus.config import AnalysisConfig, CrawlConfig, ScopeConfig
 from focus.http.robots import Robots, from_answer
-from focus.http.semantics import refreshed
 from focus.http.robots_tag import of_headers
+from focus.http.semantics import refreshed
 from focus.score.analysis import PageAnalyst
 from focus.topic.topic import from_words, to_builtins
 from focus.urls.normal_form import host_of, normalise
@@ -45,7 +45,8 @@ _NOTHING = AnalysisConfig(
     topic=to_builtins(from_words("x0no0such0word")), relevance="boolean", keep="none"
 )
 _PARTS = (
-    "html", "urls", "text", "score/analysis.py", "admission/scope.py", "http/robots.py", "http/semantics.py", "http/robots_tag.py",
+    "html", "urls", "text", "score/analysis.py", "admission/scope.py", "http/robots.py",
+    "http/semantics.py", "http/robots_tag.py",
     "archive/replay.py", "archive/pack.py", "evaluate/link_graph.py",
 )  # fmt: skip
 """What the graph depends on besides the archive."""

@@ -25,9 +25,9 @@ from focus.html.dom import (
     words_of,
 )
 from focus.html.regions import Ancestry, AncestryReader
+from focus.http.robots_tag import NOTHING, RobotsTag, of_rules
 from focus.http.semantics import REFRESH_S, refresh
 from focus.records import Region
-from focus.http.robots_tag import NOTHING, RobotsTag, of_rules
 
 MAX_TITLE, MAX_META, MAX_LANGUAGE, MAX_HEADINGS, MAX_FEEDS = 500, 2000, 35, 500, 3
 
