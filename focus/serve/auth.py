@@ -186,14 +186,13 @@ def reset(request: RequestContext) -> Response:
 def unsubscribe(request: RequestContext) -> Response:
     """Ask, and by POST do it: a link that is only looked at must not act (RFC 8058)."""
     token = request.parts["token"]
-    is_post = "List-Unsubscribe" in request.form or "stop" in request.form
     found = stopping.look(request.book, token)
     if found is None:
         return request.page("trouble.html", 404, error=request.say("token_old"))
-    if is_post:
+    if request.is_post:
         stopping.stop(request.book, token, now=request.now)
     return request.page(
-        "stop.html", found=found, channel=masked_channel(found.channel), is_done=is_post
+        "stop.html", found=found, channel=masked_channel(found.channel), is_done=request.is_post
     )
 
 

@@ -100,6 +100,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "robots.txt forbids this site, so that nothing is seen.",
     ),
     "too_large": ("内容过长。", "That is too much."),
+    "no_such_form": ("此处不接受这种格式。", "This kind of body is not taken here."),
     "failed": ("出错了。管理员可在日志中查看原因。", "Something went wrong; the log says what."),
     "back": ("返回", "Back"),
     # inbox
