@@ -31,7 +31,7 @@ def page(request: RequestContext, invitation: str = "") -> Response:
     audit = request.book.rows(
         "SELECT at, actor, act, detail FROM audit ORDER BY id DESC LIMIT ?", (_AUDITED,)
     )
-    shown = settings.shown(request.book)
+    shown = settings.shown(request.book, request.app_state.settings().key)
     return request.page(
         "admin.html",
         400 if error else 200,
@@ -58,16 +58,17 @@ def _change(request: RequestContext) -> None:
     gateway = request.form.get("sms", "").strip()
     if gateway:
         sms.check_gateway(gateway)
+    key = request.app_state.settings().key
     with request.book.transaction() as db:
         if choice != accounts.registration(request.book):
             settings.put(db, "registration", choice)
             accounts.note(db, request.me.name, "registration", choice, now=request.now)
         if url:
-            settings.put(db, "smtp", {"url": url, "from": sender})
+            settings.put_sealed(db, "smtp", {"url": url, "from": sender}, key)
             masked = settings.masked_url(url)
             accounts.note(db, request.me.name, "mail server", masked, now=request.now)
         if gateway or "sms_off" in request.form:
-            settings.put(db, "sms", gateway)
+            settings.put_sealed(db, "sms", gateway, key)
             shown = gateway.partition("://")[0] or "off"
             accounts.note(db, request.me.name, "SMS gateway", shown, now=request.now)
 

@@ -33,6 +33,7 @@ class SendingOptions(msgspec.Struct, frozen=True):
     smtp_url: str | None = None
     mail_from: str | None = None
     base_url: str | None = None
+    key_file: Path | None = None
     fetch: FetchConfig = FetchConfig()
 
 
