@@ -93,6 +93,6 @@ def _aes(key: bytes) -> AESGCM:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     except ModuleNotFoundError:
         raise ConfigError(
-            "passwords in the database need cryptography; pip install 'focus-crawler[serve]'"
+            "passwords in the database need cryptography; run `pip install 'focus-crawler[serve]'`"
         ) from None
     return AESGCM(derived(key, "seal"))

@@ -1,4 +1,6 @@
-"""What may administrators do? Registration, invitations, the mail server, accounts; audited."""
+"""What administrators may do, audited: registration, invitations, the mail server, accounts, and
+which crawls everybody may search.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from starlette.responses import Response
 from focus.alerts import settings
 from focus.alerts.delivery import sms
 from focus.errors import ConfigError
-from focus.serve import accounts, tokens
+from focus.serve import accounts, inbox, tokens
 from focus.serve.request import RequestContext
 from focus.serve.texts import Wrong
 
@@ -42,6 +44,7 @@ def page(request: RequestContext, invitation: str = "") -> Response:
         people=people,
         audit=audit,
         invitation=invitation,
+        crawls=inbox.crawls(request.book),
         error=error,
         done=done,
     )
@@ -75,10 +78,23 @@ def _change(request: RequestContext) -> None:
 
 def invite(request: RequestContext) -> Response:
     """A link by which one person may register."""
+    if accounts.registration(request.book) == "off":
+        raise Wrong("invite_off")
     with request.book.transaction() as db:
         secret = tokens.make(db, "invite", user=request.me.id, now=request.now)
         accounts.note(db, request.me.name, "invite", "", now=request.now)
     return page(request, invitation=f"{request.origin}/register?invite={secret}")
+
+
+def search(request: RequestContext) -> Response:
+    """Open the crawls that are ticked to everybody's search, and close the others."""
+    wanted = [each for each in inbox.crawls(request.book) if f"crawl-{each.id}" in request.form]
+    with request.book.transaction() as db:
+        opened = [[each.id, each.started_at] for each in wanted]
+        settings.put(db, inbox.OPENED, opened)
+        said = ", ".join(str(each.id) for each in wanted)
+        accounts.note(db, request.me.name, "open to search", said, now=request.now)
+    return request.to("/admin", saved=1)
 
 
 def switch(request: RequestContext) -> Response:

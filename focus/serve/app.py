@@ -70,6 +70,7 @@ _DOORS: dict[str, tuple[str, Handler, str]] = {
     "/settings/delete": ("POST", account_settings.delete, "user"),
     "/admin": ("GET POST", admin.page, "admin"),
     "/admin/invite": ("POST", admin.invite, "admin"),
+    "/admin/search": ("POST", admin.search, "admin"),
     "/admin/users/{number:int}": ("POST", admin.switch, "admin"),
 }
 
