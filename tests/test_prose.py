@@ -124,6 +124,7 @@ class Names(NamedTuple):
     files     names of files           paths      paths of files and folders
     modules   dotted names             globals    last part of a module -> names at its top
     members   class -> names in it     bases      class -> its bases
+    foreign   modules of others
     """
 
     files: set[str]
@@ -132,6 +133,7 @@ class Names(NamedTuple):
     globals: dict[str, set[str]]
     members: dict[str, set[str]]
     bases: dict[str, set[str]]
+    foreign: set[str]
 
     def has_member(self, name: str, member: str) -> bool:
         """Whether a class or one of its bases has that; of strangers everything is believed."""
@@ -148,7 +150,8 @@ BUILT_IN = {"object", "Protocol", "Generic", "NamedTuple", "Struct", "Exception"
 @cache
 def ours() -> Names:
     """Every name, read from the syntax."""
-    found = Names(set(), set(), set(), defaultdict(set), defaultdict(set), defaultdict(set))
+    tables = (defaultdict[str, set[str]](set) for _ in range(3))
+    found = Names(set(), set(), set(), *tables, set())
     for path in (*MODULES, *ROOT.glob("*"), *ROOT.glob("docs/**/*"), *ROOT.glob("bench/**/*")):
         found.files.add(path.name)
         found.paths.update(name_of(each) for each in (path, *path.parents) if ROOT in each.parents)
@@ -162,6 +165,8 @@ def ours() -> Names:
             if isinstance(node, ast.ClassDef):
                 found.members[node.name].update(members_of(node))
                 found.bases[node.name].update(map(base_name, node.bases))
+            elif isinstance(node, ast.Import):
+                found.foreign.update(alias.name for alias in node.names)
             elif "focus" in path.relative_to(ROOT).parts[:1] and isinstance(node, ast.Constant):
                 found.modules.update(A_GROUP.findall(str(node.value)))
     return found
@@ -226,7 +231,7 @@ def is_file(name: str) -> bool:
 
 def is_dotted(name: str) -> bool:
     """Whether it is a module, or a name in one."""
-    if name in ours().modules or name.endswith((".db", ".toml")):
+    if name in ours().modules or name.startswith(("focus.db", "focus.toml")):
         return True
     module, _, last = name.rpartition(".")
     if module in ours().modules:
@@ -238,7 +243,9 @@ def is_attribute(owner: str, name: str) -> bool:
     """Whether a class of ours has that, or a module of ours a class of that name."""
     if owner[0].isupper():
         return ours().has_member(owner, name)
-    return not name[0].isupper() or owner not in ours().globals or name in ours().globals[owner]
+    if owner in ours().globals:
+        return not name[0].isupper() or name in ours().globals[owner]
+    return name not in ours().members or owner in ours().foreign
 
 
 def docstrings(path: Path) -> Iterator[str]:

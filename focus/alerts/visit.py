@@ -200,7 +200,9 @@ def _config(book: AlertStore, site: WatchedSite, web: PageSource, requests: int)
         fetch=msgspec.structs.replace(web.fetch, listings=True),
         politeness=web.politeness,
         agent=web.agent,
-        analysis=AnalysisConfig(topic=to_builtins(_union(book, site)), url_patterns=True),
+        analysis=AnalysisConfig(
+            topic=to_builtins(_union(book, site)), url_patterns=True, agent=web.agent
+        ),
     )
 
 

@@ -1,6 +1,7 @@
 """Recorded webs on the disk: WARC files read, indexed, replayed and written.
 
     warc       records and HTTP answers out of a WARC file, whole or damaged
+    arc        the heads of records in ARC files, the format before WARC
     pack       the same turned for random access: any answer of a million at once
     replay     `Archive`: answers by URL, in the shape that the live fetcher has
     recorder   `Recorder`: a crawl's requests and answers, appended to a WARC/1.1 file

@@ -14,6 +14,7 @@
     batch_writer      a shard's batch, with the leases that end in it
     node              one shard: `focus.session.run` with all of the above as its runtime
     worker, executor, result_publisher    a worker: its life, its tasks, its results
+    reach             the private addresses that a worker may ask for: its own command line's
     launcher, control, private_broker, demo    all roles on one machine; status and orders
 
 A URL waits in the frontier of the shard that owns its host. When its turn comes it gets a lease,

@@ -9,6 +9,7 @@
     ssrf_guard        refuses addresses of private networks at the moment of connecting
     network_errors    an exception of the network -> a failure kind and one line for people
     robots            robots.txt parsed by RFC 9309, in bounded time
+    robots_tag        X-Robots-Tag and meta robots: what a page asks of crawlers
     sitemap           sitemaps, indexes and feeds read as they come
 
 A request: `dns` finds addresses, `ssrf_guard` judges each, `connection` and `tls` connect and
