@@ -150,8 +150,7 @@ BUILT_IN = {"object", "Protocol", "Generic", "NamedTuple", "Struct", "Exception"
 @cache
 def ours() -> Names:
     """Every name, read from the syntax."""
-    tables = (defaultdict[str, set[str]](set) for _ in range(3))
-    found = Names(set(), set(), set(), *tables, set())
+    found = Names(set(), set(), set(), defaultdict(set), defaultdict(set), defaultdict(set), set())
     for path in (*MODULES, *ROOT.glob("*"), *ROOT.glob("docs/**/*"), *ROOT.glob("bench/**/*")):
         found.files.add(path.name)
         found.paths.update(name_of(each) for each in (path, *path.parents) if ROOT in each.parents)

@@ -1,4 +1,4 @@
-"""`focus watch add`, `list`, `run`, `preview`, and so on."""
+"""`focus watch add`, `edit`, `list`, `show`, `preview`, `log` and the like."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shows the state of a crawl, its pages, and the demo's results as lines of text."""
+"""Shows the state of a crawl, the way to a URL, and the results of the demo as lines of text."""
 
 from __future__ import annotations
 
