@@ -28,13 +28,14 @@ from urllib.parse import urlsplit
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
+from aiohttp.helpers import is_ip_address
 from yarl import URL
 
 from focus.config import FetchConfig
 from focus.errors import ConfigError
 from focus.http.connection import Connector, Exchange, ExchangeTimer
 from focus.http.content_encoding import ACCEPT_ENCODING, CodingError
-from focus.http.dns import ThreadResolver
+from focus.http.dns import Foresight, ThreadResolver
 from focus.http.network_errors import SERVER_FAULTS, explain, one_line
 from focus.http.response import FetchFailed, IncomingResponse, redirect
 from focus.http.semantics import classify_status, retry_after_s
@@ -76,7 +77,7 @@ class WebFetcher:
     ) -> None:
         self._config = config
         self._clock = clock
-        self._resolver = resolver
+        self._names = Foresight(resolver or ThreadResolver(config.concurrency))
         self._guard = AddressGuard(config.allow_net)
         self._replay = _endpoint(config.connect_to)
         if config.proxy is not None:
@@ -149,6 +150,17 @@ class WebFetcher:
             unchanged=answer.unchanged and not failure,
         )
 
+    async def locate(self, url: str) -> str:
+        """The address at which `url` will be asked for first; "" if that fails, as it will then."""
+        try:
+            target = self._target(url).url
+        except FetchFailed:
+            return ""
+        host = (target.raw_host or "").strip("[]")
+        if is_ip_address(host):
+            return host
+        return await self._names.locate(host, target.port or 0, self._config.connect_timeout_s)
+
     async def _request(self, url: str, answer: IncomingResponse, started: float) -> str:
         """One exchange; once more if a kept connection turns out to be dead."""
         target = self._target(url)
@@ -203,7 +215,7 @@ class WebFetcher:
             connector = Connector(
                 concurrency=config.concurrency,
                 socket_factory=self._socket,
-                resolver=self._resolver or ThreadResolver(config.concurrency),
+                resolver=self._names,
                 ssl=client_context(insecure=config.insecure),
             )
             self._session = aiohttp.ClientSession(

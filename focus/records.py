@@ -233,8 +233,9 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
 class Task(msgspec.Struct, frozen=True):
     """One request that the frontier lets go: the unit a transport carries.
 
-    id         URL id in this crawl; None for a robots.txt
+    id         URL id in this crawl; None for a robots.txt, or a look-up
     start_at   not before this instant (clock of the crawl)
+    lookup     no request, only where the URL's host is (`FetchResult.address`)
     hops       redirects followed to come here
     depth      links from a seed
     priority   what it was taken at
@@ -249,6 +250,7 @@ class Task(msgspec.Struct, frozen=True):
     depth: int = 0
     priority: float = 0.0
     conditions: tuple[tuple[str, str], ...] = ()
+    lookup: bool = False
 
 
 class Result(msgspec.Struct, frozen=True):

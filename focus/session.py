@@ -282,9 +282,8 @@ async def open_transport(
             software = f"focus/{__version__}"
             observe = stack.enter_context(Recorder(paths.warc, software=software)).record
         clock = Clock()
-        transport = LiveTransport(
-            WebFetcher(config.fetch, clock=clock), pool, clock=clock, observe=observe
-        )
+        web = WebFetcher(config.fetch, clock=clock)
+        transport = LiveTransport(web, pool, clock=clock, observe=observe, locate=web.locate)
     stack.push_async_callback(transport.close)
     await pool.start()
     return transport

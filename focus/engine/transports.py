@@ -14,7 +14,7 @@ import contextlib
 import heapq
 import time
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -69,6 +69,7 @@ class Transport(Protocol):
 
     in_flight   tasks sent whose results were not received yet
     is_live     the clock is the world's, not a replayed one
+    locates     takes look-ups (`Task.lookup`), so that a host's address is known before it is asked
     window      tasks that it takes at once
     expects     more URLs may come by themselves: an empty frontier is no end
     on_sent     told of each live task, once, when its request goes out (or never will);
@@ -77,6 +78,7 @@ class Transport(Protocol):
 
     in_flight: int
     is_live: bool
+    locates: bool
     on_sent: Callable[[Task], None] | None
 
     @property
@@ -162,7 +164,10 @@ class Departure:
 
 
 class LiveTransport:
-    """Requests over the network, as many at once as were sent."""
+    """Requests over the network, as many at once as were sent.
+
+    locate   finds the address at which a URL will be asked for, "" if there is none
+    """
 
     is_live = True
     window = UNBOUNDED
@@ -175,8 +180,11 @@ class LiveTransport:
         *,
         clock: Callable[[], float],
         observe: Callable[[FetchResult], object] | None = None,
+        locate: Callable[[str], Awaitable[str]] | None = None,
     ) -> None:
         self.now = clock
+        self.locates = locate is not None
+        self._locate = locate
         self.in_flight = 0
         self.on_sent: Callable[[Task], None] | None = None
         self._fetcher = fetcher
@@ -195,6 +203,10 @@ class LiveTransport:
         running.add_done_callback(self._ended)
 
     async def _work(self, task: Task) -> None:
+        if task.lookup and self._locate is not None:
+            asked_at, address = self.now(), await self._locate(task.url)
+            self._done.append(Result(task, FetchResult(task.url, asked_at, address=address)))
+            return
         wait_s = task.start_at - self.now()
         if wait_s > 0:
             await asyncio.sleep(wait_s)
@@ -275,6 +287,7 @@ class ReplayTransport:
     """
 
     is_live = False
+    locates = False
     window = UNBOUNDED
     expects = False
     on_sent: Callable[[Task], None] | None = None
