@@ -154,7 +154,7 @@ class WebFetcher:
         """The address at which `url` will be asked for first; "" if that fails, as it will then."""
         try:
             target = self._target(url).url
-        except FetchFailed:
+        except (FetchFailed, ValueError):
             return ""
         host = (target.raw_host or "").strip("[]")
         if is_ip_address(host):
