@@ -162,7 +162,11 @@ class WebFetcher:
         return await self._names.locate(host, target.port or 0, self._config.connect_timeout_s)
 
     async def _request(self, url: str, answer: IncomingResponse, started: float) -> str:
-        """One exchange; once more if a kept connection turns out to be dead."""
+        """One exchange; raises Failed if a kept connection turns out to be dead.
+
+        RFC 9112 9.3.1 would have us ask again at once; but a server may have read it all the
+        same, so that this is a request like any other, with its delay.
+        """
         target = self._target(url)
         try:
             with self._watch.over(answer.exchange):
@@ -173,12 +177,7 @@ class WebFetcher:
             exchange = answer.exchange
             if exchange.received or exchange.verdict or not exchange.reused:
                 raise
-        # RFC 9112 9.3.1: the server had closed it while it lay idle.
-        again = Exchange(self._config)
-        again.on_sent = answer.exchange.on_sent
-        answer.exchange = again
-        with self._watch.over(answer.exchange):
-            return await self._exchange(url, target, answer, started)
+        raise FetchFailed(FailureKind.CLOSED, "the connection had been closed while it lay idle")
 
     async def _exchange(
         self, url: str, target: _Target, answer: IncomingResponse, started: float

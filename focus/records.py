@@ -35,6 +35,7 @@ class FailureKind(StrEnum):
     TIMEOUT = "timeout"  # connect, read or total time
     TOO_SLOW = "too-slow"  # under the minimum rate
     RESET = "reset"  # broken off in mid-answer, or empty answer
+    CLOSED = "closed"  # a kept connection, before any answer: nobody is to blame
     PROTOCOL = "protocol"  # not HTTP, broken chunking or encoding
     HEADERS_TOO_LARGE = "headers-too-large"
     TOO_LARGE = "too-large"  # raw or decoded body over its cap

@@ -8,6 +8,7 @@ from itertools import pairwise
 import msgspec
 import pytest
 
+from focus.admission import retries
 from focus.config import (
     NOFOLLOW,
     AnalysisConfig,
@@ -255,6 +256,41 @@ async def test_retry_after_is_obeyed_for_the_whole_host(web: TinyWeb) -> None:
     hits = [hit for hit in run.web.log if "//a.test" in hit.url]
     at = next(n for n, hit in enumerate(hits) if hit.url.endswith("/1"))
     assert hits[at + 1].at - hits[at].at >= 120.0
+    assert "http://a.test/1" in run.pages
+
+
+async def test_a_short_retry_after_is_believed(web: TinyWeb) -> None:
+    """Nothing of 60, 120, 240 s: a second as told, and what the host's own record adds."""
+    world = World(web)
+    busy = Answer(status=429, headers={"retry-after": "1"})
+    world.first["http://a.test/1"] = [busy, busy]
+    run = await crawl(world, ["http://a.test/"])
+    hits = [hit for hit in run.web.log if "//a.test" in hit.url]
+    rests = [later.at - earlier.at for earlier, later in pairwise(hits)]
+    assert 1.0 <= max(rests) < 5.0
+    assert "http://a.test/1" in run.pages
+
+
+async def test_a_host_rests_as_told_even_if_the_url_is_not_tried_again(web: TinyWeb) -> None:
+    world = World(web)
+    busy = Answer(status=429, headers={"retry-after": "200"})
+    world.first["http://a.test/1"] = [busy] * retries.policy(FailureKind.RATE_LIMITED).tries
+    run = await crawl(world, ["http://a.test/"])
+    hits = [hit for hit in run.web.log if "//a.test" in hit.url]
+    last = [n for n, hit in enumerate(hits) if hit.url.endswith("/1")][-1]
+    assert hits[last + 1].at - hits[last].at >= 200.0
+    assert run.reasons()["http://a.test/1"] == "rate-limited"
+
+
+async def test_a_closed_connection_costs_the_delay_and_no_more(web: TinyWeb) -> None:
+    world = World(web)
+    world.first["http://a.test/1"] = [Answer(failure=FailureKind.CLOSED)]
+    world.first["http://a.test/robots.txt"] = [Answer(failure=FailureKind.CLOSED)]
+    run = await crawl(world, ["http://a.test/"])
+    hits = [hit for hit in run.web.log if "//a.test" in hit.url]
+    assert min(later.at - earlier.at for earlier, later in pairwise(hits)) >= 1.0
+    assert run.crawl.frontier.host("a.test").failures == 0
+    assert run.web.urls().count("http://a.test/1") == 2
     assert "http://a.test/1" in run.pages
 
 
