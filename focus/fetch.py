@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from types import TracebackType
 from typing import NamedTuple, Self
 from urllib.parse import urlsplit
@@ -109,14 +109,16 @@ class WebFetcher:
         robots: bool = False,
         sent: Callable[[], object] | None = None,
         conditions: Sequence[tuple[str, str]] = (),
+        grow: Callable[[int], Awaitable[None] | None] | None = None,
     ) -> FetchResult:
         """GET `url` (absolute, normal) once and say what came of it.
 
         robots  the answer is a robots.txt: any type, maybe empty, cut at 500 KiB
         sent    called when a connection stands and the request is being written
         conditions  headers, `If-None-Match` and the like: 304 is an answer then
+        grow    told how many bytes more of a body are to be kept; may have us wait
         """
-        answer = IncomingResponse(self._config, robots, dict(conditions))
+        answer = IncomingResponse(self._config, robots, dict(conditions), grow)
         answer.exchange.on_sent = sent
         started, begun = self._clock(), time.monotonic()
         failure: FailureKind | None = None
