@@ -1,6 +1,6 @@
 """How hard does a crawl work one machine that answers to endlessly many names? From its own log.
 
-    python -m bench.wildcard [--seconds 96] [--latency 0.2] [--links 12] [--domains 1]
+    python -m bench.wildcard [--seconds 96] [--latency 0.2] [--links 12] [--own 2] [--domains 1]
 
 A wildcard in the DNS: whatever name below `wild.example` is asked for, it has the same address, and
 a page about the topic with links to hosts that nobody has heard of. The server counts. With
@@ -49,13 +49,17 @@ class Request(NamedTuple):
 
 
 class Wildcard:
-    """The pages of every host there could be. `links`: of a page, all but two to new hosts."""
+    """The pages of every host there could be, each with links to new ones.
 
-    def __init__(self, links: int, domains: int, latency_s: float) -> None:
+    own   links of a page to its own host
+    """
+
+    def __init__(self, links: int, own: int, domains: int, latency_s: float) -> None:
         self.latency_s = latency_s
         self.log: list[Request] = []
         self.port = 0
         self._links = links
+        self._own = own
         self._domains = domains
 
     def answer(self, host: str, path: str) -> bytes:
@@ -73,7 +77,7 @@ class Wildcard:
             yield f"<p>足球{said}，{chance}。{said[::-1]}的足球消息，{WORDS[chance % 16]}。</p>"
         for at in range(self._links):
             chance = zlib.crc32(chance.to_bytes(4, "big"))
-            name = host if at < 2 else f"{self.name(chance)}:{self.port}"
+            name = host if at < self._own else f"{self.name(chance)}:{self.port}"
             yield f'<a href="http://{name}/{chance % 1000}">足球{WORDS[chance % 16]}</a>\n'
 
     def name(self, chance: int) -> str:
@@ -214,14 +218,16 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=96.0)
     parser.add_argument("--latency", type=float, default=0.2)
     parser.add_argument("--links", type=int, default=12)
+    parser.add_argument("--own", type=int, default=2, help="of them, to the page's own host")
     parser.add_argument("--domains", type=int, default=1)
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.serve:
-        uvloop.run(Wildcard(given.links, given.domains, given.latency).run())
+        uvloop.run(Wildcard(given.links, given.own, given.domains, given.latency).run())
         return 0
-    serve = [sys.executable, "-m", "bench.wildcard", "--serve", "--links", str(given.links)]
-    serve += ["--domains", str(given.domains), "--latency", str(given.latency)]
+    serve = [sys.executable, "-m", "bench.wildcard", "--serve", "--latency", str(given.latency)]
+    for name in ("links", "own", "domains"):
+        serve += [f"--{name}", str(getattr(given, name))]
     with (
         tempfile.TemporaryDirectory() as folder,
         subprocess.Popen(serve, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server,
