@@ -15,7 +15,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from bench.wildcard import Everywhere, Request, load
 from focus import session
 from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, LimitConfig, PolitenessConfig
-from focus.crawl import Crawl
+from focus.crawler import Crawl
 from focus.engine.transports import ReplayTransport, latency_s
 from focus.fetch import WebFetcher
 from focus.http.dns import Foresight

@@ -21,9 +21,10 @@ FOCUS = ROOT / "focus"
 
 LEVELS = [
     "errors; config; records; metrics/",
-    "text/; topic/; scheduling/; html/; workers/; registry",
-    "urls/; http/; frontier",
-    "admission/; archive/; fetch",
+    "text/; topic/; scheduling/; workers/; registry",
+    "urls/; frontier",
+    "http/",
+    "html/; admission/; archive/; fetch",
     "score/",
     "engine/; storage/",
     "crawler; store",

@@ -24,8 +24,9 @@ TRAP_OPTIONS: list[Decorator] = [
         metavar="N",
         default=_TRAPS.budget,
         help="Requests for URLs of one shape that bring next to nothing, ten times that for a "
-        "whole host, and for all hosts of a domain; what pays is asked on. Hosts of a domain beyond "
-        "200 have to be earned, by two relevant pages each. 0: no bound at all (trap-budget).",
+        "whole host, and for all hosts of a domain; what pays is asked on. Hosts of a domain "
+        "beyond 200 have to be earned, by two relevant pages each. 0: no bound at all "
+        "(trap-budget).",
     ),
     option(
         "--max-segments",
@@ -71,7 +72,8 @@ PACE_OPTIONS: list[Decorator] = [
         metavar="N",
         default=_PACE.per_ip,
         help="Requests at once to hosts that share an address, and so many in one --delay, "
-        "robots.txt included; 0: as many as there are hosts. With --proxy and --connect-to it is 0.",
+        "robots.txt included; 0: as many as there are hosts. With --proxy and --connect-to "
+        "it is 0.",
     ),
     option(
         "--slowdown",
