@@ -521,7 +521,7 @@ async def test_lost_doubled_and_late_deliveries_change_nothing(tmp_path: Path, s
     report = await room.crawl(config(), tmp_path / "s.db")
     assert report.stop_reason == "frontier empty"
     assert ends(tmp_path / "s.db") == await calm(tmp_path)
-    assert room.lost and room.way.leases.lost >= sum(room.lost.values())
+    assert room.lost and room.transport.leases.lost >= sum(room.lost.values())
     assert room.delivered > sum(room.web.urls().count(url) for url in set(room.web.urls()))
 
 
