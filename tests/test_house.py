@@ -146,6 +146,13 @@ def test_design_tells_the_same_levels() -> None:
         assert cell == wanted, f"write into docs/design.md: {wanted}"
 
 
+@pytest.mark.parametrize("readme", ["README.md", "README.zh-CN.md"])
+def test_the_map_of_the_readme_has_every_package(readme: str) -> None:
+    text = (ROOT / readme).read_text(encoding="utf-8")
+    named = {path.partition("/")[0] for path in re.findall(r"`focus/([a-z]+(?:/|\.py))`", text)}
+    assert {path.parent.name for path in FOCUS.glob("*/__init__.py")} <= named
+
+
 @pytest.mark.parametrize("module", [name for name in modules() if name])
 def test_imports_point_down(module: str) -> None:
     level = levels()[top(module)]
