@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
+from focus.admission.retries import TEMPORARY
 from focus.errors import StoreError
-from focus.records import Batch, HostRow, QueueRow
+from focus.records import Batch, FailureKind, HostRow, QueueRow, UrlState
 from focus.storage import schema, statements
 from focus.storage.schema import id_range
 
@@ -122,7 +123,13 @@ def digested(identity: dict[str, Any]) -> tuple[bytes, bytes]:
 
 
 def begin(
-    db: sqlite3.Connection, *, identity: dict[str, Any], config: str, fresh: bool, now: float
+    db: sqlite3.Connection,
+    *,
+    identity: dict[str, Any],
+    config: str,
+    fresh: bool,
+    now: float,
+    revive: Sequence[str] = (),
 ) -> CrawlInfo:
     canonical, digest = digested(identity)
     with transaction(db, durable=True):
@@ -139,6 +146,7 @@ def begin(
             db.execute(_REOPEN_CRAWL, (config, crawl))
             db.execute(ALIVE, (now, None, crawl))
             db.execute(_FETCHING_AGAIN, id_range(crawl))
+            _revive(db, crawl, revive)
         free = next_ids(db, crawl)
     _, ended, reason, counters, seen_at = row or (crawl, None, None, "{}", now)
     return CrawlInfo(
@@ -152,6 +160,17 @@ def begin(
         next_host=free[2],
         seen_at=seen_at,
     )
+
+
+def _revive(db: sqlite3.Connection, crawl: int, wanted: Sequence[str]) -> None:
+    """Let what failed wait again: for the reasons wanted, with its host, and seeds that may
+    be had another day.
+    """
+    reasons = msgspec.json.encode(sorted({*wanted, FailureKind.HOST_GIVEN_UP})).decode()
+    of_seeds = msgspec.json.encode(sorted(TEMPORARY)).decode()
+    values = (*id_range(crawl), reasons, of_seeds)
+    if db.execute(_HAS_FAILED, (crawl, reasons, of_seeds)).fetchone() is not None:
+        db.execute(_FAILED_AGAIN, values)
 
 
 def next_ids(db: sqlite3.Connection, crawl: int) -> list[int]:
@@ -242,6 +261,13 @@ WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"""
 ADDRESSES = f"""
 SELECT url.id & {schema.LAST_ID}, url FROM json_each(?) JOIN url ON url.id = json_each.value"""
 _FETCHING_AGAIN = "UPDATE url SET state = 0 WHERE state = 1 AND id BETWEEN ? AND ?"
+_HAS_FAILED = f"""
+SELECT 1 FROM tally WHERE crawl = ? AND state = {int(UrlState.FAILED)} AND n > 0 AND (reason IN
+(SELECT value FROM json_each(?)) OR reason IN (SELECT value FROM json_each(?))) LIMIT 1"""
+_FAILED_AGAIN = f"""
+UPDATE url SET state = {int(UrlState.WAITING)}, tries = 0, retry_at = NULL
+WHERE id BETWEEN ? AND ? AND state = {int(UrlState.FAILED)} AND (reason IN
+(SELECT value FROM json_each(?)) OR depth = 0 AND reason IN (SELECT value FROM json_each(?)))"""
 SIMHASHES = f"""
 SELECT id & {schema.LAST_ID}, simhash & 0xffffffff, (simhash >> 32) & 0xffffffff FROM page
 WHERE id BETWEEN ? AND ? AND relevant AND simhash <> 0 ORDER BY nth"""
