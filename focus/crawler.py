@@ -152,13 +152,9 @@ class Crawl:
         self._hops: dict[int, str] = {}  # host -> where its robots.txt redirects to
         self._taken_at: dict[int, int] = {}  # id in flight -> URLs waiting when it was taken
         self._conditions: dict[int, tuple[tuple[str, str], ...]] = {}
+        notes = self._taken_at, self._conditions
         self.outages = Outages(
-            self.failure_handler,
-            self.robots_gate,
-            transport,
-            most_s=config.max_offline_s,
-            taken_at=self._taken_at,
-            conditions=self._conditions,
+            self.failure_handler, self.robots_gate, transport, *notes, config.max_offline_s
         )
         self.stop_reason = ""
         self._committed_at = transport.now()

@@ -48,10 +48,9 @@ class Outages:
         failure_handler: FailureHandler,
         gate: RobotsGate,
         transport: Transport,
-        *,
-        most_s: float,
         taken_at: MutableMapping[int, int],
         conditions: MutableMapping[int, tuple[tuple[str, str], ...]],
+        most_s: float,
     ) -> None:
         self.on_change: Callable[[Outage | None], object] = lambda outage: None
         self.held: list[Result] = []
