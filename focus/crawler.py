@@ -188,7 +188,7 @@ class Crawl:
                 continue
             key = fingerprint(url)
             if (url_id := self.url_table.find(key)) >= 0:  # named twice, or of an earlier run
-                self._sown_before(url_id, text, others)
+                self._sown_before(url_id, text, url, others)
                 continue
             url_id = self.link_handler.enter(UrlRow(-1, key, url, queue=-1, depth=0, priority=0.0))
             self.failure_handler.seeds[url_id] = text
@@ -201,11 +201,13 @@ class Crawl:
             self.link_handler.strengthen(url_id, strategy.seed(), SEED_PRIORITY, None)
             self.sitemap_handler.add_home(url)
 
-    def _sown_before(self, url_id: int, text: str, others: Iterable[str]) -> None:
+    def _sown_before(self, url_id: int, text: str, url: str, others: Iterable[str]) -> None:
         self.failure_handler.seeds.setdefault(url_id, text)
         if self.url_table.state[url_id] == UrlState.WAITING:
             for other in others:
                 self.failure_handler.fallbacks.setdefault(url_id, other)
+                if self.frontier.host(host_of(url)).failures:  # both may have failed before
+                    self.failure_handler.requeue(url_id, url, hops=0)
 
     def readopt(self, task: Task) -> bool:
         """Wait for a task that an earlier run sent; False if its result is of no use now."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from focus.config import AnalysisConfig, CrawlConfig, PolitenessConfig
+from focus.commands.options.value_types import failure_kinds
+from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, PolitenessConfig
 from focus.crawler import Crawl
 from focus.engine.outages import Outage
 from focus.records import FailureKind as K
@@ -46,9 +48,8 @@ class Lives:
             seeds=seeds,
             strategy="bfs",
             concurrency=8,
-            politeness=PolitenessConfig(delay_s=1.0),
             analysis=TOPIC,
-            **more,  # type: ignore[arg-type]
+            **{"politeness": PolitenessConfig(delay_s=1.0), **more},  # type: ignore[arg-type]
         )
         self.changes: list[Outage | None] = []
         self.crawl: Crawl
@@ -110,3 +111,142 @@ async def test_an_outage_of_all_hosts_loses_nothing(
     assert lives.count(UrlState.DONE) == ALL
     assert lives.count(UrlState.FAILED) == 0
     assert lives.had == set(lives.web.answers)
+
+
+async def test_one_dead_host_of_many_is_given_up_and_asked_again_by_the_next_run(
+    tmp_path: Path,
+) -> None:
+    lives = Lives(world(), tmp_path, SEEDS)
+    assert await lives.live(Cut(5.0, DAY, frozenset({"b.test"}), K.TIMEOUT)) == "frontier empty"
+    assert lives.changes == [], "the others answer: we are not offline"
+    assert lives.crawl.frontier.host("b.test").given_up
+    assert lives.crawl.unit_of_work.failures["host-given-up"] > 0
+    lives.at += DAY
+    asked = len(lives.sky.tries)
+    assert await lives.live(Cut(0.0, DAY, frozenset({"b.test"}), K.TIMEOUT)) == "frontier empty"
+    assert asked and len(lives.sky.tries) <= 3, "one robots.txt, and it is given up again"
+    lives.at += DAY
+    assert await lives.live() == "frontier empty"
+    assert lives.count(UrlState.DONE) == ALL
+
+
+@pytest.mark.parametrize("kind", [K.CONNECT, K.DNS, K.TIMEOUT])
+async def test_a_lone_host_that_is_down_is_given_up_for_the_run(tmp_path: Path, kind: K) -> None:
+    lives = Lives(world(("a.test",)), tmp_path, ("http://a.test/",))
+    assert await lives.live(Cut(0.0, DAY, kind=kind)) == "frontier empty"
+    assert lives.took_s < 120.0
+    assert lives.changes == []
+    assert (lives.count(UrlState.DONE), lives.count(UrlState.FAILED)) == (0, 1)
+    lives.at += DAY
+    assert await lives.live() == "frontier empty"
+    assert lives.count(UrlState.DONE) == PAGES + 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("length_s", [10.0, 300.0])
+async def test_the_only_host_out_of_reach_in_mid_crawl_is_waited_for(
+    tmp_path: Path, kind: K, length_s: float
+) -> None:
+    lives = Lives(world(("a.test",)), tmp_path, ("http://a.test/",))
+    assert await lives.live(Cut(5.0, 5.0 + length_s, kind=kind)) == "frontier empty"
+    assert lives.count(UrlState.DONE) == PAGES + 1
+    assert lives.count(UrlState.FAILED) == 0
+    assert len(lives.changes) in (0, 2), "it went away and came back, if it was noticed at all"
+
+
+@pytest.mark.parametrize("kind", [K.CONNECT, K.UNREACHABLE])
+async def test_a_seed_that_refused_is_asked_again_without_robots(tmp_path: Path, kind: K) -> None:
+    """Its failure is its own, not its host's."""
+    lives = Lives(
+        world(("a.test",)),
+        tmp_path,
+        ("http://a.test/",),
+        politeness=PolitenessConfig(ignore_robots=True),
+        max_offline_s=0.0,
+    )
+    await lives.live(Cut(0.0, DAY, kind=kind))
+    assert lives.count(UrlState.DONE) == 0
+    lives.at += DAY
+    assert await lives.live() == "frontier empty"
+    assert lives.count(UrlState.DONE) == PAGES + 1
+
+
+async def test_a_bare_seed_is_tried_by_https_again(tmp_path: Path) -> None:
+    web = TinyWeb()
+    web.page("https://a.test/")
+    web.fail("http://a.test/robots.txt", K.CONNECT)
+    lives = Lives(web, tmp_path, ("a.test",))
+    assert await lives.live(Cut(0.0, DAY, kind=K.CONNECT)) == "frontier empty"
+    lives.at += DAY
+    assert await lives.live() == "frontier empty"
+    assert lives.count(UrlState.DONE) == 1
+
+
+async def test_max_offline_0_ends_at_once(tmp_path: Path) -> None:
+    lives = Lives(world(), tmp_path, SEEDS, max_offline_s=0.0)
+    assert await lives.live(Cut(5.0, DAY)) == "offline"
+    assert lives.took_s <= 5.0 + 10.0
+    assert lives.count(UrlState.FAILED) == 0
+
+
+async def test_what_happens_is_told(tmp_path: Path) -> None:
+    lives = Lives(world(), tmp_path, SEEDS)
+    await lives.live(Cut(5.0, 65.0))
+    (began, over) = lives.changes
+    assert began is not None and over is None
+    assert began.since == pytest.approx(START + 5.0, abs=2.0)
+    assert began.reason == "no network here"
+
+
+async def test_hundreds_of_dead_hosts_in_a_row_are_no_outage(tmp_path: Path) -> None:
+    """A lively host, and a page of its that leads to many that are not there."""
+    web = world(("a.test",))
+    dead = [f"http://gone{n}.test/" for n in range(300)]
+    web.page("http://a.test/11", links=dead)
+    lives = Lives(web, tmp_path, ("http://a.test/",))
+    hosts = frozenset(f"gone{n}.test" for n in range(300))
+    assert await lives.live(Cut(0.0, DAY, hosts, K.DNS)) == "frontier empty"
+    assert lives.changes == []
+    assert lives.count(UrlState.FAILED) == 300
+    asked = sum(hit.url.endswith("robots.txt") for hit in web.log)
+    assert asked <= 1 + 20, "a false alarm makes the next one rarer"
+
+
+async def test_probation_lasts_until_the_first_answer(tmp_path: Path) -> None:
+    lives = Lives(world(("a.test",)), tmp_path, ("http://a.test/",))
+    await lives.live(Cut(3.0, DAY, kind=K.CONNECT))
+    assert lives.crawl.frontier.host("a.test").given_up
+    lives.at += DAY
+    assert await lives.live(Cut(3.0, 7.0, kind=K.CONNECT)) == "frontier empty"
+    assert lives.count(UrlState.DONE) == PAGES + 1, "it may fail now and then as any other"
+
+
+async def test_failed_urls_wait_again_when_asked_to(tmp_path: Path) -> None:
+    web = world(("a.test",))
+    web.status("http://a.test/1", 500)
+    web.status("http://a.test/2", 404)
+    web.fail("http://a.test/3", K.RESET)
+    lives = Lives(web, tmp_path, ("http://a.test/",))
+    await lives.live()
+    assert lives.count(UrlState.FAILED) == 3
+    for n in (1, 2, 3):
+        web.page(f"http://a.test/{n}")
+    await lives.live()
+    assert lives.count(UrlState.FAILED) == 3, "unless asked to, what failed has failed"
+    await lives.live(retry_failed=("reset",))
+    assert lives.count(UrlState.FAILED) == 2
+    await lives.live(retry_failed=failure_kinds("all"))
+    assert lives.count(UrlState.FAILED) == 1
+    await lives.live(retry_failed=failure_kinds("http-4xx"))
+    assert lives.count(UrlState.FAILED) == 0
+
+
+@pytest.mark.parametrize("begin_s", [0.0, 5.0])
+async def test_a_stop_while_offline_keeps_all(tmp_path: Path, begin_s: float) -> None:
+    lives = Lives(world(), tmp_path, SEEDS, limits=LimitConfig(max_time_s=60.0))
+    assert await lives.live(Cut(begin_s, DAY)) == "max-time reached"
+    assert lives.count(UrlState.FAILED) == lives.count(UrlState.FETCHING) == 0
+    lives.at += DAY
+    lives.config = msgspec.structs.replace(lives.config, limits=LimitConfig())
+    assert await lives.live() == "frontier empty"
+    assert lives.count(UrlState.DONE) == ALL

@@ -30,7 +30,7 @@ from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, ScopeConfig
 from focus.crawler import Crawl, Event
 from focus.errors import ConfigError, TopicError
 from focus.learn.memory_crawl import PageSource
-from focus.records import SEED_PRIORITY, FailureKind, UrlState
+from focus.records import SEED_PRIORITY, UrlState
 from focus.session import RunPaths, RunReport, Watcher, run
 from focus.store import CrawlInfo
 from focus.topic.topic import Keyword, Topic, to_builtins
@@ -153,9 +153,9 @@ async def visit(
         next_at = now + SOON_S
     elif trouble:
         next_at = now + REST_S
-    is_whole = report.stop_reason == "frontier empty" and FailureKind.HOST_GIVEN_UP not in (
-        report.failures
-    )
+    hosts = watcher.crawl.frontier.hosts
+    is_down = any(host.given_up or host.failures for host in hosts)
+    is_whole = report.stop_reason == "frontier empty" and not is_down
     if not is_whole:
         next_at = min(next_at, now + REST_S)
     _ended(book, site, report, trouble, next_at=next_at, is_whole=is_whole, now=now)

@@ -163,14 +163,14 @@ def begin(
 
 
 def _revive(db: sqlite3.Connection, crawl: int, wanted: Sequence[str]) -> None:
-    """Let what failed wait again: for the reasons wanted, with its host, and seeds that may
-    be had another day.
+    """Let what failed wait again: for the reasons wanted, with its host, and for reasons that
+    may be over by now seeds, and all of hosts that did nothing but fail in the end.
     """
-    reasons = msgspec.json.encode(sorted({*wanted, FailureKind.HOST_GIVEN_UP})).decode()
-    of_seeds = msgspec.json.encode(sorted(TEMPORARY)).decode()
-    values = (*id_range(crawl), reasons, of_seeds)
-    if db.execute(_HAS_FAILED, (crawl, reasons, of_seeds)).fetchone() is not None:
-        db.execute(_FAILED_AGAIN, values)
+    asked = msgspec.json.encode(sorted({*wanted, FailureKind.HOST_GIVEN_UP})).decode()
+    may_be_over = msgspec.json.encode(sorted(TEMPORARY)).decode()
+    if db.execute(_HAS_FAILED, (crawl, asked, may_be_over)).fetchone() is not None:
+        span = id_range(crawl)
+        db.execute(_FAILED_AGAIN, (*span, asked, may_be_over, *span, *span))
 
 
 def next_ids(db: sqlite3.Connection, crawl: int) -> list[int]:
@@ -266,8 +266,12 @@ SELECT 1 FROM tally WHERE crawl = ? AND state = {int(UrlState.FAILED)} AND n > 0
 (SELECT value FROM json_each(?)) OR reason IN (SELECT value FROM json_each(?))) LIMIT 1"""
 _FAILED_AGAIN = f"""
 UPDATE url SET state = {int(UrlState.WAITING)}, tries = 0, retry_at = NULL
-WHERE id BETWEEN ? AND ? AND state = {int(UrlState.FAILED)} AND (reason IN
-(SELECT value FROM json_each(?)) OR depth = 0 AND reason IN (SELECT value FROM json_each(?)))"""
+WHERE id BETWEEN ? AND ? AND state = {int(UrlState.FAILED)} AND (
+    reason IN (SELECT value FROM json_each(?))
+    OR reason IN (SELECT value FROM json_each(?)) AND (depth = 0 OR queue IN (
+        SELECT id & {schema.LAST_ID} FROM queue WHERE id BETWEEN ? AND ? AND host IN (
+            SELECT id & {schema.LAST_ID} FROM host
+            WHERE id BETWEEN ? AND ? AND (given_up OR failures > 0)))))"""
 SIMHASHES = f"""
 SELECT id & {schema.LAST_ID}, simhash & 0xffffffff, (simhash >> 32) & 0xffffffff FROM page
 WHERE id BETWEEN ? AND ? AND relevant AND simhash <> 0 ORDER BY nth"""
