@@ -32,6 +32,7 @@ import numpy.typing as npt
 from focus.config import PolitenessConfig
 from focus.records import FetchResult, UrlState
 from focus.scheduling.queues import Candidate, Host, Key, Queue, Ranking
+from focus.scheduling.retries import LAST_CHANCE
 from focus.scheduling.throttling import Addresses, machine, throttled
 from focus.scheduling.url_table import UrlTable
 
@@ -439,6 +440,8 @@ class Frontier:
 
     def _has_slot(self, host: Host) -> bool:
         if host.active >= self._per_host or host.given_up or host.held:
+            return False
+        if host.active and host.failures >= LAST_CHANCE:
             return False
         if not host.address or self._strict or self._addresses.has_slot(host.address):
             return True

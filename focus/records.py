@@ -30,7 +30,8 @@ class FailureKind(StrEnum):
 
     DNS = "dns"  # the name does not resolve
     DNS_TEMPORARY = "dns-temporary"  # the resolver could not answer now
-    CONNECT = "connect"  # refused or unreachable
+    UNREACHABLE = "unreachable"  # no way to its network, or from ours
+    CONNECT = "connect"  # refused
     TLS = "tls"  # handshake or certificate
     TIMEOUT = "timeout"  # connect, read or total time
     TOO_SLOW = "too-slow"  # under the minimum rate
@@ -161,7 +162,8 @@ class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
     context_score  relevance of the text around the link, 0…1, 0 when not asked for
     region       Region as int
     nofollow     rel=nofollow|ugc|sponsored, every time that the page links there
-    pattern      URL pattern (`url_pattern`), "" when not asked for
+    pattern        class of the path (`url_pattern`), "" when not asked for
+    role         of the target: 0 a page, 1 an index page, 2 a further page of this very index
     cosine_score cosine of the anchor text and the topic, 0…1, 0 when not asked for
     """
 
@@ -177,6 +179,7 @@ class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
     nofollow: bool = False
     pattern: str = ""
     cosine_score: float = 0.0
+    role: int = 0
 
 
 class Page(msgspec.Struct, frozen=True, array_like=True):
@@ -199,6 +202,8 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     duplicate_of  URL id of an earlier page with nearly the same text, set by the crawl: this
                  one is then not relevant, whatever its relevance
     feeds        addresses of its RSS and Atom feeds, absolute
+    index        it lists others: a home, section, tag, category or archive page (`indexpage`)
+    named        how much of the topic the title and address of an index page name, 0…1
     stages       CPU seconds by stage of the worker, {} unless a profile is taken
     """
 
@@ -229,6 +234,8 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     lost: bool = False
     duplicate_of: int | None = None
     wording: int = 0
+    index: bool = False
+    named: float = 0.0
 
 
 class Task(msgspec.Struct, frozen=True):

@@ -4,14 +4,12 @@
     traps             signs of endless URLs in an address; budgets per URL pattern and host
     domain_budget     the same for the hosts of one registered domain
     robots_gate       waits for a host's robots.txt and applies its rules (RFC 9309)
-    retries           failure kind -> wait, number of tries, whether the host is to blame
     near_duplicates   pages that repeat an earlier text, and "not found" pages with status 200
 
 The gates stand at three moments of a URL's life. When a link is found, `scope` and the signs of
 `traps` decide whether the URL becomes known. When its turn comes, the budgets, then `robots_gate`
 decide whether it is sent; a refused URL is dropped with its reason, so that `focus why` can tell
-it. When its answer is there, `retries` says what a failure means and `near_duplicates` whether
-the page is news.
+it. When its answer is there, `near_duplicates` says whether the page is news.
 
 Everything here is a pure rule: `now` and the answers come as arguments, nothing is fetched, and
 no gate knows the topic, a strategy or another gate. `focus.crawler` asks them in their order.

@@ -6,6 +6,7 @@
     hit_rates           what queues, hosts and hubs have brought, and the bonus that follows
     sitemaps            which sitemaps and feeds are asked for, and what they list
     failures            another try, a failure, a drop; hosts that are given up
+    outages, uplink     whether the network at large is away, so that no host is blamed for it
     relevance_feedback  relevant pages fed back to a model that adapts
     limits              when a crawl ends, and which URLs are held back until then
     unit_of_work        everything that is still to be written, taken as one batch
@@ -14,7 +15,7 @@ A task goes out by a transport and comes back as a `Result`. `ResultHandler.take
 it is. A page's links go to the `LinkHandler`: each target is found in the URL table or entered
 there, keeps the largest of each float of evidence, and gets the priority that the strategy makes
 of it. The page is counted in the hit rates of its queue, its host and the hub that led to it. A
-failure goes to the `FailureHandler`, which consults `admission.retries`. Whatever happened is a
+failure goes to the `FailureHandler`, which consults `scheduling.retries`. Whatever happened is a
 row in the `UnitOfWork`, whose batch the store writes in one transaction.
 
 No module here opens a file or a socket (but `transports`), reads a clock or asks for a random

@@ -1,6 +1,6 @@
 """Decides whether a failed URL is tried again, recorded as a failure, or dropped.
 
-Retries follow the table in admission/retries.py. A host to blame rests, and is given up after
+Retries follow the table in scheduling/retries.py. A host to blame rests, and is given up after
 too many failures in a row: all that waits on it fails with it.
 """
 
@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from focus.admission import retries
 from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
 from focus.records import DropReason, FailureKind, FetchResult, Outcome, Task, UrlState
+from focus.scheduling import retries
 from focus.scheduling.queues import Host
 from focus.scheduling.url_table import UrlTable
 
-_NO_CONNECTION = {FailureKind.CONNECT, FailureKind.TLS, FailureKind.TIMEOUT, FailureKind.RESET}
+_NO_CONNECTION = {
+    *(FailureKind.UNREACHABLE, FailureKind.CONNECT, FailureKind.TLS),
+    *(FailureKind.TIMEOUT, FailureKind.RESET),
+}
 
 
 class FailureHandler:

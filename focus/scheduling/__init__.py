@@ -3,6 +3,7 @@
     url_table    every known URL: fingerprint, state, priority, evidence, depth, queue
     queues       a host's queues, its politeness clock, the order among hosts
     throttling   longer rests for hosts that become slow; slots per IP address
+    retries      failure kind -> wait, number of tries, whether the host is to blame
     quantiles    priorities of the waiting URLs at some ranks, from a sample
 
 A URL enters the URL table once, by its fingerprint, and gets an id that it keeps for the whole
