@@ -171,7 +171,7 @@ class DatabaseReader:
             return Why(url=url, nearest=self._nearest(crawl, url))
         number: int = found[0][0]
         row = self._one(_URL, (number,))
-        state, known_as, depth, priority, reason, detail, tries, carry, bonus = row
+        state, known_as, depth, priority, reason, detail, tries, link_evidence, bonus = row
         pages = self._all(_PAGE, (number,))
         return Why(
             url=known_as,
@@ -185,15 +185,15 @@ class DatabaseReader:
             page=_page_of(pages[0]) if pages else None,
             duplicate_of=next((url for (url,) in self._all(_DUPLICATE_OF, (number,))), ""),
             evidence=self._evidence(
-                crawl, carry, priority, bonus if state == UrlState.WAITING else 0.0
+                crawl, link_evidence, priority, bonus if state == UrlState.WAITING else 0.0
             ),
         )
 
     def _evidence(
-        self, crawl: int, carry: bytes | None, priority: float, place: float
+        self, crawl: int, link_evidence: bytes | None, priority: float, place: float
     ) -> dict[str, float]:
         """What a priority is the sum of; {} for a seed's, and where evidence is not added up."""
-        if carry is None or priority >= SEED_PRIORITY:
+        if link_evidence is None or priority >= SEED_PRIORITY:
             return {}
         config = msgspec.json.decode(self._one(_CONFIG, (crawl,))[0], type=_Way)
         if config.strategy not in STRATEGIES:
@@ -201,7 +201,7 @@ class DatabaseReader:
         strategy = make_strategy(
             config.strategy, config.params, PageRank(), as_published=config.as_published
         )
-        values = array("f", carry).tolist()
+        values = array("f", link_evidence).tolist()
         parts = strategy.parts(tuple(values)) if len(values) == strategy.width else {}
         if parts:
             parts |= {"hub": priority - sum(parts.values()), "place": place}
@@ -389,7 +389,7 @@ _FIND = """
 SELECT id FROM url WHERE id BETWEEN ? AND ? AND (key = ? OR url = ?)
 ORDER BY key = ? DESC LIMIT 1"""
 _URL = f"""
-SELECT state, url, depth, priority, reason, detail, tries, carry, ifnull(queue.bonus, 0)
+SELECT state, url, depth, priority, reason, detail, tries, link_evidence, ifnull(queue.bonus, 0)
 FROM url LEFT JOIN queue ON queue.id = (url.id & ~{LAST_ID}) + url.queue WHERE url.id = ?"""
 _STEP = """
 SELECT url, ifnull(anchor, ''), depth, relevance, parent

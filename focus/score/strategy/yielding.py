@@ -73,7 +73,7 @@ class Yield(BestLink):
         "newcomer": 1.5,
     }
     width = _WIDTH + 2  # M, and the m of an index page as handed on by the page before it
-    patterns = True
+    url_patterns = True
     learns = True
 
     def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
