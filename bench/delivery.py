@@ -26,12 +26,13 @@ from random import Random
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from focus.alerts import outbox, outbox_relay, settings, store
+from focus.alerts import outbox_relay, settings
 from focus.alerts.alert import Alert
 from focus.alerts.delivery import Delivered, DeliveryOutcome
 from focus.alerts.message import Message
-from focus.alerts.store import AlertStore
 from focus.config import FetchConfig
+from focus.storage.alerts import outbox, store
+from focus.storage.alerts.store import AlertStore
 
 _HIT = """
 INSERT INTO hit (alert, page, url, title, language, found_at, relevance, snippet, why, simhash,

@@ -25,13 +25,14 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from focus.alerts import matches, matching, outbox_relay, settings
-from focus.alerts import store as books
+from focus.alerts import matching, outbox_relay, settings
 from focus.alerts.alert import Alert
 from focus.alerts.page_match import PageView
 from focus.alerts.publication_date import published_at
 from focus.alerts.run import run_due
-from focus.alerts.store import LOCAL, AlertStore, WatchedSite
+from focus.storage.alerts import matches
+from focus.storage.alerts import store as books
+from focus.storage.alerts.store import LOCAL, AlertStore, WatchedSite
 from focus.text.tokenisation import Segmenter, has_han
 
 HOST = "bench.test"

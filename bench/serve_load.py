@@ -40,13 +40,10 @@ from urllib.parse import quote
 import zstandard
 
 from bench.search import drawn, page_row, sampled
-from focus.alerts import matches
-from focus.alerts import store as books
 from focus.alerts.alert import Alert
 from focus.alerts.outbox_relay import Summary
 from focus.alerts.run import run_due
 from focus.alerts.snippet import MARK
-from focus.alerts.store import AlertStore, WatchedSite
 from focus.alerts.visit import visit
 from focus.config import FetchConfig, PolitenessConfig
 from focus.demo.server import serve as serve_demo
@@ -58,6 +55,9 @@ from focus.serve.app_state import AppState, SendingOptions
 from focus.serve.request import COOKIE
 from focus.serve.scheduler import SchedulerOptions
 from focus.storage import search_file
+from focus.storage.alerts import matches
+from focus.storage.alerts import store as books
+from focus.storage.alerts.store import AlertStore, WatchedSite
 from focus.storage.search_index import SearchIndex, page_text
 from focus.storage.search_terms import pairs_that_are_words, plain, spelt
 from focus.store import Store

@@ -24,12 +24,10 @@ import msgspec
 from focus import session
 from focus.alerts import outbox_relay, settings
 from focus.alerts import revisits as hubs
-from focus.alerts import store as books
 from focus.alerts.alert import Alert, checked
 from focus.alerts.delivery import Delivered, DeliveryOutcome
 from focus.alerts.message import Message
 from focus.alerts.run import run_due
-from focus.alerts.store import LOCAL
 from focus.alerts.visit import visitor
 from focus.config import AnalysisConfig, CrawlConfig, PolitenessConfig
 from focus.demo.days import BEGIN, PublishingWeb
@@ -39,6 +37,8 @@ from focus.http.sitemap import read_listing
 from focus.learn.memory_crawl import PageSource
 from focus.records import FailureKind, FetchResult, Task
 from focus.session import RunPaths
+from focus.storage.alerts import store as books
+from focus.storage.alerts.store import LOCAL
 from focus.workers import InlineScorer
 
 CRON_S = 300.0

@@ -17,12 +17,13 @@ from typing import Any
 
 import msgspec
 
-from focus.alerts import outbox, outbox_relay, settings
-from focus.alerts import store as books
+from focus.alerts import outbox_relay, settings
 from focus.alerts.alert import Alert
 from focus.alerts.settings import DeliverySettings, MailSettings
-from focus.alerts.store import LOCAL, AlertStore, Match
 from focus.config import FetchConfig
+from focus.storage.alerts import outbox
+from focus.storage.alerts import store as books
+from focus.storage.alerts.store import LOCAL, AlertStore, Match
 
 NOON = 1_795_251_600.0  # 2026-11-21 09:00 UTC
 LOOPBACK = FetchConfig(allow_net=("127.0.0.0/8", "::1"))

@@ -12,10 +12,10 @@ from typing import Any
 
 import zstandard
 
-from focus.alerts.matches import site_of
-from focus.alerts.store import AlertStore, WatchedSite
 from focus.records import Batch, Outcome, Page, PageRow, QueueRow, UrlRow, UrlState
 from focus.storage import writer
+from focus.storage.alerts.matches import site_of
+from focus.storage.alerts.store import AlertStore, WatchedSite
 from focus.urls.normal_form import fingerprint
 
 ARTICLE = (

@@ -15,13 +15,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from focus.alerts import outbox, outbox_lease, outbox_relay, settings, unsubscribe
+from focus.alerts import outbox_lease, outbox_relay, settings, unsubscribe
 from focus.alerts.delivery import Delivered, DeliveryOutcome, NotDelivered, apprise, mail
 from focus.alerts.message import Message
-from focus.alerts.outbox import DEAD, SENT, WAITING
 from focus.alerts.outbox_relay import ChannelSenders
 from focus.alerts.texts import LANGUAGES, TEXTS, told
 from focus.errors import ConfigError
+from focus.storage.alerts import outbox
+from focus.storage.alerts.outbox import DEAD, SENT, WAITING
 from tests.desk import NOON, Desk, desk
 from tests.hooks import Receiver, receiving
 

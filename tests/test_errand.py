@@ -12,10 +12,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from focus.alerts import delivery_process, outbox
-from focus.alerts.outbox import SENT, WAITING
+from focus.alerts import delivery_process
 from focus.alerts.outbox_relay import Summary
 from focus.errors import StoreError
+from focus.storage.alerts import outbox
+from focus.storage.alerts.outbox import SENT, WAITING
 from tests.desk import Desk, desk
 from tests.hooks import Receiver, receiving
 

@@ -25,8 +25,8 @@ from focus.alerts.alert import Alert
 from focus.alerts.delivery import Delivered, DeliveryOutcome, NotDelivered, mail
 from focus.alerts.delivery.mail import Mailer, compose
 from focus.alerts.message import Message, letter, of_claim, pieces
-from focus.alerts.outbox import OutboxLease, Part
 from focus.alerts.settings import MailSettings, mail_settings
+from focus.storage.alerts.outbox import OutboxLease, Part
 from tests.desk import NOON, Desk, M, desk, hit
 
 pytestmark = pytest.mark.filterwarnings(

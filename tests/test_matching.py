@@ -13,16 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus.alerts import matches, matching, outbox, votes
-from focus.alerts import store as books
+from focus.alerts import matching, votes
 from focus.alerts.alert import Alert
-from focus.alerts.matches import StoredPage
 from focus.alerts.matching import Matched
 from focus.alerts.page_match import PageView, Subject, topic_of
 from focus.alerts.preview import preview
 from focus.alerts.snippet import MARK
-from focus.alerts.store import LOCAL, AlertStore, StoredAlert
 from focus.errors import ConfigError
+from focus.storage.alerts import matches, outbox
+from focus.storage.alerts import store as books
+from focus.storage.alerts.matches import StoredPage
+from focus.storage.alerts.store import LOCAL, AlertStore, StoredAlert
 from focus.text.tokenisation import Segmenter
 from tests.portal import Portal, article
 

@@ -22,17 +22,17 @@ from argon2 import PasswordHasher
 from starlette.testclient import TestClient
 
 from focus.__main__ import main
-from focus.alerts import outbox
 from focus.alerts.alert import Alert
 from focus.alerts.delivery import Delivered, DeliveryOutcome
 from focus.alerts.message import Message
-from focus.alerts.outbox import Logged
 from focus.errors import ConfigError
 from focus.serve import address_verification, auth, backoff, server, tokens
 from focus.serve.accounts import Passwords
 from focus.serve.app import make_app
 from focus.serve.app_state import AppState, Kept
 from focus.serve.texts import TEXTS
+from focus.storage.alerts import outbox
+from focus.storage.alerts.outbox import Logged
 from tests.desk import NOON, Clock, hit, insert
 from tests.portal import Portal, article
 

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from focus.alerts import revisits
 from focus.alerts.alert import Alert, checked
-from focus.alerts.matches import site_of
-from focus.alerts.store import LOCAL, AlertStore, opened
 from focus.alerts.visit import REST_S, visit
 from focus.config import FetchConfig, PolitenessConfig
 from focus.errors import ConfigError
 from focus.learn.memory_crawl import PageSource
 from focus.records import UrlState
+from focus.storage.alerts.matches import site_of
+from focus.storage.alerts.store import LOCAL, AlertStore, opened
 from tests.web import TinyWeb
 
 FRONT = "http://news.test/"

@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from focus.__main__ import main
-from focus.alerts import matches, visit
-from focus.alerts import store as books
+from focus.alerts import visit
 from focus.alerts.run import alone
-from focus.alerts.store import LOCAL, AlertStore, WatchedSite
 from focus.errors import ConfigError, StoreLocked
+from focus.storage.alerts import matches
+from focus.storage.alerts import store as books
+from focus.storage.alerts.store import LOCAL, AlertStore, WatchedSite
 from focus.storage.lock import held
 from tests.portal import Portal, article
 from tests.web import TinyWeb

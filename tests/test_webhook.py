@@ -13,13 +13,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from focus.alerts import outbox, outbox_relay
+from focus.alerts import outbox_relay
 from focus.alerts.delivery import Delivered, NotDelivered, webhook
 from focus.alerts.delivery.http_post import WebPoster
 from focus.alerts.message import trial
-from focus.alerts.outbox import DEAD, SENT
 from focus.config import FetchConfig
 from focus.records import FailureKind
+from focus.storage.alerts import outbox
+from focus.storage.alerts.outbox import DEAD, SENT
 from tests.desk import LOOPBACK, NOON, Desk, desk
 from tests.hooks import Got, Receiver, receiving
 

@@ -19,13 +19,13 @@ from random import Random
 
 import msgspec
 
-from focus.alerts import outbox
-from focus.alerts import store as books
 from focus.alerts.outbox_relay import Summary, deliver_due
 from focus.alerts.run import Deliver
 from focus.alerts.settings import DeliverySettings
-from focus.alerts.store import AlertStore
 from focus.errors import FocusError, StoreError
+from focus.storage.alerts import outbox
+from focus.storage.alerts import store as books
+from focus.storage.alerts.store import AlertStore
 
 GRACE_S = 10.0  # for what is under way, when the run is interrupted
 

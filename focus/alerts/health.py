@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from focus.alerts import matches
 from focus.alerts.alert import Alert
-from focus.alerts.matches import Count, Figures
 from focus.alerts.page_match import topic_of
-from focus.alerts.store import LOCAL, AlertStore, StoredAlert, WatchedSite
 from focus.errors import FocusError
+from focus.storage.alerts import matches
+from focus.storage.alerts.matches import Count, Figures
+from focus.storage.alerts.store import LOCAL, AlertStore, StoredAlert, WatchedSite
 
 SILENT_S = 3 * 86400.0  # without news: worth a word
 

@@ -23,13 +23,14 @@ from functools import cache
 
 import msgspec
 
-from focus.alerts import matches, outbox, votes
+from focus.alerts import votes
 from focus.alerts.alert import Alert
-from focus.alerts.matches import StoredPage
 from focus.alerts.near_duplicates import AlertTexts
 from focus.alerts.page_match import PageView, Subject, subject_key, topic_of
-from focus.alerts.store import LOCAL, AlertStore, Match, StoredAlert, WatchedSite
 from focus.errors import FocusError
+from focus.storage.alerts import matches, outbox
+from focus.storage.alerts.matches import StoredPage
+from focus.storage.alerts.store import LOCAL, AlertStore, Match, StoredAlert, WatchedSite
 from focus.text.tokenisation import Segmenter
 
 BATCH = 500  # pages per transaction

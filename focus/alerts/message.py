@@ -15,10 +15,10 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from focus.alerts.outbox import OutboxLease, Part
 from focus.alerts.snippet import MARK
-from focus.alerts.store import Match
 from focus.alerts.texts import language_of, say
+from focus.storage.alerts.outbox import OutboxLease, Part
+from focus.storage.alerts.store import Match
 from focus.text.formatting import cut, printable
 
 """Stands before and after each matched word of a snippet."""

@@ -21,8 +21,8 @@ import msgspec
 
 from focus.alerts import schedule
 from focus.alerts.alert import Alert
-from focus.alerts.outbox import DEAD, Logged, OutboxLease, Part, log
-from focus.alerts.store import HIT_COLUMNS, AlertStore, hit_of
+from focus.storage.alerts.outbox import DEAD, Logged, OutboxLease, Part, log
+from focus.storage.alerts.store import HIT_COLUMNS, AlertStore, hit_of
 
 LEASE_S = 300.0  # longer than any one message may take; see the limits of the channels
 

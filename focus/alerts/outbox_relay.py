@@ -21,15 +21,16 @@ from typing import Self
 
 import msgspec
 
-from focus.alerts import outbox, outbox_lease, unsubscribe
+from focus.alerts import outbox_lease, unsubscribe
 from focus.alerts.alert import check_channel
 from focus.alerts.delivery import Delivered, DeliveryOutcome, NotDelivered, apprise, sms, webhook
 from focus.alerts.delivery.http_post import WebPoster
 from focus.alerts.delivery.mail import Mailer
 from focus.alerts.message import Message, of_claim, trial
-from focus.alerts.outbox import Logged, OutboxLease
 from focus.alerts.settings import DeliverySettings
-from focus.alerts.store import AlertStore
+from focus.storage.alerts import outbox
+from focus.storage.alerts.outbox import Logged, OutboxLease
+from focus.storage.alerts.store import AlertStore
 
 AT_ONCE = {"mail": 1, "webhook": 8, "apprise": 2, "sms": 1}
 """Kinds of channel that are sent to -> messages under way at once."""

@@ -22,7 +22,6 @@ import msgspec
 from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash
 from focus.alerts import query
 from focus.alerts.alert import Alert
-from focus.alerts.matches import StoredPage
 from focus.alerts.publication_date import published_at
 from focus.alerts.query import WordQuery
 from focus.alerts.snippet import aligned, plain, snippet
@@ -34,6 +33,7 @@ from focus.learn.model_file import LearnedTopic, applied
 from focus.score.matching import Matcher, fold_body
 from focus.score.relevance import Document, Judgement, make_model
 from focus.storage import labels
+from focus.storage.alerts.matches import StoredPage
 from focus.text.tokenisation import Segmenter, has_han
 from focus.topic.topic import Keyword, Topic, from_toml, from_words
 from focus.urls.normal_form import words as url_words

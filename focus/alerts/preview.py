@@ -8,12 +8,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from focus.alerts import matches
 from focus.alerts.alert import Alert
 from focus.alerts.matching import Subjects, hit_of_sheet
 from focus.alerts.near_duplicates import AlertTexts
 from focus.alerts.page_match import PageView
-from focus.alerts.store import AlertStore, Match, StoredAlert
+from focus.storage.alerts import matches
+from focus.storage.alerts.store import AlertStore, Match, StoredAlert
 
 SETTLED_S = 3_600.0  # after a site's crawl began; what has no date and came earlier existed
 LOOKED_AT = 2_000  # pages of a site, the latest

@@ -24,8 +24,8 @@ from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 from focus.alerts.schedule import LONGEST_S, SHORTEST_S
-from focus.alerts.store import AlertStore
 from focus.records import DropReason, UrlState
+from focus.storage.alerts.store import AlertStore
 from focus.storage.schema import LAST_ID, id_range, row_id
 
 GAIN_S = 3600.0

@@ -16,13 +16,14 @@ from pathlib import Path
 
 import msgspec
 
-from focus.alerts import matches, matching, schedule
+from focus.alerts import matching, schedule
 from focus.alerts.matching import Matched
 from focus.alerts.outbox_lease import zone_of
 from focus.alerts.outbox_relay import Summary
 from focus.alerts.schedule import SHORTEST_S
-from focus.alerts.store import AlertStore, StoredAlert, WatchedSite
 from focus.errors import FocusError, StoreLocked
+from focus.storage.alerts import matches
+from focus.storage.alerts.store import AlertStore, StoredAlert, WatchedSite
 from focus.storage.lock import held
 
 Visit = Callable[[WatchedSite], Awaitable[None]]

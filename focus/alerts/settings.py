@@ -24,9 +24,9 @@ from urllib.parse import SplitResult, parse_qs, quote, unquote, urlsplit
 import msgspec
 
 from focus.alerts.alert import check_channel
-from focus.alerts.store import AlertStore
 from focus.config import FetchConfig
 from focus.errors import ConfigError
+from focus.storage.alerts.store import AlertStore
 
 MASK = "***"
 EXAMPLE = "smtp://user:password@mail.example.org:587"

@@ -15,7 +15,7 @@ import msgspec
 
 from focus.alerts.alert import Alert
 from focus.alerts.settings import DeliverySettings
-from focus.alerts.store import AlertStore
+from focus.storage.alerts.store import AlertStore
 
 PATH = "/unsubscribe/"
 _BYTES = 24

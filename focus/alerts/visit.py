@@ -19,18 +19,19 @@ from functools import partial
 
 import msgspec
 
-from focus.alerts import matches, revisits
+from focus.alerts import revisits
 from focus.alerts.outbox_lease import zone_of
 from focus.alerts.page_match import topic_of
 from focus.alerts.revisits import DueHub
 from focus.alerts.schedule import parse
-from focus.alerts.store import LOCAL, AlertStore, WatchedSite
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, ScopeConfig
 from focus.crawl import Crawl, Event
 from focus.errors import ConfigError, TopicError
 from focus.learn.memory_crawl import PageSource
 from focus.records import SEED_PRIORITY
 from focus.session import RunPaths, RunReport, Watcher, run
+from focus.storage.alerts import matches
+from focus.storage.alerts.store import LOCAL, AlertStore, WatchedSite
 from focus.store import CrawlInfo
 from focus.topic.topic import Keyword, Topic, to_builtins
 

@@ -12,11 +12,11 @@ import sqlite3
 
 import msgspec
 
-from focus.alerts.store import AlertStore
 from focus.config import AnalysisConfig
 from focus.errors import ConfigError
 from focus.learn.labelling import TEACHABLE, Labelled, moved
 from focus.learn.model_file import LearnedTopic, load_for
+from focus.storage.alerts.store import AlertStore
 from focus.storage.labels import JudgedPage, unpacked
 from focus.topic.topic import Topic
 

@@ -15,13 +15,13 @@ from focus.text.formatting import inert_json
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
-    from focus.alerts.store import AlertStore, StoredAlert
+    from focus.storage.alerts.store import AlertStore, StoredAlert
 
 
 @contextmanager
 def opened(db: Path, now: float) -> Iterator[AlertStore]:
     """The book of --db, with the user at the command line as this machine knows them."""
-    from focus.alerts import store as book
+    from focus.storage.alerts import store as book
 
     with book.opened(db.expanduser(), now=now, language=spoken(), zone=own_zone()) as found:
         yield found
@@ -50,16 +50,16 @@ def own_zone() -> str:
 
 def here(book: AlertStore) -> ZoneInfo:
     """The time zone of the user at the command line."""
-    from focus.alerts import matches
     from focus.alerts.outbox_lease import zone_of
-    from focus.alerts.store import LOCAL
+    from focus.storage.alerts import matches
+    from focus.storage.alerts.store import LOCAL
 
     return zone_of(matches.zones(book)[LOCAL])
 
 
 def chosen(book: AlertStore, names: Sequence[str]) -> list[StoredAlert]:
     """The alerts of these names, all for none; ConfigError for one that is not there."""
-    from focus.alerts.store import LOCAL
+    from focus.storage.alerts.store import LOCAL
 
     if not names:
         return book.alerts(LOCAL)

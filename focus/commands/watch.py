@@ -56,7 +56,7 @@ def add(db: Path, name: str, **options: Any) -> None:
             --every "daily 07:30" --mail me@example.org
     """
     from focus.alerts.alert import Alert
-    from focus.alerts.store import LOCAL
+    from focus.storage.alerts.store import LOCAL
     from focus.terminal.alerts import told
 
     now = time.time()
@@ -84,7 +84,7 @@ def edit(db: Path, name: str, new_name: str | None, **options: Any) -> None:
     """
     import msgspec
 
-    from focus.alerts.store import LOCAL
+    from focus.storage.alerts.store import LOCAL
     from focus.terminal.alerts import told
 
     now = time.time()
@@ -126,7 +126,7 @@ def resume(db: Path, name: str) -> None:
 
 
 def _pause(db: Path, name: str, *, paused: bool) -> None:
-    from focus.alerts.store import LOCAL
+    from focus.storage.alerts.store import LOCAL
 
     now = time.time()
     with opened(db, now) as book:
@@ -145,7 +145,7 @@ def rm(db: Path, name: str) -> None:
     Example:
         focus watch rm 欧冠
     """
-    from focus.alerts.store import LOCAL
+    from focus.storage.alerts.store import LOCAL
 
     with opened(db, time.time()) as book:
         book.remove(book.named(LOCAL, name).id)
@@ -165,8 +165,8 @@ def import_(db: Path, file: Path, replace: bool) -> None:
         focus watch import alerts.json
     """
     from focus.alerts.alert import from_json
-    from focus.alerts.store import LOCAL
     from focus.commands.settings import read_text
+    from focus.storage.alerts.store import LOCAL
 
     made = from_json(read_text(file, "alerts").encode(), str(file))
     for each in made:
@@ -245,8 +245,8 @@ def show(db: Path, name: str, limit: int, as_json: bool) -> None:
     Example:
         focus watch show 欧冠
     """
-    from focus.alerts import matches
     from focus.alerts.health import health
+    from focus.storage.alerts import matches
     from focus.terminal.alerts import show_lines
 
     now = time.time()
@@ -297,9 +297,9 @@ def log(db: Path, limit: int, as_json: bool) -> None:
     Example:
         focus watch log
     """
-    from focus.alerts import outbox
     from focus.alerts.settings import masked_channel
-    from focus.alerts.store import LOCAL
+    from focus.storage.alerts import outbox
+    from focus.storage.alerts.store import LOCAL
     from focus.terminal.alerts import log_lines
 
     with opened(db, time.time()) as book:

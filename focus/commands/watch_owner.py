@@ -66,7 +66,7 @@ def me(db: Path, language: str | None, zone: str | None, quiet: str | None) -> N
     from zoneinfo import available_timezones
 
     from focus.alerts.schedule import parse_quiet
-    from focus.alerts.store import LOCAL
+    from focus.storage.alerts.store import LOCAL
 
     if zone is not None and zone not in available_timezones():
         raise ConfigError(f"--zone {printable(zone)!r}: no such time zone; write Asia/Shanghai")

@@ -18,8 +18,8 @@ from focus.text.formatting import printable
 if TYPE_CHECKING:
     from focus.alerts.run import Ran
     from focus.alerts.settings import DeliverySettings
-    from focus.alerts.store import AlertStore
     from focus.learn.memory_crawl import PageSource
+    from focus.storage.alerts.store import AlertStore
 
 
 def sending_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -130,11 +130,11 @@ def test(ctx: click.Context, /, db: Path, name: str, **options: Any) -> None:
     import asyncio
 
     from focus.alerts.delivery import NotDelivered
-    from focus.alerts.outbox import PULLED
     from focus.alerts.outbox_relay import send_test
     from focus.alerts.settings import masked_channel
-    from focus.alerts.store import LOCAL
     from focus.commands.settings import web_of
+    from focus.storage.alerts.outbox import PULLED
+    from focus.storage.alerts.store import LOCAL
 
     failed = False
     with opened(db, time.time()) as book:

@@ -15,10 +15,10 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from focus.alerts.alert import PHONE, check_channel
 from focus.alerts.schedule import parse_quiet
-from focus.alerts.store import AlertStore
 from focus.errors import ConfigError
 from focus.serve import backoff, tokens
 from focus.serve.texts import Wrong
+from focus.storage.alerts.store import AlertStore
 
 SHORTEST, LONGEST = 10, 200  # characters of a password
 REGISTRATION = ("off", "invite", "open")

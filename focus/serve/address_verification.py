@@ -21,11 +21,11 @@ from focus.alerts.delivery import DeliveryOutcome, NotDelivered, sms
 from focus.alerts.delivery.mail import Mailer
 from focus.alerts.message import letter
 from focus.alerts.settings import DeliverySettings
-from focus.alerts.store import AlertStore
 from focus.alerts.texts import say
 from focus.serve import backoff, tokens
 from focus.serve.accounts import note
 from focus.serve.texts import Wrong
+from focus.storage.alerts.store import AlertStore
 
 _PATHS = {"reset": "reset", "mail": "confirm"}
 

@@ -10,15 +10,15 @@ from focus.alerts import votes
 from focus.alerts.alert import Alert
 from focus.alerts.delivery import NotDelivered
 from focus.alerts.health import SILENT_S, health
-from focus.alerts.outbox import PULLED
 from focus.alerts.outbox_relay import send_test
 from focus.alerts.preview import Preview, preview
-from focus.alerts.store import LOCAL, StoredAlert
 from focus.alerts.texts import told
 from focus.errors import ConfigError
 from focus.serve import backoff, forms, tokens
 from focus.serve.request import RequestContext
 from focus.serve.texts import Wrong
+from focus.storage.alerts.outbox import PULLED
+from focus.storage.alerts.store import LOCAL, StoredAlert
 
 QUOTA = 50  # alerts of one person
 SHOWN = 20  # pages of a preview

@@ -14,12 +14,12 @@ from typing import Generic, TypeVar
 import msgspec
 
 from focus.alerts import settings
-from focus.alerts import store as books
 from focus.alerts.settings import DeliverySettings
-from focus.alerts.store import WAIT_S, AlertStore
 from focus.config import FetchConfig
 from focus.serve.accounts import Passwords
 from focus.storage import writer
+from focus.storage.alerts import store as books
+from focus.storage.alerts.store import WAIT_S, AlertStore
 from focus.storage.search_index import SearchIndex
 
 INDEX_CACHE_KIB = 8 * 1024  # of each file of an index that is kept; more finds nothing sooner

@@ -9,11 +9,11 @@ from starlette.responses import PlainTextResponse, Response
 from focus.alerts import unsubscribe as stopping
 from focus.alerts.delivery import feed as feeds
 from focus.alerts.settings import masked_channel
-from focus.alerts.store import StoredAlert
 from focus.serve import accounts, address_verification, backoff, tokens
 from focus.serve.accounts import Applicant
 from focus.serve.request import RequestContext
 from focus.serve.texts import Wrong
+from focus.storage.alerts.store import StoredAlert
 
 ZONES = {"zh": "Asia/Shanghai"}
 

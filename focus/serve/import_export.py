@@ -11,12 +11,12 @@ from starlette.responses import Response
 
 from focus.alerts.alert import Alert, from_json, to_json
 from focus.alerts.page_match import topic_of
-from focus.alerts.store import LOCAL
 from focus.errors import ConfigError
 from focus.serve import accounts, alerts
 from focus.serve.forms import MAX_WEBHOOKS
 from focus.serve.request import RequestContext, attached
 from focus.serve.texts import Wrong
+from focus.storage.alerts.store import LOCAL
 
 
 def export(request: RequestContext) -> Response:

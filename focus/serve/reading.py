@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from focus.alerts import outbox
 from focus.alerts.texts import told
 from focus.errors import ConfigError
-from focus.serve import inbox
-from focus.serve.inbox import PER_PAGE, InboxFilter
 from focus.serve.request import RequestContext
 from focus.serve.texts import Wrong
+from focus.storage.alerts import inbox, outbox
+from focus.storage.alerts.inbox import PER_PAGE, InboxFilter
 from focus.storage.results import Selection
 from focus.storage.search import search as find
 

@@ -14,14 +14,14 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from focus.alerts.message import clock_time, pieces
 from focus.alerts.outbox_lease import zone_of
 from focus.alerts.settings import masked_channel
-from focus.alerts.store import AlertStore
 from focus.alerts.texts import told
 from focus.errors import FocusError
-from focus.serve import inbox
 from focus.serve.accounts import User
 from focus.serve.app_state import AppState
 from focus.serve.request_guard import is_secure
 from focus.serve.texts import TEXTS, Wrong, say
+from focus.storage.alerts import inbox
+from focus.storage.alerts.store import AlertStore
 from focus.text.formatting import printable
 
 COOKIE = "focus_session"

@@ -16,12 +16,12 @@ from pathlib import Path
 import msgspec
 
 from focus.alerts import delivery_process, settings
-from focus.alerts import store as books
 from focus.alerts.run import AlreadyRunning, Ran, alone, run_due
 from focus.alerts.visit import visitor
 from focus.config import FetchConfig, PolitenessConfig
 from focus.errors import FocusError
 from focus.learn.memory_crawl import PageSource
+from focus.storage.alerts import store as books
 from focus.storage.search_index import SearchIndex
 
 

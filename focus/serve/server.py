@@ -15,12 +15,12 @@ import msgspec
 import uvicorn
 from starlette.applications import Starlette
 
-from focus.alerts import outbox
 from focus.errors import ConfigError
 from focus.serve import accounts, tokens
 from focus.serve.app import make_app
 from focus.serve.app_state import AppState
 from focus.serve.scheduler import SchedulerOptions
+from focus.storage.alerts import outbox
 from focus.text.formatting import printable
 
 TICK_S = 10.0  # between two looks whether something is due

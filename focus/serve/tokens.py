@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from focus.alerts.store import AlertStore
+from focus.storage.alerts.store import AlertStore
 
 LIVES_S: dict[str, float | None] = {
     "session": 14 * 86400.0,

@@ -17,7 +17,7 @@ from contextlib import closing
 from pathlib import Path
 
 from focus.errors import StoreError
-from focus.storage import alert_schema
+from focus.storage.alerts import schema as alert_schema
 
 APPLICATION_ID = 0x666F6375
 """`PRAGMA application_id` of our files ("focu"): others are refused untouched."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from zoneinfo import ZoneInfo
 
-from focus.alerts import outbox
 from focus.alerts.alert import Alert
 from focus.alerts.health import Health, SiteHealth
 from focus.alerts.message import clock_time, pieces
-from focus.alerts.outbox import Logged
 from focus.alerts.preview import Preview
 from focus.alerts.run import Ran, to_visit
 from focus.alerts.settings import masked_channel
-from focus.alerts.store import AlertStore, Match, StoredAlert
 from focus.alerts.texts import say
+from focus.storage.alerts import outbox
+from focus.storage.alerts.outbox import Logged
+from focus.storage.alerts.store import AlertStore, Match, StoredAlert
 from focus.text.formatting import count, printable, table
 
 _STATES = {

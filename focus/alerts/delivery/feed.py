@@ -16,8 +16,8 @@ from xml.etree.ElementTree import Element, SubElement
 
 from focus.alerts.message import marked, pieces
 from focus.alerts.settings import DeliverySettings
-from focus.alerts.store import AlertStore, Match, StoredAlert
 from focus.alerts.texts import language_of, say
+from focus.storage.alerts.store import AlertStore, Match, StoredAlert
 from focus.text.formatting import printable
 
 CONTENT_TYPE = "application/atom+xml; charset=utf-8"

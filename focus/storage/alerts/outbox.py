@@ -13,7 +13,7 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from focus.alerts.alert import Alert
-from focus.alerts.store import AlertStore, Match
+from focus.storage.alerts.store import AlertStore, Match
 
 WAITING, SENT, DEAD = 0, 1, 2
 """States of a row, and of a delivery (0: will be tried again)."""

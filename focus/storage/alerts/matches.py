@@ -11,7 +11,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from focus.alerts.store import (
+from focus.records import UrlState
+from focus.storage.alerts.store import (
     HIT_COLUMNS,
     SITE_COLUMNS,
     AlertStore,
@@ -20,7 +21,6 @@ from focus.alerts.store import (
     WatchedSite,
     hit_of,
 )
-from focus.records import UrlState
 
 _TWINS = 5_000  # earlier hits of a alert that new ones are compared with
 _MASK = (1 << 64) - 1

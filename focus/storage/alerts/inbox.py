@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from focus.alerts.snippet import MARK
-from focus.alerts.store import HIT_COLUMNS, AlertStore, Match, hit_of
+from focus.storage.alerts.store import HIT_COLUMNS, AlertStore, Match, hit_of
 
 PER_PAGE = 30
 ACTS = ("read", "unread", "delete", "relevant", "irrelevant")
