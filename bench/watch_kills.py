@@ -211,7 +211,7 @@ class Trial:
                 channel=self.way.channel,
                 first=self.people,
             )
-            with here.transaction() as db:
+            with here.database.transaction() as db:
                 db.execute("UPDATE alert SET next_at = ?", (_NEVER,))
         self.people += messages
 

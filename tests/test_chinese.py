@@ -9,16 +9,17 @@ from typing import Any
 import pytest
 
 from focus.alerts import query, schedule, settings, translations
-from focus.alerts.alert import Alert, checked, from_json
+from focus.alerts.alert import checked, from_json
 from focus.alerts.page_match import topic_of
 from focus.alerts.texts import told
 from focus.errors import FocusError
 from focus.records import DropReason, FailureKind
+from focus.storage.alerts.records import Alert
 from tests.messages import templates
 
 ROOT = Path(__file__).parents[1] / "focus"
 MODULES = (
-    "watch/alert watch/words watch/schedule watch/book watch/subjects watch/settings watch/visit "
+    "watch/alert watch/words watch/schedule watch/store watch/subjects watch/settings watch/visit "
     "watch/channels/mail watch/channels/webhook watch/channels/apprise watch/channels/sms "
     "watch/web/admin topic urls watch/web/postbox db/spelling db/search db/searchfile "
     "db/searchindex db/schema db/lock "

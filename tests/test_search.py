@@ -474,7 +474,7 @@ def test_two_that_update_at_once_index_each_page_once(path: Path) -> None:
 def test_killed_indexer_loses_its_batch_at_most(path: Path) -> None:
     make(path, pages(*(("足球", f"第{n}页") for n in range(30))))
     code = (
-        "import os, sys; from pathlib import Path; from focus.db import searchindex as s\n"
+        "import os, sys; from pathlib import Path; from focus.storage import search_index as s\n"
         "s.BATCH, s.READ = 8, 4\n"
         "s.SearchIndex(Path(sys.argv[1])).update(lambda n, _: os._exit(9) if n >= 20 else None)"
     )

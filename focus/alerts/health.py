@@ -1,15 +1,20 @@
-"""How does a alert fare? Its last and next check, its sites, and what is wrong."""
+"""Says how an alert fares: its last and next check, its sites, and what is wrong."""
 
 from __future__ import annotations
 
 import msgspec
 
-from focus.alerts.alert import Alert
 from focus.alerts.page_match import topic_of
 from focus.errors import FocusError
-from focus.storage.alerts import matches
-from focus.storage.alerts.matches import Count, Figures
-from focus.storage.alerts.store import LOCAL, AlertStore, StoredAlert, WatchedSite
+from focus.storage.alerts.records import (
+    LOCAL,
+    Alert,
+    MatchCount,
+    SiteFigures,
+    StoredAlert,
+    WatchedSite,
+)
+from focus.storage.alerts.store import AlertStore
 
 SILENT_S = 3 * 86400.0  # without news: worth a word
 
@@ -21,7 +26,7 @@ class SiteHealth(msgspec.Struct, frozen=True):
     """
 
     site: WatchedSite
-    figures: Figures
+    figures: SiteFigures
     unmatched: int
 
 
@@ -39,22 +44,21 @@ class Health(msgspec.Struct, frozen=True):
     created_at: float
     checked_at: float | None
     next_at: float | None
-    found: Count
+    found: MatchCount
     sites: list[SiteHealth]
     silent_s: float
     remarks: list[str]
 
 
-def health(book: AlertStore, owned: StoredAlert, *, now: float) -> Health:
+def health(store: AlertStore, owned: StoredAlert, *, now: float) -> Health:
     """How a alert fares."""
     sites = [
-        SiteHealth(site, matches.figures(book, site.crawl), matches.unmatched(book, site))
-        for site in book.sites_of([owned.id])
+        SiteHealth(site, store.pages.figures(site.crawl), store.pages.unmatched(site))
+        for site in store.sites.of([owned.id])
     ]
-    found = matches.count(book, owned.id)
-    expires_at = owned.alert.expires_at
+    found = store.matches.count(owned.id)
     state = "paused" if owned.paused else "active"
-    if expires_at is not None and expires_at < now:
+    if owned.alert.is_over(now):
         state = "expired"
     silent_s = now - (found.last_at or owned.created_at)
     return Health(

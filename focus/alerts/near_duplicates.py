@@ -1,4 +1,4 @@
-"""Is this text one that a alert has already, on the same site or on another?
+"""Finds the text that another one repeats, among those that an alert has.
 
 Texts are compared by their simhash (`duplicates`). Pages of one site share a frame, and often
 a template of the day: there 3 bits may differ. Between sites nothing is shared but the text
@@ -16,7 +16,7 @@ ABROAD = 10  # bits
 
 
 class AlertTexts:
-    """The texts that a alert has, by number."""
+    """The texts that an alert has, by number."""
 
     def __init__(self) -> None:
         self._alike = NearDuplicates()

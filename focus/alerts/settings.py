@@ -1,4 +1,4 @@
-"""How does this installation reach people? Mail server, public address, key; secrets masked.
+"""Reads how this installation reaches people: mail server, public address, key; masks secrets.
 
 What is given at the command line (FOCUS_SMTP_URL, FOCUS_MAIL_FROM, FOCUS_BASE_URL) goes
 before what an administrator has stored in the table `setting`:
@@ -16,7 +16,6 @@ import base64
 import hashlib
 import hmac
 import secrets
-import sqlite3
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import SplitResult, parse_qs, quote, unquote, urlsplit
@@ -34,6 +33,7 @@ EXAMPLE = "smtp://user:password@mail.example.org:587"
 _PORTS = {"smtp": 587, "smtps": 465}
 _OPTIONS = ("starttls", "ca")
 _KEY_BYTES = 32
+_STORED = ("smtp", "sms", "base_url", "key")
 
 
 class MailSettings(msgspec.Struct, frozen=True):
@@ -94,7 +94,7 @@ class DeliverySettings(msgspec.Struct, frozen=True):
 
 
 def read(
-    book: AlertStore,
+    store: AlertStore,
     *,
     smtp_url: str | None = None,
     mail_from: str | None = None,
@@ -102,11 +102,11 @@ def read(
     fetch: FetchConfig | None = None,
 ) -> DeliverySettings:
     """The settings that hold; ConfigError for one that makes no sense."""
-    with book.transaction() as db:
-        stored = _stored(db)
+    with store.transaction():
+        stored = store.settings.read(*_STORED)
         if "key" not in stored:
             stored["key"] = secrets.token_hex(_KEY_BYTES)
-            put(db, "key", stored["key"])
+            store.settings.put("key", stored["key"])
     smtp = stored.get("smtp", {})
     url = smtp_url or smtp.get("url", "")
     sender = mail_from or smtp.get("from", "")
@@ -119,27 +119,15 @@ def read(
     )
 
 
-def put(db: sqlite3.Connection, name: str, value: Any) -> None:
-    """Store one setting, inside the caller's transaction."""
-    text = msgspec.json.encode(value).decode()
-    db.execute("INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)", (name, text))
-
-
-def shown(book: AlertStore) -> dict[str, Any]:
+def shown(store: AlertStore) -> dict[str, Any]:
     """What is stored, fit to be shown: the key left out, passwords masked."""
-    stored = _stored(book)
+    stored = store.settings.read(*_STORED)
     stored.pop("key", None)
     if "smtp" in stored:
         stored["smtp"] = {**stored["smtp"], "url": masked_url(stored["smtp"].get("url", ""))}
     if stored.get("sms"):
         stored["sms"] = masked_channel(f"apprise:{stored['sms']}").removeprefix("apprise:")
     return stored
-
-
-def _stored(source: AlertStore | sqlite3.Connection) -> dict[str, Any]:
-    sql = "SELECT name, value FROM setting WHERE name IN ('smtp', 'sms', 'base_url', 'key')"
-    rows = source.rows(sql) if isinstance(source, AlertStore) else source.execute(sql).fetchall()
-    return {name: msgspec.json.decode(value) for name, value in rows}
 
 
 # -- mail servers -------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What is new on a site? A short crawl that goes on where the last one ended.
+"""Visits a site: a short crawl for what is new, which goes on where the last one ended.
 
     pages where news appears are asked for again, with their validators (revisits)
     → links that are new on them are followed, best first, by the words of all alerts there
@@ -20,18 +20,16 @@ from functools import partial
 import msgspec
 
 from focus.alerts import revisits
-from focus.alerts.outbox_lease import zone_of
 from focus.alerts.page_match import topic_of
-from focus.alerts.revisits import DueHub
-from focus.alerts.schedule import parse
+from focus.alerts.schedule import parse, zone_of
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, ScopeConfig
 from focus.crawl import Crawl, Event
 from focus.errors import ConfigError, TopicError
 from focus.learn.memory_crawl import PageSource
 from focus.records import SEED_PRIORITY
 from focus.session import RunPaths, RunReport, Watcher, run
-from focus.storage.alerts import matches
-from focus.storage.alerts.store import LOCAL, AlertStore, WatchedSite
+from focus.storage.alerts.records import LOCAL, DueHub, WatchedSite
+from focus.storage.alerts.store import AlertStore
 from focus.store import CrawlInfo
 from focus.topic.topic import Keyword, Topic, to_builtins
 
@@ -42,12 +40,12 @@ REST_S = 3600.0  # until a visit goes on with what one without requests left had
 
 
 def visitor(
-    book: AlertStore, web: PageSource, *, clock: Callable[[], float] = time.time
+    store: AlertStore, web: PageSource, *, clock: Callable[[], float] = time.time
 ) -> Callable[[WatchedSite], Awaitable[None]]:
     """What looks a site up: see `visit`."""
 
     async def look_up(site: WatchedSite) -> None:
-        report = await visit(book, site, web, clock=clock)
+        report = await visit(store, site, web, clock=clock)
         if report.stop_reason in ("interrupted", "terminated"):
             # The crawl took the signal for itself; who sent it means the whole run.
             raise KeyboardInterrupt if report.stop_reason == "interrupted" else SystemExit(143)
@@ -107,45 +105,46 @@ def _worth(hub: DueHub) -> tuple[bool, float]:
 
 
 async def visit(
-    book: AlertStore, site: WatchedSite, web: PageSource, *, clock: Callable[[], float]
+    store: AlertStore, site: WatchedSite, web: PageSource, *, clock: Callable[[], float]
 ) -> RunReport:
     """Look a site up; its row and its pages' intervals tell of it afterwards.
 
-    Raises StoreLocked when another crawl has the database, FocusError for other trouble.
+    Raises StoreLocked when another crawl has the database, FocusError for other failures.
     """
     now = clock()
-    spent = _requests(book, site)
+    spent = store.pages.requests(site.crawl)
     budget = FIRST if site.visited_at is None else _later(now - site.visited_at)
-    due = _due(book, site, now=now, most=LATER // 2)
-    config = _config(book, site, web, spent + budget)
-    watcher = _Visitor(due, partial(_begin, book, site))
+    due = _due(store, site, now=now, most=LATER // 2)
+    config = _config(store, site, web, spent + budget)
+    watcher = _Visitor(due, partial(_begin, store, site))
     report = await run(
         config,
-        RunPaths(db=book.path, archive=web.archive),
+        RunPaths(db=store.path, archive=web.archive),
         watcher,
         known_as={"topic": site.host, "strategy": "watch"},
         news_from=math.inf if site.news_from is None else site.news_from,
     )
     now = clock()
-    next_at = _learn(book, report.crawl, watcher, after=spent, now=now)
+    next_at = _learn(store, report.crawl, watcher, after=spent, now=now)
     is_whole = report.stop_reason == "frontier empty"
     if not is_whole:
         next_at = min(next_at, now + REST_S)
-    with book.transaction() as db:
-        db.execute(
-            "UPDATE site SET crawl = ?, visited_at = ?, next_at = ?, pages = ?, trouble = ?, "
-            "news_from = iif(?, NULL, news_from) WHERE id = ?",
-            (report.crawl, now, next_at, report.run_pages, _trouble(report), is_whole, site.id),
-        )
+    store.sites.visited(
+        site.id,
+        report.crawl,
+        now=now,
+        next_at=next_at,
+        pages=report.run_pages,
+        trouble=_trouble(report),
+        is_whole=is_whole,
+    )
     return report
 
 
-def _begin(book: AlertStore, site: WatchedSite, first: int) -> None:
+def _begin(store: AlertStore, site: WatchedSite, first: int) -> None:
     """From this URL on all is news until a visit has come to its end; the first brings none."""
     if site.visited_at is not None:
-        with book.transaction() as db:
-            sql = "UPDATE site SET news_from = ifnull(news_from, ?) WHERE id = ?"
-            db.execute(sql, (first, site.id))
+        store.sites.news_begins(site.id, first)
 
 
 def _later(rested_s: float) -> int:
@@ -153,47 +152,41 @@ def _later(rested_s: float) -> int:
     return int(min(max(LATER, DAILY * rested_s / 86_400.0), DAILY))
 
 
-def _requests(book: AlertStore, site: WatchedSite) -> int:
-    """What the crawl of a site has spent so far."""
-    rows = book.rows("SELECT counters FROM progress WHERE crawl = ?", (site.crawl,))
-    counters = msgspec.json.decode(rows[0][0]) if rows else {}
-    return int(counters.get("requests", 0))
-
-
-def _learn(book: AlertStore, crawl: int, watcher: _Visitor, *, after: int, now: float) -> float:
+def _learn(store: AlertStore, crawl: int, watcher: _Visitor, *, after: int, now: float) -> float:
     """Note what the pages asked for again have brought, and which others are worth it from now
     on: those that lead to what none of them led to. When the first is due again.
     """
-    revisits.root(book, crawl, now=now)
-    pages = revisits.news(book, crawl, after=after, first=watcher.first)
+    revisits.begin(store, crawl, now=now)
+    pages = store.pages.news(crawl, after=after, first=watcher.first)
     found = Counter(map(watcher.finder, pages))
     missed = [page for page in pages if watcher.finder(page) is None]
     more = []
     if len(missed) >= revisits.CHILDREN:
-        more = revisits.cover(watcher.crawl.graph.rows, missed, chosen=revisits.known(book, crawl))
+        more = revisits.cover(watcher.crawl.graph.rows, missed, chosen=store.revisits.known(crawl))
     news = {hub: count for hub, count in found.items() if hub is not None}
-    return revisits.learn(book, crawl, watcher.seen, news, more=more, now=now)
+    return revisits.learn(store, crawl, watcher.seen, news, more=more, now=now)
 
 
-def _due(book: AlertStore, site: WatchedSite, *, now: float, most: int) -> list[DueHub]:
-    """The pages to ask for again. A alert with a schedule of its own has sections and proven
+def _due(store: AlertStore, site: WatchedSite, *, now: float, most: int) -> list[DueHub]:
+    """The pages to ask for again. An alert with a schedule of its own has sections and proven
     pages looked at whenever it is checked, and what would be due before its next check; else
     each page has its own time. A visit for which nothing is due was wanted by somebody.
     """
     if site.crawl is None:
         return []
-    zones, until = matches.zones(book), now
-    for owned in book.alerts_on(site.id):
+    zones, until = store.users.zones(), now
+    for owned in store.alerts.on(site.id):
         every = parse(owned.alert.schedule)
         if owned.next_at <= now and not every.is_auto:
             until = max(until, every.next(now, zone_of(zones[owned.user])))
-    found = revisits.due(book, site.crawl, until=until, proven=until > now, most=most)
-    return found or revisits.due(book, site.crawl, until=until, proven=True, most=most)
+    proven = revisits.PROVEN if until > now else None
+    found = store.revisits.due(site.crawl, until=until, proven=proven, most=most)
+    return found or store.revisits.due(site.crawl, until=until, proven=revisits.PROVEN, most=most)
 
 
-def _config(book: AlertStore, site: WatchedSite, web: PageSource, requests: int) -> CrawlConfig:
+def _config(store: AlertStore, site: WatchedSite, web: PageSource, requests: int) -> CrawlConfig:
     # A section may have been given without a scheme: https is tried first, then http.
-    seeds = tuple(url.removeprefix("https://") for url in book.sections(site.id))
+    seeds = tuple(url.removeprefix("https://") for url in store.sites.sections(site.id))
     return CrawlConfig(
         seeds=seeds,
         scope=ScopeConfig(scope="host"),
@@ -201,14 +194,14 @@ def _config(book: AlertStore, site: WatchedSite, web: PageSource, requests: int)
         fetch=msgspec.structs.replace(web.fetch, listings=True),
         politeness=web.politeness,
         agent=web.agent,
-        analysis=AnalysisConfig(topic=to_builtins(_union(book, site)), shapes=True),
+        analysis=AnalysisConfig(topic=to_builtins(_union(store, site)), shapes=True),
     )
 
 
-def _union(book: AlertStore, site: WatchedSite) -> Topic:
+def _union(store: AlertStore, site: WatchedSite) -> Topic:
     """What all alerts on a site are about, to find the way by."""
     weights: dict[str, float] = {}
-    for owned in book.alerts_on(site.id):
+    for owned in store.alerts.on(site.id):
         try:
             topic = topic_of(owned.alert, trusted=owned.user == LOCAL)
         except TopicError:

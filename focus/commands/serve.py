@@ -58,9 +58,9 @@ def serve(db: Path, host: str, port: int, **options: Any) -> None:
     sending = {name: options[name] for name in ("smtp_url", "mail_from", "base_url")}
     with server.listening(host, port) as bound:
         home = server.home_of(host, port)
-        ways = SendingOptions(**sending, fetch=web.fetch)
+        how = SendingOptions(**sending, fetch=web.fetch)
         path = db.expanduser()
-        app_state = AppState(path, clock=time.time, ways=ways, home=home, zone=own_zone())
+        app_state = AppState(path, clock=time.time, sending=how, home=home, zone=own_zone())
         origin = app_state.base_url or home or f"http://{host}:{port}"
         app_state.settings()
         click.echo(f"focus at {origin}", err=True)

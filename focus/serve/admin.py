@@ -1,4 +1,4 @@
-"""What may administrators do? Registration, invitations, the mail server, accounts; audited."""
+"""Answers administrators: registration, invitations, the mail server, accounts; all audited."""
 
 from __future__ import annotations
 
@@ -24,23 +24,16 @@ def page(request: RequestContext, invitation: str = "") -> Response:
             error = request.wrong(wrong)
         else:
             return request.to("/admin", saved=1)
-    people = request.book.rows(
-        "SELECT id, name, admin, disabled, seen_at, (SELECT count(*) FROM alert c "
-        "WHERE c.user = u.id) FROM user u WHERE password IS NOT NULL ORDER BY name"
-    )
-    audit = request.book.rows(
-        "SELECT at, actor, act, detail FROM audit ORDER BY id DESC LIMIT ?", (_AUDITED,)
-    )
-    shown = settings.shown(request.book)
+    shown = settings.shown(request.store)
     return request.page(
         "admin.html",
         400 if error else 200,
-        registration=accounts.registration(request.book),
+        registration=accounts.registration(request.store),
         choices=accounts.REGISTRATION,
         smtp=shown.get("smtp", {}),
         gateway=shown.get("sms", ""),
-        people=people,
-        audit=audit,
+        people=request.store.users.accounts(),
+        audit=request.store.audit.latest(_AUDITED),
         invitation=invitation,
         error=error,
         done=done,
@@ -58,40 +51,39 @@ def _change(request: RequestContext) -> None:
     gateway = request.form.get("sms", "").strip()
     if gateway:
         sms.check_gateway(gateway)
-    with request.book.transaction() as db:
-        if choice != accounts.registration(request.book):
-            settings.put(db, "registration", choice)
-            accounts.note(db, request.me.name, "registration", choice, now=request.now)
+    with request.store.transaction():
+        if choice != accounts.registration(request.store):
+            _put(request, "registration", choice, act="registration", detail=choice)
         if url:
-            settings.put(db, "smtp", {"url": url, "from": sender})
-            masked = settings.masked_url(url)
-            accounts.note(db, request.me.name, "mail server", masked, now=request.now)
+            smtp = {"url": url, "from": sender}
+            _put(request, "smtp", smtp, act="mail server", detail=settings.masked_url(url))
         if gateway or "sms_off" in request.form:
-            settings.put(db, "sms", gateway)
-            shown = gateway.partition("://")[0] or "off"
-            accounts.note(db, request.me.name, "SMS gateway", shown, now=request.now)
+            service = gateway.partition("://")[0] or "off"
+            _put(request, "sms", gateway, act="SMS gateway", detail=service)
+
+
+def _put(request: RequestContext, name: str, value: object, *, act: str, detail: str) -> None:
+    request.store.settings.put(name, value)
+    request.store.audit.note(request.me.name, act, detail, now=request.now)
 
 
 def invite(request: RequestContext) -> Response:
     """A link by which one person may register."""
-    with request.book.transaction() as db:
-        secret = tokens.make(db, "invite", user=request.me.id, now=request.now)
-        accounts.note(db, request.me.name, "invite", "", now=request.now)
+    with request.store.transaction():
+        secret = tokens.make(request.store, "invite", user=request.me.id, now=request.now)
+        request.store.audit.note(request.me.name, "invite", "", now=request.now)
     return page(request, invitation=f"{request.origin}/register?invite={secret}")
 
 
 def switch(request: RequestContext) -> Response:
     """Disable somebody's account, or enable it again; their sessions are over."""
-    number = request.parts["number"]
-    rows = request.book.rows(
-        "SELECT name, disabled FROM user WHERE id = ? AND password IS NOT NULL", (number,)
-    )
-    if not rows or number == request.me.id:
+    store, number = request.store, request.parts["number"]
+    found = next((each for each in store.users.accounts() if each.id == number), None)
+    if found is None or number == request.me.id:
         raise Wrong("not_found")
-    name, disabled = rows[0]
-    with request.book.transaction() as db:
-        db.execute("UPDATE user SET disabled = ? WHERE id = ?", (not disabled, number))
-        db.execute("DELETE FROM token WHERE user = ? AND kind IN ('session', 'reset')", (number,))
-        what = "enable" if disabled else "disable"
-        accounts.note(db, request.me.name, what, name, now=request.now)
+    with store.transaction():
+        store.users.disable(number, not found.disabled)
+        store.tokens.log_out(number)
+        what = "enable" if found.disabled else "disable"
+        store.audit.note(request.me.name, what, found.name, now=request.now)
     return request.to("/admin", saved=1)

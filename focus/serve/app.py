@@ -1,4 +1,4 @@
-"""What answers where? The web pages as one ASGI application."""
+"""Routes requests to the pages that answer them, as one ASGI application."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from focus.serve.request import RequestContext, cookie_name, style
 from focus.serve.request_guard import RequestGuard, is_secure, language_asked
 from focus.serve.texts import Wrong, say
 
-MAX_FORM = 256 * 1024  # bytes; 50 sites and all words of a alert need less
+MAX_FORM = 256 * 1024  # bytes; 50 sites and all words of an alert need less
 MAX_FIELDS = 200
 
 Handler = Callable[[RequestContext], Response]
@@ -39,7 +39,7 @@ _ICON = (
 )
 
 # Path -> (methods, handler, who may: everybody, somebody with an account, an administrator).
-_DOORS: dict[str, tuple[str, Handler, str]] = {
+_ROUTES: dict[str, tuple[str, Handler, str]] = {
     "/": ("GET", auth.front, "all"),
     "/login": ("GET POST", auth.login, "all"),
     "/logout": ("POST", auth.logout, "all"),
@@ -51,7 +51,7 @@ _DOORS: dict[str, tuple[str, Handler, str]] = {
     "/feed/{token}.atom": ("GET", auth.feed, "all"),
     "/inbox": ("GET", reading.inbox_page, "user"),
     "/inbox/read": ("POST", reading.read_all, "user"),
-    "/inbox/{hit:int}/{act}": ("POST", reading.act, "user"),
+    "/inbox/{match:int}/{act}": ("POST", reading.act, "user"),
     "/search": ("GET", reading.search, "user"),
     "/deliveries": ("GET", reading.deliveries, "user"),
     "/alerts": ("GET", alerts.listed, "user"),
@@ -80,10 +80,10 @@ _DOORS: dict[str, tuple[str, Handler, str]] = {
 
 
 def make_app(app_state: AppState, lifespan: Lifespan | None = None) -> Starlette:
-    """The web pages of an office."""
+    """The web pages over the state of a server."""
     routes = [
         Route(path, _endpoint(app_state, handler, who), methods=methods.split())
-        for path, (methods, handler, who) in _DOORS.items()
+        for path, (methods, handler, who) in _ROUTES.items()
     ]
     routes.append(Route("/static/style.css", _file(style(), "text/css")))
     routes.append(Route("/favicon.svg", _file(_ICON.encode(), "image/svg+xml")))
@@ -121,33 +121,33 @@ def _endpoint(
 
 def _answered(app_state: AppState, handler: Handler, who: str, said: dict[str, Any]) -> Response:
     """A handler's answer, or what went wrong, in a thread. The border of the web pages."""
-    with app_state.book() as book:
+    with app_state.store() as store:
         request: RequestContext | None = None
         try:
             secure = is_secure(said["scheme"], app_state.base_url)
             said["session"] = said["cookies"].get(cookie_name(secure), "")
-            said["user"] = user_of_session(book, said["session"], now=app_state.clock())
-            request = RequestContext(app_state, book, **said)
+            said["user"] = user_of_session(store, said["session"], now=app_state.clock())
+            request = RequestContext(app_state, store, **said)
             if who != "all" and request.user is None:
                 return request.to("/login")
             if who == "admin" and not request.me.admin:
-                return _trouble(request, "not_found", 404)
+                return _failed(request, "not_found", 404)
             return handler(request)
         except Wrong as wrong:
             assert request is not None
-            return _trouble(request, wrong.key, 400, **wrong.values)
+            return _failed(request, wrong.key, 400, **wrong.values)
         except FocusError as error:
             _log.warning("%s: %s", said["path"], error)
             if request is None or request.user is None:
                 return PlainTextResponse(say("failed", said["language"]) + "\n", 503)
-            return request.page("trouble.html", 503, error=request.wrong(error))
+            return request.page("failure.html", 503, error=request.wrong(error))
         except Exception:
             _log.exception("%s failed", said["path"])
             return PlainTextResponse(say("failed", said["language"]) + "\n", 500)
 
 
-def _trouble(request: RequestContext, key: str, status: int, **values: object) -> Response:
-    return request.page("trouble.html", status, error=request.say(key, **values))
+def _failed(request: RequestContext, key: str, status: int, **values: object) -> Response:
+    return request.page("failure.html", status, error=request.say(key, **values))
 
 
 def _said(request: Request, form: dict[str, str]) -> dict[str, Any]:

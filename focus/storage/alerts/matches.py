@@ -1,254 +1,123 @@
-"""Which pages has a site brought, and what is kept of those that match an alert?
-
-The SQL of matching: pages in order of `nth`, by the cursor of their site; hits, written
-with what follows from them in one transaction of the caller's.
-"""
+"""Keeps the pages that match alerts, and what their owners say of them."""
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
-from focus.records import UrlState
-from focus.storage.alerts.store import (
-    HIT_COLUMNS,
-    SITE_COLUMNS,
-    AlertStore,
-    Match,
-    StoredAlert,
-    WatchedSite,
-    hit_of,
-)
+from focus.storage.alerts.database import Statements
+from focus.storage.alerts.records import Match, MatchCount, Vote
 
-_TWINS = 5_000  # earlier hits of a alert that new ones are compared with
+COMPARED = 5_000  # earlier matches of an alert that new ones are compared with
 _MASK = (1 << 64) - 1
+_COLUMNS = Match.__struct_fields__
+_NEW = _COLUMNS[: _COLUMNS.index("id")]
+MATCH = ", ".join(f"m.{name}" for name in _COLUMNS)
+"""The columns of `alert_match m`, in the order of a `Match`."""
 
 
-class StoredPage(msgspec.Struct, frozen=True):
-    """A page as its crawl stored it, without its source (see `source`).
+class Matches(Statements):
+    """The table `alert_match`, by alert."""
 
-    wanted  whether it may be shown at all: not withdrawn since, not asked to be left out
-    """
+    def add(self, match: Match) -> int | None:
+        """Keep a match; its id, None when the alert has the page already."""
+        values = msgspec.structs.asdict(match)
+        values["why"] = msgspec.json.encode(match.why).decode()
+        values["simhash"] -= (match.simhash >> 63) << 64  # SQLite's integers are signed
+        number: int | None = self._db.value(
+            f"INSERT OR IGNORE INTO alert_match ({', '.join(_NEW)}) "
+            f"VALUES ({', '.join('?' * len(_NEW))}) RETURNING id",
+            [values[name] for name in _NEW],
+        )
+        return number
 
-    id: int
-    nth: int
-    url: str
-    title: str
-    keywords: str
-    description: str
-    language: str
-    fetched_at: float
-    simhash: int
-    wanted: bool
+    def texts(self, alert: int) -> list[tuple[int, int, str]]:
+        """(match, simhash, URL) of an alert's latest matches that repeat no other, in order."""
+        sql = (
+            "SELECT id, simhash, url FROM alert_match WHERE alert = ? AND duplicate_of IS NULL "
+            "AND simhash <> 0 ORDER BY id DESC LIMIT ?"
+        )
+        rows = self._db.rows(sql, (alert, COMPARED))
+        return [(number, simhash & _MASK, url) for number, simhash, url in reversed(rows)]
 
+    def best_of_baseline(self, alert: int, most: int) -> list[int]:
+        """The best of what existed when an alert began, dated pages first: those are articles.
+        From here on they count as news.
+        """
+        with self._db.transaction():
+            rows = self._db.rows(
+                "UPDATE alert_match SET baseline = 0 WHERE id IN (SELECT id FROM alert_match "
+                "WHERE alert = ? AND baseline AND duplicate_of IS NULL AND deleted = 0 "
+                "ORDER BY published_at IS NULL, relevance DESC, published_at DESC, id DESC "
+                "LIMIT ?) RETURNING id",
+                (alert, most),
+            )
+        return sorted(number for (number,) in rows)
 
-_PAGES = f"""
-SELECT p.id, p.nth, x.url, x.title, x.keywords, x.description, x.language, p.fetched_at, p.simhash,
-u.state = {int(UrlState.DONE)} AND NOT p.noindex
-FROM page p JOIN page_text x ON x.id = p.id JOIN url u ON u.id = p.id
-"""
-_AFTER = _PAGES + "WHERE p.crawl = ? AND p.nth > ? AND p.nth <= ? ORDER BY p.nth LIMIT ?"
-_SINCE = _PAGES + "WHERE p.crawl = ? AND p.fetched_at >= ? ORDER BY p.nth DESC LIMIT ?"
-LAST = (1 << 62) - 1
+    # -- reading ----------------------------------------------------------------------
 
+    def of(self, alert: int, *, limit: int) -> list[Match]:
+        """What was found for an alert, newest first, without repetitions and deleted ones."""
+        return self._latest("", alert, limit)
 
-def pages(
-    book: AlertStore, crawl: int, *, after: int, to: int = LAST, limit: int
-) -> list[StoredPage]:
-    """The next pages of a crawl in order of `nth`, behind one and up to another."""
-    return [StoredPage(*row) for row in book.rows(_AFTER, (crawl, after, to, limit))]
+    def news(self, alert: int, *, limit: int) -> list[Match]:
+        """The same without what existed when the alert began."""
+        return self._latest("AND baseline = 0", alert, limit)
 
+    def _latest(self, which: str, alert: int, limit: int) -> list[Match]:
+        sql = (
+            f"SELECT {MATCH} FROM alert_match m WHERE alert = ? AND deleted = 0 "
+            f"AND duplicate_of IS NULL {which} ORDER BY found_at DESC, relevance DESC, id LIMIT ?"
+        )
+        return [match_of(row) for row in self._db.rows(sql, (alert, limit))]
 
-def pages_since(book: AlertStore, crawl: int, *, since: float, limit: int) -> list[StoredPage]:
-    """The pages of a crawl fetched since then, latest first."""
-    return [StoredPage(*row) for row in book.rows(_SINCE, (crawl, since, limit))]
+    def count(self, alert: int) -> MatchCount:
+        """How much was found for an alert."""
+        told = "baseline = 0 AND duplicate_of IS NULL"
+        sql = (
+            f"SELECT total({told}), total(duplicate_of IS NOT NULL), "
+            f"total({told} AND read_at IS NULL), max(CASE WHEN baseline = 0 THEN found_at END) "
+            "FROM alert_match WHERE alert = ? AND deleted = 0"
+        )
+        [(news, folded, unread, last_at)] = self._db.rows(sql, (alert,))
+        return MatchCount(int(news), int(folded), int(unread), last_at)
 
+    # -- votes ----------------------------------------------------------------------------
 
-def source(book: AlertStore, page: int) -> bytes | None:
-    """The packed source of a page; None: it was not kept."""
-    rows = book.rows("SELECT zstd FROM body WHERE id = ?", (page,))
-    return rows[0][0] if rows else None
+    def vote(self, alert: int, url: str, relevant: bool | None) -> bool:
+        """Note what an alert's owner says of a page; None: nothing any more.
 
+        False when the alert has no such page.
+        """
+        sql = "UPDATE alert_match SET vote = ? WHERE alert = ? AND url = ?"
+        return self._db.change(sql, (relevant, alert, url)) == 1
 
-def latest(book: AlertStore, crawl: int, *, to: int, most: int) -> int:
-    """The `nth` behind which the last so many pages up to `to` begin; 0: all of them do."""
-    sql = "SELECT nth FROM page WHERE crawl = ? AND nth <= ? ORDER BY nth DESC LIMIT 1 OFFSET ?"
-    rows = book.rows(sql, (crawl, to, most))
-    return rows[0][0] if rows else 0
+    def votes(self, alert: int, *, most: int, with_source: bool) -> list[Vote]:
+        """The latest votes of an alert, the last first."""
+        source = "b.zstd" if with_source else "NULL"
+        sql = (
+            f"SELECT m.url, m.title, m.relevance, m.why, {source}, m.vote FROM alert_match m "
+            "LEFT JOIN body b ON b.id = m.page WHERE m.alert = ? AND m.vote IS NOT NULL "
+            "ORDER BY m.id DESC LIMIT ?"
+        )
+        return [
+            Vote(url, title, relevance, msgspec.json.decode(why), zstd, bool(vote))
+            for url, title, relevance, why, zstd, vote in self._db.rows(sql, (alert, most))
+        ]
 
-
-def began_at(book: AlertStore, crawl: int) -> float:
-    """When a crawl began."""
-    started: float = book.rows("SELECT started_at FROM crawl WHERE id = ?", (crawl,))[0][0]
-    return started
-
-
-def has_pages(book: AlertStore, site: WatchedSite) -> bool:
-    """Whether a site has brought anything yet; one that was down has a crawl without pages."""
-    return site.crawl is not None and latest_nth(book, site.crawl) > 0
-
-
-def latest_nth(book: AlertStore, crawl: int) -> int:
-    """Of the page of a crawl that came last; 0 when there is none."""
-    rows = book.rows("SELECT ifnull(max(nth), 0) FROM page WHERE crawl = ?", (crawl,))
-    return int(rows[0][0])
-
-
-# -- alerts and sites -------------------------------------------------------------
-
-
-def watchers(book: AlertStore, site: int) -> list[tuple[StoredAlert, bool]]:
-    """The alerts on a site that are not paused, and whether what exists there is marked as
-    seen for them.
-    """
-    sql = "SELECT alert, min(begun_at IS NOT NULL) FROM alert_site WHERE site = ? GROUP BY 1"
-    begun = dict(book.rows(sql, (site,)))
-    return [(each, bool(begun.get(each.id))) for each in book.alerts_on(site)]
-
-
-def site_of(book: AlertStore, host: str) -> WatchedSite | None:
-    """A site by its host[:port]."""
-    rows = book.rows(f"SELECT {SITE_COLUMNS} FROM site s WHERE s.host = ?", (host,))
-    return WatchedSite(*rows[0]) if rows else None
-
-
-def advance(db: sqlite3.Connection, site: int, nth: int) -> None:
-    """Pages up to this one were held against the alerts on a site."""
-    db.execute("UPDATE site SET matched = max(matched, ?) WHERE id = ?", (nth, site))
-
-
-def begin(db: sqlite3.Connection, site: int, alerts: Iterable[int], now: float) -> None:
-    """What exists on a site is marked as seen for these alerts."""
-    db.executemany(
-        "UPDATE alert_site SET begun_at = ? WHERE site = ? AND alert = ? AND begun_at IS NULL",
-        [(now, site, alert) for alert in alerts],
-    )
+    def count_votes(self, alert: int) -> tuple[int, int]:
+        """How many pages an alert's owner found relevant, and how many not."""
+        sql = (
+            "SELECT total(vote), count(vote) FROM alert_match WHERE alert = ? AND vote IS NOT NULL"
+        )
+        [(relevant, every)] = self._db.rows(sql, (alert,))
+        return int(relevant), int(every - relevant)
 
 
-def checked(db: sqlite3.Connection, alert: int, *, now: float | None, next_at: float) -> None:
-    """A alert was looked after (None: it could not be yet); when it is due again."""
-    db.execute("UPDATE alert SET checked_at = ?, next_at = ? WHERE id = ?", (now, next_at, alert))
-
-
-def troubled(book: AlertStore, site: int, reason: str) -> None:
-    """A site could not be visited."""
-    with book.transaction() as db:
-        db.execute("UPDATE site SET trouble = ? WHERE id = ?", (reason, site))
-
-
-def zones(book: AlertStore) -> dict[int, str]:
-    """The time zone of each user, by its IANA name."""
-    return dict(book.rows("SELECT id, zone FROM user"))
-
-
-# -- hits ---------------------------------------------------------------------------
-
-
-def texts(book: AlertStore, alert: int) -> list[tuple[int, int, str]]:
-    """(hit, simhash, URL) of a alert's latest hits that repeat no other, in order."""
-    sql = (
-        "SELECT id, simhash, url FROM hit WHERE alert = ? AND twin IS NULL AND simhash <> 0 "
-        "ORDER BY id DESC LIMIT ?"
-    )
-    rows = book.rows(sql, (alert, _TWINS))
-    return [(hit, simhash & _MASK, url) for hit, simhash, url in reversed(rows)]
-
-
-def add(db: sqlite3.Connection, hit: Match) -> int | None:
-    """Keep a hit; its id, None when the alert has the page already."""
-    row = db.execute(
-        "INSERT OR IGNORE INTO hit (alert, page, url, title, language, published_at, found_at, "
-        "relevance, snippet, why, simhash, twin, baseline) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
-        (
-            hit.alert,
-            hit.page,
-            hit.url,
-            hit.title,
-            hit.language,
-            hit.published_at,
-            hit.found_at,
-            hit.relevance,
-            hit.snippet,
-            msgspec.json.encode(hit.why).decode(),
-            hit.simhash - ((hit.simhash >> 63) << 64),  # SQLite's integers are signed
-            hit.twin,
-            hit.baseline,
-        ),
-    ).fetchone()
-    return None if row is None else int(row[0])
-
-
-def best_of_baseline(db: sqlite3.Connection, alert: int, most: int) -> list[int]:
-    """The best of what existed when a alert began, dated pages first: those are articles.
-    From here on they count as news.
-    """
-    rows = db.execute(
-        "UPDATE hit SET baseline = 0 WHERE id IN (SELECT id FROM hit WHERE alert = ? "
-        "AND baseline AND twin IS NULL AND deleted = 0 "
-        "ORDER BY published_at IS NULL, relevance DESC, published_at DESC, id DESC LIMIT ?) "
-        "RETURNING id",
-        (alert, most),
-    ).fetchall()
-    return sorted(hit for (hit,) in rows)
-
-
-# -- health -------------------------------------------------------------------------
-
-
-class Figures(msgspec.Struct, frozen=True):
-    """What a site's crawl has come to, and what a alert has had of it."""
-
-    pages: int = 0
-    blocked: int = 0
-    errors: dict[str, int] = {}
-
-
-def figures(book: AlertStore, crawl: int | None) -> Figures:
-    """Pages stored, URLs that robots.txt forbids, failures by reason."""
-    if crawl is None:
-        return Figures()
-    ends = book.rows("SELECT state, reason, n FROM tally WHERE crawl = ? AND n > 0", (crawl,))
-    failed = [(reason, n) for state, reason, n in ends if state == UrlState.FAILED]
-    return Figures(
-        sum(n for state, _, n in ends if state == UrlState.DONE),
-        sum(n for state, reason, n in ends if state == UrlState.DROPPED and reason == "robots"),
-        dict(sorted(failed, key=lambda each: -each[1])[:5]),
-    )
-
-
-def unmatched(book: AlertStore, site: WatchedSite) -> int:
-    """Pages of a site that were held against no alert yet."""
-    sql = "SELECT count(*) FROM page WHERE crawl = ? AND nth > ?"
-    return 0 if site.crawl is None else int(book.rows(sql, (site.crawl, site.matched))[0][0])
-
-
-class Count(msgspec.Struct, frozen=True):
-    """Hits of a alert: told as news, folded under others, and when the last news came."""
-
-    news: int
-    folded: int
-    unread: int
-    last_at: float | None
-
-
-def count(book: AlertStore, alert: int) -> Count:
-    """How much was found for a alert."""
-    sql = (
-        "SELECT total(baseline = 0 AND twin IS NULL), total(twin IS NOT NULL), "
-        "total(baseline = 0 AND twin IS NULL AND read_at IS NULL), "
-        "max(CASE WHEN baseline = 0 THEN found_at END) FROM hit WHERE alert = ? AND deleted = 0"
-    )
-    news, folded, unread, last_at = book.rows(sql, (alert,))[0]
-    return Count(int(news), int(folded), int(unread), last_at)
-
-
-def recent(book: AlertStore, alert: int, *, limit: int) -> list[Match]:
-    """The latest news of a alert, the best of a moment first."""
-    sql = (
-        f"SELECT {HIT_COLUMNS} FROM hit WHERE alert = ? AND deleted = 0 AND twin IS NULL "
-        "AND baseline = 0 ORDER BY found_at DESC, relevance DESC, id LIMIT ?"
-    )
-    return [hit_of(row) for row in book.rows(sql, (alert, limit))]
+def match_of(row: Sequence[Any]) -> Match:
+    """A match of its columns (`MATCH`)."""
+    values = dict(zip(_COLUMNS, row, strict=True))
+    why, baseline = msgspec.json.decode(values["why"]), bool(values["baseline"])
+    return Match(**{**values, "why": why, "baseline": baseline})

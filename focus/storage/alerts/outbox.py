@@ -1,188 +1,187 @@
-"""What has to go to whom, and what became of it? The tables outbox and delivery.
+"""Keeps what has to go to whom, and what became of it: the outbox and the delivery log.
 
-The life of a row: `enqueue` writes it in the transaction that writes its hit; `claims.claim`
-takes it into a message; `sent` or `failed` say how that ended.
+The life of a row: `enqueue` writes it in the transaction that writes its match;
+`alerts.outbox_lease` takes it into a message by `first`, `with_it`, `lease` and `parts`;
+`ended` or `retried` say how that ended.
 """
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterable
-from random import Random
-from typing import NamedTuple
-from zoneinfo import ZoneInfo
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from focus.alerts.alert import Alert
-from focus.storage.alerts.store import AlertStore, Match
+from focus.storage.alerts.alerts import from_text
+from focus.storage.alerts.database import Statements
+from focus.storage.alerts.matches import MATCH, match_of
+from focus.storage.alerts.records import (
+    SENT,
+    WAITING,
+    DeliveryRecord,
+    OutboxLease,
+    OutboxRow,
+    Part,
+)
 
-WAITING, SENT, DEAD = 0, 1, 2
-"""States of a row, and of a delivery (0: will be tried again)."""
+_ROW = """
+SELECT o.id, o.user, o.channel, o.batch, o.tries, a.definition, u.quiet, u.zone, u.language,
+u.admin, u.disabled, m.deleted
+FROM outbox o JOIN alert a ON a.id = o.alert JOIN user u ON u.id = o.user
+JOIN alert_match m ON m.id = o.alert_match
+WHERE o.state = 0 AND """
+_FIRST = _ROW + "o.due_at <= ? AND o.channel GLOB ? ORDER BY o.due_at, o.id LIMIT 1"
+_BATCH = _ROW + "o.batch = ? ORDER BY o.id"
+_FRESH = _ROW + "o.due_at <= ? AND o.user = ? AND o.channel = ? AND o.batch = '' ORDER BY o.id"
+"""What may go is decided in Python, not in SQL."""
 
-MAX_TRIES = 5
-FIRST_WAIT_S, LONGEST_WAIT_S = 60.0, 24 * 3600.0
-_GROWTH, _JITTER = 11.0, 0.08  # 1 min, 11 min, 2 h, 22 h: five tries within two days
-
-PULLED = ("inbox", "feed")
-"""Channels that people look into by themselves: no row is needed."""
-
-
-class Part(NamedTuple):
-    """A alert's share of a message: its best hits, and how many there are in all.
-
-    similar  hit -> number of near-duplicates folded under it
-    """
-
-    alert: Alert
-    number: int
-    hits: list[Match]
-    total: int
-    similar: dict[int, int]
-
-
-class OutboxLease(NamedTuple):
-    """A message that this process, and no other, shall send now.
-
-    batch  its id for ever
-    tries  how often it failed before
-    """
-
-    batch: str
-    user: int
-    channel: str
-    language: str
-    zone: ZoneInfo
-    tries: int
-    parts: list[Part]
-
-    @property
-    def items(self) -> int:
-        """How many pages it tells of, those in the inbox only included."""
-        return sum(part.total for part in self.parts)
+_PARTS = f"""
+SELECT {MATCH}, (SELECT count(*) FROM alert_match t WHERE t.duplicate_of = m.id), a.definition
+FROM outbox o JOIN alert_match m ON m.id = o.alert_match JOIN alert a ON a.id = o.alert
+WHERE o.batch = ? AND o.state = 0
+ORDER BY o.alert, m.relevance DESC, m.found_at DESC, m.id"""
 
 
-class Logged(NamedTuple):
-    """A line of the delivery log."""
+class Outbox(Statements):
+    """The tables `outbox` and `delivery`."""
 
-    at: float
-    user: int
-    channel: str
-    batch: str
-    items: int
-    state: int
-    detail: str
+    def enqueue(
+        self,
+        user: int,
+        alert: int,
+        *,
+        matches: Iterable[int],
+        channels: Sequence[str],
+        due_at: float,
+    ) -> int:
+        """Note that these matches go out by these channels.
 
+        Gives the number of rows; a match that was noted before is not noted again.
+        """
+        return self._db.change_all(
+            "INSERT OR IGNORE INTO outbox (user, alert, alert_match, channel, state, due_at, "
+            "tries, batch, error) VALUES (?, ?, ?, ?, 0, ?, 0, '', '')",
+            [(user, alert, match, channel, due_at) for match in matches for channel in channels],
+        )
 
-# -- writing ------------------------------------------------------------------------
+    # -- leasing, all inside one transaction of the caller's --------------------------
 
+    def first(self, kind: str, *, due: float) -> OutboxRow | None:
+        """The row of a kind of channel that has waited longest since it was due."""
+        row = self._db.row(_FIRST, (due, f"{kind}:*"))
+        return _row(row) if row else None
 
-def enqueue(
-    db: sqlite3.Connection,
-    owner: tuple[int, int],
-    *,
-    hits: Iterable[int],
-    channels: Iterable[str],
-    now: float,
-) -> int:
-    """Note that these hits go out by these channels, in the transaction that wrote them.
+    def with_it(self, first: OutboxRow, *, due: float) -> list[OutboxRow]:
+        """The rows of its batch, or else all that are due by the same channel, itself included."""
+        if first.batch:
+            rows = self._db.rows(_BATCH, (first.batch,))
+        else:
+            rows = self._db.rows(_FRESH, (due, first.user, first.channel))
+        return [_row(row) for row in rows]
 
-    owner  (user, alert)
-    Gives the number of rows; a hit that was noted before is not noted again, and
-    `inbox` and `feed` need no note.
-    """
-    pushed = [each for each in channels if each not in PULLED]
-    rows = [(*owner, hit, channel, now) for hit in hits for channel in pushed]
-    before = db.total_changes
-    db.executemany(
-        "INSERT OR IGNORE INTO outbox (user, alert, hit, channel, state, due_at, tries, batch, "
-        "error) VALUES (?, ?, ?, ?, 0, ?, 0, '', '')",
-        rows,
-    )
-    return db.total_changes - before
+    def give_up(self, rows: Sequence[OutboxRow], reason: str, *, now: float) -> None:
+        """Rows that must not go out any more."""
+        self._db.change_all(
+            "UPDATE outbox SET state = 2, error = ?, due_at = ? WHERE id = ?",
+            [(reason, now, row.id) for row in rows],
+        )
 
+    def hold(self, until: dict[int, float]) -> None:
+        """Rows (by id) that must not go out before."""
+        sql = "UPDATE outbox SET due_at = ? WHERE id = ?"
+        self._db.change_all(sql, [(end, number) for number, end in until.items()])
 
-def wait_s(tries: int, rng: Random) -> float:
-    """Seconds to the next try after so many that failed: 1 min, 11 min, 2 h, 22 h."""
-    spread = 1.0 + _JITTER * rng.random()
-    return min(LONGEST_WAIT_S, FIRST_WAIT_S * _GROWTH ** (tries - 1) * spread)
+    def lease(self, rows: Sequence[OutboxRow], batch: str, *, until: float) -> OutboxLease:
+        """Make rows one message that nobody else gets until then."""
+        self._db.change_all(
+            "UPDATE outbox SET batch = ?, due_at = ? WHERE id = ?",
+            [(batch, until, row.id) for row in rows],
+        )
+        first = rows[0]
+        reader = first.user, first.channel, first.language, first.zone
+        return OutboxLease(batch, *reader, first.tries, self._parts(batch))
 
+    def _parts(self, batch: str) -> list[Part]:
+        """What a message says: of each alert the best, at most `max_items`."""
+        parts: dict[int, Part] = {}
+        for *columns, similar, definition in self._db.rows(_PARTS, (batch,)):
+            number = int(columns[0])
+            part = parts.get(number) or Part(from_text(definition), number, [], 0, {})
+            parts[number] = part = part._replace(total=part.total + 1)
+            if part.total <= part.alert.max_items:
+                match = match_of(columns)
+                part.matches.append(match)
+                part.similar[match.id] = similar
+        return list(parts.values())
 
-def sent(book: AlertStore, claim: OutboxLease, *, now: float, detail: str = "") -> None:
-    """The receiver has acknowledged the message: it never goes out again."""
-    _end(book, claim, SENT, now, detail)
+    # -- how it ended -----------------------------------------------------------------
 
+    def ended(self, lease: OutboxLease, state: int, *, now: float, detail: str) -> None:
+        """The message was sent (`SENT`), and never goes out again; or it is given up (`DEAD`)."""
+        error = "" if state == SENT else detail
+        self._note(lease, (state, error, now), now=now, detail=detail)
 
-def dead(book: AlertStore, claim: OutboxLease, *, now: float, reason: str) -> None:
-    """Trying again would be of no use."""
-    _end(book, claim, DEAD, now, reason)
+    def retried(self, lease: OutboxLease, *, now: float, due_at: float, reason: str) -> None:
+        """The message failed, and goes out again then."""
+        self._note(lease, (WAITING, reason, due_at), now=now, detail=reason)
 
+    def _note(
+        self, lease: OutboxLease, values: tuple[int, str, float], *, now: float, detail: str
+    ) -> None:
+        sql = (
+            "UPDATE outbox SET state = ?, error = ?, due_at = ?, tries = tries + 1 "
+            "WHERE batch = ? AND state = 0"
+        )
+        with self._db.transaction():
+            changed = self._db.change(sql, (*values, lease.batch))
+            if changed:  # else another process has done it, after our lease had run out
+                whose = lease.user, lease.channel, lease.batch
+                self.log(DeliveryRecord(now, *whose, changed, values[0], detail))
 
-def _end(book: AlertStore, claim: OutboxLease, state: int, now: float, detail: str) -> None:
-    error = "" if state == SENT else detail
-    with book.transaction() as db:
-        changed = db.execute(
-            "UPDATE outbox SET state = ?, tries = tries + 1, error = ?, due_at = ? "
-            "WHERE batch = ? AND state = 0",
-            (state, error, now, claim.batch),
-        ).rowcount
-        if changed:  # else another process has done it, after our lease had run out
-            log(db, Logged(now, claim.user, claim.channel, claim.batch, changed, state, detail))
-
-
-def failed(book: AlertStore, claim: OutboxLease, *, now: float, wait: float, reason: str) -> int:
-    """Try again so many seconds later, unless it was the last try; the state that it has now."""
-    tries = claim.tries + 1
-    if tries >= MAX_TRIES:
-        dead(book, claim, now=now, reason=reason)
-        return DEAD
-    with book.transaction() as db:
-        changed = db.execute(
-            "UPDATE outbox SET tries = ?, due_at = ?, error = ? WHERE batch = ? AND state = 0",
-            (tries, now + wait, reason, claim.batch),
-        ).rowcount
-        if changed:
-            log(db, Logged(now, claim.user, claim.channel, claim.batch, changed, WAITING, reason))
-    return WAITING
-
-
-def again(book: AlertStore, user: int, batch: str, *, now: float) -> int:
-    """Let a message that was given up start anew, at once and under its id; its rows."""
-    with book.transaction() as db:
-        return db.execute(
+    def again(self, user: int, batch: str, *, now: float) -> int:
+        """Let a message that was given up start anew, at once and under its id; its rows."""
+        return self._db.change(
             "UPDATE outbox SET state = 0, tries = 0, due_at = ?, error = '' "
             "WHERE user = ? AND batch = ? AND batch <> '' AND state = 2",
             (now, user, batch),
-        ).rowcount
+        )
+
+    def redirect(self, user: int, kind: str, address: str) -> None:
+        """Have what waits for a person's channel of a kind go to another address."""
+        self._db.change(
+            "UPDATE OR IGNORE outbox SET channel = ? WHERE user = ? AND state = 0 "
+            "AND channel GLOB ?",
+            (f"{kind}:{address}", user, f"{kind}:*"),
+        )
+
+    def log(self, line: DeliveryRecord) -> None:
+        """A line for people."""
+        sql = (
+            "INSERT INTO delivery (at, user, channel, batch, items, state, detail) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)"
+        )
+        self._db.change(sql, line)
+
+    # -- reading ----------------------------------------------------------------------
+
+    def next_due(self) -> float | None:
+        """When the next message may go out; None when none waits."""
+        found: float | None = self._db.value("SELECT min(due_at) FROM outbox WHERE state = 0")
+        return found
+
+    def counts(self, user: int | None = None) -> dict[int, int]:
+        """Rows by state, of one user or of all."""
+        sql = "SELECT state, count(*) FROM outbox WHERE :user IS NULL OR user = :user GROUP BY 1"
+        return dict(self._db.rows(sql, {"user": user}))
+
+    def deliveries(self, user: int | None = None, *, limit: int = 50) -> list[DeliveryRecord]:
+        """The delivery log of one user or of all, latest first; `limit` -1: all of it."""
+        where, values = ("", ()) if user is None else ("WHERE user = ?", (user,))
+        sql = (
+            "SELECT at, user, channel, batch, items, state, detail FROM delivery "
+            f"{where} ORDER BY at DESC, id DESC LIMIT ?"
+        )
+        return [DeliveryRecord(*row) for row in self._db.rows(sql, (*values, limit))]
 
 
-def log(db: sqlite3.Connection, line: Logged) -> None:
-    """A line for people, inside the caller's transaction."""
-    db.execute(
-        "INSERT INTO delivery (at, user, channel, batch, items, state, detail) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?)",
-        line,
-    )
-
-
-# -- reading ------------------------------------------------------------------------
-
-
-def next_due(book: AlertStore) -> float | None:
-    """When the next message may go out; None when none waits."""
-    found: float | None = book.rows("SELECT min(due_at) FROM outbox WHERE state = 0")[0][0]
-    return found
-
-
-def counts(book: AlertStore, user: int | None = None) -> dict[int, int]:
-    """Rows by state, of one user or of all."""
-    where, values = ("", ()) if user is None else (" WHERE user = ?", (user,))
-    return dict(book.rows(f"SELECT state, count(*) FROM outbox{where} GROUP BY state", values))
-
-
-def lines(book: AlertStore, user: int | None = None, *, limit: int = 50) -> list[Logged]:
-    """The delivery log of one user or of all, latest first."""
-    where, values = ("", ()) if user is None else (" WHERE user = ?", (user,))
-    sql = (
-        "SELECT at, user, channel, batch, items, state, detail FROM delivery"
-        f"{where} ORDER BY at DESC, id DESC LIMIT ?"
-    )
-    return [Logged(*row) for row in book.rows(sql, (*values, limit))]
+def _row(columns: Sequence[Any]) -> OutboxRow:
+    definition, flags = from_text(columns[5]), map(bool, columns[9:])  # admin, disabled, deleted
+    return OutboxRow._make((*columns[:5], definition, *columns[6:9], *flags))
