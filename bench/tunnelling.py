@@ -24,7 +24,7 @@ from labelled import World, add_arguments, open_world, table
 
 from focus.archive.replay import Archive
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig
-from focus.crawl import Crawl, Event
+from focus.crawler import Crawl, Event
 from focus.engine.transports import ReplayTransport
 from focus.evaluate.compare import seed_order
 from focus.evaluate.judgments import TopicTask

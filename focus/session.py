@@ -20,7 +20,7 @@ from focus import __version__
 from focus.archive.recorder import Recorder
 from focus.archive.replay import Archive
 from focus.config import CrawlConfig
-from focus.crawl import Crawl, CrawlStore, Event
+from focus.crawler import Crawl, CrawlStore, Event
 from focus.engine.transports import Clock, LiveTransport, ReplayTransport, Transport
 from focus.engine.unit_of_work import Totals
 from focus.errors import ConfigError, StoreLocked

@@ -13,7 +13,7 @@ from bench.cluster.virtual import Form, World, crawl
 from focus.cluster.messages import ShardStatus
 from focus.cluster.shared_budget import OtherShards, worth
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, PolitenessConfig, ScopeConfig
-from focus.crawl import Crawl, Event
+from focus.crawler import Crawl, Event
 from focus.demo.site import DemoWeb, generate
 from focus.engine.transports import ReplayTransport
 from focus.frontier import Frontier

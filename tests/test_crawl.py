@@ -16,7 +16,7 @@ from focus.config import (
     ScopeConfig,
     TrapConfig,
 )
-from focus.crawl import Crawl, Event
+from focus.crawler import Crawl, Event
 from focus.engine.transports import ReplayTransport
 from focus.records import FailureKind, FetchResult, UrlState
 from focus.topic.topic import from_words, to_builtins

@@ -1,4 +1,4 @@
-"""Which text is one that a alert has already?"""
+"""Which text is one that an alert has already?"""
 
 from __future__ import annotations
 

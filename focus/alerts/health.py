@@ -20,7 +20,7 @@ SILENT_S = 3 * 86400.0  # without news: worth a word
 
 
 class SiteHealth(msgspec.Struct, frozen=True):
-    """A site of a alert.
+    """A site of an alert.
 
     unmatched  pages that came in and were held against no alert yet
     """
@@ -31,7 +31,7 @@ class SiteHealth(msgspec.Struct, frozen=True):
 
 
 class Health(msgspec.Struct, frozen=True):
-    """A alert as it stands.
+    """An alert as it stands.
 
     state     `active`, `paused` or `expired`
     silent_s  seconds without news, since its last or since it began
@@ -51,7 +51,7 @@ class Health(msgspec.Struct, frozen=True):
 
 
 def health(store: AlertStore, owned: StoredAlert, *, now: float) -> Health:
-    """How a alert fares."""
+    """How an alert fares."""
     sites = [
         SiteHealth(site, store.pages.figures(site.crawl), store.pages.unmatched(site))
         for site in store.sites.of([owned.id])

@@ -42,7 +42,7 @@ from focus.text.tokenisation import Segmenter
 BATCH = 500  # pages per transaction
 FEW = 10  # alerts: to look for their words in a page's source is cheaper than to parse it
 FORGET = 100  # pages after which the anchors that were met are forgotten
-BEST = 5  # of what existed when a alert began
+BEST = 5  # of what existed when an alert began
 BASELINE = 3_000  # pages of a site, the latest, that are marked as seen for a new alert
 OLD_S = 7 * 86400.0  # dated so long before the last check: no news
 
@@ -65,7 +65,7 @@ class Matched(msgspec.Struct):
 
 
 class _Watcher:
-    """A alert on the site that is being matched."""
+    """An alert on the site that is being matched."""
 
     def __init__(self, owned: StoredAlert, subject: Subject, *, is_new: bool) -> None:
         self.owned = owned
@@ -240,7 +240,7 @@ class Subjects:
         self._taught: list[Subject] = []
 
     def of(self, alert: Alert, *, trusted: bool) -> Subject:
-        """A alert's subject. ConfigError for a topic file that cannot be used.
+        """An alert's subject. ConfigError for a topic file that cannot be used.
 
         trusted  see `topic_of`
         """
@@ -251,7 +251,7 @@ class Subjects:
         return self._made[key]
 
     def of_owned(self, store: AlertStore, owned: StoredAlert) -> Subject:
-        """The same of a alert that is kept: its own, where its owner's votes have taught it."""
+        """The same of an alert that is kept: its own, where its owner's votes have taught it."""
         trusted = owned.user == LOCAL
         if not any(store.matches.count_votes(owned.id)):
             return self.of(owned.alert, trusted=trusted)

@@ -124,7 +124,7 @@ class PageView:
 
     @cached_property
     def words_text(self) -> str:
-        """Title and text without navigation, folded: where words of a alert have to stand."""
+        """Title and text without navigation, folded: where words of an alert have to stand."""
         return f"{fold_body(self.stored.title)}\n{self.document.main}"
 
     @cached_property
@@ -167,7 +167,7 @@ class PageView:
 
 
 class Subject:
-    """What a alert asks of a page. Alerts that ask the same share one.
+    """What an alert asks of a page. Alerts that ask the same share one.
 
     learned  what its owner's votes have taught; None: what the topic's own file has
     """
@@ -255,7 +255,7 @@ def _stands_in(source: str, forms: Iterable[str]) -> bool:
 
 
 def topic_of(alert: Alert, *, trusted: bool) -> Topic:
-    """The topic that a alert's pages are judged by: of its file or words, else of its words.
+    """The topic that an alert's pages are judged by: of its file or words, else of its words.
 
     trusted  whether its owner may name files of this machine: whoever types commands here
     Raises TopicError for a file that cannot be read.

@@ -23,7 +23,7 @@ from focus.alerts import revisits
 from focus.alerts.page_match import topic_of
 from focus.alerts.schedule import parse, zone_of
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, ScopeConfig
-from focus.crawl import Crawl, Event
+from focus.crawler import Crawl, Event
 from focus.errors import ConfigError, TopicError
 from focus.learn.memory_crawl import PageSource
 from focus.records import SEED_PRIORITY

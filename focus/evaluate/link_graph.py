@@ -43,16 +43,20 @@ _CHUNK = 250
 _NOTHING = AnalysisConfig(
     topic=to_builtins(from_words("x0no0such0word")), relevance="boolean", keep="none"
 )
-_PARTS = ("parse", "score/analyse.py", "urls.py", "charset.py", "codec.py", "scope.py", "robots.py",
-          "compare/linkgraph.py", "archive.py", "warc/pack.py")  # fmt: skip
+_PARTS = (
+    "html", "urls", "text", "score/analysis.py", "admission/scope.py", "http/robots.py",
+    "archive/replay.py", "archive/pack.py", "evaluate/link_graph.py",
+)  # fmt: skip
 """What the graph depends on besides the archive."""
 
 BESIDE_A_CRAWL = (
-    "__main__.py", "cli.py", "commands", "show", "report", "demo", "learn", "kb", "db", "measure",
-    "net", "session.py", "store.py", "export.py", "fetch.py", "guard.py", "judge.py",
-    "learned.py", "topicfile.py", "compare/comparison.py", "compare/grounds.py",
-    "compare/halves.py", "compare/ranges.py", "compare/run.py", "compare/standings.py",
-    "compare/tune.py", "compare/tuned.py", "compare/variants.py",
+    "__main__.py", "cli.py", "commands", "terminal", "report", "demo", "learn", "storage",
+    "metrics", "session.py", "store.py", "resume.py", "fetch.py", "profiling",
+    "http/connection.py", "http/dns.py", "http/network_errors.py", "http/tls.py",
+    "http/ssrf_guard.py", "topic/topic_file.py", "evaluate/comparison.py",
+    "evaluate/ground_truth.py", "evaluate/holdout.py", "evaluate/search_space.py",
+    "evaluate/compare.py", "evaluate/ranking.py", "evaluate/judgments.py", "evaluate/tune.py",
+    "evaluate/tuning_result.py", "evaluate/variants.py", "alerts", "serve", "cluster",
 )  # fmt: skip
 """What the order of fetches of a configured crawl over an archive does not hang on: what
 comes before it ends up in its configuration, and what comes after it does not reach it."""

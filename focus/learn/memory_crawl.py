@@ -21,7 +21,7 @@ from focus.config import (
     PolitenessConfig,
     ScopeConfig,
 )
-from focus.crawl import Crawl, Event
+from focus.crawler import Crawl, Event
 from focus.records import Batch
 from focus.score.strategy import strategy_class
 from focus.session import RunPaths, open_transport

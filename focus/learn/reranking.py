@@ -21,7 +21,7 @@ from typing import cast
 import msgspec
 
 from focus.config import AnalysisConfig, CrawlConfig
-from focus.crawl import Crawl
+from focus.crawler import Crawl
 from focus.engine.transports import Transport
 from focus.records import SEED_PRIORITY, Batch, Change, Link, Page, Tally, UrlState
 from focus.resume import restore

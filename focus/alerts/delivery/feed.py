@@ -89,7 +89,7 @@ def of_user(
 def _entries(
     store: AlertStore, owned: Iterable[StoredAlert], settings: DeliverySettings
 ) -> list[Entry]:
-    """The newest of all, each alert's page once; what existed before a alert is no news."""
+    """The newest of all, each alert's page once; what existed before an alert is no news."""
     found = [
         Entry(
             _identity(settings, f"match:{each.id}:{match.url}"), printable(each.alert.name), match
