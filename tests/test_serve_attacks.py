@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 
 from focus.serve.accounts import Passwords
 from focus.serve.app import MAX_FORM
+from focus.storage.alerts.inbox import Inbox
 from focus.storage.alerts.tokens import hashed
 from tests.desk import NOON
 from tests.test_serve import CHEAP, SECRET, TYPED, Group, alert
@@ -310,7 +311,7 @@ def test_trouble_of_ours_tells_nothing(group: Group, monkeypatch: pytest.MonkeyP
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("a secret of the inside")
 
-    monkeypatch.setattr("focus.serve.reading.inbox.letters", broken)
+    monkeypatch.setattr(Inbox, "entries", broken)
     answer = client.get("/inbox")
     assert answer.status_code == 500
     assert "secret" not in answer.text

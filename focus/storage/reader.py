@@ -1,4 +1,4 @@
-"""What has a crawl found, how does it stand, and why is a page there (or not)?
+"""Reads what a crawl has found, how it stands, and why a page is there (or not).
 
 The reader's side of a database: its own connection, read-only, and no read that
 lasts, so that a crawl under way is never held up (a reader that stays would keep
@@ -120,7 +120,7 @@ class DatabaseReader:
             limits=config.get("limits") or {} if isinstance(config, dict) else {},
             counters=counters or {},
             report=report,
-            duplicates=self._one(_TWINS, id_range(crawl))[0],
+            duplicates=self._one(_DUPLICATES, id_range(crawl))[0],
         )
 
     def _states(self, crawl: int, tally: list[Any]) -> dict[str, int]:
@@ -171,7 +171,7 @@ class DatabaseReader:
             tries=tries,
             path=self._path_to(number),
             page=_page_of(pages[0]) if pages else None,
-            duplicate_of=next((url for (url,) in self._all(_TWIN_OF, (number,))), ""),
+            duplicate_of=next((url for (url,) in self._all(_DUPLICATE_OF, (number,))), ""),
         )
 
     def _path_to(self, number: int) -> list[Step]:
@@ -339,10 +339,10 @@ ON found.crawl = crawl.id ORDER BY id"""
 _UNDER_WAY = """
 SELECT id FROM crawl JOIN progress ON progress.crawl = crawl.id WHERE finished_at IS NULL
 ORDER BY heartbeat_at DESC LIMIT 1"""
-_TWINS = "SELECT count(*) FROM twin WHERE id BETWEEN ? AND ?"
-_TWIN_OF = f"""
-SELECT url.url FROM twin JOIN url ON url.id = (twin.id & ~{LAST_ID}) + twin.of
-WHERE twin.id = ?"""
+_DUPLICATES = "SELECT count(*) FROM near_duplicate WHERE id BETWEEN ? AND ?"
+_DUPLICATE_OF = f"""
+SELECT url.url FROM near_duplicate n JOIN url ON url.id = (n.id & ~{LAST_ID}) + n.of
+WHERE n.id = ?"""
 _FETCHING = "SELECT count(*) FROM url WHERE state = 1 AND id BETWEEN ? AND ?"
 _LARGEST = "SELECT max(pagerank), max(relevance) FROM page WHERE id BETWEEN ? AND ?"
 _LAST_PAGES = "SELECT relevant FROM page WHERE crawl = ? ORDER BY nth DESC LIMIT ?"

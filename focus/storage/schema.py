@@ -1,6 +1,6 @@
-"""What a focus database looks like, and what is wrong with a file that is none.
+"""Describes the tables of a focus database, and says what is wrong with a file that is none.
 
-Text and checks only; `store` writes such a file, `query` reads it.
+Text and checks only; `writer` and `alerts/` write such a file, `reader` reads it.
 
 Every row of a crawl has the one number ``crawl << 32 | id``, where `id` counts
 from 0 within the crawl (as in `records`). So each table is clustered by crawl,
@@ -200,7 +200,7 @@ CREATE TABLE hits (
 );
 
 -- Pages with nearly the text of an earlier one: they are not relevant a second time.
-CREATE TABLE twin (
+CREATE TABLE near_duplicate (
     id INTEGER PRIMARY KEY,        -- = page.id
     of INTEGER NOT NULL            -- the earlier page: a URL of the same crawl
 );
