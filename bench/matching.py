@@ -29,7 +29,7 @@ from focus.alerts import matching, outbox_relay, settings
 from focus.alerts.page_match import PageView
 from focus.alerts.publication_date import published_at
 from focus.alerts.run import run_due
-from focus.storage.alerts import matches
+from focus.storage.alerts.pages import LAST
 from focus.storage.alerts.records import LOCAL, Alert, WatchedSite
 from focus.storage.alerts.store import AlertStore, opened
 from focus.text.tokenisation import Segmenter, has_han
@@ -73,7 +73,7 @@ def seconds(path: Path, pages: int, alerts: int) -> tuple[float, matching.Matche
         shutil.copy(path, copy)
         with opened(copy, now=0.0, language="en", zone="UTC") as store:
             crawl = store.database.rows("SELECT max(crawl) FROM page")[0][0]
-            first = matches.latest(store, crawl, to=matches.LAST, most=pages)
+            first = store.pages.before_latest(crawl, to=LAST, most=pages)
             matching.Subjects().of(Alert("c", (), words="warm"), trusted=True)  # dictionaries
             site = with_alerts(store, crawl, alerts, first, Random(1))
             began = time.process_time()
@@ -89,19 +89,19 @@ def parts(path: Path, pages: int) -> dict[str, float]:
         opened(path, now=0.0, language="en", zone="UTC") as store,
     ):
         crawl = store.database.rows("SELECT max(crawl) FROM page")[0][0]
-        first = matches.latest(store, crawl, to=matches.LAST, most=pages)
-        some = matches.pages(store, crawl, after=first, limit=pages)
+        first = store.pages.before_latest(crawl, to=LAST, most=pages)
+        some = store.pages.after(crawl, first, limit=pages)
         for page in some:
             marks = [time.process_time()]
-            sheet = PageView(page, store.pages.source(page.id))
+            view = PageView(page, store.pages.source(page.id))
             marks.append(time.process_time())
-            _ = sheet.words_text, sheet.document.body
+            _ = view.words_text, view.document.body
             marks.append(time.process_time())
-            sheet.may_hold((frozenset(), frozenset()))
+            view.may_hold((frozenset(), frozenset()))
             marks.append(time.process_time())
-            _ = sheet.text, sheet.simhash
+            _ = view.text, view.simhash
             marks.append(time.process_time())
-            published_at(sheet.html, page.url, fetched_at=page.fetched_at, zone=UTC)
+            published_at(view.html, page.url, fetched_at=page.fetched_at, zone=UTC)
             marks.append(time.process_time())
             for name, start, end in zip(spent, marks, marks[1:], strict=False):
                 spent[name] += end - start
@@ -118,13 +118,13 @@ def runs(path: Path) -> list[tuple[str, float, int]]:
             crawl = store.database.rows("SELECT max(crawl) FROM page")[0][0]
             words, first = (
                 words_of(store, crawl),
-                matches.latest(store, crawl, to=matches.LAST, most=10),
+                store.pages.before_latest(crawl, to=LAST, most=10),
             )
             for person in range(2, 202):
                 _settle(store, person, words, rng)
             for which, cursor, due in (
-                ("nothing due", matches.LAST, False),
-                ("4,000 alerts due, nothing new", matches.LAST, True),
+                ("nothing due", LAST, False),
+                ("4,000 alerts due, nothing new", LAST, True),
                 ("4,000 due, 10 new pages on each of 50 sites", first, True),
             ):
                 with store.database.transaction() as db:

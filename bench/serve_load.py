@@ -42,7 +42,6 @@ import zstandard
 from bench.search import drawn, page_row, sampled
 from focus.alerts.outbox_relay import Summary
 from focus.alerts.run import run_due
-from focus.alerts.snippet import MARK
 from focus.alerts.visit import visit
 from focus.config import FetchConfig, PolitenessConfig
 from focus.demo.server import serve as serve_demo
@@ -54,7 +53,7 @@ from focus.serve.app_state import AppState, SendingOptions
 from focus.serve.request import COOKIE
 from focus.serve.scheduler import SchedulerOptions
 from focus.storage import search_file
-from focus.storage.alerts.records import Alert, WatchedSite
+from focus.storage.alerts.records import MARK, Alert, WatchedSite
 from focus.storage.alerts.store import AlertStore, opened
 from focus.storage.search_index import SearchIndex, page_text
 from focus.storage.search_terms import pairs_that_are_words, plain, spelt
@@ -378,7 +377,7 @@ def serving(path: Path) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
 def serve_here(path: Path, port: int) -> None:
     """In that process."""
     app_state = AppState(
-        path, clock=lambda: NOW, ways=SendingOptions(), home=f"http://127.0.0.1:{port}"
+        path, clock=lambda: NOW, sending=SendingOptions(), home=f"http://127.0.0.1:{port}"
     )
     server.serve(app_state, SchedulerOptions(str(path)), server.listening("127.0.0.1", port))
 

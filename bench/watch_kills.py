@@ -5,7 +5,7 @@
 
 For each program and channel: so many times messages become due, the program is started as its
 users start it, and gets SIGKILL at a moment drawn while it delivers; in a second round all its
-processes get it, the courier as well. After the last kill one more run delivers the rest.
+processes get it, the one that delivers as well. After the last kill one more run delivers the rest.
 Receivers are real: an HTTP server and a mail server on loopback, which answer after
 `--latency` seconds, more or less.
 

@@ -238,7 +238,7 @@ def test_found_for_others_waits_for_the_own_schedule(desk: Desk) -> None:
     assert rows == [(next_at,)]
 
 
-# -- who is concerned -----------------------------------------------------------------
+# -- whose alerts match ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What can be typed to give a group its web pages? `focus serve`."""
+"""Defines `focus serve`: the web pages for a group."""
 
 from __future__ import annotations
 

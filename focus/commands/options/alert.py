@@ -1,4 +1,4 @@
-"""What can be typed to say what an alert is? The options of `focus watch add` and `edit`."""
+"""Defines the options that say what an alert is, for `focus watch add` and `edit`."""
 
 from __future__ import annotations
 
