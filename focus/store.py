@@ -31,7 +31,7 @@ import aiosqlite
 from focus.errors import StoreError
 from focus.records import Batch
 from focus.scheduling.url_table import UrlColumns
-from focus.storage import columns, schema, writer
+from focus.storage import columns, private, schema, writer
 from focus.storage.lock import held
 from focus.storage.schema import id_range, row_id
 from focus.storage.writer import CrawlInfo, Saved
@@ -76,6 +76,7 @@ class Store:
         schema.check_file(path)  # what is refused is left as it was, without a lock beside it
         with held(path, pid=pid), _switching():
             schema.check_file(path)
+            private.make(path)
             connection = aiosqlite.connect(
                 path, isolation_level=None, timeout=busy_s, cached_statements=256
             )

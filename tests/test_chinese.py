@@ -22,6 +22,7 @@ MODULES = (
     "alerts/alert alerts/query alerts/schedule alerts/page_match alerts/settings "
     "storage/alerts/alerts storage/alerts/store alerts/visit alerts/delivery/mail "
     "alerts/delivery/webhook alerts/delivery/apprise "
+    "alerts/keyfile "
     "alerts/delivery/sms alerts/delivery/http_post serve/admin serve/address_verification "
     "topic/topic urls/normal_form storage/search_terms storage/search storage/search_file "
     "storage/search_index storage/schema storage/lock "

@@ -21,7 +21,7 @@ FOCUS = ROOT / "focus"
 
 LEVELS = [
     "errors; config; records; metrics/",
-    "text/; topic/; scheduling/; html/; workers/",
+    "text/; topic/; scheduling/; html/; workers/; registry",
     "urls/; http/; frontier",
     "admission/; archive/; fetch",
     "score/",
@@ -34,6 +34,7 @@ LEVELS = [
     "report/; serve/; terminal/",
     "commands/",
     "cli",
+    "api",
     "__main__",
 ]
 """From the bottom up: each imports only from levels below its own."""
@@ -174,7 +175,7 @@ def test_scores_and_frontier_do_not_know_each_other() -> None:
 
 
 def test_no_import_goes_in_a_circle() -> None:
-    graph = {module: own_imports(module) for module in modules()}
+    graph = {module: own_imports(module) - {""} for module in modules() if module}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:

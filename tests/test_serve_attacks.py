@@ -14,7 +14,7 @@ pytest.importorskip("httpx2", reason="starlette's test client needs it")
 from starlette.testclient import TestClient
 
 from focus.serve.accounts import Passwords
-from focus.serve.app import MAX_FORM
+from focus.serve.upload import MAX_FORM
 from focus.storage.alerts.inbox import Inbox
 from focus.storage.alerts.tokens import hashed
 from tests.desk import NOON

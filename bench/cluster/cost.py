@@ -96,9 +96,20 @@ def spread(options: Sequence[str], given: argparse.Namespace, folder: Path) -> C
             for number, db in enumerate(databases, 1)
         ]
         slots = str(max(1, given.slots // given.workers))
+        at = options.index("--connect-to")
+        past = options[at : at + 4]  # and --allow-net
         workers = [
             _start(
-                ["cluster", "worker", *reach["worker"], "--slots", slots, "--processes", "1"],
+                [
+                    "cluster",
+                    "worker",
+                    *reach["worker"],
+                    "--slots",
+                    slots,
+                    "--processes",
+                    "1",
+                    *past,
+                ],
                 said,
                 stack,
             )

@@ -25,7 +25,7 @@ class AlertTexts:
         self._hosts: list[str] = []
 
     def add(self, number: int, simhash: int, url: str) -> None:
-        """Take in a text; 0: too short to be compared."""
+        """Take in a text; 0: there is none."""
         if simhash:
             self._alike.add(number, simhash)
             self._numbers.append(number)

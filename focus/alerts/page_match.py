@@ -139,8 +139,9 @@ class PageView:
 
     @cached_property
     def simhash(self) -> int:
-        """64 bits of its own text, 0 for a text of few words."""
-        return self.stored.simhash & (1 << 64) - 1 or simhash(self.document.content)
+        """64 bits of its own text, 0 if it has none."""
+        stored = self.stored.simhash & (1 << 64) - 1
+        return stored or simhash(self.document.content, self.stored.title)
 
     @cached_property
     def language(self) -> str:

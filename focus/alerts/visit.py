@@ -194,7 +194,9 @@ def _config(store: AlertStore, site: WatchedSite, web: PageSource, requests: int
         fetch=msgspec.structs.replace(web.fetch, listings=True),
         politeness=web.politeness,
         agent=web.agent,
-        analysis=AnalysisConfig(topic=to_builtins(_union(store, site)), shapes=True),
+        analysis=AnalysisConfig(
+            topic=to_builtins(_union(store, site)), shapes=True, agent=web.agent
+        ),
     )
 
 

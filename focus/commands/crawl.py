@@ -27,7 +27,7 @@ from focus.commands.options.option import (
 )
 from focus.commands.options.politeness import PACE_OPTIONS, TRAP_OPTIONS
 from focus.commands.options.server_limits import SERVER_OPTIONS
-from focus.config import CrawlConfig
+from focus.config import NOFOLLOW, CrawlConfig
 from focus.text.formatting import read_span, span
 
 _DEFAULT = CrawlConfig()
@@ -194,6 +194,14 @@ _FAR_OPTIONS = [
         help="No URL that this finds something in. Repeatable.",
     ),
     _crawl(
+        "--nofollow",
+        section=FAR,
+        type=click.Choice(NOFOLLOW),
+        default=_DEFAULT.nofollow,
+        help="Links with rel=nofollow, ugc or sponsored: follow them like any other, weigh them "
+        "half, or skip them.",
+    ),
+    _crawl(
         "--content-type",
         section=FAR,
         multiple=True,
@@ -247,22 +255,7 @@ _FAST_OPTIONS = [
     ),
 ]
 
-_NETWORK_OPTIONS = [
-    _crawl(
-        "--contact",
-        section=NETWORK,
-        metavar="URL|MAIL",
-        type=value_types.contact,
-        help="Where a site's owner can reach you; goes into the User-Agent.",
-    ),
-    _crawl(
-        "--user-agent",
-        section=NETWORK,
-        metavar="TEXT",
-        type=value_types.header_text,
-        show_default="focus/VERSION and the contact",
-        help="How to introduce yourself; robots.txt is read for its product name.",
-    ),
+_REACH_OPTIONS = [
     _crawl(
         "--proxy",
         section=NETWORK,
@@ -286,6 +279,25 @@ _NETWORK_OPTIONS = [
         help="Open private addresses like 127.0.0.0/8, which are refused. Repeatable.",
     ),
     _flag("--insecure", section=NETWORK, help="Do not verify TLS certificates."),
+]
+
+_NETWORK_OPTIONS = [
+    _crawl(
+        "--contact",
+        section=NETWORK,
+        metavar="URL|MAIL",
+        type=value_types.contact,
+        help="Where a site's owner can reach you; goes into the User-Agent.",
+    ),
+    _crawl(
+        "--user-agent",
+        section=NETWORK,
+        metavar="TEXT",
+        type=value_types.header_text,
+        show_default="focus/VERSION and the contact",
+        help="How to introduce yourself; robots.txt is read for its product name.",
+    ),
+    *_REACH_OPTIONS,
     _flag(
         "--ignore-robots",
         section=NETWORK,
@@ -390,6 +402,17 @@ NETWORK_NAMES = (
     "ignore_robots",
 )
 """Of `network_options`, as commands get them; focus.toml's [crawl] holds for these, too."""
+
+
+REACH_NAMES = ("allow_net", "insecure", "proxy", "connect_to")
+"""The options that lead past the guard, or make it see less."""
+
+
+def reach_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """These options, for workers of a cluster."""
+    for add in reversed(_REACH_OPTIONS):
+        function = add(function)
+    return function
 
 
 def network_options(function: Callable[..., Any]) -> Callable[..., Any]:

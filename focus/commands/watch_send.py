@@ -12,7 +12,7 @@ import click
 from focus.commands.alert_access import answer, chosen, opened
 from focus.commands.crawl import network_options
 from focus.commands.options.alert import HOW
-from focus.commands.options.option import DB, Command, option
+from focus.commands.options.option import DB, FILE, Command, option
 from focus.text.formatting import printable
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def sending_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Mail server, sender, and where links to the web pages lead."""
+    """Mail server, sender, where links to the web pages lead, and the key."""
     for add in reversed(_SENDING):
         function = add(function)
     return function
@@ -51,6 +51,15 @@ _SENDING = (
         variable=True,
         metavar="URL",
         help="Where the web pages are reached, for links in messages.",
+    ),
+    option(
+        "--key-file",
+        section=HOW,
+        variable=True,
+        metavar="FILE",
+        type=FILE,
+        show_default="beside the database: focus.db.key",
+        help="What seals passwords and signs links; made on first use. Keep a copy of it.",
     ),
 )
 
@@ -155,7 +164,7 @@ def settings_of(store: AlertStore, options: dict[str, Any], web: PageSource) -> 
     """How to send, as `sending_options` say, else as was stored."""
     from focus.alerts import settings
 
-    names = ("smtp_url", "mail_from", "base_url")
+    names = ("smtp_url", "mail_from", "base_url", "key_file")
     return settings.read(store, **{name: options[name] for name in names}, fetch=web.fetch)
 
 

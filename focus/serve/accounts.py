@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-import unicodedata
 from typing import Any, NamedTuple
 from zoneinfo import available_timezones
 
@@ -14,7 +13,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from focus.alerts.alert import PHONE, check_channel
 from focus.alerts.schedule import parse_quiet
 from focus.errors import ConfigError
-from focus.serve import backoff, tokens
+from focus.serve import backoff, names, tokens
 from focus.serve.texts import Wrong
 from focus.storage.alerts.records import User
 from focus.storage.alerts.store import AlertStore
@@ -22,7 +21,6 @@ from focus.storage.alerts.store import AlertStore
 SHORTEST, LONGEST = 10, 200  # characters of a password
 REGISTRATION = ("off", "invite", "open")
 SEEN_S = 300.0  # between two notes that somebody is there
-_NAME = re.compile(r"[\w.-]{2,40}")
 _HASHING = 2  # at once: each takes 64 MiB
 
 
@@ -67,7 +65,7 @@ def log_in(
     """A new session's secret. Wrong("login_wrong") in the same time and words for a wrong
     password, a name that nobody has and a disabled account; Wrong("too_many") before its time.
     """
-    name = tidy(name)
+    name = names.tidy(name)
     mine, theirs = backoff.key("user", name), backoff.key("address", address)
     spend(store, [mine, theirs], now=now)
     number, stored = store.users.login(name)
@@ -135,6 +133,7 @@ def register(store: AlertStore, passwords: Passwords, who: Applicant, *, now: fl
         invited = store.tokens.use("invite", who.invitation, now=now) if who.invitation else None
         if invited is None and (first or registration(store) != "open"):
             raise Wrong("register_closed")
+        _refuse_alike(store, name)
         number = store.users.add(
             name, hashed, language=who.language, zone=who.zone, admin=first, now=now
         )
@@ -149,7 +148,7 @@ def register(store: AlertStore, passwords: Passwords, who: Applicant, *, now: fl
 
 def reset_token(store: AlertStore, name: str, *, now: float) -> tuple[str, str, str] | None:
     """(address, language, secret) for a forgotten password; None where no mail can go."""
-    found = store.users.by_mail(tidy(name))
+    found = store.users.by_mail(names.tidy(name))
     if found is None:
         return None
     number, mail, language = found
@@ -207,12 +206,15 @@ def change(store: AlertStore, user: User, typed: dict[str, str], *, now: float) 
 
     Wrong, or ConfigError of the quiet hours.
     """
-    name, zone, quiet = checked_name(typed["name"]), typed["zone"].strip(), typed["quiet"].strip()
+    zone, quiet = typed["zone"].strip(), typed["quiet"].strip()
+    name = user.name if typed["name"] == user.name else checked_name(typed["name"])
     if zone not in available_timezones():
         raise Wrong("zone_wrong")
     parse_quiet(typed["quiet"])
     language = "zh" if typed["language"] == "zh" else "en"
     with store.transaction():
+        if name != user.name:
+            _refuse_alike(store, name, but=user.id)
         if not store.users.change(user.id, name=name, language=language, zone=zone, quiet=quiet):
             raise Wrong("name_taken")
         if name != user.name:
@@ -248,17 +250,20 @@ def exported(store: AlertStore, user: User) -> dict[str, Any]:
 # -- what may be typed --------------------------------------------------------------
 
 
-def tidy(name: str) -> str:
-    """A name as it is compared."""
-    return unicodedata.normalize("NFKC", name).strip()[:64]
-
-
 def checked_name(text: str) -> str:
     """Wrong for a name that nobody may have."""
-    name = tidy(text)
-    if not _NAME.fullmatch(name) or name.casefold() == "local":
+    name = names.tidy(text)
+    if not names.is_name(name):
         raise Wrong("name_wrong")
+    if not names.is_of_one_script(name):
+        raise Wrong("name_mixed")
     return name
+
+
+def _refuse_alike(store: AlertStore, name: str, *, but: int = 0) -> None:
+    """Wrong for a name that looks like somebody else's."""
+    if names.alike(name, store.users.names(but=but)):
+        raise Wrong("name_taken")
 
 
 def checked_mail(text: str) -> str:

@@ -12,6 +12,8 @@ from __future__ import annotations
 import asyncio
 import secrets
 import uuid
+from functools import partial
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -22,6 +24,7 @@ from focus.alerts.settings import DeliverySettings
 from focus.alerts.texts import say
 from focus.serve import backoff, tokens
 from focus.serve.accounts import spend
+from focus.serve.app_state import AppState
 from focus.serve.texts import Wrong
 from focus.storage.alerts.store import AlertStore
 
@@ -51,15 +54,25 @@ def discard(store: AlertStore, user: int, *, kind: str = "mail") -> None:
     store.tokens.drop(kind, user=user)
 
 
-def confirm(store: AlertStore, secret: str, *, now: float) -> str | None:
-    """The address that is its owner's from here on; None for a secret that is no longer good."""
+class Moved(NamedTuple):
+    """An address that is its owner's from here on; `before`: their last one, "" for none."""
+
+    mail: str
+    before: str
+    name: str
+    language: str
+
+
+def confirm(store: AlertStore, secret: str, *, now: float) -> Moved | None:
+    """The address becomes its reader's; None for a secret that is no longer good."""
     with store.transaction():
         found = store.tokens.use("mail", secret, now=now)
-        if found is None or found.user is None:
+        owner = store.users.active(found.user) if found else None
+        if found is None or owner is None:
             return None
         mail = str(found.data["mail"])
-        _set(store, found.user, "mail", mail, now=now)
-    return mail
+        _set(store, owner.id, "mail", mail, now=now)
+    return Moved(mail, owner.mail or "", owner.name, owner.language)
 
 
 def ask_phone(store: AlertStore, user: int, phone: str, *, now: float) -> str:
@@ -125,13 +138,36 @@ def send_link(
     """Mail somebody a link with a secret: to set another password, or to confirm the address."""
     if not how.base_url:
         return NotDelivered(NOWHERE, retry=False)
-    message = plain_message(
-        uuid.uuid4().hex,
-        language,
-        subject=say(f"{kind}_subject", language),
-        body=say(f"{kind}_body", language),
-        link=f"{how.base_url}/{_PATHS[kind]}/{secret}",
-    )
+    link = f"{how.base_url}/{_PATHS[kind]}/{secret}"
+    subject, body = say(f"{kind}_subject", language), say(f"{kind}_body", language)
+    return _mailed(how, mail, language, subject=subject, body=body, link=link, now=now)
+
+
+def tell_before(app_state: AppState, moved: Moved, *, now: float) -> None:
+    """Tell an account's last address, beside the answer, that it is used no more."""
+    if moved.before not in ("", moved.mail):
+        send = partial(tell_moved, app_state.settings(), moved, now=now)
+        app_state.soon(send, "focus-moved")
+
+
+def tell_moved(how: DeliverySettings, moved: Moved, *, now: float) -> DeliveryOutcome:
+    """Mail the same."""
+    language = moved.language
+    subject, body = say("moved_subject", language), say("moved_body", language, name=moved.name)
+    return _mailed(how, moved.before, language, subject=subject, body=body, link="", now=now)
+
+
+def _mailed(
+    how: DeliverySettings,
+    mail: str,
+    language: str,
+    *,
+    subject: str,
+    body: str,
+    link: str,
+    now: float,
+) -> DeliveryOutcome:
+    message = plain_message(uuid.uuid4().hex, language, subject=subject, body=body, link=link)
 
     async def send() -> DeliveryOutcome:
         mailer = Mailer(how.mail)

@@ -1,4 +1,6 @@
-"""Answers administrators: registration, invitations, the mail server, accounts; all audited."""
+"""Answers administrators, audited: registration, invitations, the mail server, accounts, and
+which crawls everybody may search.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ from focus.serve.request import RequestContext
 from focus.serve.texts import Wrong
 
 _AUDITED = 50  # lines that are shown
+_CRAWLS = 200  # that are shown, newest first
 
 
 def page(request: RequestContext, invitation: str = "") -> Response:
@@ -24,7 +27,7 @@ def page(request: RequestContext, invitation: str = "") -> Response:
             error = request.wrong(wrong)
         else:
             return request.to("/admin", saved=1)
-    shown = settings.shown(request.store)
+    shown = settings.shown(request.store, request.app_state.settings().key)
     return request.page(
         "admin.html",
         400 if error else 200,
@@ -35,6 +38,7 @@ def page(request: RequestContext, invitation: str = "") -> Response:
         people=request.store.users.accounts(),
         audit=request.store.audit.latest(_AUDITED),
         invitation=invitation,
+        crawls=request.store.search.crawls(most=_CRAWLS),
         error=error,
         done=done,
     )
@@ -51,28 +55,42 @@ def _change(request: RequestContext) -> None:
     gateway = request.form.get("sms", "").strip()
     if gateway:
         sms.check_gateway(gateway)
-    with request.store.transaction():
-        if choice != accounts.registration(request.store):
-            _put(request, "registration", choice, act="registration", detail=choice)
+    store, key = request.store, request.app_state.settings().key
+    with store.transaction():
+        if choice != accounts.registration(store):
+            store.settings.put("registration", choice)
+            _note(request, "registration", choice)
         if url:
-            smtp = {"url": url, "from": sender}
-            _put(request, "smtp", smtp, act="mail server", detail=settings.masked_url(url))
+            settings.put_sealed(store, "smtp", {"url": url, "from": sender}, key)
+            _note(request, "mail server", settings.masked_url(url))
         if gateway or "sms_off" in request.form:
-            service = gateway.partition("://")[0] or "off"
-            _put(request, "sms", gateway, act="SMS gateway", detail=service)
+            settings.put_sealed(store, "sms", gateway, key)
+            _note(request, "SMS gateway", gateway.partition("://")[0] or "off")
 
 
-def _put(request: RequestContext, name: str, value: object, *, act: str, detail: str) -> None:
-    request.store.settings.put(name, value)
+def _note(request: RequestContext, act: str, detail: str) -> None:
+    """A line of the audit."""
     request.store.audit.note(request.me.name, act, detail, now=request.now)
 
 
 def invite(request: RequestContext) -> Response:
     """A link by which one person may register."""
+    if accounts.registration(request.store) == "off":
+        raise Wrong("invite_off")
     with request.store.transaction():
         secret = tokens.make(request.store, "invite", user=request.me.id, now=request.now)
-        request.store.audit.note(request.me.name, "invite", "", now=request.now)
+        _note(request, "invite", "")
     return page(request, invitation=f"{request.origin}/register?invite={secret}")
+
+
+def search(request: RequestContext) -> Response:
+    """Open the crawls that are ticked to everybody's search, and close the others."""
+    access = request.store.search
+    wanted = [each for each in access.crawls(most=_CRAWLS) if f"crawl-{each.id}" in request.form]
+    with request.store.transaction():
+        access.open(wanted)
+        _note(request, "open to search", ", ".join(str(each.id) for each in wanted))
+    return request.to("/admin", saved=1)
 
 
 def switch(request: RequestContext) -> Response:
@@ -85,5 +103,5 @@ def switch(request: RequestContext) -> Response:
         store.users.disable(number, not found.disabled)
         store.tokens.log_out(number)
         what = "enable" if found.disabled else "disable"
-        store.audit.note(request.me.name, what, found.name, now=request.now)
+        _note(request, what, found.name)
     return request.to("/admin", saved=1)

@@ -14,6 +14,7 @@ To read, in this order:
     store        `AlertStore`: the parts below over one connection, and `opened`
     alerts, sites, revisits, pages     what is watched, and what crawls brought
     matches, inbox                     what was found, by alert and by person
+    search_access                      whose search reaches which crawls
     outbox                             what has to go out, and the delivery log
     users, tokens, installation        people, their secrets, settings and audit
 

@@ -25,7 +25,7 @@ MIGRATION_TRIES, MIGRATION_PAUSE_S = 20, 0.1  # for another one that brings the 
 Values = Sequence[object] | Mapping[str, object]
 
 
-class Database:
+class AlertDatabase:
     """A connection of its own; for one thread at a time."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
@@ -80,11 +80,11 @@ class Database:
 class Statements:
     """The statements about one subject, over a store's connection."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: AlertDatabase) -> None:
         self._db = database
 
 
-def connected(path: Path, *, any_thread: bool = False) -> Database:
+def connected(path: Path, *, any_thread: bool = False) -> AlertDatabase:
     """A connection to a database that is made, or brought up to date, first.
 
     any_thread  whoever uses it makes sure that two threads never do at once
@@ -92,7 +92,7 @@ def connected(path: Path, *, any_thread: bool = False) -> Database:
     connection = sqlite3.connect(
         path, timeout=WAIT_S, isolation_level=None, check_same_thread=not any_thread
     )
-    database = Database(connection, path)
+    database = AlertDatabase(connection, path)
     try:
         with database._explained():
             _prepare(connection, path)

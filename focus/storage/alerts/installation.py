@@ -24,6 +24,10 @@ class Settings(Statements):
         sql = "INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)"
         self._db.change(sql, (name, msgspec.json.encode(value).decode()))
 
+    def remove(self, *names: str) -> None:
+        """Set some no more."""
+        self._db.change_all("DELETE FROM setting WHERE name = ?", [(name,) for name in names])
+
 
 class Audit(Statements):
     """The table `audit`: who did what."""

@@ -294,6 +294,15 @@ class Account(NamedTuple):
     alerts: int
 
 
+class CrawlShown(NamedTuple):
+    """A crawl as an administrator sees it; `what`: the site that is watched, or topic and seed."""
+
+    id: int
+    started_at: float
+    what: str
+    is_open: bool
+
+
 class Token(NamedTuple):
     """What a secret stands for."""
 

@@ -7,24 +7,26 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from focus.errors import StoreError
-from focus.storage import schema
+from focus.storage import private, schema
 from focus.storage.alerts.alerts import Alerts
-from focus.storage.alerts.database import Database, connected
+from focus.storage.alerts.database import AlertDatabase, connected
 from focus.storage.alerts.inbox import Inbox
 from focus.storage.alerts.installation import Attempts, Audit, Settings
 from focus.storage.alerts.matches import Matches
 from focus.storage.alerts.outbox import Outbox
 from focus.storage.alerts.pages import Pages
 from focus.storage.alerts.revisits import Revisits
+from focus.storage.alerts.search_access import SearchAccess
 from focus.storage.alerts.sites import Sites
 from focus.storage.alerts.tokens import Tokens
 from focus.storage.alerts.users import Users
+from focus.storage.search_file import index_path
 
 
 class AlertStore:
     """The statements of all subjects, over one connection."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: AlertDatabase) -> None:
         self.database, self.path = database, database.path
         self.alerts = Alerts(database)
         self.sites = Sites(database)
@@ -33,6 +35,7 @@ class AlertStore:
         self.matches = Matches(database)
         self.inbox = Inbox(database)
         self.outbox = Outbox(database)
+        self.search = SearchAccess(database)
         self.users = Users(database)
         self.tokens = Tokens(database)
         self.attempts = Attempts(database)
@@ -63,6 +66,9 @@ def opened(path: Path, *, now: float, language: str, zone: str) -> Iterator[Aler
             f"cannot make the folder {path.parent}: {error.strerror}; choose another --db"
         ) from error
     schema.check_file(path)
+    private.make(path)
+    for file in (path, index_path(path)):
+        private.narrow(file)
     store = AlertStore(connected(path))
     try:
         store.users.add_local(language, zone, now=now)

@@ -53,6 +53,10 @@ class Users(Statements):
             for number, name, admin, disabled, *rest in rows
         ]
 
+    def names(self, *, but: int) -> list[str]:
+        """The names of all users but one."""
+        return [name for (name,) in self._db.rows("SELECT name FROM user WHERE id <> ?", (but,))]
+
     def zones(self) -> dict[int, str]:
         """The time zone of each user, by its IANA name."""
         return dict(self._db.rows("SELECT id, zone FROM user"))
