@@ -21,6 +21,7 @@ from typing import Protocol
 
 import msgspec
 
+from focus.admission.domain_budget import PUT_OFF_S
 from focus.admission.robots_gate import RobotsGate
 from focus.admission.scope import Scope
 from focus.admission.traps import Traps
@@ -146,6 +147,8 @@ class Crawl:
         )
         self._crawl_store = crawl_store
         self._observe = observe
+        self._locates = transport.locates and config.politeness.per_ip > 0
+        self._hops: dict[int, str] = {}  # host -> where its robots.txt redirects to
         self._taken_at: dict[int, int] = {}  # id in flight -> URLs waiting when it was taken
         self._conditions: dict[int, tuple[tuple[str, str], ...]] = {}
         self.stop_reason = ""
@@ -318,7 +321,11 @@ class Crawl:
             if shut := self.robots_gate.shut(host, candidate.url):
                 self.failure_handler.shut(candidate.id, host, shut)
                 continue
-            robots = self.robots_gate.question(host, candidate.url, start_at)
+            if self._must_wait(candidate):
+                self.frontier.put_back(candidate)
+                continue
+            hop = self._hops.pop(host.id, None)
+            robots = hop or self.robots_gate.question(host, candidate.url, start_at)
             if robots is not None:
                 self.frontier.put_back(candidate)
                 self._ask_robots(host, robots, start_at)
@@ -326,6 +333,18 @@ class Crawl:
                 self.failure_handler.drop(candidate.id, DropReason.ROBOTS, "robots.txt forbids it")
             else:
                 self._send(candidate)
+
+    def _must_wait(self, candidate: Candidate) -> bool:
+        """Whether a host is set aside: until it is found, or its domain has earned more hosts."""
+        host, now = candidate.host, self.transport.now()
+        if self._locates and not host.located:
+            self.frontier.rest(host, math.inf, now)
+            self.transport.send(Task(None, candidate.url, host.name, lookup=True))
+            return True
+        if candidate.priority < SEED_PRIORITY and self.link_handler.domains.puts_off(host):
+            self.frontier.rest(host, now + PUT_OFF_S, now)
+            return True
+        return False
 
     def _send(self, candidate: Candidate) -> None:
         url_table, host, url_id = self.url_table, candidate.host, candidate.id
@@ -362,6 +381,9 @@ class Crawl:
         """Draw the conclusions; the page as it counts now."""
         task, fetch, page = result.task, result.fetch, self.result_handler.counted(result)
         host = self.frontier.host(task.host)
+        if task.lookup:
+            self.frontier.located(host, fetch.address or "", self.transport.now())
+            return None
         totals = self.unit_of_work.totals
         totals.requests += 1
         totals.bytes += fetch.raw_bytes
@@ -401,7 +423,10 @@ class Crawl:
         turn = self.robots_gate.answer(host, fetch, now)
         host.next_at = max(host.next_at, now + host.delay_s)  # by the Crawl-delay it has told
         self.unit_of_work.host_changed(host)
-        if turn.ask is not None:
+        if turn.ask is not None and self._locates:
+            self._hops[host.id] = turn.ask  # in its turn, by the pace of host and address
+            self.frontier.rest(host, 0.0, now)
+        elif turn.ask is not None:
             self._ask_robots(host, turn.ask, max(now, host.next_at))
         elif turn.wait_s is not None and not failure_handler.fall_back(host):
             self.frontier.rest(host, now + turn.wait_s, now)

@@ -21,7 +21,7 @@ from focus.archive.recorder import Recorder
 from focus.archive.replay import Archive
 from focus.config import CrawlConfig
 from focus.crawler import Crawl, CrawlStore, Event
-from focus.engine.transports import Clock, LiveTransport, ReplayTransport, Transport
+from focus.engine.transports import Bodies, Clock, LiveTransport, ReplayTransport, Transport
 from focus.engine.unit_of_work import Totals
 from focus.errors import ConfigError, StoreLocked
 from focus.fetch import WebFetcher
@@ -282,8 +282,9 @@ async def open_transport(
             software = f"focus/{__version__}"
             observe = stack.enter_context(Recorder(paths.warc, software=software)).record
         clock = Clock()
+        web = WebFetcher(config.fetch, clock=clock)
         transport = LiveTransport(
-            WebFetcher(config.fetch, clock=clock), pool, clock=clock, observe=observe
+            web, pool, clock=clock, observe=observe, locate=web.locate, bodies=Bodies()
         )
     stack.push_async_callback(transport.close)
     await pool.start()

@@ -164,13 +164,21 @@ async def test_cookies_are_never_sent_back() -> None:
     assert server.connections == 1
 
 
-async def test_a_kept_connection_that_died_is_replaced_without_a_failure() -> None:
-    first = Raw(answer(), close=True)  # promises keep-alive, then closes
-    async with serving(first) as port, WebFetcher(config()) as web:
-        results = []
-        for _ in range(3):
-            results.append(await web.fetch(f"http://127.0.0.1:{port}/"))
-    assert [result.failure for result in results] == [None, None, None]
+async def test_a_kept_connection_that_breaks_off_is_not_asked_again_at_once() -> None:
+    server = Raw(answer())
+
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if server.connections == 1:
+            server.requests.append(await reader.readuntil(b"\r\n\r\n"))
+            writer.transport.abort()
+            await reader.read()
+
+    server.then = hang_up
+    async with serving(server) as port, WebFetcher(config()) as web:
+        kinds = [(await web.fetch(f"http://127.0.0.1:{port}/")).failure for _ in range(3)]
+    assert kinds == [None, FailureKind.CLOSED, None]
+    assert len(server.requests) == 3
+    assert server.connections == 2
 
 
 async def test_a_fresh_connection_that_breaks_off_is_not_asked_again() -> None:

@@ -2,6 +2,7 @@
 
 One row per kind (BUbiNG's tables): wait before the first further try in seconds,
 doubled for each one after; tries in all; whether the host as a whole is to blame.
+A server that says how long (Retry-After) is taken at its word.
 A host to blame rests, too, and is given up after `HOST_FAILURES` in a row.
 """
 
@@ -34,6 +35,7 @@ POLICIES: dict[K, Policy] = {
     K.TIMEOUT: Policy(10.0, 2, True),
     K.TOO_SLOW: Policy(60.0, 2, True),
     K.RESET: Policy(5.0, 3, True),
+    K.CLOSED: Policy(0.0, 4, False),  # the host's delay is enough
     K.PROTOCOL: Policy(5.0, 2, False),
     K.HTTP_5XX: Policy(10.0, 3, False),
     K.RATE_LIMITED: Policy(60.0, 5, True),
@@ -49,9 +51,11 @@ def policy(kind: K) -> Policy:
 def wait_s(kind: K, tries: int, retry_after_s: float | None = None) -> float | None:
     """Seconds until the next try after `tries` failed ones; None = no further try.
 
-    Retry-After wins where it asks for more. Worked: second 503: 10·2 = 20 s.
+    Where Retry-After is told, it is that. Worked: second 503: 10·2 = 20 s; with Retry-After: 1,
+    1 s.
     """
     row = policy(kind)
     if tries >= row.tries:
         return None
-    return min(MAX_WAIT_S, max(row.wait_s * 2.0 ** (tries - 1), retry_after_s or 0.0))
+    by_table = row.wait_s * 2.0 ** (tries - 1)
+    return min(MAX_WAIT_S, by_table if retry_after_s is None else retry_after_s)

@@ -52,7 +52,8 @@ class FailureHandler:
             self.frontier.defer(task.id, task.url, retry_at)
             self._note(task.id, str(kind), fetch.detail)
         if retries.policy(kind).blames_host:
-            self._blame(host, kind, fetch.detail, now + (again_s or 0.0), now)
+            told_s = again_s if again_s is not None else fetch.retry_after_s
+            self._blame(host, kind, fetch.detail, now + (told_s or 0.0), now)
 
     def _blame(
         self, host: Host, kind: FailureKind, detail: str, rest_until: float, now: float

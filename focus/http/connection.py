@@ -21,7 +21,7 @@ import asyncio
 import contextlib
 import socket
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, cast
@@ -62,6 +62,7 @@ class Exchange:
         "_changed_at",
         "_config",
         "_deadline",
+        "_halted",
         "_handler",
         "_max_bytes",
         "_permitted",
@@ -80,6 +81,7 @@ class Exchange:
     def __init__(self, config: FetchConfig) -> None:
         self._config = config
         self._handler: _Handler | None = None
+        self._halted = False
         self._deadline = 0.0
         self._max_bytes = config.max_raw_bytes
         self._permitted = False
@@ -175,12 +177,22 @@ class Exchange:
         if self._window_from is not None:
             self._window_from += seconds
 
+    async def halted(self, room: Awaitable[None]) -> None:
+        """Wait for something here; that time is not the server's."""
+        loop = asyncio.get_running_loop()
+        began, self._halted = loop.time(), True
+        try:
+            await room
+        finally:
+            self._halted = False
+            self.excuse(loop.time() - began)
+
     def check_time(self, now: float) -> None:
         """Called every now and then while the exchange is under way."""
         config = self._config
         self.check_wire()
-        if self._handler is None:
-            return  # aiohttp's connect time-out is at work
+        if self._handler is None or self._halted:
+            return  # aiohttp's connect time-out is at work, or it is we who do not read
         before, since = self._changed_at
         if self.received != before:
             self._changed_at = (self.received, now)

@@ -7,7 +7,7 @@ by its first bytes, so that a film or a bomb costs no more than those.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from urllib.parse import quote_from_bytes
 
 import aiohttp
@@ -37,9 +37,14 @@ class IncomingResponse:
     """One answer as it comes in, in the fields of `FetchResult`."""
 
     def __init__(
-        self, config: FetchConfig, robots: bool, conditions: Mapping[str, str] | None = None
+        self,
+        config: FetchConfig,
+        robots: bool,
+        conditions: Mapping[str, str] | None = None,
+        grow: Callable[[int], Awaitable[None] | None] | None = None,
     ) -> None:
         self._config = config
+        self._grow = grow
         self._robots = robots
         self.conditions = conditions or {}
         self.unchanged = False
@@ -77,6 +82,8 @@ class IncomingResponse:
             ended = not piece
             if decoder is not None:
                 piece = decoder.finish() if ended else decoder.feed(piece)
+            if self._grow is not None and (room := self._grow(len(piece))) is not None:
+                await self.exchange.halted(room)
             pieces.append(piece)
             size += len(piece)
             if not judged and (size >= SNIFF_BYTES or ended):
