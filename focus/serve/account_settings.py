@@ -17,10 +17,7 @@ from focus.serve.texts import Wrong
 
 def settings(request: RequestContext, **said: str) -> Response:
     """The form as it stands, and what was typed there."""
-    waiting, calling = (
-        address_verification.pending(request.store, request.me.id, now=request.now, kind=kind)
-        for kind in ("mail", "phone")
-    )
+    waiting, calling = _pending(request)
     typed = {
         "name": request.me.name,
         "mail": waiting or request.me.mail or "",
@@ -41,10 +38,7 @@ def settings(request: RequestContext, **said: str) -> Response:
             return request.to("/settings", saved=_address(request, mail, waiting))
         except (Wrong, ConfigError) as error:
             said = {"error": request.wrong(error)}
-            waiting = address_verification.pending(request.store, request.me.id, now=request.now)
-            calling = address_verification.pending(
-                request.store, request.me.id, now=request.now, kind="phone"
-            )
+            waiting, calling = _pending(request)
     if (saved := request.query.get("saved", "")) and not said:
         said = {"done": request.say("mail_sent" if saved == "mail" and waiting else "saved")}
     return request.page(
@@ -60,12 +54,19 @@ def settings(request: RequestContext, **said: str) -> Response:
     )
 
 
+def _pending(request: RequestContext) -> tuple[str, str]:
+    """The mail address and the number that wait to be confirmed; "": none does."""
+    store, me, now = request.store, request.me.id, request.now
+    mail, phone = (store.tokens.of_user(kind, me, now=now) for kind in ("mail", "phone"))
+    return mail.data["mail"] if mail else "", phone.data["phone"] if phone else ""
+
+
 def _address(request: RequestContext, mail: str, waiting: str) -> str:
     """Take over the address that was typed: `mail` when its reader is asked, else `done`."""
     if mail == waiting and mail:
         return "done"
     if mail == (request.me.mail or ""):
-        address_verification.discard(request.store, request.me.id)
+        request.store.tokens.drop("mail", user=request.me.id)
         return "done"
     if not mail:
         me = request.me
@@ -82,7 +83,7 @@ def _number(request: RequestContext, phone: str, waiting: str) -> None:
     if phone == waiting and phone:
         return
     if phone == (request.me.phone or ""):
-        address_verification.discard(request.store, request.me.id, kind="phone")
+        request.store.tokens.drop("phone", user=request.me.id)
     elif not phone:
         address_verification.forget(request.store, request.me.id, now=request.now, kind="phone")
     else:
@@ -91,7 +92,7 @@ def _number(request: RequestContext, phone: str, waiting: str) -> None:
             request.app_state.settings(), phone, request.language, code=code
         )
         if isinstance(outcome, NotDelivered):
-            address_verification.discard(request.store, request.me.id, kind="phone")
+            request.store.tokens.drop("phone", user=request.me.id)
             raise Wrong("code_unsent", reason=told(outcome.reason, request.language))
 
 
@@ -120,7 +121,7 @@ def _ask(request: RequestContext, mail: str) -> None:
 
 def mail(request: RequestContext) -> Response:
     """Send the link once more."""
-    waiting = address_verification.pending(request.store, request.me.id, now=request.now)
+    waiting, _ = _pending(request)
     if waiting:
         try:
             _ask(request, waiting)

@@ -76,11 +76,6 @@ def log_in(
         return tokens.make(store, "session", user=number, now=now)
 
 
-def log_out(store: AlertStore, secret: str) -> None:
-    """The session is over, here and not only in the browser."""
-    store.tokens.remove("session", secret)
-
-
 def spend(store: AlertStore, keys: list[str], *, now: float) -> None:
     """Count a try; Wrong("too_many") for one that comes too early."""
     if early := backoff.spend(store, keys, now=now):

@@ -31,12 +31,6 @@ from focus.storage.alerts.store import AlertStore
 _PATHS = {"reset": "reset", "mail": "confirm"}
 
 
-def pending(store: AlertStore, user: int, *, now: float, kind: str = "mail") -> str:
-    """The address or number (`phone`) that waits to be confirmed; "": none does."""
-    found = store.tokens.of_user(kind, user, now=now)
-    return str(found.data[kind]) if found else ""
-
-
 def ask(store: AlertStore, user: int, mail: str, *, now: float) -> str:
     """The secret of the link by which a person confirms an address; earlier ones end.
 
@@ -47,11 +41,6 @@ def ask(store: AlertStore, user: int, mail: str, *, now: float) -> str:
         spend(store, keys, now=now)
         store.tokens.drop("mail", user=user)
         return tokens.make(store, "mail", user=user, now=now, data={"mail": mail})
-
-
-def discard(store: AlertStore, user: int, *, kind: str = "mail") -> None:
-    """No address waits any more."""
-    store.tokens.drop(kind, user=user)
 
 
 class Moved(NamedTuple):

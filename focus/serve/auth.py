@@ -42,7 +42,7 @@ def login(request: RequestContext) -> Response:
         status = 429 if wrong.key == "too_many" else 403
         return _login_page(request, status, error=request.say(wrong.key, **wrong.values))
     if request.session:
-        accounts.log_out(request.store, request.session)
+        request.store.tokens.remove("session", request.session)
     return request.known(request.to("/inbox"), session)
 
 
@@ -54,7 +54,7 @@ def _login_page(request: RequestContext, status: int = 200, **values: str) -> Re
 def logout(request: RequestContext) -> Response:
     """The session is over."""
     if request.session:
-        accounts.log_out(request.store, request.session)
+        request.store.tokens.remove("session", request.session)
     return request.known(request.to("/login"), "")
 
 

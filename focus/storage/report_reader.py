@@ -35,7 +35,7 @@ from focus.storage.reader import DatabaseReader
 from focus.storage.schema import LAST_ID, id_range, row_id
 from focus.storage.views import Reason
 
-HOSTS = SHAPES = 100
+HOSTS = 100
 BUSY = 50  # hosts whose politeness is told
 OTHERS = 20  # crawls for the same topic
 
