@@ -19,7 +19,8 @@ To read, in this order:
     delivery_process             the relay as a small process that outlives its run
     message, texts, delivery/    what people read, and the channels that bring it
     unsubscribe                  one click that ends a channel
-    preview, health, settings    what would have come; how an alert fares; how mail is sent
+    preview, health              what would have come; how an alert fares
+    settings, keyfile            how mail is sent; the key that seals passwords and signs links
     translations                 lines of ours, said in Chinese
 
 What is due, what matches and what may go out is decided here; what is kept is asked of an

@@ -8,9 +8,10 @@ To read, in this order:
 
     server, scheduler            the port; jobs beside it, each a process: a run when one is due
     app, app_state               which path is whose; the stores, the settings, the clock
+    connections, upload          seconds and connections of one client; what a form may send
     request_guard, request       which requests are refused; one request, and its answers
-    auth, accounts, tokens,      log-in, registration, sessions; tries are counted, and wait
-    backoff
+    auth, accounts, names,       log-in, registration, sessions; nobody passes for somebody
+    tokens, backoff              else; tries are counted, and wait
     address_verification         a mail address or number is used once its reader has said so
     alerts, forms, import_export alerts: their pages, their form, files of them
     reading                      the inbox, the search, the delivery log

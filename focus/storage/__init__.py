@@ -4,10 +4,12 @@ One SQLite file holds any number of crawls, and the alerts that are built on the
 one writer (`focus.store`, in a thread, under a lock); readers and the alert store have
 connections of their own and may run beside it. To read, in this order:
 
-    schema, lock                 the tables, each column explained; one crawl at a time
+    schema, lock, private        the tables, each column explained; one crawl at a time; files
+                                 that are their owner's alone
     writer, statements, columns  the writer's side: transactions, batches as statements, and
                                  millions of URLs read back at a restart
-    reader, views, results       the reader's side: status, why, results
+    reader, views, results,      the reader's side: status, why, results, links
+    link_reader
     report_reader, figures,      a report's figures in one reading
     distributions, link_map
     search, search_index,        full-text search, in a file beside the database that can be
