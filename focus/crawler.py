@@ -29,6 +29,7 @@ from focus.config import CrawlConfig
 from focus.engine.failures import FailureHandler
 from focus.engine.limits import Limits
 from focus.engine.links import LinkHandler
+from focus.engine.outages import Outages
 from focus.engine.relevance_feedback import RelevanceFeedback, make_feedback
 from focus.engine.results import ResultHandler
 from focus.engine.sitemaps import SitemapHandler
@@ -151,6 +152,10 @@ class Crawl:
         self._hops: dict[int, str] = {}  # host -> where its robots.txt redirects to
         self._taken_at: dict[int, int] = {}  # id in flight -> URLs waiting when it was taken
         self._conditions: dict[int, tuple[tuple[str, str], ...]] = {}
+        notes = self._taken_at, self._conditions
+        self.outages = Outages(
+            self.failure_handler, self.robots_gate, transport, *notes, config.max_offline_s
+        )
         self.stop_reason = ""
         self._committed_at = transport.now()
         self.limits = Limits(config, self.frontier, self.unit_of_work, began_at=self._committed_at)
@@ -183,7 +188,7 @@ class Crawl:
                 continue
             key = fingerprint(url)
             if (url_id := self.url_table.find(key)) >= 0:  # named twice, or of an earlier run
-                self._sown_before(url_id, text, others)
+                self._sown_before(url_id, text, url, others)
                 continue
             url_id = self.link_handler.enter(UrlRow(-1, key, url, queue=-1, depth=0, priority=0.0))
             self.failure_handler.seeds[url_id] = text
@@ -196,11 +201,13 @@ class Crawl:
             self.link_handler.strengthen(url_id, strategy.seed(), SEED_PRIORITY, None)
             self.sitemap_handler.add_home(url)
 
-    def _sown_before(self, url_id: int, text: str, others: Iterable[str]) -> None:
+    def _sown_before(self, url_id: int, text: str, url: str, others: Iterable[str]) -> None:
         self.failure_handler.seeds.setdefault(url_id, text)
         if self.url_table.state[url_id] == UrlState.WAITING:
             for other in others:
                 self.failure_handler.fallbacks.setdefault(url_id, other)
+                if self.frontier.host(host_of(url)).failures:  # both may have failed before
+                    self.failure_handler.requeue(url_id, url, hops=0)
 
     def readopt(self, task: Task) -> bool:
         """Wait for a task that an earlier run sent; False if its result is of no use now."""
@@ -254,9 +261,11 @@ class Crawl:
         while True:
             await self._refill()
             self._dispatch()
+            if not self.stop_reason:
+                self.outages.look(may_send=self._may_send())
             if not self.transport.in_flight and (reason := self._end_reason()):
                 break
-            for result in await self.transport.receive(self._wake_at()):
+            for result in self.outages.sift(await self.transport.receive(self._wake_at())):
                 await self._adapt(self._take_in(result))
             self._shed()
             await self._commit_if_due()
@@ -278,6 +287,8 @@ class Crawl:
     def _end_reason(self) -> str:
         if reason := self.stop_reason or self.limits.reached(self.transport.now()):
             return reason
+        if self.outages.is_busy:
+            return "offline" if self.outages.is_over(self.transport.now()) else ""
         waits = self.frontier.next_due() is not None or self.frontier.hungry
         # Nobody is there to do it: it will be done.
         halts = not self.transport.window and self.url_table.counts[UrlState.WAITING]
@@ -293,6 +304,8 @@ class Crawl:
             times.append(ends_at)
         if self._crawl_store is not None and not self.unit_of_work.is_empty:
             times.append(self._committed_at + self.config.commit_every_s)
+        if (look_at := self.outages.wake_at(self.transport.now())) is not None:
+            times.append(look_at)
         return min(times, default=None)
 
     # -- URLs out -----------------------------------------------------------------
@@ -303,10 +316,11 @@ class Crawl:
         most = min(self.config.concurrency, self.transport.window)
         if in_flight + self.unit_of_work.unwritten >= most:
             return False
-        if self.stop_reason or self.limits.reached(self.transport.now()):
+        is_closed = self.stop_reason or self.outages.is_closed
+        if is_closed or self.limits.reached(self.transport.now()):
             return False
         left = self.limits.left()
-        return left is None or in_flight < left
+        return left is None or in_flight + len(self.outages.held) < left
 
     def _dispatch(self) -> None:
         while self._may_send():

@@ -29,6 +29,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import numpy.typing as npt
 
+from focus.admission.retries import LAST_CHANCE
 from focus.config import PolitenessConfig
 from focus.records import FetchResult, UrlState
 from focus.scheduling.queues import Candidate, Host, Key, Queue, Ranking
@@ -439,6 +440,8 @@ class Frontier:
 
     def _has_slot(self, host: Host) -> bool:
         if host.active >= self._per_host or host.given_up or host.held:
+            return False
+        if host.active and host.failures >= LAST_CHANCE:
             return False
         if not host.address or self._strict or self._addresses.has_slot(host.address):
             return True

@@ -30,7 +30,8 @@ class FailureKind(StrEnum):
 
     DNS = "dns"  # the name does not resolve
     DNS_TEMPORARY = "dns-temporary"  # the resolver could not answer now
-    CONNECT = "connect"  # refused or unreachable
+    UNREACHABLE = "unreachable"  # no way to its network, or from ours
+    CONNECT = "connect"  # refused
     TLS = "tls"  # handshake or certificate
     TIMEOUT = "timeout"  # connect, read or total time
     TOO_SLOW = "too-slow"  # under the minimum rate

@@ -15,6 +15,8 @@ from focus.records import FailureKind as K
 HOST_FAILURES = 6
 HOST_KILLERS = frozenset({K.DNS})
 """One of these and the host is given up at once: nothing will be different soon."""
+LAST_CHANCE = HOST_FAILURES - 1
+"""Failures of a host that was given up by an earlier run: one more, and it is again."""
 MAX_WAIT_S = 3600.0
 
 
@@ -30,6 +32,7 @@ _ONCE = Policy(0.0, 1, False)
 POLICIES: dict[K, Policy] = {
     K.DNS: Policy(0.0, 1, True),
     K.DNS_TEMPORARY: Policy(5.0, 3, True),
+    K.UNREACHABLE: Policy(5.0, 3, True),
     K.CONNECT: Policy(5.0, 3, True),
     K.TLS: Policy(0.0, 1, True),
     K.TIMEOUT: Policy(10.0, 2, True),
@@ -41,6 +44,11 @@ POLICIES: dict[K, Policy] = {
     K.RATE_LIMITED: Policy(60.0, 5, True),
 }
 """Kinds that are not listed are final: the page itself is what it is."""
+
+TEMPORARY = frozenset(
+    {*POLICIES, K.GUARD, K.PARSE_TIMEOUT, K.PARSE_CRASH, K.POISON, K.HOST_GIVEN_UP}
+)
+"""Kinds that may be over another day: what `--retry-failed` asks for again."""
 
 
 def policy(kind: K) -> Policy:

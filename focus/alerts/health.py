@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from zoneinfo import ZoneInfo
+
 import msgspec
 
+from focus.alerts.message import clock_time
 from focus.alerts.page_match import topic_of
+from focus.alerts.schedule import zone_of
 from focus.errors import FocusError
 from focus.storage.alerts.records import (
     LOCAL,
@@ -15,6 +19,7 @@ from focus.storage.alerts.records import (
     WatchedSite,
 )
 from focus.storage.alerts.store import AlertStore
+from focus.text.formatting import count
 
 SILENT_S = 3 * 86400.0  # without news: worth a word
 
@@ -60,6 +65,7 @@ def health(store: AlertStore, owned: StoredAlert, *, now: float) -> Health:
     state = "paused" if owned.paused else "active"
     if owned.alert.is_over(now):
         state = "expired"
+    zone = zone_of(store.users.zones().get(owned.user, "UTC"))
     silent_s = now - (found.last_at or owned.created_at)
     return Health(
         id=owned.id,
@@ -71,15 +77,26 @@ def health(store: AlertStore, owned: StoredAlert, *, now: float) -> Health:
         found=found,
         sites=sites,
         silent_s=silent_s,
-        remarks=_remarks(owned, state, sites, silent_s),
+        remarks=_remarks(owned, state, sites, silent_s, zone),
     )
 
 
-def _remarks(owned: StoredAlert, state: str, sites: list[SiteHealth], silent_s: float) -> list[str]:
+def _failing(site: WatchedSite, zone: ZoneInfo) -> str:
+    """`failing since 2026-11-21 08:30, 12 visits: ` before what is wrong."""
+    if site.failing_since is None:
+        return ""
+    return (
+        f"failing since {clock_time(site.failing_since, zone)}, {count(site.failures, 'visit')}: "
+    )
+
+
+def _remarks(
+    owned: StoredAlert, state: str, sites: list[SiteHealth], silent_s: float, zone: ZoneInfo
+) -> list[str]:
     remarks = []
     for each in sites:
         if each.site.trouble:
-            remarks.append(f"{each.site.host}: {each.site.trouble}")
+            remarks.append(f"{each.site.host}: {_failing(each.site, zone)}{each.site.trouble}")
         elif each.figures.blocked and not each.figures.pages:
             remarks.append(f"{each.site.host}: robots.txt forbids it, so that nothing is seen")
     try:

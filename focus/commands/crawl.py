@@ -143,6 +143,15 @@ _FAR_OPTIONS = [
         help="End this run after 45s, 30m, 1h30m, 2d and so on.",
     ),
     _crawl(
+        "--max-offline",
+        section=FAR,
+        type=read_span,
+        metavar="TIME",
+        default=span(_DEFAULT.max_offline_s),
+        help="End this run with 8 when no host at all could be reached for so long: nothing "
+        "is failed, all waits. 0: at once.",
+    ),
+    _crawl(
         "--max-bytes",
         section=FAR,
         type=value_types.positive_size,
@@ -311,6 +320,17 @@ _OUTPUT_OPTIONS = [
         "--fresh",
         section=OUTPUT,
         help="Begin a new crawl though an earlier one could be continued.",
+    ),
+    _crawl(
+        "--retry-failed",
+        section=OUTPUT,
+        multiple=True,
+        is_flag=False,
+        flag_value=value_types.ANY_KIND,
+        metavar="[KIND]",
+        type=value_types.failure_kinds,
+        help="Ask again for what failed in an earlier run: for these kinds of failure, e.g. "
+        "timeout,http-5xx; without a KIND for all that may be over by now. Repeatable.",
     ),
     _crawl(
         "--wait",

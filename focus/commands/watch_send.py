@@ -77,8 +77,9 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
     """Check what is due, deliver what is new, and end.
 
     Made for cron: it is quiet unless there is trouble, and a second one ends at once. Exit
-    codes: 0 done, 1 something could not be visited or delivered, 2 wrong use, 5 a crawl holds
-    the database (nothing was visited, all stays due), 6 another `focus watch run` is at work.
+    codes: 0 done, 1 something could not be visited or delivered, 2 wrong use, 4 no site at all
+    could be visited (where our own network was away, all stays due), 5 a crawl holds the
+    database (nothing was visited, all stays due), 6 another `focus watch run` is at work.
 
     \b
     Example:
@@ -179,4 +180,6 @@ def _tell(ran: Ran, *, verbose: bool) -> int:
             click.echo(line, err=True)
     if ran.is_busy:
         return 5
+    if ran.all_failed:
+        return 4
     return 1 if ran.failures or ran.lasting else 0

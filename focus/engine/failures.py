@@ -15,7 +15,10 @@ from focus.records import DropReason, FailureKind, FetchResult, Outcome, Task, U
 from focus.scheduling.queues import Host
 from focus.scheduling.url_table import UrlTable
 
-_NO_CONNECTION = {FailureKind.CONNECT, FailureKind.TLS, FailureKind.TIMEOUT, FailureKind.RESET}
+_NO_CONNECTION = {
+    *(FailureKind.UNREACHABLE, FailureKind.CONNECT, FailureKind.TLS),
+    *(FailureKind.TIMEOUT, FailureKind.RESET),
+}
 
 
 class FailureHandler:

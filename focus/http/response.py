@@ -21,6 +21,7 @@ from focus.http.sitemap import MAX_BYTES as MAX_LISTING_BYTES
 from focus.http.sitemap import ListingReader, is_listing
 from focus.records import FailureKind, Listing
 
+_ROBOTS_ALLOWANCE = 2  # times what is read of a robots.txt: more may lie in buffers when we stop
 _LISTING_STEP = 64 * 1024  # bytes of a listing that are read in one go
 _HEADER_NAMES: dict[bytes, str] = {}  # raw -> lower case; most answers use the same few
 
@@ -48,7 +49,7 @@ class IncomingResponse:
         self._robots = robots
         self.conditions = conditions or {}
         self.unchanged = False
-        self.exchange = Exchange(config)
+        self.exchange = self._new_exchange()
         self.status: int | None = None
         self.headers: tuple[tuple[str, str], ...] = ()
         self.body = b""
@@ -58,6 +59,17 @@ class IncomingResponse:
         self.truncated = False
         self.remark = ""
         self._reader: ListingReader | None = None
+
+    def begin_anew(self) -> None:
+        """The same over another connection."""
+        sent, self.exchange = self.exchange.on_sent, self._new_exchange()
+        self.exchange.on_sent = sent
+
+    def _new_exchange(self) -> Exchange:
+        exchange = Exchange(self._config)
+        if self._robots:
+            exchange.allow(_ROBOTS_ALLOWANCE * MAX_ROBOTS_BYTES)
+        return exchange
 
     @property
     def listing(self) -> Listing | None:
@@ -129,6 +141,7 @@ class IncomingResponse:
         self.truncated = True
         if not self._robots:
             raise FetchFailed(FailureKind.TOO_LARGE, f"over {limit} bytes after decoding")
+        self.exchange.settle()
 
 
 def redirect(url: str, response: aiohttp.ClientResponse) -> str:

@@ -256,6 +256,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "blocked": ("robots 禁止", "Forbidden by robots"),
     "errors": ("错误", "Errors"),
     "trouble": ("问题", "Trouble"),
+    "failing": (
+        "自 {since} 起失败，{n} 次访问：",
+        "failing since {since}, {n} visit: |failing since {since}, {n} visits: ",
+    ),
     "news": ("新页面", "New pages"),
     "silent": ("{n} 天没有新页面", "nothing new for {n} day|nothing new for {n} days"),
     "unchecked": ("尚未检查，马上就会开始", "not checked yet; it begins in a moment"),

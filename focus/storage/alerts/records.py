@@ -78,6 +78,8 @@ class WatchedSite(msgspec.Struct, frozen=True):
     pages: int
     trouble: str
     news_from: int | None
+    failing_since: float | None = None
+    failures: int = 0
 
 
 class DueHub(NamedTuple):

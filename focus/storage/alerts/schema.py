@@ -28,8 +28,10 @@ CREATE TABLE site (
     next_at    REAL NOT NULL,         -- not to be visited before
     pages      INTEGER NOT NULL,      -- seen by the last visit
     trouble    TEXT NOT NULL,         -- why the last visit brought nothing; '': it did
-    news_from  INTEGER                -- first URL of visits that did not come to their end (a
+    news_from  INTEGER,               -- first URL of visits that did not come to their end (a
                                       -- budget, a kill): the next goes on; NULL: all is matched
+    failing_since REAL,               -- since when no visit brought an answer; NULL: the last did
+    failures   INTEGER NOT NULL DEFAULT 0  -- how many visits that were
 );
 
 -- A page that is looked at again because news appears there.

@@ -63,19 +63,23 @@ class Sites(Statements):
         site: int,
         crawl: int,
         *,
-        now: float,
+        visited_at: float | None,
         next_at: float,
         pages: int,
-        trouble: str,
         is_whole: bool,
     ) -> None:
         """What came of a visit. `is_whole`: nothing is left of it for the next one."""
         self._db.change(
-            "UPDATE site SET crawl = ?, visited_at = ?, next_at = ?, pages = ?, trouble = ?, "
+            "UPDATE site SET crawl = ?, visited_at = ?, next_at = ?, pages = ?, "
             "news_from = iif(?, NULL, news_from) WHERE id = ?",
-            (crawl, now, next_at, pages, trouble, is_whole, site),
+            (crawl, visited_at, next_at, pages, is_whole, site),
         )
 
-    def troubled(self, site: int, trouble: str) -> None:
-        """A site could not be visited."""
-        self._db.change("UPDATE site SET trouble = ? WHERE id = ?", (trouble, site))
+    def fared(self, site: int, trouble: str, *, now: float) -> None:
+        """What was wrong with a visit of a site; "": nothing, it fails no more."""
+        self._db.change(
+            "UPDATE site SET trouble = :trouble, failures = iif(:trouble = '', 0, failures + 1), "
+            "failing_since = iif(:trouble = '', NULL, ifnull(failing_since, :now)) "
+            "WHERE id = :site",
+            {"trouble": trouble, "now": now, "site": site},
+        )
