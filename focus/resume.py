@@ -9,11 +9,11 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from focus.admission.retries import LAST_CHANCE, MAX_WAIT_S
 from focus.crawler import Crawl
 from focus.engine.unit_of_work import Totals
 from focus.errors import StoreError
 from focus.records import Recent, Tally, UrlState
+from focus.scheduling.retries import LAST_CHANCE, MAX_WAIT_S
 from focus.storage.writer import Saved
 from focus.store import CrawlInfo, Store
 
@@ -41,6 +41,8 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
         crawl.result_handler.near_duplicates.add(url_id, simhash)
     crawl.frontier.reopen()
     crawl.unit_of_work.resume(msgspec.convert(info.counters, Totals))
+    if crawl.link_handler.strategy.learns:
+        hit_rates.set_newcomer_bonus()
 
 
 def _hosts(crawl: Crawl, saved: Saved, ahead: float) -> None:
