@@ -178,14 +178,14 @@ def crawl(db: Path, said: Path, *more: str) -> subprocess.Popen[bytes]:
 def run(outage: Outage, folder: Path, log: Path) -> Row:
     """One outage, and a further run after it."""
     db, said = folder / "focus.db", folder / "said"
-    before = len(log.read_text().splitlines())
+    before = len(_requests(log))
     if outage.begin_s is None:
         switch(outage, down=True)
     process = crawl(db, said, "--max-offline", outage.max_offline)
     back: float | None = None
     try:
         if outage.begin_s is not None:
-            wait_until(lambda: len(log.read_text().splitlines()) > before, PATIENCE_S)
+            wait_until(lambda: len(_requests(log)) > before, PATIENCE_S)
             time.sleep(outage.begin_s)
             switch(outage, down=True)
         ended = wait_until(lambda: process.poll() is not None, min(outage.length_s, PATIENCE_S))
@@ -195,14 +195,18 @@ def run(outage: Outage, folder: Path, log: Path) -> Row:
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-    times = [float(line.split()[0]) for line in log.read_text().splitlines()[before:]]
-    after = [at for at in times if back is not None and at >= back]
+    after = [at for at in _requests(log)[before:] if back is not None and at >= back]
     recovered = min(after) - back if after and back is not None and outage.what != "host" else None
     failed = read_copy(db, "SELECT count(*) FROM url WHERE state = 3")[0][0]
     crawl(db, folder / "again").wait(300)
     had = read_copy(db, "SELECT count(*) FROM url WHERE state = 2")[0][0]
     lost = len(HOSTS) * (PAGES + 1) - int(str(had))
     return Row(outage, lost, int(str(failed)), recovered, code, _said(said))
+
+
+def _requests(log: Path) -> list[float]:
+    """When requests came, as the server noted; it also complains there of broken connections."""
+    return [float(found) for found in re.findall(r"^(\d+\.\d+) ", log.read_text(), re.M)]
 
 
 def _said(file: Path) -> str:

@@ -272,7 +272,7 @@ async def test_a_kill_costs_at_most_a_quarter_more_than_is_under_way(
         seeds=tuple(f"http://{host}/" for host in hosts),
         strategy="bfs",
         concurrency=concurrency,
-        politeness=PolitenessConfig(per_host=4, delay_s=0.0),
+        politeness=PolitenessConfig(per_host=4, per_ip=0, delay_s=0.0),
         analysis=TOPIC,
     )
     async with Store.open(tmp_path / "x.db", now=START, pid=1) as store:

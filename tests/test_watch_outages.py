@@ -121,7 +121,7 @@ async def test_no_outage_loses_news(
         assert " visits: " in desk.remarks()
         assert bool(hosts) == (f"{OTHER}: failing" not in desk.remarks())
     await desk.until(desk.clock() + 3 * HOUR, HOUR)
-    assert desk.remarks() == "", "it fails no more"
+    assert "failing" not in desk.remarks(), "it fails no more"
     begun = {url for (url,) in desk.book.rows("SELECT url FROM hit WHERE baseline")} | desk.told()
     assert len(begun) == 3 or begin_s, "what was there is marked as seen, or told of as the best"
     desk.publish(ONE)
