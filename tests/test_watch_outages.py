@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from focus.alerts.store import LOCAL, AlertStore, opened
 
 from bench.simulated import Clock
 from focus import session
@@ -16,7 +17,6 @@ from focus.alerts.alert import Alert, checked
 from focus.alerts.health import health
 from focus.alerts.outbox_relay import Summary
 from focus.alerts.run import Ran, run_due
-from focus.alerts.store import LOCAL, AlertStore, opened
 from focus.alerts.visit import visitor
 from focus.config import CrawlConfig, PolitenessConfig
 from focus.engine.transports import Transport
