@@ -278,7 +278,7 @@ async def test_a_kill_costs_at_most_a_quarter_more_than_is_under_way(
     async with Store.open(tmp_path / "x.db", now=START, pid=1) as store:
         info = await store.begin_crawl({}, "{}", fresh=False, now=START)
         sky = Exposed(world(hosts), SCORER, [], start=START)
-        sky.crawl = Crawl(config, sky, shelf=SessionStore(store, info.id))
+        sky.crawl = Crawl(config, sky, crawl_store=SessionStore(store, info.id))
         sky.crawl.sow(config.seeds)
         await sky.crawl.run()
     assert sky.crawl.unit_of_work.totals.pages == len(hosts) * (PAGES + 1)
