@@ -24,8 +24,7 @@ from focus.commands.compare import compare_command
 from focus.commands.crawl import NETWORK_NAMES, REACH_NAMES, crawl_options
 from focus.commands.kb import kb
 from focus.commands.label import label
-from focus.commands.options import config_file
-from focus.commands.options.option import DB, DBS, FILE, Command, option
+from focus.commands.options.option import DB, DBS, FILE, Command, config_file, option, tell
 from focus.commands.report import report_command
 from focus.commands.running import crawled, run_loop
 from focus.commands.search import search
@@ -123,7 +122,7 @@ def crawl(ctx: click.Context, /, **options: Any) -> None:
         from focus.storage.reader import last_crawl
 
         known = None if order.paths.fresh else last_crawl(order.paths.db, identity(order.config))
-        _print(order_lines(order, continues=known))
+        tell(order_lines(order, continues=known))
         return
     ctx.exit(_crawled(order, options))
 
@@ -167,7 +166,7 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
 
     watch = lambda strategy: telling()  # noqa: E731
     outcomes = demo(db, pages=pages, seed=seed, watch=watch, done=done, run_loop=run_loop)
-    _print(demo_lines(outcomes, db))
+    tell(demo_lines(outcomes, db))
     ctx.exit(130 if outcomes[-1].report.stop_reason == "interrupted" else 0)
 
 
@@ -278,7 +277,7 @@ def status(db: tuple[Path, ...], crawl: str, as_json: bool) -> None:
         return
     from focus.terminal.answers import status_lines
 
-    _print(status_lines(name, crawls, one))
+    tell(status_lines(name, crawls, one))
 
 
 @contextmanager
@@ -326,7 +325,7 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
         return
     from focus.terminal.answers import why_lines
 
-    _print(why_lines(answer))
+    tell(why_lines(answer))
 
 
 cli.add_command(search)
@@ -353,7 +352,7 @@ def strategies() -> None:
     """
     from focus.commands.preview import strategies_lines
 
-    _print(strategies_lines())
+    tell(strategies_lines())
 
 
 @cli.command(cls=Command)
@@ -368,11 +367,6 @@ def completion(shell: str) -> None:
     kind = get_completion_class(shell)
     assert kind is not None
     click.echo(kind(cli, {}, "focus", COMPLETE).source())
-
-
-def _print(lines: list[str]) -> None:
-    for line in lines:
-        click.echo(line)
 
 
 def _print_json(value: Any) -> None:

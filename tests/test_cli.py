@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
+import zstandard
 
 from focus import errors, session
 from focus.__main__ import main
@@ -99,6 +101,87 @@ def on(web: Path, *more: str) -> list[str]:
 
 
 # -- a crawl, whole -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+def test_an_archive_that_breaks_off_is_told_and_read_as_far_as_it_goes(
+    focus: Focus, web: Path, home: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    records = gzip.decompress(web.read_bytes())
+    at = records.rindex(b"<title>") + 20
+    web.write_bytes(pack(records[:at]) if pack is gzip.compress else _flushed(records[:at]))
+    crawled = focus(*on(web, "--report", "r.json"))
+    assert crawled.code == 0
+    note = "Note: the archive is damaged, and what is missing is a 404: "
+    assert note in crawled.err
+    report = json.loads((home / "r.json").read_text(encoding="utf-8"))
+    assert report["archive_damage"]
+    why = focus("why", "--db", "a.db", "http://a.test/weather")
+    assert "the archive breaks off in it; what came is kept" in why.out
+    assert "which is damaged" in focus("why", "--db", "a.db", "http://a.test/gone").out
+
+
+def test_nothing_in_a_database_acts_on_a_terminal(focus: Focus, web: Path, home: Path) -> None:
+    focus(*on(web))
+    with sqlite3.connect(home / "a.db") as db:
+        tables = [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE sql LIKE "
+                  "'CREATE TABLE%' AND name NOT LIKE 'sqlite%'")]  # fmt: skip
+        for table in tables:
+            columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
+            for column in columns:
+                if (table, column) not in {("page_text", "url"), ("url", "url")}:
+                    db.execute(
+                        f"UPDATE {table} SET {column} = {column} || char(27, 93, 48, 7, 155, 10) "
+                        f"WHERE typeof({column}) = 'text' AND {column} NOT LIKE '{{%'"
+                    )
+    db.close()
+    commands = [
+        ("status",),
+        ("status", "--crawl", "1"),
+        ("why", "http://a.test/football"),
+        ("why", "http://a.test/gone"),
+        ("why", "http://a.test/unknown"),
+        ("status", "--crawl", "77"),
+        ("search", "足球"),
+        ("export", "--format", "csv"),
+        ("export",),
+    ]
+    for command in commands:
+        ended = focus(*command, "--db", "a.db")
+        assert "\x1b" not in ended.out + ended.err, command
+        assert "\x9b" not in ended.out + ended.err, command
+        assert "\x07" not in ended.out + ended.err, command
+        assert "mistake in focus" not in ended.err, command
+
+
+@pytest.mark.parametrize(
+    ("limit", "arguments", "said"),
+    [
+        ("-n 64", "crawl --seed http://a.test/ --topic x --concurrency 1", "open files"),
+        ("-n 64", "serve --port 8431", "open files"),
+        ("-v 150000", "crawl --seed http://a.test/ --topic x", "ulimit -v"),
+        ("-v 60000", "serve --port 8431", "ulimit -v"),
+    ],
+)
+def test_too_little_of_the_system_is_one_line_that_helps(
+    home: Path, limit: str, arguments: str, said: str
+) -> None:
+    line = f"ulimit {limit} && exec {sys.executable} -m focus {arguments} --db u.db"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ended = subprocess.run(
+        ["sh", "-c", line], capture_output=True, text=True, env=environment, timeout=120
+    )
+    assert ended.returncode in (1, 2)
+    last = ended.stderr.splitlines()[-1]
+    assert last.startswith("focus: error: ") and said in last
+    assert "Traceback" not in ended.stderr
+    assert "give --concurrency" not in last, "nor anything that would not help"
+
+
+def _flushed(data: bytes) -> bytes:
+    """A zstd frame without its end."""
+    packer = zstandard.ZstdCompressor().compressobj()
+    return packer.compress(data) + packer.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
 
 
 def test_crawl_export_status_and_why_work_together(focus: Focus, web: Path, home: Path) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from focus.commands.options.option import tell
 from focus.text.formatting import inert_json
 
 if TYPE_CHECKING:
@@ -74,5 +75,4 @@ def answer(found: Any, as_json: bool) -> None:
         text = msgspec.json.format(msgspec.json.encode(found), indent=2)
         click.echo(inert_json(text))
         return
-    for line in found:
-        click.echo(line)
+    tell(found)

@@ -12,7 +12,7 @@ import click
 from focus.commands.alert_access import answer, chosen, opened
 from focus.commands.crawl import network_options
 from focus.commands.options.alert import HOW
-from focus.commands.options.option import DB, FILE, Command, option
+from focus.commands.options.option import DB, FILE, Command, option, tell
 from focus.text.formatting import printable
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
                 ran = _ran(store, wanted, options)
         except AlreadyRunning as error:
             if options["verbose"]:
-                click.echo(str(error), err=True)
+                tell([str(error)], err=True)
             ctx.exit(error.exit_code)
     ctx.exit(_tell(ran, verbose=options["verbose"]))
 
@@ -176,8 +176,7 @@ def _tell(ran: Ran, *, verbose: bool) -> int:
     for failure in [*ran.failures, *(ran.lasting if verbose else ())]:
         click.echo(f"focus: {printable(failure)}", err=True)
     if verbose:
-        for line in ran_lines(ran):
-            click.echo(line, err=True)
+        tell(ran_lines(ran), err=True)
     if ran.is_busy:
         return 5
     if ran.all_failed:

@@ -8,9 +8,11 @@ SQLite from folding the WAL). Everything here may run beside a crawl.
 from __future__ import annotations
 
 import heapq
+import math
 import os
 import re
 import sqlite3
+import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -31,9 +33,12 @@ from focus.storage.results import FIELDS, TEXT, Selection, columns
 from focus.storage.schema import LAST_ID, id_range, row_id
 from focus.storage.views import CrawlSummary, HostYield, Reason, Status, Step, Why, WhyPage
 from focus.storage.writer import LAST_CRAWL, digested, prepare
+from focus.text.formatting import span
 
 CHUNK = 256  # rows per read of an export
 SOURCES = 16  # the same where each comes with its page's source
+READ_S = 900.0  # of one read; what is read whole is read in parts
+STEPS = 1_000_000  # of SQLite's machine between two looks at the clock
 TOP = 10  # hosts and reasons in a status
 T = TypeVar("T")
 
@@ -58,6 +63,7 @@ class DatabaseReader:
         running  whether a process is at its crawl; None: as its lock says
         """
         self._is_running = running
+        self._until = math.inf
         if not schema.check_file(path):
             raise StoreError(
                 f"there is no database at {path}; `focus crawl` makes one (or use --db)"
@@ -66,7 +72,9 @@ class DatabaseReader:
         with self._explaining():
             self._db = _connected(path)
         try:
+            self._db.set_progress_handler(self._is_late, STEPS)
             with self._explaining():
+                schema.check_tables(self._db, path)
                 version: int = self._db.execute("PRAGMA user_version").fetchone()[0]
             schema.check_version(version, path)
             if version < schema.VERSION:
@@ -286,11 +294,23 @@ class DatabaseReader:
         row: tuple[Any, ...] = self._all(sql, values)[0]
         return row
 
+    def _is_late(self) -> bool:
+        """Asked by SQLite every now and then, in which time signals are heard, too."""
+        return time.monotonic() > self._until
+
     @contextmanager
     def _explaining(self) -> Iterator[None]:
+        self._until = time.monotonic() + READ_S
         try:
             yield
         except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorname", "") == "SQLITE_INTERRUPT":
+                if not self._is_late():  # what a signal raised is lost in SQLite
+                    raise KeyboardInterrupt from error
+                raise StoreError(
+                    f"reading {self._path} took more than {span(READ_S)}; is it a database of "
+                    "focus, and is its disk as fast as usual?"
+                ) from error
             if (known := schema.explained(error, self._path)) is None:
                 raise
             raise known from error

@@ -18,6 +18,8 @@ from pathlib import Path
 
 from focus.errors import StoreError
 from focus.storage.alerts.schema import ALERTS
+from focus.storage import alert_schema
+from focus.text.formatting import printable
 
 APPLICATION_ID = 0x666F6375
 """`PRAGMA application_id` of our files ("focu"): others are refused untouched."""
@@ -280,6 +282,16 @@ def explained(error: Exception, path: Path) -> StoreError | None:
     name = getattr(error, "sqlite_errorname", "")
     advice = _ADVICE.get("_".join(name.split("_")[:2]))  # SQLITE_IOERR_WRITE → SQLITE_IOERR
     return StoreError(f"{path}: {advice} ({error})") if advice else None
+
+
+def check_tables(db: sqlite3.Connection, path: Path) -> None:
+    """StoreError for a database with views: ours have none, and one can be without end."""
+    row = db.execute("SELECT name FROM sqlite_schema WHERE type = 'view' LIMIT 1").fetchone()
+    if row is not None:
+        raise StoreError(
+            f"{path} has a view ({printable(str(row[0]), 40)}), as no database of focus has; "
+            "somebody else made it: choose another --db"
+        )
 
 
 def check_file(path: Path) -> bool:

@@ -72,6 +72,7 @@ def transaction(db: sqlite3.Connection, *, durable: bool = False) -> Iterator[No
 
 def prepare(db: sqlite3.Connection, path: Path) -> None:
     """Check the version, migrate, and set the connection up."""
+    schema.check_tables(db, path)
     version: int = db.execute("PRAGMA user_version").fetchone()[0]
     schema.check_version(version, path)
     for number, script in enumerate(schema.MIGRATIONS[version:], version + 1):

@@ -241,9 +241,6 @@ class Teller(Watcher):
     def tick(self, moment: Moment) -> None:
         """It is time to say how things stand."""
 
-    def say(self, text: str) -> None:
-        """A remark of the program's own."""
-
     def ended(self, report: RunReport) -> None:
         """The crawl is over."""
 
