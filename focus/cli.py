@@ -24,7 +24,8 @@ from focus.commands.compare import compare_command
 from focus.commands.crawl import NETWORK_NAMES, REACH_NAMES, crawl_options
 from focus.commands.kb import kb
 from focus.commands.label import label
-from focus.commands.options.option import DB, DBS, FILE, Command, config_file, option, tell
+from focus.commands.options import config_file
+from focus.commands.options.option import DB, DBS, FILE, Command, option, tell
 from focus.commands.report import report_command
 from focus.commands.running import crawled, run_loop
 from focus.commands.search import search
