@@ -77,17 +77,16 @@ async def test_what_is_under_way_is_ended_though_the_run_dies(
         find(here, hook.url, 4)
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-c", _RUN,
-            stdin=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+            stdin=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
         assert process.stdin is not None
         order = delivery_process.DeliveryOrder(str(tmp_path / "watch.db"), here.settings())
         process.stdin.write(msgspec.json.encode(order))
         process.stdin.close()
-        async with asyncio.timeout(60):
-            while not hook.requests:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
-            os.kill(process.pid, number)
-            await process.wait()
-            while here.store.outbox.counts() != {SENT: 4}:  # noqa: ASYNC110
-                await asyncio.sleep(0.02)
+        await hook.has(1)
+        os.kill(process.pid, number)
+        assert process.stderr is not None
+        await process.stderr.read()  # which ends with the last that has it: the errand
+        await process.wait()
+    assert here.store.outbox.counts() == {SENT: 4}
     assert len(set(hook.ids)) == len(hook.ids) == 4

@@ -34,6 +34,9 @@ from focus.terminal.progress import (
 )
 from focus.terminal.summary import OFFLINE, clock, complaint, error_rate, exit_code, summary
 from focus.text.formatting import cells
+from tests.timetravel import OWN_TIME
+
+pytestmark = OWN_TIME
 
 
 class FakeCrawl(SimpleNamespace):

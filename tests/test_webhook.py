@@ -22,6 +22,9 @@ from focus.records import FailureKind
 from focus.storage.alerts.records import DEAD, SENT
 from tests.desk import LOOPBACK, NOON, Desk, desk
 from tests.hooks import Got, Receiver, receiving
+from tests.timetravel import OWN_TIME
+
+pytestmark = OWN_TIME
 
 
 @pytest.fixture

@@ -18,7 +18,6 @@ from pathlib import Path
 
 from focus.errors import StoreError
 from focus.storage.alerts.schema import ALERTS
-from focus.storage import alert_schema
 from focus.text.formatting import printable
 
 APPLICATION_ID = 0x666F6375
