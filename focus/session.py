@@ -191,9 +191,9 @@ async def run(
         await around.opened(crawl, store, info)
         crawl.sow(config.seeds)
         before = msgspec.structs.replace(crawl.unit_of_work.totals)
-        watcher.started(crawl, info)
         began = time.monotonic()
         with _signals(crawl, transport, watcher) if signals else contextlib.nullcontext():
+            watcher.started(crawl, info)  # who reads it may press Ctrl-C
             reason = await crawl.run()
         report = _report(crawl, info, before, reason, time.monotonic() - began, paths)
         report = msgspec.structs.replace(report, archive_damage=damage)
