@@ -601,7 +601,7 @@ def test_mail_goes_to_an_address_only_after_its_reader_opened_the_link(
     sent.clear()
     number = alert(client, mail="on")
     typed = {"name": "ana", "zone": "UTC", "language": "en", "mail": "new@a.test"}
-    typed["password"] = SECRET
+    typed["mail_password"] = SECRET
     assert client.post("/settings", data=typed).headers["location"].endswith("saved=mail")
     assert [mail for mail, _ in sent] == ["new@a.test"]
     assert "new@a.test waits" in client.get("/settings").text
@@ -640,7 +640,7 @@ def test_looking_at_the_link_confirms_nothing_and_it_ends_after_a_day(
 def test_a_link_that_cannot_be_mailed_is_said_and_can_be_sent_again(group: Group) -> None:
     client = group.member("ana", language="zh")
     typed = {"name": "ana", "zone": "UTC", "language": "zh", "mail": "new@a.test"}
-    typed["password"] = SECRET
+    typed["mail_password"] = SECRET
     answer = client.post("/settings", data=typed)
     assert answer.status_code == 400
     assert "尚未设置邮件服务器" in answer.text

@@ -124,13 +124,13 @@ def test_an_address_is_changed_by_password_only(
 ) -> None:
     client = group.member("ana", "ana@a.test")
     letters.clear()
-    for typed in ({}, {"password": ""}, {"password": "guess"}):
+    for typed in ({}, {"mail_password": ""}, {"mail_password": "guess"}):
         answer = client.post("/settings", data={**PROFILE, "mail": mail, **typed})
         assert answer.status_code == 400
         assert "password is wrong" in answer.text
     assert not letters
     assert group.rows("SELECT mail FROM user WHERE name = 'ana'") == [("ana@a.test",)]
-    answer = client.post("/settings", data={**PROFILE, "mail": mail, "password": SECRET})
+    answer = client.post("/settings", data={**PROFILE, "mail": mail, "mail_password": SECRET})
     assert answer.status_code == 303
     assert SECRET not in client.get("/settings").text
 
@@ -149,14 +149,14 @@ def test_what_leaves_the_address_as_it_is_asks_for_nothing(
     client = group.member("ana", "ana@a.test")
     typed = {**PROFILE, "mail": "ana@a.test"}
     assert client.post("/settings", data=typed).status_code == 303
-    client.post("/settings", data={**typed, "mail": "new@a.test", "password": SECRET})
+    client.post("/settings", data={**typed, "mail": "new@a.test", "mail_password": SECRET})
     assert client.post("/settings", data={**typed, "mail": "new@a.test"}).status_code == 303
     assert client.post("/settings", data=typed).status_code == 303, "the new one is taken back"
 
 
 def test_passwords_are_not_guessed_by_changing_addresses(group: Group) -> None:
     client = group.member("ana", "ana@a.test")
-    typed = {**PROFILE, "mail": "b@a.test", "password": "guess"}
+    typed = {**PROFILE, "mail": "b@a.test", "mail_password": "guess"}
     pages = [client.post("/settings", data=typed).text for _ in range(8)]
     assert "Too many tries" in pages[-1]
 
@@ -164,12 +164,12 @@ def test_passwords_are_not_guessed_by_changing_addresses(group: Group) -> None:
 def test_the_old_address_is_told(group: Group, letters: list[tuple[str, str]]) -> None:
     client = group.member("ana", "old@a.test")
     letters.clear()
-    client.post("/settings", data={**PROFILE, "mail": "new@a.test", "password": SECRET})
+    client.post("/settings", data={**PROFILE, "mail": "new@a.test", "mail_password": SECRET})
     [(mail, secret)] = letters
     assert mail == "new@a.test", "until it is confirmed nothing has changed"
     group.browser().post(f"/confirm/{secret}", data={"yes": "1"})
     assert letters[1:] == [("old@a.test", "ana has moved")]
-    client.post("/settings", data={**PROFILE, "mail": "", "password": SECRET})
+    client.post("/settings", data={**PROFILE, "mail": "", "mail_password": SECRET})
     assert letters[2:] == [("new@a.test", "ana has moved")]
 
 

@@ -32,7 +32,7 @@ def settings(request: RequestContext, **said: str) -> Response:
             mail = accounts.checked_mail(typed["mail"])
             phone = accounts.checked_phone(typed["phone"])
             if mail not in (waiting or request.me.mail or "", request.me.mail or ""):
-                _confirm(request)
+                _confirm(request, "mail_password")
             accounts.change(request.store, request.me, typed, now=request.now)
             _number(request, phone, calling)
             return request.to("/settings", saved=_address(request, mail, waiting))
@@ -179,16 +179,16 @@ def export(request: RequestContext) -> Response:
     return download("focus-account.json", msgspec.to_builtins(found))
 
 
-def _confirm(request: RequestContext) -> None:
+def _confirm(request: RequestContext, field: str) -> None:
     """Wrong unless the person's password was typed along."""
-    passwords, typed = request.app_state.passwords, request.form.get("password", "")
+    passwords, typed = request.app_state.passwords, request.form.get(field, "")
     accounts.confirm(request.store, passwords, request.me, typed, now=request.now)
 
 
 def delete(request: RequestContext) -> Response:
     """Forget the person, after their password."""
     try:
-        _confirm(request)
+        _confirm(request, "password")
         accounts.delete(request.store, request.me, now=request.now)
     except Wrong as wrong:
         return settings(request, error=request.wrong(wrong))
