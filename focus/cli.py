@@ -306,12 +306,14 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
     Shown are the way to it from a seed, with the texts of the links, and its relevance by
     part with the words that were found; or why it failed, was dropped, or still waits.
     Evidence is what its priority was added up from: of the links to it (member: an index page
-    that names the topic lists it), of the hub that brought it and, while it waits, of its place.
+    that names the topic lists it; subtopic: its text has a word that relevant pages have in
+    their titles), of the hub that brought it and, while it waits, of its place.
 
     \b
     Example:
         focus why https://sports.sina.com.cn/china/
     """
+    from focus.storage.evidence import explained
     from focus.storage.reader import DatabaseReader
     from focus.urls.normal_form import fingerprint, seed_candidates
 
@@ -320,7 +322,8 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
         number = next(iter(reader.ids(crawl)[-1:]), None)
         if number is None:
             raise ConfigError(f"{db} holds no crawl yet; `focus crawl` begins one")
-        answer = reader.why(number, candidates[0], key=fingerprint(candidates[0]))
+        found = reader.why(number, candidates[0], key=fingerprint(candidates[0]))
+        answer = explained(reader, number, found)
     if as_json:
         _print_json(answer)
         return

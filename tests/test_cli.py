@@ -11,7 +11,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -81,8 +81,13 @@ def spawn(*arguments: str, **options: Any) -> subprocess.Popen[str]:
 @pytest.fixture
 def web(home: Path) -> Path:
     """A recorded web of four pages."""
+    return recorded(home, PAGES)
+
+
+def recorded(home: Path, pages: Mapping[str, tuple[str, Sequence[tuple[str, str]]]]) -> Path:
+    """A recorded web: path -> title, and the links with their texts."""
     records = []
-    for path, (title, links) in PAGES.items():
+    for path, (title, links) in pages.items():
         anchors = "".join(f'<p><a href="{to}">{text}</a>' for to, text in links)
         body = f"<!doctype html><meta charset=utf-8><title>{title}</title>{anchors}<p>{title}"
         block = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{body}".encode()
@@ -97,6 +102,26 @@ def on(web: Path, *more: str) -> list[str]:
     """A crawl of that web."""
     where = ["crawl", "--archive", str(web), "--seed", "http://a.test/", "--topic", "足球"]
     return [*where, "--concurrency", "1", "--workers", "1", "--db", "a.db", *more]
+
+
+def test_why_tells_what_an_index_page_adds(focus: Focus, home: Path) -> None:
+    pages = {
+        "/": ("Portal", [("/tags/t1/", "t1")]),
+        "/tags/t1/": ("足球", [("/one", "one"), ("/two", "two")]),
+        "/one": ("足球", []),
+    }
+    focus(*on(recorded(home, pages), "--max-pages", "3"))
+    fetched = json.loads(focus("why", "a.test/one", "--db", "a.db", "--json").out)
+    assert fetched["evidence"]["home"] == 1.0
+    assert fetched["evidence"]["member"] == 3.0
+    assert sum(fetched["evidence"].values()) == pytest.approx(fetched["priority"], abs=1e-3)
+    waiting = json.loads(focus("why", "a.test/two", "--db", "a.db", "--json").out)
+    assert waiting["state"] == "waiting"
+    assert {"home", "member", "hub", "place"} <= set(waiting["evidence"])
+    shown = focus("why", "a.test/one", "--db", "a.db").out
+    assert "  evidence   home +1.00, " in shown
+    assert "member +3.00" in shown
+    assert "evidence" not in focus("why", "a.test/", "--db", "a.db").out
 
 
 # -- a crawl, whole -----------------------------------------------------------------

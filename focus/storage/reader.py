@@ -24,10 +24,9 @@ import msgspec
 from focus.errors import ConfigError, StoreError
 from focus.html.main_content import main_text
 from focus.html.parser import parse
-from focus.records import SEED_PRIORITY, UrlState
-from focus.score.graph.pagerank import PageRank
-from focus.score.strategy import STRATEGIES, make_strategy
-from focus.storage import labels, results, schema
+from focus.records import UrlState
+from focus.score.subtopics import Titled
+from focus.storage import labels, results, schema, writer
 from focus.storage.lock import held, holder
 from focus.storage.results import FIELDS, TEXT, Selection, columns
 from focus.storage.schema import LAST_ID, id_range, row_id
@@ -42,16 +41,7 @@ STEPS = 1_000_000  # of SQLite's machine between two looks at the clock
 TOP = 10  # hosts and reasons in a status
 T = TypeVar("T")
 
-_SMALL = 0.0005
 NEAREST = 3  # known URLs to name instead of one never seen
-
-
-class _Way(msgspec.Struct, frozen=True):
-    """How a crawl orders its links, of its configuration."""
-
-    strategy: str = ""
-    params: dict[str, float] = {}
-    as_published: bool = False
 
 
 class DatabaseReader:
@@ -192,28 +182,18 @@ class DatabaseReader:
             path=self._path_to(number),
             page=_page_of(pages[0]) if pages else None,
             duplicate_of=next((url for (url,) in self._all(_DUPLICATE_OF, (number,))), ""),
-            evidence=self._evidence(
-                crawl, link_evidence, priority, bonus if state == UrlState.WAITING else 0.0
-            ),
+            link_evidence=tuple(array("f", link_evidence or b"")),
+            place=bonus if state == UrlState.WAITING else 0.0,
         )
 
-    def _evidence(
-        self, crawl: int, link_evidence: bytes | None, priority: float, place: float
-    ) -> dict[str, float]:
-        """What a priority is the sum of; {} for a seed's, and where evidence is not added up."""
-        if link_evidence is None or priority >= SEED_PRIORITY:
-            return {}
-        config = msgspec.json.decode(self._one(_CONFIG, (crawl,))[0], type=_Way)
-        if config.strategy not in STRATEGIES:
-            return {}
-        strategy = make_strategy(
-            config.strategy, config.params, PageRank(), as_published=config.as_published
-        )
-        values = array("f", link_evidence).tolist()
-        parts = strategy.parts(tuple(values)) if len(values) == strategy.width else {}
-        if parts:
-            parts |= {"hub": priority - sum(parts.values()), "place": place}
-        return {name: round(part, 4) for name, part in parts.items() if abs(part) > _SMALL}
+    def titles(self, crawl: int, last: int) -> list[Titled]:
+        """The last so many pages of a crawl by their titles, in order of their requests."""
+        return writer.titles(self._db, crawl=crawl, last=last)
+
+    def config(self, crawl: int) -> bytes:
+        """The configuration of a crawl, as JSON."""
+        text: str = self._one(_CONFIG, (crawl,))[0]
+        return text.encode()
 
     def _path_to(self, number: int) -> list[Step]:
         """From a seed to the URL; stops where parents would go in a circle."""

@@ -17,6 +17,7 @@ import msgspec
 from focus.errors import StoreError
 from focus.records import Batch, FailureKind, HostRow, QueueRow, UrlState
 from focus.scheduling.retries import TEMPORARY
+from focus.score.subtopics import Titled
 from focus.storage import schema, statements
 from focus.storage.schema import id_range
 
@@ -98,6 +99,11 @@ def prepare(db: sqlite3.Connection, path: Path) -> None:
 
 def select(db: sqlite3.Connection, sql: str, values: tuple[Any, ...]) -> list[Any]:
     return db.execute(sql, values).fetchall()
+
+
+def titles(db: sqlite3.Connection, *, crawl: int, last: int) -> list[Titled]:
+    rows = db.execute(_TITLES, (crawl, last)).fetchall()
+    return [Titled(url, title, bool(on), hub) for url, title, on, hub in reversed(rows)]
 
 
 def change(db: sqlite3.Connection, sql: str, values: tuple[Any, ...], durable: bool = False) -> int:
@@ -234,7 +240,7 @@ def _write_batch(
 
 
 def _execute_all(db: sqlite3.Connection, statement: str, values: list[statements.Row]) -> None:
-    for sql, flat in statements.blocks(statement, values):
+    for sql, flat in rows.blocks(statement, values):
         db.execute(sql, flat)
 
 
@@ -276,5 +282,9 @@ WHERE id BETWEEN ? AND ? AND state = {int(UrlState.FAILED)} AND (
 SIMHASHES = f"""
 SELECT id & {schema.LAST_ID}, simhash & 0xffffffff, (simhash >> 32) & 0xffffffff FROM page
 WHERE id BETWEEN ? AND ? AND relevant AND simhash <> 0 ORDER BY nth"""
+_TITLES = """
+SELECT page_text.url, title, relevant, ifnull(parent, -1)
+FROM (SELECT id, relevant, nth FROM page WHERE crawl = ? ORDER BY nth DESC LIMIT ?)
+JOIN page_text USING (id) JOIN url USING (id) ORDER BY nth DESC"""
 HUBS = f"""
 SELECT id & {schema.LAST_ID}, fetched, yielded FROM hub WHERE id BETWEEN ? AND ? ORDER BY id"""

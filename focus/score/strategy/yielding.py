@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from focus.records import Link, Page, Recent, Region, Tally
+from focus.score.graph.pagerank import PageRank
 from focus.score.index_pages import Role
 from focus.score.strategy.base import LinkEvidence, Parent
 from focus.score.strategy.best_link import BestLink
+from focus.score.subtopics import RECALLED, Subtopics, Titled
 
 _WIDTH = BestLink.width
 _NEWCOMERS = 0.25  # what is expected of a host that links lead to
@@ -25,13 +27,16 @@ def shrunk_rate(tally: Tally | Recent, prior: float, k: float) -> float:
 
 
 class Yield(BestLink):
-    """priority = best-link's + member·M + weight·Δ(shape) + hub·Δ(page) + newcomer·N.
+    """priority = best-link's + member·M + subtopic·S + weight·Δ(shape) + hub·Δ(page) + newcomer·N.
 
     M         membership, the best over in-links: m of an index page (home, section, tag,
               category, series, archive; `indexpage`) for each link in its body to a page of its
               host. m = how much of the topic its title and address name, or the anchor of a
               link to it, or what the page before it in its series handed on: the most of these.
               Its next pages get m to hand on, and no M of it themselves
+    S         how surely the anchor names a sub-topic, a word that the relevant pages of this crawl
+              have in their titles more than the others (`Subtopics`), 0…1; 0 if it has words
+              of the topic itself
     Δ(g)      logit r(g) - logit p₀, learned here
     r(shape)  hit rate of the URL shape on its host, shrunk to the host's, that to p₀
     r(page)   hit rate of the links of the page that brought the URL, shrunk to p₀
@@ -58,7 +63,7 @@ class Yield(BestLink):
 
     name = "yield"
     source = "best-link and empirical Bayes"
-    summary = "best-link plus membership of index pages, and learned hit rates of places"
+    summary = "best-link, members of index pages, sub-topics, learned hit rates of places"
     defaults = {
         **BestLink.defaults,
         "home": 1.0,
@@ -69,28 +74,51 @@ class Yield(BestLink):
         "k": 10.0,
         "fade": 0.9,
         "member": 3.0,
+        "subtopic": 1.5,
         "index": 0.3,
         "newcomer": 1.5,
     }
-    width = _WIDTH + 2  # M, and the m of an index page as handed on by the page before it
+    width = _WIDTH + 3  # M; the m of an index page as handed on by the page before it; S
     shapes = True
     learns = True
+    recalls = RECALLED
+
+    def __init__(
+        self, params: Mapping[str, float], graph: PageRank, *, as_published: bool = False
+    ) -> None:
+        super().__init__(params, graph, as_published=as_published)
+        self.subtopics = Subtopics()
+
+    def saw(self, page: Titled) -> None:
+        self.subtopics.saw(page)
+
+    def resume(self, pages: int) -> None:
+        self.subtopics.resume(pages)
 
     def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
-        m = membership(parent)
+        m, weigh = membership(parent), self.subtopics.weigh
         return [
-            (*link_evidence, *shared(m, parent.host, link))
+            (
+                *link_evidence,
+                *shared(m, parent.host, link),
+                0.0 if link.anchor_score else weigh(link.anchor),
+            )
             for link_evidence, link in zip(super().carries(parent, links), links, strict=True)
             if link_evidence is not None
         ]
 
     def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
-        of_link = super().priority(url_id, link_evidence[:_WIDTH])
-        return of_link + self.params["member"] * link_evidence[_WIDTH]
+        p, of_link = self.params, super().priority(url_id, link_evidence[:_WIDTH])
+        return (
+            of_link
+            + p["member"] * link_evidence[_WIDTH]
+            + p["subtopic"] * link_evidence[_WIDTH + 2]
+        )
 
     def parts(self, link_evidence: LinkEvidence) -> dict[str, float]:
-        of_link = super().parts(link_evidence[:_WIDTH])
-        return {**of_link, "member": self.params["member"] * link_evidence[_WIDTH]}
+        p, (member, _, subtopic) = self.params, link_evidence[_WIDTH:]
+        added = {"member": p["member"] * member, "subtopic": p["subtopic"] * subtopic}
+        return {**super().parts(link_evidence[:_WIDTH]), **added}
 
     def reward(self, page: Page) -> float:
         return super().reward(page) * (self.params["index"] if page.index else 1.0)
