@@ -14,12 +14,14 @@ itself, and a crawl that is taken up again knows the same after reading so many 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, deque
 from typing import NamedTuple
 
 from focus.score.index_pages import Role, role
+from focus.score.matching import fold_body
 from focus.score.memo import Memo
-from focus.text.tokenisation import Segmenter, fold
+from focus.text.tokenisation import Segmenter
 
 FIRST, GROWTH = 5, 20  # words are drawn anew after 5 pages, later after a twentieth more
 WINDOW = 20_000  # pages whose titles count
@@ -38,6 +40,8 @@ class Titled(NamedTuple):
     relevant: bool
     hub: int
 
+
+_NONE: re.Pattern[str] = re.compile(r"(?!)")
 
 _Counted = tuple[tuple[str, ...], bool, int]
 """Words of a title, whether the page is relevant, its hub."""
@@ -75,7 +79,7 @@ class Subtopics:
         self.words: dict[str, float] = {}
         self._window: deque[_Counted | None] = deque()
         self._next = FIRST
-        self._heads: frozenset[str] = frozenset()
+        self._heads = _NONE
         self._lengths: tuple[int, ...] = ()
         self._weights: Memo[float] = Memo(self._weigh, 20_000)
         self._segmenter: Segmenter | None = None
@@ -126,7 +130,8 @@ class Subtopics:
                 rate = (n + 2.0 * share) / (all_of[word] + 2.0)
                 found.append((-sure, word, (rate - share) / (1.0 - share)))
         self.words = {word: weight for _, word, weight in sorted(found)[:MOST]}
-        self._heads = frozenset(word[0] for word in self.words)
+        heads = {re.escape(word[0]) for word in self.words}
+        self._heads = re.compile(f"[{''.join(sorted(heads))}]") if heads else _NONE
         self._lengths = tuple(sorted({len(word) for word in self.words}))
         self._weights = Memo(self._weigh, 20_000)
 
@@ -139,12 +144,12 @@ class Subtopics:
 
     def named(self, text: str) -> list[str]:
         """The sub-topics that a text names: ideographs anywhere, others as whole words."""
-        folded, found = fold(text[:TITLE]), []
-        for at, head in enumerate(folded):
-            if head in self._heads:
-                for word in dict.fromkeys(folded[at : at + n] for n in self._lengths):
-                    if word in self.words and _stands_alone(folded, at, at + len(word)):
-                        found.append(word)
+        folded, found = fold_body(text[:TITLE]), []
+        for head in self._heads.finditer(folded):
+            at = head.start()
+            for word in dict.fromkeys(folded[at : at + n] for n in self._lengths):
+                if word in self.words and _stands_alone(folded, at, at + len(word)):
+                    found.append(word)
         return found
 
 

@@ -57,8 +57,9 @@ class Yield(BestLink):
 
     Worked, p₀ = 0.5, k = 4: host 40 requests, 8 relevant: (8 + 2)/44 = 0.227; shape 20, 15:
     (15 + 4·0.227)/24 = 0.663; Δ = 0.68; with weight 0.9: 0.61. A link with an empty anchor on
-    the tag page 足球 to its own host: home 1 + member 3·1 = 4. Of 18 hosts tried the first
-    pages brought 0.5: logit 0.05 - logit 0.25 = -1.85; with newcomer 1.5: -2.75 in steps.
+    the tag page 足球 to its own host: home 1 + member 3·1 = 4; one whose anchor names a
+    sub-topic of weight 0.75, elsewhere on its host: 1 + 1.5·0.75 = 2.13. Of 18 hosts tried
+    the first pages brought 0.5: logit 0.05 - logit 0.25 = -1.85; with newcomer 1.5: -2.75.
     """
 
     name = "yield"
