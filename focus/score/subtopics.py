@@ -79,14 +79,13 @@ class Subtopics:
         self.words: dict[str, float] = {}
         self._window: deque[_Counted | None] = deque()
         self._next = FIRST
-        self._heads = _NONE
-        self._lengths: tuple[int, ...] = ()
+        self._any = _NONE
         self._weights: Memo[float] = Memo(self._weigh, 20_000)
         self._segmenter: Segmenter | None = None
 
     def resume(self, pages: int) -> None:
         """Begin anew, after so many pages of an earlier run that need not be counted."""
-        self.pages, self._next, self.words = pages, next_draw(pages), {}
+        self.pages, self._next, self.words, self._any = pages, next_draw(pages), {}, _NONE
         self._window.clear()
 
     def saw(self, page: Titled) -> None:
@@ -130,9 +129,8 @@ class Subtopics:
                 rate = (n + 2.0 * share) / (all_of[word] + 2.0)
                 found.append((-sure, word, (rate - share) / (1.0 - share)))
         self.words = {word: weight for _, word, weight in sorted(found)[:MOST]}
-        heads = {re.escape(word[0]) for word in self.words}
-        self._heads = re.compile(f"[{''.join(sorted(heads))}]") if heads else _NONE
-        self._lengths = tuple(sorted({len(word) for word in self.words}))
+        longest = sorted(self.words, key=lambda word: (-len(word), word))
+        self._any = re.compile("|".join(map(re.escape, longest))) if longest else _NONE
         self._weights = Memo(self._weigh, 20_000)
 
     def weigh(self, text: str) -> float:
@@ -143,14 +141,13 @@ class Subtopics:
         return max((self.words[word] for word in self.named(text)), default=0.0)
 
     def named(self, text: str) -> list[str]:
-        """The sub-topics that a text names: ideographs anywhere, others as whole words."""
-        folded, found = fold_body(text[:TITLE]), []
-        for head in self._heads.finditer(folded):
-            at = head.start()
-            for word in dict.fromkeys(folded[at : at + n] for n in self._lengths):
-                if word in self.words and _stands_alone(folded, at, at + len(word)):
-                    found.append(word)
-        return found
+        """The sub-topics that a text names: ideographs anywhere, others as whole words.
+
+        Of those that begin at one place the longest, which is looked behind for the next.
+        """
+        folded = fold_body(text[:TITLE])
+        found = self._any.finditer(folded)
+        return [each[0] for each in found if _stands_alone(folded, each.start(), each.end())]
 
 
 def _is_word(word: str) -> bool:
