@@ -240,7 +240,7 @@ def _write_batch(
 
 
 def _execute_all(db: sqlite3.Connection, statement: str, values: list[statements.Row]) -> None:
-    for sql, flat in rows.blocks(statement, values):
+    for sql, flat in statements.blocks(statement, values):
         db.execute(sql, flat)
 
 
