@@ -2,7 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install demo cluster-demo test quick lowest lint format clean bench bench-docs torture soak
+.PHONY: install demo cluster-demo test test-under-load quick lowest lint format clean bench bench-docs
+.PHONY: torture soak
 
 install: .venv/.installed
 
@@ -21,6 +22,9 @@ cluster-demo: install  ## the same web by one frontier and two workers, over a R
 
 test: install  ## every test; no network needed
 	$(BIN)/python -m pytest -n auto
+
+test-under-load: install  ## beside busy processes; TESTS="-m timing" chooses
+	.ci/under-load $(BIN)/python -m pytest -n auto $(TESTS)
 
 quick: install  ## the tests that take no seconds
 	$(BIN)/python -m pytest -n auto -m "not slow"

@@ -4,7 +4,7 @@
 
 First everything found for so many people is due at once and goes to channels that take it
 without a network: what is measured is the database's part and the making of the messages.
-Then couriers bring signed webhooks to a receiver on the loopback and are killed (SIGKILL)
+Then relays bring signed webhooks to a receiver on the loopback and are killed (SIGKILL)
 again and again in the middle of it; the table says what was lost, and what came twice
 although the receiver had answered it before the kill.
 """
@@ -26,16 +26,17 @@ from random import Random
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from focus.alerts import outbox, outbox_relay, settings, store
-from focus.alerts.alert import Alert
+from focus.alerts import outbox_relay, settings
 from focus.alerts.delivery import Delivered, DeliveryOutcome
 from focus.alerts.message import Message
-from focus.alerts.store import AlertStore
 from focus.config import FetchConfig
+from focus.storage.alerts import store
+from focus.storage.alerts.records import Alert
+from focus.storage.alerts.store import AlertStore
 
-_HIT = """
-INSERT INTO hit (alert, page, url, title, language, found_at, relevance, snippet, why, simhash,
-baseline) VALUES (?, 1, ?, ?, 'zh', ?, ?, ?, '{}', 0, 0) RETURNING id"""
+_MATCH = """
+INSERT INTO alert_match (alert, page, url, title, language, found_at, relevance, snippet, why,
+simhash, baseline) VALUES (?, 1, ?, ?, 'zh', ?, ?, ?, '{}', 0, 0) RETURNING id"""
 _USER = """
 INSERT INTO user (name, language, zone, quiet, admin, disabled, created_at)
 VALUES (?, 'zh', 'Asia/Shanghai', '22:00-07:00', 0, 0, 0) RETURNING id"""
@@ -50,18 +51,18 @@ def fill(
     """
     rng = Random(1)
     for number in range(first, first + users):
-        with here.transaction() as db:
+        with here.database.transaction() as db:
             user = db.execute(_USER, (f"user{number}",)).fetchone()[0]
         to = channel.format(number=number)
         for name in range(alerts):
             one = Alert(
                 f"c{name}", ("https://a.test/",), words="足球", channels=(to,), quiet="03:00-03:01"
             )
-            alert = here.add(user, one, now=0.0)
-            with here.transaction() as db:
+            alert = here.alerts.add(user, one, now=0.0)
+            with here.database.transaction() as db:
                 found = [
                     db.execute(
-                        _HIT,
+                        _MATCH,
                         (
                             alert,
                             f"https://a.test/{n}",
@@ -73,7 +74,7 @@ def fill(
                     ).fetchone()[0]
                     for n in range(hits)
                 ]
-                outbox.enqueue(db, (user, alert), hits=found, channels=[to], now=0.0)
+                here.outbox.enqueue(user, alert, matches=found, channels=[to], due_at=0.0)
 
 
 class Taken(outbox_relay.ChannelSenders):
@@ -104,12 +105,12 @@ async def cost(folder: Path, *, users: int, alerts: int, hits: int) -> None:
 
 
 class Receiver:
-    """Notes which message it has answered while the courier that sent it was alive."""
+    """Notes which message it has answered while the relay that sent it was alive."""
 
     def __init__(self) -> None:
         self.asked: Counter[str] = Counter()
-        self.answered: dict[str, tuple[str, float]] = {}  # id -> courier, when
-        self.killed: dict[str, float] = {}  # courier -> when
+        self.answered: dict[str, tuple[str, float]] = {}  # id -> relay, when
+        self.killed: dict[str, float] = {}  # relay -> when
         self.again: list[float] = []  # repeated although answered: seconds from that to the kill
 
     async def take(self, request: web.Request) -> web.StreamResponse:
@@ -129,7 +130,7 @@ class Receiver:
 
 
 async def killed(folder: Path, *, kills: int) -> None:
-    """Kill couriers in mid-delivery until so many were, then let one end."""
+    """Kill relays in mid-delivery until so many were, then let one end."""
     path, receiver, rng = folder / "killed.db", Receiver(), Random(2)
     app = web.Application()
     app.router.add_post("/{path:.*}", receiver.take)
@@ -142,7 +143,7 @@ async def killed(folder: Path, *, kills: int) -> None:
     struck = 0
     while struck < kills:
         before = sum(receiver.asked.values())
-        process = await asyncio.create_subprocess_exec(sys.executable, __file__, "--courier", path)
+        process = await asyncio.create_subprocess_exec(sys.executable, __file__, "--relay", path)
         while process.returncode is None and sum(receiver.asked.values()) == before:  # noqa: ASYNC110
             await asyncio.sleep(0.001)
         await asyncio.sleep(rng.uniform(0.0, 0.15))
@@ -152,7 +153,7 @@ async def killed(folder: Path, *, kills: int) -> None:
         os.kill(process.pid, signal.SIGKILL)
         struck += 1
         await process.wait()
-    last = await asyncio.create_subprocess_exec(sys.executable, __file__, "--courier", path)
+    last = await asyncio.create_subprocess_exec(sys.executable, __file__, "--relay", path)
     await last.wait()
     await server.close()
     twice = sum(receiver.asked.values()) - len(receiver.asked)
@@ -164,7 +165,7 @@ async def killed(folder: Path, *, kills: int) -> None:
 
 
 async def deliver(path: Path) -> None:
-    """One courier, whose claims nobody waits for after its death."""
+    """One relay, whose leases nobody waits for after its death."""
     with store.opened(path, now=0.0, language="zh", zone="UTC") as here:
         fetch = FetchConfig(user_agent=str(os.getpid()), allow_net=("127.0.0.0/8",))
         known = settings.read(here, fetch=fetch)
@@ -175,10 +176,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     for name, number in (("users", 200), ("alerts", 20), ("hits", 5), ("kills", 50)):
         parser.add_argument(f"--{name}", type=int, default=number)
-    parser.add_argument("--courier", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--relay", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.courier:
-        asyncio.run(deliver(given.courier))
+    if given.relay:
+        asyncio.run(deliver(given.relay))
         return
     with tempfile.TemporaryDirectory() as folder:
         if given.users:

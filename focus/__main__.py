@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import signal
 import sys
@@ -16,8 +17,10 @@ from click.core import ParameterSource
 from click.shell_completion import shell_complete
 
 from focus.errors import FocusError
+from focus.text.formatting import printable
 
 INTERRUPTED, TERMINATED = 130, 143
+ENOUGH_BYTES = 512_000_000  # of address space, for every command
 _NOT_OUR_FAULT = {
     errno.EACCES, errno.EDQUOT, errno.EMFILE, errno.EPERM, errno.ENOSPC, errno.EROFS,
 }  # fmt: skip
@@ -35,9 +38,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         _use_utf8(stream)
     given = sys.argv[1:] if arguments is None else list(arguments)
+    terminated: list[int] = []
+
+    def terminate(*_: object) -> None:
+        terminated.append(code)
+        sys.exit(code)
+
+    code = 0 if given[:1] in (["crawl"], ["serve"], ["cluster"]) else TERMINATED
     with suppress(ValueError):  # not the main thread: a test, or somebody's program
-        code = 0 if given[:1] in (["crawl"], ["serve"], ["cluster"]) else TERMINATED
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(code))
+        signal.signal(signal.SIGTERM, terminate)
+    _spare_memory()
     try:
         _invoke(given)
         sys.stdout.flush()
@@ -45,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.exceptions.Exit as end:
         return end.exit_code
     except (KeyboardInterrupt, click.Abort):
-        return INTERRUPTED
+        return terminated[0] if terminated else INTERRUPTED
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message())
         return 0
@@ -59,11 +69,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _close_quietly()
     except OSError as error:
         if error.errno not in _NOT_OUR_FAULT:
-            return _report_bug()
+            return _report(error)
         where = f"{error.filename}: " if error.filename else ""
         return _fail(f"{where}{error.strerror}", 1)
-    except Exception:
-        return _report_bug()
+    except Exception as error:
+        return _report(error)
+
+
+def _address_space() -> float:
+    """Bytes of memory that this process may map (ulimit -v)."""
+    try:
+        import resource  # not on Windows
+    except ImportError:
+        return math.inf
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return math.inf if soft == resource.RLIM_INFINITY else soft
+
+
+def _spare_memory() -> None:
+    """Where memory is bounded, have numpy start no threads: each would map 40 MB."""
+    if _address_space() < math.inf:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+def _report(error: Exception) -> int:
+    """An error that nobody saw coming: a lack of memory, or a mistake of ours."""
+    space = _address_space()
+    if space < ENOUGH_BYTES:
+        return _fail(
+            f"{space / 1e6:,.0f} MB of memory (ulimit -v) are not enough for this command; "
+            f"give it {ENOUGH_BYTES / 1e6:,.0f} MB ({type(error).__name__}: {error})",
+            1,
+        )
+    if isinstance(error, MemoryError):
+        return _fail("there is not enough memory for this; end other programs, or ask for less", 1)
+    return _report_bug()
 
 
 def _invoke(arguments: list[str]) -> None:
@@ -101,13 +141,9 @@ def _misuse(error: click.UsageError) -> str:
     return f"{where}: {message}"
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
 def _fail(message: str, code: int) -> int:
     with suppress(OSError, ValueError):
-        print(f"focus: error: {_one_line(message)}", file=sys.stderr)
+        print(f"focus: error: {printable(message)}", file=sys.stderr)
     return code
 
 

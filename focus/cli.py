@@ -25,7 +25,7 @@ from focus.commands.crawl import NETWORK_NAMES, REACH_NAMES, crawl_options
 from focus.commands.kb import kb
 from focus.commands.label import label
 from focus.commands.options import config_file
-from focus.commands.options.option import DB, DBS, FILE, Command, option
+from focus.commands.options.option import DB, DBS, FILE, Command, option, tell
 from focus.commands.report import report_command
 from focus.commands.running import crawled, run_loop
 from focus.commands.search import search
@@ -106,7 +106,7 @@ def crawl(ctx: click.Context, /, **options: Any) -> None:
 
     The same command continues it. Ctrl-C ends it cleanly, and nothing is lost. Exit codes:
     0 done, 2 wrong use, 3 not one page fetched, 4 too many failures, 5 database in use by
-    another crawl, 130 Ctrl-C.
+    another crawl, 8 offline for too long, 130 Ctrl-C.
 
     Every option may stand in focus.toml under [crawl], and in the variable named with it.
     What would be done, without doing it:
@@ -123,7 +123,7 @@ def crawl(ctx: click.Context, /, **options: Any) -> None:
         from focus.storage.reader import last_crawl
 
         known = None if order.paths.fresh else last_crawl(order.paths.db, identity(order.config))
-        _print(order_lines(order, continues=known))
+        tell(order_lines(order, continues=known))
         return
     ctx.exit(_crawled(order, options))
 
@@ -167,7 +167,7 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
 
     watch = lambda strategy: telling()  # noqa: E731
     outcomes = demo(db, pages=pages, seed=seed, watch=watch, done=done, run_loop=run_loop)
-    _print(demo_lines(outcomes, db))
+    tell(demo_lines(outcomes, db))
     ctx.exit(130 if outcomes[-1].report.stop_reason == "interrupted" else 0)
 
 
@@ -278,7 +278,7 @@ def status(db: tuple[Path, ...], crawl: str, as_json: bool) -> None:
         return
     from focus.terminal.answers import status_lines
 
-    _print(status_lines(name, crawls, one))
+    tell(status_lines(name, crawls, one))
 
 
 @contextmanager
@@ -306,12 +306,14 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
     Shown are the way to it from a seed, with the texts of the links, and its relevance by
     part with the words that were found; or why it failed, was dropped, or still waits.
     Evidence is what its priority was added up from: of the links to it (member: an index page
-    that names the topic lists it), of the hub that brought it and, while it waits, of its place.
+    that names the topic lists it; subtopic: its text has a word that relevant pages have in
+    their titles), of the hub that brought it and, while it waits, of its place.
 
     \b
     Example:
         focus why https://sports.sina.com.cn/china/
     """
+    from focus.storage.evidence import explained
     from focus.storage.reader import DatabaseReader
     from focus.urls.normal_form import fingerprint, seed_candidates
 
@@ -320,13 +322,14 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
         number = next(iter(reader.ids(crawl)[-1:]), None)
         if number is None:
             raise ConfigError(f"{db} holds no crawl yet; `focus crawl` begins one")
-        answer = reader.why(number, candidates[0], key=fingerprint(candidates[0]))
+        found = reader.why(number, candidates[0], key=fingerprint(candidates[0]))
+        answer = explained(reader, number, found)
     if as_json:
         _print_json(answer)
         return
     from focus.terminal.answers import why_lines
 
-    _print(why_lines(answer))
+    tell(why_lines(answer))
 
 
 cli.add_command(search)
@@ -353,7 +356,7 @@ def strategies() -> None:
     """
     from focus.commands.preview import strategies_lines
 
-    _print(strategies_lines())
+    tell(strategies_lines())
 
 
 @cli.command(cls=Command)
@@ -368,11 +371,6 @@ def completion(shell: str) -> None:
     kind = get_completion_class(shell)
     assert kind is not None
     click.echo(kind(cli, {}, "focus", COMPLETE).source())
-
-
-def _print(lines: list[str]) -> None:
-    for line in lines:
-        click.echo(line)
 
 
 def _print_json(value: Any) -> None:

@@ -109,7 +109,7 @@ class CrawlConfig(msgspec.Struct, frozen=True):
     max_offline_s: float = 600.0  # our own network may be away so long; 0: end at once
     sitemaps_per_host: int = 50  # requests that may go to `FetchConfig.listings`
     agent: str = "focus"  # product token that robots.txt and X-Robots-Tag are read for
-    nofollow: str = "follow"  # links with rel=nofollow: one of `NOFOLLOW`
+    nofollow: str = "weigh"  # links with rel=nofollow: one of `NOFOLLOW`
     concurrency: int = 256
     eager: bool = False  # ask every host that is due, however poor its URLs, up to a limit
     workers: int | None = None  # None: cores - 1, at least 1

@@ -90,6 +90,12 @@ class CrawlStore(Protocol):
         """(id, url) of URLs that were written, in any order."""
 
 
+def _nofollow(config: CrawlConfig) -> str:
+    """What becomes of such links; the papers are older than they are, and weigh none."""
+    weighs = config.nofollow == "weigh"
+    return "follow" if weighs and config.as_published else config.nofollow
+
+
 class Crawl:
     """One crawl over a transport. `crawl_store` None: nothing is kept (comparisons)."""
 
@@ -131,7 +137,7 @@ class Crawl:
             scope=self.scope,
             traps=Traps(config.traps, now=transport.now()),
             min_priority=config.min_priority,
-            nofollow=config.nofollow,
+            nofollow=_nofollow(config),
         )
         self.sitemap_handler = SitemapHandler(
             self.link_handler,
@@ -316,8 +322,7 @@ class Crawl:
         most = min(self.config.concurrency, self.transport.window)
         if in_flight + self.unit_of_work.unwritten >= most:
             return False
-        is_closed = self.stop_reason or self.outages.is_closed
-        if is_closed or self.limits.reached(self.transport.now()):
+        if self.stop_reason or self.outages.is_closed or self.limits.reached(self.transport.now()):
             return False
         left = self.limits.left()
         return left is None or in_flight + len(self.outages.held) < left

@@ -43,6 +43,16 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     crawl.unit_of_work.resume(msgspec.convert(info.counters, Totals))
     if crawl.link_handler.strategy.learns:
         hit_rates.set_newcomer_bonus()
+    await _titles(crawl, store, info)
+
+
+async def _titles(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
+    strategy = crawl.link_handler.strategy
+    if strategy.recalls:
+        titles = await store.titles(info.id, strategy.recalls)
+        strategy.resume(crawl.unit_of_work.totals.pages - len(titles))
+        for page in titles:
+            strategy.saw(page)
 
 
 def _hosts(crawl: Crawl, saved: Saved, ahead: float) -> None:

@@ -64,7 +64,7 @@ class RunReport(msgspec.Struct, frozen=True):
     """What a run came to; `--report` writes it as JSON.
 
     totals are of the crawl over all its runs, `run_*` of this run alone; `outage` is the one
-    that it ended in.
+    that it ended in, `archive_damage` what of a recorded web could not be read.
     """
 
     crawl: int
@@ -86,6 +86,7 @@ class RunReport(msgspec.Struct, frozen=True):
     database: str
     outage: Outage | None = None
     warc: str | None = None
+    archive_damage: str | None = None
     profile: CrawlProfile | None = None
 
 
@@ -103,6 +104,9 @@ class Watcher:
 
     def outage(self, outage: Outage | None) -> None:
         """No host at all can be reached any more; None: one has answered again."""
+
+    def say(self, text: str) -> None:
+        """A remark of the program's own."""
 
 
 class SessionStore:
@@ -164,6 +168,9 @@ async def run(
         allow_open_files(config.concurrency)
     around = around or Runtime()
     async with _opened(paths) as store, contextlib.AsyncExitStack() as stack:
+        damage = _damage(paths.archive)
+        if damage:
+            watcher.say(f"Note: the archive is damaged, and what is missing is a 404: {damage}")
         text = msgspec.json.encode(config).decode()
         named = known_as or identity(config)
         again = paths.retry_failed
@@ -184,11 +191,12 @@ async def run(
         await around.opened(crawl, store, info)
         crawl.sow(config.seeds)
         before = msgspec.structs.replace(crawl.unit_of_work.totals)
-        watcher.started(crawl, info)
         began = time.monotonic()
         with _signals(crawl, transport, watcher) if signals else contextlib.nullcontext():
+            watcher.started(crawl, info)  # who reads it may press Ctrl-C
             reason = await crawl.run()
         report = _report(crawl, info, before, reason, time.monotonic() - began, paths)
+        report = msgspec.structs.replace(report, archive_damage=damage)
         if profiler is not None:
             profile = profiler.profile(report.run_pages)
             report = msgspec.structs.replace(report, profile=profile)
@@ -203,6 +211,14 @@ async def run(
             now=time.time(),
         )
         return report
+
+
+def _damage(archive: Path | None) -> str | None:
+    """What of a recorded web cannot be read."""
+    if archive is None:
+        return None
+    with Archive.open(archive) as opened:
+        return opened.damage
 
 
 def _ranks(crawl: Crawl) -> Iterator[tuple[int, float]]:
@@ -246,26 +262,31 @@ def allow_open_files(concurrency: int) -> None:
 
     A connection for each request, and as many idle ones that wait for their host's next.
     """
+    needed = 2 * concurrency + SPARE_FILES
+    most = raise_open_files(needed)
+    if most < needed:
+        fitting = (most - SPARE_FILES) // 2
+        instead = f" or give --concurrency {fitting}" if fitting > 0 else ""
+        raise ConfigError(
+            f"--concurrency {concurrency} needs {needed:,} open files and this process may have "
+            f"{most:,}; raise that (ulimit -n){instead}"
+        )
+
+
+def raise_open_files(needed: int) -> int:
+    """Have the system let us open so many files; how many it lets us open, if fewer."""
     try:
         import resource  # not on Windows, whose sockets are no files
     except ImportError:
-        return
+        return needed
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = 2 * concurrency + SPARE_FILES
     if soft == resource.RLIM_INFINITY or soft >= needed:
-        return
+        return needed
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
     except (OSError, ValueError):
-        most = soft if hard == resource.RLIM_INFINITY else hard
-        raise ConfigError(
-            f"--concurrency {concurrency} needs {needed:,} open files and this process may have "
-            f"{most:,}; raise that (ulimit -n) or give --concurrency {_fitting(most)}"
-        ) from None
-
-
-def _fitting(open_files: int) -> int:
-    return max(1, (open_files - SPARE_FILES) // 2)
+        return soft if hard == resource.RLIM_INFINITY else hard
+    return needed
 
 
 def _workers(config: CrawlConfig) -> int:

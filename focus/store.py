@@ -31,6 +31,7 @@ import aiosqlite
 from focus.errors import StoreError
 from focus.records import Batch
 from focus.scheduling.url_table import UrlColumns
+from focus.score.subtopics import Titled
 from focus.storage import columns, private, schema, writer
 from focus.storage.lock import held
 from focus.storage.schema import id_range, row_id
@@ -203,6 +204,10 @@ class Store:
         values = id_range(crawl)
         rows = await self._run(partial(writer.select, sql=writer.SIMHASHES, values=values))
         return [(number, high << 32 | low) for number, low, high in rows]
+
+    async def titles(self, crawl: int, last: int) -> list[Titled]:
+        """The last so many pages by their titles, in order of their requests."""
+        return await self._run(partial(writer.titles, crawl=crawl, last=last))
 
     async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Do something else to the database (`labels`), whole, in the store's thread."""

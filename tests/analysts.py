@@ -38,6 +38,10 @@ class Hooked:
     def do_sleep(self, seconds: str) -> None:
         time.sleep(float(seconds))
 
+    def do_gate(self, file: str) -> None:
+        """Wait at a FIFO until whoever has opened its other end closes it."""
+        Path(file).read_bytes()
+
     def do_spin(self, _: str) -> None:
         while True:
             pass

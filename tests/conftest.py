@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
+from collections.abc import Callable
+
+import pytest
 from hypothesis import settings
+
+from tests.timetravel import TimeTravel
 
 settings.register_profile("focus", deadline=None)  # machines are shared, time tells nothing
 settings.load_profile("focus")
@@ -11,3 +18,33 @@ settings.load_profile("focus")
 def pytest_make_parametrize_id(config: object, val: object, argname: str) -> str | None:
     """Bytes (often packed, with a time in them) are named by their parameter."""
     return argname if isinstance(val, bytes) else None
+
+
+def pytest_asyncio_loop_factories(
+    config: pytest.Config, item: pytest.Item
+) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Modules that ask for it have time of their own (see `timetravel`)."""
+    is_own = item.get_closest_marker("own_time") and not item.get_closest_marker("real_time")
+    return {"own": TimeTravel} if is_own else {"real": asyncio.new_event_loop}
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What was skipped though it matters is said aloud at the end, whatever the options."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = {str(each.longrepr[2]).removeprefix("Skipped: ") for each in skipped}
+    for reason in sorted(each for each in reasons if re.match("[A-Z ]{12,}:", each)):
+        terminalreporter.write_line(reason, yellow=True, bold=True)
+
+
+TIMING = set(
+    "test_cluster test_courier test_errand test_fetch test_mail test_merging test_pace "
+    "test_progress test_serve test_serve_limits test_store test_webhook test_workers".split()
+)
+"""Files in which things happen at once, or time out: a busy machine shows what depends on it."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """These can be chosen by `-m timing`."""
+    for item in items:
+        if item.path.stem in TIMING:
+            item.add_marker(pytest.mark.timing)

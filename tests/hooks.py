@@ -33,6 +33,7 @@ class Receiver:
     delay_s: float = 0.0
     requests: list[Got] = field(default_factory=list)
     port: int = 0
+    _came: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def url(self) -> str:
@@ -42,10 +43,17 @@ class Receiver:
     def ids(self) -> list[str]:
         return [got.headers["webhook-id"] for got in self.requests]
 
+    async def has(self, number: int) -> None:
+        """Until so many requests have come."""
+        while len(self.requests) < number:
+            self._came.clear()
+            await self._came.wait()
+
     async def take(self, request: web.Request) -> web.Response:
         body = await request.read()
         headers = {name.lower(): value for name, value in request.headers.items()}
         self.requests.append(Got(request.path, headers, body))
+        self._came.set()
         await asyncio.sleep(self.delay_s)
         status, extra = self.answers.pop(0) if self.answers else (204, {})
         return web.Response(status=status, headers=extra)

@@ -82,8 +82,8 @@ def test_cpu_of_a_program_and_its_child_are_told_apart() -> None:
     child += f"subprocess.run([sys.executable, '-c', {burn.format(0.5)!r}])"
     usage = run([sys.executable, "-c", child])
     assert usage.code == 0
-    assert usage.children_s == pytest.approx(0.5, abs=0.2)
-    assert usage.own_s == pytest.approx(0.25, abs=0.2)
+    assert usage.children_s >= 0.45, "it ends after half a second of its own clock"
+    assert 0.15 <= usage.own_s < usage.children_s
     assert usage.own_mib > 3
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from focus.alerts import delivery_process, outbox
-from focus.alerts.outbox import SENT, WAITING
+from focus.alerts import delivery_process
 from focus.alerts.outbox_relay import Summary
 from focus.errors import StoreError
+from focus.storage.alerts.records import SENT, WAITING
 from tests.desk import Desk, desk
 from tests.hooks import Receiver, receiving
 
@@ -30,24 +30,24 @@ def find(here: Desk, url: str, messages: int) -> None:
     """So many messages are due."""
     for number in range(messages):
         here.finds(here.alert(str(number), f"webhook:{url}/{number}"), "http://a.test/1")
-    here.book.rows("UPDATE outbox SET due_at = 0")
+    here.store.database.rows("UPDATE outbox SET due_at = 0")
 
 
 async def test_what_is_due_is_brought_and_told_of(here: Desk) -> None:
     async with receiving(Receiver(answers=[(500, {})])) as hook:
         find(here, hook.url, 2)
-        summary = await delivery_process.sender(here.book, here.settings())()
+        summary = await delivery_process.sender(here.store, here.settings())()
     assert (summary.sent, summary.waiting, summary.items) == (1, 1, 1)
-    assert "500" in summary.trouble["webhook"]
-    assert outbox.counts(here.book) == {SENT: 1, WAITING: 1}
+    assert "500" in summary.failures["webhook"]
+    assert here.store.outbox.counts() == {SENT: 1, WAITING: 1}
 
 
 async def test_nobody_is_sent_out_for_nothing(here: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere")
-    deliver = delivery_process.sender(here.book, here.settings())
+    deliver = delivery_process.sender(here.store, here.settings())
     assert await deliver() == Summary()
     find(here, "http://127.0.0.1:9", 1)
-    here.book.rows("UPDATE outbox SET due_at = 9e9")
+    here.store.database.rows("UPDATE outbox SET due_at = 9e9")
     assert await deliver() == Summary()
 
 
@@ -77,17 +77,16 @@ async def test_what_is_under_way_is_ended_though_the_run_dies(
         find(here, hook.url, 4)
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-c", _RUN,
-            stdin=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+            stdin=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
         assert process.stdin is not None
         order = delivery_process.DeliveryOrder(str(tmp_path / "watch.db"), here.settings())
         process.stdin.write(msgspec.json.encode(order))
         process.stdin.close()
-        async with asyncio.timeout(60):
-            while not hook.requests:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
-            os.kill(process.pid, number)
-            await process.wait()
-            while outbox.counts(here.book) != {SENT: 4}:  # noqa: ASYNC110
-                await asyncio.sleep(0.02)
+        await hook.has(1)
+        os.kill(process.pid, number)
+        assert process.stderr is not None
+        await process.stderr.read()  # which ends with the last that has it: the errand
+        await process.wait()
+    assert here.store.outbox.counts() == {SENT: 4}
     assert len(set(hook.ids)) == len(hook.ids) == 4

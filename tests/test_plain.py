@@ -11,6 +11,7 @@ from focus.text.formatting import (
     cells,
     count,
     cut,
+    inert,
     printable,
     read_size,
     read_span,
@@ -105,3 +106,11 @@ def test_no_size_is_refused_in_one_line(text: str) -> None:
 def test_sizes_and_numbers_are_spelled() -> None:
     assert [size(n) for n in (0, 900, 1536, 10 << 20)] == ["0", "900", "1.5K", "10M"]
     assert [count(n, "page") for n in (0, 1, 1234)] == ["0 pages", "1 page", "1,234 pages"]
+
+
+@given(st.text())
+def test_a_line_is_inert_and_as_wide_as_before(text: str) -> None:
+    line = inert(text)
+    assert line.isprintable()
+    assert len(line) == len(text)
+    assert not text.isprintable() or line == text

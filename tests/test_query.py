@@ -418,6 +418,43 @@ def test_no_database_and_foreign_files_get_one_line(tmp_path: Path) -> None:
         DatabaseReader(tmp_path / "other.db")
 
 
+def test_a_database_with_a_view_is_refused_unread(path: Path) -> None:
+    db = sqlite3.connect(path)
+    db.executescript(
+        "ALTER TABLE crawl RENAME TO crawl_; CREATE VIEW crawl AS WITH RECURSIVE n(id) AS "
+        "(SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT id, id AS topic FROM n"
+    )
+    db.close()
+    with pytest.raises(StoreError, match=r"has a view \(crawl\)"):
+        DatabaseReader(path)
+
+
+ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
+
+
+def test_a_read_without_end_is_given_up(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with DatabaseReader(path) as reader:
+        monkeypatch.setattr("focus.storage.reader.READ_S", -1.0)
+        with pytest.raises(StoreError, match="took more than"):
+            reader.run(lambda db: db.execute(ENDLESS).fetchone())
+        monkeypatch.undo()
+        assert reader.status(1).crawl.id == 1
+
+
+def test_a_signal_ends_a_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with DatabaseReader(path) as reader:
+        looks = iter([True])
+
+        def is_late() -> bool:
+            if next(looks, False):
+                raise SystemExit(143)  # as the handler of a signal does, wherever it is heard
+            return False
+
+        reader._db.set_progress_handler(is_late, 1000)
+        with pytest.raises(KeyboardInterrupt):
+            reader.run(lambda db: db.execute(ENDLESS).fetchone())
+
+
 def test_the_file_of_a_newer_focus_is_refused(path: Path) -> None:
     db = sqlite3.connect(path)
     db.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
@@ -426,17 +463,17 @@ def test_the_file_of_a_newer_focus_is_refused(path: Path) -> None:
         DatabaseReader(path)
 
 
-def test_the_file_of_an_older_focus_is_brought_up_to_date(tmp_path: Path) -> None:
-    path = tmp_path / "old.db"
-    with closing(sqlite3.connect(path)) as db:
-        db.executescript(
-            f"{schema.MIGRATIONS[0]} PRAGMA application_id = {schema.APPLICATION_ID}; "
-            "PRAGMA user_version = 1"
-        )
+def test_the_file_of_an_older_focus_is_brought_up_to_date(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = (*schema.MIGRATIONS, "CREATE TABLE trial (id INTEGER PRIMARY KEY);")
+    monkeypatch.setattr(schema, "MIGRATIONS", steps)
+    monkeypatch.setattr(schema, "VERSION", len(steps))
     with DatabaseReader(path) as reader:
-        assert reader.crawls() == []
+        assert reader.crawls()
     with closing(sqlite3.connect(path)) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (schema.VERSION,)
+        assert db.execute("PRAGMA user_version").fetchone() == (len(steps),)
+        assert db.execute("SELECT * FROM trial").fetchall() == []
 
 
 def test_the_crawl_that_would_be_continued_is_known(tmp_path: Path) -> None:

@@ -13,9 +13,10 @@ from starlette.testclient import TestClient
 
 from focus.alerts.settings import DeliverySettings
 from focus.errors import StoreLocked
-from focus.serve import address_verification, names, tokens
+from focus.serve import address_verification, names
 from focus.serve.address_verification import Moved
-from focus.serve.app import _DOORS
+from focus.serve.app import _ROUTES
+from focus.storage.alerts.tokens import Tokens
 from focus.storage.search_index import SearchIndex
 from tests.desk import NOON
 from tests.portal import Portal, article
@@ -77,7 +78,10 @@ def test_nobody_registers_as_somebody_else(group: Group) -> None:
     other = group.member("ben")
     typed = {"name": "lvan", "zone": "UTC", "language": "en", "quiet": ""}
     assert "looks like" in other.post("/settings", data=typed).text
-    with group.app_state.book() as book, book.transaction() as db:  # from before there was a rule
+    with (
+        group.app_state.store() as store,
+        store.database.transaction() as db,
+    ):  # from before there was a rule
         db.execute("UPDATE user SET name = 'Iаn' WHERE name = 'ben'")
     assert other.post("/settings", data={**typed, "name": "Iаn"}).status_code == 303
 
@@ -120,13 +124,13 @@ def test_an_address_is_changed_by_password_only(
 ) -> None:
     client = group.member("ana", "ana@a.test")
     letters.clear()
-    for typed in ({}, {"password": ""}, {"password": "guess"}):
+    for typed in ({}, {"mail_password": ""}, {"mail_password": "guess"}):
         answer = client.post("/settings", data={**PROFILE, "mail": mail, **typed})
         assert answer.status_code == 400
         assert "password is wrong" in answer.text
     assert not letters
     assert group.rows("SELECT mail FROM user WHERE name = 'ana'") == [("ana@a.test",)]
-    answer = client.post("/settings", data={**PROFILE, "mail": mail, "password": SECRET})
+    answer = client.post("/settings", data={**PROFILE, "mail": mail, "mail_password": SECRET})
     assert answer.status_code == 303
     assert SECRET not in client.get("/settings").text
 
@@ -145,14 +149,14 @@ def test_what_leaves_the_address_as_it_is_asks_for_nothing(
     client = group.member("ana", "ana@a.test")
     typed = {**PROFILE, "mail": "ana@a.test"}
     assert client.post("/settings", data=typed).status_code == 303
-    client.post("/settings", data={**typed, "mail": "new@a.test", "password": SECRET})
+    client.post("/settings", data={**typed, "mail": "new@a.test", "mail_password": SECRET})
     assert client.post("/settings", data={**typed, "mail": "new@a.test"}).status_code == 303
     assert client.post("/settings", data=typed).status_code == 303, "the new one is taken back"
 
 
 def test_passwords_are_not_guessed_by_changing_addresses(group: Group) -> None:
     client = group.member("ana", "ana@a.test")
-    typed = {**PROFILE, "mail": "b@a.test", "password": "guess"}
+    typed = {**PROFILE, "mail": "b@a.test", "mail_password": "guess"}
     pages = [client.post("/settings", data=typed).text for _ in range(8)]
     assert "Too many tries" in pages[-1]
 
@@ -160,12 +164,12 @@ def test_passwords_are_not_guessed_by_changing_addresses(group: Group) -> None:
 def test_the_old_address_is_told(group: Group, letters: list[tuple[str, str]]) -> None:
     client = group.member("ana", "old@a.test")
     letters.clear()
-    client.post("/settings", data={**PROFILE, "mail": "new@a.test", "password": SECRET})
+    client.post("/settings", data={**PROFILE, "mail": "new@a.test", "mail_password": SECRET})
     [(mail, secret)] = letters
     assert mail == "new@a.test", "until it is confirmed nothing has changed"
     group.browser().post(f"/confirm/{secret}", data={"yes": "1"})
     assert letters[1:] == [("old@a.test", "ana has moved")]
-    client.post("/settings", data={**PROFILE, "mail": "", "password": SECRET})
+    client.post("/settings", data={**PROFILE, "mail": "", "mail_password": SECRET})
     assert letters[2:] == [("new@a.test", "ana has moved")]
 
 
@@ -189,10 +193,10 @@ def test_what_the_old_address_is_told_names_the_account_and_not_the_new_one(
 
 
 def crawled(group: Group, host: str) -> Portal:
-    with group.app_state.book() as book:
-        portal = Portal(book, host=host, now=NOON)
+    with group.app_state.store() as store:
+        portal = Portal(store, host=host, now=NOON)
         portal.page("/1", "足球决赛", article("足球", len(host)))
-        with SearchIndex(book.path) as index:
+        with SearchIndex(store.path) as index:
             index.update()
     return portal
 
@@ -208,8 +212,8 @@ def test_people_search_the_sites_of_their_alerts_and_what_is_open(group: Group) 
     alert(eve, sites="https://b.test/")
     for host in ("a.test", "b.test"):
         portal = crawled(group, host)
-        with group.app_state.book() as book:
-            portal.book = book
+        with group.app_state.store() as store:
+            portal.store = store
             portal.attach()
     loose = crawled(group, "c.test")
     assert [finds(each) for each in (boss, ana, eve)] == [set(), {"a.test"}, {"b.test"}]
@@ -224,7 +228,10 @@ def test_people_search_the_sites_of_their_alerts_and_what_is_open(group: Group) 
     assert group.rows("SELECT detail FROM audit WHERE act = 'open to search'") == [
         (str(loose.crawl),)
     ]
-    with group.app_state.book() as book, book.transaction() as db:  # another crawl of that number
+    with (
+        group.app_state.store() as store,
+        store.database.transaction() as db,
+    ):  # another crawl of that number
         db.execute("UPDATE crawl SET started_at = started_at + 1 WHERE id = ?", (loose.crawl,))
     assert finds(ana) == {"a.test"}
     boss.post("/admin/search")
@@ -235,8 +242,8 @@ def test_an_end_of_watching_is_an_end_of_searching(group: Group) -> None:
     ana = group.member("ana")
     number = alert(ana, sites="https://a.test/")
     portal = crawled(group, "a.test")
-    with group.app_state.book() as book:
-        portal.book = book
+    with group.app_state.store() as store:
+        portal.store = store
         portal.attach()
     assert finds(ana) == {"a.test"}
     ana.post(f"/alerts/{number}/delete")
@@ -245,7 +252,7 @@ def test_an_end_of_watching_is_an_end_of_searching(group: Group) -> None:
 
 # -- logs ---------------------------------------------------------------------------
 
-WITH_TOKENS = [path for path in _DOORS if "{token}" in path]
+WITH_TOKENS = [path for path in _ROUTES if "{token}" in path]
 
 
 @pytest.mark.parametrize("error", [StoreLocked("the database is locked"), RuntimeError("broken")])
@@ -260,7 +267,7 @@ def test_no_token_lands_in_the_log(
     def fails(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(tokens, "find", fails)
+    monkeypatch.setattr(Tokens, "find", fails)
     monkeypatch.setattr("focus.alerts.unsubscribe.look", fails)
     secret = "s3cr3t-token"
     with caplog.at_level(logging.DEBUG, "focus"):

@@ -22,6 +22,7 @@ from focus.score.strategy import STRATEGIES, Parent, Strategy, make_strategy
 from focus.score.strategy.best_link import inherited
 from focus.score.strategy.gene import hops_of, pack
 from focus.score.strategy.yielding import shrunk_rate
+from focus.score.subtopics import Titled
 from focus.topic.topic import from_words, to_builtins
 from tests import drawn
 from tests.drawn import Drawn, order, page
@@ -181,6 +182,18 @@ def test_membership_is_handed_on_page_by_page_and_known_by_an_anchor() -> None:
     assert strategy.priority(2, member) == 1.0 + 3.0 * 0.5
     pointed_at = parent(strategy, 0.0, index=True, link_evidence=(0.8, *link_evidence[1:-1], 0.0))
     assert priorities(strategy, pointed_at, [link("a")]) == [pytest.approx(1.0 + 3.0 * 0.8)]
+
+
+def test_a_link_that_names_a_sub_topic_weighs_more_but_not_beside_the_topic() -> None:
+    strategy = make("yield", home=1.0, subtopic=1.5, anchor=2.5)
+    for n in range(30):
+        title = "redis" if n < 6 else "weather"
+        strategy.saw(Titled(f"http://h/{n}", f"{title} {n}", n < 6, n))
+    named, plain = link("a"), link("b")
+    named = msgspec.structs.replace(named, anchor="Redis Cluster")
+    both = msgspec.structs.replace(link("c", 1.0), anchor="数据库 Redis")
+    found = priorities(strategy, parent(strategy, 0.0), [named, plain, both])
+    assert found == [pytest.approx(1.0 + 1.5 * 0.75), 1.0, pytest.approx(3.5)]
 
 
 def test_an_index_page_counts_less_for_the_rates() -> None:

@@ -36,7 +36,7 @@ _SUFFIX = ".pack"
 _BUILDING = "building-"
 _DAY_S = 86400.0
 _NO_CONFIG = FetchConfig()
-_UNKNOWN = ArchivedAnswer(404, (), b"", detail="404: not in the archive")
+_NOT_IN_IT = "404: not in the archive"
 _CUT_BY = {  # WARC-Truncated, WARC/1.1 section 5.13
     "length": FailureKind.TOO_LARGE,
     "time": FailureKind.TIMEOUT,
@@ -58,12 +58,14 @@ class Archive:
         self._pack = Pack(file)
         self.damage = self._pack.damage
         self.digest = self._pack.source
+        known = f"{_NOT_IN_IT}, which is damaged" if self.damage else _NOT_IN_IT
+        self._unknown = ArchivedAnswer(404, (), b"", detail=known)
 
     @classmethod
     def open(
         cls, path: Path, *, cache_dir: Path | None = None, limits: FetchConfig = _NO_CONFIG
     ) -> Archive:
-        """Opens a `.warc`, `.warc.gz` or `.warc.zst` file.
+        """Opens a WARC or ARC file, plain, as gzip or as zstd.
 
         The first time it is packed into `cache_dir` (default: the user's cache
         folder), under a name made of path, size and time, in one atomic step.
@@ -138,7 +140,7 @@ class Archive:
         """
         row = self._find(url)
         try:
-            answer = _UNKNOWN if row is None else self._pack.answer(row)
+            answer = self._unknown if row is None else self._pack.answer(row)
         except PackError as error:
             raise ArchiveError(
                 f"{self._file.name}, the cached form of the archive, is damaged: delete it"

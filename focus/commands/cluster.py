@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from msgspec.structs import replace
 
 from focus.commands.crawl import REACH_NAMES, crawl_options, reach_options
-from focus.commands.options.option import FILE, Command, Decorator, option
+from focus.commands.options.option import FILE, Command, Decorator, option, tell
 from focus.commands.running import crawled, run_loop
 from focus.errors import ConfigError
 
@@ -434,7 +434,6 @@ def _tell(found: Any) -> None:
     from focus.text.formatting import inert_json
 
     if isinstance(found, list):
-        for line in found:
-            click.echo(line)
+        tell(found)
     else:
         click.echo(inert_json(msgspec.json.format(msgspec.json.encode(found))).decode())

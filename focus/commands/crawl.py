@@ -116,7 +116,7 @@ _WHAT_OPTIONS = [
         section=WHAT,
         metavar="FILE",
         type=FILE,
-        help="Crawl this recorded web (.warc, .warc.gz, .warc.zst), not the network.",
+        help="Crawl this recorded web (.warc or .arc, plain, .gz or .zst), not the network.",
     ),
 ]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from focus.commands.options.option import FILE, Command, option
+from focus.commands.options.option import FILE, Command, option, tell
 from focus.errors import ConfigError
 from focus.terminal.progress_bar import bar
 from focus.text.formatting import count, inert_json, printable, span, table
@@ -57,8 +57,7 @@ def import_(ctx: click.Context, file: Path, base: Path) -> None:
     started = time.monotonic()
     with bar(f"Importing {file.name}") as progress:
         report = import_dump(file, base, lambda done, lines: progress(done, size))
-    for line in import_lines(report, base, time.monotonic() - started):
-        click.echo(line, err=True)
+    tell(import_lines(report, base, time.monotonic() - started), err=True)
     ctx.exit(1 if report.damage else 0)
 
 
@@ -103,8 +102,7 @@ def show(entity: str, base: Path | None, as_json: bool) -> None:
         where = str(base) if base is not None else "the football knowledge base of focus"
         raise ConfigError(f"{entity}: nothing of that name in {where}")
     for each in found[:SHOWN]:
-        for line in entity_lines(each):
-            click.echo(line)
+        tell(entity_lines(each))
     if len(found) > SHOWN:
         click.echo(f"and {len(found) - SHOWN} more of that name", err=True)
 

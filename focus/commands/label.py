@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from focus.commands.options.option import DB, FILE, Command, option
+from focus.commands.options.option import DB, FILE, Command, option, tell
 from focus.errors import ConfigError
 from focus.terminal.progress_bar import bar
 from focus.text.formatting import count, printable
@@ -67,8 +67,7 @@ def label(db: Path, crawl: str, topic: Path, limit: int, rank_only: bool) -> Non
                 watch=progress,
             )
         )
-    for line in taught_lines(taught, model):
-        click.echo(line)
+    tell(taught_lines(taught, model))
 
 
 class Asker:
@@ -79,8 +78,7 @@ class Asker:
 
     def __call__(self, question: LabelQuestion) -> str:
         """y, n, s or q; ConfigError for a line that is none of these."""
-        for line in question_lines(question):
-            click.echo(line, err=True)
+        tell(question_lines(question), err=True)
         return self._key() if sys.stdin.isatty() else self._line()
 
     def _key(self) -> str:

@@ -8,8 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import click
-
+from focus.commands.options.option import tell
 from focus.errors import ExportError
 
 if TYPE_CHECKING:
@@ -42,8 +41,7 @@ def crawled(
     if options["report"] is not None:
         _write_report(options["report"], report)
     code = exit_code(report, options["fail_error_rate"])
-    for line in complaint(report, code):
-        click.echo(line, err=True)
+    tell(complaint(report, code), err=True)
     return code
 
 

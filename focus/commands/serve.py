@@ -15,6 +15,7 @@ from focus.commands.watch_send import sending_options
 from focus.errors import ConfigError
 
 _WHERE = "Where"
+OPEN_FILES = 256  # a connection of each visitor, each of a visit, databases
 
 
 @click.command(cls=Command)
@@ -60,18 +61,24 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
     from focus.alerts.settings import forget_sealed
     from focus.commands.settings import web_of
     from focus.serve.scheduler import SchedulerOptions
+    from focus.session import raise_open_files
 
+    if (most := raise_open_files(OPEN_FILES)) < OPEN_FILES:
+        raise ConfigError(
+            f"focus serve needs {OPEN_FILES} open files and this process may have {most}; "
+            "raise that (ulimit -n)"
+        )
     web = web_of(options)
     sending = {name: options[name] for name in ("smtp_url", "mail_from", "base_url")}
     with server.listening(host, port) as bound:
         home = server.home_of(host, port)
         key_file: Path | None = options["key_file"]
-        ways = SendingOptions(**sending, key_file=key_file, fetch=web.fetch)
+        how = SendingOptions(**sending, key_file=key_file, fetch=web.fetch)
         path = db.expanduser()
         if forget_passwords:
-            with opened(db, time.time()) as book:
-                forget_sealed(book)
-        app_state = AppState(path, clock=time.time, ways=ways, home=home, zone=own_zone())
+            with opened(db, time.time()) as store:
+                forget_sealed(store)
+        app_state = AppState(path, clock=time.time, sending=how, home=home, zone=own_zone())
         origin = app_state.base_url or home or f"http://{host}:{port}"
         app_state.settings()
         click.echo(f"focus at {origin}", err=True)

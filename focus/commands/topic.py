@@ -18,7 +18,7 @@ from focus.commands.options.example_pages import (
     page_options,
     sources,
 )
-from focus.commands.options.option import FILE, Command, option
+from focus.commands.options.option import FILE, Command, option, tell
 from focus.commands.options.value_types import MODEL, checked
 from focus.errors import ConfigError, ExportError, TopicError
 from focus.terminal.progress_bar import bar
@@ -114,8 +114,7 @@ def new(ctx: click.Context, /, name: str, **options: Any) -> None:
         if base is not None and on:
             made = with_entities(made, base, on)
     _write(target, made)
-    for line in _made_lines(made, target, on, off):
-        click.echo(line, err=True)
+    tell(_made_lines(made, target, on, off), err=True)
 
 
 def _given(name: str, options: dict[str, Any]) -> Topic:
@@ -173,7 +172,7 @@ def show(file: str, as_json: bool) -> None:
         return
     from focus.terminal.topics import topic_lines
 
-    _print(topic_lines(subject, file if file.endswith(".toml") else "words"))
+    tell(topic_lines(subject, file if file.endswith(".toml") else "words"))
 
 
 # -- test ---------------------------------------------------------------------------
@@ -220,7 +219,7 @@ def test(ctx: click.Context, /, file: str, pages: tuple[str, ...], **options: An
         _print_json([show_topics.tested(*each) for each in said])
         return
     for number, each in enumerate(said):
-        _print([""] * (number > 0) + show_topics.tested_lines(*each))
+        tell([""] * (number > 0) + show_topics.tested_lines(*each))
 
 
 # -- expand -------------------------------------------------------------------------
@@ -308,7 +307,7 @@ def _tell_expansion(found: TopicExpansion, options: dict[str, Any]) -> None:
         return
     from focus.terminal.topics import expansion_lines
 
-    _print(expansion_lines(found, explain=options["explain"]))
+    tell(expansion_lines(found, explain=options["explain"]))
 
 
 def _judged(
@@ -395,11 +394,6 @@ def _relative(made: Topic, path: Path) -> Topic:
     folder = path.absolute().parent
     name = Path(os.path.relpath(Path(made.model).absolute(), folder)).as_posix()
     return msgspec.structs.replace(made, model=name)
-
-
-def _print(lines: Iterable[str]) -> None:
-    for line in lines:
-        click.echo(line)
 
 
 def _print_json(value: Any) -> None:

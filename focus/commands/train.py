@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.options.option import DB, FILE, Command, option
+from focus.commands.options.option import DB, FILE, Command, option, tell
 from focus.errors import ConfigError
 from focus.text.formatting import count, percent, printable, table
 
@@ -96,7 +96,7 @@ def train(**options: Any) -> None:
         pages = _examples(topic, extractor, options, stack)
         plan = TrainingOptions(options["select"], options["features"], options["folds"])
         trained = train_on(pages, extractor, plan)
-    _print(trained_lines(trained))
+    tell(trained_lines(trained))
     _keep(topic, trained, options["topic"], target)
 
 
@@ -125,7 +125,7 @@ def _examples(
         raise ConfigError("no pages to train on; give --positive and --negative, or --from-crawl")
 
     def complain(line: str) -> None:
-        click.echo(f"focus: {line}", err=True)
+        tell([f"focus: {line}"], err=True)
 
     sources: dict[bool, list[Iterator[Document]]] = {
         is_on: [read_pages(path, complain) for path in options[name]]
@@ -182,7 +182,7 @@ def _keep(topic: Topic, trained: Trained, topic_file: str, target: Path) -> None
     try:
         before = load_for(topic)
     except ConfigError as error:  # damaged, or of another version: it is made anew
-        click.echo(f"focus: {error}", err=True)
+        tell([f"focus: {error}"], err=True)
     learned = msgspec.structs.replace(before or LearnedTopic(topic.name), bayes=trained)
     save(target, learned)
     click.echo(f"Model in {target}", err=True)
@@ -191,8 +191,3 @@ def _keep(topic: Topic, trained: Trained, topic_file: str, target: Path) -> None
         click.echo(f"Use it: focus crawl --topic {topic_file} --relevance bayes", err=True)
         return
     click.echo(f'To use it, write into the topic file: model = "{target}"', err=True)
-
-
-def _print(lines: list[str]) -> None:
-    for line in lines:
-        click.echo(line)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.options.option import FILE, Command, option
+from focus.commands.options.option import FILE, Command, option, tell
 from focus.commands.options.recorded_web import (
     ALIASES,
     ARCHIVE,
@@ -156,8 +156,7 @@ def tune_command(**options: Any) -> None:
     targets = _targets(options["output"], files, search.tasks)
     with bar("tuning") as move:
         tuned = tune(search, lambda what, done, of: move(done, of))
-    for line in tuned_lines(tuned):
-        click.echo(line)
+    tell(tuned_lines(tuned))
     for target in targets:
         _write(tuned, target, search.tasks)
 

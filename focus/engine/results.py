@@ -30,6 +30,7 @@ from focus.records import (
     UrlState,
 )
 from focus.score.strategy import Parent
+from focus.score.subtopics import Titled
 from focus.urls.normal_form import fingerprint, host_of, normalise
 
 
@@ -112,6 +113,9 @@ class ResultHandler:
             self._look_for_repeats(url_id, failure, page)
             again = page is not None and (page.lost or page.duplicate_of is not None)
             self.link_handler.hit_rates.outcome(url_id, None if again else page)
+            if page is not None and self.url_table.state[url_id] == UrlState.DONE:
+                hub = self.url_table.parent[url_id]
+                self.link_handler.strategy.saw(Titled(task.url, page.title, page.relevant, hub))
 
     def _look_for_repeats(
         self, url_id: int, failure: FailureKind | None, page: Page | None

@@ -47,7 +47,7 @@ Progress = Callable[[str, int, int], None]
 
 WHOLE = 0.8
 """Recorded share of a host's addresses that its own pages link to, from which on the host is
-wholly recorded. On three recorded webs hosts had .87 and more, or .56 and less."""
+wholly recorded. On two recorded webs hosts had .87 and more, or .56 and less."""
 
 _CHUNK = 250
 _NOTHING = AnalysisConfig(

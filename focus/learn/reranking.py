@@ -26,6 +26,7 @@ from focus.engine.transports import Transport
 from focus.records import SEED_PRIORITY, Batch, Change, Link, Page, Tally, UrlState
 from focus.resume import restore
 from focus.score.strategy import Parent
+from focus.score.subtopics import Titled
 from focus.storage import labels
 from focus.storage.labels import JudgedPage, Rejudged
 from focus.storage.writer import CrawlInfo
@@ -142,12 +143,14 @@ class _Replay:
         ] = {}  # link_evidence of waiting URLs that changed
         self._brought: dict[int, str] = {}  # waiting URL with another parent -> anchor
         self._rewards_changed = False
+        crawl.link_handler.strategy.resume(0)
         self._redirected: list[tuple[int, int]] = []  # (source, target that took its place)
 
     def take(self, stored: JudgedPage, page: Page | None) -> None:
         """The next page, and how it is judged now."""
         if page is None:
             self.found.kept += 1
+            self._saw(stored, stored.relevant)
             return
         self.found.pages += 1
         self.found.turned_on += page.relevant and not stored.relevant
@@ -155,6 +158,11 @@ class _Replay:
         self._count(stored, page)
         if not page.nofollow:
             self._give(stored, page)
+        self._saw(stored, page.relevant)
+
+    def _saw(self, stored: JudgedPage, relevant: bool) -> None:
+        hub = self._url_table.parent[stored.id]
+        self._crawl.link_handler.strategy.saw(Titled(stored.url, stored.title, relevant, hub))
 
     def _count(self, stored: JudgedPage, page: Page) -> None:
         """The page's reward has changed: for its queue, its host, and the page it came from."""

@@ -1,4 +1,4 @@
-"""What has a crawl found, how does it stand, and why is a page there (or not)?
+"""Reads what a crawl has found, how it stands, and why a page is there (or not).
 
 The reader's side of a database: its own connection, read-only, and no read that
 lasts, so that a crawl under way is never held up (a reader that stays would keep
@@ -8,9 +8,11 @@ SQLite from folding the WAL). Everything here may run beside a crawl.
 from __future__ import annotations
 
 import heapq
+import math
 import os
 import re
 import sqlite3
+import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -22,31 +24,24 @@ import msgspec
 from focus.errors import ConfigError, StoreError
 from focus.html.main_content import main_text
 from focus.html.parser import parse
-from focus.records import SEED_PRIORITY, UrlState
-from focus.score.graph.pagerank import PageRank
-from focus.score.strategy import STRATEGIES, make_strategy
-from focus.storage import labels, results, schema
+from focus.records import UrlState
+from focus.score.subtopics import Titled
+from focus.storage import labels, results, schema, writer
 from focus.storage.lock import held, holder
 from focus.storage.results import FIELDS, TEXT, Selection, columns
 from focus.storage.schema import LAST_ID, id_range, row_id
 from focus.storage.views import CrawlSummary, HostYield, Reason, Status, Step, Why, WhyPage
 from focus.storage.writer import LAST_CRAWL, digested, prepare
+from focus.text.formatting import span
 
 CHUNK = 256  # rows per read of an export
 SOURCES = 16  # the same where each comes with its page's source
+READ_S = 900.0  # of one read; what is read whole is read in parts
+STEPS = 1_000_000  # of SQLite's machine between two looks at the clock
 TOP = 10  # hosts and reasons in a status
 T = TypeVar("T")
 
-_SMALL = 0.0005
 NEAREST = 3  # known URLs to name instead of one never seen
-
-
-class _Way(msgspec.Struct, frozen=True):
-    """How a crawl orders its links, of its configuration."""
-
-    strategy: str = ""
-    params: dict[str, float] = {}
-    as_published: bool = False
 
 
 class DatabaseReader:
@@ -58,6 +53,7 @@ class DatabaseReader:
         running  whether a process is at its crawl; None: as its lock says
         """
         self._is_running = running
+        self._until = math.inf
         if not schema.check_file(path):
             raise StoreError(
                 f"there is no database at {path}; `focus crawl` makes one (or use --db)"
@@ -66,7 +62,9 @@ class DatabaseReader:
         with self._explaining():
             self._db = _connected(path)
         try:
+            self._db.set_progress_handler(self._is_late, STEPS)
             with self._explaining():
+                schema.check_tables(self._db, path)
                 version: int = self._db.execute("PRAGMA user_version").fetchone()[0]
             schema.check_version(version, path)
             if version < schema.VERSION:
@@ -131,7 +129,7 @@ class DatabaseReader:
             limits=config.get("limits") or {} if isinstance(config, dict) else {},
             counters=counters or {},
             report=report,
-            duplicates=self._one(_NEAR_DUPLICATES, id_range(crawl))[0],
+            duplicates=self._one(_DUPLICATES, id_range(crawl))[0],
         )
 
     def _states(self, crawl: int, tally: list[Any]) -> dict[str, int]:
@@ -184,28 +182,18 @@ class DatabaseReader:
             path=self._path_to(number),
             page=_page_of(pages[0]) if pages else None,
             duplicate_of=next((url for (url,) in self._all(_DUPLICATE_OF, (number,))), ""),
-            evidence=self._evidence(
-                crawl, link_evidence, priority, bonus if state == UrlState.WAITING else 0.0
-            ),
+            link_evidence=tuple(array("f", link_evidence or b"")),
+            place=bonus if state == UrlState.WAITING else 0.0,
         )
 
-    def _evidence(
-        self, crawl: int, link_evidence: bytes | None, priority: float, place: float
-    ) -> dict[str, float]:
-        """What a priority is the sum of; {} for a seed's, and where evidence is not added up."""
-        if link_evidence is None or priority >= SEED_PRIORITY:
-            return {}
-        config = msgspec.json.decode(self._one(_CONFIG, (crawl,))[0], type=_Way)
-        if config.strategy not in STRATEGIES:
-            return {}
-        strategy = make_strategy(
-            config.strategy, config.params, PageRank(), as_published=config.as_published
-        )
-        values = array("f", link_evidence).tolist()
-        parts = strategy.parts(tuple(values)) if len(values) == strategy.width else {}
-        if parts:
-            parts |= {"hub": priority - sum(parts.values()), "place": place}
-        return {name: round(part, 4) for name, part in parts.items() if abs(part) > _SMALL}
+    def titles(self, crawl: int, last: int) -> list[Titled]:
+        """The last so many pages of a crawl by their titles, in order of their requests."""
+        return writer.titles(self._db, crawl=crawl, last=last)
+
+    def config(self, crawl: int) -> bytes:
+        """The configuration of a crawl, as JSON."""
+        text: str = self._one(_CONFIG, (crawl,))[0]
+        return text.encode()
 
     def _path_to(self, number: int) -> list[Step]:
         """From a seed to the URL; stops where parents would go in a circle."""
@@ -286,11 +274,23 @@ class DatabaseReader:
         row: tuple[Any, ...] = self._all(sql, values)[0]
         return row
 
+    def _is_late(self) -> bool:
+        """Asked by SQLite every now and then, in which time signals are heard, too."""
+        return time.monotonic() > self._until
+
     @contextmanager
     def _explaining(self) -> Iterator[None]:
+        self._until = time.monotonic() + READ_S
         try:
             yield
         except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorname", "") == "SQLITE_INTERRUPT":
+                if not self._is_late():  # what a signal raised is lost in SQLite
+                    raise KeyboardInterrupt from error
+                raise StoreError(
+                    f"reading {self._path} took more than {span(READ_S)}; is it a database of "
+                    "focus, and is its disk as fast as usual?"
+                ) from error
             if (known := schema.explained(error, self._path)) is None:
                 raise
             raise known from error
@@ -372,10 +372,10 @@ ON found.crawl = crawl.id ORDER BY id"""
 _UNDER_WAY = """
 SELECT id FROM crawl JOIN progress ON progress.crawl = crawl.id WHERE finished_at IS NULL
 ORDER BY heartbeat_at DESC LIMIT 1"""
-_NEAR_DUPLICATES = "SELECT count(*) FROM near_duplicate WHERE id BETWEEN ? AND ?"
+_DUPLICATES = "SELECT count(*) FROM near_duplicate WHERE id BETWEEN ? AND ?"
 _DUPLICATE_OF = f"""
-SELECT url.url FROM near_duplicate d JOIN url ON url.id = (d.id & ~{LAST_ID}) + d.of
-WHERE d.id = ?"""
+SELECT url.url FROM near_duplicate n JOIN url ON url.id = (n.id & ~{LAST_ID}) + n.of
+WHERE n.id = ?"""
 _FETCHING = "SELECT count(*) FROM url WHERE state = 1 AND id BETWEEN ? AND ?"
 _LARGEST = "SELECT max(pagerank), max(relevance) FROM page WHERE id BETWEEN ? AND ?"
 _LAST_PAGES = "SELECT relevant FROM page WHERE crawl = ? ORDER BY nth DESC LIMIT ?"

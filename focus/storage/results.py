@@ -1,4 +1,4 @@
-"""Which pages are results, with which fields, in which order? As SQL for `query`."""
+"""Writes the SQL for results: which pages, with which fields, in which order (see `reader`)."""
 
 from __future__ import annotations
 

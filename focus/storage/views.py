@@ -1,4 +1,4 @@
-"""What does a reader of a crawl get to see? The records that `query` answers with."""
+"""Holds the records that readers of a crawl get, as `reader` answers."""
 
 from __future__ import annotations
 
@@ -112,8 +112,10 @@ class Why(msgspec.Struct, frozen=True):
     reason, detail  of a failure or a drop
     path            from a seed to this URL, both included
     duplicate_of    the URL of an earlier page with nearly the same text; "" for none
+    link_evidence, place    evidence as the strategy keeps it; the bonus of its place as it waits
     evidence        what its priority is the sum of, by name, where the strategy adds up: of its
                     links, `hub` for the page that brought it, `place` for its host and pattern
+    subtopics       words in the text of the link to it that are sub-topics by now
     """
 
     url: str
@@ -127,4 +129,7 @@ class Why(msgspec.Struct, frozen=True):
     page: WhyPage | None = None
     nearest: list[str] = []
     duplicate_of: str = ""
+    link_evidence: tuple[float, ...] = ()
+    place: float = 0.0
     evidence: dict[str, float] = {}
+    subtopics: list[str] = []

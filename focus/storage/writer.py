@@ -1,4 +1,4 @@
-"""What does each method of the store do to the database? Plain functions over sqlite3.
+"""Does to the database what each method of `focus.store` says: plain functions over sqlite3.
 
 They run in the thread of `store`'s connection, each one transaction or one read.
 """
@@ -17,6 +17,7 @@ import msgspec
 from focus.errors import StoreError
 from focus.records import Batch, FailureKind, HostRow, QueueRow, UrlState
 from focus.scheduling.retries import TEMPORARY
+from focus.score.subtopics import Titled
 from focus.storage import schema, statements
 from focus.storage.schema import id_range
 
@@ -72,6 +73,7 @@ def transaction(db: sqlite3.Connection, *, durable: bool = False) -> Iterator[No
 
 def prepare(db: sqlite3.Connection, path: Path) -> None:
     """Check the version, migrate, and set the connection up."""
+    schema.check_tables(db, path)
     version: int = db.execute("PRAGMA user_version").fetchone()[0]
     schema.check_version(version, path)
     for number, script in enumerate(schema.MIGRATIONS[version:], version + 1):
@@ -97,6 +99,11 @@ def prepare(db: sqlite3.Connection, path: Path) -> None:
 
 def select(db: sqlite3.Connection, sql: str, values: tuple[Any, ...]) -> list[Any]:
     return db.execute(sql, values).fetchall()
+
+
+def titles(db: sqlite3.Connection, *, crawl: int, last: int) -> list[Titled]:
+    rows = db.execute(_TITLES, (crawl, last)).fetchall()
+    return [Titled(url, title, bool(on), hub) for url, title, on, hub in reversed(rows)]
 
 
 def change(db: sqlite3.Connection, sql: str, values: tuple[Any, ...], durable: bool = False) -> int:
@@ -275,5 +282,9 @@ WHERE id BETWEEN ? AND ? AND state = {int(UrlState.FAILED)} AND (
 SIMHASHES = f"""
 SELECT id & {schema.LAST_ID}, simhash & 0xffffffff, (simhash >> 32) & 0xffffffff FROM page
 WHERE id BETWEEN ? AND ? AND relevant AND simhash <> 0 ORDER BY nth"""
+_TITLES = """
+SELECT page_text.url, title, relevant, ifnull(parent, -1)
+FROM (SELECT id, relevant, nth FROM page WHERE crawl = ? ORDER BY nth DESC LIMIT ?)
+JOIN page_text USING (id) JOIN url USING (id) ORDER BY nth DESC"""
 HUBS = f"""
 SELECT id & {schema.LAST_ID}, fetched, yielded FROM hub WHERE id BETWEEN ? AND ? ORDER BY id"""

@@ -116,7 +116,8 @@ def why_lines(why: Why) -> list[str]:
         lines.append(f"  priority {_priority(why.priority)}, depth {why.depth}")
     if why.evidence:
         parts = (f"{name} {part:+.2f}" for name, part in why.evidence.items())
-        lines.append(f"  evidence   {', '.join(parts)}")
+        named = f" ({', '.join(map(printable, why.subtopics))})" if why.subtopics else ""
+        lines.append(f"  evidence   {', '.join(parts)}{named}")
     return [*lines, "", "The way from a seed:", *map(_step_line, why.path)]
 
 

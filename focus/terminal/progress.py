@@ -241,9 +241,6 @@ class Teller(Watcher):
     def update(self, moment: Moment) -> None:
         """Called at times of its own with the present figures."""
 
-    def say(self, text: str) -> None:
-        """A remark of the program's own."""
-
     def ended(self, report: RunReport) -> None:
         """The crawl is over."""
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from focus.storage.passages import Passage
 from focus.storage.search import Results, SearchHit
 from focus.terminal.answers import when
-from focus.text.formatting import count, printable
+from focus.text.formatting import count, inert, printable
 
 Mark = Callable[[str], str]
 
@@ -39,13 +39,9 @@ def marked_text(passage: Passage, mark: Mark) -> str:
     """A passage as one printable line, marked; its control characters become spaces."""
     text, done, parts = passage.text, 0, []
     for begin, end in passage.marks:
-        parts += [_safe(text[done:begin]), mark(_safe(text[begin:end]))]
+        parts += [inert(text[done:begin]), mark(inert(text[begin:end]))]
         done = end
-    return "".join([*parts, _safe(text[done:])]).strip()
-
-
-def _safe(text: str) -> str:
-    return "".join(char if char.isprintable() else " " for char in text)
+    return "".join([*parts, inert(text[done:])]).strip()
 
 
 def _summary(results: Results) -> str:

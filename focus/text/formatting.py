@@ -25,10 +25,18 @@ def printable(text: str, width: int | None = None) -> str:
     Every run of characters that do not print (escapes, newlines, marks that turn the
     direction of writing, halves of surrogate pairs) becomes one space.
     """
-    if not text.isprintable():
-        text = "".join(char if char.isprintable() else " " for char in text)
-    text = " ".join(text.split())
+    text = " ".join(inert(text).split())
     return text if width is None else cut(text, width)
+
+
+def inert(line: str) -> str:
+    """A line as it is, with a space for each character that does not print.
+
+    For lines with columns; they are safe even where a cell was put in as it came.
+    """
+    if line.isprintable():
+        return line
+    return "".join(char if char.isprintable() else " " for char in line)
 
 
 def inert_json(text: bytes) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from tests.hostile.case import OK, Case, Expect, Script, Talk, markup, page, reply
+from tests.hostile.case import OK, Case, Expect, Script, Talk, dropped, markup, page, reply
 
 TRAP = Expect(visits=600)
 """No trap gets more requests than this, of a crawl with room for many thousand."""
@@ -101,9 +101,11 @@ _PAGES = [
     Case("refresh-file", "refreshes to a file", "does not follow",
          _head('<meta http-equiv=refresh content="0;url=file:///etc/passwd">'), Expect(tries=1)),
     Case("refresh-private", "refreshes to a private address", "never connects there",
-         _head('<meta http-equiv=refresh content="0;url=http://127.0.0.2:{port}/">'), Expect(tries=1)),
+         _head('<meta http-equiv=refresh content="0;url=http://127.0.0.2:{port}/">'),
+         Expect(dropped("redirected"), tries=1)),
     Case("refresh-loop", "refreshes to and fro", "stops",
-         _head('<meta http-equiv=refresh content="0;url=/y">'), _SMALL,
+         _head('<meta http-equiv=refresh content="0;url=/y">'),
+         Expect(dropped("redirected"), visits=8),
          paths={"/y": _head('<meta http-equiv=refresh content="0;url=/x">')}),
     Case("base-script", "has a script for its base", "reads links as if it had none",
          _head('<base href="javascript:alert(1)//">', "/based"), Expect(asked=("/based",)),

@@ -1,4 +1,4 @@
-"""How does a message become an e-mail, and reach the mail server?
+"""Delivers messages as e-mails, by a mail server.
 
 SMTP by the standard library in a thread, one connection for all mails of a run. TLS is
 verified. What the server has accepted after DATA (RFC 5321 4.2.5) is delivered, whatever
@@ -12,6 +12,7 @@ import contextlib
 import smtplib
 import socket
 import ssl
+from collections.abc import Callable
 from datetime import UTC, datetime
 from email.errors import MessageError
 from email.headerregistry import Address
@@ -19,6 +20,7 @@ from email.message import EmailMessage
 from email.policy import SMTP, EmailPolicy
 from email.utils import format_datetime
 from threading import Lock
+from typing import Any
 
 from focus.alerts.delivery import Delivered, DeliveryOutcome, NotDelivered
 from focus.alerts.message import Message
@@ -26,6 +28,7 @@ from focus.alerts.settings import MASK, MailSettings
 from focus.http.network_errors import explain, one_line
 
 TIMEOUT_S = 30.0  # for each answer of the server
+_CUT = "timed out"
 DEADLINE_S = 120.0  # for one mail in all; less than a lease
 UNSET = "no mail server is set; set FOCUS_SMTP_URL, or smtp in the settings"
 
@@ -111,6 +114,7 @@ class Mailer:
     def __init__(self, settings: MailSettings | None) -> None:
         self._settings = settings
         self._server: smtplib.SMTP | None = None
+        self._is_cut = False
         self._busy = Lock()
 
     async def deliver(self, message: Message, address: str, *, now: float) -> DeliveryOutcome:
@@ -121,6 +125,7 @@ class Mailer:
             mail = compose(message, address, self._settings.sender, now=now)
         except ValueError as error:
             return NotDelivered(one_line(str(error)), retry=False)
+        self._is_cut = False
         sending = asyncio.create_task(asyncio.to_thread(self._send, mail, self._settings))
         try:
             await asyncio.wait({sending}, timeout=DEADLINE_S)
@@ -151,11 +156,23 @@ class Mailer:
                     return self._server
             self._server.close()
         self._server = None
-        self._server = _connected(settings)
-        return self._server
+        try:
+            return _connected(settings, self._begun)
+        except BaseException:
+            if self._server is not None:
+                self._server.close()
+            self._server = None
+            raise
+
+    def _begun(self, server: smtplib.SMTP) -> None:
+        """A server is about to be asked: from here on it can be cut."""
+        self._server = server
+        if self._is_cut:
+            raise TimeoutError(_CUT)
 
     def _cut(self) -> None:
         """Make a server's answer end, from outside the thread that waits for it."""
+        self._is_cut = True
         waiting = None if self._server is None else self._server.sock
         if waiting is not None:
             with contextlib.suppress(OSError):
@@ -174,24 +191,40 @@ class Mailer:
                 self._server = None
 
 
-def _connected(settings: MailSettings) -> smtplib.SMTP:
+class _Told(smtplib.SMTP):
+    """Tells before each step of its connection, and after: the constructor does them all."""
+
+    def __init__(self, *place: Any, begun: Callable[[smtplib.SMTP], None], **more: Any) -> None:
+        self._begun = begun
+        super().__init__(*place, **more)
+
+    def connect(self, *place: Any, **more: Any) -> tuple[int, bytes]:
+        self._begun(self)
+        return super().connect(*place, **more)
+
+    def getreply(self) -> tuple[int, bytes]:
+        self._begun(self)
+        return super().getreply()
+
+
+class _ToldSsl(_Told, smtplib.SMTP_SSL):
+    """The same, by TLS from the first byte."""
+
+
+def _connected(settings: MailSettings, begun: Callable[[smtplib.SMTP], None]) -> smtplib.SMTP:
     """A connection that may send: encrypted as it should be, and logged in."""
     context = ssl.create_default_context(cafile=settings.ca)
     name = _domain(settings.sender)  # the own host name may take a look-up of minutes
     place = (settings.host, settings.port, name)
     server: smtplib.SMTP
     if settings.tls == "always":
-        server = smtplib.SMTP_SSL(*place, timeout=TIMEOUT_S, context=context)
+        server = _ToldSsl(*place, begun=begun, timeout=TIMEOUT_S, context=context)
     else:
-        server = smtplib.SMTP(*place, timeout=TIMEOUT_S)
-    try:
-        if settings.tls == "starttls":
-            server.starttls(context=context)
-        if settings.user:
-            server.login(settings.user, settings.password)
-    except BaseException:
-        server.close()
-        raise
+        server = _Told(*place, begun=begun, timeout=TIMEOUT_S)
+    if settings.tls == "starttls":
+        server.starttls(context=context)
+    if settings.user:
+        server.login(settings.user, settings.password)
     return server
 
 

@@ -14,7 +14,7 @@ from focus.errors import ConfigError
 from focus.text.formatting import printable, read_span
 
 if TYPE_CHECKING:
-    from focus.alerts.alert import Alert
+    from focus.storage.alerts.records import Alert
 
 WHAT, WHEN, HOW = "What about", "When", "How to be told"
 

@@ -23,7 +23,7 @@ ARCHIVE = option(
     "--archive",
     type=FILE,
     metavar="FILE",
-    help="Take pages from this recorded web (.warc, .warc.gz, .warc.zst), not the network.",
+    help="Take pages from this recorded web (.warc or .arc, plain, .gz or .zst), not the network.",
 )
 CRAWL = option(
     "--crawl",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import click
+
+from focus.text.formatting import inert
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -14,6 +16,12 @@ WHAT, FAR, FAST = "What to crawl", "How far", "How fast"
 SERVER, NETWORK, OUTPUT = "What a server may do", "How to ask", "Output"
 
 FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+def tell(lines: Iterable[str], *, err: bool = False) -> None:
+    """Print lines in which strangers may have a say: nothing in them acts on a terminal."""
+    for line in lines:
+        click.echo(inert(line), err=err)
 
 
 class Option(click.Option):

@@ -32,7 +32,7 @@ ARCHIVE = option(
     type=FILE,
     required=True,
     metavar="FILE",
-    help="The recorded web (.warc, .warc.gz, .warc.zst).",
+    help="The recorded web (.warc or .arc, plain, .gz or .zst).",
 )
 LABELS = option(
     "--labels",

@@ -17,6 +17,7 @@ import msgspec
 
 from focus.records import Link, Page, Recent, Tally
 from focus.score.graph.pagerank import PageRank
+from focus.score.subtopics import Titled
 
 LinkEvidence = tuple[float, ...]
 
@@ -48,7 +49,8 @@ class Strategy:
     url_patterns   wants one queue per URL pattern, and `Link.pattern` filled
     contexts, cosines   wants `Link.context_score`, `Link.cosine_score` filled
     moves    priorities follow the graph: they are asked for again when ranks rise
-    learns   `bonus` and `hub_bonus` are used: hit rates steer
+    learns   `bonus` and `hub_bonus` say something: hit rates steer
+    recalls  of how many pages, the last ones, `saw` wants to be told at a restart
     """
 
     name: ClassVar[str]
@@ -62,6 +64,7 @@ class Strategy:
     cosines: ClassVar[bool] = False
     moves: ClassVar[bool] = False
     learns: ClassVar[bool] = False
+    recalls: ClassVar[int] = 0
 
     def __init__(
         self, params: Mapping[str, float], graph: PageRank, *, as_published: bool = False
@@ -86,6 +89,12 @@ class Strategy:
     def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
         """The priority of a waiting URL with this evidence, now."""
         return 0.0
+
+    def saw(self, page: Titled) -> None:
+        """A page came and is kept: for what a strategy learns of titles."""
+
+    def resume(self, pages: int) -> None:
+        """`saw` goes on after so many pages of an earlier run."""
 
     def parts(self, link_evidence: LinkEvidence) -> dict[str, float]:
         """What each kind of evidence adds to a priority, by name; {} where they are not added."""

@@ -1,0 +1,103 @@
+"""Sub-topics: words of relevant pages' titles, by counted evidence, the same after a restart."""
+
+from __future__ import annotations
+
+import pytest
+
+from focus.score import subtopics
+from focus.score.subtopics import Subtopics, Titled, next_draw, surprise
+
+
+def page(title: str, relevant: bool, hub: int, url: str = "http://h/x") -> Titled:
+    return Titled(url, title, relevant, hub)
+
+
+def shelf(word: str = "redis", *, hubs: int = 6) -> list[Titled]:
+    """Of 30 pages 6 are relevant and have the word."""
+    on = [page(f"{word} number {n}", True, n % hubs) for n in range(6)]
+    return on + [page(f"weather number {n}", False, n) for n in range(24)]
+
+
+def learned(pages: list[Titled]) -> Subtopics:
+    found = Subtopics()
+    for each in pages:
+        found.saw(each)
+    return found
+
+
+def test_surprise_worked_number() -> None:
+    assert surprise(6, 6, 20, 100) == pytest.approx(19.3, abs=0.02)
+    assert surprise(2, 10, 20, 100) == 0.0
+    assert surprise(1, 10, 20, 100) == 0.0  # it speaks against
+    assert 0.0 < surprise(3, 10, 20, 100) < subtopics.SURE
+
+
+def test_a_word_weighs_how_much_likelier_it_makes_a_page() -> None:
+    """6 of 6, share 0.2: (6 + 0.4)/8 = 0.8; (0.8 - 0.2)/0.8 = 0.75."""
+    found = learned(shelf())
+    assert found.words == {"redis": pytest.approx(0.75)}
+    assert found.weigh("Redis Cluster") == pytest.approx(0.75)
+    assert found.weigh("weather") == found.weigh("") == 0.0
+
+
+def test_a_word_must_come_from_several_hubs() -> None:
+    assert learned(shelf(hubs=2)).words == {}
+    assert learned(shelf(hubs=3)).words
+
+
+def test_titles_of_index_pages_do_not_count() -> None:
+    tagged = [each._replace(url="http://h/tags/redis/") for each in shelf()[:6]]
+    assert learned(tagged + shelf()[6:]).words == {}
+
+
+def test_words_are_found_in_ideographs_anywhere_in_latin_letters_alone() -> None:
+    found = learned(shelf("索引"))
+    assert found.named("数据库索引优化") == ["索引"]
+    found = learned(shelf("go"))
+    assert found.named("Learn GO!") == found.named("用go写") == ["go"]
+    assert found.named("google") == found.named("cargo") == found.named("go2") == []
+
+
+def test_a_word_at_the_end_is_found_once_beside_longer_ones() -> None:
+    longer = [page(f"kubernetes number {n}", True, n) for n in range(6)]
+    found = learned([*shelf("go"), *longer])
+    assert sorted(found.words) == ["go", "kubernetes"]
+    assert found.named("kubernetes in go") == ["kubernetes", "go"]
+
+
+def test_numbers_single_letters_and_the_end_of_long_titles_are_no_words() -> None:
+    many = [page("2024 x " + "-" * 80 + " site", True, n) for n in range(6)]
+    assert learned(many + shelf()[6:]).words == {}
+
+
+def test_what_does_not_pay_fades(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subtopics, "WINDOW", 60)
+    later = [page(f"redis number {n}", False, n) for n in range(60)]
+    assert learned(shelf() + later).words == {}
+
+
+@pytest.mark.parametrize("pages", [4, 5, 61, 99, 100, 230, 251])
+def test_a_restart_reads_as_many_titles_as_it_needs(
+    monkeypatch: pytest.MonkeyPatch, pages: int
+) -> None:
+    monkeypatch.setattr(subtopics, "WINDOW", 100)
+    names = ("redis", "mysql", "rain", "snow")
+    titles = [
+        page(f"{names[(n * n + n // 40) % 4]} number {n}", (n * n + n // 60) % 4 < 2, n % 7)
+        for n in range(pages + 40)
+    ]
+    calm, broken = learned(titles[:pages]), Subtopics()
+    recalled = titles[max(0, pages - 105) : pages]
+    broken.resume(pages - len(recalled))
+    for each in recalled:
+        broken.saw(each)
+    assert broken.words == calm.words
+    for each in titles[pages:]:
+        calm.saw(each)
+        broken.saw(each)
+        assert (broken.words, broken.pages) == (calm.words, calm.pages)
+
+
+def test_words_are_drawn_at_fixed_numbers_of_pages() -> None:
+    assert [next_draw(pages) for pages in (0, 4, 5, 7, 99, 100)] == [5, 5, 10, 10, 100, 105]
+    assert next_draw(100_000) - 100_000 <= subtopics.RECALLED - subtopics.WINDOW
