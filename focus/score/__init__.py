@@ -3,7 +3,7 @@
     matching     topic words found in folded text, in both Chinese scripts
     analysis     the whole way of one page in a scorer worker: bytes -> scored `Page`
     index_pages  whether a page lists others, and which of its links lead on in its series
-    subtopics    words of links that have led to relevant pages lately
+    subtopics    words that relevant pages have in their titles more than others do
     relevance/   page -> number; one small file per model, listed in its `__init__`
     strategy/    link and page -> priority; one small file per strategy, listed likewise
     statistics/  vectors, features, naive Bayes, logistic regression, entities
