@@ -14,7 +14,7 @@ from focus.alerts.page_match import topic_of
 from focus.alerts.texts import told
 from focus.errors import FocusError
 from focus.records import DropReason, FailureKind
-from tests.messages import templates
+from tests.support.messages import templates
 
 ROOT = Path(__file__).parents[1] / "focus"
 MODULES = (

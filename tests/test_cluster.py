@@ -48,8 +48,8 @@ from focus.records import FetchResult, Link, Page, Result, Task
 from focus.score.strategy import Parent
 from focus.storage.reader import DatabaseReader
 from focus.topic.topic import from_words, to_builtins
-from tests.room import Room
-from tests.web import TinyWeb
+from tests.support.cluster import Room
+from tests.support.web import TinyWeb
 
 TERMS = Terms(queue_s=10, hold_s=10, work_s=10, ask_s=2, cut_s=5)
 

@@ -14,7 +14,7 @@ from focus.evaluate.ground_truth import budget_of
 from focus.evaluate.link_graph import PageIndex, link_graph
 from focus.evaluate.ranking import TrialResult
 from focus.evaluate.variants import variants
-from tests.recorded import GOOD, HOST, record, spec, write_labels
+from tests.support.recorded import GOOD, HOST, record, spec, write_labels
 
 
 @pytest.fixture(scope="module")

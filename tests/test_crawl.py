@@ -21,7 +21,7 @@ from focus.engine.transports import ReplayTransport
 from focus.records import FailureKind, FetchResult, UrlState
 from focus.topic.topic import from_words, to_builtins
 from focus.workers import InlineScorer
-from tests.web import Answer, Hit, TinyWeb
+from tests.support.web import Answer, Hit, TinyWeb
 
 TOPIC = AnalysisConfig(topic=to_builtins(from_words("足球")), relevance="position")
 

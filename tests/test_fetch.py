@@ -28,7 +28,7 @@ from focus.fetch import WebFetcher
 from focus.http.tls import client_context
 from focus.records import FailureKind, FetchResult
 from tests.hostile.secure import authority
-from tests.web import TinyWeb
+from tests.support.web import TinyWeb
 
 PAGE = b"<!doctype html><title>a page</title><p>" + b"word " * 500
 NOW = 1_700_000_000.0

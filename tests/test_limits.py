@@ -13,8 +13,8 @@ from focus.__main__ import main
 from focus.config import CrawlConfig
 from focus.records import DropReason, FailureKind
 from focus.urls.normal_form import MAX_URL
+from tests.support.web import TinyWeb
 from tests.test_settings import BASE, Ordered, home, ordered
-from tests.web import TinyWeb
 
 __all__ = ["home", "ordered"]
 

@@ -27,7 +27,7 @@ from focus.alerts.delivery.mail import Mailer, compose
 from focus.alerts.message import Message, letter, of_claim, pieces
 from focus.alerts.outbox import OutboxLease, Part
 from focus.alerts.settings import MailSettings, mail_settings
-from tests.desk import NOON, Desk, M, desk, hit
+from tests.support.outbox import NOON, Desk, M, desk, hit
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning:aiosmtpd.*",

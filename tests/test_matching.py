@@ -24,7 +24,7 @@ from focus.alerts.snippet import MARK
 from focus.alerts.store import LOCAL, AlertStore, StoredAlert
 from focus.errors import ConfigError
 from focus.text.tokenisation import Segmenter
-from tests.portal import Portal, article
+from tests.support.site import Portal, article
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC).timestamp()
 DAY = 86400.0

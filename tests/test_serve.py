@@ -33,8 +33,8 @@ from focus.serve.accounts import Passwords
 from focus.serve.app import make_app
 from focus.serve.app_state import AppState, Kept
 from focus.serve.texts import TEXTS
-from tests.desk import NOON, Clock, hit, insert
-from tests.portal import Portal, article
+from tests.support.outbox import NOON, Clock, hit, insert
+from tests.support.site import Portal, article
 
 HOME = "http://127.0.0.1:8420"
 SECRET = "correct horse battery"

@@ -21,8 +21,8 @@ from focus.score.strategy.best_link import inherited
 from focus.score.strategy.gene import hops_of, pack
 from focus.score.strategy.yielding import shrunk_rate
 from focus.topic.topic import from_words, to_builtins
-from tests import drawn
-from tests.drawn import Drawn, order, page
+from tests.support import drawn
+from tests.support.drawn import Drawn, order, page
 
 PUBLISHED = pytest.mark.parametrize("published", [False, True])
 TREE = {"A": page("B C"), "B": page("D E"), "C": page("F G")}

@@ -20,7 +20,7 @@ from focus.learn.topics import Bench, SourcedPage, Widening, build, widen, widen
 from focus.report import export
 from focus.score.statistics.profile import profile, suggested_threshold
 from focus.topic.topic import Topic, from_toml, from_words
-from tests.web import TinyWeb
+from tests.support.web import TinyWeb
 
 Ended = tuple[int, str, str]
 Focus = Callable[..., Ended]

@@ -10,8 +10,8 @@ from focus.frontier import Frontier
 from focus.records import DropReason, Tally, UrlState
 from focus.scheduling.queues import Host, Queue
 from focus.scheduling.url_table import UrlTable
+from tests.support.web import TinyWeb
 from tests.test_crawl import crawl
-from tests.web import TinyWeb
 
 NOW = 1_790_000_000.0  # September 2026
 

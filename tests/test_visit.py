@@ -21,7 +21,7 @@ from focus.config import FetchConfig, PolitenessConfig
 from focus.errors import ConfigError
 from focus.learn.memory_crawl import PageSource
 from focus.records import UrlState
-from tests.web import TinyWeb
+from tests.support.web import TinyWeb
 
 FRONT = "http://news.test/"
 

@@ -21,8 +21,8 @@ from focus.alerts.run import alone
 from focus.alerts.store import LOCAL, AlertStore, WatchedSite
 from focus.errors import ConfigError, StoreLocked
 from focus.storage.lock import held
-from tests.portal import Portal, article
-from tests.web import TinyWeb
+from tests.support.site import Portal, article
+from tests.support.web import TinyWeb
 
 DAY = 86400.0
 

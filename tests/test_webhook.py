@@ -20,8 +20,8 @@ from focus.alerts.message import trial
 from focus.alerts.outbox import DEAD, SENT
 from focus.config import FetchConfig
 from focus.records import FailureKind
-from tests.desk import LOOPBACK, NOON, Desk, desk
-from tests.hooks import Got, Receiver, receiving
+from tests.support.outbox import LOOPBACK, NOON, Desk, desk
+from tests.support.webhooks import Got, Receiver, receiving
 
 
 @pytest.fixture

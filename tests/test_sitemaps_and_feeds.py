@@ -15,8 +15,8 @@ from focus.http.sitemap import read_listing
 from focus.records import Batch, FetchResult, UrlState
 from focus.storage import writer
 from focus.workers import InlineScorer
+from tests.support.web import TinyWeb
 from tests.test_crawl import TOPIC, World
-from tests.web import TinyWeb
 
 
 class ListingWorld(World):

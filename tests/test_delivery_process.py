@@ -16,8 +16,8 @@ from focus.alerts import delivery_process, outbox
 from focus.alerts.outbox import SENT, WAITING
 from focus.alerts.outbox_relay import Summary
 from focus.errors import StoreError
-from tests.desk import Desk, desk
-from tests.hooks import Receiver, receiving
+from tests.support.outbox import Desk, desk
+from tests.support.webhooks import Receiver, receiving
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ from focus.session import RunReport as Summary
 from focus.storage import cluster_leases as rows
 from focus.store import CrawlInfo, Store
 from focus.workers import InlineScorer
-from tests.web import TinyWeb
+from tests.support.web import TinyWeb
 
 QUICK = Terms(queue_s=0.1, hold_s=0.1, work_s=0.1, ask_s=0.02, cut_s=0.05)
 

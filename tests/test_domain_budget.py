@@ -12,8 +12,8 @@ from focus.frontier import Frontier
 from focus.records import DropReason, Tally
 from focus.scheduling.queues import Host
 from focus.scheduling.url_table import UrlTable
+from tests.support.web import TinyWeb
 from tests.test_crawl import crawl
-from tests.web import TinyWeb
 
 
 class Crowd:

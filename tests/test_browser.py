@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests import story
-from tests.story import DARK_PHONE, DESK, NIGHT, Browsing, Stage, browsing, tabbed
+from tests.support import browser as story
+from tests.support.browser import DARK_PHONE, DESK, NIGHT, Browsing, Stage, browsing, tabbed
 
 pytest.importorskip("starlette", reason="the extra [serve] is not installed")
 pytest.importorskip("playwright", reason="pip install playwright drives the browser")

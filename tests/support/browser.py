@@ -140,7 +140,15 @@ def stage(folder: Path) -> Iterator[Stage]:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        command = [sys.executable, "-m", "tests.story", here.db, port, here.demo.port, smtp]
+        command = [
+            sys.executable,
+            "-m",
+            "tests.support.browser",
+            here.db,
+            port,
+            here.demo.port,
+            smtp,
+        ]
         with subprocess.Popen(
             list(map(str, command)), stdout=subprocess.PIPE, text=True, start_new_session=True
         ) as server:

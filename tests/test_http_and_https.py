@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from focus.records import FailureKind
+from tests.support.web import Answer, TinyWeb
 from tests.test_crawl import Run, crawl
-from tests.web import Answer, TinyWeb
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from focus.storage.report_reader import figures
 from focus.storage.results import Selection
 from focus.storage.shard_merge import as_one
 from focus.topic.topic import from_words, to_builtins
-from tests.room import Room
-from tests.web import TinyWeb
+from tests.support.cluster import Room
+from tests.support.web import TinyWeb
 
 
 def web(host: str, pages: int = 9) -> TinyWeb:

@@ -22,8 +22,8 @@ from focus.alerts.outbox import DEAD, SENT, WAITING
 from focus.alerts.outbox_relay import ChannelSenders
 from focus.alerts.texts import LANGUAGES, TEXTS, told
 from focus.errors import ConfigError
-from tests.desk import NOON, Desk, desk
-from tests.hooks import Receiver, receiving
+from tests.support.outbox import NOON, Desk, desk
+from tests.support.webhooks import Receiver, receiving
 
 ME, YOU = "mail:me@a.test", "mail:you@a.test"
 

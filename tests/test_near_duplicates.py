@@ -20,9 +20,9 @@ from focus.admission.near_duplicates import (
 from focus.records import DropReason, Page, UrlState
 from focus.storage.reader import DatabaseReader
 from focus.storage.results import Selection
+from tests.support.web import TinyWeb
 from tests.test_crawl import crawl
 from tests.test_resume import Lives
-from tests.web import TinyWeb
 
 CHARACTERS = [chr(0x4E00 + at) for at in range(3000)]
 
