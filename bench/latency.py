@@ -18,10 +18,10 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from bench.live import read_copy
 from bench.resources import run, tell
 from bench.serving import serving
 from bench.site import TOPIC, Site, build, host_name
+from tests.support.processes import read_copy
 
 
 def crawl(site: Site, *, latency_s: float, pages: int, concurrency: int) -> dict[str, float]:

@@ -24,10 +24,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from bench.live import read_copy
 from bench.resources import Usage, run, tell
 from bench.serving import Web, serving
 from bench.site import TOPIC, Site, build
+from tests.support.processes import read_copy
 
 CONCURRENCY = 64
 PEERS = {

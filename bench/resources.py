@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from bench.live import descendants
+from tests.support.processes import descendants
 
 SAMPLE_S = 0.02
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")

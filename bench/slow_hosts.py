@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import uvloop
 
-from bench.live import descendants, start
+from tests.support.processes import descendants, start
 
 SOFT_LIMIT = 1024
 SAMPLE_S = 0.1

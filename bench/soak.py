@@ -31,9 +31,9 @@ from pathlib import Path
 from statistics import mean
 from typing import NamedTuple, cast
 
-from bench.live import descendants, kill, served, start
 from focus.demo.server import DemoServer
 from focus.demo.site import DemoWeb, Response
+from tests.support.processes import descendants, kill, served, start
 
 WAL_LIMIT = 64 * 2**20
 PAGES_PER_S = 50.0

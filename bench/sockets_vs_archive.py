@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from itertools import product, zip_longest
 from pathlib import Path
 
-from bench.live import read_copy, start
+from tests.support.processes import endings, history, start
 
 LIFE_S = 400.0
 
@@ -40,26 +40,11 @@ def crawl(db: Path, topic: dict[str, object], world: Sequence[str], options: Seq
         raise RuntimeError(f"ended with {code}: {said.read_text(encoding='utf-8')}")
 
 
-def history(db: Path) -> list[tuple[object, ...]]:
-    """What was stored, in order: address, relevance, links."""
-    sql = """SELECT page_text.url, round(page.relevance, 9), length(link.targets) / 4
-             FROM page JOIN page_text USING (id) JOIN link ON link.source = page.id & 4294967295
-             ORDER BY page.nth"""
-    return read_copy(db, sql)
-
-
-def ends(db: Path) -> dict[object, object]:
-    """Every URL that was asked for, or dropped, with its end."""
-    return {
-        url: (state, why) for url, state, why in read_copy(db, "SELECT url, state, reason FROM url")
-    }
-
-
 def compare(name: str, archive: Path, sockets: Path) -> int:
     """Print a line, and the first difference; how many places differ."""
     left, right = history(archive), history(sockets)
     paths = [i for i, (a, b) in enumerate(zip_longest(left, right)) if a != b]
-    mine, theirs = ends(archive), ends(sockets)
+    mine, theirs = endings(archive), endings(sockets)
     other = [url for url in mine.keys() | theirs.keys() if mine.get(url) != theirs.get(url)]
     print(name, len(left), len(right), len(paths), len(other), sep="\t", flush=True)
     if paths:

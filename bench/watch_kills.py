@@ -39,8 +39,8 @@ from aiohttp.test_utils import TestServer
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from bench.delivery import fill
-from bench.live import descendants, is_alive
 from focus.alerts import store
+from tests.support.processes import descendants, is_alive
 
 START_S = 30.0  # until a program has begun to deliver
 REST_S = 300.0  # for the process that a killed `focus serve` leaves to end by itself

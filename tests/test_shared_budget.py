@@ -9,7 +9,6 @@ from urllib.parse import urljoin
 
 import pytest
 
-from bench.cluster.virtual import Form, World, crawl
 from focus.cluster.messages import ShardStatus
 from focus.cluster.shared_budget import OtherShards, worth
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, PolitenessConfig, ScopeConfig
@@ -22,6 +21,7 @@ from focus.scheduling.quantiles import ladder
 from focus.scheduling.url_table import UrlTable
 from focus.topic.topic import from_words, to_builtins
 from focus.workers import InlineScorer
+from tests.support.virtual_cluster import Form, World, crawl
 
 LADDERS = ([(1, 9.0), (2, 5.0)], [(1, 7.0), (3, 6.0)])
 

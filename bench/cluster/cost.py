@@ -22,12 +22,12 @@ from pathlib import Path
 
 import msgspec
 
-from bench.cluster.cable import Cables
 from bench.cluster.meter import Meter
 from bench.resources import tell
 from bench.serving import Web, serving
 from bench.site import TOPIC, Site, build
 from focus.cluster.private_broker import PrivateBroker
+from tests.support.cables import Cables
 
 
 class Cost(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@
         [--shards 1,2,4] [--no-exchange] [--json FILE]
 
 Each crawl makes as many requests as a topic has relevant pages, or three times as many, plus
-20, once by one process and once by each number of shards (`bench.cluster.virtual`: the real
+20, once by one process and once by each number of shards (`tests.support.virtual_cluster`: the real
 frontier, leases, credit and levels under a virtual clock, so that the same comes out
 everywhere). Told is the share of the labelled relevant pages that was found, as a mean over
 topics and orders of the seeds, and that against the one process; and the virtual time.
@@ -21,7 +21,6 @@ from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
 
-from bench.cluster.virtual import Form, crawl
 from bench.labelled import World, add_arguments, open_world, table
 from focus.archive.replay import Archive
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig
@@ -32,6 +31,7 @@ from focus.evaluate.link_graph import PageIndex
 from focus.evaluate.trial import Replay
 from focus.records import UrlState
 from focus.topic.topic import to_builtins
+from tests.support.virtual_cluster import Form, crawl
 
 EXTRA = 20  # requests: robots.txt files and seeds, as `focus compare` has them
 

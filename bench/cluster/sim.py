@@ -23,11 +23,11 @@ from pathlib import Path
 
 import msgspec
 
-from bench.cluster.cable import Cables
 from bench.cluster.made import host_name
 from bench.cluster.meter import Meter, Sample
 from bench.resources import tell
 from focus.cluster.private_broker import PrivateBroker
+from tests.support.cables import Cables
 
 LIMIT_S = 1500.0
 

@@ -17,10 +17,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from bench.cluster.cable import Cable, Cables
-from bench.live import crawl_options, descendants
 from focus.cluster.private_broker import PrivateBroker
 from focus.demo.server import DemoServer
+from tests.support.cables import Cable, Cables
+from tests.support.processes import crawl_options, descendants
 
 END_S = 20.0
 DONE = (0, 3)  # a shard without a page is none the worse
