@@ -20,11 +20,14 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from tests.support.fuzzed import Reader
 
 try:
     import atheris
@@ -38,18 +41,11 @@ GRACE_S = 120.0
 INSTRUMENTED = "focus"
 
 
-class Reader(NamedTuple):
-    """What is fuzzed: takes any bytes and must not raise; real inputs to begin with."""
-
-    read: Callable[[bytes], object]
-    seeds: Callable[[], Iterator[bytes]]
-
-
 def readers() -> dict[str, Reader]:
     """All by name. Imported here: atheris has to see the imports to follow them."""
-    from bench import fuzzed
+    from tests.support.fuzzed import READERS
 
-    return {name: Reader(read, seeds) for name, (read, seeds) in fuzzed.READERS.items()}
+    return READERS
 
 
 class Outcome(NamedTuple):
@@ -68,7 +64,8 @@ def fuzz_here(name: str, folder: Path, seconds: float) -> None:
     corpus = folder / name
     corpus.mkdir(parents=True, exist_ok=True)
     for number, seed in enumerate(islice(reader.seeds(), 40)):
-        (corpus / f"seed-{number}").write_bytes(seed[:INPUT_BYTES])
+        form = bytes([number]) if reader.has_form else b""
+        (corpus / f"seed-{number}").write_bytes((form + seed)[:INPUT_BYTES])
     options = [
         f"-max_total_time={seconds:.0f}",
         f"-timeout={INPUT_S}",
