@@ -331,9 +331,9 @@ URL_PARTS = (
     f"2018/04/13 index.html * $ {'a' * 70} {'x' * 3000}"
 )
 TAGS = (
-    "<div> <p> </p> <b><i></b> <table><tr> <!-- --> <![CDATA[ \0 <a/href= <a/a=1/b=2/c= <svg><math> "
-    "<template> &#x110000; &notin \udcff <title> <plaintext> <select><table> \x1b$B <meta/charset=utf-16> "
-    "</html>"
+    "<div> <p> </p> <b><i></b> <table><tr> <!-- --> <![CDATA[ \0 <a/href= <a/a=1/b=2/c= "
+    "<svg><math> <template> &#x110000; &notin \udcff <title> <plaintext> <select><table> \x1b$B "
+    "<meta/charset=utf-16> </html>"
 )
 RULES = f"{'*' * 50} $ % \0 {'Disallow:' * 9} {'/*a*b*c*d' * 9} Crawl-delay:inf"
 MARKUP = (
