@@ -26,10 +26,9 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-import zstandard
-
 from focus.admission.near_duplicates import simhash
 from focus.demo.site import DemoWeb, generate
+from focus.http import zstd
 from focus.records import Batch, HostRow, Outcome, Page, PageRow, QueueRow, UrlRow, UrlState
 from focus.storage.results import Selection
 from focus.storage.search import search
@@ -66,7 +65,7 @@ def fill(path: Path, number: int) -> None:
 
 async def _store(path: Path, web: DemoWeb) -> None:
     rng = random.Random(1)
-    compressor = zstandard.ZstdCompressor(level=1)
+    compressor = zstd.ZstdCompressor(level=1)
     async with Store.open(path, now=0.0, pid=1) as store:
         identity = {"seeds": list(web.seeds), "topic": "足球", "strategy": "bfs"}
         crawl = (await store.begin_crawl(identity, "{}", fresh=True, now=1.0)).id
@@ -93,7 +92,7 @@ def _parts(urls: list[str]) -> Iterator[list[tuple[int, str]]]:
 
 
 def page_row(
-    web: DemoWeb, url: str, number: int, rng: random.Random, packer: zstandard.ZstdCompressor
+    web: DemoWeb, url: str, number: int, rng: random.Random, packer: zstd.ZstdCompressor
 ) -> PageRow:
     """A page of the web as a crawl stores it; relevance, rank and time are drawn."""
     response = web.respond(url)
@@ -107,7 +106,7 @@ def page_row(
         relevance=rng.random(),
         relevant=rng.random() < 0.3,
         simhash=simhash(re.sub(r"<[^>]+>", " ", text)),
-        body_zstd=packer.compress(text.encode()),
+        body_zstd=zstd.frame(packer, text.encode()),
     )
     return PageRow(
         id=number,

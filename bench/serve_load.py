@@ -37,8 +37,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import zstandard
-
 from bench.search import drawn, page_row, sampled
 from focus.alerts import matches
 from focus.alerts import store as books
@@ -51,6 +49,7 @@ from focus.alerts.visit import visit
 from focus.config import FetchConfig, PolitenessConfig
 from focus.demo.server import serve as serve_demo
 from focus.demo.site import DemoWeb, generate
+from focus.http import zstd
 from focus.learn.memory_crawl import PageSource
 from focus.records import Batch, HostRow, Outcome, QueueRow, UrlRow, UrlState
 from focus.serve import server, tokens
@@ -97,7 +96,7 @@ def _say(what: str, path: Path) -> None:
 
 async def _store(path: Path, web: DemoWeb) -> None:
     """A crawl for each site, as the visits of `focus watch` make them."""
-    rng, packer = random.Random(1), zstandard.ZstdCompressor(level=1)
+    rng, packer = random.Random(1), zstd.ZstdCompressor(level=1)
     places: dict[str, list[str]] = {host: [] for host in web.hosts}
     for url in web.urls():
         places[url.split("/")[2]].append(url)

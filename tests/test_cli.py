@@ -411,7 +411,7 @@ def test_version_and_help(focus: Focus) -> None:
 
 def test_nothing_heavy_is_imported_for_help() -> None:
     heavy = ["aiohttp", "aiosqlite", "jieba", "rjieba", "opencc", "selectolax", "tldextract"]
-    heavy += ["rich", "uvloop", "numpy", "asyncio", "sqlite3", "zstandard", "warcio"]
+    heavy += ["rich", "uvloop", "numpy", "asyncio", "sqlite3", "backports", "warcio"]
     code = f"import sys, focus.cli; print([m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT

@@ -19,12 +19,12 @@ from typing import Any
 import brotli
 import msgspec
 import pytest
-import zstandard
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from focus.config import FetchConfig
 from focus.errors import ConfigError
 from focus.fetch import WebFetcher
+from focus.http import zstd
 from focus.http.tls import client_context
 from focus.records import FailureKind, FetchResult
 from tests.hostile.secure import authority
@@ -403,7 +403,7 @@ def raw_deflate(data: bytes) -> bytes:
     [
         ("gzip", gzip.compress),
         ("br", brotli.compress),
-        ("zstd", zstandard.compress),
+        ("zstd", zstd.compress),
         ("deflate", raw_deflate),
     ],
 )

@@ -338,13 +338,13 @@ TEXT = st.lists(
 
 @given(words=st.lists(WORD, min_size=1, max_size=3, unique=True), text=TEXT)
 def test_page_set_aside_by_its_characters_has_not_the_words(words: list[str], text: str) -> None:
-    import zstandard
+    from focus.http import zstd
 
     asked = " ".join(f'+"{word}"' for word in words)
     alert = Alert("c", ("https://a.test/",), words=asked)
     subject = Subject(alert, topic_of(alert, trusted=True), Segmenter(cut=str.split))
     page = StoredPage(1, 1, "https://a.test/", "", "", "", "", NOW, 0, True)
-    sheet = PageView(page, zstandard.compress(f"<body><p>{text}</p>".encode()))
+    sheet = PageView(page, zstd.compress(f"<body><p>{text}</p>".encode()))
     if not subject.may_alert(sheet):
         assert not subject.words.satisfied(subject.matcher.counts(sheet.words_text))
 

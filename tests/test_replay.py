@@ -7,7 +7,6 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
-import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from focus.archive.pack import keys
 from focus.archive.replay import Archive
 from focus.config import FetchConfig
 from focus.errors import ArchiveError
+from focus.http import zstd
 from focus.http.robots import MAX_BYTES as MAX_ROBOTS_BYTES
 from focus.records import FailureKind
 
@@ -259,7 +259,7 @@ def test_a_broken_pack_is_made_again(tmp_path: Path) -> None:
 def test_damage_is_told_and_the_rest_used(tmp_path: Path) -> None:
     path = tmp_path / "w.warc.zst"
     pages = [response(f"http://a.example/{number}", HTML, body=PAGE * 3000) for number in range(20)]
-    data = zstandard.compress(b"".join(pages))
+    data = zstd.compress(b"".join(pages))
     path.write_bytes(data[: len(data) // 2])
     for _ in range(2):
         with Archive.open(path, cache_dir=tmp_path / "cache") as web:

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.__main__ import main
 from focus.admission.near_duplicates import simhash
 from focus.errors import ConfigError, FocusError, StoreError
+from focus.http import zstd
 from focus.records import Batch, HostRow, Outcome, Page, PageRow, QueueRow, UrlRow, UrlState
 from focus.storage import search_file, search_index
 from focus.storage.passages import marked, passage
@@ -43,7 +43,7 @@ def page_row(number: int, title: str, text: str, **more: Any) -> PageRow:
     """Page `number`, on the host that its number is of, fetched so many days after 1970."""
     source = f"<title>{title}</title><p>{text}</p>"
     own = {key: more.pop(key) for key in tuple(more) if key in Page.__struct_fields__}
-    fields: dict[str, Any] = {"relevance": 0.0, "body_zstd": zstandard.compress(source.encode())}
+    fields: dict[str, Any] = {"relevance": 0.0, "body_zstd": zstd.compress(source.encode())}
     fields: dict[str, Any] = {
         "id": number,
         "url": f"http://{HOSTS[number % 3]}/{number}",
@@ -474,7 +474,7 @@ def test_two_that_update_at_once_index_each_page_once(path: Path) -> None:
 def test_killed_indexer_loses_its_batch_at_most(path: Path) -> None:
     make(path, pages(*(("足球", f"第{n}页") for n in range(30))))
     code = (
-        "import os, sys; from pathlib import Path; from focus.db import searchindex as s\n"
+        "import os, sys; from pathlib import Path; from focus.storage import search_index as s\n"
         "s.BATCH, s.READ = 8, 4\n"
         "s.SearchIndex(Path(sys.argv[1])).update(lambda n, _: os._exit(9) if n >= 20 else None)"
     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import msgspec
-import zstandard
 
 from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash
 from focus.config import AnalysisConfig
 from focus.html.parser import Parsed, RawLink, parse
+from focus.http import zstd
 from focus.records import Link, Page
 from focus.score.matching import Matcher
 from focus.score.memo import Memo
@@ -54,7 +54,7 @@ class PageAnalyst:
         chosen = (config.threshold, topic.threshold, self.model.threshold)
         self.threshold = next(value for value in chosen if value is not None)
         self._targets = Memo(self._target, _TARGETS)
-        self._compressor = zstandard.ZstdCompressor(level=config.compress_level)
+        self._compressor = zstd.ZstdCompressor(level=config.compress_level)
 
     def analyse(self, url: str, body: bytes, content_type: str | None) -> Page:
         """What the page says, how relevant it is, and what each link promises."""
@@ -87,7 +87,7 @@ class PageAnalyst:
             simhash=simhash(document.content) if self.config.twins and (relevant or lost) else 0,
             lost=lost,
             feeds=[feed for href in parsed.feeds if (feed := normalise(href, url))],
-            body_zstd=self._compressor.compress(source) if kept else b"",
+            body_zstd=zstd.frame(self._compressor, source) if kept else b"",
         )
 
     def _document(self, url: str, text: str, parsed: Parsed) -> Document:

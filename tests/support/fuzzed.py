@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-import zstandard
-
 from focus.alerts.publication_date import published_at
 from focus.archive.recorder import packed_record, whole_members
 from focus.archive.replay import Archive
@@ -26,6 +24,7 @@ from focus.config import AnalysisConfig
 from focus.demo.site import DemoWeb, generate
 from focus.errors import ArchiveError, ConfigError, FocusError, TopicError
 from focus.html.parser import parse
+from focus.http import zstd
 from focus.http.content_encoding import CodingError, Decoder
 from focus.http.robots import Robots, from_answer
 from focus.http.semantics import is_html, redirect_target, retry_after_s
@@ -301,13 +300,13 @@ def _listings() -> Iterator[bytes]:
 
 def _packed() -> Iterator[bytes]:
     text = b"<p>words and words</p>" * 20
-    yield from (gzip.compress(text), text, zstandard.ZstdCompressor().compress(text))
+    yield from (gzip.compress(text), text, zstd.compress(text))
 
 
 def _archives() -> Iterator[bytes]:
     member = packed_record(_FIELDS, _ANSWER)
     record = gzip.decompress(member)
-    yield from (member, record, zstandard.ZstdCompressor().compress(record), _ANSWER)
+    yield from (member, record, zstd.compress(record), _ANSWER)
 
 
 class Reader(NamedTuple):

@@ -10,10 +10,9 @@ from __future__ import annotations
 import html
 from typing import Any
 
-import zstandard
-
 from focus.alerts.matches import site_of
 from focus.alerts.store import AlertStore, WatchedSite
+from focus.http import zstd
 from focus.records import Batch, Outcome, Page, PageRow, QueueRow, UrlRow, UrlState
 from focus.storage import writer
 from focus.urls.normal_form import fingerprint
@@ -67,7 +66,7 @@ class Portal:
         number = self.urls.setdefault(url, len(self.urls))
         page = Page(
             title=title,
-            body_zstd=zstandard.compress(source.encode()),
+            body_zstd=zstd.compress(source.encode()),
             **said,
         )
         row = PageRow(
