@@ -13,8 +13,6 @@ date and load, and as a table to DATE.md; `python -m bench.figures` writes docs/
 and `python -m bench.scaling` docs/scaling.md of them.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

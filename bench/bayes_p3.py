@@ -9,8 +9,6 @@ pages, then with few training pages (mean of several draws) and the rest as test
 Brier score and the number of distinct relevances, raw and calibrated.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 from collections.abc import Iterator, Sequence

@@ -7,8 +7,6 @@ of its own, by the store itself, reports on it in a process of its own, and prin
 Making it takes some minutes at full size; the report is what is measured.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

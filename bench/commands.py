@@ -6,8 +6,6 @@ The pages are written by the store itself, without bodies, which are in no expor
 that of the exporting process, for a tenth of the rows and for all of them.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import hashlib

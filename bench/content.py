@@ -9,8 +9,6 @@ which one does as 0. And CPU milliseconds beyond the parse, per page and per 30 
 blocks included.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import statistics

@@ -12,8 +12,6 @@ CPU time, so that a busy machine counts less; milliseconds.
 focus ships.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

@@ -9,8 +9,6 @@ again and again in the middle of it; the table says what was lost, and what came
 although the receiver had answered it before the kill.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import os

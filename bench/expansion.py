@@ -12,8 +12,6 @@ OUT_FOLDER gets expanded.json (topics with the proposed keywords), plain/ and ex
 `focus compare` writes). Printed: a markdown table of the share of the oracle's AUC.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -3,8 +3,6 @@
 python -m bench.figures [RESULT.json …]     of these, later ones win; else the newest whole one
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence

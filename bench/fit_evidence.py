@@ -12,8 +12,6 @@ The bias then moves until the mean precision over topics at a relevance of 0.5 i
 asked for. Leave one topic out: weights and bias by nine topics, judged on the tenth.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections import Counter

@@ -10,8 +10,6 @@ links are all new. Then it is opened again by a process of its own, up to its fi
 The frontier alone, in memory, comes last.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import hashlib

@@ -12,8 +12,6 @@ setting of one half is tried on the other, and compared with the defaults there.
 `--runs` keeps what was run, and a run that is in there is not made again.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -18,8 +18,6 @@ half of the pages (drawn by a hash of their addresses) and judges the other half
     --scan           also the threshold that would be best by F1 (to tune by, not to quote)
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

@@ -8,8 +8,6 @@ has the form and the proportions of CN-DBpedia's: five facts an entity, a third 
 entities with other names, every tenth name shared by several, each 10,000th line broken.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import resource

@@ -7,8 +7,6 @@
 Not a script. Whatever sees labels here never reaches a crawl.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 from collections.abc import Iterator, Sequence

@@ -9,8 +9,6 @@ run, so that the first seconds, in which nothing can have come yet, count; `midd
 first and last fifth of the pages out.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -10,8 +10,6 @@ per page and alert, hits, and what is done once per page. Then whole runs for 20
 alerts each over 50 sites, without visits: nothing due, all due, all due with new pages.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import resource

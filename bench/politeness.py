@@ -6,8 +6,6 @@ Crawls the generated web over loopback, then again with a long delay and SIGKILL
 followed by the same command: the delay must hold across a restart, too.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

@@ -9,8 +9,6 @@ One table for each file, in the order given; the numbers are copied into bench/r
 first, so that the page can be written again (`python bench/quality.py`) without the web.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Sequence

@@ -10,8 +10,6 @@ pages stored compressed. What is told are medians; ratios are of medians of this
 CPU per page is all the program used, its start included.
 """
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import subprocess

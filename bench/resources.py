@@ -4,8 +4,6 @@ The total of a program and its children comes from the system's own accounts (`w
 children's part from /proc, sampled; the program's own is the difference.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import platform

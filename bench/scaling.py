@@ -12,8 +12,6 @@ for one crawl, and cores / (main + workers) for as many crawls as it takes to fi
 Several machines: `bench.cluster.scaling`, from bench/results/cluster.json.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator, Sequence

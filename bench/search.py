@@ -12,8 +12,6 @@ words of two ideographs and longer ones, pieces of three to eight ideographs cut
 regard to words (in quotes), pairs of words, and English words.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

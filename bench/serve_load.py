@@ -15,8 +15,6 @@ HTTP from a server process of its own, the time of inbox, search and other pages
 and by several at once, with the server's CPU time per request and its memory.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import http.client

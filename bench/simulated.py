@@ -7,8 +7,6 @@ goes on publishing (`focus.demo.days`), the clock goes on only when somebody say
 messages are taken down instead of sent.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager, nullcontext

@@ -9,8 +9,6 @@ speaks GBK, half of them (others) gzip. No two pages have the same text.
 Words are drawn from jieba's dictionary by their frequency; one page in ten is about football.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import json

@@ -7,8 +7,6 @@ counts the requests that lie open. `focus crawl` begins with a soft limit of 1,0
 descriptors, as shells have it.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -14,8 +14,6 @@ requests under way do not grow (5 % and a few); WAL at most 64 MiB; at least 50 
 exit code 0, and the end takes no longer than a minute.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import signal

@@ -10,8 +10,6 @@ request at a time: the same pages must come in the same order. From the file a C
 costs no time; over sockets it does.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

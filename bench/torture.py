@@ -5,8 +5,6 @@
 Prints a line of a table for each trial; exit code 1 if a promise was broken. Linux only.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from functools import partial

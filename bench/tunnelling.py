@@ -11,8 +11,6 @@ redirects are no pages). Best-first with a hard threshold follows no link of a p
 it, seeds excepted, so it has none by construction: what it leaves lying is the point.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -13,8 +13,6 @@ at fixed intervals; the requests it needs for the same delay of discovery are wh
 saves. Requests of the first visits are not counted: they are the same for all.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import math

@@ -1,7 +1,5 @@
 """What holds for every test: how cases are named, and how hypothesis runs."""
 
-from __future__ import annotations
-
 from hypothesis import settings
 
 settings.register_profile("focus", deadline=None)  # machines are shared, time tells nothing

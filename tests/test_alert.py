@@ -1,7 +1,5 @@
 """Alerts as people write them: words, schedules, quiet hours, channels, files."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from zoneinfo import ZoneInfo
 

@@ -1,7 +1,5 @@
 """Which text is one that a alert has already?"""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -1,7 +1,5 @@
 """Do the speed measurements measure what they say? The site, its server, and the tables."""
 
-from __future__ import annotations
-
 import gzip
 import http.client
 import re

@@ -1,7 +1,5 @@
 """`focus serve` as people see it: a real browser goes all the way, on a desk and on a phone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

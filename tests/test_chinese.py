@@ -1,7 +1,5 @@
 """Is every line that people see on Chinese pages Chinese?"""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

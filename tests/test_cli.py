@@ -1,7 +1,5 @@
 """Do the commands do what is typed, tell it where they should, and end with the right code?"""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

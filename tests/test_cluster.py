@@ -1,7 +1,5 @@
 """The parts of a cluster that need no broker: leases, credit, shards, levels, the end, messages."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from pathlib import Path

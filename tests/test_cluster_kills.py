@@ -1,7 +1,5 @@
 """A cluster whose roles and broker are killed loses nothing (long form: bench/cluster/kills.py)."""
 
-from __future__ import annotations
-
 import random
 import sys
 

@@ -1,7 +1,5 @@
 """Little about few of very many ids, against a dict."""
 
-from __future__ import annotations
-
 from array import array
 
 import pytest

@@ -1,7 +1,5 @@
 """Content codings: right, wrong, nested and hostile."""
 
-from __future__ import annotations
-
 import gzip
 import time
 import zlib

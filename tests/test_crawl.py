@@ -1,7 +1,5 @@
 """The crawl over tiny webs: order, politeness, robots, redirects, failures. Virtual clock."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from itertools import pairwise
 

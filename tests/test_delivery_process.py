@@ -1,7 +1,5 @@
 """A courier of its own: what it is told, what it tells, and what it ends though others die."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """The generated web keeps its promises: the same for a seed, real in its shape, true labels."""
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import json

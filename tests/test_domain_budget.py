@@ -1,7 +1,5 @@
 """Hosts without end: what the hosts of one domain may cost together."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

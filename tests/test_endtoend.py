@@ -3,8 +3,6 @@
 The long forms of the measurements are in bench/.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Feature selection: the worked numbers, and what must hold for any counts."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Can feed readers read our feeds, and do they recognise what they have read?"""
 
-from __future__ import annotations
-
 import calendar
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The web fetcher against servers that misbehave, over loopback sockets."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import shutil

@@ -1,7 +1,5 @@
 """Is plain text plain, aligned, and read back as it was written?"""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

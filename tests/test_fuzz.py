@@ -6,8 +6,6 @@ FOCUS_FUZZ=N makes N examples of each, and other ones, for a long night. bench/f
 for branches not reached before with the same readers.
 """
 
-from __future__ import annotations
-
 import os
 import time
 

@@ -1,7 +1,5 @@
 """A host is two servers, plain HTTP and TLS: what one of them does not say, the other may."""
 
-from __future__ import annotations
-
 import pytest
 
 from focus.records import FailureKind

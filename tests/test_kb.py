@@ -1,7 +1,5 @@
 """Knowledge base: dumps of all kinds go in, entities and links come out."""
 
-from __future__ import annotations
-
 import gzip
 import sqlite3
 from collections.abc import Collection

@@ -5,8 +5,6 @@ LEVELS says where each module of focus/ stands, in the words of the table in doc
 A new module needs its place in both.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Each limit on what a server may do: its option, what it changes, and what `status` calls it."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Do messages reach a real mail server as mails that people and servers can read?"""
 
-from __future__ import annotations
-
 import asyncio
 import email
 import re

@@ -1,7 +1,5 @@
 """Main content: the worked numbers, and what real pages have around it."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

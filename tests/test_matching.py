@@ -1,7 +1,5 @@
 """Which new pages match whose alerts: news once, not a repeat, nothing that existed before."""
 
-from __future__ import annotations
-
 import multiprocessing
 import sqlite3
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The model file and the topic file that names it: round trips, other versions, damage."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

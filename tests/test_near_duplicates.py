@@ -1,7 +1,5 @@
 """Texts that are nearly the same, and pages that say "not found" with status 200."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

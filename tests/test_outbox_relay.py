@@ -1,7 +1,5 @@
 """Does everything that is due reach its receiver once, whatever breaks on the way?"""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """What the parser reads from pages, tidy and hostile."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -1,7 +1,5 @@
 """Where the time goes: stages counted once each, nothing left behind, the CLI's table."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """Is a crawl told of truly, safely and without ever disturbing it?"""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json

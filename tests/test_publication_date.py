@@ -1,7 +1,5 @@
 """Dates of publication as pages say them, and snippets of their text."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 

@@ -1,7 +1,5 @@
 """query: what a crawl found, in the order asked for, and why each URL is where it is."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sqlite3

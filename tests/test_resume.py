@@ -1,7 +1,5 @@
 """What a crawl that goes on must still know: rests, retries, homes of the scope, seeds."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """search: which stored pages say what somebody looks for, and how the index keeps up."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """`focus serve`: what people see is theirs, and what is typed is kept."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """`focus serve` under attack: one test for each line of its promises in SECURITY.md."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Shards' databases read as one: the same numbers as of one crawl."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from random import Random

@@ -1,7 +1,5 @@
 """Shards of a limited crawl hold back by what all of them have; late and double messages."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections import Counter

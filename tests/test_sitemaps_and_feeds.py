@@ -1,7 +1,5 @@
 """Sitemaps and feeds as sources of links: which are asked for, and what comes of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

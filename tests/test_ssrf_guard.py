@@ -1,7 +1,5 @@
 """Which addresses the guard lets a connection be made to."""
 
-from __future__ import annotations
-
 import ast
 import ipaddress
 from pathlib import Path

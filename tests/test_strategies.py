@@ -1,7 +1,5 @@
 """Strategies: what a link gives its target, on drawn tiny cases and worked numbers."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from array import array

@@ -1,7 +1,5 @@
 """Labels: asked for, stored, learned from; pages judged again and what waits ranked again."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

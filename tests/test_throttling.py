@@ -1,7 +1,5 @@
 """Rests of hosts that become slow, and limits for hosts that share an address."""
 
-from __future__ import annotations
-
 import pytest
 
 from focus.config import PolitenessConfig

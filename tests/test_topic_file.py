@@ -1,7 +1,5 @@
 """Topic files: written so that they read back, and wrong ones told of by line."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

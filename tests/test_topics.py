@@ -1,7 +1,5 @@
 """Topics made of words and pages, tried on pages, widened: the commands of `focus topic`."""
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import gzip

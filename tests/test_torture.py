@@ -3,8 +3,6 @@
 bench/torture.py is the long form.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 

@@ -1,7 +1,5 @@
 """Training: pages of all kinds in, a tested classifier out, and the command around it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Signs of traps in addresses, and budgets that grow with what they bring."""
 
-from __future__ import annotations
-
 import pytest
 
 from focus.admission.traps import FAR_DATES, LARGE_HOST, Traps

@@ -1,7 +1,5 @@
 """Visits of a site: what is asked for again, what is followed, how soon it is due again."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path

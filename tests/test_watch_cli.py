@@ -1,7 +1,5 @@
 """`focus watch`: what is typed is kept, told in plain lines, and done once."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

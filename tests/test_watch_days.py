@@ -1,7 +1,5 @@
 """Two days of a web that goes on publishing, watched under a clock that nobody waits for."""
 
-from __future__ import annotations
-
 import statistics
 from pathlib import Path
 

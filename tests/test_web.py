@@ -1,7 +1,5 @@
 """The tiny web that other tests crawl: both of its backends say the same."""
 
-from __future__ import annotations
-
 import asyncio
 
 import msgspec

@@ -1,7 +1,5 @@
 """Do webhooks carry a signature that receivers can check, and take no for an answer?"""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import hashlib

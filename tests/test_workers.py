@@ -1,7 +1,5 @@
 """What the scorer pool promises: every page answered, only the guilty blamed, nothing left over."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import os

@@ -9,8 +9,6 @@ each part between a tenth of the pages and the last, so that start and end do no
 what went over the frontiers' and the workers' wires: AMQP methods and bytes per page.
 """
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

@@ -11,8 +11,6 @@ everywhere). Told is the share of the labelled relevant pages that was found, as
 topics and orders of the seeds, and that against the one process; and the virtual time.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

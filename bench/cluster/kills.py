@@ -12,8 +12,6 @@ same. A request counts as made again if one crawl in peace makes it once; it is 
 the faults since it was made first.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

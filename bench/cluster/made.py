@@ -7,8 +7,6 @@ by a page of so many links, some of which nobody has seen before. About a tenth 
 relevant, and a tenth of the links looks as if it led to such a page.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import random

@@ -5,8 +5,6 @@ meter.watch(until)         samples until `until()` says that it is over
 meter.between(0.1)         per page, from a tenth of the pages to the last
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

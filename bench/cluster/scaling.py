@@ -6,8 +6,6 @@ A worker here has `SLOTS` requests under way, each for `ANSWER_S`, and cores eno
 scorers; a shard is given `BUSY` of a core's time.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple

@@ -11,8 +11,6 @@ further known URL took, and what went over the wires; pages/s is what one shard 
 (pages of all, each owning as many), not what this machine did.
 """
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

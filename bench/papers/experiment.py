@@ -11,8 +11,6 @@ paper           the paper's own figures, as a table
 claim           what the paper says of two ways, by which measure
 """
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

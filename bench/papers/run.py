@@ -10,8 +10,6 @@ interrupted run goes on where it was. On two cores all of it takes about an hour
 --topics, which takes the first N topics only, and --pages, the size of the generated webs.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ Every number and every verdict on the page comes from bench/results/*.json and f
 papers' own figures in the experiments' files; what is prose there comes from these files.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random

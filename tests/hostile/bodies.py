@@ -1,8 +1,6 @@
 # ruff: noqa: E501 - a table reads best with a line or two for each behaviour
 """Bodies without end, bodies that drip, bombs in every coding, and types that lie."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from functools import cache

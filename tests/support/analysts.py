@@ -1,7 +1,5 @@
 """Analysts that a test can send to a worker: well-behaved, hanging, crashing, greedy."""
 
-from __future__ import annotations
-
 import os
 import signal
 import stat

@@ -9,8 +9,6 @@ sites are the demo's generated web, whose newest articles are dated today; mail 
 SMTP server that is read here. `looked_at(page)` says what is wrong with the layout of a page.
 """
 
-from __future__ import annotations
-
 import asyncio
 import email
 import re

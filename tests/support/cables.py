@@ -7,8 +7,6 @@ with Cables(port) as cables:
     cable.mend()           # what was on its way arrives late, as TCP sends it again
 """
 
-from __future__ import annotations
-
 import asyncio
 import struct
 import threading

@@ -1,7 +1,5 @@
 """Hurts a cluster's roles, network and broker at drawn instants, and says what it lost by that."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """Judges by a server's log how a crawler behaved: too fast, too many at once, or forbidden."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from itertools import pairwise

@@ -6,8 +6,6 @@
 The engine's own frontier and discovery, one request at a time; nothing is fetched.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Readers of strangers' bytes, what must hold of them, and real inputs to fuzz them with."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import tempfile

@@ -3,8 +3,6 @@
 templates(Path("focus/alerts/query.py"))   →  {"words {}: nothing is asked for; …"}
 """
 
-from __future__ import annotations
-
 import ast
 import itertools
 from collections.abc import Iterator

@@ -7,8 +7,6 @@ with desk(tmp_path) as here:
     here.clock.now += 60
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path

@@ -4,8 +4,6 @@ A portal, listing pages with good links among bad ones, articles; one topic, lab
 articles. `record(folder)` writes web.warc.gz, topics.json, labels.tsv, hubs.tsv, aliases.tsv.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

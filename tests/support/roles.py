@@ -5,8 +5,6 @@
 The broker is a private one. A role may have a clock that is wrong by `skews` seconds.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import signal

@@ -5,8 +5,6 @@ portal.page("/1", "欧冠决赛", "足球……")      # nth 1, fetched at `port
 portal.page("/1", "欧冠决赛", "changed")    # the same page, fetched again: nth 2
 """
 
-from __future__ import annotations
-
 import html
 from typing import Any
 

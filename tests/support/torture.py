@@ -12,8 +12,6 @@ A trial's crawl must end with the pages of a crawl in peace, a sound database, e
 no traceback; each says what must hold besides. Linux only.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import signal

@@ -15,8 +15,6 @@ A picture of a web in a few lines, then fetched in memory or over real sockets:
 What was not drawn answers 404, and so does a robots.txt.
 """
 
-from __future__ import annotations
-
 import asyncio
 import html
 import time

@@ -5,8 +5,6 @@ async with receiving(Receiver(answers=[(500, {})])) as hook:   # fails once, the
 hook.requests[0].body
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
