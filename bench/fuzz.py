@@ -1,6 +1,6 @@
 """Does anything that strangers write make a reader raise or take its time? By coverage.
 
-    python -m bench.fuzz [READER …] [--seconds 300] [--jobs 2] [--keep FOLDER]
+    python -m bench.fuzz [READER …] [--seconds 300.0] [--jobs N] [--keep FOLDER]
 
 tests/test_fuzz.py splices real files at random; here atheris (libFuzzer) looks for bytes that
 reach branches not reached before, for so many seconds for each reader. Seeds are pages of the
@@ -14,7 +14,6 @@ selectolax or ada nothing is known but that they come back. Exit code 1 if a rea
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import subprocess
@@ -25,6 +24,8 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from bench.script import read_options
 
 if TYPE_CHECKING:
     from tests.support.fuzzed import Reader
@@ -106,13 +107,7 @@ def _broke(said: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a table of readers."""
-    parser = argparse.ArgumentParser(prog="python -m bench.fuzz")
-    parser.add_argument("reader", nargs="*")
-    parser.add_argument("--seconds", type=float, default=300.0, help="for each reader")
-    parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 2))
-    parser.add_argument("--keep", type=Path, help="folder for corpus and findings")
-    parser.add_argument("--here", help=argparse.SUPPRESS)
-    given = parser.parse_args(arguments)
+    given = read_options(__doc__, arguments, here=str)
     if atheris is None:
         print("atheris is not there: pip install atheris (see python -m pydoc bench.fuzz)")
         return 2
@@ -120,7 +115,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         fuzz_here(given.here, given.keep, given.seconds)
         return 0
     names = given.reader or list(readers())
-    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(given.jobs) as pool:
+    jobs = given.jobs or max(1, (os.cpu_count() or 2) // 2)
+    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(jobs) as pool:
         folder = given.keep or Path(name)
         folder.mkdir(parents=True, exist_ok=True)
         print("| reader | inputs | branches | broke on |\n|---|---|---|---|", flush=True)

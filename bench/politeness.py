@@ -6,12 +6,12 @@ Crawls the generated web over loopback, then again with a long delay and SIGKILL
 followed by the same command: the delay must hold across a restart, too.
 """
 
-import argparse
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+from bench.script import read_options
 from focus.demo.site import generate
 from tests.support.conduct import Conduct, conduct
 from tests.support.processes import Crawl, served
@@ -29,12 +29,7 @@ def _tell(what: str, found: Conduct, delay_s: float, per_host: int) -> int:
 
 def main() -> int:
     """Print both judgements; 1 if there was any fault."""
-    parser = argparse.ArgumentParser(prog="python -m bench.politeness")
-    parser.add_argument("--pages", type=int, default=600)
-    parser.add_argument("--delay", type=float, default=0.2)
-    parser.add_argument("--per-host", type=int, default=1)
-    parser.add_argument("--kills", type=int, default=4)
-    given = parser.parse_args()
+    given = read_options(__doc__)
     web, many = generate(1, pages=given.pages), str(given.per_host)
     faults = 0
     with tempfile.TemporaryDirectory() as name:

@@ -4,7 +4,6 @@ The total of a program and its children comes from the system's own accounts (`w
 children's part from /proc, sampled; the program's own is the difference.
 """
 
-import json
 import os
 import platform
 import subprocess
@@ -119,11 +118,3 @@ def machine() -> dict[str, object]:
         "python": platform.python_version(),
         "load": [round(each, 2) for each in os.getloadavg()],
     }
-
-
-def tell(told: object, file: Path | None) -> None:
-    """Print figures as JSON; into a file as well, if there is one."""
-    text = json.dumps(told, ensure_ascii=False, indent=1)
-    print(text)
-    if file:
-        file.write_text(text + "\n", encoding="utf-8")

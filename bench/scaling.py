@@ -18,7 +18,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from bench.cluster import scaling as cluster
-from bench.figures import RESULTS, ROOT, Told, chosen, machine_text, table
+from bench.figures import RESULTS, ROOT, Told, chosen, machine_text
+from bench.script import table
 
 PAGE = ROOT / "docs" / "scaling.md"
 CORES = (2, 4, 8, 32)

@@ -12,7 +12,6 @@ words of two ideographs and longer ones, pieces of three to eight ideographs cut
 regard to words (in quotes), pairs of words, and English words.
 """
 
-import argparse
 import asyncio
 import json
 import random
@@ -24,6 +23,7 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
+from bench.script import read_options
 from focus.admission.near_duplicates import simhash
 from focus.demo.site import DemoWeb, generate
 from focus.http import zstd
@@ -243,13 +243,7 @@ def _spread(seconds: list[float]) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--pages", type=int, default=100_000)
-    parser.add_argument("--queries", type=int, default=100)
-    parser.add_argument("--sample", type=int, default=10_000)
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
+    given = read_options(__doc__)
     given.folder.mkdir(parents=True, exist_ok=True)
     figures = measure(given.folder, pages=given.pages, queries=given.queries, sample=given.sample)
     print("| figure | |\n|---|---:|")

@@ -15,7 +15,6 @@ HTTP from a server process of its own, the time of inbox, search and other pages
 and by several at once, with the server's CPU time per request and its memory.
 """
 
-import argparse
 import asyncio
 import http.client
 import json
@@ -35,6 +34,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from bench.script import read_options
 from bench.search import drawn, page_row, sampled
 from focus.alerts import matches
 from focus.alerts import store as books
@@ -492,14 +492,7 @@ def measure(folder: Path, *, pages: int, requests: int, clients: int) -> dict[st
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--pages", type=int, default=500_000)
-    parser.add_argument("--requests", type=int, default=400)
-    parser.add_argument("--clients", type=int, default=4)
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
-    given = parser.parse_args()
+    given = read_options(__doc__, port=int)
     if given.port:
         serve_here(given.folder, given.port)
         return

@@ -1,13 +1,13 @@
 """How many slow hosts does one process keep busy at once, and what does that take?
 
-    python -m bench.slow_hosts [--hosts 2000] [--latency 2] [--pages 4] [--concurrency 2000]
+    python -m bench.slow_hosts [--hosts 2000] [--latency 2.0] [--pages 4] [--concurrency 2000]
+        [-- options of the crawl]
 
 A server on loopback answers for that many hosts, each request after its latency, and
 counts the requests that lie open. `focus crawl` begins with a soft limit of 1,024 file
 descriptors, as shells have it.
 """
 
-import argparse
 import asyncio
 import json
 import subprocess
@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import uvloop
 
+from bench.script import read_options
 from tests.support.processes import descendants, start
 
 SOFT_LIMIT = 1024
@@ -178,14 +179,7 @@ def _peak_mib(pid: int) -> float:
 
 def main() -> int:
     """Print what was held; 1 if anything failed."""
-    parser = argparse.ArgumentParser(prog="python -m bench.slow_hosts")
-    parser.add_argument("--hosts", type=int, default=2000)
-    parser.add_argument("--latency", type=float, default=2.0)
-    parser.add_argument("--pages", type=int, default=4, help="per host")
-    parser.add_argument("--concurrency", type=int, default=2000)
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("options", nargs="*", help="more for `focus crawl`, after --")
-    given = parser.parse_args()
+    given = read_options(__doc__, serve=False)
     if given.serve:
         uvloop.run(SlowWeb(given.pages, given.latency).run())
         return 0

@@ -1,6 +1,7 @@
 """Does a crawl stay the same for hours? Memory, files, threads and the WAL, sampled while it runs.
 
-    python -m bench.soak [--minutes 60] [--hosts 200] [--pages 400000] [--delay 2] [--out FOLDER]
+    python -m bench.soak [--minutes 60.0] [--hosts 200] [--pages 400000] [--delay 2.0]
+        [--out build/soak] [-- options of the crawl]
 
 A site of many hosts on loopback, made up page by page, is crawled for so long. Every few
 seconds the crawler's processes are looked at. In the end the last half of the time is
@@ -14,7 +15,6 @@ requests under way do not grow (5 % and a few); WAL at most 64 MiB; at least 50 
 exit code 0, and the end takes no longer than a minute.
 """
 
-import argparse
 import json
 import signal
 import sqlite3
@@ -29,6 +29,7 @@ from pathlib import Path
 from statistics import mean
 from typing import NamedTuple, cast
 
+from bench.script import read_options
 from focus.demo.server import DemoServer
 from focus.demo.site import DemoWeb, Response
 from tests.support.processes import descendants, kill, served, start
@@ -261,14 +262,7 @@ def _options(
 
 def main() -> int:
     """Print the findings as a table; 1 if a bound was broken."""
-    parser = argparse.ArgumentParser(prog="python -m bench.soak")
-    parser.add_argument("--minutes", type=float, default=60.0)
-    parser.add_argument("--hosts", type=int, default=200)
-    parser.add_argument("--pages", type=int, default=400_000)
-    parser.add_argument("--delay", type=float, default=2.0, help="seconds, of each host")
-    parser.add_argument("--out", type=Path, default=Path("focus-soak"))
-    parser.add_argument("options", nargs="*", help="more for `focus crawl`, after --")
-    given = parser.parse_args()
+    given = read_options(__doc__)
     given.out.mkdir(parents=True, exist_ok=True)
     site = Site(given.hosts, given.pages)
     options = ["--delay", f"{given.delay}s", "--strategy", "yield", *given.options]

@@ -1,24 +1,21 @@
 """Puts a crawl on the rack: kills, power cuts, worse (tests/support/torture.py says what each is).
 
-    python -m bench.torture [TRIAL …] [--kills 200] [--cuts 50] [--few 6] [--pages 10000] [--seed 1]
+    python -m bench.torture [TRIALS …] [--kills 200] [--cuts 50] [--few 6] [--pages 10000]
+        [--seed 1]
 
 Prints a line of a table for each trial; exit code 1 if a promise was broken. Linux only.
 """
 
-import argparse
 import sys
 from functools import partial
 
+from bench.script import read_options
 from tests.support import torture
 
 
 def main() -> int:
     """Print a line per trial; 1 if a promise was broken."""
-    parser = argparse.ArgumentParser(prog="python -m bench.torture")
-    parser.add_argument("trials", nargs="*", metavar="TRIAL", help="all, if none is named")
-    for name, number in (("kills", 200), ("cuts", 50), ("few", 6), ("pages", 10_000), ("seed", 1)):
-        parser.add_argument(f"--{name}", type=int, default=number)
-    given = parser.parse_args()
+    given = read_options(__doc__)
     trials = {
         "overlap": partial(torture.overlaps, times=given.few),
         "workers": partial(torture.segfaults, times=2 * given.few),
@@ -30,7 +27,7 @@ def main() -> int:
         "kills": partial(torture.kills, times=given.kills),
     }
     if unknown := set(given.trials) - set(trials):
-        parser.error(f"no such trial: {', '.join(unknown)}; there are {', '.join(trials)}")
+        raise SystemExit(f"no such trial: {', '.join(unknown)}; there are {', '.join(trials)}")
     broken = False
     print("| trial | found | broken |\n|---|---|---|", flush=True)
     with torture.racked(given.pages, given.seed) as rack:

@@ -1,7 +1,8 @@
 """What does a cluster lose, and fetch twice, when its roles are killed and cut off at random?
 
     python -m bench.cluster.kills [--kills 100] [--cuts 0] [--pages 10000] [--shards 2]
-        [--workers 3] [--slots 32] [--seed 1] [--skew 0] [-- --per-host 4]
+        [--workers 3] [--slots 32] [--seed 1] [--skew 0.0] [--keep FOLDER]
+        [-- options of the crawls]
 
 Crawls the generated web over loopback twice: by one process in peace, and by a cluster whose
 frontiers, workers and broker are killed (SIGKILL) at moments drawn from a seed and started
@@ -12,13 +13,13 @@ same. A request counts as made again if one crawl in peace makes it once; it is 
 the faults since it was made first.
 """
 
-import argparse
 import random
 import sys
 import tempfile
 from collections import defaultdict
 from pathlib import Path
 
+from bench.script import read_options
 from focus.demo.site import generate
 from tests.support.cluster_kills import Fault, Torture, torture
 from tests.support.processes import served, slow_hosts
@@ -69,18 +70,7 @@ def report(result: Torture, *, verbose: bool) -> None:
 
 def main() -> int:
     """Print what was done and the verdict; 1 if anything was lost, or did not end."""
-    parser = argparse.ArgumentParser(prog="python -m bench.cluster.kills")
-    parser.add_argument("--kills", type=int, default=100)
-    parser.add_argument("--cuts", type=int, default=0)
-    parser.add_argument("--pages", type=int, default=10_000)
-    parser.add_argument("--shards", type=int, default=2)
-    parser.add_argument("--workers", type=int, default=3)
-    parser.add_argument("--slots", type=int, default=32)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--skew", type=float, default=0.0, help="seconds a clock may be wrong by")
-    parser.add_argument("--keep", type=Path, help="work here, and leave everything")
-    parser.add_argument("options", nargs="*", help="more for the crawls, after --")
-    given = parser.parse_args()
+    given = read_options(__doc__)
     web, rng = generate(given.seed, pages=given.pages), random.Random(given.seed)
     with tempfile.TemporaryDirectory() as temporary, served(web) as server:
         folder = given.keep or Path(temporary)

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import platformdirs
@@ -85,7 +85,7 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _run(experiment: Experiment, world: World, asked: argparse.Namespace) -> Found:
+def _run(experiment: Experiment, world: World, asked: Any) -> Found:
     asked.cache.mkdir(parents=True, exist_ok=True)
     spec = Spec(
         archive=world.folder / world.archive,
