@@ -29,7 +29,7 @@ import uvloop
 from bench.resources import peak_mib, present_mib
 from bench.script import read_options, tell
 from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, LimitConfig, PolitenessConfig
-from focus.crawl import Crawl
+from focus.crawler import Crawl
 from focus.engine.unit_of_work import Totals
 from focus.frontier import Frontier
 from focus.records import Batch, FetchResult, Link, Page, Result, Task

@@ -3,7 +3,7 @@
     python -m bench.matching DATABASE [--pages 500] [--alerts N …]
 
 DATABASE is any database of focus with stored sources, as `focus crawl --archive` of a recorded
-web leaves behind; it is copied, not changed. For each number of alerts a alert asks for
+web leaves behind; it is copied, not changed. For each number of alerts an alert asks for
 three words out of titles of the crawl itself (so that words are as rare or common as people's),
 none is new, and the pages are matched in one go. Printed: milliseconds per page, microseconds
 per page and alert, hits, and what is done once per page. Then whole runs for 200 people with 20

@@ -44,7 +44,7 @@ ZONE = "Asia/Shanghai"
 
 
 class Watched(NamedTuple):
-    """A alert, and which subjects of the generator it is about."""
+    """An alert, and which subjects of the generator it is about."""
 
     alert: Alert
     subjects: frozenset[str]

@@ -42,7 +42,7 @@ _ARTICLE = re.compile(rb"<h1>(.*?)</h1>.*?<article>(.*?)</article>", re.S)
 
 
 class Due(NamedTuple):
-    """A text that a alert has to be told of once: when and where it first appeared.
+    """A text that an alert has to be told of once: when and where it first appeared.
 
     urls  of it and its reprints
     """
@@ -52,7 +52,7 @@ class Due(NamedTuple):
 
 
 def due_texts(web: PublishingWeb, wish: Watched, *, until: float) -> list[Due]:
-    """What the generator says that a alert should be told of: new, about its subject, with
+    """What the generator says that an alert should be told of: new, about its subject, with
     one of its words, once per text.
     """
     hosts = {site.removeprefix("http://").rstrip("/") for site in wish.alert.sites}
@@ -66,7 +66,7 @@ def due_texts(web: PublishingWeb, wish: Watched, *, until: float) -> list[Due]:
 
 
 def is_wanted(web: PublishingWeb, article: Article, wish: Watched) -> bool:
-    """Whether an article is about a alert's subject and has one of its words."""
+    """Whether an article is about an alert's subject and has one of its words."""
     if not article.is_about(wish.subjects):
         return False
     site = web.plan.sites[article.site]
@@ -90,7 +90,7 @@ def deadline(wish: Watched, at: float) -> float:
 
 
 class Score(NamedTuple):
-    """What a alert was told, held against the truth.
+    """What an alert was told, held against the truth.
 
     missed      because the page was never had; `mistaken`: it was had, and not taken for one
     late        after the time that its schedule promises, see `deadline`

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
+NOFOLLOW = ("follow", "weigh", "skip")
+"""What may become of links with rel=nofollow, ugc or sponsored."""
 USER_AGENT = "focus/0.1 (focused crawler; contact not set)"
 
 
@@ -81,6 +83,7 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
     params: dict[str, float] = {}
     learned: bytes = b""  # what `focus train` made for the model, as that wants it
     as_published: bool = False
+    agent: str = "focus"  # whom meta robots tags may speak to, besides everybody
     threshold: float | None = None  # None: the model's own
     max_links: int = 2000
     shapes: bool = False  # compute Link.shape
@@ -104,7 +107,8 @@ class CrawlConfig(msgspec.Struct, frozen=True):
     frontier_memory: int = 100_000  # waiting URLs held in memory; the rest in the store
     commit_every_s: float = 1.0
     sitemaps_per_host: int = 50  # requests that may go to `FetchConfig.listings`
-    agent: str = "focus"  # product token that robots.txt rules are read for
+    agent: str = "focus"  # product token that robots.txt and X-Robots-Tag are read for
+    nofollow: str = "follow"  # links with rel=nofollow: one of `NOFOLLOW`
     concurrency: int = 256
     eager: bool = False  # ask every host that is due, however poor its URLs, up to a limit
     workers: int | None = None  # None: cores - 1, at least 1

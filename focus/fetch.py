@@ -194,7 +194,7 @@ class WebFetcher:
                 await self._drain(response, answer.exchange)
             else:
                 await answer.read(response)
-            return str(status)
+            return answer.remark or str(status)
 
     def _open(self) -> aiohttp.ClientSession:
         """The session, made on the first use because it belongs to a running loop."""

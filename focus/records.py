@@ -6,6 +6,7 @@ able to cross the pipe to a scorer worker as MessagePack (`array_like` ones do).
 
 from __future__ import annotations
 
+import math
 from enum import IntEnum, StrEnum
 
 import msgspec
@@ -119,7 +120,8 @@ class FetchResult(msgspec.Struct, frozen=True):
     redirect_to  absolute URL of a 3xx answer, as sent (not yet checked)
     retry_after_s  what Retry-After asked for, as seconds from `fetched_at`
     address      the connected IP address, None when there was none
-    truncated    the body was cut at its cap (only with failure TOO_LARGE)
+    truncated    not all of the body: cut at its cap (with failure TOO_LARGE), or it breaks off
+                 by itself (`detail` tells)
     listing      what a sitemap or feed lists, where those are wanted
     unchanged    304: the page is as it was when `Task.conditions` were noted
     """
@@ -157,7 +159,7 @@ class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
     heading_score  relevance of the nearest heading above, 0…1
     context_score  relevance of the text around the link, 0…1, 0 when not asked for
     region       Region as int
-    nofollow     rel=nofollow|ugc|sponsored
+    nofollow     rel=nofollow|ugc|sponsored, every time that the page links there
     shape        class of the path (`urls.shape`), "" when not asked for
     cosine_score cosine of the anchor text and the topic, 0…1, 0 when not asked for
     """
@@ -183,12 +185,15 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     relevant     relevance over the model's threshold
     parts        how the relevance came about, by part: {"title": 0.5, …}
     matched      topic words found, by part: {"title": ["足球"], …}
+    refresh      URL that it sends on to within seconds, though with status 200
+    noindex, nofollow, unavailable_after  by its meta robots (`robotstag.RobotsTag`)
     links        in document order, first occurrence of each key, capped
     links_cut    how many links the cap left out
     body_zstd    the decoded text of the page (UTF-8), compressed; b"" if not kept
     failure      set when the page could not be parsed; the rest is then empty
     terms        a relevant page's strongest words, {} unless the model adapts to them
     simhash      64 bits of a relevant page's own text (`duplicates.simhash`), 0: not computed
+    wording      64 bits of its own text without numbers (`duplicates.wording`), 0: not computed
     lost         it says "not found", though with status 200
     twin         URL id of an earlier page with nearly the same text, set by the crawl: this
                  one is then not relevant, whatever its relevance
@@ -205,6 +210,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     refresh: str | None = None
     noindex: bool = False
     nofollow: bool = False
+    unavailable_after: float = math.inf
     relevance: float = 0.0
     relevant: bool = False
     parts: dict[str, float] = {}
@@ -221,6 +227,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     feeds: list[str] = []
     lost: bool = False
     twin: int | None = None
+    wording: int = 0
 
 
 class Task(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from focus.admission.retries import MAX_WAIT_S
-from focus.crawl import Crawl
+from focus.crawler import Crawl
 from focus.engine.unit_of_work import Totals
 from focus.errors import StoreError
 from focus.records import Recent, Tally, UrlState

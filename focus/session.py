@@ -20,7 +20,7 @@ from focus import __version__
 from focus.archive.recorder import Recorder
 from focus.archive.replay import Archive
 from focus.config import CrawlConfig
-from focus.crawl import Crawl, CrawlStore, Event
+from focus.crawler import Crawl, CrawlStore, Event
 from focus.engine.transports import Clock, LiveTransport, ReplayTransport, Transport
 from focus.engine.unit_of_work import Totals
 from focus.errors import ConfigError, StoreLocked
@@ -141,12 +141,14 @@ async def run(
     known_as: dict[str, object] | None = None,
     news_from: float = 0.0,
     around: Runtime | None = None,
+    signals: bool = True,
 ) -> RunReport:
     """Crawl as configured until it ends; what came of it.
 
     known_as   what makes the crawl this one and no other; None: `identity`
     news_from  leave aside what waited when the crawl's last run ended, of URLs under that id
     around     what it works with; None: this machine alone
+    signals    stop in good order at Ctrl-C and SIGTERM; only the main thread can hear of them
 
     Raises FocusError for a database, archive or output that cannot be used.
     """
@@ -173,7 +175,7 @@ async def run(
         before = msgspec.structs.replace(crawl.unit_of_work.totals)
         watcher.started(crawl, info)
         began = time.monotonic()
-        with _signals(crawl, transport, watcher):
+        with _signals(crawl, transport, watcher) if signals else contextlib.nullcontext():
             reason = await crawl.run()
         report = _report(crawl, info, before, reason, time.monotonic() - began, paths)
         if profiler is not None:

@@ -1,4 +1,4 @@
-"""Which text is one that a alert has already?"""
+"""Which text is one that an alert has already?"""
 
 from random import Random
 

@@ -16,11 +16,12 @@ from tests.support.messages import templates
 
 ROOT = Path(__file__).parents[1] / "focus"
 MODULES = (
-    "watch/alert watch/words watch/schedule watch/book watch/subjects watch/settings watch/visit "
-    "watch/channels/mail watch/channels/webhook watch/channels/apprise watch/channels/sms "
-    "watch/web/admin topic urls watch/web/postbox db/spelling db/search db/searchfile "
-    "db/searchindex db/schema db/lock "
-    "net/answer net/wire net/post net/faults"
+    "alerts/alert alerts/query alerts/schedule alerts/store alerts/page_match alerts/settings "
+    "alerts/visit alerts/delivery/mail alerts/delivery/webhook alerts/delivery/apprise "
+    "alerts/delivery/sms alerts/delivery/http_post serve/admin serve/address_verification "
+    "topic/topic urls/normal_form storage/search_terms storage/search storage/search_file "
+    "storage/search_index storage/schema storage/lock "
+    "http/response http/connection http/network_errors"
 ).split()
 OPERATORS = {  # said at the terminal only, or about files that web pages cannot name
     "settings have no key; read them with settings.read",

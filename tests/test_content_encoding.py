@@ -1,6 +1,7 @@
 """Content codings: right, wrong, nested and hostile."""
 
 import gzip
+import random
 import time
 import zlib
 from collections.abc import Callable
@@ -110,9 +111,28 @@ def test_rubbish_is_not_mistaken_for_plain_text(coding: str) -> None:
 
 
 @pytest.mark.parametrize("coding", CODES)
-def test_a_body_that_ends_too_early_is_an_error(coding: str) -> None:
-    with pytest.raises(CodingError):
-        decode(coding, CODES[coding](TEXT * 5)[:-6])
+@pytest.mark.parametrize("step", [100, 1 << 20])
+def test_of_a_body_that_ends_too_early_the_beginning_is_kept(coding: str, step: int) -> None:
+    text = random.Random(1).randbytes(400_000).hex().encode()  # more than a block of any coding
+    data = CODES[coding](text)
+    data, decoder = data[: len(data) * 3 // 4], Decoder(coding, len(text))
+    out = b"".join(decoder.feed(data[at : at + step]) for at in range(0, len(data), step))
+    out += decoder.finish()
+    assert text.startswith(out)
+    assert len(out) > 30_000
+    assert decoder.cut == coding.lower()
+
+
+@pytest.mark.parametrize("coding", CODES)
+def test_what_is_whole_is_not_cut(coding: str) -> None:
+    decoder = Decoder(coding, CAP)
+    decoder.feed(CODES[coding](TEXT))
+    assert (decoder.finish(), decoder.cut) == (b"", "")
+
+
+def test_a_body_of_which_nothing_comes_out_is_an_error() -> None:
+    with pytest.raises(CodingError, match="gzip"):
+        decode("gzip", gzip.compress(TEXT)[:9])
 
 
 def test_an_empty_body_is_empty_in_every_coding() -> None:

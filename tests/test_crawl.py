@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from focus.config import (
+    NOFOLLOW,
     AnalysisConfig,
     CrawlConfig,
     LimitConfig,
@@ -14,9 +15,10 @@ from focus.config import (
     ScopeConfig,
     TrapConfig,
 )
-from focus.crawl import Crawl, Event
+from focus.crawler import Crawl, Event
 from focus.engine.transports import ReplayTransport
 from focus.records import FailureKind, FetchResult, UrlState
+from focus.score.strategy import STRATEGIES
 from focus.topic.topic import from_words, to_builtins
 from focus.workers import InlineScorer
 from tests.support.web import Answer, Hit, TinyWeb
@@ -66,6 +68,7 @@ async def crawl(
     traps: TrapConfig = TrapConfig(),  # noqa: B008
     params: dict[str, float] | None = None,
     eager: bool = False,
+    nofollow: str = "follow",
     **limits: float,
 ) -> Run:
     world = web if isinstance(web, World) else World(web)
@@ -75,6 +78,7 @@ async def crawl(
         params=params or {},
         concurrency=concurrency,
         eager=eager,
+        nofollow=nofollow,
         politeness=PolitenessConfig(delay_s=delay_s, per_host=per_host),
         scope=scope,
         traps=traps,
@@ -300,6 +304,104 @@ async def test_noindex_pages_are_no_results_but_their_links_count(web: TinyWeb) 
     assert "http://a.test/1" not in run.pages
     assert "http://a.test/3" in run.pages
     assert "http://a.test/4" not in run.pages
+
+
+REFRESH = '<meta http-equiv="refresh" content="{}">'
+
+
+@pytest.mark.parametrize("asks", ["head", "header", "noscript", "late"])
+async def test_a_seed_that_only_refreshes_leads_on(asks: str) -> None:
+    web = TinyWeb()
+    content = "30; url=http://b.test/home" if asks == "late" else "0; url=http://b.test/home"
+    tag = REFRESH.format(content)
+    head = {"header": "", "noscript": f"<noscript>{tag}</noscript>"}.get(asks, tag)
+    headers = {"refresh": content} if asks == "header" else {}
+    web.page("http://a.test/", head=head, headers=headers)
+    web.page("http://b.test/home", links=["/1"])
+    web.page("http://b.test/1")
+    run = await crawl(web, ["http://a.test/"])
+    first = ["http://a.test/"] if asks in ("noscript", "late") else []
+    assert run.pages == [*first, "http://b.test/home", "http://b.test/1"]
+
+
+async def test_where_a_seed_refreshes_to_is_home() -> None:
+    web = TinyWeb()
+    web.page("http://a.test/", head=REFRESH.format("0; url=http://b.test/"))
+    web.page("http://b.test/", links=["/1", "http://c.test/"])
+    web.page("http://b.test/1")
+    run = await crawl(web, ["http://a.test/"], scope=ScopeConfig(scope="host"))
+    assert run.pages == ["http://b.test/", "http://b.test/1"]
+
+
+async def test_refreshes_in_a_circle_and_without_end_are_left() -> None:
+    web = TinyWeb()
+    web.page("http://a.test/", head=REFRESH.format("0; url=/b"))
+    web.page("http://a.test/b", head=REFRESH.format("0; url=/"))
+    for n in range(40):
+        web.page(f"http://c.test/{n}", head=REFRESH.format(f"0; url=/{n + 1}"))
+    web.page("https://d.test/", head=REFRESH.format("0; url=http://d.test/"))
+    web.page("http://d.test/", head=REFRESH.format("0; url=https://d.test/"))
+    run = await crawl(web, ["http://a.test/", "http://c.test/0", "http://d.test/"])
+    assert run.pages == []
+    asked = [url for url in web.urls() if url.startswith("http://c.")]
+    assert len(asked) == 11
+    assert len([url for url in web.urls() if "d.test" in url]) == 11
+    assert run.crawl.unit_of_work.failures == {"redirect": 2}
+
+
+async def test_a_page_that_keeps_itself_fresh_is_a_page() -> None:
+    web = TinyWeb()
+    web.page("http://a.test/", head=REFRESH.format("3"), links=["/1"])
+    web.page("http://a.test/1", head=REFRESH.format("0; url=/1"))
+    run = await crawl(web, ["http://a.test/"])
+    assert run.pages == ["http://a.test/", "http://a.test/1"]
+
+
+@pytest.mark.parametrize(
+    ("tag", "is_result", "is_followed"),
+    [
+        ("otherbot: nofollow", True, True),
+        ("otherbot: noindex, focus: nofollow", True, False),
+        ("max-image-preview:none, max-snippet:0", True, True),
+        ("unavailable_after: 1 Jan 1970 00:00:00 GMT", True, True),
+        ("unavailable_after: Thu, 01 Jan 1970 00:15:00 GMT", False, True),
+        ("unavailable_after: 25 Jun 2035 15:00:00 PST", True, True),
+        ("none", False, False),
+    ],
+)
+async def test_x_robots_tag_is_read_by_its_grammar(
+    tag: str, is_result: bool, is_followed: bool
+) -> None:
+    web = TinyWeb()
+    web.page("http://a.test/", links=["/next"], headers={"x-robots-tag": tag})
+    web.page("http://a.test/next")
+    run = await crawl(web, ["http://a.test/"])
+    assert ("http://a.test/" in run.pages) == is_result
+    assert ("http://a.test/next" in run.pages) == is_followed
+
+
+NOFOLLOW_PAGE = (
+    '<a rel="nofollow" href="/paid">足球</a> <a rel="ugc" href="/both">足球</a> '
+    '<a href="/both">足球</a> <a href="/plain">足球</a>'
+)
+
+
+@pytest.mark.parametrize("strategy", [*STRATEGIES])
+async def test_what_becomes_of_nofollow_is_an_option(strategy: str) -> None:
+    web = TinyWeb()
+    web.page("http://a.test/", title="足球", keywords="足球", head=NOFOLLOW_PAGE)
+    for name in ("paid", "both", "plain"):
+        web.page(f"http://a.test/{name}", title="足球")
+    pages = {
+        how: (await crawl(web, ["http://a.test/"], strategy=strategy, nofollow=how)).pages
+        for how in NOFOLLOW
+    }
+    links = {f"http://a.test/{name}" for name in ("both", "plain")}
+    assert set(pages["skip"][1:]) == links
+    assert set(pages["weigh"][1:]) == set(pages["follow"][1:]) == {*links, "http://a.test/paid"}
+    weighs = strategy not in ("bfs", "dfs", "depth-limited", "random", "pagerank", "hits")
+    if weighs:
+        assert pages["weigh"][-1] == "http://a.test/paid"
 
 
 @pytest.mark.parametrize(

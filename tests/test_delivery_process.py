@@ -60,9 +60,9 @@ async def test_what_keeps_the_courier_from_working_is_told(here: Desk, tmp_path:
 _RUN = """
 import asyncio, sys
 import msgspec
-from focus.watch import errand
-order = msgspec.json.decode(sys.stdin.buffer.read(), type=errand.Order)
-asyncio.run(errand._sent_out(order))
+from focus.alerts import delivery_process
+order = msgspec.json.decode(sys.stdin.buffer.read(), type=delivery_process.DeliveryOrder)
+asyncio.run(delivery_process._sent_out(order))
 """
 
 

@@ -198,7 +198,7 @@ def test_unknown_formats_name_the_known_ones() -> None:
 STDOUT = """
     import sys
     sys.path.insert(0, sys.argv[1])
-    from focus.export import export
+    from focus.report.export import export
     rows = (("https://a.example/" + "x" * 100, n) for n in range(int(sys.argv[2])))
     print(export(rows, {"url": str, "n": int}, format="jsonl", out=None), file=sys.stderr)
 """

@@ -1,11 +1,25 @@
 """What the shared HTTP rules decide, case by case."""
 
+import json
+import os
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus.http.semantics import classify_status, is_html, redirect_target, retry_after_s
-from focus.records import FailureKind
+from focus.http.semantics import (
+    classify_status,
+    is_html,
+    redirect_target,
+    refresh,
+    refreshed,
+    retry_after_s,
+)
+from focus.records import FailureKind, FetchResult, Link, Page
+from focus.urls.normal_form import fingerprint, normalise
+
+SHARED = Path(os.environ.get("FOCUS_SHARED") or Path(__file__).parents[2] / "shared")
 
 NOV_6 = 784111777.0  # Sun, 06 Nov 1994 08:49:37 GMT, the date of RFC 9110
 
@@ -142,3 +156,90 @@ def test_retry_after_never_raises(value: str, now: float) -> None:
 @given(st.text(max_size=60))
 def test_location_never_raises(location: str) -> None:
     redirect_target("http://a.example/", location)
+
+
+@pytest.mark.parametrize(
+    ("content", "asked"),
+    [
+        ("0; url=/next", (0, "/next")),
+        ("5;URL='/a b'x", (5, "/a b")),
+        ("5", (5, "")),
+        ("5; url=", (5, "")),
+        ("x; url=/next", None),
+        (".5; /next", (0, "/next")),
+        ("1; urx", (1, "urx")),
+        ("1; 'quoted", (1, "quoted")),
+        ("9" * 400, (999_999_999, "")),
+        ("1" * 300_000 + "x", None),
+        ("1" + " " * 300_000 + "x", (1, "x")),
+        ("", None),
+    ],
+)
+def test_a_refresh_is_read_as_browsers_read_it(content: str, asked: tuple[int, str] | None) -> None:
+    assert refresh(content) == asked
+
+
+def test_the_standards_own_cases_of_a_refresh() -> None:
+    """Extra: of the conformance data that lies beside the repository."""
+    file = SHARED / "conformance" / "meta-refresh" / "parse.json"
+    if not file.exists():
+        pytest.skip("needs the shared conformance cases (FOCUS_SHARED)")
+    base = "http://a.test/folder/page"
+    for case in json.loads(file.read_text(encoding="utf-8")):
+        asked, expected = refresh(case["content"]), case["expected"]
+        assert (asked is None) == (expected is None), case
+        if asked is not None:
+            url = base if expected[1] == "SELF" else normalise(expected[1], base)
+            assert (asked[0], normalise(asked[1], base)) == (expected[0], url), case
+
+
+@given(st.text(max_size=60))
+def test_a_refresh_never_raises(content: str) -> None:
+    asked = refresh(content)
+    assert asked is None or asked[0] >= 0
+
+
+def answer(refresh: str = "", **fields: object) -> FetchResult:
+    headers = (("refresh", refresh),) if refresh else ()
+    return FetchResult(**{"url": "http://a.test/x", "fetched_at": 0.0, "status": 200,
+                          "headers": headers, "body": b"x", **fields})  # type: ignore[arg-type]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("header", "own", "target"),
+    [
+        ("0; url=/next", None, "http://a.test/next"),
+        ("5; url=//b.test/", None, "http://b.test/"),
+        ("6; url=/next", None, None),
+        ("0; url=/next", "http://a.test/own", "http://a.test/next"),
+        ("10", "http://a.test/own", None),
+        ("rubbish", "http://a.test/own", "http://a.test/own"),
+        ("0; url=/x", None, None),
+        ("0; url=/x?utm_source=1", None, None),
+        ("0; url=https://a.test/x", None, "https://a.test/x"),
+        ("0; url=javascript:go()", None, None),
+        ("", "http://a.test/own", "http://a.test/own"),
+    ],
+)
+def test_a_refresh_that_comes_soon_is_a_redirect(
+    header: str, own: str | None, target: str | None
+) -> None:
+    fetch, page = refreshed(answer(header), Page(refresh=own))
+    assert fetch.redirect_to == target
+    assert (page is None) == (target is not None)
+
+
+def test_a_refresh_header_counts_without_a_body_and_not_on_an_error() -> None:
+    empty = answer("0; url=/next", failure=FailureKind.EMPTY, body=b"")
+    assert refreshed(empty, None)[0].redirect_to == "http://a.test/next"
+    assert refreshed(empty, None)[0].failure is None
+    error = answer("0; url=/next", status=500, failure=FailureKind.HTTP_5XX)
+    assert refreshed(error, None) == (error, None)
+
+
+def test_a_late_refresh_header_is_a_link_once() -> None:
+    _, page = refreshed(answer("60; url=/next"), Page())
+    assert page is not None
+    assert [link.url for link in page.links] == ["http://a.test/next"]
+    before = Page(links=[Link("http://a.test/next", fingerprint("http://a.test/next"), "a.test")])
+    assert refreshed(answer("60; url=/next"), before)[1] == before

@@ -411,12 +411,12 @@ import asyncio, sys, time
 from pathlib import Path
 from random import Random
 from focus.config import FetchConfig
-from focus.watch import book, courier, settings
+from focus.alerts import outbox_relay, settings, store
 async def run(path):
-    with book.opened(Path(path), now=0.0, language="zh", zone="UTC") as here:
+    with store.opened(Path(path), now=0.0, language="zh", zone="UTC") as here:
         known = settings.read(here, fetch=FetchConfig(allow_net=("127.0.0.0/8",)))
         print("ready", flush=True)
-        await courier.deliver_due(here, known, clock=time.time, rng=Random(), lease_s=0.0)
+        await outbox_relay.deliver_due(here, known, clock=time.time, rng=Random(), lease_s=0.0)
 asyncio.run(run(sys.argv[1]))
 """
 

@@ -1,6 +1,5 @@
 """What the parser reads from pages, tidy and hostile."""
 
-import json
 import os
 import time
 from pathlib import Path
@@ -11,9 +10,9 @@ from hypothesis import strategies as st
 
 from focus.html.contexts import MAX_CONTEXT, around
 from focus.html.parser import Block, Parsed, RawLink, parse
-from focus.html.reader import refresh_target
 from focus.html.regions import region_of
 from focus.html.size_guard import GUARD_BYTES, MAX_ATTRIBUTES, MAX_DEPTH, guard
+from focus.http.robots_tag import RobotsTag
 from focus.records import Region
 
 SHARED = Path(os.environ.get("FOCUS_SHARED") or Path(__file__).parents[2] / "shared")
@@ -40,7 +39,7 @@ def test_head_is_read() -> None:
     assert page.description == "今日 比赛"
     assert page.language == "zh-CN"
     assert (page.base, page.canonical) == ("/sub/", "/a?b=1")
-    assert (page.refresh, page.noindex, page.nofollow) == (None, False, False)
+    assert (page.refresh, page.asked) == (None, RobotsTag())
 
 
 def test_an_empty_page_has_nothing() -> None:
@@ -92,45 +91,33 @@ def test_description_before_the_one_for_sharing(metas: str, description: str) ->
 )
 def test_meta_robots(meta: str, noindex: bool, nofollow: bool) -> None:
     page = parse(meta)
-    assert (page.noindex, page.nofollow) == (noindex, nofollow)
+    assert (page.asked.noindex, page.asked.nofollow) == (noindex, nofollow)
+
+
+def test_meta_robots_in_the_name_of_the_user_agent() -> None:
+    page = parse("<meta name=MyBot content=noindex><meta name=focus content=none>", agent="mybot")
+    assert (page.asked.noindex, page.asked.nofollow) == (True, False)
 
 
 @pytest.mark.parametrize(
-    ("content", "url"),
+    ("meta", "refresh", "links"),
     [
-        ("0; url=/next", "/next"),
-        ("5;URL='/a b'x", "/a b"),
-        ("5", None),
-        ("5; url=", None),
-        ("x; url=/next", None),
-        (".5; /next", "/next"),
-        ("1; urx", "urx"),
-        ("1; 'quoted", "quoted"),
+        ("<meta http-equiv=Refresh content='0; url=/next'>", "/next", []),
+        ("<meta http-equiv=refresh content='5; url=/next'>", "/next", []),
+        ("<meta http-equiv=refresh content='6; url=/next'>", None, ["/next"]),
+        ("<meta http-equiv=refresh content='300'>", None, []),
+        ("<meta http-equiv=refresh content='x; url=/next'>", None, []),
+        ("<meta http-equiv=refresh content=x><meta http-equiv=refresh content='1;a'>", "a", []),
+        ("<meta http-equiv=refresh content=9><meta http-equiv=refresh content='1;a'>", None, []),
+        ("<noscript><meta http-equiv=refresh content='0;/plain'></noscript>", None, ["/plain"]),
+        ("<template><meta http-equiv=refresh content='0;/x'></template>", None, []),
     ],
 )
-def test_meta_refresh(content: str, url: str | None) -> None:
-    assert refresh_target(content) == url
-    assert parse(f'<meta http-equiv=Refresh content="{content}">').refresh == url
-
-
-def test_meta_refresh_of_the_standards_tests() -> None:
-    file = SHARED / "conformance" / "meta-refresh" / "parse.json"
-    if not file.exists():
-        pytest.skip("needs the shared conformance cases (FOCUS_SHARED)")
-    for case in json.loads(file.read_text(encoding="utf-8")):
-        expected = case["expected"]
-        target = None if expected is None or expected[1] == "SELF" else expected[1]
-        # Tabs and newlines in a URL are the URL parser's to drop.
-        found = refresh_target(case["content"])
-        found = found and found.translate(dict.fromkeys(map(ord, "\t\r\n")))
-        assert found == (target and target.translate(dict.fromkeys(map(ord, "\t\r\n")))), case
-
-
-def test_meta_refresh_takes_linear_time() -> None:
-    started = time.process_time()
-    assert refresh_target("1" * 300_000 + "x") is None
-    assert refresh_target("1" + " " * 300_000 + "x") == "x"
-    assert time.process_time() - started < 1.0
+def test_a_refresh_sends_on_at_once_or_is_a_link(
+    meta: str, refresh: str | None, links: list[str]
+) -> None:
+    page = parse(meta)
+    assert (page.refresh, [link.href for link in page.links]) == (refresh, links)
 
 
 # Links

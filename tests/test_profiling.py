@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, PolitenessConfig
-from focus.crawl import Crawl
+from focus.crawler import Crawl
 from focus.frontier import Frontier
 from focus.profiling.crawl import _LOOP, Profiler
 from focus.profiling.stages import MEANING, PROFILED, CrawlProfile, Stage, stage_rows

@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig
-from focus.crawl import Crawl, Event
+from focus.crawler import Crawl, Event
 from focus.engine.unit_of_work import Totals
 from focus.records import UrlState
 from focus.session import RunReport

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from focus.config import CrawlConfig, PolitenessConfig, ScopeConfig
-from focus.crawl import Crawl, Event
+from focus.crawler import Crawl, Event
 from focus.engine.transports import ReplayTransport
 from focus.errors import ConfigError, StoreError
 from focus.records import FailureKind, UrlState

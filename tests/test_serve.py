@@ -76,7 +76,7 @@ class Group:
         return int(self.rows("SELECT id FROM user WHERE name = ?", name)[0][0])
 
     def finds(self, alert: int, *urls: str, **fields: Any) -> list[int]:
-        """Pages for a alert."""
+        """Pages for an alert."""
         with self.app_state.book() as book, book.transaction() as db:
             return [insert(db, hit(alert, url, **fields)) for url in urls]
 
@@ -98,7 +98,7 @@ TYPED = {"name": "欧冠", "sites": "https://a.test/", "words": "足球", "diges
 
 
 def alert(client: TestClient, **typed: str) -> int:
-    """Make a alert; its id."""
+    """Make an alert; its id."""
     answer = client.post("/alerts/new", data={**TYPED, **typed})
     assert answer.status_code == 303, answer.text
     return int(answer.headers["location"].split("?")[0].rpartition("/")[2])
@@ -566,8 +566,8 @@ def test_the_scheduler_sees_what_is_due(group: Group) -> None:
 
 
 def test_the_scheduler_is_told_all_it_needs() -> None:
-    order = server.Order("focus.db", smtp_url="smtp://localhost", base_url=HOME)
-    assert msgspec.json.decode(msgspec.json.encode(order), type=server.Order) == order
+    order = server.SchedulerOptions("focus.db", smtp_url="smtp://localhost", base_url=HOME)
+    assert msgspec.json.decode(msgspec.json.encode(order), type=server.SchedulerOptions) == order
 
 
 def test_waits_double_up_to_a_quarter_of_an_hour() -> None:

@@ -10,7 +10,7 @@ import pytest
 from focus.cluster.messages import ShardStatus
 from focus.cluster.shared_budget import OtherShards, worth
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, PolitenessConfig, ScopeConfig
-from focus.crawl import Crawl, Event
+from focus.crawler import Crawl, Event
 from focus.demo.site import DemoWeb, generate
 from focus.engine.transports import ReplayTransport
 from focus.frontier import Frontier

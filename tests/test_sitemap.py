@@ -112,6 +112,50 @@ def test_what_is_no_listing_is_none(body: bytes) -> None:
     assert not is_listing(body)
 
 
+TEXT = (
+    b"\xef\xbb\xbfhttps://a.test/1\r\n\nhttps://a.test/2 \n# no address\nhttp://b.test/\xe7\x90\x83"
+)
+
+
+@pytest.mark.parametrize("step", [1, 7, 1 << 20])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_sitemap_may_be_text(step: int, pack: type[bytes]) -> None:
+    urls = ["https://a.test/1", "https://a.test/2", "http://b.test/球"]
+    assert pieces(pack(TEXT), step) == Listing("sitemap", [*map(Listed, urls)])
+    assert is_listing(pack(TEXT))
+    assert pieces(b"http://a.test/", step) == Listing("sitemap", [Listed("http://a.test/")])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"http://a.test/ is a page\nhttp://a.test/1\n",
+        b"https is a protocol",
+        b"http://a.test/<br>\n",
+        b"http://" + b"a" * 20_000,
+        b"ftp://a.test/\n",
+        b"http",
+    ],
+)
+def test_text_that_begins_like_an_address_is_no_sitemap(body: bytes) -> None:
+    assert pieces(body, 5) is None
+    assert not is_listing(body)
+
+
+def test_a_text_of_too_many_lines_is_cut() -> None:
+    body = b"".join(b"http://a.test/%d\n" % n for n in range(MAX_LINKS + 9))
+    found = pieces(body, 100_000)
+    assert found is not None
+    assert (len(found.links), found.cut) == (MAX_LINKS, True)
+
+
+def test_a_gzip_that_ends_too_early_is_a_cut_listing() -> None:
+    rows = b"".join(b"<url><loc>http://a.test/%d</loc></url>" % (n * 7919) for n in range(3000))
+    found = read_listing(gzip.compress(b"<urlset>" + rows)[:9000])
+    assert found is not None
+    assert found.cut and 100 < len(found.links) < 3000
+
+
 def test_entities_are_neither_expanded_nor_fetched() -> None:
     body = (
         b"<!DOCTYPE u [<!ENTITY a SYSTEM 'file:///etc/passwd'><!ENTITY b '&a;&a;'>]>"

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from focus.config import CrawlConfig, FetchConfig, LimitConfig, PolitenessConfig, ScopeConfig
-from focus.crawl import Crawl, Event
+from focus.crawler import Crawl, Event
 from focus.engine.transports import ReplayTransport
 from focus.http.sitemap import read_listing
 from focus.records import Batch, FetchResult, UrlState

@@ -76,8 +76,8 @@ def test_connections_are_made_in_one_place_only() -> None:
                 names = [] if only_words else [node.module]
             if makers.intersection(names) or any(name.startswith("aiohttp.") for name in names):
                 found.add(path.relative_to(folder).as_posix())
-    servers = {each for each in found if each.startswith("demo/")} | {"watch/web/server.py"}
+    servers = {each for each in found if each.startswith("demo/")} | {"serve/server.py"}
     # The mail server and the broker that the user names are nobody else's choice.
-    own = {"watch/channels/mail.py", "cluster/private.py"}
-    places = {"fetch.py", *(f"net/{n}.py" for n in ("answer", "dns", "faults", "wire"))}
-    assert found - servers - own == places
+    own = {"alerts/delivery/mail.py", "cluster/private_broker.py"}
+    parts = ("connection", "dns", "network_errors", "response")
+    assert found - servers - own == {"fetch.py", *(f"http/{part}.py" for part in parts)}

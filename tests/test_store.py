@@ -702,7 +702,7 @@ def test_a_forked_child_does_not_keep_the_lock(tmp_path: Path) -> None:
         import os, sys, time
         from pathlib import Path
         sys.path.insert(0, sys.argv[2])
-        from focus.db.lock import held
+        from focus.storage.lock import held
         with held(Path(sys.argv[1]), pid=os.getpid()):
             if os.fork() == 0:
                 time.sleep(5)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from focus.admission.traps import FAR_DATES, LARGE_HOST, Traps
+from focus.admission.traps import FAR_DATES, LARGE_HOST, REPEATED, TEXTS, WATCHED_FROM, Traps
 from focus.config import PolitenessConfig, TrapConfig
 from focus.frontier import Frontier
 from focus.records import DropReason, Tally, UrlState
@@ -127,6 +127,68 @@ def test_a_budget_is_spent_unless_it_pays(host: Host) -> None:
     assert traps.is_spent(queue, Tally(99, 0.0), Tally(99, 0.0)) == ""
     assert "/N brought next to nothing" in traps.is_spent(queue, Tally(100, 0.9), Tally(100, 0.9))
     assert traps.is_spent(queue, Tally(100_000, 1000.0), Tally(100_000, 1000.0)) == ""
+
+
+def test_a_shape_that_repeats_itself_is_left_early_unless_it_pays(host: Host) -> None:
+    traps = Traps(TrapConfig(), now=NOW)
+    queue, nothing = Queue(0, host, "/N"), Tally()
+    for fetched in range(WATCHED_FROM + REPEATED):
+        assert traps.is_spent(queue, Tally(fetched, 0.0), nothing) == ""
+        traps.saw(queue, fetched + 1, 7, is_new=fetched < 10)
+    spent = Tally(WATCHED_FROM + REPEATED, 0.0)
+    assert "the last 200 URLs like /N" in traps.is_spent(queue, spent, nothing)
+    paying = Tally(WATCHED_FROM + REPEATED, 10.0)
+    assert traps.is_spent(queue, paying, nothing) == ""
+    traps.saw(queue, 301, 8, is_new=False)
+    assert traps.is_spent(queue, spent, nothing) == "", "a text that it never had"
+
+
+@pytest.mark.parametrize("news", ["text", "relevance"])
+def test_what_brings_news_every_now_and_then_has_its_whole_budget(host: Host, news: str) -> None:
+    traps = Traps(TrapConfig(budget=2000), now=NOW)
+    queue = Queue(0, host, "/N")
+    for fetched in range(1, 2000):
+        is_news = fetched % REPEATED == 0
+        text = fetched if is_news and news == "text" else 7
+        traps.saw(queue, fetched, text, is_new=is_news and news == "relevance")
+        assert traps.is_spent(queue, Tally(fetched, 0.0), Tally()) == ""
+    assert traps.is_spent(queue, Tally(2000, 0.0), Tally())
+
+
+def test_what_is_kept_of_a_shape_is_bounded(host: Host) -> None:
+    traps = Traps(TrapConfig(), now=NOW)
+    for fetched in range(5000):
+        traps.saw(Queue(0, host, "/N"), fetched, fetched + 1, is_new=False)
+        traps.saw(Queue(1, host, "/S"), fetched % WATCHED_FROM, 1, is_new=False)
+    assert {queue: len(texts) for queue, texts in traps._texts.items()} == {0: TEXTS}
+
+
+class Endless(TinyWeb):
+    """A calendar without end beside three pages that are worth it; `filler`: what a day says."""
+
+    def __init__(self, filler: str) -> None:
+        super().__init__()
+        self.page("http://a.test/", links=["/day?n=0", "/1", "/2", "/3"])
+        for name in "123":
+            self.page(f"http://a.test/{name}", title="足球", text="足球")
+        for n in range(3000):
+            text = filler.format(
+                n=n, word=f"w{n}x".translate(str.maketrans("0123456789", "abcdefghij"))
+            )
+            self.page(f"http://a.test/day?n={n}", text=text, links=[f"/day?n={n + 1}"])
+
+
+@pytest.mark.parametrize(
+    ("filler", "requests"), [("Day {n} of 3000", 300), ("A day of {word}", 2000)]
+)
+async def test_an_endless_shape_ends_sooner_if_it_says_nothing_new(
+    filler: str, requests: int
+) -> None:
+    run = await crawl(Endless(filler), ["http://a.test/"], strategy="yield", delay_s=0.0)
+    days = [url for url in run.web.urls() if "/day?" in url]
+    assert abs(len(days) - requests) <= 2
+    assert {f"http://a.test/{name}" for name in "123"} <= set(run.pages)
+    assert run.crawl.unit_of_work.drops[DropReason.TRAP_BUDGET] == 1
 
 
 def test_a_host_of_ever_new_shapes_has_a_budget_too(host: Host) -> None:

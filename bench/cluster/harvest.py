@@ -21,7 +21,7 @@ from bench.labelled import World, open_world
 from bench.script import read_options, table
 from focus.archive.replay import Archive
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig
-from focus.crawl import Crawl, Event
+from focus.crawler import Crawl, Event
 from focus.engine.transports import ReplayTransport
 from focus.evaluate.compare import seed_order
 from focus.evaluate.link_graph import PageIndex

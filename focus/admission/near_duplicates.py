@@ -1,13 +1,16 @@
-"""Is this page the text of another one, or a "not found" that says 200?
+"""Finds pages that repeat the text of another one, or that say "not found" with status 200.
 
     simhash      64 bits that hardly differ for texts that hardly differ (Charikar 2002)
+    wording      64 bits of a text without its numbers
     looks_lost   whether a title says that there is no such page
     Twins        finds earlier texts at a Hamming distance of at most 3 (Manku 2007)
 
 Features are the distinct words (runs of letters and digits; in Chinese that is a clause).
 Of a long text the 96 with the smallest checksums stand for all: two texts that share
 their words share these. Then 3 bits mean about one or two words in a hundred; articles of
-one template differ in far more. Pages with few words are left alone.
+one template differ in far more. A text of few words has the 64 bits of a plain hash instead,
+its title's included: then only the very same page is the same (two such hashes are within
+3 bits of each other once in 10¹⁴ times).
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from __future__ import annotations
 import re
 import struct
 from array import array
+from hashlib import blake2b
 from operator import getitem
 from zlib import crc32
 
@@ -24,13 +28,14 @@ from focus.records import Page
 
 MAX_CHARS = 6_000
 FEATURES = 96
-FEWEST = 24  # distinct words: less is no text to tell others by
+FEWEST = 24  # distinct words: by less, nearly the same cannot be told
 NEAR = 3  # bits
 BANDS = 4  # of 16 bits: of at most 3 that differ, one band has none
 LOST_CHARS = 500  # a page that says more than that is an article about it
 LOST_TEXTS = 64  # ways that one host may have to say so
 
 _WORDS = re.compile(r"\w+")
+_NUMBERS = re.compile(r"\d+")
 _LANES = struct.Struct("<64H")
 _BANDS = struct.Struct(f"<{BANDS}H")
 _MIX = 0x9E3779B97F4A7C15  # 2⁶⁴ divided by the golden ratio
@@ -50,8 +55,10 @@ _LOST = re.compile(
 )
 
 
-def simhash(text: str) -> int:
-    """64 bits of a text, 0 for one of too few words; never 0 otherwise.
+def simhash(text: str, title: str = "") -> int:
+    """64 bits of a text, 0 for one without a word; never 0 otherwise.
+
+    title  tells texts of few words apart: photographs under the same links and nothing else
 
     Each bit is what the majority of the features has there. The counts of all 64 are kept
     in one large number, 16 bits each, so that a feature costs eight additions.
@@ -59,7 +66,7 @@ def simhash(text: str) -> int:
     words = _WORDS.findall(text[:MAX_CHARS])
     marks = set(map(crc32, map(str.encode, words)))
     if len(marks) < FEWEST:
-        return 0
+        return _hash(text, title) if marks else 0
     chosen = sorted(marks)[:FEATURES]
     counts = 0
     for mark in chosen:
@@ -69,6 +76,22 @@ def simhash(text: str) -> int:
     half = len(chosen) / 2
     lanes = _LANES.unpack(counts.to_bytes(128, "little"))
     return sum(1 << bit for bit, count in enumerate(lanes) if count > half) or 1
+
+
+def wording(text: str) -> int:
+    """64 bits of how a text begins, whatever numbers stand in it; 0 for one without a word.
+
+    Cheaper than `simhash` by far: it tells whether a template that is filled again and again
+    still says anything new.
+    """
+    words = _NUMBERS.sub("0", text[:MAX_CHARS])
+    return _hash(words, "") if _WORDS.search(words) else 0
+
+
+def _hash(text: str, title: str) -> int:
+    plain = "\n".join(" ".join(part.split()) for part in (title, text))
+    digest = blake2b(plain.encode("utf-8", "replace"), digest_size=8).digest()
+    return int.from_bytes(digest, "little") or 1
 
 
 def looks_lost(title: str) -> bool:

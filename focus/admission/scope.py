@@ -1,4 +1,4 @@
-"""May this URL be asked for at all? Scope, --allow and --deny, file types."""
+"""Decides which URLs may be asked for at all: scope, --allow and --deny, file types."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from focus.errors import ConfigError
 from focus.records import DropReason
 from focus.urls.normal_form import host_of, registrable_domain
 
-_NOT_PAGES = re.compile(
-    r"\.(?:7z|aac|apk|avi|bin|bmp|bz2|css|csv|deb|dmg|docx?|epub|exe|flac|flv|gif|gz|ico|iso|jar|"
-    r"jpe?g|js|json|m4a|m4v|mkv|mov|mp[34]|mpe?g|msi|odp|ods|odt|og[gv]|pdf|png|pptx?|rar|rpm|"
-    r"rss|svg|swf|tar|tgz|tiff?|ttf|txt|wav|webm|webp|wma|wmv|woff2?|xlsx?|xml|xz|zip)$",
+_FILES = re.compile(
+    r"\.(?:7z|aac|apk|avi|bin|bmp|bz2|css|deb|dmg|exe|flac|flv|gif|gz|ico|iso|jar|jpe?g|js|m4a|"
+    r"m4v|mkv|mov|mp[34]|mpe?g|msi|og[gv]|png|rar|rpm|svg|swf|tar|tgz|tiff?|ttf|wav|webm|webp|"
+    r"wma|wmv|woff2?|xz|zip)$",
     re.IGNORECASE,
 )
+"""Never pages. A query mostly says how large the picture is to be, or its version."""
+_DOCUMENTS = re.compile(
+    r"\.(?:csv|docx?|epub|json|odp|ods|odt|pdf|pptx?|rss|txt|xlsx?|xml)$", re.IGNORECASE
+)
+"""No pages either; with a query, a page about the document as likely as not: its answer tells."""
 
 
 class Scope:
@@ -50,8 +55,7 @@ class Scope:
             return DropReason.SCOPE
         if len(url) > self._max_url:
             return DropReason.URL_TOO_LONG
-        is_file = _NOT_PAGES.search(url.partition("?")[0]) and url.count("/") > 2
-        if not listing and is_file and _has_path(url):
+        if not listing and _is_file(url):
             return DropReason.NOT_HTML
         if any(pattern.search(url) for pattern in self._deny):
             return DropReason.DENIED
@@ -60,8 +64,10 @@ class Scope:
         return None
 
 
-def _has_path(url: str) -> bool:
-    return "/" in url.partition("://")[2].rstrip("/")
+def _is_file(url: str) -> bool:
+    """Whether the name at the end of a URL's path is that of a file, not of a host."""
+    path, mark, _ = url[url.find("/", 8) :].partition("?")
+    return bool(_FILES.search(path) or (not mark and _DOCUMENTS.search(path)))
 
 
 def _compiled(option: str, pattern: str) -> re.Pattern[str]:

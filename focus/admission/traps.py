@@ -1,13 +1,15 @@
-"""Is this URL one of endlessly many that nobody wrote? Signs in the address, and budgets.
+"""Tells URLs of which there are endlessly many: by signs in the address, and by budgets.
 
     look      a URL that is about to become known: why it is taken for part of a trap
+    saw       what a request of a queue has brought
     is_spent  a queue whose URLs took many requests and brought nothing
 
 Signs (Heritrix's PathologicalPath and TooManyPathSegments are the models of the first two):
 a part of the path that repeats, or is too deep; the same parameter again and again; ever
 new combinations of parameters for one path; dates far ahead. Each has room for what real
 sites do. Everything else is a matter of yield: a shape of URLs, or a host, may cost
-`budget` requests, and more for all that it brings; one that keeps paying is no trap.
+`budget` requests, and more for all that it brings; one that keeps paying is no trap. A shape
+whose pages repeat each other besides is left much sooner.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from __future__ import annotations
 import math
 import re
 from array import array
+from collections import Counter, deque
 from typing import NamedTuple
 
 from focus.config import TrapConfig
@@ -31,6 +34,9 @@ KEPT = 50_000  # paths whose parameters, kinds of address whose dates are counte
 LARGE_HOST = 1000  # known URLs from which on a host is looked at by shape
 LEAST_YIELD = 0.01  # of relevance per request: what brings more is paying
 HOST_SHARE = 10  # budgets of a shape that a whole host has
+WATCHED_FROM = 100  # requests of a shape from which on its texts are compared
+REPEATED = 200  # requests in a row that brought nothing new: enough of a shape that does not pay
+TEXTS = 32  # of a shape, that a text may repeat
 
 _RUN = re.compile(rf"((?:/[^/]+){{1,4}}?)\1{{{REPEATS - 1},}}(?=/|$)")
 # A month that begins with 0 is surely one: /thread/9031/12 and thread-2297-1-1.html are pages.
@@ -53,7 +59,8 @@ class Traps:
     before 1990 it is not, and no date is far ahead.
 
     Counts of parameters and far dates begin anew when they have become too many, and when a
-    crawl is taken up again; budgets do not, as they follow from the tallies of queues.
+    crawl is taken up again, as does what repeats; budgets do not, as they follow from the
+    tallies of queues.
     """
 
     def __init__(self, config: TrapConfig, *, now: float) -> None:
@@ -63,6 +70,8 @@ class Traps:
         self._combinations: dict[int, set[int]] = {}
         self._dates: dict[int, int] = {}
         self._known = array("I")  # host -> URLs known of it
+        self._texts: dict[int, deque[int]] = {}  # queue -> wordings of late
+        self._repeats: Counter[int] = Counter()  # queue -> requests since the last news
 
     # -- addresses ----------------------------------------------------------------
 
@@ -144,11 +153,28 @@ class Traps:
 
     # -- budgets ------------------------------------------------------------------
 
+    def saw(self, queue: Queue, fetched: int, text: int, *, is_new: bool) -> None:
+        """A request of a queue, the `fetched`-th, has brought a text, or said there is none.
+
+        text    its `wording`; 0: none
+        is_new  it counts as news, whatever it says
+        """
+        if not queue.shape or fetched < WATCHED_FROM:
+            return
+        texts = self._texts.setdefault(queue.id, deque(maxlen=TEXTS))
+        if text and text not in texts:
+            texts.append(text)
+            is_new = True
+        self._repeats[queue.id] = 0 if is_new else self._repeats[queue.id] + 1
+
     def is_spent(self, queue: Queue, tally: Tally, of_host: Tally) -> str:
         """Why no more is to be asked for of a queue: it or its host had its budget; else ""."""
         budget = self.config.budget
         if not self.config.is_on or not budget:
             return ""
+        repeats = self._repeats[queue.id]
+        if repeats >= REPEATED and not pays(tally):
+            return f"the last {repeats} URLs like {queue.shape} brought nothing new"
         if queue.shape and tally.fetched >= budget and not pays(tally):
             return f"{tally.fetched} URLs like {queue.shape} brought next to nothing"
         if of_host.fetched >= HOST_SHARE * budget and not pays(of_host):

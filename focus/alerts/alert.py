@@ -1,4 +1,4 @@
-"""What does somebody want to be told of? A alert: sites, words or a topic, when, and how."""
+"""What does somebody want to be told of? An alert: sites, words or a topic, when, and how."""
 
 from __future__ import annotations
 

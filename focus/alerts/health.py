@@ -1,4 +1,4 @@
-"""How does a alert fare? Its last and next check, its sites, and what is wrong."""
+"""How does an alert fare? Its last and next check, its sites, and what is wrong."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SILENT_S = 3 * 86400.0  # without news: worth a word
 
 
 class SiteHealth(msgspec.Struct, frozen=True):
-    """A site of a alert.
+    """A site of an alert.
 
     unmatched  pages that came in and were held against no alert yet
     """
@@ -26,7 +26,7 @@ class SiteHealth(msgspec.Struct, frozen=True):
 
 
 class Health(msgspec.Struct, frozen=True):
-    """A alert as it stands.
+    """An alert as it stands.
 
     state     `active`, `paused` or `expired`
     silent_s  seconds without news, since its last or since it began
@@ -46,7 +46,7 @@ class Health(msgspec.Struct, frozen=True):
 
 
 def health(book: AlertStore, owned: StoredAlert, *, now: float) -> Health:
-    """How a alert fares."""
+    """How an alert fares."""
     sites = [
         SiteHealth(site, matches.figures(book, site.crawl), matches.unmatched(book, site))
         for site in book.sites_of([owned.id])

@@ -22,7 +22,7 @@ from focus.alerts.store import (
 )
 from focus.records import UrlState
 
-_TWINS = 5_000  # earlier hits of a alert that new ones are compared with
+_TWINS = 5_000  # earlier hits of an alert that new ones are compared with
 _MASK = (1 << 64) - 1
 
 
@@ -128,7 +128,7 @@ def begin(db: sqlite3.Connection, site: int, alerts: Iterable[int], now: float) 
 
 
 def checked(db: sqlite3.Connection, alert: int, *, now: float | None, next_at: float) -> None:
-    """A alert was looked after (None: it could not be yet); when it is due again."""
+    """An alert was looked after (None: it could not be yet); when it is due again."""
     db.execute("UPDATE alert SET checked_at = ?, next_at = ? WHERE id = ?", (now, next_at, alert))
 
 
@@ -147,7 +147,7 @@ def zones(book: AlertStore) -> dict[int, str]:
 
 
 def texts(book: AlertStore, alert: int) -> list[tuple[int, int, str]]:
-    """(hit, simhash, URL) of a alert's latest hits that repeat no other, in order."""
+    """(hit, simhash, URL) of an alert's latest hits that repeat no other, in order."""
     sql = (
         "SELECT id, simhash, url FROM hit WHERE alert = ? AND twin IS NULL AND simhash <> 0 "
         "ORDER BY id DESC LIMIT ?"
@@ -182,7 +182,7 @@ def add(db: sqlite3.Connection, hit: Match) -> int | None:
 
 
 def best_of_baseline(db: sqlite3.Connection, alert: int, most: int) -> list[int]:
-    """The best of what existed when a alert began, dated pages first: those are articles.
+    """The best of what existed when an alert began, dated pages first: those are articles.
     From here on they count as news.
     """
     rows = db.execute(
@@ -199,7 +199,7 @@ def best_of_baseline(db: sqlite3.Connection, alert: int, most: int) -> list[int]
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """What a site's crawl has come to, and what a alert has had of it."""
+    """What a site's crawl has come to, and what an alert has had of it."""
 
     pages: int = 0
     blocked: int = 0
@@ -226,7 +226,7 @@ def unmatched(book: AlertStore, site: WatchedSite) -> int:
 
 
 class Count(msgspec.Struct, frozen=True):
-    """Hits of a alert: told as news, folded under others, and when the last news came."""
+    """Hits of an alert: told as news, folded under others, and when the last news came."""
 
     news: int
     folded: int
@@ -235,7 +235,7 @@ class Count(msgspec.Struct, frozen=True):
 
 
 def count(book: AlertStore, alert: int) -> Count:
-    """How much was found for a alert."""
+    """How much was found for an alert."""
     sql = (
         "SELECT total(baseline = 0 AND twin IS NULL), total(twin IS NOT NULL), "
         "total(baseline = 0 AND twin IS NULL AND read_at IS NULL), "
@@ -246,7 +246,7 @@ def count(book: AlertStore, alert: int) -> Count:
 
 
 def recent(book: AlertStore, alert: int, *, limit: int) -> list[Match]:
-    """The latest news of a alert, the best of a moment first."""
+    """The latest news of an alert, the best of a moment first."""
     sql = (
         f"SELECT {HIT_COLUMNS} FROM hit WHERE alert = ? AND deleted = 0 AND twin IS NULL "
         "AND baseline = 0 ORDER BY found_at DESC, relevance DESC, id LIMIT ?"

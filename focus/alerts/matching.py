@@ -1,7 +1,7 @@
 """Which new pages of a site match whose alerts?
 
     match(book, site, …)    pages behind the site's cursor, held against all alerts on it
-    welcome(db, owned, …)   the end of a alert's first check: the five best are told
+    welcome(db, owned, …)   the end of an alert's first check: the five best are told
     hit_of_sheet(…)         one page and one alert
 
 A page becomes a hit of each alert that it alerts, once per address. It is news, and goes
@@ -35,7 +35,7 @@ from focus.text.tokenisation import Segmenter
 BATCH = 500  # pages per transaction
 FEW = 10  # alerts: to look for their words in a page's source is cheaper than to parse it
 FORGET = 100  # pages after which the anchors that were met are forgotten
-BEST = 5  # of what existed when a alert began
+BEST = 5  # of what existed when an alert began
 BASELINE = 3_000  # pages of a site, the latest, that are marked as seen for a new alert
 OLD_S = 7 * 86400.0  # dated so long before the last check: no news
 
@@ -58,7 +58,7 @@ class Matched(msgspec.Struct):
 
 
 class _Watcher:
-    """A alert on the site that is being matched."""
+    """An alert on the site that is being matched."""
 
     def __init__(self, owned: StoredAlert, subject: Subject, *, is_new: bool) -> None:
         self.owned = owned
@@ -209,7 +209,7 @@ def _send(db: sqlite3.Connection, owned: StoredAlert, hits: Sequence[int], at: f
 
 
 def welcome(db: sqlite3.Connection, owned: StoredAlert, *, now: float) -> int:
-    """End a alert's first check, in the caller's transaction: its best go out; how many."""
+    """End an alert's first check, in the caller's transaction: its best go out; how many."""
     hits = matches.best_of_baseline(db, owned.id, BEST)
     _send(db, owned, hits, now)
     return len(hits)
@@ -232,7 +232,7 @@ class Subjects:
         self._taught: list[Subject] = []
 
     def of(self, alert: Alert, *, trusted: bool) -> Subject:
-        """A alert's subject. ConfigError for a topic file that cannot be used.
+        """An alert's subject. ConfigError for a topic file that cannot be used.
 
         trusted  see `topic_of`
         """
@@ -243,7 +243,7 @@ class Subjects:
         return self._made[key]
 
     def of_owned(self, book: AlertStore, owned: StoredAlert) -> Subject:
-        """The same of a alert that is kept: its own, where its owner's votes have taught it."""
+        """The same of an alert that is kept: its own, where its owner's votes have taught it."""
         trusted = owned.user == LOCAL
         if not any(votes.counts(book, owned.id)):
             return self.of(owned.alert, trusted=trusted)
@@ -262,7 +262,7 @@ class Subjects:
 def hit_of_sheet(
     sheet: PageView, subject: Subject, alert: Alert, *, now: float, zone: tzinfo
 ) -> Match | None:
-    """A page as a hit of a alert; None when it does not alert it."""
+    """A page as a hit of an alert; None when it does not alert it."""
     judgement = sheet.judged_by(subject)
     if judgement is None or not _is_enough(judgement.relevance, subject, alert):
         return None

@@ -1,4 +1,4 @@
-"""Is this text one that a alert has already, on the same site or on another?
+"""Is this text one that an alert has already, on the same site or on another?
 
 Texts are compared by their simhash (`duplicates`). Pages of one site share a frame, and often
 a template of the day: there 3 bits may differ. Between sites nothing is shared but the text
@@ -16,7 +16,7 @@ ABROAD = 10  # bits
 
 
 class AlertTexts:
-    """The texts that a alert has, by number."""
+    """The texts that an alert has, by number."""
 
     def __init__(self) -> None:
         self._alike = NearDuplicates()
@@ -25,7 +25,7 @@ class AlertTexts:
         self._hosts: list[str] = []
 
     def add(self, number: int, simhash: int, url: str) -> None:
-        """Take in a text; 0: too short to be compared."""
+        """Take in a text; 0: there is none."""
         if simhash:
             self._alike.add(number, simhash)
             self._numbers.append(number)

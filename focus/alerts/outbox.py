@@ -27,7 +27,7 @@ PULLED = ("inbox", "feed")
 
 
 class Part(NamedTuple):
-    """A alert's share of a message: its best hits, and how many there are in all.
+    """An alert's share of a message: its best hits, and how many there are in all.
 
     similar  hit -> number of near-duplicates folded under it
     """

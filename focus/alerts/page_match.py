@@ -1,7 +1,7 @@
 """Does a page match an alert? Words first, for they are cheap; then the topic's judge.
 
     Sheet     a stored page, its parts made as they are asked for, once for all alerts
-    Subject   what a alert asks: words, a topic, a model, from which relevance on
+    Subject   what an alert asks: words, a topic, a model, from which relevance on
 
 Most pages alert nobody. So a page is asked once which characters and Latin words it shows:
 a word that cannot stand there costs two comparisons of sets, and only those whose words may
@@ -125,7 +125,7 @@ class PageView:
 
     @cached_property
     def words_text(self) -> str:
-        """Title and text without navigation, folded: where words of a alert have to stand."""
+        """Title and text without navigation, folded: where words of an alert have to stand."""
         return f"{fold_body(self.stored.title)}\n{self.document.main}"
 
     @cached_property
@@ -140,8 +140,9 @@ class PageView:
 
     @cached_property
     def simhash(self) -> int:
-        """64 bits of its own text, 0 for a text of few words."""
-        return self.stored.simhash & (1 << 64) - 1 or simhash(self.document.content)
+        """64 bits of its own text, 0 if it has none."""
+        stored = self.stored.simhash & (1 << 64) - 1
+        return stored or simhash(self.document.content, self.stored.title)
 
     @cached_property
     def language(self) -> str:
@@ -168,7 +169,7 @@ class PageView:
 
 
 class Subject:
-    """What a alert asks of a page. Alerts that ask the same share one.
+    """What an alert asks of a page. Alerts that ask the same share one.
 
     learned  what its owner's votes have taught; None: what the topic's own file has
     """
@@ -256,7 +257,7 @@ def _stands_in(source: str, forms: Iterable[str]) -> bool:
 
 
 def topic_of(alert: Alert, *, trusted: bool) -> Topic:
-    """The topic that a alert's pages are judged by: of its file or words, else of its words.
+    """The topic that an alert's pages are judged by: of its file or words, else of its words.
 
     trusted  whether its owner may name files of this machine: whoever types commands here
     Raises TopicError for a file that cannot be read.

@@ -38,7 +38,7 @@ class Preview(msgspec.Struct, frozen=True):
 def preview(
     book: AlertStore, wanted: Alert | StoredAlert, *, now: float, zone: tzinfo, days: float = 7.0
 ) -> Preview:
-    """What a alert, kept or not, would have sent in the last days; by stored pages alone.
+    """What an alert, kept or not, would have sent in the last days; by stored pages alone.
 
     One that is kept is judged as its votes have taught it. A page counts by the date that it
     gives; one without by when it came, if that was after the first visit. ConfigError for a

@@ -59,7 +59,7 @@ class WordQuery(msgspec.Struct, frozen=True):
 
 
 def parse(text: str) -> WordQuery:
-    """The words of a alert. ConfigError for one that asks for nothing, or for too much."""
+    """The words of an alert. ConfigError for one that asks for nothing, or for too much."""
     signed = list(_tokens(text))
     must: list[str] = []
     bare: list[str] = []

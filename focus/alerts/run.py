@@ -4,7 +4,7 @@
     → the alerts' next times → the outbox
 
 Killed anywhere, the next run goes on: what was not matched is behind the site's cursor, what
-was not delivered is in the outbox, a alert whose check did not end is still due.
+was not delivered is in the outbox, an alert whose check did not end is still due.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Ran(msgspec.Struct):
     alerts  checked
     visited   sites that were looked up
     matched   what came of their pages, by site
-    welcomed  pages sent of those that existed when a alert began
+    welcomed  pages sent of those that existed when an alert began
     troubles  lines for whoever looks after the installation, that were not told before
     lasting   the same as the last time: no reason for another mail by cron
     is_busy   a crawl holds the database: nothing was visited, all stays due

@@ -1,4 +1,4 @@
-"""When is a alert due, and when may its owner be disturbed?
+"""When is an alert due, and when may its owner be disturbed?
 
 15m, 6h, 2d        so long after the last time
 hourly, daily 07:30, weekly mon 07:30

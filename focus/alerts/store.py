@@ -31,7 +31,7 @@ MIGRATION_TRIES, MIGRATION_PAUSE_S = 20, 0.1  # for another one that brings the 
 
 
 class StoredAlert(msgspec.Struct, frozen=True):
-    """A alert as it is kept."""
+    """An alert as it is kept."""
 
     id: int
     user: int
@@ -154,11 +154,11 @@ class AlertStore:
         sql = "SELECT 1 FROM alert WHERE user = ? AND name = ? AND id <> ?"
         if self._db.execute(sql, (user, name, but)).fetchone():
             raise ConfigError(
-                f"there is a alert {name!r} already; choose another name, or `focus watch edit`"
+                f"there is an alert {name!r} already; choose another name, or `focus watch edit`"
             )
 
     def change(self, number: int, alert: Alert, *, now: float) -> None:
-        """Replace what a alert says; it is due at once, its history stays.
+        """Replace what an alert says; it is due at once, its history stays.
 
         ConfigError if another alert of its owner has the new name.
         """
@@ -199,7 +199,7 @@ class AlertStore:
             )
 
     def pause(self, number: int, paused: bool, *, now: float) -> None:
-        """Stop looking after a alert, or go on with it at once."""
+        """Stop looking after an alert, or go on with it at once."""
         with self.transaction() as db:
             db.execute(
                 "UPDATE alert SET paused = ?, next_at = ?, "
@@ -208,7 +208,7 @@ class AlertStore:
             )
 
     def remove(self, number: int) -> None:
-        """Forget a alert with all that was found for it."""
+        """Forget an alert with all that was found for it."""
         with self.transaction() as db:
             db.execute("DELETE FROM alert WHERE id = ?", (number,))
 
@@ -264,7 +264,7 @@ class AlertStore:
     # -- hits -----------------------------------------------------------------------
 
     def hits(self, alert: int, *, since: float = 0.0, limit: int = 100) -> list[Match]:
-        """What was found for a alert, newest first, without repetitions and deleted ones."""
+        """What was found for an alert, newest first, without repetitions and deleted ones."""
         sql = (
             f"SELECT {_HIT} FROM hit WHERE alert = ? AND found_at >= ? AND deleted = 0 "
             "AND twin IS NULL ORDER BY found_at DESC, relevance DESC, id LIMIT ?"

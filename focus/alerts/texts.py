@@ -31,7 +31,7 @@ TEXTS: dict[str, dict[str, str]] = {
     "unsubscribe": {"zh": "不再向此地址发送邮件", "en": "Stop these mails"},
     "why_mail": {
         "zh": "您收到此邮件，是因为有关注主题设置了发送到此地址。",
-        "en": "You get this because a alert in focus is set to send to this address.",
+        "en": "You get this because an alert in focus is set to send to this address.",
     },
     "test_subject": {"zh": "focus 测试消息", "en": "A test message from focus"},
     "test_body": {

@@ -26,7 +26,7 @@ from focus.alerts.revisits import DueHub
 from focus.alerts.schedule import parse
 from focus.alerts.store import LOCAL, AlertStore, WatchedSite
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, ScopeConfig
-from focus.crawl import Crawl, Event
+from focus.crawler import Crawl, Event
 from focus.errors import ConfigError, TopicError
 from focus.learn.memory_crawl import PageSource
 from focus.records import SEED_PRIORITY
@@ -175,7 +175,7 @@ def _learn(book: AlertStore, crawl: int, watcher: _Visitor, *, after: int, now: 
 
 
 def _due(book: AlertStore, site: WatchedSite, *, now: float, most: int) -> list[DueHub]:
-    """The pages to ask for again. A alert with a schedule of its own has sections and proven
+    """The pages to ask for again. An alert with a schedule of its own has sections and proven
     pages looked at whenever it is checked, and what would be due before its next check; else
     each page has its own time. A visit for which nothing is due was wanted by somebody.
     """
@@ -200,7 +200,9 @@ def _config(book: AlertStore, site: WatchedSite, web: PageSource, requests: int)
         fetch=msgspec.structs.replace(web.fetch, listings=True),
         politeness=web.politeness,
         agent=web.agent,
-        analysis=AnalysisConfig(topic=to_builtins(_union(book, site)), shapes=True),
+        analysis=AnalysisConfig(
+            topic=to_builtins(_union(book, site)), shapes=True, agent=web.agent
+        ),
     )
 
 

@@ -1,6 +1,6 @@
-"""What have people's votes taught about a alert? They are labels of its topic.
+"""What have people's votes taught about an alert? They are labels of its topic.
 
-A vote (*relevant*, *not relevant*) stands at its hit. From all votes of a alert, counted
+A vote (*relevant*, *not relevant*) stands at its hit. From all votes of an alert, counted
 from the beginning each time, its topic is moved as `focus label` moves one (learn.labelling):
 how much a title, a mention in the text, a tag say for this alert. Nobody else's alert
 is touched, be it about the same words.
@@ -20,7 +20,7 @@ from focus.learn.model_file import LearnedTopic, load_for
 from focus.storage.labels import JudgedPage, unpacked
 from focus.topic.topic import Topic
 
-MOST = 500  # votes of a alert that are looked at, the latest
+MOST = 500  # votes of an alert that are looked at, the latest
 
 
 def counts(book: AlertStore, alert: int) -> tuple[int, int]:
@@ -31,7 +31,7 @@ def counts(book: AlertStore, alert: int) -> tuple[int, int]:
 
 
 def learned(book: AlertStore, alert: int, topic: Topic) -> LearnedTopic | None:
-    """What the votes of a alert say about its topic; None: there are none, or nothing follows.
+    """What the votes of an alert say about its topic; None: there are none, or nothing follows.
 
     ConfigError for a model file of the topic that cannot be used.
     """

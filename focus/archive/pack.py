@@ -25,7 +25,7 @@ import msgspec
 from focus.archive.warc import ArchivedAnswer
 from focus.http import zstd
 
-MAGIC = b"focuspk1"
+MAGIC = b"focuspk2"
 _TAIL = struct.Struct("<QQ8s")  # place and size of the table, MAGIC
 _URL = re.compile(r"https?://([^/?#]*)([^?#]*)(?:\?([^#]*))?", re.I)
 _AUTHORITY = re.compile(r"(.*?)(?::([0-9]*))?", re.S)
@@ -52,7 +52,7 @@ class _Table(msgspec.Struct, frozen=True):
 def keys(url: str) -> Iterator[bytes]:
     """What a URL may be archived as, the best match first.
 
-    http and https are one; host in lower case without user and default port; path
+    http and https are one; host in lower case without user, last dot and default port; path
     percent-decoded; no fragment. Then without its query (static hosts ignore it),
     then both again without the port. Nothing for a URL that is not http(s).
     """
@@ -75,7 +75,7 @@ def _host(authority: str) -> tuple[bytes, bytes]:
         host = name.encode("ascii" if name.isascii() else "idna")
     except UnicodeError:  # no name that can be looked up, but one that can be archived
         host = name.encode("utf-8", "replace")
-    return host, b"" if port in (None, "", "80", "443") else b":" + port.encode()
+    return host.removesuffix(b"."), b"" if port in (None, "", "80", "443") else b":" + port.encode()
 
 
 class PackWriter:

@@ -173,7 +173,7 @@ class Archive:
             retry_after_s=retry_after_s(wait, answer.date) if wait else None,
             address=answer.address,
             truncated=failure is FailureKind.TOO_LARGE
-            or (not failure and len(answer.body) > limit),
+            or (not failure and (answer.truncated or len(answer.body) > limit)),
             listing=listing,
         )
 
@@ -184,7 +184,7 @@ class Archive:
         if answer.failure and (answer.failure is not too_large or not answer.body):
             return answer.failure, answer.detail
         if robots:
-            return None, ""
+            return None, answer.detail
         if not answer.body:
             return FailureKind.EMPTY, f"{answer.status} without a body"
         if not is_html(kind, answer.body, limits.content_types):
@@ -193,7 +193,7 @@ class Archive:
             return too_large, f"over {limits.max_raw_bytes} bytes"
         if answer.failure or len(answer.body) > limits.max_body_bytes:
             return too_large, f"over {limits.max_body_bytes} bytes after decoding"
-        return None, ""
+        return None, answer.detail
 
     def _find(self, url: str) -> int | None:
         return next((row for key in keys(url) if (row := self._pack.find(key)) is not None), None)
@@ -279,7 +279,7 @@ def _add(writer: PackWriter, record: Record) -> None:
             writer.alias(key, url, known_as)
         return
     answer = _answer(record)
-    if answer is None:
+    if answer is None or (record.broken and key in writer):
         return
     target = answer.status in REDIRECTS and redirect_target(url, answer.header("location"))
     if target and next(keys(target), None) == key and key in writer:
@@ -299,13 +299,18 @@ def _answer(record: Record) -> ArchivedAnswer | None:
     if answer is None:
         return None
     cut = "length" if record.cut else fields.get("warc-truncated", "").lower()
-    failure, detail = answer.failure, answer.detail
-    if cut in _CUT_BY and not (cut == "unspecified" and answer.body):
+    failure, detail, truncated = answer.failure, answer.detail, answer.truncated
+    if cut == "unspecified" and answer.body:
+        truncated, detail = True, detail or "capture was cut: unspecified"
+    elif cut in _CUT_BY:
         failure, detail = _CUT_BY[cut], f"capture was cut: {cut}"
+    elif record.broken:
+        truncated, detail = True, "the archive breaks off in it; what came is kept"
     return msgspec.structs.replace(
         answer,
         failure=failure,
         detail=detail,
+        truncated=truncated,
         address=fields.get("warc-ip-address"),
         date=_unix_seconds(fields.get("warc-date", "")),
     )

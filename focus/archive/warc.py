@@ -1,9 +1,10 @@
-"""What is in a WARC file? Its bytes in, records and HTTP answers out.
+"""Reads WARC files: bytes in, records and HTTP answers out.
 
 Reads WARC 0.18-1.1 plain, as gzip (one member for each record, or one for all)
 and as zstd (any window up to 2 GiB, one frame or many, with the dictionary frame
-of the IIPC "WARC zstd" specification). Files break: a cut tail or a damaged
-stretch costs the records it hits, and is told to `note`; the rest is read.
+of the IIPC "WARC zstd" specification), and the Internet Archive's older ARC in the
+same packings (see `arc`). Files break: of the record that a cut or a damaged stretch
+hits its beginning is left, which is told to `note`; the rest is read.
 No WARC library: none bounds memory on hostile records or reads past damage.
 """
 
@@ -13,13 +14,14 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, NamedTuple, NoReturn, Protocol
 
 import msgspec
 
+from focus.archive import arc
 from focus.errors import ArchiveError
 from focus.http import zstd
-from focus.http.content_encoding import CodingError, Decoder
+from focus.http.content_encoding import CodingError, Decoder, ends_early
 from focus.records import FailureKind
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
@@ -33,17 +35,23 @@ _MAX_WINDOW_LOG = 31
 _PACKED_CHUNK = 8 * 1024  # small, since zstd may blow one byte up to 32 KB
 _PLAIN_CHUNK = 1024 * 1024
 _MAX_HEAD_BYTES = 1024 * 1024
+_MAX_BEGINNING = 4096  # bytes that tell where a record begins
 _CHUNK = re.compile(rb"\s*([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\n]*)?\r?\n")
 
 Note = Callable[[str], None]
 
 
 class Record(msgspec.Struct, frozen=True):
-    """One WARC record; header names in lower case; `cut` = block over the cap."""
+    """One record; header names in lower case.
+
+    cut     the block is over the cap
+    broken  the file breaks off in the block, or is damaged there
+    """
 
     headers: dict[str, str]
     block: bytes
     cut: bool = False
+    broken: bool = False
 
 
 class ArchivedAnswer(msgspec.Struct, frozen=True, array_like=True):
@@ -51,6 +59,7 @@ class ArchivedAnswer(msgspec.Struct, frozen=True, array_like=True):
 
     raw_bytes  length of the stored payload, codings included
     failure    what the capture itself broke on (cut or undecodable), else None
+    truncated  the body breaks off; `detail` tells why
     date       Unix seconds of the capture, 0.0 if unknown
     """
 
@@ -62,6 +71,7 @@ class ArchivedAnswer(msgspec.Struct, frozen=True, array_like=True):
     detail: str = ""
     address: str | None = None
     date: float = 0.0
+    truncated: bool = False
 
     def header(self, name: str) -> str | None:
         """The first value of a header, by its lower-case name."""
@@ -95,11 +105,11 @@ def plain_chunks(file: BinaryIO, note: Note) -> Iterator[bytes]:
         options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: _MAX_WINDOW_LOG}
         new = partial(zstd.ZstdDecompressor, _dictionary(file), options)
         yield from _members(file, new, _ZSTD, note)
-    elif magic == b"WARC/":
+    elif magic == b"WARC/" or arc.BEGINNING.startswith(magic or b"x"):
         while chunk := file.read(_PLAIN_CHUNK):
             yield chunk
     else:
-        raise ArchiveError("not a WARC file: begins neither with WARC/ nor as gzip or zstd")
+        raise ArchiveError("not a WARC file: begins neither as WARC or ARC nor as gzip or zstd")
 
 
 def _dictionary(file: BinaryIO) -> zstd.ZstdDict | None:
@@ -157,7 +167,11 @@ def _find(file: BinaryIO, magic: bytes, start: int) -> int:
 
 
 class _Missing(Exception):
-    """Bytes are missing in the middle of a record."""
+    """Bytes are missing in the middle of a record; those before them."""
+
+    def __init__(self, before: bytes) -> None:
+        super().__init__()
+        self.before = before
 
 
 class _Buffer:
@@ -173,30 +187,42 @@ class _Buffer:
         if chunk is None:
             return False
         if not chunk:
-            self.data.clear()
-            raise _Missing
+            self._break_off()
         self.data += chunk
         return True
 
     def pull_more(self) -> None:
         """Draws one chunk that must be there."""
         if not self.pull():
-            self.data.clear()
-            raise _Missing
+            self._break_off()
+
+    def _break_off(self) -> NoReturn:
+        before = bytes(self.data)
+        self.data.clear()
+        raise _Missing(before)
 
     def take(self, count: int, keep: int) -> bytes:
         """The next `count` bytes, of which only the first `keep` are handed over."""
         while len(self.data) < min(count, keep):
             self.pull_more()
         kept = bytes(memoryview(self.data)[: min(count, keep)])
-        while len(self.data) < count:
-            count -= len(self.data)
-            self.data.clear()
-            self.pull_more()
+        try:
+            while len(self.data) < count:
+                count -= len(self.data)
+                self.data.clear()
+                self.pull_more()
+        except _Missing:
+            raise _Missing(kept) from None
         del self.data[:count]
         return kept
 
-    def head(self) -> bytes | None:
+    def begins(self, beginning: bytes) -> bool:
+        """Whether the bytes ahead, if any, are these."""
+        while len(self.data) < len(beginning) and self.pull():
+            pass
+        return self.data.startswith(beginning)
+
+    def head(self, end: bytes) -> bytes | None:
         """A look at the next record's head, b"" if there is none; None at the end."""
         while True:
             while self.data.startswith((b"\r", b"\n")):
@@ -206,53 +232,79 @@ class _Buffer:
         if not self.data:
             return None
         seen = 0
-        while (end := self.data.find(b"\r\n\r\n", seen)) < 0:
-            seen = max(0, len(self.data) - 3)
+        while (at := self.data.find(end, seen)) < 0:
+            seen = max(0, len(self.data) - len(end) + 1)
             if len(self.data) > _MAX_HEAD_BYTES:
                 return b""
             self.pull_more()
-        return bytes(self.data[:end])
+        return bytes(self.data[:at])
 
-    def resync(self) -> None:
-        """Drops bytes up to something that begins a record."""
-        while (at := self.data.find(b"\nWARC/")) < 0:
-            del self.data[:-5]
+    def resync(self, beginning: re.Pattern[bytes]) -> None:
+        """Drops bytes up to a line that begins a record."""
+        while (found := beginning.search(self.data)) is None:
+            del self.data[:-_MAX_BEGINNING]
             if not self.pull():
                 self.data.clear()
                 return
-        del self.data[: at + 1]
+        del self.data[: found.start() + 1]
 
 
 def read_records(chunks: Iterable[bytes], note: Note) -> Iterator[Record]:
-    """The whole records of a WARC, in file order, in bounded memory.
+    """The records of a WARC, in file order, in bounded memory.
 
-    A block over `MAX_BODY_BYTES` comes cut. What is between records and belongs
-    to none is skipped; each such loss is told to `note` in one line.
+    A block over `MAX_BODY_BYTES` comes cut, one that breaks off as far as it goes. What is
+    between records and belongs to none is skipped; each loss is told to `note` in one line.
     """
     buffer = _Buffer(iter(chunks))
-    read = 0
+    kind, read = None, 0
     while True:
         try:
-            head = buffer.head()
+            kind = kind or (_ARC if buffer.begins(arc.BEGINNING) else _WARC)
+            head = buffer.head(kind.end)
             if head is None:
                 return
-            headers = _record_headers(head)
+            headers = kind.headers(head)
             if headers is None:
                 note(f"bytes that belong to no record after record {read}")
-                buffer.resync()
+                buffer.resync(kind.beginning)
                 continue
-            buffer.take(len(head) + 4, 0)
-            size = int(headers["content-length"])
-            yield Record(headers, buffer.take(size, MAX_BODY_BYTES), size > MAX_BODY_BYTES)
+            buffer.take(len(head) + len(kind.end), 0)
+            record = _record(headers, buffer)
             read += 1
+            if record.broken:
+                note(f"record {read} breaks off")
+            yield record
         except _Missing:
             note(f"a record is cut short after record {read}")
+
+
+def _record(headers: dict[str, str], buffer: _Buffer) -> Record:
+    """The record whose block begins here, as much of it as is there."""
+    size = int(headers["content-length"])
+    try:
+        return Record(headers, buffer.take(size, MAX_BODY_BYTES), size > MAX_BODY_BYTES)
+    except _Missing as missing:
+        return Record(headers, missing.before[:MAX_BODY_BYTES], broken=True)
 
 
 def _record_headers(head: bytes) -> dict[str, str] | None:
     """The named fields of a record head; None if it is none or has no length."""
     headers = dict(_fields(head)) if head.startswith(b"WARC/") else {}
     return headers if re.fullmatch(r"[0-9]{1,18}", headers.get("content-length", "")) else None
+
+
+class _Kind(NamedTuple):
+    """How heads of records look: their end, their fields, how one begins behind damage."""
+
+    end: bytes
+    headers: Callable[[bytes], dict[str, str] | None]
+    beginning: re.Pattern[bytes]
+
+
+_WARC = _Kind(b"\r\n\r\n", _record_headers, re.compile(rb"\nWARC/"))
+_ARC = _Kind(
+    b"\n", arc.record_headers, re.compile(rb"\n(?:https?|ftp|dns|filedesc):[^\n]* \d{14} [^\n]* \d")
+)
 
 
 def _fields(head: bytes) -> Iterator[tuple[str, str]]:
@@ -283,13 +335,21 @@ def http_answer(block: bytes) -> ArchivedAnswer | None:
     end = re.search(rb"\r?\n\r?\n", block)
     head, payload = (block[: end.start()], block[end.end() :]) if end else (block, b"")
     headers = tuple(_fields(head))
-    body, detail = _content(headers, payload)
-    failure = FailureKind.PROTOCOL if detail else None
-    return ArchivedAnswer(int(status[1]), headers, body, len(payload), failure, detail)
+    body, detail, cut = _content(headers, payload)
+    return ArchivedAnswer(
+        status=int(status[1]),
+        headers=headers,
+        body=body,
+        raw_bytes=len(payload),
+        failure=FailureKind.PROTOCOL if detail else None,
+        detail=detail or (ends_early(cut) if cut else ""),
+        truncated=bool(cut),
+    )
 
 
-def _content(headers: tuple[tuple[str, str], ...], payload: bytes) -> tuple[bytes, str]:
-    """The payload with its codings undone as far as it goes, and what is wrong with it.
+def _content(headers: tuple[tuple[str, str], ...], payload: bytes) -> tuple[bytes, str, str]:
+    """The payload with its codings undone as far as it goes; what is wrong with it, if anything;
+    the coding that ended too early, if any did.
 
     A payload that plainly is not in its coding is left as it is: many archives keep
     the header of a coding that they have undone.
@@ -300,14 +360,14 @@ def _content(headers: tuple[tuple[str, str], ...], payload: bytes) -> tuple[byte
         payload = _dechunk(payload)
         content += [value for value in transfer.split(",") if value.strip() != "chunked"]
     if not content:
-        return payload, ""
+        return payload, "", ""
     body = b""
     try:
         decoder = Decoder(",".join(content), MAX_BODY_BYTES)
         body = decoder.feed(payload)
-        return body + decoder.finish(), ""
+        return body + decoder.finish(), "", decoder.cut
     except CodingError as error:
-        return body, str(error)
+        return body, str(error), ""
 
 
 def _dechunk(payload: bytes) -> bytes:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from focus.cluster.messages import ForwardedLink
 from focus.cluster.sharding import Shard, owner
-from focus.crawl import Crawl
+from focus.crawler import Crawl
 from focus.records import Link, UrlRow
 from focus.score.strategy import LinkEvidence, Parent
 from focus.urls.normal_form import fingerprint, host_of

@@ -31,7 +31,7 @@ from focus.cluster.sharding import Shard
 from focus.cluster.topology import packed
 from focus.cluster.transport import ClusterTransport
 from focus.config import CrawlConfig
-from focus.crawl import Crawl, CrawlStore
+from focus.crawler import Crawl, CrawlStore
 from focus.engine.transports import Transport
 from focus.errors import ClusterError
 from focus.records import Task

@@ -16,7 +16,7 @@ from focus.cluster.sharding import Shard
 from focus.cluster.shared_budget import OtherShards
 from focus.cluster.topology import Names
 from focus.cluster.transport import ClusterTransport
-from focus.crawl import Crawl
+from focus.crawler import Crawl
 from focus.engine.transports import Clock
 from focus.session import GRACE_S
 from focus.store import Store

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from focus.cluster.messages import ShardStatus
-from focus.crawl import Crawl
+from focus.crawler import Crawl
 from focus.engine.limits import HOLD_S
 from focus.scheduling.quantiles import ladder
 

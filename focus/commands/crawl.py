@@ -27,7 +27,7 @@ from focus.commands.options.option import (
 )
 from focus.commands.options.politeness import PACE_OPTIONS, TRAP_OPTIONS
 from focus.commands.options.server_limits import SERVER_OPTIONS
-from focus.config import CrawlConfig
+from focus.config import NOFOLLOW, CrawlConfig
 from focus.text.formatting import read_span, span
 
 _DEFAULT = CrawlConfig()
@@ -192,6 +192,14 @@ _FAR_OPTIONS = [
         metavar="REGEX",
         type=value_types.pattern,
         help="No URL that this finds something in. Repeatable.",
+    ),
+    _crawl(
+        "--nofollow",
+        section=FAR,
+        type=click.Choice(NOFOLLOW),
+        default=_DEFAULT.nofollow,
+        help="Links with rel=nofollow, ugc or sponsored: follow them like any other, weigh them "
+        "half, or skip them.",
     ),
     _crawl(
         "--content-type",

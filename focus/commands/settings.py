@@ -60,7 +60,8 @@ def order(options: Mapping[str, Any]) -> CrawlOrder:
     """The order that these options of `focus crawl` make; ConfigError for what makes no sense."""
     if options["topic"] is None:
         raise TopicError("no topic; give one with --topic WORDS or --topic FILE.toml")
-    topic = read_topic(options["topic"])
+    given = options["topic"]
+    topic = given if isinstance(given, Topic) else read_topic(given)
     seeds = _seeds(options["seed"], options["seeds_file"]) or topic.seeds
     if not seeds:
         raise ConfigError("no seed; give a page to start from with --seed URL")
@@ -128,6 +129,7 @@ def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) ->
         as_published=options["as_published"],
         min_priority=options["min_priority"],
         agent=product(options["user_agent"]),
+        nofollow=options["nofollow"],
         concurrency=options["concurrency"],
         eager=options["eager"],
         workers=options["workers"],
@@ -156,6 +158,7 @@ def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) ->
             params=models,
             learned=learned,
             as_published=options["as_published"],
+            agent=product(options["user_agent"]),
             threshold=options["threshold"],
             shapes=wanted.shapes,
             contexts=wanted.contexts,

@@ -26,7 +26,7 @@ _JSON = option("--json", "as_json", is_flag=True, help="As JSON.")
 def watch() -> None:
     """Be told of new pages about a topic, on sites of your choice.
 
-    A alert names sites, words and a way to be told; `focus watch run`, called by cron, does
+    An alert names sites, words and a way to be told; `focus watch run`, called by cron, does
     what is due.
 
     \b
@@ -45,7 +45,7 @@ def watch() -> None:
 @alert_options
 @DB
 def add(db: Path, name: str, **options: Any) -> None:
-    """Begin a alert: sites, what about, when, and how to be told.
+    """Begin an alert: sites, what about, when, and how to be told.
 
     The first check marks what exists as seen and sends the five best pages; after that each
     new page is sent once. `focus watch preview NAME` shows what the last days would have sent.
@@ -73,7 +73,7 @@ def add(db: Path, name: str, **options: Any) -> None:
 @alert_options
 @DB
 def edit(db: Path, name: str, new_name: str | None, **options: Any) -> None:
-    """Change a alert; what is not given stays as it is.
+    """Change an alert; what is not given stays as it is.
 
     Sites, languages and channels that are given take the place of all there were. What was
     found stays.
@@ -101,7 +101,7 @@ def edit(db: Path, name: str, new_name: str | None, **options: Any) -> None:
 @click.argument("name")
 @DB
 def pause(db: Path, name: str) -> None:
-    """Stop checking a alert; `resume` goes on.
+    """Stop checking an alert; `resume` goes on.
 
     Pages that come in meanwhile are not told of later.
 
@@ -116,7 +116,7 @@ def pause(db: Path, name: str) -> None:
 @click.argument("name")
 @DB
 def resume(db: Path, name: str) -> None:
-    """Go on with a alert that was paused; it is due at once.
+    """Go on with an alert that was paused; it is due at once.
 
     \b
     Example:
@@ -137,7 +137,7 @@ def _pause(db: Path, name: str, *, paused: bool) -> None:
 @click.argument("name")
 @DB
 def rm(db: Path, name: str) -> None:
-    """Forget a alert with all that was found for it.
+    """Forget an alert with all that was found for it.
 
     Crawled pages stay; `focus watch export` keeps the alert itself.
 
@@ -239,7 +239,7 @@ def list_(db: Path, as_json: bool) -> None:
 @_JSON
 @DB
 def show(db: Path, name: str, limit: int, as_json: bool) -> None:
-    """Show a alert: how it fares, and what came last.
+    """Show an alert: how it fares, and what came last.
 
     \b
     Example:

@@ -51,7 +51,7 @@ def vote(db: Path, name: str, url: str, says: str) -> None:
 @option(
     "--quiet",
     metavar="HOURS",
-    help='Deliver nothing in these hours, where a alert has none of its own; "" for none.',
+    help='Deliver nothing in these hours, where an alert has none of its own; "" for none.',
 )
 @DB
 def me(db: Path, language: str | None, zone: str | None, quiet: str | None) -> None:

@@ -119,7 +119,7 @@ def _ran(book: AlertStore, wanted: Sequence[int] | None, options: dict[str, Any]
 @DB
 @click.pass_context
 def test(ctx: click.Context, /, db: Path, name: str, **options: Any) -> None:
-    """Send a test message by each channel of a alert.
+    """Send a test message by each channel of an alert.
 
     Exit code 1 when one of them fails; it is said why.
 

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, LimitConfig, PolitenessConfig
-from focus.crawl import Event
+from focus.crawler import Event
 from focus.demo.site import DemoWeb, generate
 from focus.errors import FocusError
 from focus.records import UrlState

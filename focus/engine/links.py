@@ -73,6 +73,7 @@ class LinkHandler:
         scope: Scope,
         traps: Traps | None = None,
         min_priority: float | None = None,
+        nofollow: str = "follow",
     ) -> None:
         self.strategy = strategy
         self.url_table = url_table
@@ -82,6 +83,7 @@ class LinkHandler:
         self.traps = traps or Traps(TrapConfig(is_on=False), now=0.0)
         self.border: Partition | None = None
         self._min_priority = min_priority
+        self._nofollow = nofollow
         self._fresh: dict[int, UrlRow] = {}  # known since just now, priority not made yet
         self.domains = DomainBudget(
             self.traps.config, frontier.hosts, lambda host: self.hit_rates.of_host(host)
@@ -100,7 +102,7 @@ class LinkHandler:
 
         The graph comes before the priorities, so that a child's rank counts this page.
         """
-        carries = self.strategy.carries(parent, links)
+        carries = self.carries(parent, links)
         if self.border is not None:
             links, carries = self.border.part(parent, links, carries)
         found = self.url_table.find_all([link.key for link in links])
@@ -122,6 +124,23 @@ class LinkHandler:
                 if state[target] == waiting:
                     self._weigh(target, None, None, "")
         return targets
+
+    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
+        """What each link gives its target, None: it is not followed.
+
+        One with rel=nofollow, where that is to weigh, gives what it would on a page half as
+        relevant and off topic, itself half as promising; never more than without.
+        """
+        carries = self.strategy.carries(parent, links)
+        if self._nofollow == "follow" or not any(link.nofollow for link in links):
+            return carries
+        weak: Sequence[LinkEvidence | None] = [None] * len(links)
+        if self._nofollow == "weigh":
+            weak = self.strategy.carries(_halved_parent(parent), [*map(_halved, links)])
+        return [
+            _lesser(link_evidence, less) if link.nofollow else link_evidence
+            for link, link_evidence, less in zip(links, carries, weak, strict=True)
+        ]
 
     def _enter_link(self, link: Link, parent: Parent) -> int:
         """The id of a link that was not known before this page, -1 if it is not to be.
@@ -300,3 +319,22 @@ class LinkHandler:
         """The priority of a waiting URL as of now; seeds keep theirs."""
         stored = self.url_table.priority[url_id]
         return stored if stored >= SEED_PRIORITY else self.priority(url_id)
+
+
+def _halved_parent(parent: Parent) -> Parent:
+    return msgspec.structs.replace(parent, relevance=parent.relevance / 2, relevant=False)
+
+
+def _halved(link: Link) -> Link:
+    return msgspec.structs.replace(
+        link,
+        anchor_score=link.anchor_score / 2,
+        url_score=link.url_score / 2,
+        heading_score=link.heading_score / 2,
+        context_score=link.context_score / 2,
+        cosine_score=link.cosine_score / 2,
+    )
+
+
+def _lesser(one: LinkEvidence | None, other: LinkEvidence | None) -> LinkEvidence | None:
+    return None if one is None or other is None else tuple(map(min, one, other))

@@ -16,6 +16,7 @@ from focus.admission.near_duplicates import NearDuplicates
 from focus.engine.failures import FailureHandler
 from focus.engine.links import LinkHandler
 from focus.engine.sitemaps import SitemapHandler
+from focus.http.robots_tag import of_headers
 from focus.records import (
     DropReason,
     FailureKind,
@@ -33,7 +34,11 @@ from focus.urls.normal_form import fingerprint, host_of, normalise
 
 
 class ResultHandler:
-    """Draws the conclusions of answers for one crawl. A redirect's hops end at `max_redirects`."""
+    """Draws the conclusions of answers for one crawl.
+
+    max_redirects  where a redirect's hops end
+    agent          whom X-Robots-Tag may speak to, besides everybody
+    """
 
     def __init__(
         self,
@@ -42,6 +47,7 @@ class ResultHandler:
         failure_handler: FailureHandler,
         *,
         max_redirects: int,
+        agent: str,
     ) -> None:
         self.link_handler = link_handler
         self.sitemap_handler = sitemap_handler
@@ -55,6 +61,7 @@ class ResultHandler:
         # In flight for another time, what they bring is not new; how they ended before.
         self.again: dict[int, UrlState] = {}
         self._max_redirects = max_redirects
+        self._agent = agent
 
     def counted(self, result: Result) -> Page | None:
         """The page of an answer as it counts: no second time, not if it says "not found"."""
@@ -102,8 +109,22 @@ class ResultHandler:
             host.failures = 0
             self.unit_of_work.host_changed(host)
         if fetch.redirect_to is None and is_new:
+            self._look_for_repeats(url_id, failure, page)
             again = page is not None and (page.lost or page.twin is not None)
             self.link_handler.hit_rates.outcome(url_id, None if again else page)
+
+    def _look_for_repeats(
+        self, url_id: int, failure: FailureKind | None, page: Page | None
+    ) -> None:
+        """Tell the traps whether a URL brought anything; what failed for now says nothing."""
+        if page is None and failure is not FailureKind.HTTP_4XX:
+            return
+        queue = self.frontier.queues[self.url_table.queue[url_id]]
+        fetched = self.link_handler.hit_rates.tallies(queue)[0].fetched + 1
+        is_repeat = page is None or page.lost or page.twin is not None
+        text = 0 if page is None or is_repeat else page.wording
+        is_new = page is not None and page.relevant  # one of a text before is not
+        self.link_handler.traps.saw(queue, fetched, text, is_new=is_new)
 
     def _unchanged(self, url_id: int, task: Task, before: UrlState | None) -> None:
         """It is as it was when it was asked for last (304): a result still, or still none."""
@@ -146,9 +167,10 @@ class ResultHandler:
     def _page_came(
         self, url_id: int, task: Task, fetch: FetchResult, page: Page, rank: int
     ) -> None:
-        robots_tag = (fetch.header("x-robots-tag") or "").lower()
-        nofollow = page.nofollow or "nofollow" in robots_tag or "none" in robots_tag
-        noindex = page.noindex or "noindex" in robots_tag or "none" in robots_tag
+        asked = of_headers(fetch.headers, self._agent)
+        nofollow = asked.nofollow or page.nofollow
+        until = min(asked.unavailable_after, page.unavailable_after)
+        noindex = asked.noindex or page.noindex or until <= fetch.fetched_at
         parent = self._parent(url_id, task, page)
         targets = [] if nofollow else self.link_handler.expand(parent, page.links)
         self.sitemap_handler.of_page(url_id, task.depth, page.feeds, relevant=page.relevant)
@@ -158,7 +180,8 @@ class ResultHandler:
             unwanted = (DropReason.NOINDEX, "meta robots or X-Robots-Tag")
             self.failure_handler.drop(url_id, *(lost if page.lost else unwanted))
             return
-        self.unit_of_work.ended(Outcome(url_id, UrlState.DONE, hops=task.hops))
+        detail = fetch.detail if fetch.truncated else ""
+        self.unit_of_work.ended(Outcome(url_id, UrlState.DONE, detail=detail, hops=task.hops))
         host = self.frontier.queues[self.url_table.queue[url_id]].host
         self.unit_of_work.page(
             PageRow(

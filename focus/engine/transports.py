@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol
 
+from focus.http.semantics import refreshed
 from focus.http.sitemap import as_html
 from focus.records import FetchResult, Link, Listing, Page, Result, Task
 
@@ -117,12 +118,14 @@ class Clock:
 
 
 async def _scored(scorer: Scorer, task: Task, fetch: FetchResult) -> Result:
-    if task.id is None or fetch.failure or fetch.redirect_to is not None or fetch.unchanged:
+    if task.id is None or fetch.redirect_to is not None or fetch.unchanged:
         return Result(task, fetch)
     if fetch.listing is not None:
         return Result(task, fetch, await _scored_listing(scorer, fetch.url, fetch.listing))
-    page = await scorer.score(fetch.url, fetch.body, fetch.header("content-type"))
-    return Result(task, fetch, page)
+    page = None
+    if not fetch.failure:
+        page = await scorer.score(fetch.url, fetch.body, fetch.header("content-type"))
+    return Result(task, *refreshed(fetch, page))
 
 
 async def _scored_listing(scorer: Scorer, url: str, listing: Listing) -> Page:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 from array import array
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from multiprocessing import get_context
@@ -29,7 +29,8 @@ from focus.archive.pack import keys
 from focus.archive.replay import Archive
 from focus.config import AnalysisConfig, CrawlConfig, ScopeConfig
 from focus.http.robots import Robots, from_answer
-from focus.records import FetchResult
+from focus.http.robots_tag import of_headers
+from focus.http.semantics import refreshed
 from focus.score.analysis import PageAnalyst
 from focus.topic.topic import from_words, to_builtins
 from focus.urls.normal_form import host_of, normalise
@@ -43,16 +44,21 @@ _CHUNK = 250
 _NOTHING = AnalysisConfig(
     topic=to_builtins(from_words("x0no0such0word")), relevance="boolean", keep="none"
 )
-_PARTS = ("parse", "score/analyse.py", "urls.py", "charset.py", "codec.py", "scope.py", "robots.py",
-          "compare/linkgraph.py", "archive.py", "warc/pack.py")  # fmt: skip
+_PARTS = (
+    "html", "urls", "text", "score/analysis.py", "admission/scope.py", "http/robots.py",
+    "http/semantics.py", "http/robots_tag.py",
+    "archive/replay.py", "archive/pack.py", "evaluate/link_graph.py",
+)  # fmt: skip
 """What the graph depends on besides the archive."""
 
 BESIDE_A_CRAWL = (
-    "__main__.py", "cli.py", "commands", "show", "report", "demo", "learn", "kb", "db", "measure",
-    "net", "session.py", "store.py", "export.py", "fetch.py", "guard.py", "judge.py",
-    "learned.py", "topicfile.py", "compare/comparison.py", "compare/grounds.py",
-    "compare/halves.py", "compare/ranges.py", "compare/run.py", "compare/standings.py",
-    "compare/tune.py", "compare/tuned.py", "compare/variants.py",
+    "__main__.py", "cli.py", "commands", "terminal", "report", "demo", "learn", "storage",
+    "metrics", "session.py", "store.py", "resume.py", "fetch.py", "profiling",
+    "http/connection.py", "http/dns.py", "http/network_errors.py", "http/tls.py",
+    "http/ssrf_guard.py", "topic/topic_file.py", "evaluate/comparison.py",
+    "evaluate/ground_truth.py", "evaluate/holdout.py", "evaluate/search_space.py",
+    "evaluate/compare.py", "evaluate/ranking.py", "evaluate/judgments.py", "evaluate/tune.py",
+    "evaluate/tuning_result.py", "evaluate/variants.py", "alerts", "serve", "cluster",
 )  # fmt: skip
 """What the order of fetches of a configured crawl over an archive does not hang on: what
 comes before it ends up in its configuration, and what comes after it does not reach it."""
@@ -171,15 +177,14 @@ class _Reader:
         links, redirects = [], []
         for number in numbers:
             url = normalise(self._index.urls[number])
-            fetch = self._archive.lookup(url) if url else None
-            if fetch is not None and fetch.redirect_to is not None:
+            urls, is_redirect = self._urls(url) if url else ([], False)
+            if is_redirect:
                 redirects.append(number)
-            found = self._targets(fetch) if fetch is not None else iter(())
-            links.append(tuple(array("I", dict.fromkeys(found))))
+            links.append(tuple(array("I", dict.fromkeys(self._targets(urls)))))
         return links, redirects
 
-    def _targets(self, fetch: FetchResult) -> Iterator[int]:
-        for url in self._urls(fetch):
+    def _targets(self, urls: Iterable[str]) -> Iterator[int]:
+        for url in urls:
             host = host_of(url)
             number = self._index.of(url)
             if number is None or self._scope.reason_against(url, host) is not None:
@@ -187,17 +192,18 @@ class _Reader:
             if self._allows(url):
                 yield number
 
-    def _urls(self, fetch: FetchResult) -> list[str]:
+    def _urls(self, url: str) -> tuple[list[str], bool]:
+        """Where an archived URL leads, and whether it is a redirect."""
+        fetch, page = self._archive.lookup(url), None
+        if fetch.failure is None and fetch.redirect_to is None:
+            page = analyse(self._analyst, Job(url, fetch.body, fetch.header("content-type")))
+        fetch, page = refreshed(fetch, page)
         if fetch.redirect_to is not None:
-            target = normalise(fetch.redirect_to, fetch.url)
-            return [target] if target else []
-        if fetch.failure is not None:
-            return []
-        page = analyse(self._analyst, Job(fetch.url, fetch.body, fetch.header("content-type")))
-        tag = (fetch.header("x-robots-tag") or "").lower()
-        if page.nofollow or "nofollow" in tag or "none" in tag:
-            return []
-        return [link.url for link in page.links]
+            target = normalise(fetch.redirect_to, url)
+            return ([target] if target else []), True
+        if page is None or page.nofollow or of_headers(fetch.headers, self._agent).nofollow:
+            return [], False
+        return [link.url for link in page.links], False
 
     def _allows(self, url: str) -> bool:
         host = urlsplit(url).netloc

@@ -24,7 +24,7 @@ import msgspec
 
 from focus.archive.replay import Archive
 from focus.config import AnalysisConfig, CrawlConfig
-from focus.crawl import Crawl
+from focus.crawler import Crawl
 from focus.engine.transports import ReplayTransport
 from focus.evaluate.link_graph import PageIndex
 from focus.evaluate.ranking import Cost, TrialResult

@@ -21,19 +21,22 @@ from focus.html.size_guard import guard
 __all__ = ["Block", "Parsed", "RawLink", "blocks_of", "parse"]
 
 
-def parse(html: str | bytes, *, max_links: int = 2000, context: bool = False) -> Parsed:
+def parse(
+    html: str | bytes, *, max_links: int = 2000, context: bool = False, agent: str = "focus"
+) -> Parsed:
     """Read a page. Every string is a page: nothing raises but running out of memory.
 
     html       as text, or encoded in UTF-8
     max_links  later links are only counted
     context    fill `RawLink.context` too
+    agent      our name, as in `<meta name=AGENT content=noindex>`
     """
     source = html if isinstance(html, bytes) else html.encode("utf-8", "replace")
     tree = LexborHTMLParser(guard(source))
     page = Parsed(_tree=tree)
     root = tree.root
     if root is not None:
-        ElementReader(page, max_links=max_links, context=context).read(root)
+        ElementReader(page, max_links=max_links, context=context, agent=agent).read(root)
     return page
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -18,6 +17,7 @@ from focus.html.dom import (
     LEVELS,
     MAX_ANCHOR,
     MAX_NODES,
+    NOSCRIPT,
     SVG,
     Attributes,
     fold,
@@ -25,6 +25,8 @@ from focus.html.dom import (
     words_of,
 )
 from focus.html.regions import Ancestry, AncestryReader
+from focus.http.robots_tag import NOTHING, RobotsTag, of_rules
+from focus.http.semantics import REFRESH_S, refresh
 from focus.records import Region
 
 MAX_TITLE, MAX_META, MAX_LANGUAGE, MAX_HEADINGS, MAX_FEEDS = 500, 2000, 35, 500, 3
@@ -32,11 +34,6 @@ MAX_TITLE, MAX_META, MAX_LANGUAGE, MAX_HEADINGS, MAX_FEEDS = 500, 2000, 35, 500,
 _NOFOLLOW = frozenset(("nofollow", "ugc", "sponsored"))
 _FEEDS = frozenset(("application/rss+xml", "application/atom+xml"))
 _NO_PAGE = ("#", "javascript:", "mailto:", "tel:", "data:")
-_REFRESH = re.compile(
-    r"""[\t\n\f\r ]*+(?:[0-9]++|(?=\.))[0-9.]*+(?:[\t\n\f\r ]*[;,]|[\t\n\f\r ])[\t\n\f\r ]*+
-    (?:url[\t\n\f\r ]*+=[\t\n\f\r ]*+)?(?P<url>.*)""",
-    re.VERBOSE | re.IGNORECASE | re.DOTALL,
-)
 
 
 class RawLink(msgspec.Struct, frozen=True, gc=False):
@@ -62,9 +59,10 @@ class Parsed:
     """A parsed page. URLs are raw; None where the page names none.
 
     language   of the html element, such as zh-CN
-    refresh    target of `<meta http-equiv=refresh>`, None if that is the page itself
-    noindex, nofollow  from `<meta name=robots>` and `<meta name=focus>`
-    links      a, area, frame, iframe in document order; not #fragment, javascript:, mailto:…
+    refresh    where `<meta http-equiv=refresh>` sends on within `REFRESH_S`; None: nowhere else
+    asked      of us, by `<meta name=robots>` and the one in our own name
+    links      a, area, frame, iframe and a late refresh in document order; not #fragment,
+               javascript:, mailto:…
     links_cut  links beyond `max_links`, counted only
     headings   texts of h1 to h3
     feeds      of its RSS and Atom feeds, `MAX_FEEDS` at most
@@ -77,8 +75,7 @@ class Parsed:
     canonical: str | None = None
     base: str | None = None
     refresh: str | None = None
-    noindex: bool = False
-    nofollow: bool = False
+    asked: RobotsTag = NOTHING
     links: list[RawLink] = field(default_factory=list)
     links_cut: int = 0
     headings: list[str] = field(default_factory=list)
@@ -106,8 +103,10 @@ class Parsed:
 class ElementReader:
     """Fills a `Parsed` while walking its elements in document order."""
 
-    def __init__(self, page: Parsed, *, max_links: int, context: bool) -> None:
+    def __init__(self, page: Parsed, *, max_links: int, context: bool, agent: str) -> None:
         self.page = page
+        self.agent = agent.lower()
+        self.refreshes = False
         self.max_links = max_links
         self.places = AncestryReader()
         self.contexts = Contexts() if context else None
@@ -148,19 +147,28 @@ class ElementReader:
     def _meta(self, node: LexborNode) -> None:
         page, attributes = self.page, node.attributes
         content = attributes.get("content") or ""
-        match (attributes.get("name") or attributes.get("property") or "").lower():
-            case "robots" | "focus":
-                words = _words(content.replace(",", " "))
-                page.noindex |= not words.isdisjoint(("noindex", "none"))
-                page.nofollow |= not words.isdisjoint(("nofollow", "none"))
+        name = (attributes.get("name") or attributes.get("property") or "").lower()
+        if name in ("robots", self.agent):
+            page.asked |= of_rules(content, self.agent)
+        match name:
             case "keywords":
                 page.keywords = page.keywords or fold(content, MAX_META)
             case "description":
                 page.description = page.description or fold(content, MAX_META)
             case "og:description":
                 self.shared = self.shared or fold(content, MAX_META)
-        if page.refresh is None and (attributes.get("http-equiv") or "").lower() == "refresh":
-            page.refresh = refresh_target(content)
+        if not self.refreshes and (attributes.get("http-equiv") or "").lower() == "refresh":
+            self._refresh(node, content)
+
+    def _refresh(self, node: LexborNode, content: str) -> None:
+        """The first that is well-formed counts; for those without scripts alone it is a link."""
+        seconds, url = refresh(content) or (-1, "")
+        self.refreshes = seconds >= 0
+        above = node.parent
+        if url and seconds <= REFRESH_S and (above is None or above.tag_id != NOSCRIPT):
+            self.page.refresh = url
+        elif self._is_wanted(url):
+            self._add(node, url, "", False)
 
     def _heading(self, node: LexborNode) -> None:
         level, text = LEVELS[node.tag_id], words_of(node)
@@ -228,16 +236,3 @@ def _spare_anchor(node: LexborNode, attributes: Attributes) -> str:
             return alt
     names = (fold(attributes.get(name), MAX_ANCHOR) for name in ("alt", "title", "aria-label"))
     return next(filter(None, names), "")
-
-
-def refresh_target(content: str) -> str | None:
-    """The URL in the content of a meta refresh: `5; url=/next` → `/next`.
-
-    None when there is none or the syntax is wrong. (HTML Standard, 4.2.5.3, shared
-    declarative refresh steps.)
-    """
-    match = _REFRESH.match(content)
-    url = match["url"] if match else ""
-    if url[:1] in ("'", '"'):
-        url = url[1:].partition(url[0])[0]
-    return url.strip(HTTP_SPACE) or None

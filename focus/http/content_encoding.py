@@ -33,12 +33,19 @@ class CodingError(Exception):
     """The body is not what its Content-Encoding says; the message is for people."""
 
 
+def ends_early(coding: str) -> str:
+    """What is said of a body whose coding (`Decoder.cut`) ended too early."""
+    return f"its {coding} data ends too early; what came is kept"
+
+
 class Decoder:
     """Decodes one body.
 
     content_encoding  the header's value; later codings were applied later
     max_bytes         cap on what comes out (of every layer)
     full              the cap was hit; what `feed` returned so far is all there is
+    cut               the name of the coding that ended too early, "" if none did: what came out
+                      of it is the beginning of the body
     """
 
     def __init__(self, content_encoding: str, max_bytes: int) -> None:
@@ -46,6 +53,7 @@ class Decoder:
         names = [name for name in names if name not in ("", "identity")]
         if len(names) > MAX_LAYERS:
             raise CodingError(f"{len(names)} content codings on top of each other")
+        self.cut = ""
         self._stages = [_Stage(name, max_bytes) for name in reversed(names)]
         self._fed = False
 
@@ -63,10 +71,11 @@ class Decoder:
         return data
 
     def finish(self) -> bytes:
-        """The rest, at the end of the body; raises CodingError if it ends too early."""
+        """The rest, at the end of the body; raises CodingError if nothing ever came out."""
         data = b""
         for stage in self._stages if self._fed else ():
             data = (stage.feed(data) if data else b"") + stage.finish()
+            self.cut = self.cut or stage.cut
         return data
 
 
@@ -147,6 +156,7 @@ class _Stage:
 
     def __init__(self, name: str, max_bytes: int) -> None:
         self.full = False
+        self.cut = ""
         self._name = name
         self._left = max_bytes
         self._tries: list[_Framed | _Plain] = [make() for make in _DECODERS.get(name, ())]
@@ -168,7 +178,8 @@ class _Stage:
         if self.full or self._tries[0].eof:
             return b""
         if self._held is None:
-            raise CodingError(f"{self._name} data ends too early")
+            self.cut = self._name
+            return b""
         if not self._held:
             return b""
         self._tries = self._tries[-1:]  # nothing came out: perhaps it was never coded

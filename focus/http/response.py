@@ -14,7 +14,7 @@ import aiohttp
 
 from focus.config import FetchConfig
 from focus.http.connection import Exchange
-from focus.http.content_encoding import Decoder
+from focus.http.content_encoding import Decoder, ends_early
 from focus.http.robots import MAX_BYTES as MAX_ROBOTS_BYTES
 from focus.http.semantics import SNIFF_BYTES, is_html, redirect_target
 from focus.http.sitemap import MAX_BYTES as MAX_LISTING_BYTES
@@ -51,6 +51,7 @@ class IncomingResponse:
         self.redirect_to: str | None = None
         self.retry_after_s: float | None = None
         self.truncated = False
+        self.remark = ""
         self._reader: ListingReader | None = None
 
     @property
@@ -90,6 +91,8 @@ class IncomingResponse:
             elif size > limit or (decoder is not None and decoder.full):
                 self._overflow(limit)
                 break
+        if decoder is not None and decoder.cut:
+            self.truncated, self.remark = True, ends_early(decoder.cut)
         self.body = b"".join(pieces)[:limit]
 
     def _judge(self, response: aiohttp.ClientResponse, head: bytes) -> None:

@@ -12,12 +12,18 @@ import re
 from email.utils import parsedate_tz
 from urllib.parse import urljoin
 
-from focus.records import FailureKind
+import msgspec
+
+from focus.records import FailureKind, FetchResult, Link, Page
+from focus.urls.normal_form import fingerprint, host_of, normalise
 
 HTML_TYPES = ("text/html", "application/xhtml+xml")
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 SNIFF_BYTES = 1445
 """How much of a body tells its type (MIME Sniffing Standard, section 5)."""
+
+REFRESH_S = 5
+"""A refresh that comes within so many seconds is a redirect (as in Nutch), a later one a link."""
 
 # Types that servers send when they do not know: the bytes decide instead.
 _VAGUE = frozenset({"", "text/plain", "application/octet-stream", "unknown/unknown", "*/*"})
@@ -56,6 +62,12 @@ _HTML_TAG = re.compile(
 _HTML_WITHIN = re.compile(rb"<(?:!doctype\s+html|html|head|body|title)[\s>]", re.I)
 _PREAMBLE = re.compile(rb"(?:\s+|<\?xml[^>]*>|<\?xml-stylesheet[^>]*>|<!--.*?-->)*", re.S)
 _OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.I)
+_REFRESH = re.compile(
+    r"""[\t\n\f\r ]*+(?=[0-9.])(?P<seconds>[0-9]*+)[0-9.]*+
+    (?:[\t\n\f\r ]*+|(?=[;,\t\n\f\r ])[\t\n\f\r ]*+[;,]?[\t\n\f\r ]*+
+    (?:url[\t\n\f\r ]*+=[\t\n\f\r ]*+)?(?P<url>.*))""",
+    re.VERBOSE | re.IGNORECASE | re.DOTALL,
+)
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 
 
@@ -138,6 +150,49 @@ def retry_after_s(value: str, now: float) -> float | None:
         return max(0.0, calendar.timegm(parts[:9]) - (parts[9] or 0) - now)
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
+
+
+def refresh(content: str) -> tuple[int, str] | None:
+    """Seconds and URL of a Refresh header or a meta refresh: `5; url=/next` is (5, "/next").
+
+    The URL is raw, "" for the page itself; None where the syntax is wrong. (HTML Standard,
+    4.2.5.3, shared declarative refresh steps.)
+    """
+    match = _REFRESH.fullmatch(content)
+    if match is None:
+        return None
+    url = match["url"] or ""
+    if url[:1] in ("'", '"'):
+        url = url[1:].partition(url[0])[0]
+    return int(match["seconds"][:9] or 0), url.strip(" \t\n\f\r")
+
+
+def refreshed(fetch: FetchResult, page: Page | None) -> tuple[FetchResult, Page | None]:
+    """An answer with its refresh carried out: a redirect if it comes soon, else a link more.
+
+    A Refresh header goes before the page's own, as in browsers, and counts without a body,
+    too. What leads to the same page again is none: such a page only wants to stay fresh.
+    """
+    if fetch.failure not in (None, FailureKind.EMPTY) or fetch.redirect_to or fetch.listing:
+        return fetch, page
+    asked = refresh(fetch.header("refresh") or "") if (fetch.status or 0) // 100 == 2 else None
+    soon = page.refresh if page is not None else None
+    if asked is not None:
+        target = normalise(asked[1], fetch.url) if asked[1] else None
+        soon = target if asked[0] <= REFRESH_S else None
+        if target is not None and soon is None and page is not None:
+            page = _with_link(page, target)
+    if soon is None or (soon[:5] == fetch.url[:5] and fingerprint(soon) == fingerprint(fetch.url)):
+        return fetch, page
+    empty = msgspec.structs.replace(fetch, failure=None, body=b"", redirect_to=soon)
+    return empty, None
+
+
+def _with_link(page: Page, url: str) -> Page:
+    key = fingerprint(url)
+    if any(link.key == key for link in page.links):
+        return page
+    return msgspec.structs.replace(page, links=[*page.links, Link(url, key, host_of(url))])
 
 
 def _narrow(head: bytes) -> bytes:

@@ -1,10 +1,10 @@
-"""Which pages does a sitemap or a feed list, and when did they change?
+"""Reads sitemaps and feeds: which pages they list, and when those changed.
 
-Sitemaps and sitemap indexes (sitemaps.org), RSS 0.9x to 2.0 and Atom, plain or in gzip,
-read piece by piece as they come. This is a scanner for tags, no XML parser: it knows no
-DTD, expands no entity but XML's own five and numbers, and reads on where a file is broken,
-as many are (a bare & in an address). Bytes, tags and links are bounded; what was read up
-to a bound counts.
+Sitemaps (in XML, or as text with an address a line) and sitemap indexes (sitemaps.org), RSS
+0.9x to 2.0 and Atom, plain or in gzip, read piece by piece as they come. This is a
+scanner for tags, no XML parser: it knows no DTD, expands no entity but XML's own five and
+numbers, and reads on where a file is broken, as many are (a bare & in an address). Bytes,
+tags and links are bounded; what was read up to a bound counts.
 """
 
 from __future__ import annotations
@@ -63,6 +63,8 @@ _SLASH = ord("/")
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 _SPECIAL_BYTES = len(b"<![CDATA[")
 _SUBSET = re.compile(rb"[>\[]")
+_SCHEMES = (b"http://", b"https://")
+_ADDRESS = re.compile(rb"https?://[^\s<>\"]+")
 _MAX_PIECES = 64
 _MAX_NAMES = 1_000
 
@@ -71,7 +73,7 @@ def is_listing(head: bytes) -> bool:
     """Whether a body that begins so is a sitemap, an index or a feed."""
     reader = ListingReader()
     reader.feed(head)
-    return bool(reader.kind)
+    return reader.finish() is not None
 
 
 def read_listing(body: bytes) -> Listing | None:
@@ -104,6 +106,7 @@ class ListingReader:
         self._text: list[bytes] = []
         self._head = b""
         self._roles: dict[bytes, str] = {}
+        self._is_text = False
 
     def feed(self, data: bytes) -> None:
         """Take in the next piece; whatever it is, never an error."""
@@ -121,9 +124,15 @@ class ListingReader:
 
     def finish(self) -> Listing | None:
         """What it lists; None if it is no listing."""
+        if self._unzip is not None and self.kind and not self.full:
+            self._take(self._unzip.finish())
+        if self._is_text:
+            self._line(self._buffer)
+            self._buffer = b""
         if not self.kind:
             return None
-        return Listing(kind=self.kind, links=list(self._links.values()), cut=self.full)
+        cut = self.full or (self._unzip is not None and bool(self._unzip.cut))
+        return Listing(kind=self.kind, links=list(self._links.values()), cut=cut)
 
     def _unpacked(self, data: bytes) -> Iterator[bytes]:
         if self._unzip is None:
@@ -159,6 +168,11 @@ class ListingReader:
 
     def _scan(self) -> None:
         """Go through the whole tags of what is there; the beginning of another stays."""
+        if self.kind is None and not self._is_text:
+            self._is_text = _may_be_text(self._buffer)
+        if self._is_text:
+            self._lines()
+            return
         data, at = self._buffer, 0
         if self._until:
             at = self._past(data, self._until, 0)
@@ -183,6 +197,28 @@ class ListingReader:
             self._tags += 1
             self.full = self._tags >= MAX_TAGS or len(self._links) >= MAX_LINKS
         self._buffer = self._rest(data, at)
+
+    def _lines(self) -> None:
+        """Go through the whole lines of what is there; the beginning of another stays."""
+        *lines, self._buffer = self._buffer.split(b"\n")
+        for line in lines:
+            self._line(line)
+        if len(self._buffer) > _MAX_TEXT:  # no address: only that it is none is kept
+            self._buffer = self._buffer[:_MAX_TEXT]
+            self.kind = self.kind or ""
+
+    def _line(self, line: bytes) -> None:
+        """One line of text: the first must be an address, others are left out if they are none."""
+        line = line.strip(_BLANK)
+        if not line or self.full or self.kind == "":
+            return
+        is_address = len(line) < _MAX_TEXT and _ADDRESS.fullmatch(line) is not None
+        if self.kind is None:
+            self.kind = "sitemap" if is_address else ""
+        if is_address:
+            url = self._decoded(line)
+            self._links.setdefault(url, Listed(url))
+        self.full |= len(self._links) >= MAX_LINKS
 
     def _past(self, data: bytes, ending: bytes, start: int) -> int:
         """Where markup too long to keep ends; if not in here, the rest is skipped, too."""
@@ -268,6 +304,12 @@ class ListingReader:
 
     def _decoded(self, raw: bytes) -> str:
         return decode_as(raw, self._encoding)
+
+
+def _may_be_text(data: bytes) -> bool:
+    """Whether what begins so may be addresses, a line each."""
+    begins = data.lstrip(_BLANK)[: len(_SCHEMES[1])]
+    return bool(begins) and any(scheme.startswith(begins[: len(scheme)]) for scheme in _SCHEMES)
 
 
 def _special(data: bytes, start: int) -> tuple[bytes, bytes]:

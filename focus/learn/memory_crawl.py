@@ -20,7 +20,7 @@ from focus.config import (
     PolitenessConfig,
     ScopeConfig,
 )
-from focus.crawl import Crawl, Event
+from focus.crawler import Crawl, Event
 from focus.http import zstd
 from focus.records import Batch
 from focus.score.strategy import strategy_class

@@ -21,7 +21,7 @@ from typing import cast
 import msgspec
 
 from focus.config import AnalysisConfig, CrawlConfig
-from focus.crawl import Crawl
+from focus.crawler import Crawl
 from focus.engine.transports import Transport
 from focus.records import SEED_PRIORITY, Batch, Change, Link, Page, Tally, UrlState
 from focus.resume import restore
@@ -170,7 +170,7 @@ class _Replay:
 
     def _give(self, stored: JudgedPage, page: Page) -> None:
         """Its links give their targets the evidence that they would give today."""
-        url_table, strategy = self._url_table, self._crawl.link_handler.strategy
+        url_table = self._url_table
         queue = self._crawl.frontier.queues[url_table.queue[stored.id]]
         parent = Parent(
             id=stored.id,
@@ -182,7 +182,7 @@ class _Replay:
             relevant=page.relevant,
             link_evidence=url_table.link_evidence(stored.id),
         )
-        carries = strategy.carries(parent, page.links)
+        carries = self._crawl.link_handler.carries(parent, page.links)
         for link, link_evidence in zip(page.links, carries, strict=False):
             target = url_table.find(link.key)
             if (

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from focus.archive.replay import Archive
-from focus.crawl import Crawl
+from focus.crawler import Crawl
 from focus.engine.links import LinkHandler
 from focus.engine.transports import LiveTransport
 from focus.engine.unit_of_work import UnitOfWork

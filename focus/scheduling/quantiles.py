@@ -1,4 +1,4 @@
-"""What are the waiting URLs of a frontier worth? A sample of all that are known tells.
+"""Estimates from a sample what the waiting URLs of a frontier are worth, best to worst.
 
 nth_best   what the n-th best is worth
 ladder     what some are worth, from the best to the worst
@@ -8,15 +8,30 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Sequence
+from typing import Protocol
 
-from focus.frontier import Frontier
 from focus.records import UrlState
+from focus.scheduling.queues import Queue
+from focus.scheduling.url_table import UrlTable
 
 RANKS = 30
 SAMPLE = 20_000  # known URLs that are looked at, at most: about 4 ms
 
 
-def nth_best(frontier: Frontier, n: float, by: float = math.inf) -> float:
+class WaitingUrls(Protocol):
+    """A frontier, as far as its waiting URLs are looked at."""
+
+    @property
+    def url_table(self) -> UrlTable:
+        """Every known URL."""
+
+    @property
+    def queues(self) -> Sequence[Queue]:
+        """The queues by number."""
+
+
+def nth_best(frontier: WaitingUrls, n: float, by: float = math.inf) -> float:
     """What the n-th best of the waiting URLs is worth, -inf if no more than n wait.
 
     Of known URLs at even distances, so that about `RANKS` of the n are among them, and
@@ -31,7 +46,7 @@ def nth_best(frontier: Frontier, n: float, by: float = math.inf) -> float:
     return heapq.nlargest(rank, worths)[-1] if worths else -math.inf
 
 
-def ladder(frontier: Frontier, by: float) -> list[tuple[int, float]]:
+def ladder(frontier: WaitingUrls, by: float) -> list[tuple[int, float]]:
     """(rank, worth) of some of the waiting URLs: the best, the worst, others in between at
     ranks that grow by a quarter each. Hosts that rest for longer than `by` are left out.
     """
@@ -44,7 +59,7 @@ def ladder(frontier: Frontier, by: float) -> list[tuple[int, float]]:
     return [*rungs, (len(worths) * step, worths[-1])] if worths else []
 
 
-def _worths(frontier: Frontier, step: int, by: float) -> list[float]:
+def _worths(frontier: WaitingUrls, step: int, by: float) -> list[float]:
     """Of every `step`-th known URL that waits; hosts that rest beyond `by` are left out."""
     url_table, queues, waits = frontier.url_table, frontier.queues, UrlState.WAITING
     sample = zip(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
-from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash
+from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash, wording
 from focus.config import AnalysisConfig
 from focus.html.parser import Parsed, RawLink, parse
 from focus.http import zstd
@@ -60,8 +62,15 @@ class PageAnalyst:
         """What the page says, how relevant it is, and what each link promises."""
         text, charset = decode(body, content_type)
         source = text.encode("utf-8", "replace")
-        parsed = parse(source, max_links=self.config.max_links, context=self.config.contexts)
-        links = self._links(url, parsed, charset)
+        parsed = parse(
+            source,
+            max_links=self.config.max_links,
+            context=self.config.contexts,
+            agent=self.config.agent,
+        )
+        base = normalise(parsed.base, url) if parsed.base else None
+        join = Joiner(base or url, charset).join
+        links = self._links(url, parsed, join)
         document = self._document(url, text, parsed)
         judgement = self.model.judge(document)
         relevant = judgement.relevance > self.threshold
@@ -74,9 +83,10 @@ class PageAnalyst:
             language=parsed.language,
             charset=charset,
             canonical=normalise(parsed.canonical, url) if parsed.canonical else None,
-            refresh=normalise(parsed.refresh, url) if parsed.refresh else None,
-            noindex=parsed.noindex,
-            nofollow=parsed.nofollow,
+            refresh=join(parsed.refresh) if parsed.refresh else None,
+            noindex=parsed.asked.noindex,
+            nofollow=parsed.asked.nofollow,
+            unavailable_after=parsed.asked.unavailable_after,
             relevance=judgement.relevance,
             relevant=relevant,
             parts=judgement.parts,
@@ -84,7 +94,10 @@ class PageAnalyst:
             terms=judgement.terms if relevant else {},
             links=links,
             links_cut=parsed.links_cut,
-            simhash=simhash(document.content) if self.config.twins and (relevant or lost) else 0,
+            simhash=simhash(document.content, parsed.title)
+            if self.config.twins and (relevant or lost)
+            else 0,
+            wording=wording(document.content) if self.config.twins else 0,
             lost=lost,
             feeds=[feed for href in parsed.feeds if (feed := normalise(href, url))],
             body_zstd=zstd.frame(self._compressor, source) if kept else b"",
@@ -106,12 +119,11 @@ class PageAnalyst:
     def _words(self, url: str) -> str:
         return _NO_WORDS if self.config.mask_urls else words(url)
 
-    def _links(self, url: str, parsed: Parsed, charset: str) -> list[Link]:
+    def _links(self, url: str, parsed: Parsed, join: Callable[[str], str | None]) -> list[Link]:
         """The page's links: absolute, scored, each target once with its best anchor."""
-        base = normalise(parsed.base, url) if parsed.base else None
-        join = Joiner(base or url, charset).join
         targets, coverage = self._targets, self.matcher.coverage
         best: dict[bytes, tuple[_Target, RawLink, float]] = {}
+        free: set[bytes] = set()  # linked to with and without nofollow
         own = fingerprint(url)
         for raw in parsed.links:
             address = join(raw.href)
@@ -123,9 +135,12 @@ class PageAnalyst:
             if held is None:
                 if key != own:
                     best[key] = (target, raw, score)
-            elif (score, bool(raw.anchor)) > (held[2], bool(held[1].anchor)):
+                continue
+            if raw.nofollow != held[1].nofollow:
+                free.add(key)
+            if (score, bool(raw.anchor)) > (held[2], bool(held[1].anchor)):
                 best[key] = (held[0], raw, score)
-        return [self._link(*each) for each in best.values()]
+        return [self._link(*each, key not in free) for key, each in best.items()]
 
     def _target(self, url: str) -> _Target:
         """What can be said of an address, whoever links to it."""
@@ -135,7 +150,7 @@ class PageAnalyst:
     def _shape(self, url: str) -> str:
         return shape(url) if self.config.shapes else ""
 
-    def _link(self, target: _Target, raw: RawLink, score: float) -> Link:
+    def _link(self, target: _Target, raw: RawLink, score: float, bound: bool) -> Link:
         coverage = self.matcher.coverage
         key, url, host, url_score, url_shape = target
         return Link(
@@ -148,7 +163,7 @@ class PageAnalyst:
             heading_score=coverage[raw.heading] if raw.heading else 0.0,
             context_score=coverage[raw.context] if raw.context else 0.0,
             region=raw.region,
-            nofollow=raw.nofollow,
+            nofollow=raw.nofollow and bound,
             shape=url_shape,
             cosine_score=self.matcher.cosine[raw.anchor] if self.config.cosines else 0.0,
         )

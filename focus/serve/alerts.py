@@ -83,7 +83,7 @@ def edit(request: RequestContext) -> Response:
 
 
 def show(request: RequestContext, done: str = "", error: str = "", feed: str = "") -> Response:
-    """How a alert fares, and what the last days would have sent."""
+    """How an alert fares, and what the last days would have sent."""
     owned = _mine(request)
     found = None
     if ("saved" in request.query or "preview" in request.query) and not error:

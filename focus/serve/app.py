@@ -25,7 +25,7 @@ from focus.serve.request import RequestContext, cookie_name, style
 from focus.serve.request_guard import RequestGuard, is_secure, language_asked
 from focus.serve.texts import Wrong, say
 
-MAX_FORM = 256 * 1024  # bytes; 50 sites and all words of a alert need less
+MAX_FORM = 256 * 1024  # bytes; 50 sites and all words of an alert need less
 MAX_FIELDS = 200
 
 Handler = Callable[[RequestContext], Response]

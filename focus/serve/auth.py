@@ -198,7 +198,7 @@ def unsubscribe(request: RequestContext) -> Response:
 
 
 def feed(request: RequestContext) -> Response:
-    """A person's feed, or a alert's, for whoever has its address."""
+    """A person's feed, or an alert's, for whoever has its address."""
     token = tokens.find(request.book, "feed", request.parts["token"], now=request.now)
     if token is None or token.user is None or not _is_active(request, token.user):
         return PlainTextResponse("not found\n", 404)

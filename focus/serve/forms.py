@@ -1,4 +1,4 @@
-"""What was typed about a alert? The form's fields, and the alert that they make."""
+"""What was typed about an alert? The form's fields, and the alert that they make."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _channels(request: RequestContext, form: Form, before: Alert) -> tuple[str, 
 
 
 def typed_of(request: RequestContext, alert: Alert) -> Form:
-    """A alert as the form has it."""
+    """An alert as the form has it."""
     ends = alert.expires_at
     least = alert.min_relevance
     return {

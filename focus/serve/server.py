@@ -105,7 +105,7 @@ def serve(app_state: AppState, order: SchedulerOptions, bound: socket.socket) ->
 
 
 def is_due(app_state: AppState) -> bool:
-    """Whether a alert is to be checked, or a message to be sent."""
+    """Whether an alert is to be checked, or a message to be sent."""
     now = app_state.clock()
     with app_state.book() as book:
         waiting = outbox.next_due(book)

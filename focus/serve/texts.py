@@ -116,7 +116,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "nothing": ("这里还没有页面。", "No pages here yet."),
     "nothing_hint": (
         "新建一个关注后，新页面会出现在这里。",
-        "Make a alert, and new pages appear here.",
+        "Make an alert, and new pages appear here.",
     ),
     "published": ("发布于 {when}", "published {when}"),
     "found": ("发现于 {when}", "found {when}"),

@@ -10,7 +10,7 @@ CREATE TABLE user (
     password   TEXT,              -- argon2id; NULL: cannot log in
     language   TEXT NOT NULL,     -- of messages and pages: zh, en
     zone       TEXT NOT NULL,     -- IANA name, for schedules and quiet hours
-    quiet      TEXT NOT NULL,     -- `22:00-07:00`, where a alert has none of its own
+    quiet      TEXT NOT NULL,     -- `22:00-07:00`, where an alert has none of its own
     admin      INTEGER NOT NULL,      -- 1: may change settings and users
     disabled   INTEGER NOT NULL,      -- 1: may not log in
     created_at REAL NOT NULL,         -- when it was made

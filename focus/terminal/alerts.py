@@ -23,7 +23,7 @@ _STATES = {
 
 
 def told(alert: Alert) -> str:
-    """What a alert says, in a line."""
+    """What an alert says, in a line."""
     about = [alert.words, f"topic {alert.topic}" if alert.topic else ""]
     parts = [
         ", ".join(alert.sites),
@@ -64,7 +64,7 @@ def list_lines(found: Sequence[Health], zone: ZoneInfo) -> list[str]:
 
 
 def show_lines(found: Health, hits: Iterable[Match], zone: ZoneInfo) -> Iterator[str]:
-    """A alert in full, with what came last."""
+    """An alert in full, with what came last."""
     alert = found.alert
     yield printable(alert.name)
     news = f"{count(found.found.news, 'page')} told of, {found.found.folded:,} folded as repeats"

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from focus.crawl import Crawl, Event
+from focus.crawler import Crawl, Event
 from focus.session import RunReport
 from focus.store import CrawlInfo
 from focus.terminal.progress import Moment, Teller, page_line, spelled, started_line

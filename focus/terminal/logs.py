@@ -17,7 +17,7 @@ from typing import IO, Any
 
 import msgspec
 
-from focus.crawl import Crawl, Event
+from focus.crawler import Crawl, Event
 from focus.errors import ConfigError
 from focus.records import UrlState
 from focus.session import RunReport

@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from focus.crawl import Crawl, Event
+from focus.crawler import Crawl, Event
 from focus.records import UrlState
 from focus.session import RunReport, Watcher
 from focus.store import CrawlInfo

@@ -48,7 +48,7 @@ class Topic(msgspec.Struct, frozen=True):
 
 
 def from_words(words: str) -> Topic:
-    """A topic from `足球,英超:0.8,machine hit_rates`; the first word names it.
+    """A topic from `足球,英超:0.8,machine learning`; the first word names it.
 
     Commas (also ， 、 and ;) separate, `:0.8` weighs. Raises TopicError for an empty
     topic, a weight outside (0, 1] or more than 1,000 words.

@@ -58,9 +58,9 @@ _MAX_RAW: Final = 8 * MAX_URL
 def normalise(url: str, base: str | None = None) -> str | None:
     """The URL to request, or None if that is no http(s) URL of at most MAX_URL characters.
 
-    Relative references are joined to `base`. Fragment and credentials are dropped; lone
-    surrogates are read as U+FFFD. Host names are not held against DNS's limits (labels of
-    63 characters), just as the standard does not. Never raises.
+    Relative references are joined to `base`. Fragment, credentials and the last dot of a host
+    name are dropped; lone surrogates are read as U+FFFD. Host names are not held against DNS's
+    limits (labels of 63 characters), just as the standard does not. Never raises.
     """
     if len(url) > _MAX_RAW:
         return None
@@ -79,7 +79,13 @@ def _parse(url: str, base: str | None) -> str | None:
     userinfo = href.rfind("@", start, href.index("/", start))
     if userinfo >= 0:
         href = href[:start] + href[userinfo + 1 :]
+    if full := _FULL_NAME(href):
+        href = href[: full.end(1)] + href[full.end() :]
     return href if len(href) <= MAX_URL else None
+
+
+_FULL_NAME: Final = re.compile(r"(https?://[^/:]*[^/:.])\.(?=[/:])").match
+"""`www.example.org.` is how DNS writes `www.example.org` in full: the same host."""
 
 
 def _scalars(text: str) -> str:

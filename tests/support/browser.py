@@ -431,7 +431,7 @@ def invites(one: Browsing, snap: Snap) -> str:
 
 
 def wishes(one: Browsing, name: str, wanted: str, snap: Snap) -> str:
-    """Somebody makes a alert; its address once its first check is over."""
+    """Somebody makes an alert; its address once its first check is over."""
     words = SPOKEN[one.language]
     one.go("/alerts/new")
     one.fill(name=name, sites=SITE, words=wanted)

@@ -25,7 +25,7 @@ from focus.cluster.messages import Hello, WorkerReport, answer_of, pack, unpack
 from focus.cluster.sharding import Shard
 from focus.cluster.transport import ClusterTransport
 from focus.config import CrawlConfig
-from focus.crawl import Crawl, CrawlStore
+from focus.crawler import Crawl, CrawlStore
 from focus.engine.transports import Clock, Transport
 from focus.records import Result, Task
 from focus.session import RunPaths, Runtime, Watcher, run

@@ -66,7 +66,7 @@ class Desk:
             )
 
     def alert(self, name: str, *channels: str, user: int = LOCAL, **fields: Any) -> int:
-        """A alert with these channels."""
+        """An alert with these channels."""
         made = Alert(name, ("https://a.test/",), words=name, channels=channels, **fields)
         return self.book.add(user, made, now=self.clock())
 

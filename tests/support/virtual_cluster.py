@@ -42,7 +42,7 @@ from focus.cluster.sharding import Shard
 from focus.cluster.shared_budget import OtherShards, ladder_of
 from focus.cluster.transport import ClusterTransport
 from focus.config import CrawlConfig
-from focus.crawl import Crawl, Event
+from focus.crawler import Crawl, Event
 from focus.engine.transports import latency_s
 from focus.records import FetchResult, Page, Result, Task, UrlState
 

@@ -1,4 +1,4 @@
-"""What does a feed reader get? Pages found for a alert, or for a person, as Atom (RFC 4287).
+"""What does a feed reader get? Pages found for an alert, or for a person, as Atom (RFC 4287).
 
 Ids hang on this installation's key, the alert and the page's URL: they stay the same when
 a title, our address or the reader's secret changes, and nobody else gives the same ones.
@@ -88,7 +88,7 @@ def of_user(
 def _entries(
     book: AlertStore, owned: Iterable[StoredAlert], settings: DeliverySettings
 ) -> list[Entry]:
-    """The newest of all, each alert's page once; what existed before a alert is no news."""
+    """The newest of all, each alert's page once; what existed before an alert is no news."""
     found = [
         Entry(_identity(settings, f"hit:{each.id}:{hit.url}"), printable(each.alert.name), hit)
         for each in owned

@@ -1,4 +1,4 @@
-"""What can be typed to say what a alert is? The options of `focus watch add` and `edit`."""
+"""What can be typed to say what an alert is? The options of `focus watch add` and `edit`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WHAT, WHEN, HOW = "What about", "When", "How to be told"
 
 
 def alert_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say what a alert is; none has a default of its own."""
+    """The options that say what an alert is; none has a default of its own."""
     for add in reversed(_CONCERN):
         function = add(function)
     return function
@@ -116,7 +116,7 @@ _CONCERN = (
 
 
 def changed(before: Alert, options: dict[str, Any], *, now: float) -> Alert:
-    """A alert with what was typed put into it, checked."""
+    """An alert with what was typed put into it, checked."""
     import msgspec
 
     from focus.alerts.alert import checked

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from ipaddress import ip_network
@@ -127,16 +127,16 @@ def parameter_name(text: str) -> str:
     return text.strip().translate(_GREEK)
 
 
-class Registry(NamedTuple):
-    """Names in a dict of another module, which is loaded only when one is read."""
+class RegisteredName(NamedTuple):
+    """Names in a registry of another module, which is loaded only when one is read."""
 
     module: str
     attribute: str
     noun: str
 
-    def names(self) -> dict[str, Any]:
-        """The dict."""
-        found: dict[str, Any] = getattr(import_module(self.module), self.attribute)
+    def names(self) -> Mapping[str, Any]:
+        """The names, each with what it stands for."""
+        found: Mapping[str, Any] = getattr(import_module(self.module), self.attribute)
         return found
 
     def read(self, text: str) -> str:
@@ -159,5 +159,5 @@ class Registry(NamedTuple):
         ]
 
 
-STRATEGY = Registry("focus.score.strategy", "STRATEGIES", "strategy")
-MODEL = Registry("focus.score.relevance", "RELEVANCE", "relevance model")
+STRATEGY = RegisteredName("focus.score.strategy", "STRATEGIES", "strategy")
+MODEL = RegisteredName("focus.score.relevance", "RELEVANCE", "relevance model")

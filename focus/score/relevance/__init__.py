@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from focus.errors import ConfigError
+from focus.registry import Registry
 from focus.score.matching import Matcher
 from focus.score.parameters import settle
 from focus.score.relevance.adaptive import Adaptive
@@ -18,9 +19,10 @@ from focus.score.relevance.position import Position
 
 __all__ = ["RELEVANCE", "Document", "Judgement", "Model", "make_model", "model_class"]
 
-RELEVANCE: dict[str, type[Model]] = {
-    m.name: m for m in (Evidence, Position, Boolean, Cosine, Euclid, Adaptive, Bayes)
-}
+RELEVANCE: Registry[type[Model]] = Registry(
+    "focus.relevance",
+    {m.name: m for m in (Evidence, Position, Boolean, Cosine, Euclid, Adaptive, Bayes)},
+)
 
 
 def model_class(name: str) -> type[Model]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from focus.errors import ConfigError
+from focus.registry import Registry
 from focus.score.graph.pagerank import PageRank
 from focus.score.parameters import settle
 from focus.score.strategy.base import LinkEvidence, Parent, Strategy
@@ -27,27 +28,30 @@ from focus.score.strategy.yielding import Yield
 
 __all__ = ["STRATEGIES", "LinkEvidence", "Parent", "Strategy", "make_strategy", "strategy_class"]
 
-STRATEGIES: dict[str, type[Strategy]] = {
-    s.name: s
-    for s in (
-        Yield,
-        BestLink,
-        SharkSearch,
-        TopicPageRank,
-        UrlStructure,
-        Gene,
-        GeneAuthority,
-        BestFirst,
-        FishSearch,
-        FishPosition,
-        PageRankOrder,
-        HitsOrder,
-        BreadthFirst,
-        DepthLimited,
-        DepthFirst,
-        RandomOrder,
-    )
-}
+STRATEGIES: Registry[type[Strategy]] = Registry(
+    "focus.strategies",
+    {
+        s.name: s
+        for s in (
+            Yield,
+            BestLink,
+            SharkSearch,
+            TopicPageRank,
+            UrlStructure,
+            Gene,
+            GeneAuthority,
+            BestFirst,
+            FishSearch,
+            FishPosition,
+            PageRankOrder,
+            HitsOrder,
+            BreadthFirst,
+            DepthLimited,
+            DepthFirst,
+            RandomOrder,
+        )
+    },
+)
 
 
 def strategy_class(name: str) -> type[Strategy]:

@@ -129,6 +129,7 @@ class Crawl:
             scope=self.scope,
             traps=Traps(config.traps, now=transport.now()),
             min_priority=config.min_priority,
+            nofollow=config.nofollow,
         )
         self.sitemap_handler = SitemapHandler(
             self.link_handler,
@@ -141,6 +142,7 @@ class Crawl:
             self.sitemap_handler,
             self.failure_handler,
             max_redirects=config.max_redirects,
+            agent=config.agent,
         )
         self._crawl_store = crawl_store
         self._observe = observe

@@ -1,12 +1,12 @@
-"""Do imports point down, and does nothing pure reach for clock, network or chance?
+"""Holds the house together: packages import downwards, and nothing pure touches the world.
 
-LEVELS says where each module of focus/ stands, in the words of the table in docs/design.md:
-`a: b c` is a room whose entry is `a`, rooms of a level are parted by `;`, `x/` is a package.
-A new module needs its place in both.
+LEVELS says where each package (`x/`) and each module at the top of focus/ stands, in the words of
+the table in docs/design.md. A new package needs its place in both; a new module none.
 """
 
 import ast
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -17,19 +17,37 @@ import pytest
 ROOT = Path(__file__).parents[1]
 FOCUS = ROOT / "focus"
 
-LEVELS = {
-    0: "errors; records",
-    1: "urls: urltext; charset: codec; coding; config; guard; http; packed; plain; retry; robots; "
-    "scope; sitemap; topic: topicfile",
-    2: "segment; parse/; score/; known; frontier: queues; gate; ledger; limits: worth; "
-    "discovery: learning; listings; duplicates; traps: domains; trouble; pace; measure/",
-    3: "fetch: net/; archive: warc/; workers/; transport; store: db/; export; kb/; learned; judge",
-    4: "crawl: arrivals feedback; session: resume; learn/; compare/; report/; profiling/; demo/; "
-    "cluster/",
-    5: "cli: commands/; show/; watch/; __main__",
-}
-OUTSIDE = 3
-"""The level of the world outside: only from here on may a module touch it."""
+LEVELS = [
+    "errors; config; records; metrics/",
+    "text/; topic/; scheduling/; html/; workers/; registry",
+    "urls/; http/; frontier",
+    "admission/; archive/; fetch",
+    "score/",
+    "engine/; storage/",
+    "crawler; store",
+    "resume; profiling/",
+    "session",
+    "learn/; demo/",
+    "evaluate/; alerts/; cluster/",
+    "report/; serve/; terminal/",
+    "commands/",
+    "cli",
+    "api",
+    "__main__",
+]
+"""From the bottom up: each imports only from levels below its own."""
+
+PURE = {
+    "errors", "config", "records", "metrics", "text", "topic", "scheduling", "html", "urls", "http",
+    "frontier", "admission", "score", "engine",
+}  # fmt: skip
+"""Here nothing reaches for clock, network, environment or chance: `now`, `rng` are arguments."""
+
+SHELL = {
+    "engine.transports", "http.connection", "http.dns", "http.network_errors", "http.response",
+    "http.tls",
+}  # fmt: skip
+"""What stands in a pure package and does touch the world."""
 
 WORLD = {
     "aiohttp", "aiosqlite", "asyncio", "click", "ctypes", "http.client", "multiprocessing",
@@ -46,14 +64,13 @@ FROM_OUTSIDE = {
 
 
 @cache
-def places() -> dict[str, tuple[int, str]]:
-    """Module or package -> its level, and the room it belongs to there."""
-    found = {"": (0, "")}  # focus/__init__.py: the version
-    for level, rooms in LEVELS.items():
-        for room in rooms.split(";"):
-            entry, *others = room.replace(":", "").split()
-            found |= {name.rstrip("/"): (level, entry) for name in (entry, *others)}
-    return found
+def levels() -> dict[str, int]:
+    """Package, or module at the top, -> its level."""
+    return {
+        name.strip().removesuffix("/"): level
+        for level, names in enumerate(LEVELS)
+        for name in names.split(";")
+    }
 
 
 def name_of(path: Path) -> str:
@@ -69,9 +86,9 @@ def modules() -> dict[str, ast.Module]:
     return {name_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
 
 
-def place(module: str) -> tuple[int, str]:
-    """Level and room of a module; of a package's module, the package's; level -1: no place."""
-    return places().get(module.partition(".")[0], (-1, ""))
+def top(module: str) -> str:
+    """The package, or module at the top, that a module belongs to."""
+    return module.partition(".")[0]
 
 
 def imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
@@ -112,60 +129,64 @@ def reaches(tree: ast.Module) -> list[str]:
     return found
 
 
-def test_every_module_has_its_place() -> None:
-    present = {module.partition(".")[0] for module in modules()}
-    message = "give new modules a place in tests/test_layers.py and docs/design.md"
-    assert set(places()) == present, message
+def test_every_package_has_its_level() -> None:
+    present = {top(module) for module in modules()} - {""}
+    assert set(levels()) == present, "give it a level in LEVELS and in docs/design.md"
 
 
 def test_design_tells_the_same_levels() -> None:
     text = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (\d) \| (.*?) \|", text, re.M)
-    wanted = {level: re.sub(r"[\w/]+", r"`\g<0>`", rooms) for level, rooms in LEVELS.items()}
-    for level, cell in wanted.items():
-        assert (str(level), cell) in rows, f"write into docs/design.md: | {level} | {cell} |"
-    assert len(rows) == len(LEVELS)
+    rows = re.findall(r"^\| (\d+) \| (.*?) \|", text, re.M)
+    assert [int(number) for number, _ in rows] == list(range(len(LEVELS)))
+    for level, (_, cell) in zip(LEVELS, rows, strict=True):
+        wanted = re.sub(r"[\w/]+", r"`\g<0>`", level)
+        assert cell == wanted, f"write into docs/design.md: {wanted}"
 
 
-@pytest.mark.parametrize("module", [name for name in modules() if place(name)[0] >= 0])
+@pytest.mark.parametrize("module", [name for name in modules() if name])
 def test_imports_point_down(module: str) -> None:
-    level, _ = place(module)
-    up = [other for other in sorted(own_imports(module)) if place(other)[0] > level]
-    assert not up, f"{module} (level {level}) imports {', '.join(up)} from above"
+    level = levels()[top(module)]
+    others = {each for each in own_imports(module) if each and top(each) != top(module)}
+    up = sorted(each for each in others if levels()[top(each)] >= level)
+    assert not up, f"{module} (level {level}) imports {', '.join(up)} from its level or above"
 
 
-@pytest.mark.parametrize("module", [name for name in modules() if place(name)[0] == OUTSIDE])
-def test_rooms_of_the_outside_do_not_know_each_other(module: str) -> None:
-    _, room = place(module)
-    near = [each for each in own_imports(module) if place(each)[0] == OUTSIDE]
-    others = [each for each in sorted(near) if place(each)[1] != room]
-    assert not others, f"{module} (room {room}) imports {', '.join(others)} of other rooms"
-
-
-@pytest.mark.parametrize("module", [name for name in modules() if 0 <= place(name)[0] < OUTSIDE])
+@pytest.mark.parametrize("module", [name for name in modules() if top(name) in PURE - SHELL])
 def test_pure_modules_reach_for_nothing(module: str) -> None:
-    assert not reaches(modules()[module]), "`now` and `rng` are arguments below level 3"
+    if module not in SHELL:
+        assert not reaches(modules()[module]), "`now` and `rng` are arguments here"
+
+
+def test_the_shell_inside_pure_packages_needs_its_leave() -> None:
+    assert {module for module in SHELL if reaches(modules()[module])} == SHELL
 
 
 def test_scores_and_frontier_do_not_know_each_other() -> None:
-    scores = [module for module in modules() if place(module)[1] == "score/"]
-    queues = {"frontier", "known", "gate", "ledger"}
-    assert scores
-    assert not {(module, each) for module in scores for each in own_imports(module) & queues}
+    queues = {"frontier", "scheduling", "admission", "engine"}
     assert not {
         (module, each)
-        for module in queues
+        for module in modules()
         for each in own_imports(module)
-        if place(each)[1] == "score/"
+        if (top(module) == "score" and top(each) in queues - {"admission"})
+        or (top(module) in {"frontier", "scheduling"} and top(each) == "score")
     }
 
 
 def test_no_import_goes_in_a_circle() -> None:
-    graph = {module: own_imports(module) for module in modules()}
+    graph = {module: own_imports(module) - {""} for module in modules() if module}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail(" → ".join(error.args[1]))
+
+
+def test_no_public_class_is_named_twice() -> None:
+    named = defaultdict(list)
+    for module, tree in modules().items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                named[node.name].append(module)
+    assert not {name: where for name, where in named.items() if len(where) > 1}
 
 
 @pytest.mark.parametrize(

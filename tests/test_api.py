@@ -1,0 +1,215 @@
+"""Tests what `import focus` offers, and packages that add to it by entry points."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import focus
+from focus.errors import ConfigError, StoreError
+from tests.support.recorded import GOOD, HOST, record
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("web")
+    record(folder)
+    return folder / "web.warc.gz"
+
+
+def crawling(web: Path, db: Path | None = None, **options: Any) -> focus.Crawling:
+    given = {"archive": web, "concurrency": 1, "workers": 1, **options}
+    return focus.crawl(f"{HOST}/", topic="足球", db=db, **given)
+
+
+def test_a_crawl_is_iterated_over_page_by_page(web: Path) -> None:
+    made = crawling(web)
+    pages = list(made)
+    assert pages[0].url == f"{HOST}/"
+    assert sum(page.relevant for page in pages) >= GOOD
+    good = next(page for page in pages if page.url == f"{HOST}/g/3")
+    assert good.title == "足球 3"
+    assert "<h1>足球 3</h1>" in good.html
+    assert "足球 足球" in good.text
+    assert made.report is not None
+    assert made.report.totals.pages == len(pages)
+
+
+def test_it_may_be_left_early_and_ends_in_good_order(web: Path, tmp_path: Path) -> None:
+    made = crawling(web, tmp_path / "f.db")
+    for page in made:
+        assert page.url == f"{HOST}/"
+        break
+    assert made.report is not None
+    with focus.open(tmp_path / "f.db") as found:
+        assert len(list(found.pages())) == made.report.totals.pages >= 1
+
+
+async def test_the_same_with_an_event_loop_of_ones_own(web: Path) -> None:
+    pages = [page.url async for page in crawling(web)]
+    assert pages == [page.url for page in await asyncio.to_thread(list, crawling(web))]
+
+
+def test_run_crawls_to_the_end_and_the_database_is_read(web: Path, tmp_path: Path) -> None:
+    db = tmp_path / "f.db"
+    report = crawling(web, db, strategy="bfs").run()
+    assert report.stop_reason == "frontier empty"
+    with focus.open(db) as found:
+        assert [each.strategy for each in found.crawls()] == ["bfs"]
+        assert found.status().crawl.pages == report.totals.pages
+        best = list(found.pages(relevant=True, sort="quality", limit=3, fields=("url", "matched")))
+        assert len(best) == 3
+        assert "足球" in json.dumps(best[0]["matched"], ensure_ascii=False)
+        table = found.table(fields=("url", "relevance"))
+        assert len(table["url"]) == len(table["relevance"]) == report.totals.pages
+        assert (f"{HOST}/list/good", f"{HOST}/g/0") in set(found.links())
+        assert found.search("足球", limit=3).pages >= GOOD
+        assert found.why(f"{HOST}/g/0").state == "done"
+        assert found.export(tmp_path / "out.jsonl", relevant=True) >= GOOD
+        assert (tmp_path / "out.jsonl").read_text().count("\n") >= GOOD
+
+
+def test_a_topic_is_words_a_file_or_a_topic(web: Path, tmp_path: Path) -> None:
+    file = tmp_path / "t.toml"
+    file.write_text('name = "足球"\n[keywords]\n"足球" = 1.0\n', encoding="utf-8")
+    for topic in (file, focus.read_topic("足球"), "足球"):
+        made = focus.crawl(f"{HOST}/", topic=topic, archive=web, max_pages=2, workers=1)
+        assert made.run().topic == "足球"
+
+
+def test_mistakes_are_told_before_anything_is_asked(web: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"no option 'max_page'; known: .*max_pages"):
+        crawling(web, max_page=3)
+    with pytest.raises(focus.FocusError, match="strategy: no strategy 'best'; did you mean"):
+        crawling(web, strategy="best")
+    with pytest.raises(StoreError, match="no database"):
+        focus.open(tmp_path / "none.db")
+    made = crawling(web, max_pages=1)
+    made.run()
+    with pytest.raises(ConfigError, match="has been run"):
+        made.run()
+
+
+def test_an_error_of_the_crawl_reaches_who_iterates(web: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.db"
+    broken.write_bytes(b"no database at all" * 99)
+    with pytest.raises(StoreError, match=r"broken\.db"):
+        list(crawling(web, broken))
+
+
+def test_importing_focus_imports_nothing_else() -> None:
+    code = "import sys, focus; print([m for m in sys.modules if m.startswith('focus.')])"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
+    assert {"crawl", "open", "read_topic"} <= set(dir(focus))
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = focus.nothing  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("page", ["docs/api.md", "focus/__init__.py"])
+def test_examples_of_the_documents_run(page: str, web: Path, tmp_path: Path) -> None:
+    """Every block of Python in docs/api.md, in order, on the recorded web."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
+    blocks = blocks or re.findall(r"(?:^    .*\n|^\n)+", text.split('"""')[1], re.M)[:1]
+    assert blocks
+    code = textwrap.dedent("\n".join(map(textwrap.dedent, blocks)))
+    code = code.replace("https://sports.sina.com.cn/", f"{HOST}/")
+    opening = "import focus, functools\n_crawl = focus.crawl\n"
+    opening += f"focus.crawl = functools.partial(_crawl, archive={str(web)!r}, workers=1)\n"
+    ran = subprocess.run(
+        [sys.executable, "-c", opening + code], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "足球" in ran.stdout
+
+
+PLUGIN = '''
+from focus.score.relevance import Judgement, Model
+from focus.score.strategy import Strategy
+
+
+class LongestFirst(Strategy):
+    """priority(c) = length of the anchor text."""
+
+    name = "longest-first"
+    summary = "the longest anchor first"
+    source = "a toy"
+    width = 1
+
+    def carries(self, parent, links):
+        return [(float(len(link.anchor)),) for link in links]
+
+    def priority(self, url_id, link_evidence):
+        return link_evidence[0]
+
+
+class AlwaysHalf(Model):
+    """relevance = 1/2."""
+
+    name = "always-half"
+    source = "a toy"
+    threshold = 0.4
+
+    def judge(self, page):
+        return Judgement(0.5, {}, {})
+'''
+
+
+def install(folder: Path, module: str, code: str, points: str) -> dict[str, str]:
+    """What the installation of a package leaves behind; the environment that has it."""
+    (folder / f"{module}.py").write_text(code, encoding="utf-8")
+    info = folder / f"{module}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(textwrap.dedent(points))
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
+
+
+def test_another_package_adds_a_strategy_and_a_model(web: Path, tmp_path: Path) -> None:
+    there = install(
+        tmp_path, "toy", PLUGIN,
+        """\
+        [focus.strategies]
+        longest-first = toy:LongestFirst
+        [focus.relevance]
+        always-half = toy:AlwaysHalf
+        """,
+    )  # fmt: skip
+    focus_ = [sys.executable, "-m", "focus"]
+    listed = subprocess.run([*focus_, "strategies"], env=there, capture_output=True, text=True)
+    assert "longest-first" in listed.stdout
+    assert "always-half" in listed.stdout
+    crawl = [*focus_, "crawl", "--seed", f"{HOST}/", "--topic", "足球", "--archive", str(web)]
+    crawl += ["--strategy", "longest-first", "--relevance", "always-half", "--quiet"]
+    crawl += ["--db", str(tmp_path / "f.db"), "--concurrency", "1", "--max-pages", "5"]
+    ran = subprocess.run(crawl, env=there, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    with focus.open(tmp_path / "f.db") as found:
+        pages = list(found.pages(fields=("url", "relevance")))
+    assert {page["relevance"] for page in pages} == {0.5}
+    assert len(pages) == 5
+
+
+def test_a_package_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
+    there = install(tmp_path, "broken", "import nothing_like_it\n", """\
+        [focus.strategies]
+        broken = broken:Broken
+        """)  # fmt: skip
+    ran = subprocess.run(
+        [sys.executable, "-m", "focus", "strategies"], env=there, capture_output=True, text=True
+    )
+    assert ran.returncode == 2
+    assert "package broken" in ran.stderr
+    assert "Traceback" not in ran.stderr
