@@ -12,7 +12,6 @@ import struct
 import threading
 from collections import Counter
 from contextlib import suppress
-from types import TracebackType
 from typing import ClassVar, Self
 
 CHUNK = 65_536
@@ -143,12 +142,7 @@ class Cables:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for cable in self._laid:
             with suppress(OSError):
                 asyncio.run_coroutine_threadsafe(cable.close(), self._loop).result(10)
