@@ -15,7 +15,8 @@ import tomllib
 from pathlib import Path
 
 import msgspec
-from portal import Portal
+
+from bench.papers.portal import Portal
 
 FORMS = {"published": "as published", "tuned": "tuned"}
 
