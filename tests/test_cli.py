@@ -1,6 +1,5 @@
 """Do the commands do what is typed, tell it where they should, and end with the right code?"""
 
-import gzip
 import json
 import os
 import re
@@ -9,19 +8,19 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from focus import errors, session
-from focus.__main__ import main
 from focus.cli import cli, stray_variables
 from focus.engine.unit_of_work import Totals
 from focus.session import RunReport
+from tests.support.command import Ended, Focus, record, runner, settle
 
 ROOT = Path(__file__).parents[1]
 PAGES = {
@@ -32,37 +31,16 @@ PAGES = {
 }
 
 
-class Ended(NamedTuple):
-    """A command that came to its end."""
-
-    code: int
-    out: str
-    err: str
-
-
-Focus = Callable[..., Ended]
-
-
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home and working directory, no FOCUS_* variables."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
-        monkeypatch.setenv(name, str(tmp_path / "home"))
-    for name in [name for name in os.environ if name.startswith("FOCUS_")]:
-        monkeypatch.delenv(name)
+    settle(tmp_path, monkeypatch)
     return tmp_path
 
 
 @pytest.fixture
 def focus(capfd: pytest.CaptureFixture[str]) -> Focus:
-    """Runs a command in this process."""
-
-    def run(*arguments: str) -> Ended:
-        capfd.readouterr()
-        return Ended(main(arguments), *capfd.readouterr())
-
-    return run
+    return runner(capfd)
 
 
 def spawn(*arguments: str, **options: Any) -> subprocess.Popen[str]:
@@ -78,15 +56,13 @@ def spawn(*arguments: str, **options: Any) -> subprocess.Popen[str]:
 @pytest.fixture
 def web(home: Path) -> Path:
     """A recorded web of four pages."""
-    records = []
+    pages = {}
     for path, (title, links) in PAGES.items():
         anchors = "".join(f'<p><a href="{to}">{text}</a>' for to, text in links)
-        body = f"<!doctype html><meta charset=utf-8><title>{title}</title>{anchors}<p>{title}"
-        block = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{body}".encode()
-        head = f"WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.test{path}\r\n"
-        records.append(f"{head}Content-Length: {len(block)}\r\n\r\n".encode() + block + b"\r\n\r\n")
+        head = f"<!doctype html><meta charset=utf-8><title>{title}</title>"
+        pages[f"http://a.test{path}"] = f"{head}{anchors}<p>{title}"
     file = home / "web.warc.gz"
-    file.write_bytes(b"".join(map(gzip.compress, records)))
+    record(file, pages)
     return file
 
 

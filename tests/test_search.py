@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus.__main__ import main
 from focus.admission.near_duplicates import simhash
 from focus.errors import ConfigError, FocusError, StoreError
 from focus.http import zstd
@@ -32,6 +31,7 @@ from focus.storage.search_terms import matcher, pairs_that_are_words, plain, rea
 from focus.store import Store
 from focus.terminal.search_results import found_lines, marked_text
 from focus.text.tokenisation import Segmenter
+from tests.support.command import Ended, runner
 
 HOSTS = ("a.test", "b.a.test", "c.test")
 CUT = Segmenter()
@@ -558,10 +558,8 @@ def test_a_failed_start_leaves_both_files_closed(path: Path) -> None:
 # -- the command --------------------------------------------------------------------
 
 
-def run(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    capfd.readouterr()
-    code = main(("search", *arguments))
-    return (code, *capfd.readouterr())
+def run(capfd: pytest.CaptureFixture[str], *arguments: str) -> Ended:
+    return runner(capfd, "search")(*arguments)
 
 
 def test_command_finds_and_prints(path: Path, capfd: pytest.CaptureFixture[str]) -> None:
