@@ -26,7 +26,6 @@ from statistics import median
 import msgspec
 import uvloop
 
-from bench.resources import peak_mib, present_mib
 from bench.script import read_options, tell
 from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, LimitConfig, PolitenessConfig
 from focus.crawler import Crawl
@@ -37,6 +36,7 @@ from focus.scheduling.url_table import UrlTable
 from focus.session import RunPaths, Watcher, _collecting_rarely, identity, run
 from focus.store import Store
 from focus.topic.topic import from_words, to_builtins
+from tests.support.processes import peak_mib, present_mib
 
 HOSTS = 2000
 LINKS, FRESH = 97, 10

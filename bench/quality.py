@@ -82,10 +82,6 @@ def section(found: dict[str, Any]) -> str:
     )
 
 
-def _auc(found: dict[str, Any]) -> float:
-    return float(found["auc"]["value"])
-
-
 def row(found: dict[str, Any]) -> list[object]:
     """A strategy's line."""
     values = {name: "" if (v := found[name]["value"]) is None else v for name in MEASURES}

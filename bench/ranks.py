@@ -15,9 +15,9 @@ from array import array
 
 import numpy as np
 
-from bench.resources import peak_mib
 from bench.script import read_options, tell
 from focus.score.graph.pagerank import DAMPING, EPSILON, PageRank
+from tests.support.processes import peak_mib
 
 FRESH = 10
 BATCH = 1000

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from tests.support.processes import descendants
+from tests.support.processes import descendants, peak_mib
 
 SAMPLE_S = 0.02
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
@@ -83,23 +83,6 @@ def cpu_s(pid: int) -> float:
     """User and system time of a process so far (Linux), its dead children left out."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) * _TICK_S
-
-
-def peak_mib(pid: int | str = "self") -> float:
-    """The most memory a process ever had (Linux)."""
-    return _memory(pid, "VmHWM:")
-
-
-def present_mib(pid: int | str = "self") -> float:
-    """The memory of a process now (Linux)."""
-    return _memory(pid, "VmRSS:")
-
-
-def _memory(pid: int | str, name: str) -> float:
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith(name):
-            return int(line.split()[1]) / 1024
-    return 0.0
 
 
 def machine() -> dict[str, object]:

@@ -32,7 +32,7 @@ from typing import NamedTuple, cast
 from bench.script import read_options
 from focus.demo.server import DemoServer
 from focus.demo.site import DemoWeb, Response
-from tests.support.processes import descendants, kill, served, start
+from tests.support.processes import descendants, kill, present_mib, served, start
 
 WAL_LIMIT = 64 * 2**20
 PAGES_PER_S = 50.0
@@ -101,18 +101,18 @@ class Sample(NamedTuple):
 
 
 def look(pid: int, db: Path, server: DemoServer, began: float) -> Sample | None:
-    """A sample; None if the process has gone."""
+    """A sample; None if the process, or one of its own just then, has gone."""
     try:
-        status = Path(f"/proc/{pid}/status").read_text()
-        files = list(Path(f"/proc/{pid}/fd").iterdir())
+        files, threads = (list(Path(f"/proc/{pid}/{kind}").iterdir()) for kind in ("fd", "task"))
+        memory = sum(present_mib(each) for each in (pid, *descendants(pid)))
     except OSError:
         return None
     wal = db.with_name(db.name + "-wal")
     return Sample(
         at=time.monotonic() - began,
-        memory=sum(map(_resident, [pid, *descendants(pid)])) / 1024,
+        memory=memory,
         files=len(files),
-        threads=int(_field(status, "Threads")),
+        threads=len(threads),
         wal=(wal.stat().st_size if wal.exists() else 0) / 2**20,
         requests=len(server.log),
         in_flight=len(server.connections),
@@ -128,18 +128,6 @@ def _known(db: Path) -> int:
     except sqlite3.Error:
         return 0
     return (last or 0) & 0xFFFFFFFF
-
-
-def _field(status: str, name: str) -> str:
-    line = next((line for line in status.splitlines() if line.startswith(f"{name}:")), "x: 0")
-    return line.split()[1]
-
-
-def _resident(pid: int) -> int:
-    try:
-        return int(_field(Path(f"/proc/{pid}/status").read_text(), "VmRSS"))
-    except OSError:
-        return 0
 
 
 class Finding(NamedTuple):

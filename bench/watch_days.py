@@ -28,12 +28,12 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from bench.script import read_options
-from bench.simulated import ZONE, Course, Watched, alerts, simulate
 from focus.alerts import schedule
 from focus.demo import days
 from focus.demo.days import BEGIN, PublishingWeb, publishing
 from focus.demo.plan import Article
 from focus.demo.words import TO_TRADITIONAL
+from tests.support.simulated import ZONE, Course, Watched, alerts, simulate
 
 SLACK_S = 900.0  # a site is asked every quarter of an hour at most; then cron, visit, delivery
 OLD_S = 8 * 86_400.0  # dated so long before the first day: no news

@@ -357,7 +357,7 @@ def standing(number: int, heard: dict[int, tuple[int, int]], **more: object) -> 
 
 
 def test_all_are_idle_when_each_has_looked_again_after_hearing_so() -> None:
-    board = Membership(Shard(1, 2), birth=1, beat_s=1.0)
+    board = Membership(Shard(1, 2), beat_s=1.0)
     own = standing(1, {2: (2, 0)})
     assert not board.all_idle(own), "nothing heard of the other"
     board.hear(standing(2, {}), now=0.0)
@@ -372,14 +372,14 @@ def test_all_are_idle_when_each_has_looked_again_after_hearing_so() -> None:
 
 
 def test_shards_that_do_not_fit_are_named() -> None:
-    board = Membership(Shard(1, 2), birth=1, beat_s=1.0)
+    board = Membership(Shard(1, 2), beat_s=1.0)
     assert "3 shards" in board.quarrel(ShardStatus(3, 3, birth=5, digest=b"d"), b"d")
     assert "other settings" in board.quarrel(ShardStatus(2, 2, birth=5, digest=b"x"), b"d")
     assert board.quarrel(ShardStatus(2, 2, birth=5, digest=b"d"), b"d") == ""
 
 
 def test_limits_hold_for_all_shards_together() -> None:
-    board = Membership(Shard(1, 2), birth=1, beat_s=1.0)
+    board = Membership(Shard(1, 2), beat_s=1.0)
     board.hear(standing(2, {}, totals={"pages": 60.0, "relevant": 5.0}), now=0.0)
     sums = board.totals({"pages": 40.0, "relevant": 1.0})
     totals = msgspec.convert(dict(sums), Totals, strict=False)

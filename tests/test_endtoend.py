@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from bench.slow_hosts import hold
 from focus.demo.server import DemoServer
 from focus.demo.site import DemoWeb, generate
 from tests.support.conduct import Conduct, conduct
@@ -29,6 +28,7 @@ from tests.support.processes import (
     start,
     wait_until,
 )
+from tests.support.slow_hosts import hold
 
 pytestmark = [
     pytest.mark.slow,

@@ -17,15 +17,15 @@ def test_harvest_rate_leaves_out_what_nobody_judged() -> None:
 
 
 def test_harvest_curves() -> None:
-    assert m.harvest_curve([False, True, True]) == pytest.approx([0, 1 / 2, 2 / 3])
+    assert m.windowed_harvest([False, True, True], 3) == pytest.approx([0, 1 / 2, 2 / 3])
     assert m.windowed_harvest([True, False, False, True], 2) == [1, 0.5, 0, 0.5]
     assert m.windowed_harvest([True, None, None], 2) == [1, 1, 0]
-    assert m.harvest_curve([]) == []
+    assert m.windowed_harvest([], 1) == []
 
 
 @given(MARKS.filter(bool))
 def test_the_cumulative_curve_ends_at_the_harvest_rate(marks: list[bool | None]) -> None:
-    assert m.harvest_curve(marks)[-1] == m.harvest_rate(marks)
+    assert m.windowed_harvest(marks, len(marks))[-1] == m.harvest_rate(marks)
 
 
 @given(MARKS, st.integers(1, 9))

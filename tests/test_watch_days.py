@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.simulated import alerts, simulate
 from bench.watch_days import due_texts, kinds, score
 from focus.demo.days import BEGIN, publishing
+from tests.support.simulated import alerts, simulate
 
 DAYS = 2
 

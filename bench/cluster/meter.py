@@ -12,8 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.resources import cpu_s, present_mib
-from tests.support.processes import count, descendants
+from bench.resources import cpu_s
+from tests.support.processes import count, descendants, present_mib
 
 LOOK_S = 0.25
 

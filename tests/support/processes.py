@@ -251,3 +251,20 @@ def count(db: Path, table: str) -> int:
         number: int = opened.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
         return number
     return 0
+
+
+def peak_mib(pid: int | str = "self") -> float:
+    """The most memory a process ever had (Linux)."""
+    return _memory(pid, "VmHWM:")
+
+
+def present_mib(pid: int | str = "self") -> float:
+    """The memory of a process now (Linux)."""
+    return _memory(pid, "VmRSS:")
+
+
+def _memory(pid: int | str, name: str) -> float:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(name):
+            return int(line.split()[1]) / 1024
+    return 0.0
