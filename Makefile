@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install demo cluster-demo test quick lint format clean bench bench-docs torture soak
+.PHONY: install demo cluster-demo test quick lowest lint format clean bench bench-docs torture soak
 
 install: .venv/.installed
 
@@ -24,6 +24,15 @@ test: install  ## every test; no network needed
 
 quick: install  ## the tests that take no seconds
 	$(BIN)/python -m pytest -n auto -m "not slow"
+
+lowest:  ## the quick tests with the lowest versions that pyproject.toml admits
+	mkdir -p build
+	.ci/lowest > build/lowest.txt
+	test -x build/lowest/bin/python || $(PYTHON) -m venv build/lowest
+	build/lowest/bin/python -m pip install --quiet --upgrade pip
+	build/lowest/bin/python -m pip install --quiet --requirement build/lowest.txt
+	build/lowest/bin/python -m pip install --quiet --no-deps --editable .
+	build/lowest/bin/python -m pytest -n auto -m "not slow"
 
 torture: install  ## minutes of kills, power cuts, full disks, stopped clocks
 	$(BIN)/python -m bench.torture

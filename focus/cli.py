@@ -21,7 +21,7 @@ from click.shell_completion import get_completion_class
 from focus import __version__
 from focus.commands.cluster import cluster
 from focus.commands.compare import compare_command
-from focus.commands.crawl import NETWORK_NAMES, crawl_options
+from focus.commands.crawl import NETWORK_NAMES, REACH_NAMES, crawl_options
 from focus.commands.kb import kb
 from focus.commands.label import label
 from focus.commands.options import config_file
@@ -78,7 +78,8 @@ def cli(ctx: click.Context) -> None:
     for group in (topic, watch):
         ctx.default_map[str(group.name)] = dict.fromkeys(group.commands, known)
     ctx.default_map["serve"] = known
-    ctx.default_map["cluster"] = {"frontier": asked}
+    opened = {key: asked[key] for key in REACH_NAMES if key in asked}
+    ctx.default_map["cluster"] = {"frontier": asked, "worker": opened}
 
 
 def stray_variables(environment: Iterable[str]) -> list[str]:

@@ -106,6 +106,7 @@ class CrawlConfig(msgspec.Struct, frozen=True):
     min_priority: float | None = None
     frontier_memory: int = 100_000  # waiting URLs held in memory; the rest in the store
     commit_every_s: float = 1.0
+    max_offline_s: float = 600.0  # our own network may be away so long; 0: end at once
     sitemaps_per_host: int = 50  # requests that may go to `FetchConfig.listings`
     agent: str = "focus"  # product token that robots.txt and X-Robots-Tag are read for
     nofollow: str = "follow"  # links with rel=nofollow: one of `NOFOLLOW`

@@ -21,6 +21,7 @@ from typing import Protocol
 
 import msgspec
 
+from focus.admission.domain_budget import PUT_OFF_S
 from focus.admission.robots_gate import RobotsGate
 from focus.admission.scope import Scope
 from focus.admission.traps import Traps
@@ -28,6 +29,7 @@ from focus.config import CrawlConfig
 from focus.engine.failures import FailureHandler
 from focus.engine.limits import Limits
 from focus.engine.links import LinkHandler
+from focus.engine.outages import Outages
 from focus.engine.relevance_feedback import RelevanceFeedback, make_feedback
 from focus.engine.results import ResultHandler
 from focus.engine.sitemaps import SitemapHandler
@@ -146,8 +148,14 @@ class Crawl:
         )
         self._crawl_store = crawl_store
         self._observe = observe
+        self._locates = transport.locates and config.politeness.per_ip > 0
+        self._hops: dict[int, str] = {}  # host -> where its robots.txt redirects to
         self._taken_at: dict[int, int] = {}  # id in flight -> URLs waiting when it was taken
         self._conditions: dict[int, tuple[tuple[str, str], ...]] = {}
+        notes = self._taken_at, self._conditions
+        self.outages = Outages(
+            self.failure_handler, self.robots_gate, transport, *notes, config.max_offline_s
+        )
         self.stop_reason = ""
         self._committed_at = transport.now()
         self.limits = Limits(config, self.frontier, self.unit_of_work, began_at=self._committed_at)
@@ -180,7 +188,7 @@ class Crawl:
                 continue
             key = fingerprint(url)
             if (url_id := self.url_table.find(key)) >= 0:  # named twice, or of an earlier run
-                self._sown_before(url_id, text, others)
+                self._sown_before(url_id, text, url, others)
                 continue
             url_id = self.link_handler.enter(UrlRow(-1, key, url, queue=-1, depth=0, priority=0.0))
             self.failure_handler.seeds[url_id] = text
@@ -193,11 +201,13 @@ class Crawl:
             self.link_handler.strengthen(url_id, strategy.seed(), SEED_PRIORITY, None)
             self.sitemap_handler.add_home(url)
 
-    def _sown_before(self, url_id: int, text: str, others: Iterable[str]) -> None:
+    def _sown_before(self, url_id: int, text: str, url: str, others: Iterable[str]) -> None:
         self.failure_handler.seeds.setdefault(url_id, text)
         if self.url_table.state[url_id] == UrlState.WAITING:
             for other in others:
                 self.failure_handler.fallbacks.setdefault(url_id, other)
+                if self.frontier.host(host_of(url)).failures:  # both may have failed before
+                    self.failure_handler.requeue(url_id, url, hops=0)
 
     def readopt(self, task: Task) -> bool:
         """Wait for a task that an earlier run sent; False if its result is of no use now."""
@@ -251,9 +261,11 @@ class Crawl:
         while True:
             await self._refill()
             self._dispatch()
+            if not self.stop_reason:
+                self.outages.look(may_send=self._may_send())
             if not self.transport.in_flight and (reason := self._end_reason()):
                 break
-            for result in await self.transport.receive(self._wake_at()):
+            for result in self.outages.sift(await self.transport.receive(self._wake_at())):
                 await self._adapt(self._take_in(result))
             self._shed()
             await self._commit_if_due()
@@ -275,6 +287,8 @@ class Crawl:
     def _end_reason(self) -> str:
         if reason := self.stop_reason or self.limits.reached(self.transport.now()):
             return reason
+        if self.outages.is_busy:
+            return "offline" if self.outages.is_over(self.transport.now()) else ""
         waits = self.frontier.next_due() is not None or self.frontier.hungry
         # Nobody is there to do it: it will be done.
         halts = not self.transport.window and self.url_table.counts[UrlState.WAITING]
@@ -290,6 +304,8 @@ class Crawl:
             times.append(ends_at)
         if self._crawl_store is not None and not self.unit_of_work.is_empty:
             times.append(self._committed_at + self.config.commit_every_s)
+        if (look_at := self.outages.wake_at(self.transport.now())) is not None:
+            times.append(look_at)
         return min(times, default=None)
 
     # -- URLs out -----------------------------------------------------------------
@@ -300,10 +316,11 @@ class Crawl:
         most = min(self.config.concurrency, self.transport.window)
         if in_flight + self.unit_of_work.unwritten >= most:
             return False
-        if self.stop_reason or self.limits.reached(self.transport.now()):
+        is_closed = self.stop_reason or self.outages.is_closed
+        if is_closed or self.limits.reached(self.transport.now()):
             return False
         left = self.limits.left()
-        return left is None or in_flight < left
+        return left is None or in_flight + len(self.outages.held) < left
 
     def _dispatch(self) -> None:
         while self._may_send():
@@ -318,7 +335,11 @@ class Crawl:
             if shut := self.robots_gate.shut(host, candidate.url):
                 self.failure_handler.shut(candidate.id, host, shut)
                 continue
-            robots = self.robots_gate.question(host, candidate.url, start_at)
+            if self._must_wait(candidate):
+                self.frontier.put_back(candidate)
+                continue
+            hop = self._hops.pop(host.id, None)
+            robots = hop or self.robots_gate.question(host, candidate.url, start_at)
             if robots is not None:
                 self.frontier.put_back(candidate)
                 self._ask_robots(host, robots, start_at)
@@ -326,6 +347,18 @@ class Crawl:
                 self.failure_handler.drop(candidate.id, DropReason.ROBOTS, "robots.txt forbids it")
             else:
                 self._send(candidate)
+
+    def _must_wait(self, candidate: Candidate) -> bool:
+        """Whether a host is set aside: until it is found, or its domain has earned more hosts."""
+        host, now = candidate.host, self.transport.now()
+        if self._locates and not host.located:
+            self.frontier.rest(host, math.inf, now)
+            self.transport.send(Task(None, candidate.url, host.name, lookup=True))
+            return True
+        if candidate.priority < SEED_PRIORITY and self.link_handler.domains.puts_off(host):
+            self.frontier.rest(host, now + PUT_OFF_S, now)
+            return True
+        return False
 
     def _send(self, candidate: Candidate) -> None:
         url_table, host, url_id = self.url_table, candidate.host, candidate.id
@@ -362,6 +395,9 @@ class Crawl:
         """Draw the conclusions; the page as it counts now."""
         task, fetch, page = result.task, result.fetch, self.result_handler.counted(result)
         host = self.frontier.host(task.host)
+        if task.lookup:
+            self.frontier.located(host, fetch.address or "", self.transport.now())
+            return None
         totals = self.unit_of_work.totals
         totals.requests += 1
         totals.bytes += fetch.raw_bytes
@@ -401,7 +437,10 @@ class Crawl:
         turn = self.robots_gate.answer(host, fetch, now)
         host.next_at = max(host.next_at, now + host.delay_s)  # by the Crawl-delay it has told
         self.unit_of_work.host_changed(host)
-        if turn.ask is not None:
+        if turn.ask is not None and self._locates:
+            self._hops[host.id] = turn.ask  # in its turn, by the pace of host and address
+            self.frontier.rest(host, 0.0, now)
+        elif turn.ask is not None:
             self._ask_robots(host, turn.ask, max(now, host.next_at))
         elif turn.wait_s is not None and not failure_handler.fall_back(host):
             self.frontier.rest(host, now + turn.wait_s, now)

@@ -21,19 +21,20 @@ from __future__ import annotations
 import re
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Self
 from urllib.parse import urlsplit
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
+from aiohttp.helpers import is_ip_address
 from yarl import URL
 
 from focus.config import FetchConfig
 from focus.errors import ConfigError
 from focus.http.connection import Connector, Exchange, ExchangeTimer
 from focus.http.content_encoding import ACCEPT_ENCODING, CodingError
-from focus.http.dns import ThreadResolver
+from focus.http.dns import Foresight, ThreadResolver
 from focus.http.network_errors import SERVER_FAULTS, explain, one_line
 from focus.http.response import FetchFailed, IncomingResponse, redirect
 from focus.http.semantics import classify_status, retry_after_s
@@ -75,7 +76,7 @@ class WebFetcher:
     ) -> None:
         self._config = config
         self._clock = clock
-        self._resolver = resolver
+        self._names = Foresight(resolver or ThreadResolver(config.concurrency))
         self._guard = AddressGuard(config.allow_net)
         self._replay = _endpoint(config.connect_to)
         if config.proxy is not None:
@@ -102,14 +103,16 @@ class WebFetcher:
         robots: bool = False,
         sent: Callable[[], object] | None = None,
         conditions: Sequence[tuple[str, str]] = (),
+        grow: Callable[[int], Awaitable[None] | None] | None = None,
     ) -> FetchResult:
         """GET `url` (absolute, normal) once and say what came of it.
 
         robots  the answer is a robots.txt: any type, maybe empty, cut at 500 KiB
         sent    called when a connection stands and the request is being written
         conditions  headers, `If-None-Match` and the like: 304 is an answer then
+        grow    told how many bytes more of a body are to be kept; may have us wait
         """
-        answer = IncomingResponse(self._config, robots, dict(conditions))
+        answer = IncomingResponse(self._config, robots, dict(conditions), grow)
         answer.exchange.on_sent = sent
         started, begun = self._clock(), time.monotonic()
         failure: FailureKind | None = None
@@ -143,8 +146,23 @@ class WebFetcher:
             unchanged=answer.unchanged and not failure,
         )
 
+    async def locate(self, url: str) -> str:
+        """The address at which `url` will be asked for first; "" if that fails, as it will then."""
+        try:
+            target = self._target(url).url
+        except (FetchFailed, ValueError):
+            return ""
+        host = (target.raw_host or "").strip("[]")
+        if is_ip_address(host):
+            return host
+        return await self._names.locate(host, target.port or 0, self._config.connect_timeout_s)
+
     async def _request(self, url: str, answer: IncomingResponse, started: float) -> str:
-        """One exchange; once more if a kept connection turns out to be dead."""
+        """One exchange; raises Failed if a kept connection turns out to be dead.
+
+        RFC 9112 9.3.1 would have us ask again at once; but a server may have read it all the
+        same, so that this is a request like any other, with its delay.
+        """
         target = self._target(url)
         try:
             with self._watch.over(answer.exchange):
@@ -155,12 +173,7 @@ class WebFetcher:
             exchange = answer.exchange
             if exchange.received or exchange.verdict or not exchange.reused:
                 raise
-        # RFC 9112 9.3.1: the server had closed it while it lay idle.
-        again = Exchange(self._config)
-        again.on_sent = answer.exchange.on_sent
-        answer.exchange = again
-        with self._watch.over(answer.exchange):
-            return await self._exchange(url, target, answer, started)
+        raise FetchFailed(FailureKind.CLOSED, "the connection had been closed while it lay idle")
 
     async def _exchange(
         self, url: str, target: _Target, answer: IncomingResponse, started: float
@@ -197,7 +210,7 @@ class WebFetcher:
             connector = Connector(
                 concurrency=config.concurrency,
                 socket_factory=self._socket,
-                resolver=self._resolver or ThreadResolver(config.concurrency),
+                resolver=self._names,
                 ssl=client_context(insecure=config.insecure),
             )
             self._session = aiohttp.ClientSession(

@@ -29,10 +29,11 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import numpy.typing as npt
 
+from focus.admission.retries import LAST_CHANCE
 from focus.config import PolitenessConfig
 from focus.records import FetchResult, UrlState
 from focus.scheduling.queues import Candidate, Host, Key, Queue, Ranking
-from focus.scheduling.throttling import Addresses, slowed
+from focus.scheduling.throttling import Addresses, machine, slowed
 from focus.scheduling.url_table import UrlTable
 
 RUN = 10_000  # entries sorted at once: about 5 ms in which no other thread can run
@@ -53,7 +54,8 @@ class Frontier:
     patience   URLs that one `next` finds to have fallen before it takes the best as it is
     is_told    `sent` is called for every request: with several at once on a host, the
                delay then runs between the moments of sending, as a server sees it
-               (making a connection takes one longer than another)
+               (making a connection takes one longer than another); and addresses rest,
+               so that one is asked `per_ip` times in a delay, by all its hosts together
     """
 
     SLACK = 1.05
@@ -82,7 +84,8 @@ class Frontier:
         self._urls: dict[int, str] = {}
         self._per_host = politeness.per_host
         self._delay_s = politeness.delay_s
-        self._addresses = Addresses(politeness.per_ip)
+        rest_s = politeness.delay_s / max(1, politeness.per_ip) if is_told else 0.0
+        self._addresses = Addresses(politeness.per_ip, rest_s)
         self._most_rest_s = politeness.max_slowdown_s
         self._strict = strict
         self._capacity = capacity
@@ -192,12 +195,15 @@ class Frontier:
         self.url_table.move(url_id, UrlState.FETCHING)
         self._relist(queue)
         host = queue.host
-        return Candidate(url_id, url, host, -negated, max(now, host.next_at))
+        start_at = max(now, host.next_at)
+        if self._strict:
+            start_at = max(start_at, self._addresses.free_at(host.address))
+        return Candidate(url_id, url, host, -negated, start_at)
 
     def occupy(self, host: Host, start_at: float) -> None:
         """Count a request to a host that starts at this instant."""
         host.active += 1
-        self._addresses.add(host.address, 1)
+        self._addresses.start(host.address, start_at)
         host.next_at = start_at + host.rest_s
         host.held = self._holds
         self._place(host, start_at)
@@ -235,12 +241,24 @@ class Frontier:
 
     def heard(self, host: Host, answer: FetchResult, now: float) -> None:
         """What an answer tells of its host (before `release`): address, and how slow it is."""
-        if answer.address and answer.address != host.address:
-            before, host.address = host.address, answer.address
-            self._addresses.add(before, -host.active)
-            self._addresses.add(host.address, host.active)
-            self._call_in(before, now)
+        host.located = bool(answer.address)
+        self._settle(host, answer.address or "", now)
         host.pace = slowed(host.pace, answer.elapsed_s, answer.status, self._most_rest_s)
+
+    def located(self, host: Host, address: str, now: float) -> None:
+        """A host's name was looked up; "": it has no address now, which its request will tell."""
+        host.located = True
+        self._settle(host, address, now)
+        self.rest(host, 0.0, now)
+
+    def _settle(self, host: Host, address: str, now: float) -> None:
+        """Take a host for one of those at an address; "" changes nothing."""
+        before, found = host.address, machine(address)
+        if found and found != before:
+            host.address = found
+            self._addresses.add(before, -host.active)
+            self._addresses.add(found, host.active)
+            self._call_in(before, now)
 
     def put_back(self, candidate: Candidate) -> None:
         """Undo a `next` whose request was not made."""
@@ -288,10 +306,12 @@ class Frontier:
         return worst
 
     def next_due(self) -> float | None:
-        """When a resting host or a deferred URL comes up; None = never by itself."""
+        """When a resting host, address or deferred URL comes up; None = never by itself."""
         while self._wheel and self.hosts[self._wheel[0][1]].order.best() is None:
             self.hosts[heapq.heappop(self._wheel)[1]].wheel_at = None
         due = [heap[0][0] for heap in (self._wheel, self._deferred) if heap]
+        if (rested := self._addresses.next_due()) is not None:
+            due.append(rested)
         return min(due) if due else None
 
     # -- bounded memory -----------------------------------------------------------
@@ -400,7 +420,9 @@ class Frontier:
         return dict.fromkeys(entry for entry in queue.heap if self._is_live(entry))
 
     def _wake(self, now: float) -> None:
-        """Bring back hosts whose rest is over and URLs whose retry is due."""
+        """Bring back hosts and addresses whose rest is over and URLs whose retry is due."""
+        for address in self._addresses.woken(now):
+            self._call_in(address, now)
         while self._wheel and self._wheel[0][0] <= now:
             host = self.hosts[heapq.heappop(self._wheel)[1]]
             host.wheel_at = None
@@ -419,7 +441,9 @@ class Frontier:
     def _has_slot(self, host: Host) -> bool:
         if host.active >= self._per_host or host.given_up or host.held:
             return False
-        if not host.address or self._addresses.has_slot(host.address):
+        if host.active and host.failures >= LAST_CHANCE:
+            return False
+        if not host.address or self._strict or self._addresses.has_slot(host.address):
             return True
         best = host.order.best()
         if best is not None and (key := host.order.key(best)) is not None:

@@ -30,11 +30,13 @@ class FailureKind(StrEnum):
 
     DNS = "dns"  # the name does not resolve
     DNS_TEMPORARY = "dns-temporary"  # the resolver could not answer now
-    CONNECT = "connect"  # refused or unreachable
+    UNREACHABLE = "unreachable"  # no way to its network, or from ours
+    CONNECT = "connect"  # refused
     TLS = "tls"  # handshake or certificate
     TIMEOUT = "timeout"  # connect, read or total time
     TOO_SLOW = "too-slow"  # under the minimum rate
     RESET = "reset"  # broken off in mid-answer, or empty answer
+    CLOSED = "closed"  # a kept connection, before any answer: nobody is to blame
     PROTOCOL = "protocol"  # not HTTP, broken chunking or encoding
     HEADERS_TOO_LARGE = "headers-too-large"
     TOO_LARGE = "too-large"  # raw or decoded body over its cap
@@ -233,8 +235,9 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
 class Task(msgspec.Struct, frozen=True):
     """One request that the frontier lets go: the unit a transport carries.
 
-    id         URL id in this crawl; None for a robots.txt
+    id         URL id in this crawl; None for a robots.txt, or a look-up
     start_at   not before this instant (clock of the crawl)
+    lookup     no request, only where the URL's host is (`FetchResult.address`)
     hops       redirects followed to come here
     depth      links from a seed
     priority   what it was taken at
@@ -249,6 +252,7 @@ class Task(msgspec.Struct, frozen=True):
     depth: int = 0
     priority: float = 0.0
     conditions: tuple[tuple[str, str], ...] = ()
+    lookup: bool = False
 
 
 class Result(msgspec.Struct, frozen=True):

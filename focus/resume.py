@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from focus.admission.retries import MAX_WAIT_S
+from focus.admission.retries import LAST_CHANCE, MAX_WAIT_S
 from focus.crawler import Crawl
 from focus.engine.unit_of_work import Totals
 from focus.errors import StoreError
@@ -47,9 +47,11 @@ def _hosts(crawl: Crawl, saved: Saved, ahead: float) -> None:
     now = crawl.transport.now()
     for row in saved.hosts:
         host = crawl.frontier.host(row.name)
-        host.failures, host.robots = row.failures, dict(row.robots)
-        host.given_up, host.free = row.given_up, not row.given_up
-        for scheme in row.robots:
+        if row.given_up:
+            host.failures = LAST_CHANCE  # its robots.txt first, and no further try
+        else:
+            host.failures, host.robots = row.failures, dict(row.robots)
+        for scheme in host.robots:
             crawl.robots_gate.restore(host, scheme)
         # Nobody wrote down what was asked in the moment before a kill: a whole rest.
         next_at = min(row.next_at - ahead, now + MAX_WAIT_S)

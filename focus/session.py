@@ -21,7 +21,8 @@ from focus.archive.recorder import Recorder
 from focus.archive.replay import Archive
 from focus.config import CrawlConfig
 from focus.crawler import Crawl, CrawlStore, Event
-from focus.engine.transports import Clock, LiveTransport, ReplayTransport, Transport
+from focus.engine.outages import Outage
+from focus.engine.transports import Bodies, Clock, LiveTransport, ReplayTransport, Transport
 from focus.engine.unit_of_work import Totals
 from focus.errors import ConfigError, StoreLocked
 from focus.fetch import WebFetcher
@@ -47,6 +48,7 @@ class RunPaths(msgspec.Struct, frozen=True):
     warc      record what is fetched there
     wait_s    how long to wait for a database that another crawl holds
     profile   find out where the time goes
+    retry_failed  kinds of failures of earlier runs: what failed by them waits again
     """
 
     db: Path
@@ -55,12 +57,14 @@ class RunPaths(msgspec.Struct, frozen=True):
     fresh: bool = False
     wait_s: float = 0.0
     profile: bool = False
+    retry_failed: tuple[str, ...] = ()
 
 
 class RunReport(msgspec.Struct, frozen=True):
     """What a run came to; `--report` writes it as JSON.
 
-    totals are of the crawl over all its runs, `run_*` of this run alone.
+    totals are of the crawl over all its runs, `run_*` of this run alone; `outage` is the one
+    that it ended in.
     """
 
     crawl: int
@@ -80,6 +84,7 @@ class RunReport(msgspec.Struct, frozen=True):
     dropped: dict[str, int]
     seed_troubles: dict[str, str]
     database: str
+    outage: Outage | None = None
     warc: str | None = None
     profile: CrawlProfile | None = None
 
@@ -95,6 +100,9 @@ class Watcher:
 
     def stopping(self, how: str) -> None:
         """A signal was taken in; `how` says what happens now."""
+
+    def outage(self, outage: Outage | None) -> None:
+        """No host at all can be reached any more; None: one has answered again."""
 
 
 class SessionStore:
@@ -158,13 +166,16 @@ async def run(
     async with _opened(paths) as store, contextlib.AsyncExitStack() as stack:
         text = msgspec.json.encode(config).decode()
         named = known_as or identity(config)
-        info = await store.begin_crawl(named, text, fresh=paths.fresh, now=time.time())
+        again = paths.retry_failed
+        now = time.time()
+        info = await store.begin_crawl(named, text, fresh=paths.fresh, now=now, revive=again)
         profiler = None
         if paths.profile:
             profiler = stack.enter_context(Profiler(_workers(config)))
         transport = await around.transport(config, paths, store, info, stack)
         crawl_store = around.crawl_store(store, info)
         crawl = Crawl(config, transport, crawl_store=crawl_store, observe=watcher.event)
+        crawl.outages.on_change = watcher.outage
         stack.enter_context(_collecting_rarely())
         if info.resumed:
             await restore(crawl, store, info)
@@ -282,8 +293,9 @@ async def open_transport(
             software = f"focus/{__version__}"
             observe = stack.enter_context(Recorder(paths.warc, software=software)).record
         clock = Clock()
+        web = WebFetcher(config.fetch, clock=clock)
         transport = LiveTransport(
-            WebFetcher(config.fetch, clock=clock), pool, clock=clock, observe=observe
+            web, pool, clock=clock, observe=observe, locate=web.locate, bodies=Bodies()
         )
     stack.push_async_callback(transport.close)
     await pool.start()
@@ -366,5 +378,6 @@ def _report(
         dropped=dict(unit_of_work.drops.most_common()),
         seed_troubles=dict(crawl.failure_handler.of_seeds),
         database=str(paths.db),
+        outage=crawl.outages.outage,
         warc=str(paths.warc) if paths.warc else None,
     )

@@ -31,7 +31,7 @@ import aiosqlite
 from focus.errors import StoreError
 from focus.records import Batch
 from focus.scheduling.url_table import UrlColumns
-from focus.storage import columns, schema, writer
+from focus.storage import columns, private, schema, writer
 from focus.storage.lock import held
 from focus.storage.schema import id_range, row_id
 from focus.storage.writer import CrawlInfo, Saved
@@ -76,6 +76,7 @@ class Store:
         schema.check_file(path)  # what is refused is left as it was, without a lock beside it
         with held(path, pid=pid), _switching():
             schema.check_file(path)
+            private.make(path)
             connection = aiosqlite.connect(
                 path, isolation_level=None, timeout=busy_s, cached_statements=256
             )
@@ -90,18 +91,32 @@ class Store:
                     await connection.close()
 
     async def begin_crawl(
-        self, identity: dict[str, Any], config_json: str, *, fresh: bool, now: float
+        self,
+        identity: dict[str, Any],
+        config_json: str,
+        *,
+        fresh: bool,
+        now: float,
+        revive: Sequence[str] = (),
     ) -> CrawlInfo:
         """Continue the last crawl of this identity, or start one (always if `fresh`).
 
         identity  seeds, "topic" (a name, or an object with a "name"), "strategy"
                   and whatever else tells crawls apart; JSON values, order of keys
                   does not matter
-        The crawl counts as under way afterwards, and what was in flight when it
-        broke off waits again.
+        revive    URLs that failed for these reasons wait again
+        The crawl counts as under way afterwards. What was in flight when it broke off waits
+        again, and so does what failed because its host was given up: that holds for one run.
         """
         return await self._run(
-            partial(writer.begin, identity=identity, config=config_json, fresh=fresh, now=now)
+            partial(
+                writer.begin,
+                identity=identity,
+                config=config_json,
+                fresh=fresh,
+                now=now,
+                revive=revive,
+            )
         )
 
     async def write(self, crawl: int, batch: Batch, *, also: writer.Also | None = None) -> None:

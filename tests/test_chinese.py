@@ -17,6 +17,7 @@ from tests.support.messages import templates
 ROOT = Path(__file__).parents[1] / "focus"
 MODULES = (
     "alerts/alert alerts/query alerts/schedule alerts/store alerts/page_match alerts/settings "
+    "alerts/keyfile "
     "alerts/visit alerts/delivery/mail alerts/delivery/webhook alerts/delivery/apprise "
     "alerts/delivery/sms alerts/delivery/http_post serve/admin serve/address_verification "
     "topic/topic urls/normal_form storage/search_terms storage/search storage/search_file "

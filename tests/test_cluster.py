@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import msgspec
 import pytest
@@ -31,7 +32,9 @@ from focus.cluster.messages import (
     result_of,
     unpack,
 )
+from focus.cluster.reach import Reach, beyond
 from focus.cluster.sharding import Shard, owner, read_shard
+from focus.cluster.worker import WorkerOptions, WorkerRole
 from focus.config import (
     AnalysisConfig,
     CrawlConfig,
@@ -41,7 +44,7 @@ from focus.config import (
 )
 from focus.engine.limits import reached
 from focus.engine.unit_of_work import Totals
-from focus.errors import ConfigError
+from focus.errors import ClusterError, ConfigError
 from focus.records import FetchResult, Link, Page, Result, Task
 from focus.score.strategy import Parent
 from focus.storage.reader import DatabaseReader
@@ -130,12 +133,87 @@ def test_settings_are_the_same_before_and_after_the_way() -> None:
 
 
 def test_a_password_is_never_part_of_what_is_shown() -> None:
-    address = read_address("amqp://me:secret@broker.test:5673/my%2Fhost")
+    address = read_address("amqp://me:secret@broker.test:5673/my%2Fhost", plain=True)
     assert str(address) == "broker.test:5673"
     assert "secret" not in address.url
     assert (address.password, address.user, address.vhost) == ("secret", "me", "my/host")
     assert read_address("amqps://broker.test").vhost == "/"
-    assert read_address("amqp://me:a@b.test", password="file").password == "file"
+    assert read_address("amqps://me:a@b.test", password="file").password == "file"
+
+
+@pytest.mark.parametrize("host", ["broker.test", "10.0.0.1", "[2001:db8::1]", "localhost.test"])
+def test_a_broker_elsewhere_is_spoken_to_by_tls(host: str) -> None:
+    with pytest.raises(ConfigError, match="--amqp-plain") as told:
+        read_address(f"amqp://me:secret@{host}:5672/")
+    assert "secret" not in str(told.value)
+    assert read_address(f"amqps://me:secret@{host}/").password == "secret"
+    assert read_address(f"amqp://me:secret@{host}/", plain=True).password == "secret"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.3.2.1", "[::1]", "localhost"])
+def test_a_broker_on_this_machine_needs_none(host: str) -> None:
+    assert read_address(f"amqp://{host}/").password is None
+
+
+# -- what a worker may be told to reach ---------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "own", "said"),
+    [
+        ({}, {}, ""),
+        ({"allow_net": ("10.0.0.0/8",)}, {}, "--allow-net 10.0.0.0/8"),
+        ({"allow_net": ("10.0.0.0/8",)}, {"allow_net": ("10.1.0.0/16",)}, "--allow-net 10.0.0.0/8"),
+        ({"allow_net": ("10.1.0.0/16",)}, {"allow_net": ("10.0.0.0/8",)}, ""),
+        ({"allow_net": ("::1", "10.0.0.1")}, {"allow_net": ("10.0.0.0/8",)}, "--allow-net ::1"),
+        ({"allow_net": ("::/0",)}, {"allow_net": ("0.0.0.0/0",)}, "--allow-net ::/0"),
+        ({"allow_net": ("no network",)}, {"allow_net": ("::/0",)}, "--allow-net no network"),
+        ({"insecure": True}, {}, "--insecure"),
+        ({"insecure": True}, {"insecure": True}, ""),
+        ({"proxy": "http://u:p@evil.test"}, {"proxy": "http://own.test"}, "--proxy"),
+        ({}, {"proxy": "http://own.test", "insecure": True}, ""),
+        ({"connect_to": "10.0.0.1:80"}, {}, "--connect-to 10.0.0.1:80"),
+        ({"connect_to": "10.0.0.1:80"}, {"connect_to": "10.0.0.1:80"}, ""),
+    ],
+)
+def test_the_broker_opens_nothing_that_the_worker_does_not(
+    asked: dict[str, Any], own: dict[str, Any], said: str
+) -> None:
+    assert beyond(FetchConfig(**asked), Reach(**own)) == said
+
+
+def test_nothing_else_that_a_setup_says_leads_past_the_guard() -> None:
+    """Whoever adds a field to what workers are sent has to think of this."""
+    bounds = {
+        "user_agent", "connect_timeout_s", "read_timeout_s", "total_timeout_s", "max_body_bytes",
+        "max_raw_bytes", "max_header_bytes", "min_rate_bytes_s", "min_rate_window_s",
+        "content_types", "listings", "concurrency",
+    }  # fmt: skip
+    assert set(FetchConfig.__struct_fields__) == bounds | set(Reach.__struct_fields__)
+
+
+async def test_a_worker_ends_where_a_setup_asks_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    role = WorkerRole(
+        read_address("amqp://localhost/"), WorkerOptions(4, 1, reach=Reach(("10.0.0.0/8",)))
+    )
+    role._ending = asyncio.get_running_loop().create_future()
+    fits = WorkerSetup(1, FetchConfig(allow_net=("10.1.0.0/16",)), AnalysisConfig(), 2.0)
+    role._take_over(fits)
+    assert role._new_setup.get_nowait() == fits
+    role._take_over(msgspec.structs.replace(fits, fetch=FetchConfig(allow_net=("0.0.0.0/0",))))
+    assert role._new_setup.empty()
+    with pytest.raises(ClusterError, match=r"--allow-net 0\.0\.0\.0/0, which leads past the guard"):
+        await role._ending
+
+
+def test_all_roles_of_one_machine_are_given_the_same() -> None:
+    from focus.commands.cluster import _reach_of
+
+    given = "--seed a.test --allow-net 127.0.0.1 --allow-net=10.0.0.0/8 --insecure --max-pages 4"
+    opened = "--allow-net 127.0.0.1/32 --allow-net 10.0.0.0/8 --insecure"
+    assert _reach_of(given.split()) == opened.split()
+    assert _reach_of(["--connect-to", "127.0.0.1:80"]) == ["--connect-to", "127.0.0.1:80"]
+    assert _reach_of(["--seed", "a.test"]) == []
 
 
 @pytest.mark.parametrize("text", ["", "broker", "http://broker/", "amqp:///"])
@@ -436,9 +514,10 @@ async def calm(folder: Path) -> Counter[tuple[object, ...]]:
 @pytest.mark.parametrize("seed", range(3))
 async def test_lost_doubled_and_late_deliveries_change_nothing(tmp_path: Path, seed: int) -> None:
     room = Room(web(), rng=Random(seed), lose=0.15, twice=0.3)
-    report = await asyncio.wait_for(room.crawl(config(), tmp_path / "s.db"), 30)
+    report = await room.crawl(config(), tmp_path / "s.db")
     assert report.stop_reason == "frontier empty"
     assert ends(tmp_path / "s.db") == await calm(tmp_path)
+    assert room.lost and room.way.leases.lost >= sum(room.lost.values())
     assert room.delivered > sum(room.web.urls().count(url) for url in set(room.web.urls()))
 
 
@@ -452,7 +531,7 @@ async def test_nothing_is_owed_at_the_end(tmp_path: Path) -> None:
 
 async def test_a_poison_page_is_failed_and_seen(tmp_path: Path) -> None:
     room = Room(web(), rng=Random(1), poison="http://h3.test/3")
-    report = await asyncio.wait_for(room.crawl(config(), tmp_path / "s.db"), 30)
+    report = await room.crawl(config(), tmp_path / "s.db")
     assert room.given["http://h3.test/3"] == POISON
     assert report.failures == {"poison": 1}
     with DatabaseReader(tmp_path / "s.db") as reader:
@@ -472,15 +551,13 @@ async def test_one_at_a_time_is_the_order_of_one_process(tmp_path: Path) -> None
 async def test_a_shard_that_is_killed_asks_for_nothing_twice(tmp_path: Path) -> None:
     """Its leases are in the database; what was under way comes when it is back."""
     db = tmp_path / "s.db"
-    first = Room(web(), rng=Random(1), slots=8)
-    first.web.slow("http://h1.test/1", 0.2)
+    first = Room(web(), rng=Random(1), slots=8, most=12)
     running = asyncio.create_task(first.crawl(config(), db))
-    while len(first.web.log) < 12:  # noqa: ASYNC110
-        await asyncio.sleep(0.001)
+    await first.halted.wait()
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     second = Room(web(), rng=Random(2))
-    report = await asyncio.wait_for(second.crawl(config(), db), 30)
+    report = await second.crawl(config(), db)
     assert report.stop_reason == "frontier empty"
     assert ends(db) == await calm(tmp_path)
 

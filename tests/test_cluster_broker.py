@@ -29,6 +29,7 @@ from focus.cluster.leases import Terms
 from focus.cluster.messages import TaskBundle
 from focus.cluster.node import ShardNode
 from focus.cluster.private_broker import PrivateBroker, server
+from focus.cluster.reach import Reach
 from focus.cluster.sharding import Shard
 from focus.cluster.worker import WorkerOptions, WorkerRole
 from focus.config import (
@@ -122,15 +123,23 @@ def config(
     return CrawlConfig(**fields)  # type: ignore[arg-type]
 
 
+def reach(site: DemoServer) -> Reach:
+    """What a worker needs to be given to ask this site."""
+    return Reach(("127.0.0.0/8",), connect_to=f"127.0.0.1:{site.port}")
+
+
 class Room:
     """A cluster in this process, with a name of its own on the broker."""
 
-    def __init__(self, broker: PrivateBroker, folder: Path, shards: int = 1) -> None:
+    def __init__(
+        self, broker: PrivateBroker, site: DemoServer, folder: Path, shards: int = 1
+    ) -> None:
         self.address = read_address(broker.url)
         self.name = f"test{next(_numbers)}-{random.getrandbits(24)}"
         self.folder, self.shards = folder, shards
         self.said: list[str] = []
         self.members: dict[int, ShardNode] = {}
+        self.reach = reach(site)
 
     @asynccontextmanager
     async def workers(
@@ -139,7 +148,7 @@ class Room:
         roles = [
             kind(
                 self.address,
-                WorkerOptions(slots, 1),
+                WorkerOptions(slots, 1, reach=self.reach),
                 cluster=self.name,
                 terms=QUICK,
                 say=self.said.append,
@@ -205,7 +214,7 @@ async def test_two_shards_and_three_workers_find_what_one_process_finds(
     delay_s = 0.05
     wanted = await alone(config(site), tmp_path)
     before, begun = asked(site.log), len(site.log)
-    room = Room(broker, tmp_path, shards=2)
+    room = Room(broker, site, tmp_path, shards=2)
     async with room.workers(3):
         reports = await room.crawl(config(site, delay_s=delay_s))
     assert [each.stop_reason for each in reports] == ["frontier empty"] * 2
@@ -227,7 +236,7 @@ async def test_one_shard_and_one_slot_go_in_the_order_of_one_process(
     ordered = config(site, strategy="topic-pagerank", concurrency=1, limits=limits)
     await alone(ordered, tmp_path)
     order = [(entry.host, entry.path) for entry in site.log]
-    room = Room(broker, tmp_path)
+    room = Room(broker, site, tmp_path)
     async with room.workers(1, slots=1):
         await room.crawl(ordered)
     assert [(entry.host, entry.path) for entry in site.log][len(order) :] == order
@@ -238,7 +247,7 @@ async def test_several_at_once_on_a_host_leave_the_delay_between_them(
 ) -> None:
     site.latency_s = 1.0
     polite = PolitenessConfig(delay_s=0.1, per_ip=0, per_host=3)
-    room = Room(broker, tmp_path)
+    room = Room(broker, site, tmp_path)
     async with room.workers(2):
         await room.crawl(
             config(site, politeness=polite, limits=LimitConfig(max_requests=50)),
@@ -275,7 +284,7 @@ async def test_a_page_that_kills_workers_ends_as_poison(
 ) -> None:
     wanted = await alone(config(site), tmp_path)
     poison = sorted(wanted)[len(wanted) // 2]
-    room = Room(broker, tmp_path)
+    room = Room(broker, site, tmp_path)
 
     class Victim(Mortal):
         pass
@@ -298,7 +307,7 @@ async def test_a_broker_that_loses_everything_loses_no_page(
     broker: PrivateBroker, site: DemoServer, tmp_path: Path
 ) -> None:
     wanted = await alone(config(site), tmp_path)
-    room = Room(broker, tmp_path)
+    room = Room(broker, site, tmp_path)
     async with room.workers(2):
         crawling = asyncio.create_task(room.crawl(config(site)))
         before = len(site.log)
@@ -332,7 +341,7 @@ async def test_clocks_need_not_agree(
 
     wanted = await alone(config(site), tmp_path)
     monkeypatch.setattr("focus.cluster.executor.Clock", Ahead)
-    room = Room(broker, tmp_path)
+    room = Room(broker, site, tmp_path)
     async with room.workers(1):
         await room.crawl(config(site))
     assert room.pages() == wanted
@@ -349,7 +358,7 @@ async def test_a_worker_that_is_cut_off_lets_go_before_others_take_over(
     monkeypatch.setattr(addresses, "HEARTBEAT_S", 3)
     monkeypatch.setattr(worker, "CUT_S", 1.5)
     wanted = await alone(config(site), tmp_path)
-    room = Room(broker, tmp_path)
+    room = Room(broker, site, tmp_path)
     async with Cut(broker.port) as proxy:
         near = room.address
         room.address = read_address(f"amqp://guest:guest@127.0.0.1:{proxy.port}/")
@@ -411,11 +420,11 @@ class Cut:
 async def test_a_second_frontier_of_a_shard_is_told_so(
     broker: PrivateBroker, site: DemoServer, tmp_path: Path
 ) -> None:
-    room = Room(broker, tmp_path)
+    room = Room(broker, site, tmp_path)
     async with room.workers(1):
         first = asyncio.create_task(room.frontier(config(site, delay_s=0.1)))
         await room.until_open()
-        other = Room(broker, tmp_path / "other")
+        other = Room(broker, site, tmp_path / "other")
         other.name = room.name
         with pytest.raises(ClusterError, match="another frontier is shard 1/1"):
             await other.frontier(config(site))
@@ -426,11 +435,11 @@ async def test_a_second_frontier_of_a_shard_is_told_so(
 async def test_another_number_of_shards_is_refused(
     broker: PrivateBroker, site: DemoServer, tmp_path: Path
 ) -> None:
-    room = Room(broker, tmp_path, shards=2)
+    room = Room(broker, site, tmp_path, shards=2)
     first = asyncio.create_task(room.frontier(config(site)))
     await room.until_open()
     room.members[1].station.began_at -= 60.0  # it is at home here
-    other = Room(broker, tmp_path, shards=3)
+    other = Room(broker, site, tmp_path, shards=3)
     other.name = room.name
     with pytest.raises(ClusterError, match="there are 2 shards"):
         await other.frontier(config(site), 3)
@@ -443,7 +452,7 @@ async def test_another_number_of_shards_is_refused(
 async def test_an_old_worker_is_refused_politely(
     broker: PrivateBroker, site: DemoServer, tmp_path: Path
 ) -> None:
-    room = Room(broker, tmp_path)
+    room = Room(broker, site, tmp_path)
     first = asyncio.create_task(room.frontier(config(site)))
     old = WorkerRole(room.address, WorkerOptions(4, 1), cluster=room.name, version=0)
     with pytest.raises(ClusterError, match="version 0 of focus's messages"):
@@ -496,12 +505,14 @@ async def test_the_brokers_certificate_is_checked(broker: PrivateBroker, secure:
 async def test_seeds_are_added_workers_drained_and_all_is_stopped(
     broker: PrivateBroker, site: DemoServer, tmp_path: Path
 ) -> None:
-    room = Room(broker, tmp_path, shards=2)
+    room = Room(broker, site, tmp_path, shards=2)
     first, *others = site.web.seeds
     crawling = asyncio.create_task(room.crawl(config(site, delay_s=0.3, seeds=(first,))))
     running = [
         asyncio.create_task(
-            WorkerRole(room.address, WorkerOptions(4, 1, name=name), cluster=room.name).run()
+            WorkerRole(
+                room.address, WorkerOptions(4, 1, None, name, room.reach), cluster=room.name
+            ).run()
         )
         for name in ("a", "b")
     ]
@@ -537,6 +548,7 @@ def test_kills_of_every_role_and_the_broker_lose_no_page(web: DemoWeb, tmp_path:
 
         def worker_() -> subprocess.Popen[bytes]:
             options = ["cluster", "worker", *reach, "--slots", "8", "--processes", "1"]
+            options += ["--connect-to", f"127.0.0.1:{site.port}", "--allow-net", "127.0.0.0/8"]
             return start(options, tmp_path / "worker-said")
 
         workers, one = [worker_(), worker_()], frontier()

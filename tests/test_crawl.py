@@ -6,6 +6,7 @@ from itertools import pairwise
 import msgspec
 import pytest
 
+from focus.admission import retries
 from focus.config import (
     NOFOLLOW,
     AnalysisConfig,
@@ -256,6 +257,41 @@ async def test_retry_after_is_obeyed_for_the_whole_host(web: TinyWeb) -> None:
     assert "http://a.test/1" in run.pages
 
 
+async def test_a_short_retry_after_is_believed(web: TinyWeb) -> None:
+    """Nothing of 60, 120, 240 s: a second as told, and what the host's own record adds."""
+    world = World(web)
+    busy = Answer(status=429, headers={"retry-after": "1"})
+    world.first["http://a.test/1"] = [busy, busy]
+    run = await crawl(world, ["http://a.test/"])
+    hits = [hit for hit in run.web.log if "//a.test" in hit.url]
+    rests = [later.at - earlier.at for earlier, later in pairwise(hits)]
+    assert 1.0 <= max(rests) < 5.0
+    assert "http://a.test/1" in run.pages
+
+
+async def test_a_host_rests_as_told_even_if_the_url_is_not_tried_again(web: TinyWeb) -> None:
+    world = World(web)
+    busy = Answer(status=429, headers={"retry-after": "200"})
+    world.first["http://a.test/1"] = [busy] * retries.policy(FailureKind.RATE_LIMITED).tries
+    run = await crawl(world, ["http://a.test/"])
+    hits = [hit for hit in run.web.log if "//a.test" in hit.url]
+    last = [n for n, hit in enumerate(hits) if hit.url.endswith("/1")][-1]
+    assert hits[last + 1].at - hits[last].at >= 200.0
+    assert run.reasons()["http://a.test/1"] == "rate-limited"
+
+
+async def test_a_closed_connection_costs_the_delay_and_no_more(web: TinyWeb) -> None:
+    world = World(web)
+    world.first["http://a.test/1"] = [Answer(failure=FailureKind.CLOSED)]
+    world.first["http://a.test/robots.txt"] = [Answer(failure=FailureKind.CLOSED)]
+    run = await crawl(world, ["http://a.test/"])
+    hits = [hit for hit in run.web.log if "//a.test" in hit.url]
+    assert min(later.at - earlier.at for earlier, later in pairwise(hits)) >= 1.0
+    assert run.crawl.frontier.host("a.test").failures == 0
+    assert run.web.urls().count("http://a.test/1") == 2
+    assert "http://a.test/1" in run.pages
+
+
 async def test_final_failures_are_not_tried_again(web: TinyWeb) -> None:
     web.status("http://a.test/1", 404)
     web.fail("http://a.test/2", FailureKind.TOO_LARGE)
@@ -444,7 +480,7 @@ async def test_scope_keeps_the_crawl_in(
 
 
 async def test_pictures_and_archives_are_not_asked_for(web: TinyWeb) -> None:
-    web.page("http://a.test/2", links=["/photo.JPG", "/paper.pdf?x=1", "/page.php"])
+    web.page("http://a.test/2", links=["/photo.JPG", "/paper.pdf", "/page.php"])
     run = await crawl(web, ["http://a.test/"])
     assert "http://a.test/page.php" in run.web.urls()
     assert not any("photo" in url or "paper" in url for url in run.web.urls())

@@ -4,7 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from focus.admission.domain_budget import MOST_HOSTS, DomainBudget
+from focus.admission.domain_budget import (
+    AT_ADDRESS,
+    FREE_HOSTS,
+    KNOWN_HOSTS,
+    MOST_HOSTS,
+    PUT_OFFS,
+    DomainBudget,
+)
 from focus.config import PolitenessConfig, TrapConfig
 from focus.frontier import Frontier
 from focus.records import DropReason, Tally
@@ -31,8 +38,9 @@ class Crowd:
         self.domains.look()
         return host
 
-    def ask(self, name: str, requests: int = 1, relevance: float = 0.0) -> Host:
+    def ask(self, name: str, requests: int = 1, relevance: float = 0.0, address: str = "") -> Host:
         host = self.meet(name)
+        host.address = address
         self.domains.asked(host)
         tally = self.tallies.setdefault(host.id, Tally())
         more = Tally(requests, requests * relevance)
@@ -63,11 +71,83 @@ def test_its_requests_count_as_well_as_its_hosts() -> None:
     assert crowd.domains.is_spent(asked[0])
 
 
-def test_a_domain_that_pays_has_no_bound() -> None:
+def test_hosts_of_a_domain_that_pays_are_asked_on() -> None:
     crowd = Crowd()
-    asked = [crowd.ask(name, 10, relevance=0.02) for name in hosts("portal.test", 3 * MOST_HOSTS)]
+    asked = [crowd.ask(name, 10, relevance=0.02) for name in hosts("portal.test", 3 * KNOWN_HOSTS)]
     assert crowd.domains.is_spent(asked[-1]) == ""
-    assert crowd.domains.is_spent(crowd.meet("fresh.portal.test")) == ""
+    assert not crowd.domains.puts_off(asked[-1])
+
+
+def greedy(crowd: Crowd, names: Iterator[str], **brings: float) -> int:
+    """How many hosts are asked, one after the other, before one is put off."""
+    address = str(brings.pop("address", ""))
+    for number, name in enumerate(names):
+        host = crowd.meet(name)
+        host.address = address
+        if crowd.domains.puts_off(host):
+            return number
+        crowd.ask(name, int(brings["requests"]), brings["relevance"], address)
+    return -1
+
+
+def test_each_host_more_has_to_be_earned() -> None:
+    """A page about the topic on each lets half of them have one more: 200 / (1 - 0.9 / 2)."""
+    many = hosts("wild.test", 2 * MOST_HOSTS)
+    assert greedy(Crowd(), many, requests=1, relevance=0.9) == 364
+    few = hosts("wild.test", 2 * MOST_HOSTS)
+    assert greedy(Crowd(), few, requests=0, relevance=0.0) == FREE_HOSTS, "robots.txt alone"
+
+
+def test_what_pays_well_has_a_bound_all_the_same() -> None:
+    asked = greedy(Crowd(), hosts("wild.test", 2 * MOST_HOSTS), requests=5, relevance=1.0)
+    assert asked == MOST_HOSTS
+
+
+def test_a_host_is_put_off_until_its_like_have_brought_more() -> None:
+    crowd = Crowd()
+    asked = [crowd.ask(name, requests=0) for name in hosts("hoster.test", FREE_HOSTS)]
+    fresh = crowd.meet("fresh.hoster.test")
+    assert crowd.domains.puts_off(fresh)
+    crowd.tallies[asked[0].id] = Tally(3, 2.0)
+    crowd.domains.count(asked[0], Tally(3, 2.0))
+    assert not crowd.domains.puts_off(fresh)
+    assert crowd.domains.is_spent(fresh) == ""
+
+
+def test_a_host_that_was_put_off_often_is_left_alone() -> None:
+    crowd = Crowd()
+    for name in hosts("hoster.test", FREE_HOSTS):
+        crowd.ask(name, requests=0)
+    fresh = crowd.meet("fresh.hoster.test")
+    assert [crowd.domains.is_spent(fresh) for _ in range(PUT_OFFS) if crowd.domains.puts_off(fresh)]
+    assert not crowd.domains.puts_off(fresh)
+    assert crowd.domains.is_spent(fresh).startswith("200 hosts of hoster.test brought too little")
+    crowd.ask("a0.hoster.test", requests=4, relevance=0.5)
+    assert crowd.domains.is_spent(fresh) == "", "its domain has earned it after all"
+
+
+def test_hosts_of_one_address_share_a_wider_budget() -> None:
+    crowd = Crowd()
+    names = (f"www.d{number}.test" for number in range(3 * AT_ADDRESS * FREE_HOSTS))
+    asked = greedy(crowd, names, requests=1, relevance=0.0, address="192.0.2.1")
+    assert asked == AT_ADDRESS * FREE_HOSTS
+    elsewhere = crowd.meet("www.other.test")
+    elsewhere.address = "192.0.2.2"
+    assert not crowd.domains.puts_off(elsewhere)
+
+
+def test_what_an_earlier_run_asked_counts_at_the_address_where_it_is_found() -> None:
+    crowd = Crowd()
+    for number in range(AT_ADDRESS * FREE_HOSTS):
+        host = crowd.frontier.host(f"www.d{number}.test")
+        crowd.tallies[host.id] = Tally(1, 0.0)
+    crowd.domains.look()
+    for host in crowd.frontier.hosts:
+        host.address = "192.0.2.1"
+        crowd.domains.asked(host)
+    fresh = crowd.meet("fresh.test")
+    fresh.address = "192.0.2.1"
+    assert crowd.domains.puts_off(fresh)
 
 
 def test_a_host_that_pays_is_asked_on_in_a_domain_that_does_not() -> None:
@@ -94,12 +174,15 @@ def test_nor_have_addresses() -> None:
 
 def test_hosts_that_bring_nothing_are_known_up_to_a_number() -> None:
     crowd = Crowd()
-    for name in hosts("trap.test", MOST_HOSTS):
+    for name in hosts("trap.test", KNOWN_HOSTS):
         assert crowd.domains.has_room(name)
         crowd.meet(name)
     assert not crowd.domains.has_room("b.trap.test")
     crowd.ask("a1.trap.test", 20, relevance=0.6)
-    assert crowd.domains.has_room("b.trap.test"), "it has brought twelve pages: 1,200 hosts"
+    for number in range(12):
+        assert crowd.domains.has_room(f"b{number}.trap.test"), "it has brought twelve pages"
+        crowd.meet(f"b{number}.trap.test")
+    assert not crowd.domains.has_room("b.trap.test")
 
 
 def test_what_was_counted_before_anybody_looked_counts() -> None:

@@ -22,7 +22,8 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from focus.config import FetchConfig
 from focus.errors import ConfigError
 from focus.fetch import WebFetcher
-from focus.http import zstd
+from focus.http import connection, zstd
+from focus.http.robots import from_answer
 from focus.http.tls import client_context
 from focus.records import FailureKind, FetchResult
 from tests.hostile.secure import authority
@@ -162,13 +163,21 @@ async def test_cookies_are_never_sent_back() -> None:
     assert server.connections == 1
 
 
-async def test_a_kept_connection_that_died_is_replaced_without_a_failure() -> None:
-    first = Raw(answer(), close=True)  # promises keep-alive, then closes
-    async with serving(first) as port, WebFetcher(config()) as web:
-        results = []
-        for _ in range(3):
-            results.append(await web.fetch(f"http://127.0.0.1:{port}/"))
-    assert [result.failure for result in results] == [None, None, None]
+async def test_a_kept_connection_that_breaks_off_is_not_asked_again_at_once() -> None:
+    server = Raw(answer())
+
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if server.connections == 1:
+            server.requests.append(await reader.readuntil(b"\r\n\r\n"))
+            writer.transport.abort()
+            await reader.read()
+
+    server.then = hang_up
+    async with serving(server) as port, WebFetcher(config()) as web:
+        kinds = [(await web.fetch(f"http://127.0.0.1:{port}/")).failure for _ in range(3)]
+    assert kinds == [None, FailureKind.CLOSED, None]
+    assert len(server.requests) == 3
+    assert server.connections == 2
 
 
 async def test_a_fresh_connection_that_breaks_off_is_not_asked_again() -> None:
@@ -666,6 +675,28 @@ async def test_what_tls_keeps_to_itself_counts() -> None:
         result = await web.fetch(f"https://127.0.0.1:{port}/")
     assert result.failure is FailureKind.TOO_LARGE
     assert "off the socket" in result.detail
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_INFO"), reason="only Linux counts for us")
+def test_what_lies_unread_does_not_count() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        ours = socket.create_connection(server.getsockname())
+        theirs, _ = server.accept()
+        with ours, theirs:
+            theirs.sendall(b"x" * 50_000)
+            assert len(ours.recv(10_000, socket.MSG_WAITALL)) == 10_000
+            assert connection._bytes_received(ours) == 10_000
+
+
+@pytest.mark.parametrize("max_raw", [100_000, 600_000, 10_000_000])
+async def test_an_endless_robots_txt_is_read_up_to_its_limit(max_raw: int) -> None:
+    """However much more the server has sent by then, and however little a page may have."""
+    server = Raw(b"HTTP/1.1 200 OK\r\n\r\nUser-agent: *\nDisallow: /x\n")
+    server.then = server.endless(b"# more\n" * 40_000)
+    result = await ask(server, robots=True, max_raw_bytes=max_raw)
+    assert (result.failure, result.truncated) == (None, True), result.detail
+    assert len(result.body) == 500 * 1024
+    assert not from_answer(200, result.body).allows("http://a.test/x", "focus")
 
 
 async def test_speaking_tls_to_a_plain_server_is_a_tls_failure() -> None:

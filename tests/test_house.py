@@ -19,9 +19,10 @@ FOCUS = ROOT / "focus"
 
 LEVELS = [
     "errors; config; records; metrics/",
-    "text/; topic/; scheduling/; html/; workers/; registry",
-    "urls/; http/; frontier",
-    "admission/; archive/; fetch",
+    "text/; topic/; scheduling/; workers/; registry",
+    "urls/; frontier",
+    "http/",
+    "html/; admission/; archive/; fetch",
     "score/",
     "engine/; storage/",
     "crawler; store",
@@ -141,6 +142,13 @@ def test_design_tells_the_same_levels() -> None:
     for level, (_, cell) in zip(LEVELS, rows, strict=True):
         wanted = re.sub(r"[\w/]+", r"`\g<0>`", level)
         assert cell == wanted, f"write into docs/design.md: {wanted}"
+
+
+@pytest.mark.parametrize("readme", ["README.md", "README.zh-CN.md"])
+def test_the_map_of_the_readme_has_every_package(readme: str) -> None:
+    text = (ROOT / readme).read_text(encoding="utf-8")
+    named = {path.partition("/")[0] for path in re.findall(r"`focus/([a-z]+(?:/|\.py))`", text)}
+    assert {path.parent.name for path in FOCUS.glob("*/__init__.py")} <= named
 
 
 @pytest.mark.parametrize("module", [name for name in modules() if name])

@@ -42,6 +42,7 @@ class FakeCrawl(SimpleNamespace):
             url_table=Known(),
             frontier=SimpleNamespace(hosts=[1, 2, 3]),
             transport=SimpleNamespace(now=lambda: self.clock, in_flight=4),
+            outages=SimpleNamespace(outage=None),
         )
 
     @property

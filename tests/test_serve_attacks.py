@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from focus.serve import tokens
 from focus.serve.accounts import Passwords
-from focus.serve.app import MAX_FORM
+from focus.serve.upload import MAX_FORM
 from tests.support.outbox import NOON
 from tests.test_serve import CHEAP, SECRET, TYPED, Group, alert
 from tests.test_serve import group as group  # the fixture

@@ -6,7 +6,7 @@ from focus.config import PolitenessConfig
 from focus.frontier import Frontier
 from focus.records import FetchResult
 from focus.scheduling.queues import Host
-from focus.scheduling.throttling import Addresses, Pace, slowed
+from focus.scheduling.throttling import Addresses, Pace, machine, slowed
 from focus.scheduling.url_table import UrlTable
 
 MOST_S = 60.0
@@ -52,6 +52,54 @@ def test_an_address_has_so_many_slots() -> None:
     line = [addresses.next("192.0.2.1") for _ in range(4)]
     assert line == [7, 3, 5, None]  # the best first, each once
     assert addresses.has_slot("192.0.2.1")
+
+
+def test_an_address_rests_from_one_start_to_the_next() -> None:
+    addresses = Addresses(2, 0.5)
+    addresses.start("192.0.2.1", 10.0)
+    assert addresses.woken(10.4) == [], "nobody waits"
+    assert not addresses.has_slot("192.0.2.1")
+    assert addresses.has_slot("192.0.2.2")
+    addresses.wait("192.0.2.1", 7, -1.0)
+    assert addresses.next_due() == 10.5
+    assert addresses.woken(10.5) == ["192.0.2.1"]
+    assert addresses.next("192.0.2.1") == 7
+    assert addresses.next_due() is None
+
+
+def test_who_waits_still_is_called_again_after_another_went_first() -> None:
+    addresses = Addresses(8, 0.5)
+    addresses.start("192.0.2.1", 10.0)
+    for host in (7, 3):
+        addresses.wait("192.0.2.1", host, 0.0)
+    assert addresses.woken(11.0) == ["192.0.2.1"]
+    addresses.start("192.0.2.1", 11.0)  # by one that was not in line
+    assert addresses.next("192.0.2.1") is None
+    assert addresses.next_due() == 11.5
+    assert addresses.woken(11.5) == ["192.0.2.1"]
+
+
+def test_without_a_limit_an_address_does_not_rest() -> None:
+    addresses = Addresses(0, 0.5)
+    addresses.start("192.0.2.1", 10.0)
+    assert addresses.has_slot("192.0.2.1")
+
+
+@pytest.mark.parametrize(
+    ("address", "found"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("2001:db8::7", "2001:db8::/64"),
+        ("2001:db8:0:0:ffff::1", "2001:db8::/64"),
+        ("2001:db8:0:1::1", "2001:db8:0:1::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("not: one", "not: one"),
+        ("", ""),
+    ],
+)
+def test_a_machine_has_all_the_addresses_of_its_net(address: str, found: str) -> None:
+    assert machine(address) == found
 
 
 def test_no_limit_is_none() -> None:

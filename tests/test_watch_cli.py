@@ -256,15 +256,17 @@ def test_trouble_of_a_site_is_told_and_shown(focus: Focus, world: World) -> None
     add(focus)
     world.trouble = ConfigError("its robots.txt forbids it")
     ran = focus("run")
-    assert ran.code == 1
+    assert ran.code == 4, "no site at all could be visited"
     assert ran.err == "focus: news.test: its robots.txt forbids it\n"
-    assert "! news.test: its robots.txt forbids it" in focus("show", "足球").out
+    assert "1 visit: its robots.txt forbids it" in focus("show", "足球").out
     listed = json.loads(focus("list", "--json").out)[0]
     assert listed["checked_at"] is None  # its beginning is still to come
     again = focus("run", "--now")
-    assert (again.code, again.err) == (1, "")  # nobody wants to read that every quarter of an hour
+    assert (again.code, again.err) == (4, "")  # nobody wants to read that every quarter of an hour
     assert "robots.txt" in focus("run", "--now", "-v").err
     assert listed["next_at"] > time.time()
+    assert "news.test: failing since " in (shown := focus("show", "足球").out)
+    assert ", 3 visits: its robots.txt forbids it" in shown
 
 
 def test_alert_that_was_never_seen_begins_when_its_site_answers(

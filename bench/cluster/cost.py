@@ -95,9 +95,20 @@ def spread(options: Sequence[str], given: Any, folder: Path) -> Cost:
             for number, db in enumerate(databases, 1)
         ]
         slots = str(max(1, given.slots // given.workers))
+        at = options.index("--connect-to")
+        past = options[at : at + 4]  # and --allow-net
         workers = [
             _start(
-                ["cluster", "worker", *reach["worker"], "--slots", slots, "--processes", "1"],
+                [
+                    "cluster",
+                    "worker",
+                    *reach["worker"],
+                    "--slots",
+                    slots,
+                    "--processes",
+                    "1",
+                    *past,
+                ],
                 said,
                 stack,
             )

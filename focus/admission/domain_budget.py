@@ -1,11 +1,17 @@
-"""Does somebody make up hosts without end? A budget that the hosts of one domain share.
+"""Budgets that the hosts of one domain, or of one address, share: somebody may make up hosts.
 
 With a wildcard in the DNS, each link can lead to a host that nobody has heard of: a1, a2,
 a3… of one registered domain. Each is small, costs a robots.txt, and has a budget of its own;
 so the domain has one, too, in which a host counts as much as `HOST_COST` of it besides its
 requests. As with shapes and hosts it grows with what the domain brings, and hosts that pay
-by themselves are not asked for those that do not. How many hosts are known of a domain
-grows in the same way.
+by themselves are not asked for those that do not.
+
+Pages about the topic can be made up as well. So what a domain brings lifts its budget, but each
+host more has to be earned, by `PAGES_A_HOST` relevant pages, beyond the first `FREE_HOSTS`, and
+`MOST_HOSTS` is all there is. A host that nobody asked yet is put off while its domain has not
+earned it, and left alone if that goes on. So robots.txt, one for each host, comes to a third of the
+requests at most, and less than `FREE_HOSTS` more. The hosts of one address have the same,
+`AT_ADDRESS` times as wide: large hosters have everybody's hosts on a few addresses.
 
 A domain is what somebody has registered, by the Public Suffix List with its private part:
 blogs of a hoster that is listed there have nothing to do with each other. The list is some
@@ -18,26 +24,42 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from focus.admission.traps import HOST_SHARE, LEAST_YIELD, pays
+from focus.admission.traps import HOST_SHARE, pays
 from focus.config import TrapConfig
 from focus.records import Tally
 from focus.scheduling.queues import Host
 from focus.urls.normal_form import registrable_domain
 
 HOST_COST = 0.05  # of a shape's budget, for being a host that is asked
-MOST_HOSTS = 1000  # known of a domain; more for what it brings
+KNOWN_HOSTS = 1000  # known of a domain; one more for each relevant page
+FREE_HOSTS = 200  # asked of a domain, whatever they bring
+PAGES_A_HOST = 2.0  # of relevance, for each host that is asked beyond these
+MOST_HOSTS = 10_000  # known or asked of a domain, whatever they bring
+AT_ADDRESS = 10  # domains that an address may have the hosts of
+PUT_OFF_S = 60.0
+PUT_OFFS = 2
 
 
 class Domain:
-    """What is known of a domain's hosts: how many are known, were asked, and brought what."""
+    """Hosts that belong together: how many are known, were asked, and brought what.
 
-    __slots__ = ("asked", "known", "name", "tally")
+    wide   how many domains it stands for: 1, or `AT_ADDRESS`
+    """
 
-    def __init__(self, name: str) -> None:
+    __slots__ = ("asked", "known", "name", "tally", "wide")
+
+    def __init__(self, name: str, wide: int = 1) -> None:
         self.name = name
+        self.wide = wide
         self.known = 0
         self.asked = 0
         self.tally = Tally()
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether no host of it that was not asked yet may be asked now."""
+        earned = FREE_HOSTS + self.tally.yielded / PAGES_A_HOST
+        return self.asked >= self.wide * min(MOST_HOSTS, earned)
 
 
 class DomainBudget:
@@ -59,6 +81,9 @@ class DomainBudget:
         self._crowds: Counter[str] = Counter()
         self._domains: dict[str, Domain] = {}
         self._of: dict[int, Domain] = {}
+        self._addresses: dict[str, Domain] = {}
+        self._at: dict[int, Domain] = {}
+        self._put_off: dict[int, int] = {}  # host -> how often
 
     # -- what happens ---------------------------------------------------------------
 
@@ -91,15 +116,30 @@ class DomainBudget:
 
     def asked(self, host: Host) -> None:
         """A host's robots.txt, or anything else of it, is asked for."""
+        groups = self._groups(host)
         if host.id < len(self._was_asked) and not self._was_asked[host.id]:
             self._was_asked[host.id] = 1
-            if (domain := self._of.get(host.id)) is not None:
-                domain.asked += 1
+            self._put_off.pop(host.id, None)
+            for each in groups:
+                each.asked += 1
 
     def count(self, host: Host, more: Tally) -> None:
         """Requests to a host came to their end; `tally_of` has counted them."""
         if (domain := self._of.get(host.id)) is not None:
             self._add(domain, more)
+        if (there := self._at.get(host.id)) is not None:
+            self._add(there, more)
+
+    def _groups(self, host: Host) -> list[Domain]:
+        """Domain and address of a host, as far as they are known."""
+        there = self._at.get(host.id)
+        if there is None and host.address and host.id < len(self._was_asked):
+            name = host.address
+            there = self._addresses.setdefault(name, Domain(name, AT_ADDRESS))
+            there.asked += self._was_asked[host.id]
+            self._add(there, self._tally_of(host))
+            self._at[host.id] = there
+        return [each for each in (self._of.get(host.id), there) if each is not None]
 
     # -- what follows ---------------------------------------------------------------
 
@@ -110,11 +150,26 @@ class DomainBudget:
         domain = self._domains.get(registrable_domain(name))
         if domain is None:
             return True
-        most = max(MOST_HOSTS, domain.tally.yielded / LEAST_YIELD)
+        most = min(MOST_HOSTS, KNOWN_HOSTS + domain.tally.yielded)
         return domain.known < most and not self._has_spent(domain)
+
+    def puts_off(self, host: Host) -> bool:
+        """Whether a host is to be set aside for `PUT_OFF_S`: its like have to bring more first."""
+        if self._crowd(host) is None or self._put_off.get(host.id, 0) >= PUT_OFFS:
+            return False
+        self._put_off[host.id] = self._put_off.get(host.id, 0) + 1
+        return True
+
+    def _crowd(self, host: Host) -> Domain | None:
+        """The group of a host that nobody asked yet in which there is no room for it."""
+        if not self._budget or host.id >= len(self._was_asked) or self._was_asked[host.id]:
+            return None
+        return next((each for each in self._groups(host) if each.is_crowded), None)
 
     def is_spent(self, host: Host) -> str:
         """Why no more is to be asked for of a host: its domain had its budget; else ""."""
+        if self._put_off.get(host.id, 0) >= PUT_OFFS and (crowd := self._crowd(host)) is not None:
+            return f"{crowd.asked} hosts of {crowd.name} brought too little for one more"
         domain = self._of.get(host.id)
         if domain is None or not self._has_spent(domain):
             return ""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from focus.admission.retries import wait_s
+from focus.admission.retries import LAST_CHANCE, wait_s
 from focus.config import PolitenessConfig
 from focus.http.robots import Robots, from_answer
 from focus.records import FailureKind, FetchResult
@@ -91,6 +91,7 @@ class RobotsGate:
             found = fetch.failure is None and fetch.redirect_to is None
             status = (fetch.status or 200) if found else 404
             expires_at = now + self._config.robots_ttl_s
+            host.failures = 0
             host.robots[scheme] = (fetch.body if found else b"", status, expires_at)
             self.restore(host, scheme)
             del self._asked[host.id]
@@ -98,7 +99,7 @@ class RobotsGate:
         tries += 1
         self._asked[host.id] = (scheme, 0, tries)
         again_s = wait_s(fetch.failure, tries, fetch.retry_after_s)
-        if again_s is not None:
+        if again_s is not None and host.failures < LAST_CHANCE:
             return Turn(wait_s=again_s)
         if fetch.failure not in _OF_THE_NAME and self._has_other_door(host, scheme):
             self._shut[host.id, scheme] = f"{fetch.failure}: robots.txt: {fetch.detail}"

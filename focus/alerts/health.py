@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from zoneinfo import ZoneInfo
+
 import msgspec
 
 from focus.alerts import matches
 from focus.alerts.alert import Alert
 from focus.alerts.matches import Count, Figures
+from focus.alerts.message import clock_time
+from focus.alerts.outbox_lease import zone_of
 from focus.alerts.page_match import topic_of
 from focus.alerts.store import LOCAL, AlertStore, StoredAlert, WatchedSite
 from focus.errors import FocusError
+from focus.text.formatting import count
 
 SILENT_S = 3 * 86400.0  # without news: worth a word
 
@@ -67,15 +72,28 @@ def health(book: AlertStore, owned: StoredAlert, *, now: float) -> Health:
         found=found,
         sites=sites,
         silent_s=silent_s,
-        remarks=_remarks(owned, state, sites, silent_s),
+        remarks=_remarks(
+            owned, state, sites, silent_s, zone_of(matches.zones(book).get(owned.user, "UTC"))
+        ),
     )
 
 
-def _remarks(owned: StoredAlert, state: str, sites: list[SiteHealth], silent_s: float) -> list[str]:
+def _failing(site: WatchedSite, zone: ZoneInfo) -> str:
+    """`failing since 2026-11-21 08:30, 12 visits: ` before what is wrong."""
+    if site.failing_since is None:
+        return ""
+    return (
+        f"failing since {clock_time(site.failing_since, zone)}, {count(site.failures, 'visit')}: "
+    )
+
+
+def _remarks(
+    owned: StoredAlert, state: str, sites: list[SiteHealth], silent_s: float, zone: ZoneInfo
+) -> list[str]:
     remarks = []
     for each in sites:
         if each.site.trouble:
-            remarks.append(f"{each.site.host}: {each.site.trouble}")
+            remarks.append(f"{each.site.host}: {_failing(each.site, zone)}{each.site.trouble}")
         elif each.figures.blocked and not each.figures.pages:
             remarks.append(f"{each.site.host}: robots.txt forbids it, so that nothing is seen")
     try:

@@ -132,10 +132,19 @@ def checked(db: sqlite3.Connection, alert: int, *, now: float | None, next_at: f
     db.execute("UPDATE alert SET checked_at = ?, next_at = ? WHERE id = ?", (now, next_at, alert))
 
 
-def troubled(book: AlertStore, site: int, reason: str) -> None:
+def fared(db: sqlite3.Connection, site: int, trouble: str, *, now: float) -> None:
+    """What was wrong with a visit of a site; "": nothing, it fails no more."""
+    db.execute(
+        "UPDATE site SET trouble = ?1, failures = iif(?1 = '', 0, failures + 1), "
+        "failing_since = iif(?1 = '', NULL, ifnull(failing_since, ?2)) WHERE id = ?3",
+        (trouble, now, site),
+    )
+
+
+def troubled(book: AlertStore, site: int, reason: str, *, now: float) -> None:
     """A site could not be visited."""
     with book.transaction() as db:
-        db.execute("UPDATE site SET trouble = ? WHERE id = ?", (reason, site))
+        fared(db, site, reason, now=now)
 
 
 def zones(book: AlertStore) -> dict[int, str]:

@@ -28,13 +28,21 @@ from focus.storage.lock import held
 Visit = Callable[[WatchedSite], Awaitable[None]]
 """Looks a site up and stores what is new there, in the crawl that the site's row names.
 
-Raises StoreLocked when another program crawls into the database, FocusError for other
-trouble; trouble of the site itself stands in its row afterwards.
+Raises StoreLocked when another program crawls into the database, Offline when our own network is
+away, FocusError for other trouble; trouble of the site itself stands in its row afterwards.
 """
 
 
 Deliver = Callable[[], Awaitable[Summary]]
 """Brings what is due. Raises StoreError only; what receivers do is in the summary."""
+
+
+OFFLINE_SITES = 3
+"""Sites in a row that we are offline for, and no other is tried in this run."""
+
+
+class Offline(FocusError):
+    """Our own network is away: a visit is put off."""
 
 
 class AlreadyRunning(FocusError):
@@ -53,16 +61,25 @@ class Ran(msgspec.Struct):
     troubles  lines for whoever looks after the installation, that were not told before
     lasting   the same as the last time: no reason for another mail by cron
     is_busy   a crawl holds the database: nothing was visited, all stays due
+    failed    sites whose visit brought nothing but trouble
+    put_off   sites that our own network kept from being visited: their alerts stay due
     """
 
     alerts: int = 0
     visited: int = 0
     welcomed: int = 0
     is_busy: bool = False
+    failed: int = 0
+    put_off: list[int] = msgspec.field(default_factory=list)
     matched: list[Matched] = msgspec.field(default_factory=list)
     troubles: list[str] = msgspec.field(default_factory=list)
     lasting: list[str] = msgspec.field(default_factory=list)
     delivered: Summary = msgspec.field(default_factory=Summary)
+
+    @property
+    def all_failed(self) -> bool:
+        """Whether sites were to be visited and none brought anything."""
+        return bool(self.failed) and self.failed == self.visited
 
     @property
     def news(self) -> int:
@@ -124,30 +141,57 @@ async def run_due(
     """
     ran = Ran()
     alerts = due(book, now=clock(), wanted=wanted)
-    for site in to_visit(book, alerts, now=clock(), at_once=wanted is not None):
-        if not await _visited(book, site, visit, ran):
-            break
+    sites = to_visit(book, alerts, now=clock(), at_once=wanted is not None)
+    await _visit_all(book, sites, visit, ran, clock=clock)
     if alerts:
         _match(book, alerts, ran, now=clock())
         if not ran.is_busy:
-            _end(book, alerts, ran, now=clock())
+            put_off = {owned.id for site in ran.put_off for owned in book.alerts_on(site)}
+            _end(book, [each for each in alerts if each.id not in put_off], ran, now=clock())
     ran.delivered = await deliver()
     ran.troubles += [f"{kind}: {reason}" for kind, reason in ran.delivered.trouble.items()]
     return ran
 
 
-async def _visited(book: AlertStore, site: WatchedSite, visit: Visit, ran: Ran) -> bool:
+async def _visit_all(
+    book: AlertStore,
+    sites: Sequence[WatchedSite],
+    visit: Visit,
+    ran: Ran,
+    *,
+    clock: Callable[[], float],
+) -> None:
+    """Visit sites, those that fail last. Once another site answers, one that we seem to be
+    offline for is at fault itself; where several in a row are, the others need not be tried.
+    """
+    order = sorted(sites, key=lambda site: site.failing_since is not None)
+    for number, site in enumerate(order):
+        if not await _visited(book, site, visit, ran, now=clock()):
+            return
+        if ran.failed == ran.visited and len(ran.put_off) >= OFFLINE_SITES:
+            ran.put_off += [each.id for each in order[number + 1 :]]
+            return
+    if ran.failed < ran.visited:
+        ran.put_off.clear()
+
+
+async def _visited(
+    book: AlertStore, site: WatchedSite, visit: Visit, ran: Ran, *, now: float
+) -> bool:
     """Whether the next site may be visited, too."""
     try:
         await visit(site)
-        ran.visited += 1
     except StoreLocked:
         ran.is_busy = True
         return False
+    except Offline:
+        ran.put_off.append(site.id)
     except FocusError as error:
-        matches.troubled(book, site.id, str(error))
+        matches.troubled(book, site.id, str(error), now=now)
+    ran.visited += 1
     after = matches.site_of(book, site.host)
     if after is not None and after.trouble:
+        ran.failed += 1
         told = ran.lasting if after.trouble == site.trouble else ran.troubles
         told.append(f"{site.host}: {after.trouble}")
     return True

@@ -1,28 +1,28 @@
-"""How does this installation reach people? Mail server, public address, key; secrets masked.
+"""Says how this installation reaches people: mail server, public address, key; secrets masked.
 
 What is given at the command line (FOCUS_SMTP_URL, FOCUS_MAIL_FROM, FOCUS_BASE_URL) goes
 before what an administrator has stored in the table `setting`:
 
-    smtp      {"url": "smtp://user:pass@mail.example.org:587", "from": "focus@example.org"}
-    sms       "twilio://SID:TOKEN@FROM/{phone}"     see channels.sms
+    smtp      {"url": "smtp://user:pass@mail.example.org:587", "from": "focus@example.org"}, sealed
+    sms       "twilio://SID:TOKEN@FROM/{phone}", sealed     see channels.sms
     base_url  "https://focus.example.org"   where the web pages are reached; links point there
-    key       32 random bytes in hex, made on first use: webhook secrets and links to
-              unsubscribe are derived from it
+
+The key that seals, and from which webhook secrets and links to unsubscribe are derived, is in a
+file of its own (`keyfile`).
 """
 
 from __future__ import annotations
 
 import base64
-import hashlib
-import hmac
-import secrets
 import sqlite3
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qs, quote, unquote, urlsplit
 
 import msgspec
 
+from focus.alerts import keyfile
 from focus.alerts.alert import check_channel
 from focus.alerts.store import AlertStore
 from focus.config import FetchConfig
@@ -33,7 +33,7 @@ EXAMPLE = "smtp://user:password@mail.example.org:587"
 
 _PORTS = {"smtp": 587, "smtps": 465}
 _OPTIONS = ("starttls", "ca")
-_KEY_BYTES = 32
+_SEALED = ("smtp", "sms")
 
 
 class MailSettings(msgspec.Struct, frozen=True):
@@ -80,9 +80,9 @@ class DeliverySettings(msgspec.Struct, frozen=True):
 
     def derived(self, purpose: str) -> bytes:
         """32 secret bytes for one purpose: HMAC-SHA256 of it under the key."""
-        if len(self.key) < _KEY_BYTES:
+        if len(self.key) < keyfile.KEY_BYTES:
             raise ConfigError("settings have no key; read them with settings.read")
-        return hmac.new(self.key, purpose.encode(), hashlib.sha256).digest()
+        return keyfile.derived(self.key, purpose)
 
     def webhook_secret(self, user: int, channel: str) -> str:
         """What a webhook's receiver checks signatures with, as `whsec_…`."""
@@ -100,21 +100,20 @@ def read(
     mail_from: str | None = None,
     base_url: str | None = None,
     fetch: FetchConfig | None = None,
+    key_file: Path | None = None,
 ) -> DeliverySettings:
-    """The settings that hold; ConfigError for one that makes no sense."""
-    with book.transaction() as db:
-        stored = _stored(db)
-        if "key" not in stored:
-            stored["key"] = secrets.token_hex(_KEY_BYTES)
-            put(db, "key", stored["key"])
-    smtp = stored.get("smtp", {})
+    """The settings that hold; ConfigError for one that makes no sense, or cannot be unsealed."""
+    place = keyfile.place(book.path, key_file)
+    key = keyfile.key_of(place)
+    stored = _stored(book)
+    smtp = {} if smtp_url else _unsealed(stored, "smtp", key, place) or {}
     url = smtp_url or smtp.get("url", "")
     sender = mail_from or smtp.get("from", "")
     return DeliverySettings(
         mail=mail_settings(url, sender) if url else None,
         base_url=checked_base_url(base_url or stored.get("base_url", "")),
-        key=bytes.fromhex(stored["key"]),
-        sms=stored.get("sms", ""),
+        key=key,
+        sms=_unsealed(stored, "sms", key, place) or "",
         fetch=fetch or FetchConfig(),
     )
 
@@ -125,10 +124,37 @@ def put(db: sqlite3.Connection, name: str, value: Any) -> None:
     db.execute("INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)", (name, text))
 
 
-def shown(book: AlertStore) -> dict[str, Any]:
-    """What is stored, fit to be shown: the key left out, passwords masked."""
+def put_sealed(db: sqlite3.Connection, name: str, value: Any, key: bytes) -> None:
+    """Store one setting that nobody else may read, inside the caller's transaction."""
+    put(db, name, keyfile.sealed(key, name, msgspec.json.encode(value).decode()))
+
+
+def forget_sealed(book: AlertStore) -> None:
+    """Take out what only a key file opens that is no longer there."""
+    with book.transaction() as db:
+        db.executemany("DELETE FROM setting WHERE name = ?", [(name,) for name in _SEALED])
+
+
+def _unsealed(stored: dict[str, Any], name: str, key: bytes, place: Path) -> Any:
+    """What was stored sealed; None for nothing. ConfigError if another key sealed it."""
+    if not stored.get(name):
+        return None
+    text = keyfile.opened(key, name, str(stored[name]))
+    if text is None:
+        raise ConfigError(
+            f"--key-file {place}: does not open the passwords in the database; name the file that "
+            "sealed them, or forget them with `focus serve --forget-passwords`"
+        )
+    return msgspec.json.decode(text)
+
+
+def shown(book: AlertStore, key: bytes) -> dict[str, Any]:
+    """What is stored, fit to be shown: passwords masked, and left out if the key is another."""
     stored = _stored(book)
-    stored.pop("key", None)
+    for name in _SEALED:
+        text = keyfile.opened(key, name, str(stored.pop(name, "")))
+        if text is not None:
+            stored[name] = msgspec.json.decode(text)
     if "smtp" in stored:
         stored["smtp"] = {**stored["smtp"], "url": masked_url(stored["smtp"].get("url", ""))}
     if stored.get("sms"):
@@ -136,10 +162,9 @@ def shown(book: AlertStore) -> dict[str, Any]:
     return stored
 
 
-def _stored(source: AlertStore | sqlite3.Connection) -> dict[str, Any]:
-    sql = "SELECT name, value FROM setting WHERE name IN ('smtp', 'sms', 'base_url', 'key')"
-    rows = source.rows(sql) if isinstance(source, AlertStore) else source.execute(sql).fetchall()
-    return {name: msgspec.json.decode(value) for name, value in rows}
+def _stored(book: AlertStore) -> dict[str, Any]:
+    sql = "SELECT name, value FROM setting WHERE name IN ('smtp', 'sms', 'base_url')"
+    return {name: msgspec.json.decode(value) for name, value in book.rows(sql)}
 
 
 # -- mail servers -------------------------------------------------------------------

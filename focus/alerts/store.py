@@ -20,8 +20,9 @@ import msgspec
 
 from focus.alerts.alert import Alert
 from focus.errors import ConfigError, StoreError, StoreLocked
-from focus.storage import schema, writer
+from focus.storage import private, schema, writer
 from focus.storage.lock import held
+from focus.storage.search_file import index_path
 
 LOCAL = 1
 """The user at the command line."""
@@ -54,6 +55,8 @@ class WatchedSite(msgspec.Struct, frozen=True):
     pages: int
     trouble: str
     news_from: int | None
+    failing_since: float | None = None
+    failures: int = 0
 
 
 class Match(msgspec.Struct, frozen=True):
@@ -306,6 +309,9 @@ def opened(path: Path, *, now: float, language: str, zone: str) -> Iterator[Aler
             f"cannot make the folder {path.parent}: {error.strerror}; choose another --db"
         ) from error
     schema.check_file(path)
+    private.make(path)
+    for file in (path, index_path(path)):
+        private.narrow(file)
     connection = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)
     book = AlertStore(connection, path)
     try:

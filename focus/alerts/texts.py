@@ -55,6 +55,15 @@ TEXTS: dict[str, dict[str, str]] = {
         "below within a day to confirm it; if it was not you, ignore this mail, and nothing more "
         "is sent here.",
     },
+    "moved_subject": {
+        "zh": "您的 focus 邮箱已更改",
+        "en": "Your mail address for focus has changed",
+    },
+    "moved_body": {
+        "zh": "focus 账号“{name}”不再使用此邮箱。如果不是您本人更改的，请立即告诉管理员。",
+        "en": "The focus account {name} does not use this address any more. If it was not you who "
+        "changed that, tell your administrator at once.",
+    },
     "phone_subject": {"zh": "focus 验证码", "en": "Code for focus"},
     "phone_body": {
         "zh": "您的 focus 验证码：{code}，15 分钟内有效。",

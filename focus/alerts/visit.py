@@ -23,21 +23,24 @@ from focus.alerts import matches, revisits
 from focus.alerts.outbox_lease import zone_of
 from focus.alerts.page_match import topic_of
 from focus.alerts.revisits import DueHub
+from focus.alerts.run import Offline
 from focus.alerts.schedule import parse
 from focus.alerts.store import LOCAL, AlertStore, WatchedSite
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, ScopeConfig
 from focus.crawler import Crawl, Event
 from focus.errors import ConfigError, TopicError
 from focus.learn.memory_crawl import PageSource
-from focus.records import SEED_PRIORITY
+from focus.records import SEED_PRIORITY, UrlState
 from focus.session import RunPaths, RunReport, Watcher, run
 from focus.store import CrawlInfo
 from focus.topic.topic import Keyword, Topic, to_builtins
+from focus.urls.normal_form import seed_candidates
 
 FIRST, LATER, DAILY = 500, 200, 2_000
 """Requests that the first visit of a site may make, and each later one at least; one after a
 longer time so many a day."""
 REST_S = 3600.0  # until a visit goes on with what one without requests left had to leave
+SOON_S = 300.0  # until a visit that our own network put off is tried again
 
 
 def visitor(
@@ -47,6 +50,8 @@ def visitor(
 
     async def look_up(site: WatchedSite) -> None:
         report = await visit(book, site, web, clock=clock)
+        if report.outage is not None:
+            raise Offline(f"offline: {report.outage.reason}")
         if report.stop_reason in ("interrupted", "terminated"):
             # The crawl took the signal for itself; who sent it means the whole run.
             raise KeyboardInterrupt if report.stop_reason == "interrupted" else SystemExit(143)
@@ -66,6 +71,8 @@ class _Visitor(Watcher):
         self._known = 0
         self.seen: list[DueHub] = []
         self.finders: dict[int, int] = {}
+        self.answered = False  # with a page, new or as it was, or a listing
+        self.failure = ""
         self.first = 0  # URLs from this number on became known during the visit
 
     def started(self, crawl: Crawl, info: CrawlInfo) -> None:
@@ -81,6 +88,14 @@ class _Visitor(Watcher):
                 priority=SEED_PRIORITY + len(self._due) - place,
             ):
                 self.seen.append(hub)
+        for url_id, text in crawl.trouble.seeds.items():
+            if crawl.url_table.is_waiting(url_id):  # never had yet: whatever was laid aside
+                crawl.trouble.requeue(url_id, seed_candidates(text)[0], hops=0)
+
+    def had(self) -> list[DueHub]:
+        """The pages asked for again that came."""
+        state = self.crawl.url_table.state
+        return [hub for hub in self.seen if state[hub.id] in (UrlState.DONE, UrlState.DROPPED)]
 
     def event(self, event: Event) -> None:
         """A request came to an end: what it told of is known now."""
@@ -88,6 +103,10 @@ class _Visitor(Watcher):
         hub = self._due.get(event.url)
         if hub is not None:
             self.finders.update(dict.fromkeys(range(self._known, known), hub.id))
+        is_had = event.state is UrlState.DROPPED and hub is not None and not event.reason
+        self.answered |= event.state is UrlState.DONE or is_had
+        if event.reason:
+            self.failure = f"{event.url}: {event.reason}"
         self._known = known
 
     def finder(self, page: int) -> int | None:
@@ -123,20 +142,55 @@ async def visit(
         RunPaths(db=book.path, archive=web.archive),
         watcher,
         known_as={"topic": site.host, "strategy": "watch"},
-        news_from=math.inf if site.news_from is None else site.news_from,
+        news_from=_news_from(site),
     )
     now = clock()
+    trouble = _trouble(report, watcher)
+    if trouble is None:  # nothing was asked for: what was wrong before still is
+        trouble = site.trouble
     next_at = _learn(book, report.crawl, watcher, after=spent, now=now)
-    is_whole = report.stop_reason == "frontier empty"
+    if report.outage is not None:
+        next_at = now + SOON_S
+    elif trouble:
+        next_at = now + REST_S
+    hosts = watcher.crawl.frontier.hosts
+    is_down = any(host.given_up or host.failures for host in hosts)
+    is_whole = report.stop_reason == "frontier empty" and not is_down
     if not is_whole:
         next_at = min(next_at, now + REST_S)
+    _ended(book, site, report, trouble, next_at=next_at, is_whole=is_whole, now=now)
+    return report
+
+
+def _ended(
+    book: AlertStore,
+    site: WatchedSite,
+    report: RunReport,
+    trouble: str,
+    *,
+    next_at: float,
+    is_whole: bool,
+    now: float,
+) -> None:
+    """Note what came of a visit. One that brought nothing but trouble was none."""
+    visited_at = site.visited_at if trouble else now
+    if report.outage is None and report.totals.pages:
+        visited_at = now
     with book.transaction() as db:
         db.execute(
-            "UPDATE site SET crawl = ?, visited_at = ?, next_at = ?, pages = ?, trouble = ?, "
+            "UPDATE site SET crawl = ?, visited_at = ?, next_at = ?, pages = ?, "
             "news_from = iif(?, NULL, news_from) WHERE id = ?",
-            (report.crawl, now, next_at, report.run_pages, _trouble(report), is_whole, site.id),
+            (report.crawl, visited_at, next_at, report.run_pages, is_whole, site.id),
         )
-    return report
+        if trouble != site.trouble or report.run_requests or report.outage is not None:
+            matches.fared(db, site.id, trouble, now=now)
+
+
+def _news_from(site: WatchedSite) -> float:
+    """The first URL that is news, of those that wait from earlier visits."""
+    if site.visited_at is None:
+        return 0.0  # the first visit, or what an outage or a kill left of it
+    return math.inf if site.news_from is None else site.news_from
 
 
 def _begin(book: AlertStore, site: WatchedSite, first: int) -> None:
@@ -171,7 +225,7 @@ def _learn(book: AlertStore, crawl: int, watcher: _Visitor, *, after: int, now: 
     if len(missed) >= revisits.CHILDREN:
         more = revisits.cover(watcher.crawl.graph.rows, missed, chosen=revisits.known(book, crawl))
     news = {hub: count for hub, count in found.items() if hub is not None}
-    return revisits.learn(book, crawl, watcher.seen, news, more=more, now=now)
+    return revisits.learn(book, crawl, watcher.had(), news, more=more, now=now)
 
 
 def _due(book: AlertStore, site: WatchedSite, *, now: float, most: int) -> list[DueHub]:
@@ -200,6 +254,7 @@ def _config(book: AlertStore, site: WatchedSite, web: PageSource, requests: int)
         fetch=msgspec.structs.replace(web.fetch, listings=True),
         politeness=web.politeness,
         agent=web.agent,
+        max_offline_s=0.0,  # the next run tries again
         analysis=AnalysisConfig(
             topic=to_builtins(_union(book, site)), shapes=True, agent=web.agent
         ),
@@ -221,8 +276,12 @@ def _union(book: AlertStore, site: WatchedSite) -> Topic:
     return Topic(site.host, tuple(Keyword(*each) for each in weights.items()))
 
 
-def _trouble(report: RunReport) -> str:
-    """Why a visit brought nothing; "": it brought something, or nothing was due."""
-    if report.run_pages or not report.seed_troubles:
+def _trouble(report: RunReport, watcher: _Visitor) -> str | None:
+    """Why a visit brought nothing; "": it brought something; None: nothing was asked for."""
+    if report.outage is not None:
+        return f"offline: {report.outage.reason}"
+    if report.run_pages or watcher.answered:
         return ""
-    return "; ".join(f"{seed}: {why}" for seed, why in report.seed_troubles.items())
+    if report.seed_troubles:
+        return "; ".join(f"{seed}: {why}" for seed, why in report.seed_troubles.items())
+    return watcher.failure or None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
+from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -57,8 +58,13 @@ class Address(msgspec.Struct, frozen=True):
         return unquote(URL(self.url).raw_path.removeprefix("/")) or "/"
 
 
-def read_address(text: str, password: str | None = None, ca: Path | None = None) -> Address:
-    """`amqp[s]://user[:password]@host[:port]/vhost`; ConfigError for what is none."""
+def read_address(
+    text: str, password: str | None = None, ca: Path | None = None, *, plain: bool = False
+) -> Address:
+    """`amqp[s]://user[:password]@host[:port]/vhost`; ConfigError for what is none.
+
+    plain  amqp:// to another machine is meant: whoever is in between rules the cluster
+    """
     try:
         url = URL(text)
     except ValueError:
@@ -69,8 +75,21 @@ def read_address(text: str, password: str | None = None, ca: Path | None = None)
         raise ConfigError(f"--amqp-ca {ca}: there is no such file")
     if ca is not None and url.scheme != "amqps":
         raise ConfigError("--amqp-ca: is for amqps:// only; the address says amqp://")
-    plain = str(url.with_password(None).with_query(None))
-    return Address(plain, password or url.password, ca)
+    if url.scheme == "amqp" and not plain and not _is_local(url.host):
+        raise ConfigError(
+            f"--amqp: password and pages would go to {url.host} unencrypted; write amqps://, or "
+            "give --amqp-plain where nobody else is in between"
+        )
+    bare = str(url.with_password(None).with_query(None))
+    return Address(bare, password or url.password, ca)
+
+
+def _is_local(host: str) -> bool:
+    """Whether a broker runs on this machine: nobody listens in between."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 async def connect(address: Address, name: str) -> AbstractConnection:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from focus.cluster.messages import SentTask, TaskResult, WorkerSetup, answer_of
 from focus.config import FetchConfig
-from focus.engine.transports import Clock, LiveTransport
+from focus.engine.transports import Bodies, Clock, LiveTransport
 from focus.fetch import WebFetcher
 from focus.records import FetchResult, Task
 from focus.workers import WorkerPool
@@ -89,7 +89,7 @@ class TaskExecutor:
         pool = WorkerPool(setup.analysis, workers=processes, limit_s=setup.parse_limit_s)
         clock = Clock()
         self._live = LiveTransport(
-            WebFetcher(fetch, clock=clock), pool, clock=clock, observe=observe
+            WebFetcher(fetch, clock=clock), pool, clock=clock, observe=observe, bodies=Bodies()
         )
         self._live.on_sent = self._sent
         stack.push_async_callback(self._live.close)

@@ -40,6 +40,7 @@ class ClusterTransport:
     """
 
     is_live = True
+    locates = False  # its workers find a host; where that is, the first answer tells
 
     def __init__(
         self,

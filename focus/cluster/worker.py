@@ -40,11 +40,13 @@ from focus.cluster.messages import (
     digest,
     unpack,
 )
+from focus.cluster.reach import Reach, beyond
 from focus.cluster.result_publisher import ResultPublisher
 from focus.cluster.topology import Names, declare_all, declare_ear, packed, version_of
 from focus.errors import ClusterError
 from focus.records import FetchResult
 from focus.session import allow_open_files
+from focus.text.formatting import printable
 
 BEAT_S = 1.0
 CUT_S = 6.0  # without a word from the broker; it gives up on a worker after `HEARTBEAT_S`
@@ -52,12 +54,15 @@ GRACE_S = 10.0
 
 
 class WorkerOptions(msgspec.Struct, frozen=True):
-    """A worker as ordered. `warc`: a folder in which to record what it fetches."""
+    """A worker as ordered. `warc`: a folder in which to record what it fetches; `reach`: what the
+    frontiers may have it do past the guard.
+    """
 
     slots: int
     processes: int
     warc: Path | None = None
     name: str = ""
+    reach: Reach = Reach()
 
 
 class WorkerRole:
@@ -296,16 +301,11 @@ class WorkerRole:
 
     async def _hear(self, message: IncomingMessage) -> None:
         if message.type == "refused":
-            error = ClusterError(message.body.decode("utf-8", "replace"))
-            if self._ending is not None and not self._ending.done():
-                self._ending.set_exception(error)
+            self._refuse(message.body.decode("utf-8", "replace"))
         elif version_of(message) != VERSION:
             return
         elif message.type == "setup":
-            setup = unpack(message.body, WorkerSetup)
-            if digest(setup) != self._wanted:
-                self._wanted = digest(setup)
-                self._new_setup.put_nowait(setup)
+            self._take_over(unpack(message.body, WorkerSetup))
         elif message.type == "update":
             update = unpack(message.body, ModelUpdate)
             if self._engine is not None and update.setup == self._digest:
@@ -316,6 +316,20 @@ class WorkerRole:
             order = unpack(message.body, ClusterCommand)
             if order.what == "stop" or (order.what == "drain" and order.worker in ("", self.name)):
                 self.stop("stopped" if order.what == "stop" else "drained")
+
+    def _take_over(self, setup: WorkerSetup) -> None:
+        if option := beyond(setup.fetch, self._plan.reach):
+            self._refuse(
+                f"the frontiers ask for {printable(option)}, which leads past the guard of this "
+                "machine; give it to this worker, too, or not to the frontiers"
+            )
+        elif digest(setup) != self._wanted:
+            self._wanted = digest(setup)
+            self._new_setup.put_nowait(setup)
+
+    def _refuse(self, why: str) -> None:
+        if self._ending is not None and not self._ending.done():
+            self._ending.set_exception(ClusterError(why))
 
     def _answer(self, question: LeaseQuery) -> None:
         jobs = self._engine.jobs if self._engine is not None else {}

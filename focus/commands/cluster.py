@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 from msgspec.structs import replace
 
-from focus.commands.crawl import crawl_options
+from focus.commands.crawl import REACH_NAMES, crawl_options, reach_options
 from focus.commands.options.option import FILE, Command, Decorator, option
 from focus.commands.running import crawled, run_loop
 from focus.errors import ConfigError
@@ -50,6 +50,13 @@ _BROKER_OPTIONS = [
         help="Trust the certificates in this file (PEM), with amqps://.",
     ),
     option(
+        "--amqp-plain",
+        section=CLUSTER,
+        variable=True,
+        is_flag=True,
+        help="Speak amqp:// to another machine, too: unencrypted, in a network of your own.",
+    ),
+    option(
         "--cluster",
         section=CLUSTER,
         variable=True,
@@ -83,7 +90,7 @@ def address_of(options: dict[str, Any]) -> Address:
     from focus.cluster.broker import read_address
 
     if not options["amqp"]:
-        raise ConfigError("no broker; give one with --amqp amqp://USER@HOST:5672/")
+        raise ConfigError("no broker; give one with --amqp amqps://USER@HOST/")
     if not options["cluster"].replace("-", "").replace("_", "").isalnum():
         raise ConfigError(f"--cluster {options['cluster']}: letters, digits, - and _ only")
     password = os.environ.get(PASSWORD)
@@ -91,7 +98,8 @@ def address_of(options: dict[str, Any]) -> Address:
         from focus.commands.settings import read_text
 
         password = read_text(file, "password file").splitlines()[:1][0].strip()
-    return read_address(options["amqp"], password, options["amqp_ca"])
+    plain = options["amqp_plain"]
+    return read_address(options["amqp"], password, options["amqp_ca"], plain=plain)
 
 
 def _need_aio_pika() -> None:
@@ -137,7 +145,7 @@ def frontier(ctx: click.Context, /, shard: str, **options: Any) -> None:
 
     \b
     Example:
-        focus cluster frontier --shard 1/2 --amqp amqp://focus@broker/ --db s1.db \\
+        focus cluster frontier --shard 1/2 --amqp amqps://focus@broker/ --db s1.db \\
             --seed sports.sina.com.cn --topic 足球
     """
     from focus.commands import settings
@@ -202,6 +210,7 @@ def _frontier(order: CrawlOrder, address: Address, shard: str, options: dict[str
 )
 @option("--name", section=CLUSTER, metavar="NAME", help="What it is called in `cluster status`.")
 @broker_options
+@reach_options
 @option("-q", "--quiet", is_flag=True, help="Say nothing unless it goes wrong.")
 @click.pass_context
 def worker(ctx: click.Context, /, **options: Any) -> None:
@@ -209,12 +218,15 @@ def worker(ctx: click.Context, /, **options: Any) -> None:
 
     It keeps nothing: it may be killed at any time, and there may be any number. It ends by
     `focus cluster stop` or `drain`, or by Ctrl-C or SIGTERM, when it has finished what it has.
+    What leads past the guard (--allow-net, --insecure, --proxy, --connect-to) is given to
+    frontiers and workers alike: a worker ends where the frontiers ask for more than it was given.
 
     \b
     Example:
-        focus cluster worker --amqp amqp://focus@broker/ --slots 128
+        focus cluster worker --amqp amqps://focus@broker/ --slots 128
     """
     address = address_of(options)
+    from focus.cluster.reach import Reach
     from focus.cluster.worker import WorkerOptions, WorkerRole
 
     if (warc := options["warc"]) is not None and not warc.is_dir():
@@ -222,7 +234,8 @@ def worker(ctx: click.Context, /, **options: Any) -> None:
     if options["name"] and not options["name"].replace("-", "").replace("_", "").isalnum():
         raise ConfigError(f"--name {options['name']}: letters, digits, - and _ only")
     processes = options["processes"] or max(1, (os.cpu_count() or 2) - 1)
-    plan = WorkerOptions(options["slots"], processes, warc, options["name"] or "")
+    reach = Reach(**{name: options[name] for name in REACH_NAMES})
+    plan = WorkerOptions(options["slots"], processes, warc, options["name"] or "", reach)
     say = (lambda text: None) if options["quiet"] else (lambda text: click.echo(text, err=True))
 
     async def work() -> str:
@@ -288,18 +301,30 @@ def start(ctx: click.Context, /, crawl: tuple[str, ...], **options: Any) -> None
         address = address_of(options)
         reach = ["--amqp", address.url, "--cluster", options["cluster"]]
         reach += ["--amqp-ca", str(address.ca)] if address.ca else []
+        reach += ["--amqp-plain"] if options["amqp_plain"] else []
         shards, slots = options["shards"], str(options["slots"])
         frontiers = [
             ["cluster", "frontier", "--shard", f"{at}/{shards}", *reach, "--db", str(db), *crawl]
             for at, db in enumerate(databases(folder, shards), 1)
         ]
-        worker = ["cluster", "worker", *reach, "--slots", slots, "--processes", "1", "--quiet"]
+        worker = ["cluster", "worker", *reach, *_reach_of(crawl), "--slots", slots]
+        worker += ["--processes", "1", "--quiet"]
         workers = [worker] * options["workers"]
         say = lambda text: click.echo(text, err=True)  # noqa: E731
         crew = stack.enter_context(
             LocalCluster(frontiers, workers, password=address.password, say=say)
         )
         ctx.exit(crew.run())
+
+
+def _reach_of(crawl: Sequence[str]) -> list[str]:
+    """What the crawl's options open past the guard, as options of its workers."""
+    known = frontier.make_context("frontier", list(crawl), resilient_parsing=True).params
+    found = [part for each in known["allow_net"] or () for part in ("--allow-net", each)]
+    found += ["--insecure"] if known["insecure"] else []
+    for name in ("proxy", "connect_to"):
+        found += [f"--{name.replace('_', '-')}", known[name]] if known[name] else []
+    return found
 
 
 @cluster.command(cls=Command)
@@ -338,7 +363,7 @@ def stop(as_json: bool, **options: Any) -> None:
 
     \b
     Example:
-        focus cluster stop --amqp amqp://focus@broker/
+        focus cluster stop --amqp amqps://focus@broker/
     """
     _order(options, "stop", "", as_json=as_json)
 

@@ -143,6 +143,15 @@ _FAR_OPTIONS = [
         help="End this run after 45s, 30m, 1h30m, 2d and so on.",
     ),
     _crawl(
+        "--max-offline",
+        section=FAR,
+        type=read_span,
+        metavar="TIME",
+        default=span(_DEFAULT.max_offline_s),
+        help="End this run with 8 when no host at all could be reached for so long: nothing "
+        "is failed, all waits. 0: at once.",
+    ),
+    _crawl(
         "--max-bytes",
         section=FAR,
         type=value_types.positive_size,
@@ -255,22 +264,7 @@ _FAST_OPTIONS = [
     ),
 ]
 
-_NETWORK_OPTIONS = [
-    _crawl(
-        "--contact",
-        section=NETWORK,
-        metavar="URL|MAIL",
-        type=value_types.contact,
-        help="Where a site's owner can reach you; goes into the User-Agent.",
-    ),
-    _crawl(
-        "--user-agent",
-        section=NETWORK,
-        metavar="TEXT",
-        type=value_types.header_text,
-        show_default="focus/VERSION and the contact",
-        help="How to introduce yourself; robots.txt is read for its product name.",
-    ),
+_REACH_OPTIONS = [
     _crawl(
         "--proxy",
         section=NETWORK,
@@ -294,6 +288,25 @@ _NETWORK_OPTIONS = [
         help="Open private addresses like 127.0.0.0/8, which are refused. Repeatable.",
     ),
     _flag("--insecure", section=NETWORK, help="Do not verify TLS certificates."),
+]
+
+_NETWORK_OPTIONS = [
+    _crawl(
+        "--contact",
+        section=NETWORK,
+        metavar="URL|MAIL",
+        type=value_types.contact,
+        help="Where a site's owner can reach you; goes into the User-Agent.",
+    ),
+    _crawl(
+        "--user-agent",
+        section=NETWORK,
+        metavar="TEXT",
+        type=value_types.header_text,
+        show_default="focus/VERSION and the contact",
+        help="How to introduce yourself; robots.txt is read for its product name.",
+    ),
+    *_REACH_OPTIONS,
     _flag(
         "--ignore-robots",
         section=NETWORK,
@@ -307,6 +320,17 @@ _OUTPUT_OPTIONS = [
         "--fresh",
         section=OUTPUT,
         help="Begin a new crawl though an earlier one could be continued.",
+    ),
+    _crawl(
+        "--retry-failed",
+        section=OUTPUT,
+        multiple=True,
+        is_flag=False,
+        flag_value=value_types.ANY_KIND,
+        metavar="[KIND]",
+        type=value_types.failure_kinds,
+        help="Ask again for what failed in an earlier run: for these kinds of failure, e.g. "
+        "timeout,http-5xx; without a KIND for all that may be over by now. Repeatable.",
     ),
     _crawl(
         "--wait",
@@ -398,6 +422,17 @@ NETWORK_NAMES = (
     "ignore_robots",
 )
 """Of `network_options`, as commands get them; focus.toml's [crawl] holds for these, too."""
+
+
+REACH_NAMES = ("allow_net", "insecure", "proxy", "connect_to")
+"""The options that lead past the guard, or make it see less."""
+
+
+def reach_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """These options, for workers of a cluster."""
+    for add in reversed(_REACH_OPTIONS):
+        function = add(function)
+    return function
 
 
 def network_options(function: Callable[..., Any]) -> Callable[..., Any]:

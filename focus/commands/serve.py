@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from focus.commands.alert_access import own_zone
+from focus.commands.alert_access import opened, own_zone
 from focus.commands.crawl import network_options
 from focus.commands.options.option import DB, Command, option
 from focus.commands.watch_send import sending_options
@@ -27,10 +27,16 @@ _WHERE = "Where"
     metavar="N",
     help="On this port.",
 )
+@option(
+    "--forget-passwords",
+    section=_WHERE,
+    is_flag=True,
+    help="Take the mail server and the SMS gateway out of the database: their key file is lost.",
+)
 @sending_options
 @network_options
 @DB
-def serve(db: Path, host: str, port: int, **options: Any) -> None:
+def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any) -> None:
     """Let a group keep alerts and read news in a browser.
 
     Checks and deliveries are done as by `focus watch run`; cron is not needed. The first person
@@ -51,6 +57,7 @@ def serve(db: Path, host: str, port: int, **options: Any) -> None:
         raise ConfigError(
             f"focus serve needs {error.name}; pip install 'focus-crawler[serve]'"
         ) from None
+    from focus.alerts.settings import forget_sealed
     from focus.commands.settings import web_of
     from focus.serve.scheduler import SchedulerOptions
 
@@ -58,8 +65,12 @@ def serve(db: Path, host: str, port: int, **options: Any) -> None:
     sending = {name: options[name] for name in ("smtp_url", "mail_from", "base_url")}
     with server.listening(host, port) as bound:
         home = server.home_of(host, port)
-        ways = SendingOptions(**sending, fetch=web.fetch)
+        key_file: Path | None = options["key_file"]
+        ways = SendingOptions(**sending, key_file=key_file, fetch=web.fetch)
         path = db.expanduser()
+        if forget_passwords:
+            with opened(db, time.time()) as book:
+                forget_sealed(book)
         app_state = AppState(path, clock=time.time, ways=ways, home=home, zone=own_zone())
         origin = app_state.base_url or home or f"http://{host}:{port}"
         app_state.settings()
@@ -67,6 +78,7 @@ def serve(db: Path, host: str, port: int, **options: Any) -> None:
         if link := server.first_link(app_state, origin):
             click.echo(f"The first person, an administrator, registers at {link}", err=True)
         sending["base_url"] = app_state.base_url or None
+        sending["key_file"] = None if key_file is None else str(key_file.absolute())
         order = SchedulerOptions(
             str(app_state.path.absolute()), web.fetch, web.politeness, web.agent, **sending
         )

@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,7 @@ def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) ->
         workers=options["workers"],
         parse_limit_s=options["parse_timeout"],
         max_redirects=options["max_redirects"],
+        max_offline_s=options["max_offline"],
         fetch=_fetch(options),
         politeness=PolitenessConfig(
             per_host=options["per_host"],
@@ -288,6 +290,7 @@ def _places(options: Mapping[str, Any]) -> RunPaths:
         warc=warc,
         fresh=options["fresh"],
         wait_s=options["wait"],
+        retry_failed=tuple(chain.from_iterable(options["retry_failed"])),
         profile=options["profile"],
     )
 

@@ -12,7 +12,7 @@ import click
 from focus.commands.alert_access import answer, chosen, opened
 from focus.commands.crawl import network_options
 from focus.commands.options.alert import HOW
-from focus.commands.options.option import DB, Command, option
+from focus.commands.options.option import DB, FILE, Command, option
 from focus.text.formatting import printable
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def sending_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Mail server, sender, and where links to the web pages lead."""
+    """Mail server, sender, where links to the web pages lead, and the key."""
     for add in reversed(_SENDING):
         function = add(function)
     return function
@@ -52,6 +52,15 @@ _SENDING = (
         metavar="URL",
         help="Where the web pages are reached, for links in messages.",
     ),
+    option(
+        "--key-file",
+        section=HOW,
+        variable=True,
+        metavar="FILE",
+        type=FILE,
+        show_default="beside the database: focus.db.key",
+        help="What seals passwords and signs links; made on first use. Keep a copy of it.",
+    ),
 )
 
 
@@ -68,8 +77,9 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
     """Check what is due, deliver what is new, and end.
 
     Made for cron: it is quiet unless there is trouble, and a second one ends at once. Exit
-    codes: 0 done, 1 something could not be visited or delivered, 2 wrong use, 5 a crawl holds
-    the database (nothing was visited, all stays due), 6 another `focus watch run` is at work.
+    codes: 0 done, 1 something could not be visited or delivered, 2 wrong use, 4 no site at all
+    could be visited (where our own network was away, all stays due), 5 a crawl holds the
+    database (nothing was visited, all stays due), 6 another `focus watch run` is at work.
 
     \b
     Example:
@@ -155,7 +165,7 @@ def settings_of(book: AlertStore, options: dict[str, Any], web: PageSource) -> D
     """How to send, as `sending_options` say, else as was stored."""
     from focus.alerts import settings
 
-    names = ("smtp_url", "mail_from", "base_url")
+    names = ("smtp_url", "mail_from", "base_url", "key_file")
     return settings.read(book, **{name: options[name] for name in names}, fetch=web.fetch)
 
 
@@ -170,4 +180,6 @@ def _tell(ran: Ran, *, verbose: bool) -> int:
             click.echo(line, err=True)
     if ran.is_busy:
         return 5
+    if ran.all_failed:
+        return 4
     return 1 if ran.troubles or ran.lasting else 0

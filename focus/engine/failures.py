@@ -15,7 +15,10 @@ from focus.records import DropReason, FailureKind, FetchResult, Outcome, Task, U
 from focus.scheduling.queues import Host
 from focus.scheduling.url_table import UrlTable
 
-_NO_CONNECTION = {FailureKind.CONNECT, FailureKind.TLS, FailureKind.TIMEOUT, FailureKind.RESET}
+_NO_CONNECTION = {
+    *(FailureKind.UNREACHABLE, FailureKind.CONNECT, FailureKind.TLS),
+    *(FailureKind.TIMEOUT, FailureKind.RESET),
+}
 
 
 class FailureHandler:
@@ -52,7 +55,8 @@ class FailureHandler:
             self.frontier.defer(task.id, task.url, retry_at)
             self._note(task.id, str(kind), fetch.detail)
         if retries.policy(kind).blames_host:
-            self._blame(host, kind, fetch.detail, now + (again_s or 0.0), now)
+            told_s = again_s if again_s is not None else fetch.retry_after_s
+            self._blame(host, kind, fetch.detail, now + (told_s or 0.0), now)
 
     def _blame(
         self, host: Host, kind: FailureKind, detail: str, rest_until: float, now: float

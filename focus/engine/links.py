@@ -179,8 +179,6 @@ class LinkHandler:
         self.unit_of_work.place_known(host, queue)
         reason = self.scope.reason_against(row.url, host.name, listing=listing)
         state, why, detail = UrlState.WAITING, "", ""
-        if host.given_up:
-            state, why = UrlState.FAILED, str(FailureKind.HOST_GIVEN_UP)
         if reason is not None:
             state, why = UrlState.DROPPED, str(reason)
         elif not listing and (trap := self._trap(row, queue)) is not None:
@@ -295,6 +293,10 @@ class LinkHandler:
             self.url_table.move(row.id, UrlState.DROPPED)
             reason = str(DropReason.PRIORITY)
             row = msgspec.structs.replace(row, state=UrlState.DROPPED, reason=reason)
+        elif self.frontier.queues[row.queue].host.given_up:
+            self.url_table.move(row.id, UrlState.FAILED)
+            reason = str(FailureKind.HOST_GIVEN_UP)
+            row = msgspec.structs.replace(row, state=UrlState.FAILED, reason=reason)
         else:
             self.frontier.push(row.id, row.url, priority)
         self.unit_of_work.discovered(row)

@@ -14,15 +14,21 @@ import contextlib
 import heapq
 import time
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Protocol
+from typing import Protocol, TypeAlias
+
+import msgspec
 
 from focus.http.semantics import refreshed
 from focus.http.sitemap import as_html
 from focus.records import FetchResult, Link, Listing, Page, Result, Task
 
+Grow: TypeAlias = Callable[[int], Awaitable[None] | None]
+"""Told of so many bytes more of a body; what it gives back is waited for."""
+
 LISTING_PART = 1000  # links of a listing that are scored at once
+BODY_BYTES = 24 * 1024 * 1024  # of bodies that are read or wait for a worker, all together
 UNBOUNDED = 1 << 60
 
 
@@ -44,8 +50,10 @@ class Fetcher(Protocol):
         robots: bool = False,
         sent: Callable[[], object] | None = None,
         conditions: Sequence[tuple[str, str]] = (),
+        grow: Grow | None = None,
     ) -> FetchResult:
-        """One GET; a failure is a result. `sent` is called when the request goes out."""
+        """One GET; a failure is a result. `sent` is called when the request goes out, `grow`
+        before each piece of a body is kept."""
 
     async def close(self) -> None:
         """Give up all connections."""
@@ -69,6 +77,7 @@ class Transport(Protocol):
 
     in_flight   tasks sent whose results were not received yet
     is_live     the clock is the world's, not a replayed one
+    locates     takes look-ups (`Task.lookup`), so that a host's address is known before it is asked
     window      tasks that it takes at once
     expects     more URLs may come by themselves: an empty frontier is no end
     on_sent     told of each live task, once, when its request goes out (or never will);
@@ -77,6 +86,7 @@ class Transport(Protocol):
 
     in_flight: int
     is_live: bool
+    locates: bool
     on_sent: Callable[[Task], None] | None
 
     @property
@@ -161,8 +171,53 @@ class Departure:
             self._wake()
 
 
+class Bodies:
+    """The bytes of all bodies that are in memory, from the first one read until it is scored.
+
+    No more than `most`, and the rest of one: who came first may always read on, so that somebody
+    gets to an end; all others wait, and their servers with them.
+    """
+
+    def __init__(self, most: int = BODY_BYTES) -> None:
+        self._most = most
+        self._held: dict[object, int] = {}  # in order of coming
+        self._freed = asyncio.Event()
+        self.total = 0
+
+    def grow(self, owner: object, size: int) -> Awaitable[None] | None:
+        """So many bytes more are to be held; to be waited for, if anything."""
+        self._held.setdefault(owner, 0)
+        if not self._has_room(owner, size):
+            return self._wait(owner, size)
+        self._add(owner, size)
+        return None
+
+    async def _wait(self, owner: object, size: int) -> None:
+        while not self._has_room(owner, size):
+            self._freed.clear()
+            await self._freed.wait()
+        self._add(owner, size)
+
+    def _has_room(self, owner: object, size: int) -> bool:
+        return self.total + size <= self._most or next(iter(self._held)) is owner
+
+    def _add(self, owner: object, size: int) -> None:
+        self._held[owner] += size
+        self.total += size
+
+    def drop(self, owner: object) -> None:
+        """A body is not wanted any more."""
+        if (size := self._held.pop(owner, None)) is not None:
+            self.total -= size
+            self._freed.set()
+
+
 class LiveTransport:
-    """Requests over the network, as many at once as were sent."""
+    """Requests over the network, as many at once as were sent.
+
+    locate   finds the address at which a URL will be asked for, "" if there is none
+    bodies   bounds what answers take of memory; None: nothing does
+    """
 
     is_live = True
     window = UNBOUNDED
@@ -175,8 +230,13 @@ class LiveTransport:
         *,
         clock: Callable[[], float],
         observe: Callable[[FetchResult], object] | None = None,
+        locate: Callable[[str], Awaitable[str]] | None = None,
+        bodies: Bodies | None = None,
     ) -> None:
         self.now = clock
+        self._bodies = bodies
+        self.locates = locate is not None
+        self._locate = locate
         self.in_flight = 0
         self.on_sent: Callable[[Task], None] | None = None
         self._fetcher = fetcher
@@ -195,19 +255,38 @@ class LiveTransport:
         running.add_done_callback(self._ended)
 
     async def _work(self, task: Task) -> None:
+        if task.lookup and self._locate is not None:
+            asked_at, address = self.now(), await self._locate(task.url)
+            self._done.append(Result(task, FetchResult(task.url, asked_at, address=address)))
+            return
         wait_s = task.start_at - self.now()
         if wait_s > 0:
             await asyncio.sleep(wait_s)
-        fetch = await self._fetch(task)
+        if self._bodies is None:
+            result = await self._result(task, None)
+        else:
+            owner = object()
+            try:
+                result = await self._result(task, partial(self._bodies.grow, owner))
+            finally:
+                self._bodies.drop(owner)
+        self._done.append(result)  # the list of now: `receive` has swapped it meanwhile
+
+    async def _result(self, task: Task, grow: Grow | None) -> Result:
+        fetch = await self._fetch(task, grow)
         if self._observe is not None:
             self._observe(fetch)
         result = await _scored(self._scorer, task, fetch)
-        self._done.append(result)  # the list of now: `receive` has swapped it meanwhile
+        if task.id is None:
+            return result
+        return Result(task, msgspec.structs.replace(fetch, body=b""), result.page)
 
-    async def _fetch(self, task: Task) -> FetchResult:
+    async def _fetch(self, task: Task, grow: Grow | None) -> FetchResult:
         fetch = partial(
             self._fetcher.fetch, task.url, robots=task.id is None, conditions=task.conditions
         )
+        if grow is not None:
+            fetch = partial(fetch, grow=grow)
         if self.on_sent is None:
             return await fetch()
         going = Departure(task, self.on_sent, self._ready.set)
@@ -275,6 +354,7 @@ class ReplayTransport:
     """
 
     is_live = False
+    locates = False
     window = UNBOUNDED
     expects = False
     on_sent: Callable[[Task], None] | None = None

@@ -21,10 +21,14 @@ import asyncio
 import contextlib
 import socket
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, cast
+
+with contextlib.suppress(ImportError):  # not on Windows, which has no TCP_INFO either
+    import fcntl
+    import termios
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
@@ -42,6 +46,7 @@ _MIN_IDLE_HOSTS = 64
 _TLS_EXTRA = 64 * 1024  # handshake and framing, besides a part of what is sent
 _TLS_SHARE = 16
 _TCP_INFO_SIZE = 136
+_INT = struct.Struct("i")
 _BYTES_RECEIVED = struct.Struct("128xQ")  # linux/tcp.h: tcpi_bytes_received
 
 _CURRENT: ContextVar[Exchange] = ContextVar("exchange")
@@ -62,6 +67,7 @@ class Exchange:
         "_changed_at",
         "_config",
         "_deadline",
+        "_halted",
         "_handler",
         "_max_bytes",
         "_permitted",
@@ -80,6 +86,7 @@ class Exchange:
     def __init__(self, config: FetchConfig) -> None:
         self._config = config
         self._handler: _Handler | None = None
+        self._halted = False
         self._deadline = 0.0
         self._max_bytes = config.max_raw_bytes
         self._permitted = False
@@ -123,6 +130,11 @@ class Exchange:
         if self._handler is not None and self._handler.exchange is self:
             self._handler.exchange = None
         self._handler = None
+
+    def settle(self) -> None:
+        """All that was wanted of the answer is there: what comes now does not make it worse."""
+        self.detach()
+        self.sockets = []
 
     def allow(self, max_bytes: int) -> None:
         """So many bytes at least, as the answer turned out to be worth them."""
@@ -175,12 +187,22 @@ class Exchange:
         if self._window_from is not None:
             self._window_from += seconds
 
+    async def halted(self, room: Awaitable[None]) -> None:
+        """Wait for something here; that time is not the server's."""
+        loop = asyncio.get_running_loop()
+        began, self._halted = loop.time(), True
+        try:
+            await room
+        finally:
+            self._halted = False
+            self.excuse(loop.time() - began)
+
     def check_time(self, now: float) -> None:
         """Called every now and then while the exchange is under way."""
         config = self._config
         self.check_wire()
-        if self._handler is None:
-            return  # aiohttp's connect time-out is at work
+        if self._handler is None or self._halted:
+            return  # aiohttp's connect time-out is at work, or it is we who do not read
         before, since = self._changed_at
         if self.received != before:
             self._changed_at = (self.received, now)
@@ -208,11 +230,17 @@ class Exchange:
 
 
 def _bytes_received(connected: socket.socket) -> int:
-    """Of a TCP connection since it stands; 0 where the system does not say."""
+    """Read of a TCP connection since it stands; 0 where the system does not say.
+
+    What lies unread in the system's buffer was sent, but we may never take it. Asked for last:
+    what arrives in between is then counted too little, not too much.
+    """
     try:
         info = connected.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_SIZE)
-        return int(_BYTES_RECEIVED.unpack(info)[0])
-    except (AttributeError, OSError, struct.error):  # no Linux; closed; an old one
+        unread = fcntl.ioctl(connected, termios.FIONREAD, bytes(_INT.size))
+        return int(_BYTES_RECEIVED.unpack(info)[0] - _INT.unpack(unread)[0])
+    except (AttributeError, NameError, OSError, ValueError, struct.error):
+        # no Linux; closed; an old one
         return 0
 
 

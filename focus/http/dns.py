@@ -1,7 +1,7 @@
-"""Which addresses does a name have?
+"""Finds the addresses of a name, by the system's own resolver, hosts file and all.
 
-By the system's own resolver, hosts file and all, and in threads, because that is
-the only way it can be asked.
+ThreadResolver   a thread for each look-up, because that is the only way it can be asked
+Foresight        a look-up before the request, by which its host's address is known in time
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ from functools import partial
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 _MAX_LOOKUPS = 128  # threads; each waits for the resolver and costs no CPU
+_KEPT = 10_000  # names whose requests are to come
+_KEPT_S = 60.0
+
+_Found = list[ResolveResult] | Exception
 
 
 class ThreadResolver(AbstractResolver):
@@ -41,6 +45,45 @@ class ThreadResolver(AbstractResolver):
 
     async def close(self) -> None:
         """Nothing to close: a thread under way ends by itself."""
+
+
+class Foresight(AbstractResolver):
+    """Asks another resolver once for two: who wants to know the address, and the request itself.
+
+    What `locate` has found, or failed with, is kept for the request that follows, for a minute.
+    """
+
+    def __init__(self, resolver: AbstractResolver) -> None:
+        self._resolver = resolver
+        self._kept: dict[str, tuple[float, _Found]] = {}
+
+    async def locate(self, host: str, port: int, limit_s: float) -> str:
+        """The first address of a name, "" if it has none now."""
+        found: _Found
+        try:
+            async with asyncio.timeout(limit_s):
+                found = await self._resolver.resolve(host, port, socket.AF_UNSPEC)
+        except (OSError, ValueError) as error:
+            found = error
+        if len(self._kept) >= _KEPT:
+            del self._kept[next(iter(self._kept))]
+        self._kept[host] = (asyncio.get_running_loop().time() + _KEPT_S, found)
+        return "" if isinstance(found, Exception) or not found else found[0]["host"]
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        """Addresses of `host`; raises what the look-up raised."""
+        until, found = self._kept.pop(host, (0.0, []))
+        if until < asyncio.get_running_loop().time():
+            return await self._resolver.resolve(host, port, family)
+        if isinstance(found, Exception):
+            raise found
+        return [ResolveResult(**{**each, "port": port}) for each in found]
+
+    async def close(self) -> None:
+        """Close the other."""
+        await self._resolver.close()
 
 
 def _run(

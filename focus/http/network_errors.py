@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import re
 import socket
@@ -17,6 +18,9 @@ SERVER_FAULTS = (aiohttp.ClientError, asyncio.TimeoutError, OSError, ValueError)
 
 TOO_MANY_HEADERS = "Too many headers"
 """How aiohttp's message begins when an answer has more header lines than it was told to take."""
+
+_NO_WAY = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EADDRNOTAVAIL}
+"""What the system says when a packet cannot even leave, or found no way."""
 
 _UNPRINTABLE = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+"
@@ -34,7 +38,8 @@ def explain(error: Exception) -> tuple[FailureKind, str]:
     if isinstance(error, asyncio.TimeoutError):
         return FailureKind.TIMEOUT, "no connection in time"
     if isinstance(error, aiohttp.ClientConnectorError):
-        return FailureKind.CONNECT, _system_reason(error.os_error) or "closed in the handshake"
+        kind = FailureKind.UNREACHABLE if _is_cut_off(causes) else FailureKind.CONNECT
+        return kind, _system_reason(error.os_error) or "closed in the handshake"
     if isinstance(error, aiohttp.ClientHttpProxyError):
         return FailureKind.CONNECT, f"the proxy answered {error.status}"
     if isinstance(error, aiohttp.InvalidURL):
@@ -56,8 +61,14 @@ def _explain_answer(error: Exception, causes: list[BaseException]) -> tuple[Fail
             return FailureKind.RESET, "broken off in mid-answer"
         return FailureKind.PROTOCOL, str(causes[-1])
     if isinstance(error, OSError):
-        return FailureKind.RESET, _system_reason(error)
+        kind = FailureKind.UNREACHABLE if _is_cut_off(causes) else FailureKind.RESET
+        return kind, _system_reason(error)
     return FailureKind.PROTOCOL, str(error) or type(error).__name__
+
+
+def _is_cut_off(causes: list[BaseException]) -> bool:
+    """Whether the system found no way to the address at all."""
+    return any(isinstance(cause, OSError) and cause.errno in _NO_WAY for cause in causes)
 
 
 def _explain_dns(error: OSError) -> tuple[FailureKind, str]:

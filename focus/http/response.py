@@ -7,7 +7,7 @@ by its first bytes, so that a film or a bomb costs no more than those.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from urllib.parse import quote_from_bytes
 
 import aiohttp
@@ -21,6 +21,7 @@ from focus.http.sitemap import MAX_BYTES as MAX_LISTING_BYTES
 from focus.http.sitemap import ListingReader, is_listing
 from focus.records import FailureKind, Listing
 
+_ROBOTS_ALLOWANCE = 2  # times what is read of a robots.txt: more may lie in buffers when we stop
 _LISTING_STEP = 64 * 1024  # bytes of a listing that are read in one go
 _HEADER_NAMES: dict[bytes, str] = {}  # raw -> lower case; most answers use the same few
 
@@ -37,13 +38,18 @@ class IncomingResponse:
     """One answer as it comes in, in the fields of `FetchResult`."""
 
     def __init__(
-        self, config: FetchConfig, robots: bool, conditions: Mapping[str, str] | None = None
+        self,
+        config: FetchConfig,
+        robots: bool,
+        conditions: Mapping[str, str] | None = None,
+        grow: Callable[[int], Awaitable[None] | None] | None = None,
     ) -> None:
         self._config = config
+        self._grow = grow
         self._robots = robots
         self.conditions = conditions or {}
         self.unchanged = False
-        self.exchange = Exchange(config)
+        self.exchange = self._new_exchange()
         self.status: int | None = None
         self.headers: tuple[tuple[str, str], ...] = ()
         self.body = b""
@@ -53,6 +59,17 @@ class IncomingResponse:
         self.truncated = False
         self.remark = ""
         self._reader: ListingReader | None = None
+
+    def begin_anew(self) -> None:
+        """The same over another connection."""
+        sent, self.exchange = self.exchange.on_sent, self._new_exchange()
+        self.exchange.on_sent = sent
+
+    def _new_exchange(self) -> Exchange:
+        exchange = Exchange(self._config)
+        if self._robots:
+            exchange.allow(_ROBOTS_ALLOWANCE * MAX_ROBOTS_BYTES)
+        return exchange
 
     @property
     def listing(self) -> Listing | None:
@@ -77,6 +94,8 @@ class IncomingResponse:
             ended = not piece
             if decoder is not None:
                 piece = decoder.finish() if ended else decoder.feed(piece)
+            if self._grow is not None and (room := self._grow(len(piece))) is not None:
+                await self.exchange.halted(room)
             pieces.append(piece)
             size += len(piece)
             if not judged and (size >= SNIFF_BYTES or ended):
@@ -122,6 +141,7 @@ class IncomingResponse:
         self.truncated = True
         if not self._robots:
             raise FetchFailed(FailureKind.TOO_LARGE, f"over {limit} bytes after decoding")
+        self.exchange.settle()
 
 
 def redirect(url: str, response: aiohttp.ClientResponse) -> str:

@@ -111,6 +111,7 @@ async def _gather(config: CrawlConfig, web: PageSource, watch: Callable[[Event],
     config = msgspec.structs.replace(
         config,
         workers=1,
+        max_offline_s=0.0,
         frontier_memory=_ALL,
         agent=web.agent,
         fetch=web.fetch,

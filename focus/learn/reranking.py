@@ -61,6 +61,7 @@ class _Still:
 
     in_flight = 0
     is_live = False
+    locates = False
 
     def now(self) -> float:
         """No time passes."""

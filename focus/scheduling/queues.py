@@ -73,7 +73,8 @@ class Host:
 
     active       requests under way
     held         one of them was not sent yet: the next is paced from that moment
-    address      where it was last connected to, "" as long as that is not known
+    address      the machine it was last found at, "" as long as that is not known
+    located      its name was looked up since it last could not be reached
     pace         how slow its answers are, and the rest that follows from that
     free         may be asked now (kept by the frontier)
     next_at      politeness: no request before it
@@ -91,6 +92,7 @@ class Host:
         "given_up",
         "held",
         "id",
+        "located",
         "name",
         "next_at",
         "order",
@@ -107,6 +109,7 @@ class Host:
         self.delay_s = delay_s
         self.active = 0
         self.address = ""
+        self.located = False
         self.pace = Pace()
         self.held = False
         self.free = True

@@ -34,6 +34,8 @@ def settings(request: RequestContext, **said: str) -> Response:
         try:
             mail = accounts.checked_mail(typed["mail"])
             phone = accounts.checked_phone(typed["phone"])
+            if mail not in (waiting or request.me.mail or "", request.me.mail or ""):
+                _confirm(request)
             accounts.change(request.book, request.me, typed, now=request.now)
             _number(request, phone, calling)
             return request.to("/settings", saved=_address(request, mail, waiting))
@@ -66,7 +68,10 @@ def _address(request: RequestContext, mail: str, waiting: str) -> str:
         address_verification.discard(request.book, request.me.id)
         return "done"
     if not mail:
-        address_verification.forget(request.book, request.me.id, now=request.now)
+        me = request.me
+        address_verification.forget(request.book, me.id, now=request.now)
+        moved = address_verification.Moved("", me.mail or "", me.name, me.language)
+        address_verification.tell_before(request.app_state, moved, now=request.now)
         return "done"
     _ask(request, mail)
     return "mail"
@@ -175,12 +180,16 @@ def export(request: RequestContext) -> Response:
     return download("focus-account.json", msgspec.to_builtins(found))
 
 
+def _confirm(request: RequestContext) -> None:
+    """Wrong unless the person's password was typed along."""
+    passwords, typed = request.app_state.passwords, request.form.get("password", "")
+    accounts.confirm(request.book, passwords, request.me, typed, now=request.now)
+
+
 def delete(request: RequestContext) -> Response:
     """Forget the person, after their password."""
     try:
-        passwords = request.app_state.passwords
-        typed = request.form.get("password", "")
-        accounts.confirm(request.book, passwords, request.me, typed, now=request.now)
+        _confirm(request)
         accounts.delete(request.book, request.me, now=request.now)
     except Wrong as wrong:
         return settings(request, error=request.wrong(wrong))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sqlite3
 import threading
-import unicodedata
 from typing import Any, NamedTuple
 from zoneinfo import available_timezones
 
@@ -17,13 +16,12 @@ from focus.alerts.alert import PHONE, check_channel
 from focus.alerts.schedule import parse_quiet
 from focus.alerts.store import AlertStore
 from focus.errors import ConfigError
-from focus.serve import backoff, tokens
+from focus.serve import backoff, names, tokens
 from focus.serve.texts import Wrong
 
 SHORTEST, LONGEST = 10, 200  # characters of a password
 REGISTRATION = ("off", "invite", "open")
 SEEN_S = 300.0  # between two notes that somebody is there
-_NAME = re.compile(r"[\w.-]{2,40}")
 _HASHING = 2  # at once: each takes 64 MiB
 
 
@@ -93,7 +91,7 @@ def log_in(
     """A new session's secret. Wrong("login_wrong") in the same time and words for a wrong
     password, a name that nobody has and a disabled account; Wrong("too_many") before its time.
     """
-    name = tidy(name)
+    name = names.tidy(name)
     mine, theirs = backoff.key("user", name), backoff.key("address", address)
     with book.transaction() as db:
         early = backoff.spend(db, [mine, theirs], now=now)
@@ -163,6 +161,7 @@ def register(book: AlertStore, passwords: Passwords, who: Applicant, *, now: flo
         invited = tokens.use(db, "invite", who.invitation, now=now) if who.invitation else None
         if invited is None and (first or registration(book) != "open"):
             raise Wrong("register_closed")
+        _refuse_alike(db, name)
         try:
             number = db.execute(
                 "INSERT INTO user (name, password, language, zone, quiet, admin, disabled, "
@@ -190,7 +189,7 @@ def reset_token(book: AlertStore, name: str, *, now: float) -> tuple[str, str, s
     rows = book.rows(
         "SELECT id, mail, language FROM user WHERE name = ? AND disabled = 0 "
         "AND password IS NOT NULL AND mail IS NOT NULL",
-        (tidy(name),),
+        (names.tidy(name),),
     )
     if not rows:
         return None
@@ -253,12 +252,15 @@ def change(book: AlertStore, user: User, typed: dict[str, str], *, now: float) -
 
     Wrong, or ConfigError of the quiet hours.
     """
-    name, zone = checked_name(typed["name"]), typed["zone"].strip()
+    zone = typed["zone"].strip()
+    name = user.name if typed["name"] == user.name else checked_name(typed["name"])
     if zone not in available_timezones():
         raise Wrong("zone_wrong")
     parse_quiet(typed["quiet"])
     language = "zh" if typed["language"] == "zh" else "en"
     with book.transaction() as db:
+        if name != user.name:
+            _refuse_alike(db, name, but=user.id)
         try:
             db.execute(
                 "UPDATE user SET name = ?, language = ?, zone = ?, quiet = ? WHERE id = ?",
@@ -307,17 +309,21 @@ def exported(book: AlertStore, user: User) -> dict[str, Any]:
 # -- what may be typed --------------------------------------------------------------
 
 
-def tidy(name: str) -> str:
-    """A name as it is compared."""
-    return unicodedata.normalize("NFKC", name).strip()[:64]
-
-
 def checked_name(text: str) -> str:
     """Wrong for a name that nobody may have."""
-    name = tidy(text)
-    if not _NAME.fullmatch(name) or name.casefold() == "local":
+    name = names.tidy(text)
+    if not names.is_name(name):
         raise Wrong("name_wrong")
+    if not names.is_of_one_script(name):
+        raise Wrong("name_mixed")
     return name
+
+
+def _refuse_alike(db: sqlite3.Connection, name: str, *, but: int = 0) -> None:
+    """Wrong for a name that looks like somebody else's, inside the caller's transaction."""
+    others = db.execute("SELECT name FROM user WHERE id <> ?", (but,)).fetchall()
+    if names.alike(name, (each for (each,) in others)):
+        raise Wrong("name_taken")
 
 
 def checked_mail(text: str) -> str:

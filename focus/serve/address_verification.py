@@ -13,6 +13,8 @@ import asyncio
 import secrets
 import sqlite3
 import uuid
+from functools import partial
+from typing import NamedTuple
 
 import msgspec
 
@@ -25,6 +27,7 @@ from focus.alerts.store import AlertStore
 from focus.alerts.texts import say
 from focus.serve import backoff, tokens
 from focus.serve.accounts import note
+from focus.serve.app_state import AppState
 from focus.serve.texts import Wrong
 
 _PATHS = {"reset": "reset", "mail": "confirm"}
@@ -57,17 +60,28 @@ def discard(book: AlertStore, user: int, *, kind: str = "mail") -> None:
         tokens.drop(db, kind, user=user)
 
 
-def confirm(book: AlertStore, secret: str, *, now: float) -> str | None:
-    """The address that is its owner's from here on; None for a secret that is no longer good."""
+class Moved(NamedTuple):
+    """An address that is its owner's from here on; `before`: their last one, "" for none."""
+
+    mail: str
+    before: str
+    name: str
+    language: str
+
+
+def confirm(book: AlertStore, secret: str, *, now: float) -> Moved | None:
+    """The address becomes its reader's; None for a secret that is no longer good."""
     with book.transaction() as db:
         found = tokens.use(db, "mail", secret, now=now)
         if found is None or found.user is None:
             return None
         mail = str(found.data["mail"])
+        sql = "SELECT ifnull(mail, ''), name, language FROM user WHERE id = ?"
+        before, name, language = db.execute(sql, (found.user,)).fetchone()
         db.execute("UPDATE user SET mail = ? WHERE id = ?", (mail, found.user))
         _send_to(db, found.user, "mail", mail)
         note(db, f"user {found.user}", "mail address", mail, now=now)
-    return mail
+    return Moved(mail, before, name, language)
 
 
 def ask_phone(book: AlertStore, user: int, phone: str, *, now: float) -> str:
@@ -148,13 +162,36 @@ def send_link(
     """Mail somebody a link with a secret: to set another password, or to confirm the address."""
     if not how.base_url:
         return NotDelivered(NOWHERE, retry=False)
-    message = letter(
-        uuid.uuid4().hex,
-        language,
-        subject=say(f"{kind}_subject", language),
-        body=say(f"{kind}_body", language),
-        link=f"{how.base_url}/{_PATHS[kind]}/{secret}",
-    )
+    link = f"{how.base_url}/{_PATHS[kind]}/{secret}"
+    subject, body = say(f"{kind}_subject", language), say(f"{kind}_body", language)
+    return _mailed(how, mail, language, subject=subject, body=body, link=link, now=now)
+
+
+def tell_before(app_state: AppState, moved: Moved, *, now: float) -> None:
+    """Tell an account's last address, beside the answer, that it is used no more."""
+    if moved.before not in ("", moved.mail):
+        send = partial(tell_moved, app_state.settings(), moved, now=now)
+        app_state.soon(send, "focus-moved")
+
+
+def tell_moved(how: DeliverySettings, moved: Moved, *, now: float) -> DeliveryOutcome:
+    """Mail the same."""
+    language = moved.language
+    subject, body = say("moved_subject", language), say("moved_body", language, name=moved.name)
+    return _mailed(how, moved.before, language, subject=subject, body=body, link="", now=now)
+
+
+def _mailed(
+    how: DeliverySettings,
+    mail: str,
+    language: str,
+    *,
+    subject: str,
+    body: str,
+    link: str,
+    now: float,
+) -> DeliveryOutcome:
+    message = letter(uuid.uuid4().hex, language, subject=subject, body=body, link=link)
 
     async def send() -> DeliveryOutcome:
         mailer = Mailer(how.mail)

@@ -1,4 +1,6 @@
-"""What may administrators do? Registration, invitations, the mail server, accounts; audited."""
+"""What administrators may do, audited: registration, invitations, the mail server, accounts, and
+which crawls everybody may search.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from starlette.responses import Response
 from focus.alerts import settings
 from focus.alerts.delivery import sms
 from focus.errors import ConfigError
-from focus.serve import accounts, tokens
+from focus.serve import accounts, inbox, tokens
 from focus.serve.request import RequestContext
 from focus.serve.texts import Wrong
 
@@ -31,7 +33,7 @@ def page(request: RequestContext, invitation: str = "") -> Response:
     audit = request.book.rows(
         "SELECT at, actor, act, detail FROM audit ORDER BY id DESC LIMIT ?", (_AUDITED,)
     )
-    shown = settings.shown(request.book)
+    shown = settings.shown(request.book, request.app_state.settings().key)
     return request.page(
         "admin.html",
         400 if error else 200,
@@ -42,6 +44,7 @@ def page(request: RequestContext, invitation: str = "") -> Response:
         people=people,
         audit=audit,
         invitation=invitation,
+        crawls=inbox.crawls(request.book),
         error=error,
         done=done,
     )
@@ -58,26 +61,40 @@ def _change(request: RequestContext) -> None:
     gateway = request.form.get("sms", "").strip()
     if gateway:
         sms.check_gateway(gateway)
+    key = request.app_state.settings().key
     with request.book.transaction() as db:
         if choice != accounts.registration(request.book):
             settings.put(db, "registration", choice)
             accounts.note(db, request.me.name, "registration", choice, now=request.now)
         if url:
-            settings.put(db, "smtp", {"url": url, "from": sender})
+            settings.put_sealed(db, "smtp", {"url": url, "from": sender}, key)
             masked = settings.masked_url(url)
             accounts.note(db, request.me.name, "mail server", masked, now=request.now)
         if gateway or "sms_off" in request.form:
-            settings.put(db, "sms", gateway)
+            settings.put_sealed(db, "sms", gateway, key)
             shown = gateway.partition("://")[0] or "off"
             accounts.note(db, request.me.name, "SMS gateway", shown, now=request.now)
 
 
 def invite(request: RequestContext) -> Response:
     """A link by which one person may register."""
+    if accounts.registration(request.book) == "off":
+        raise Wrong("invite_off")
     with request.book.transaction() as db:
         secret = tokens.make(db, "invite", user=request.me.id, now=request.now)
         accounts.note(db, request.me.name, "invite", "", now=request.now)
     return page(request, invitation=f"{request.origin}/register?invite={secret}")
+
+
+def search(request: RequestContext) -> Response:
+    """Open the crawls that are ticked to everybody's search, and close the others."""
+    wanted = [each for each in inbox.crawls(request.book) if f"crawl-{each.id}" in request.form]
+    with request.book.transaction() as db:
+        opened = [[each.id, each.started_at] for each in wanted]
+        settings.put(db, inbox.OPENED, opened)
+        said = ", ".join(str(each.id) for each in wanted)
+        accounts.note(db, request.me.name, "open to search", said, now=request.now)
+    return request.to("/admin", saved=1)
 
 
 def switch(request: RequestContext) -> Response:

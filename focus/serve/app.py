@@ -5,28 +5,23 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from email.parser import BytesParser
-from email.policy import HTTP
 from typing import Any
-from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from focus.errors import FocusError
-from focus.serve import account_settings, admin, alerts, auth, import_export, reading
+from focus.serve import account_settings, admin, alerts, auth, import_export, reading, upload
 from focus.serve.accounts import user_of_session
 from focus.serve.app_state import AppState
 from focus.serve.request import RequestContext, cookie_name, style
 from focus.serve.request_guard import RequestGuard, is_secure, language_asked
 from focus.serve.texts import Wrong, say
-
-MAX_FORM = 256 * 1024  # bytes; 50 sites and all words of an alert need less
-MAX_FIELDS = 200
+from focus.serve.upload import FILE, MAX_FORM, OTHER
 
 Handler = Callable[[RequestContext], Response]
 Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
@@ -75,14 +70,20 @@ _DOORS: dict[str, tuple[str, Handler, str]] = {
     "/settings/delete": ("POST", account_settings.delete, "user"),
     "/admin": ("GET POST", admin.page, "admin"),
     "/admin/invite": ("POST", admin.invite, "admin"),
+    "/admin/search": ("POST", admin.search, "admin"),
     "/admin/users/{number:int}": ("POST", admin.switch, "admin"),
 }
+
+_FILES = ("/alerts/import", "/unsubscribe/{token}")
+"""Where multipart is no error: an imported file, and mail programs' one click (RFC 8058)."""
+_UNREAD = ("/unsubscribe/{token}",)
+"""Where a POST says all by its address: what it carries is never parsed."""
 
 
 def make_app(app_state: AppState, lifespan: Lifespan | None = None) -> Starlette:
     """The web pages of an office."""
     routes = [
-        Route(path, _endpoint(app_state, handler, who), methods=methods.split())
+        Route(path, _endpoint(app_state, path, handler, who), methods=methods.split())
         for path, (methods, handler, who) in _DOORS.items()
     ]
     routes.append(Route("/static/style.css", _file(style(), "text/css")))
@@ -108,19 +109,59 @@ def _file(data: bytes, kind: str) -> Callable[[Request], Awaitable[Response]]:
 
 
 def _endpoint(
-    app_state: AppState, handler: Handler, who: str
+    app_state: AppState, path: str, handler: Handler, who: str
 ) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
-        form = await _form(request) if request.method == "POST" else {}
-        if form is None:
-            return PlainTextResponse(say("too_large", language_asked(request.headers)) + "\n", 413)
-        return await run_in_threadpool(_answered, app_state, handler, who, _said(request, form))
+        said = _said(request, path)
+        if request.method != "POST":
+            return await run_in_threadpool(_answered, app_state, handler, who, said)
+        if (refusal := _unfit(request, path)) is not None:
+            return refusal
+        if who != "all" and not await run_in_threadpool(_is_somebody, app_state, said):
+            return RedirectResponse("/login", 303)
+        try:
+            said["body"] = await _body(request)
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody is there to read it
+        if said["body"] is None:
+            return _refused(request, "too_large", 413)
+        return await run_in_threadpool(_answered, app_state, handler, who, said)
 
     return endpoint
 
 
+def _unfit(request: Request, path: str) -> Response | None:
+    """The answer to a request whose headers alone say that its body is none of ours."""
+    kind = upload.kind_of(request.headers.get("content-type", ""))
+    if (kind == FILE and path not in _FILES) or kind == OTHER:
+        return _refused(request, "no_such_form", 415)
+    length = request.headers.get("content-length", "0")
+    if not length.isdecimal() or int(length[:20]) > MAX_FORM:
+        return _refused(request, "too_large", 413)
+    return None
+
+
+def _refused(request: Request, key: str, status: int) -> Response:
+    return PlainTextResponse(say(key, language_asked(request.headers)) + "\n", status)
+
+
+def _is_somebody(app_state: AppState, said: dict[str, Any]) -> bool:
+    """Whether a session of somebody's came along: nobody else's body is read."""
+    secret = said["cookies"].get(cookie_name(is_secure(said["scheme"], app_state.base_url)), "")
+    with app_state.book() as book:
+        return user_of_session(book, secret, now=app_state.clock()) is not None
+
+
 def _answered(app_state: AppState, handler: Handler, who: str, said: dict[str, Any]) -> Response:
-    """A handler's answer, or what went wrong, in a thread. The border of the web pages."""
+    """A handler's answer, or what went wrong, in a thread. The border of the web pages.
+
+    Logs name the page (`/reset/{token}`), never the address that was asked for.
+    """
+    page, body, kind = said.pop("page"), said.pop("body", b""), said.pop("content_type")
+    try:
+        said["form"] = {} if page in _UNREAD else upload.fields(kind, body)
+    except ValueError:
+        return PlainTextResponse(say("too_large", said["language"]) + "\n", 413)
     with app_state.book() as book:
         request: RequestContext | None = None
         try:
@@ -137,12 +178,12 @@ def _answered(app_state: AppState, handler: Handler, who: str, said: dict[str, A
             assert request is not None
             return _trouble(request, wrong.key, 400, **wrong.values)
         except FocusError as error:
-            _log.warning("%s: %s", said["path"], error)
+            _log.warning("%s: %s", page, error)
             if request is None or request.user is None:
                 return PlainTextResponse(say("failed", said["language"]) + "\n", 503)
             return request.page("trouble.html", 503, error=request.wrong(error))
         except Exception:
-            _log.exception("%s failed", said["path"])
+            _log.exception("%s failed", page)
             return PlainTextResponse(say("failed", said["language"]) + "\n", 500)
 
 
@@ -150,12 +191,14 @@ def _trouble(request: RequestContext, key: str, status: int, **values: object) -
     return request.page("trouble.html", status, error=request.say(key, **values))
 
 
-def _said(request: Request, form: dict[str, str]) -> dict[str, Any]:
+def _said(request: Request, page: str) -> dict[str, Any]:
     return {
+        "page": page,
         "path": request.url.path,
+        "method": request.method,
+        "content_type": request.headers.get("content-type", ""),
         "parts": request.path_params,
         "query": dict(request.query_params),
-        "form": form,
         "address": request.client.host if request.client else "",
         "scheme": request.url.scheme,
         "origin": f"{request.url.scheme}://{request.headers.get('host', '')}",
@@ -164,36 +207,11 @@ def _said(request: Request, form: dict[str, str]) -> dict[str, Any]:
     }
 
 
-async def _form(request: Request) -> dict[str, str] | None:
-    """What was typed, the last of each name; None for more than anybody types."""
-    body = b""
+async def _body(request: Request) -> bytes | None:
+    """What was sent; None for more than anybody types."""
+    body = bytearray()
     async for chunk in request.stream():
         body += chunk
         if len(body) > MAX_FORM:
             return None
-    kind = request.headers.get("content-type", "")
-    try:
-        pairs = _parts(kind, body) if kind.startswith("multipart/form-data") else _pairs(body)
-    except ValueError:
-        return None
-    return {name: value.replace("\0", "") for name, value in pairs}
-
-
-def _pairs(body: bytes) -> list[tuple[str, str]]:
-    text = body.decode("utf-8", "replace")
-    return parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS)
-
-
-def _parts(kind: str, body: bytes) -> list[tuple[str, str]]:
-    """The fields of a form with a file (RFC 7578), each as text."""
-    head = f"Content-Type: {kind}\r\n\r\n".encode("latin-1", "replace")
-    parts = BytesParser(policy=HTTP).parsebytes(head + body)
-    found = []
-    for part in parts.iter_parts():
-        name = part.get_param("name", header="content-disposition")
-        data = part.get_payload(decode=True)
-        if isinstance(name, str) and isinstance(data, bytes):
-            found.append((name, data.decode("utf-8-sig", "replace")))
-    if len(found) > MAX_FIELDS:
-        raise ValueError("more fields than any form of ours has")
-    return found
+    return bytes(body)

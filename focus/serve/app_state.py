@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from queue import Empty, Full, LifoQueue
-from threading import Lock
+from threading import Lock, Thread
 from typing import Generic, TypeVar
 
 import msgspec
@@ -18,6 +19,7 @@ from focus.alerts import store as books
 from focus.alerts.settings import DeliverySettings
 from focus.alerts.store import WAIT_S, AlertStore
 from focus.config import FetchConfig
+from focus.errors import FocusError
 from focus.serve.accounts import Passwords
 from focus.storage import writer
 from focus.storage.search_index import SearchIndex
@@ -26,6 +28,8 @@ INDEX_CACHE_KIB = 8 * 1024  # of each file of an index that is kept; more finds 
 
 T = TypeVar("T")
 
+_log = logging.getLogger("focus.serve")
+
 
 class SendingOptions(msgspec.Struct, frozen=True):
     """How to send, as the command line says; None and "": as was stored."""
@@ -33,6 +37,7 @@ class SendingOptions(msgspec.Struct, frozen=True):
     smtp_url: str | None = None
     mail_from: str | None = None
     base_url: str | None = None
+    key_file: Path | None = None
     fetch: FetchConfig = FetchConfig()
 
 
@@ -143,6 +148,17 @@ class AppState:
             found = settings.read(book, **ways)
         self.base_url = found.base_url or self.home
         return msgspec.structs.replace(found, base_url=self.base_url)
+
+    def soon(self, work: Callable[[], object], name: str) -> None:
+        """Have something done beside the answer, in a thread; a failure goes to the log."""
+
+        def done() -> None:
+            try:
+                work()
+            except FocusError as error:
+                _log.warning("%s: %s", name, error)
+
+        Thread(target=done, name=name).start()
 
     def close(self) -> None:
         """Let go of the database."""

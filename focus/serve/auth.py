@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from functools import partial
 
 from starlette.responses import PlainTextResponse, Response
 
@@ -10,7 +10,7 @@ from focus.alerts import unsubscribe as stopping
 from focus.alerts.delivery import feed as feeds
 from focus.alerts.settings import masked_channel
 from focus.alerts.store import StoredAlert
-from focus.serve import accounts, address_verification, backoff, tokens
+from focus.serve import accounts, address_verification, backoff, names, tokens
 from focus.serve.accounts import Applicant
 from focus.serve.request import RequestContext
 from focus.serve.texts import Wrong
@@ -91,18 +91,14 @@ def register(request: RequestContext) -> Response:
 
 
 def _ask_to_confirm(request: RequestContext, user: int, mail: str) -> None:
-    """Mail the link in a thread; the settings show that it waits, and send it again."""
+    """Mail the link, beside the answer; the settings show that it waits, and send it again."""
     try:
         secret = address_verification.ask(request.book, user, mail, now=request.now)
     except Wrong:
         return  # somebody has had many mails sent there
     how = request.app_state.settings()
-    threading.Thread(
-        target=address_verification.send_link,
-        args=(how, mail, request.language),
-        kwargs={"kind": "mail", "secret": secret, "now": request.now},
-        name="focus-confirm",
-    ).start()
+    send = partial(address_verification.send_link, kind="mail", secret=secret, now=request.now)
+    request.app_state.soon(partial(send, how, mail, request.language), "focus-confirm")
 
 
 def _blank(request: RequestContext, allowed: bool) -> dict[str, object]:
@@ -124,12 +120,12 @@ def forgot(request: RequestContext) -> Response:
     """
     if "name" not in request.form:
         return request.page("forgot.html")
-    name = accounts.tidy(request.form["name"])
+    name = names.tidy(request.form["name"])
     keys = [backoff.key("reset", name), backoff.key("address", request.address)]
     with request.book.transaction() as db:
         early = backoff.spend(db, keys, now=request.now)
     if not early and request.app_state.base_url:
-        threading.Thread(target=_mail_link, args=(request, name), name="focus-reset").start()
+        request.app_state.soon(partial(_mail_link, request, name), "focus-reset")
     return request.page("forgot.html", done=request.say("forgot_sent"))
 
 
@@ -152,10 +148,11 @@ def confirm(request: RequestContext) -> Response:
     if found is None:
         raise Wrong("token_old")
     if "yes" in request.form:
-        mail = address_verification.confirm(request.book, secret, now=request.now)
-        if mail is None:
+        moved = address_verification.confirm(request.book, secret, now=request.now)
+        if moved is None:
             raise Wrong("token_old")
-        return request.page("confirm.html", mail=mail, is_done=True)
+        address_verification.tell_before(request.app_state, moved, now=request.now)
+        return request.page("confirm.html", mail=moved.mail, is_done=True)
     return request.page("confirm.html", mail=found.data["mail"], is_done=False)
 
 
@@ -186,14 +183,13 @@ def reset(request: RequestContext) -> Response:
 def unsubscribe(request: RequestContext) -> Response:
     """Ask, and by POST do it: a link that is only looked at must not act (RFC 8058)."""
     token = request.parts["token"]
-    is_post = "List-Unsubscribe" in request.form or "stop" in request.form
     found = stopping.look(request.book, token)
     if found is None:
         return request.page("trouble.html", 404, error=request.say("token_old"))
-    if is_post:
+    if request.is_post:
         stopping.stop(request.book, token, now=request.now)
     return request.page(
-        "stop.html", found=found, channel=masked_channel(found.channel), is_done=is_post
+        "stop.html", found=found, channel=masked_channel(found.channel), is_done=request.is_post
     )
 
 

@@ -1,4 +1,8 @@
-"""Which pages lie in a person's inbox, and what do they say of them?"""
+"""The pages of a person: those in the inbox, what they say of them, and what they may search.
+
+A crawl is searched by those whose alerts watch its site, and by everybody where an administrator
+has opened it. A site that several people watch is visited once: its pages are each of theirs.
+"""
 
 from __future__ import annotations
 
@@ -105,3 +109,46 @@ def unread(book: AlertStore, user: int) -> int:
         (user,),
     )
     return int(rows[0][0])
+
+
+# -- searching ----------------------------------------------------------------------
+
+OPENED = "searched by all"
+"""The setting that holds [id, start] of each crawl that everybody may search: an id alone may
+come again, of another crawl.
+"""
+MOST_CRAWLS = 200  # that an administrator is shown, newest first
+
+
+class CrawlShown(NamedTuple):
+    """A crawl as an administrator sees it; `what`: the site that is watched, or topic and seed."""
+
+    id: int
+    started_at: float
+    what: str
+    is_open: bool
+
+
+def crawls(book: AlertStore) -> list[CrawlShown]:
+    """The crawls of the database, newest first."""
+    rows = book.rows(_CRAWLS, (OPENED, MOST_CRAWLS))
+    return [CrawlShown(number, at, what, bool(is_open)) for number, at, what, is_open in rows]
+
+
+def searchable(book: AlertStore, user: int) -> set[int]:
+    """The crawls that a person may search."""
+    return {number for (number,) in book.rows(_SEARCHABLE, (user, OPENED))}
+
+
+_IS_OPENED = (
+    "EXISTS (SELECT 1 FROM setting s, json_each(s.value) e WHERE s.name = ? "
+    "AND json_extract(e.value, '$[0]') = c.id AND json_extract(e.value, '$[1]') = c.started_at)"
+)
+_CRAWLS = f"""
+SELECT c.id, c.started_at, coalesce((SELECT min(host) FROM site WHERE crawl = c.id),
+    trim(c.topic || ' ' || ifnull(json_extract(c.identity, '$.seeds[0]'), ''))), {_IS_OPENED}
+FROM crawl c ORDER BY c.id DESC LIMIT ?"""
+_SEARCHABLE = f"""
+SELECT s.crawl FROM site s JOIN alert_site w ON w.site = s.id JOIN alert o ON o.id = w.alert
+WHERE o.user = ? AND s.crawl IS NOT NULL
+UNION SELECT c.id FROM crawl c WHERE {_IS_OPENED}"""

@@ -101,7 +101,7 @@ def read_all(request: RequestContext) -> Response:
 
 
 def search(request: RequestContext) -> Response:
-    """Pages of all crawls by their words. The index is brought up to date by the scheduler."""
+    """Pages of the asker's crawls by their words. The scheduler brings the index up to date."""
     words = request.query.get("q", "").strip()[:300]
     offset = min(_number(request.query.get("offset", "")) or 0, 500)
     found, error, days = None, "", _number(request.query.get("days", ""))
@@ -109,7 +109,8 @@ def search(request: RequestContext) -> Response:
         chosen = Selection(crawl="all", since=_since(request) or None)
         try:
             with request.app_state.index() as index:
-                found = find(index, words, chosen, limit=FOUND, offset=offset)
+                mine = inbox.searchable(request.book, request.me.id)
+                found = find(index, words, chosen, among=mine, limit=FOUND, offset=offset)
         except ConfigError as wrong:
             error = request.wrong(wrong)
     return request.page(

@@ -38,6 +38,7 @@ class RequestContext:
         self.user: User | None = said["user"]
         self.session: str = said["session"]
         self.path: str = said["path"]
+        self.is_post: bool = said["method"] == "POST"
         self.parts: dict[str, Any] = said["parts"]
         self.query: Form = said["query"]
         self.form: Form = said["form"]

@@ -35,6 +35,7 @@ class SchedulerOptions(msgspec.Struct, frozen=True):
     smtp_url: str | None = None
     mail_from: str | None = None
     base_url: str | None = None
+    key_file: str | None = None
 
 
 def run(order: SchedulerOptions) -> Ran | None:
@@ -48,6 +49,7 @@ def run(order: SchedulerOptions) -> Ran | None:
             mail_from=order.mail_from,
             base_url=order.base_url,
             fetch=order.fetch,
+            key_file=None if order.key_file is None else Path(order.key_file),
         )
         try:
             with alone(path):

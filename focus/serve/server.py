@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from ipaddress import ip_address
 
 import msgspec
@@ -20,6 +21,7 @@ from focus.errors import ConfigError
 from focus.serve import accounts, tokens
 from focus.serve.app import make_app
 from focus.serve.app_state import AppState
+from focus.serve.connections import Connection, Connections
 from focus.serve.scheduler import SchedulerOptions
 from focus.text.formatting import printable
 
@@ -27,6 +29,7 @@ TICK_S = 10.0  # between two looks whether something is due
 REST_S = 60.0  # between two runs, whatever is still due
 GRACE_S = 10  # for what is under way when the server is told to end
 BACKLOG = 128
+PROXIES = ("127.0.0.1", "::1")  # where a proxy before us speaks from
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -86,14 +89,18 @@ def serve(app_state: AppState, order: SchedulerOptions, bound: socket.socket) ->
                 await task
             app_state.close()
 
+    has_proxy = bool(app_state.ways.base_url)
+    company = Connections(frozenset(PROXIES if has_proxy else ()))
     config = uvicorn.Config(
         make_app(app_state, lifespan),
+        http=partial(Connection, company=company),  # type: ignore[arg-type]
+        ws="none",
         log_level="warning",
         access_log=False,
         server_header=False,
         # A proxy before us is believed only where we were told that there is one.
-        proxy_headers=bool(app_state.ways.base_url),
-        forwarded_allow_ips="127.0.0.1,::1",
+        proxy_headers=has_proxy,
+        forwarded_allow_ips=",".join(PROXIES),
         timeout_graceful_shutdown=GRACE_S,
         limit_concurrency=500,
     )

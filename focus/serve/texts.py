@@ -56,7 +56,14 @@ TEXTS: dict[str, tuple[str, str]] = {
         "目前不能注册：请向管理员索取邀请链接。",
         "Registration is closed, or the invitation was used. Ask an administrator for a link.",
     ),
-    "name_taken": ("此用户名已被使用。", "This name is taken."),
+    "name_taken": (
+        "此用户名或与它相似的用户名已被使用。",
+        "This name is taken, or looks like one that is.",
+    ),
+    "name_mixed": (
+        "用户名只能用一种文字（汉字、假名可与拉丁字母并用）。",
+        "A name is written in one script (Chinese, Japanese or Korean may stand with Latin).",
+    ),
     "name_wrong": (
         "用户名须为 2 至 40 个字母、数字、汉字、点、横线或下划线。",
         "A name has 2 to 40 letters, digits, dots, dashes or underscores.",
@@ -71,6 +78,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "password_short": ("密码须有 {n} 至 200 个字符。", "A password has {n} to 200 characters."),
     "password_name": ("密码不能与用户名相同。", "The password must not be the name."),
+    "password_for_mail": (
+        "更改邮箱时需要",
+        "Needed to change the mail address",
+    ),
     "password_wrong": ("当前密码不正确。", "The current password is wrong."),
     "token_old": ("此链接已失效，请重新申请。", "This link is no longer good. Ask for a new one."),
     "last_admin": (
@@ -100,6 +111,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "robots.txt forbids this site, so that nothing is seen.",
     ),
     "too_large": ("内容过长。", "That is too much."),
+    "no_such_form": ("此处不接受这种格式。", "This kind of body is not taken here."),
     "failed": ("出错了。管理员可在日志中查看原因。", "Something went wrong; the log says what."),
     "back": ("返回", "Back"),
     # inbox
@@ -148,7 +160,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "part_anchors": ("链接文字", "link texts"),
     "part_url": ("网址", "address"),
     # search
-    "search_all": ("在已抓取的全部页面中搜索", "Search all pages that were crawled"),
+    "search_all": (
+        "在您关注的网站及管理员开放的抓取中搜索",
+        "Search the sites of your alerts, and what is open to all",
+    ),
     "search_hint": (
         '多个词须同时出现；"短语"；-不要的词',
         'All words must be there; "a phrase"; -not this',
@@ -241,6 +256,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "blocked": ("robots 禁止", "Forbidden by robots"),
     "errors": ("错误", "Errors"),
     "trouble": ("问题", "Trouble"),
+    "failing": (
+        "自 {since} 起失败，{n} 次访问：",
+        "failing since {since}, {n} visit: |failing since {since}, {n} visits: ",
+    ),
     "news": ("新页面", "New pages"),
     "silent": ("{n} 天没有新页面", "nothing new for {n} day|nothing new for {n} days"),
     "unchecked": ("尚未检查，马上就会开始", "not checked yet; it begins in a moment"),
@@ -309,6 +328,15 @@ TEXTS: dict[str, tuple[str, str]] = {
     "reg_open": ("开放", "open to all"),
     "invitations": ("邀请", "Invitations"),
     "invite_new": ("生成邀请链接", "Make an invitation"),
+    "invite_off": (
+        "注册已关闭，邀请无效：请先改为“凭邀请”。",
+        "Registration is off, so that invitations are of no use: choose “by invitation” first.",
+    ),
+    "open_crawls": ("人人可搜索的抓取", "Crawls that everybody may search"),
+    "open_hint": (
+        "其余的只有关注其网站的人可以搜索。",
+        "The others are searched by those whose alerts watch their site.",
+    ),
     "invite_once": ("邀请链接（一次有效，7 天内）：", "Invitation, good once within 7 days:"),
     "smtp": ("邮件服务器", "Mail server"),
     "smtp_from": ("发件地址", "Sender"),

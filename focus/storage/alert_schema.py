@@ -154,6 +154,12 @@ ALTER TABLE user ADD COLUMN channels TEXT NOT NULL DEFAULT '[]';
 CREATE INDEX hit_votes ON hit (alert) WHERE vote IS NOT NULL;
 """
 
+FAILING = """
+-- Since when no visit brought an answer, and how many there were; NULL, 0: the last one did.
+ALTER TABLE site ADD COLUMN failing_since REAL;
+ALTER TABLE site ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;
+"""
+
 NEWS = """
 -- First URL of a visit that did not come to its end (its budget, a kill): the next one goes on
 -- with what is known from there on. NULL: the last visit left no news.

@@ -286,6 +286,7 @@ MIGRATIONS: tuple[str, ...] = (
     _SHARD,
     _VALIDATOR,
     alert_schema.NEWS,
+    alert_schema.FAILING,
 )
 """Script n makes version n + 1 of version n (`PRAGMA user_version`). Append only."""
 

@@ -13,7 +13,7 @@ same text, and one URL in several crawls, are one result that says how many more
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -81,17 +81,20 @@ def search(
     query: str,
     selection: Selection | None = None,
     *,
+    among: Collection[int] | None = None,
     limit: int = 10,
     offset: int = 0,
 ) -> Results:
     """The pages of a selection that match a query, of what the index has by now.
 
     ConfigError for a query that asks for nothing or a crawl that is not there. Order and
-    limit of the selection do not count.
+    limit of the selection do not count. `among`: of these crawls only.
     """
     selection = selection or Selection(crawl="all")
     asked = read(query, index.segmenter)
     crawls = index.reader.ids(selection.crawl, selection.topic)
+    if among is not None:
+        crawls = [each for each in crawls if each in among]
     shown = max(FOLDED, 2 * (offset + limit))
     sql, values = _ranking(index, selection, crawls)
     found, pages = _ranked(index, sql, asked.expression, values=values, shown=shown)

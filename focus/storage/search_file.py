@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from focus.errors import StoreError
-from focus.storage import schema
+from focus.storage import private, schema
 
 INDEX_ID = 0x666F6378  # "focx"
 FORMAT = 1  # another one is made anew
@@ -64,6 +64,7 @@ def _connected(path: Path) -> tuple[sqlite3.Connection, bool]:
     connect = partial(sqlite3.connect, uri=True, isolation_level=None, check_same_thread=False)
     uri = path.resolve().as_uri()
     if not path.exists() or (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
+        private.make(path)
         db = connect(f"{uri}?mode=rwc", timeout=BUSY_S)
         try:
             _write_ahead(db)

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
+from focus.admission.retries import TEMPORARY
 from focus.errors import StoreError
-from focus.records import Batch, HostRow, QueueRow
+from focus.records import Batch, FailureKind, HostRow, QueueRow, UrlState
 from focus.storage import schema, statements
 from focus.storage.schema import id_range
 
@@ -122,7 +123,13 @@ def digested(identity: dict[str, Any]) -> tuple[bytes, bytes]:
 
 
 def begin(
-    db: sqlite3.Connection, *, identity: dict[str, Any], config: str, fresh: bool, now: float
+    db: sqlite3.Connection,
+    *,
+    identity: dict[str, Any],
+    config: str,
+    fresh: bool,
+    now: float,
+    revive: Sequence[str] = (),
 ) -> CrawlInfo:
     canonical, digest = digested(identity)
     with transaction(db, durable=True):
@@ -139,6 +146,7 @@ def begin(
             db.execute(_REOPEN_CRAWL, (config, crawl))
             db.execute(ALIVE, (now, None, crawl))
             db.execute(_FETCHING_AGAIN, id_range(crawl))
+            _revive(db, crawl, revive)
         free = next_ids(db, crawl)
     _, ended, reason, counters, seen_at = row or (crawl, None, None, "{}", now)
     return CrawlInfo(
@@ -152,6 +160,17 @@ def begin(
         next_host=free[2],
         seen_at=seen_at,
     )
+
+
+def _revive(db: sqlite3.Connection, crawl: int, wanted: Sequence[str]) -> None:
+    """Let what failed wait again: for the reasons wanted, with its host, and for reasons that
+    may be over by now seeds, and all of hosts that did nothing but fail in the end.
+    """
+    asked = msgspec.json.encode(sorted({*wanted, FailureKind.HOST_GIVEN_UP})).decode()
+    may_be_over = msgspec.json.encode(sorted(TEMPORARY)).decode()
+    if db.execute(_HAS_FAILED, (crawl, asked, may_be_over)).fetchone() is not None:
+        span = id_range(crawl)
+        db.execute(_FAILED_AGAIN, (*span, asked, may_be_over, *span, *span))
 
 
 def next_ids(db: sqlite3.Connection, crawl: int) -> list[int]:
@@ -242,6 +261,17 @@ WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"""
 ADDRESSES = f"""
 SELECT url.id & {schema.LAST_ID}, url FROM json_each(?) JOIN url ON url.id = json_each.value"""
 _FETCHING_AGAIN = "UPDATE url SET state = 0 WHERE state = 1 AND id BETWEEN ? AND ?"
+_HAS_FAILED = f"""
+SELECT 1 FROM tally WHERE crawl = ? AND state = {int(UrlState.FAILED)} AND n > 0 AND (reason IN
+(SELECT value FROM json_each(?)) OR reason IN (SELECT value FROM json_each(?))) LIMIT 1"""
+_FAILED_AGAIN = f"""
+UPDATE url SET state = {int(UrlState.WAITING)}, tries = 0, retry_at = NULL
+WHERE id BETWEEN ? AND ? AND state = {int(UrlState.FAILED)} AND (
+    reason IN (SELECT value FROM json_each(?))
+    OR reason IN (SELECT value FROM json_each(?)) AND (depth = 0 OR queue IN (
+        SELECT id & {schema.LAST_ID} FROM queue WHERE id BETWEEN ? AND ? AND host IN (
+            SELECT id & {schema.LAST_ID} FROM host
+            WHERE id BETWEEN ? AND ? AND (given_up OR failures > 0)))))"""
 SIMHASHES = f"""
 SELECT id & {schema.LAST_ID}, simhash & 0xffffffff, (simhash >> 32) & 0xffffffff FROM page
 WHERE id BETWEEN ? AND ? AND relevant AND simhash <> 0 ORDER BY nth"""

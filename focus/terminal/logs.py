@@ -18,6 +18,7 @@ from typing import IO, Any
 import msgspec
 
 from focus.crawler import Crawl, Event
+from focus.engine.outages import Outage
 from focus.errors import ConfigError
 from focus.records import UrlState
 from focus.session import RunReport
@@ -125,6 +126,10 @@ class JsonLog(Teller):
     def stopping(self, how: str) -> None:
         self._put("stopping", {"how": how})
 
+    def outage(self, outage: Outage | None) -> None:
+        fields = {} if outage is None else msgspec.structs.asdict(outage)
+        self._put("online" if outage is None else "offline", fields)
+
     def say(self, text: str) -> None:
         self._put("note", {"text": text})
 
@@ -150,6 +155,10 @@ class Several(Teller):
     def stopping(self, how: str) -> None:
         for teller in self._tellers:
             teller.stopping(how)
+
+    def outage(self, outage: Outage | None) -> None:
+        for teller in self._tellers:
+            teller.outage(outage)
 
     def say(self, text: str) -> None:
         for teller in self._tellers:

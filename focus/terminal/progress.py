@@ -16,9 +16,11 @@ from collections.abc import Callable
 import msgspec
 
 from focus.crawler import Crawl, Event
+from focus.engine.outages import Outage
 from focus.records import UrlState
 from focus.session import RunReport, Watcher
 from focus.store import CrawlInfo
+from focus.terminal.summary import clock
 from focus.text.formatting import count, percent, printable, span
 
 RECENT_PAGES = 100
@@ -33,6 +35,7 @@ class Moment(msgspec.Struct, frozen=True):
     harvest_recent     of the last `RECENT_PAGES` pages
     failed             URLs that failed in this run
     left_s, limit      seconds to the nearest limit at the present pace; None: none near
+    offline_since      Unix seconds, while no host at all can be reached; `next_try_s`: until then
     """
 
     pages: int
@@ -47,6 +50,8 @@ class Moment(msgspec.Struct, frozen=True):
     failed: int
     left_s: float | None = None
     limit: str = ""
+    offline_since: float | None = None
+    next_try_s: float = 0.0
 
 
 class Pulse:
@@ -64,6 +69,10 @@ class Pulse:
         """Count a page among the recent ones."""
         if event.state is UrlState.DONE:
             self._recent.append(event.relevant)
+
+    def now(self) -> float:
+        """The crawl's clock."""
+        return self._crawl.transport.now()
 
     def sample(self) -> None:
         """Note where the crawl stands; rates are taken from the oldest note in the window."""
@@ -88,6 +97,7 @@ class Pulse:
         crawl, totals = self._crawl, self._crawl.unit_of_work.totals
         pace = self._pace()
         left_s, limit = self._left(pace)
+        outage = crawl.outages.outage
         return Moment(
             pages=totals.pages,
             pages_per_second=pace["max-pages"],
@@ -101,6 +111,8 @@ class Pulse:
             failed=sum(crawl.unit_of_work.failures.values()),
             left_s=left_s,
             limit=limit,
+            offline_since=None if outage is None else outage.since,
+            next_try_s=max(0.0, outage.next_at - crawl.transport.now()) if outage else 0.0,
         )
 
     def _pace(self) -> dict[str, float]:
@@ -138,8 +150,13 @@ def spelled(moment: Moment) -> str:
         pace += f", {span(moment.left_s)} to {moment.limit}"
     harvest = f"harvest {percent(moment.harvest_rate)}"
     recent = f"last {RECENT_PAGES} {percent(moment.harvest_recent)}"
+    offline: tuple[str, ...] = ()
+    if moment.offline_since is not None:
+        when = "now" if moment.next_try_s < 1 else f"in {span(moment.next_try_s)}"
+        offline = (f"offline since {clock(moment.offline_since)}, next try {when}",)
     return " · ".join(
         (
+            *offline,
             f"{count(moment.pages, 'page')} ({pace})",
             f"{moment.relevant:,} relevant",
             f"{harvest}, {recent}",
@@ -147,6 +164,16 @@ def spelled(moment: Moment) -> str:
             count(moment.hosts, "host"),
             f"{moment.failed:,} failed",
         )
+    )
+
+
+def outage_line(outage: Outage | None, since: float, now: float) -> str:
+    """That an outage of our network began, or (None) is over. `since`: when the last began."""
+    if outage is None:
+        return f"Online again after {span(now - since)}"
+    return (
+        f"Offline since {clock(outage.since)} ({printable(outage.reason, 100)}): no host can be "
+        "reached. Nothing is failed; one is tried now and then, then the crawl goes on"
     )
 
 
@@ -184,6 +211,7 @@ class Teller(Watcher):
 
     def __init__(self) -> None:
         self.pulse: Pulse | None = None
+        self._offline_since = 0.0
 
     def started(self, crawl: Crawl, info: CrawlInfo) -> None:
         """Begin to measure; `tick` follows every `every_s` seconds while the loop runs."""
@@ -197,6 +225,13 @@ class Teller(Watcher):
             loop.call_later(self.every_s, beat)
 
         loop.call_later(self.every_s, beat)
+
+    def outage(self, outage: Outage | None) -> None:
+        """Say so."""
+        if outage is not None:
+            self._offline_since = outage.since
+        now = 0.0 if self.pulse is None else self.pulse.now()
+        self.say(outage_line(outage, self._offline_since, now))
 
     def event(self, event: Event) -> None:
         """Count it."""

@@ -1,12 +1,13 @@
 """What came of a crawl, in a few lines, and which exit code says so?
 
 0  a limit, the target or an empty frontier; also SIGTERM, which a supervisor sends
-3  not one page    4  too many failures (--fail-error-rate)    130  Ctrl-C
-(1, 2 and 5 come from errors, see errors.py)
+3  not one page    4  too many failures (--fail-error-rate)    8  offline (--max-offline)
+130  Ctrl-C    (1, 2 and 5 come from errors, see errors.py)
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 
 from focus.records import FailureKind
@@ -14,7 +15,7 @@ from focus.session import RunReport
 from focus.terminal.profile import profile_lines
 from focus.text.formatting import count, percent, printable, size, span, table
 
-NOTHING_FETCHED, TOO_MANY_FAILURES, INTERRUPTED = 3, 4, 130
+NOTHING_FETCHED, TOO_MANY_FAILURES, OFFLINE, INTERRUPTED = 3, 4, 8, 130
 
 _REACHED = {
     "max-pages reached": ("pages", "its {:,} pages", "--max-pages"),
@@ -24,7 +25,7 @@ _REACHED = {
 }
 """Stop reason -> the total behind it, what the crawl already has, the option to raise."""
 
-_BROKEN_OFF = {"interrupted", "terminated"}
+_BROKEN_OFF = {"interrupted", "terminated", "offline"}
 
 
 def exit_code(report: RunReport, fail_error_rate: float | None = None) -> int:
@@ -33,6 +34,8 @@ def exit_code(report: RunReport, fail_error_rate: float | None = None) -> int:
         return INTERRUPTED
     if report.stop_reason == "terminated":
         return 0
+    if report.stop_reason == "offline":
+        return OFFLINE
     if not report.totals.pages:
         return NOTHING_FETCHED
     if fail_error_rate is not None and error_rate(report) > fail_error_rate:
@@ -91,9 +94,11 @@ def _nothing_to_do(report: RunReport) -> str:
         verb = "" if has.startswith(("made", "received")) else "has "
         return f"Crawl {report.crawl} already {verb}{has}; raise {option} or use --fresh."
     if report.stop_reason == "frontier empty":
+        failed = report.states.get("failed", 0)
+        again = f"--retry-failed asks again for the {failed:,} that failed, " if failed else ""
         return (
             f"Crawl {report.crawl} is complete: no URL waits after "
-            f"{count(report.totals.pages, 'page')}; use --fresh to begin anew."
+            f"{count(report.totals.pages, 'page')}; {again}use --fresh to begin anew."
         )
     return ""
 
@@ -117,6 +122,19 @@ def _by_number(reasons: Mapping[str, int]) -> str:
     return f"{sum(reasons.values()):,}: " + ", ".join(f"{kind} {n:,}" for kind, n in ranked)
 
 
+def offline_since(report: RunReport) -> str:
+    """`offline since 14:03:22 (Network is unreachable)`."""
+    outage = report.outage
+    if outage is None:
+        return "offline"
+    return f"offline since {clock(outage.since)} ({printable(outage.reason, 100)})"
+
+
+def clock(moment: float) -> str:
+    """An instant as the time of day here."""
+    return time.strftime("%H:%M:%S", time.localtime(moment))
+
+
 def seed_lines(report: RunReport) -> list[str]:
     """Each seed that came to nothing, with the reason."""
     troubles = [(printable(seed, 60), printable(why)) for seed, why in report.seed_troubles.items()]
@@ -127,6 +145,11 @@ def complaint(report: RunReport, code: int) -> list[str]:
     """What has to be said of a bad end even to those who want to hear nothing."""
     if code == NOTHING_FETCHED:
         return ["focus: error: not one page was fetched", *seed_lines(report)]
+    if code == OFFLINE:
+        return [
+            f"focus: error: {offline_since(report)}; nothing is lost: the same command goes on "
+            "(--max-offline)"
+        ]
     if code == TOO_MANY_FAILURES:
         return [
             f"focus: error: {percent(error_rate(report))} of the URLs failed (--fail-error-rate)"

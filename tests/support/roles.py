@@ -189,5 +189,6 @@ def crew(
             found.add("frontier", arguments, skew=clocks[number - 1])
         for number in range(workers):
             arguments = ["--slots", str(slots), "--processes", "1", "--name", f"w{number + 1}"]
+            arguments += ["--connect-to", f"127.0.0.1:{server.port}", "--allow-net", "127.0.0.0/8"]
             found.add("worker", arguments, skew=clocks[shards + number])
         yield found

@@ -24,7 +24,8 @@ TRAP_OPTIONS: list[Decorator] = [
         metavar="N",
         default=_TRAPS.budget,
         help="Requests for URLs of one shape that bring next to nothing, ten times that for a "
-        "whole host, and for all hosts of a domain; what pays has no bound, and 0 is none at all "
+        "whole host, and for all hosts of a domain; what pays is asked on. Hosts of a domain "
+        "beyond 200 have to be earned, by two relevant pages each. 0: no bound at all "
         "(trap-budget).",
     ),
     option(
@@ -70,7 +71,9 @@ PACE_OPTIONS: list[Decorator] = [
         type=click.IntRange(0),
         metavar="N",
         default=_PACE.per_ip,
-        help="Requests at once to hosts that share an address; 0: as many as there are hosts.",
+        help="Requests at once to hosts that share an address, and so many in one --delay, "
+        "robots.txt included; 0: as many as there are hosts. With --proxy and --connect-to "
+        "it is 0.",
     ),
     option(
         "--slowdown",

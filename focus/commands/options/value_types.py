@@ -17,10 +17,15 @@ from typing import Any, NamedTuple, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from focus.admission.retries import TEMPORARY
 from focus.errors import ConfigError
+from focus.records import FailureKind
 from focus.text.formatting import printable, read_size, read_span
 
 T = TypeVar("T")
+
+ANY_KIND = "all"
+"""What stands for all kinds of failures that may be over by now."""
 
 _GREEK = str.maketrans(
     {"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "λ": "lambda"}
@@ -51,6 +56,19 @@ def positive_size(text: str) -> int:
     if (number := read_size(text)) <= 0:
         raise ConfigError("must be more than 0")
     return number
+
+
+def failure_kinds(text: str) -> tuple[str, ...]:
+    """Kinds of failures, with commas between them; `all` are those that may be over by now."""
+    kinds = [each.strip() for each in text.split(",") if each.strip()]
+    for each in kinds:
+        if each != ANY_KIND and each not in [*FailureKind]:
+            near = get_close_matches(each, [*FailureKind], 1)
+            hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(FailureKind)}"
+            raise ConfigError(f"{each!r} is no kind of failure; {hint}")
+    if not kinds:
+        raise ConfigError("name a kind of failure, like timeout")
+    return tuple(sorted({*kinds, *TEMPORARY} - {ANY_KIND} if ANY_KIND in kinds else {*kinds}))
 
 
 def pattern(text: str) -> str:

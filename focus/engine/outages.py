@@ -1,0 +1,235 @@
+"""Keeps failures back until it is known whose they are, and tries the line while nothing answers.
+
+    sift    what came back: answers go on, failures wait for the verdict of `uplink`
+    look    the verdict: they go on as failures, or their URLs wait again as if never asked for
+    tries   while our network is suspected nothing is sent but one request at a time, later and
+            later, for the robots.txt of a host that had answered
+
+Of a recorded web nothing is kept back: it is never offline.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, MutableMapping, Sequence
+from itertools import islice
+
+import msgspec
+
+from focus.admission.robots_gate import RobotsGate
+from focus.engine.failures import FailureHandler
+from focus.engine.limits import HOLD_S
+from focus.engine.transports import Transport
+from focus.engine.uplink import FIRST_PAUSE_S, Uplink, Verdict, ended_at, is_answer, is_unreached
+from focus.records import Outcome, Result, Task, UrlState
+from focus.scheduling.queues import Host
+
+_KNOWN_HOSTS = 4  # of an earlier run, that are asked when none has answered in this one
+
+
+class Outage(msgspec.Struct, frozen=True):
+    """An outage of our network. Instants are Unix seconds; `reason` is the latest failure's."""
+
+    since: float
+    next_at: float
+    reason: str
+
+
+class Outages:
+    """The outages of one crawl.
+
+    most_s     an outage ends the crawl after so long
+    taken_at, conditions   the crawl's own notes of what is in flight
+    on_change  called when an outage begins, and with None when it is over
+    """
+
+    def __init__(
+        self,
+        failure_handler: FailureHandler,
+        gate: RobotsGate,
+        transport: Transport,
+        taken_at: MutableMapping[int, int],
+        conditions: MutableMapping[int, tuple[tuple[str, str], ...]],
+        most_s: float,
+    ) -> None:
+        self.on_change: Callable[[Outage | None], object] = lambda outage: None
+        self.held: list[Result] = []
+        self.is_closed = False
+        self.uplink = Uplink()
+        self._failure_handler, self._gate, self._transport = failure_handler, gate, transport
+        self._frontier = failure_handler.frontier
+        self._most_s = most_s
+        self._taken_at, self._conditions = taken_at, conditions
+        self._released: list[Result] = []
+        self._try: Task | None = None
+        self._try_at = 0.0
+        self._is_told = False
+
+    @property
+    def outage(self) -> Outage | None:
+        """The one that there is."""
+        since = self.uplink.since
+        if not self.uplink.is_offline or since is None:
+            return None
+        return Outage(since, self._try_at, self.uplink.reason)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether there is something to find out before the crawl may end."""
+        return bool(self.is_closed or self.held or self._released)
+
+    def is_over(self, now: float) -> bool:
+        """Whether an outage has lasted too long."""
+        outage = self.outage
+        return outage is not None and now - outage.since >= self._most_s
+
+    def wake_at(self, now: float) -> float | None:
+        """When `look` has something to do though nothing has come."""
+        if self._released:
+            return now
+        outage = self.outage
+        times = [] if outage is None else [outage.since + self._most_s]
+        if self.is_closed and self._try is None:
+            times.append(self._try_at)
+        return min((each for each in times if each > now), default=None)
+
+    # -- what came back -----------------------------------------------------------
+
+    def sift(self, results: Sequence[Result]) -> list[Result]:
+        """Of these and earlier ones, those to draw conclusions from now, in their order."""
+        if not self._transport.is_live:
+            return [*results]
+        ready, self._released = self._released, []
+        for result in results:
+            if result.task is self._try:
+                self._tried(result, ready)
+            elif is_unreached(result.fetch):
+                self._failed(result)
+                self.held.append(result)
+            else:
+                if is_answer(result.fetch):
+                    self._answered(result, ready)
+                ready.append(result)
+        return ready
+
+    def _answered(self, result: Result, ready: list[Result], *, is_try: bool = False) -> None:
+        """Our network is there: failures that ended before this were their hosts' own."""
+        at = ended_at(result.fetch)
+        if not self.uplink.answered(result.task.host, _origin(result.task.url), at, is_try=is_try):
+            return
+        held, self.held = self.held, []
+        self.is_closed = False
+        for each in held:
+            if ended_at(each.fetch) <= at:
+                ready.append(each)
+            else:
+                self._failed(each)
+                self.held.append(each)
+        self._tell()
+
+    def _failed(self, result: Result, *, is_try: bool = False) -> None:
+        host = self._frontier.host(result.task.host)
+        self.uplink.failed(
+            host.name,
+            _origin(result.task.url),
+            result.fetch,
+            has_rules=bool(host.robots),
+            is_try=is_try,
+        )
+
+    def _tried(self, result: Result, ready: list[Result]) -> None:
+        self._try = None
+        host, now = self._frontier.host(result.task.host), self._transport.now()
+        self._frontier.release(host, now)
+        if is_answer(result.fetch):
+            totals = self._failure_handler.unit_of_work.totals
+            totals.requests += 1
+            totals.robots += 1
+            totals.bytes += result.fetch.raw_bytes
+            self._answered(result, ready, is_try=True)
+        else:
+            self._failed(result, is_try=True)
+            self._try_at = now + self.uplink.pause_s()
+
+    # -- verdicts -----------------------------------------------------------------
+
+    def look(self, *, may_send: bool) -> None:
+        """Act upon what the failures mean; `may_send`: the crawl would go on if it could."""
+        if not self.held and not self.is_closed:
+            return
+        now = self._transport.now()
+        verdict = self.uplink.verdict(is_idle=self._is_idle(now, may_send=may_send))
+        if verdict is Verdict.THEIRS:
+            self._released, self.held = self.held, []
+        elif verdict is Verdict.OURS:
+            for result in self.held:
+                self._put_back(result.task, now)
+            self.held.clear()
+        if verdict in (Verdict.SUSPECT, Verdict.OURS):
+            if not self.is_closed:
+                self.is_closed, self._try_at = True, now
+            if self._try is None and now >= self._try_at and not self.is_over(now):
+                self._send(now)
+        self._tell()
+
+    def _is_idle(self, now: float, *, may_send: bool) -> bool:
+        if self._transport.in_flight:
+            return False
+        if self.is_closed:
+            return True
+        due = self._frontier.next_due() if may_send else None
+        return due is None or due > now + HOLD_S
+
+    def _put_back(self, task: Task, now: float) -> None:
+        """A request that did not leave our network was not made."""
+        host = self._frontier.host(task.host)
+        self._frontier.release(host, now)
+        if task.id is None:
+            self._frontier.rest(host, 0.0, now)
+            return
+        self._taken_at.pop(task.id, None)
+        if task.conditions:
+            self._conditions[task.id] = task.conditions
+        unit_of_work = self._failure_handler.unit_of_work
+        tries = unit_of_work.tries.get(task.id, 0)
+        unit_of_work.ended(Outcome(task.id, UrlState.WAITING, tries=tries, hops=task.hops))
+        self._frontier.push(task.id, task.url, task.priority)
+
+    def _send(self, now: float) -> None:
+        """Ask a host that has answered; another each time."""
+        places = self._places()
+        if not places:  # each of them is being asked already
+            self._try_at = now + FIRST_PAUSE_S
+            return
+        host, origin = places[self.uplink.tries % len(places)]
+        start_at = self._try_at = max(now, host.next_at)
+        path = "/" if self._gate.is_open else "/robots.txt"
+        self._try = Task(id=None, url=origin + path, host=host.name, start_at=start_at)
+        self._frontier.occupy(host, start_at)
+        self._transport.send(self._try)
+
+    def _places(self) -> list[tuple[Host, str]]:
+        """Whom to ask, the best first, with their scheme://host."""
+        hosts = self._frontier.hosts
+        places = [(self._frontier.host(name), at) for name, at in self.uplink.witnesses()]
+        if not places:
+            had = ((host, f"{scheme}://{host.name}") for host in hosts for scheme in host.robots)
+            places = [*islice(had, _KNOWN_HOSTS)]
+        if not places:
+            failed = self.uplink.hosts.items()
+            places = [(self._frontier.host(name), at) for name, at in failed]
+        held = Counter(each.task.host for each in self.held)
+        places = [each for each in places if each[0].active <= held[each[0].name]]
+        return sorted(places, key=lambda each: (each[0].name in self.uplink.hosts, each[0].next_at))
+
+    def _tell(self) -> None:
+        """Say when an outage begins and when it is over."""
+        outage = self.outage
+        if self._is_told is not (outage is not None):
+            self._is_told = outage is not None
+            self.on_change(outage)
+
+
+def _origin(url: str) -> str:
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.partition('/')[0].partition('?')[0]}"

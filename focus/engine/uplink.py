@@ -1,0 +1,148 @@
+"""Tells an outage of our own network from hosts that fail.
+
+Whose fault a failure is nobody knows before the next answer. An answer that came after it proves
+that our network is there: then it was its host's own. So failures wait, and when no answer comes
+in between,
+
+    wide    failures of 3 hosts (of 2, where one or two are all that have answered in this run)
+            are a suspicion, unless all are refusals of strangers. A host that has answered is
+            asked for its robots.txt then: when that fails as well, it is our network.
+    narrow  fewer, with nothing under way or due: our network after 3 in a row that are mute (no
+            way to the network, a resolver that cannot answer, silence of a host that has
+            answered in this run), tries in between counted. Else their hosts' own, at once: a
+            lone host that refuses, or whose name nobody knows, is down, and we are not.
+
+A false alarm doubles what makes the next one wide, up to 16 times, until something else answers:
+many dead hosts at the end of a crawl cost a few requests more, not one for every three.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from enum import Enum
+
+from focus.records import FailureKind, FetchResult
+
+WIDE, FEW, MUTE = 3, 2, 3
+MOST_DOUBT = 16
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 2.0, 30.0
+"""From one try to the next while nothing answers: doubled each time."""
+_WITNESSES = 4  # hosts whose answers are remembered, the latest
+
+_MUTE = {FailureKind.UNREACHABLE, FailureKind.DNS_TEMPORARY}
+_SILENT = _MUTE | {FailureKind.TIMEOUT}
+_UNREACHED = _SILENT | {FailureKind.CONNECT, FailureKind.DNS, FailureKind.RESET}
+_HEARD = {FailureKind.TLS, FailureKind.PROTOCOL, FailureKind.HEADERS_TOO_LARGE}
+
+
+class Verdict(Enum):
+    """What a row of failures means."""
+
+    NONE = "none"  # it is too early to tell
+    THEIRS = "theirs"
+    SUSPECT = "suspect"  # ask a witness
+    OURS = "ours"
+
+
+def is_unreached(fetch: FetchResult) -> bool:
+    """Whether a failure may be that of our own network."""
+    return fetch.failure in _UNREACHED
+
+
+def is_answer(fetch: FetchResult) -> bool:
+    """Whether it proves that our network was there when it ended."""
+    if fetch.failure is None or fetch.failure in _HEARD:
+        return True
+    return fetch.status is not None and fetch.failure not in _UNREACHED
+
+
+def ended_at(fetch: FetchResult) -> float:
+    """When a request was over, by the crawl's clock."""
+    return fetch.fetched_at + fetch.elapsed_s
+
+
+class Uplink:
+    """What the last requests say of our own network.
+
+    since       when the first failure of the present row ended; None: there is no row
+    reason      what the latest one said
+    tries       hosts asked, one after the other, to find out
+    hosts       those of the row, with their scheme://host
+    is_offline  the verdict was `OURS`, and nothing has answered since
+    """
+
+    def __init__(self) -> None:
+        self.hosts: dict[str, str] = {}
+        self.is_offline = False
+        self._doubt = 1
+        self._witnesses: OrderedDict[str, str] = OrderedDict()  # host -> scheme://host
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        self.since: float | None = None
+        self.reason = ""
+        self.tries = 0
+        self.is_offline = False
+        self.hosts.clear()
+        self._failures = 0
+        self._is_mute = True  # each of the row
+        self._is_grave = False  # one of the row is more than a stranger's refusal
+
+    def answered(self, host: str, origin: str, at: float, *, is_try: bool = False) -> bool:
+        """A host (`origin`: its scheme://host) answered; whether the row before it is over."""
+        self._witnesses[host] = origin
+        self._witnesses.move_to_end(host)
+        if len(self._witnesses) > _WITNESSES:
+            self._witnesses.popitem(last=False)
+        if self.since is not None and at < self.since:
+            return False  # it took its time to be read and scored
+        is_false_alarm = is_try and not self.is_offline
+        self._doubt = min(MOST_DOUBT, 2 * self._doubt) if is_false_alarm else 1
+        self._begin_anew()
+        return True
+
+    def failed(
+        self,
+        host: str,
+        origin: str,
+        fetch: FetchResult,
+        *,
+        has_rules: bool = False,
+        is_try: bool = False,
+    ) -> None:
+        """A host was not reached. `has_rules`: it answered in an earlier run."""
+        if self.since is None:
+            self.since = ended_at(fetch)
+        self.reason = fetch.detail or str(fetch.failure)
+        self.hosts[host] = origin
+        self.tries += is_try
+        self._failures += 1
+        has_answered = host in self._witnesses
+        is_silent = fetch.failure is FailureKind.TIMEOUT and has_answered
+        self._is_mute &= fetch.failure in _MUTE or is_silent
+        self._is_grave |= fetch.failure in _SILENT or has_answered or has_rules
+
+    def verdict(self, *, is_idle: bool) -> Verdict:
+        """What the row means. `is_idle`: nothing is under way, or about to be."""
+        if self.is_offline:
+            return Verdict.OURS
+        if not self._failures:
+            return Verdict.NONE
+        wide = (FEW if 0 < len(self._witnesses) < WIDE else WIDE) * self._doubt
+        if len(self.hosts) >= wide and self._is_grave:
+            self.is_offline = self.tries > 0
+        elif not is_idle:
+            return Verdict.NONE
+        elif not self._is_mute:
+            return Verdict.THEIRS
+        else:
+            self.is_offline = self._failures >= MUTE
+        return Verdict.OURS if self.is_offline else Verdict.SUSPECT
+
+    def pause_s(self) -> float:
+        """Seconds from the latest try to the next."""
+        return min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(10, max(0, self.tries - 1)))
+
+    def witnesses(self) -> list[tuple[str, str]]:
+        """(host, scheme://host) of those that answered, the latest first."""
+        return [*reversed(self._witnesses.items())]

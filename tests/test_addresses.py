@@ -1,0 +1,337 @@
+"""A host is found before it is asked, and its address has slots and a pace. Virtual clock."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import socket
+from itertools import pairwise
+from pathlib import Path
+
+import msgspec
+import pytest
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+from bench.wildcard import Everywhere, Request, load
+from focus import session
+from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, LimitConfig, PolitenessConfig
+from focus.crawler import Crawl
+from focus.engine.transports import ReplayTransport, latency_s
+from focus.fetch import WebFetcher
+from focus.http.dns import Foresight
+from focus.records import FailureKind, FetchResult, Result, Task
+from focus.session import RunPaths, Watcher
+from focus.workers import InlineScorer
+from tests.support.web import TinyWeb
+from tests.test_crawl import TOPIC, World
+
+HOME = "192.0.2.1"
+SLOW_S = 3.0
+
+
+class Live(ReplayTransport):
+    """A web under a virtual clock whose hosts are looked up first, as those of a real one.
+
+    names    host -> address; None: it has none. Others have `HOME`
+    slow     hosts whose look-up takes so long
+    busy_s   that an answer takes besides its latency
+    """
+
+    is_live = True
+    locates = True
+
+    def __init__(self, world: World, *, busy_s: float = 0.0) -> None:
+        super().__init__(world, InlineScorer(TOPIC), start=1000.0)
+        self.names: dict[str, str | None] = {}
+        self.slow: dict[str, float] = {}
+        self.looked_up: list[str] = []
+        self.starts: list[float] = []
+        self.most = 0
+        self._busy_s = busy_s
+
+    def send(self, task: Task) -> None:
+        lookup_s = self.slow.get(task.host, 0.01)
+        ends_in = lookup_s if task.lookup else latency_s(task.url) + self._busy_s
+        start_at = max(self._clock, task.start_at)
+        if task.lookup:
+            self.looked_up.append(task.host)
+        else:
+            self.starts.append(start_at)
+        self._sent += 1
+        self.in_flight += 1
+        heapq.heappush(self._running, (start_at + ends_in, self._sent, task))
+        self.most = max(self.most, sum(not each.lookup for *_, each in self._running))
+
+    async def receive(self, until: float | None) -> list[Result]:
+        if self._running and (until is None or until >= self._running[0][0]):
+            ends_at, _, task = self._running[0]
+            if task.lookup:
+                heapq.heappop(self._running)
+                self._clock = max(self._clock, ends_at)
+                self.in_flight -= 1
+                found = self.names.get(task.host, HOME) or ""
+                return [Result(task, FetchResult(task.url, ends_at, address=found))]
+        return [self._found(result) for result in await super().receive(until)]
+
+    def _found(self, result: Result) -> Result:
+        address = self.names.get(result.task.host, HOME)
+        fetch = result.fetch
+        if address is None:
+            fetch = FetchResult(fetch.url, fetch.fetched_at, failure=FailureKind.DNS)
+        return Result(result.task, msgspec.structs.replace(fetch, address=address), result.page)
+
+
+def order(seeds: list[str], *, concurrency: int = 64, **politeness: float) -> CrawlConfig:
+    return CrawlConfig(
+        seeds=tuple(seeds),
+        strategy="bfs",
+        concurrency=concurrency,
+        politeness=msgspec.convert({"delay_s": 1.0, "per_ip": 4, **politeness}, PolitenessConfig),
+        analysis=TOPIC,
+    )
+
+
+async def crawl(live: Live, config: CrawlConfig) -> Crawl:
+    engine = Crawl(config, live)
+    engine.sow(config.seeds)
+    await engine.run()
+    return engine
+
+
+def farm(hosts: int, pages: int = 1) -> tuple[TinyWeb, list[str]]:
+    """Hosts of as many domains, each with a page or more."""
+    web = TinyWeb()
+    seeds = [f"http://www.d{number}.test/" for number in range(hosts)]
+    for seed in seeds:
+        web.page(seed, links=[f"/{n}" for n in range(1, pages)])
+        for n in range(1, pages):
+            web.page(f"{seed}{n}")
+    return web, seeds
+
+
+def closest(starts: list[float]) -> float:
+    return min(later - earlier for earlier, later in pairwise(sorted(starts)))
+
+
+async def test_hosts_that_nobody_asked_yet_share_the_slots_of_their_address() -> None:
+    web, seeds = farm(40)
+    live = Live(World(web), busy_s=SLOW_S)
+    await crawl(live, order(seeds))
+    assert live.most == 4, "robots.txt and all"
+    assert len(live.starts) == 80, "a robots.txt and a page of each"
+    assert len(live.looked_up) == 40, "once each"
+
+
+async def test_an_address_is_asked_so_often_in_a_delay_by_all_its_hosts_together() -> None:
+    web, seeds = farm(40, pages=2)
+    live = Live(World(web))
+    await crawl(live, order(seeds))
+    assert closest(live.starts) >= 0.25 - 1e-9
+    assert len(live.starts) == 120
+    busy = max(live.starts) - min(live.starts)
+    assert busy < 120 * 0.25 + 2.0, "and no less often, as long as hosts are due"
+
+
+async def test_each_address_has_a_pace_of_its_own() -> None:
+    web, seeds = farm(40)
+    live = Live(World(web))
+    live.names = {f"www.d{n}.test": f"198.51.100.{n % 10}" for n in range(40)}
+    await crawl(live, order(seeds))
+    assert max(live.starts) - min(live.starts) < 40 * 2 * 0.25 / 10 + 2.0
+
+
+async def test_nothing_is_looked_up_where_addresses_have_no_limit() -> None:
+    web, seeds = farm(3)
+    live = Live(World(web))
+    await crawl(live, order(seeds, per_ip=0))
+    assert live.looked_up == []
+    assert len(live.starts) == 6
+
+
+async def test_a_slow_name_holds_up_its_own_host_alone() -> None:
+    web, seeds = farm(10, pages=3)
+    live = Live(World(web))
+    live.slow = {"www.d0.test": 600.0}
+    await crawl(live, order(seeds))
+    asked = web.urls()
+    assert len(asked) == 30
+    assert [url.split("/")[2] for url in asked[-3:]] == ["www.d0.test"] * 3
+
+
+async def test_a_name_without_an_address_is_a_failure_as_ever() -> None:
+    web, seeds = farm(2)
+    live = Live(World(web))
+    live.names = {"www.d0.test": None}
+    engine = await crawl(live, order(seeds))
+    assert engine.unit_of_work.failures == {"host-given-up": 1}
+    assert engine.trouble.of_seeds[seeds[0]].startswith("dns: robots.txt")
+    assert engine.unit_of_work.totals.pages == 1
+
+
+@pytest.mark.parametrize("strategy", ["bfs", "best-first"])
+async def test_one_at_a_time_keeps_the_order_of_a_recorded_web(strategy: str) -> None:
+    asked = []
+    for kind in (Live, ReplayTransport):
+        web, seeds = farm(12, pages=4)
+        config = msgspec.structs.replace(order(seeds, concurrency=1), strategy=strategy)
+        world = World(web)
+        live = Live(world) if kind is Live else ReplayTransport(world, InlineScorer(TOPIC))
+        engine = Crawl(config, live)
+        engine.sow(config.seeds)
+        await engine.run()
+        asked.append(web.urls(robots=True))
+    assert asked[0] == asked[1]
+    assert len(asked[0]) == 60
+
+
+async def test_a_redirected_robots_txt_keeps_the_pace() -> None:
+    web, seeds = farm(20)
+    for seed in seeds:
+        web.redirect(f"{seed}robots.txt", f"{seed}rules")
+        web.status(f"{seed}rules", 404)
+    live = Live(World(web))
+    engine = await crawl(live, order(seeds))
+    assert engine.unit_of_work.totals.pages == 20
+    assert len(live.starts) == 60
+    assert closest(live.starts) >= 0.25 - 1e-9
+
+
+async def test_a_robots_txt_elsewhere_says_nothing_of_where_its_host_is() -> None:
+    web, seeds = farm(1)
+    web.redirect(f"{seeds[0]}robots.txt", "http://victim.test/robots.txt")
+    live = Live(World(web))
+    engine = await crawl(live, order(seeds))
+    assert engine.frontier.host("www.d0.test").address == HOME
+    assert engine.unit_of_work.totals.pages == 1
+
+
+async def test_a_host_whose_like_bring_nothing_is_put_off_and_then_left_alone() -> None:
+    """Hosts of one domain that answer robots.txt and nothing else: 200 of them are asked."""
+    web = TinyWeb()
+    names = [f"http://a{number}.wild.test/" for number in range(260)]
+    web.page("http://hub.test/", links=names)
+    for name in names:
+        web.robots(name.split("/")[2], "User-agent: *\nDisallow: /")
+    live = Live(World(web))
+    live.names = {f"a{number}.wild.test": f"198.51.100.{number}" for number in range(260)}
+    engine = await crawl(live, order(["http://hub.test/"]))
+    asked = [url for url in web.urls(robots=True) if "wild" in url]
+    assert len(asked) == 200
+    assert engine.unit_of_work.drops == {"robots": 200, "trap-budget": 60}
+
+
+# -- the names ------------------------------------------------------------------------
+
+
+class Counting(AbstractResolver):
+    """Knows `HOME` and counts, or fails."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.asked: list[str] = []
+        self.error = error
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        self.asked.append(host)
+        if self.error is not None:
+            raise self.error
+        found = await Everywhere().resolve(host, port)
+        return [ResolveResult(**{**each, "host": HOME}) for each in found]
+
+    async def close(self) -> None:
+        pass
+
+
+async def test_a_look_up_serves_the_request_that_follows() -> None:
+    names = Counting()
+    ahead = Foresight(names)
+    assert await ahead.locate("a.test", 80, 1.0) == HOME
+    (found,) = await ahead.resolve("a.test", 443)
+    assert (found["host"], found["port"]) == (HOME, 443)
+    assert names.asked == ["a.test"]
+    await ahead.resolve("a.test", 80)
+    assert names.asked == ["a.test", "a.test"], "later ones ask anew"
+
+
+async def test_so_does_one_that_fails() -> None:
+    names = Counting(socket.gaierror(socket.EAI_NONAME, "no such name"))
+    async with WebFetcher(FetchConfig(), resolver=names) as web:
+        assert await web.locate("http://nowhere.test/") == ""
+        assert (await web.fetch("http://nowhere.test/")).failure is FailureKind.DNS
+        assert names.asked == ["nowhere.test"]
+        await web.fetch("http://nowhere.test/")
+    assert len(names.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [("http://192.0.2.7:8080/", "192.0.2.7"), ("http://[::1]/", "::1"), ("ftp://a.test/", "")],
+)
+async def test_an_address_needs_no_look_up(url: str, address: str) -> None:
+    names = Counting()
+    async with WebFetcher(FetchConfig(), resolver=names) as web:
+        assert await web.locate(url) == address
+    assert names.asked == []
+
+
+# -- over sockets ---------------------------------------------------------------------
+
+
+class Server(asyncio.Protocol):
+    """Answers each request when it is the turn of the next, so that requests lie open together."""
+
+    log: list[Request]
+
+    def __init__(self, log: list[Request]) -> None:
+        self.log = log
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        now = asyncio.get_running_loop().time()
+        head = data.decode().split("\r\n")
+        self.log.append(Request(now, 0.0, head[1], head[0].split(" ")[1]))
+        asyncio.get_running_loop().call_later(0.02, self._answer, len(self.log) - 1)
+
+    def _answer(self, number: int) -> None:
+        began = self.log[number]
+        elapsed_s = asyncio.get_running_loop().time() - began.at
+        self.log[number] = began._replace(elapsed_s=elapsed_s)
+        body = "<title>足球</title><p>足球比赛".encode()
+        head = f"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {len(body)}\r\n\r\n"
+        self.transport.write(head.encode() + body)  # type: ignore[attr-defined]
+
+
+async def test_no_more_than_so_many_requests_lie_open_at_an_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log: list[Request] = []
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: Server(log), "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    names = Everywhere()
+    monkeypatch.setattr(session, "WebFetcher", lambda *a, **k: WebFetcher(*a, **k, resolver=names))
+    config = CrawlConfig(
+        seeds=tuple(f"http://h{number}.wild{number}.test:{port}/" for number in range(30)),
+        workers=1,
+        fetch=FetchConfig(allow_net=("127.0.0.1/32",)),
+        politeness=PolitenessConfig(delay_s=0.0, per_ip=3),
+        limits=LimitConfig(max_requests=60),
+        analysis=AnalysisConfig(topic=TOPIC.topic, relevance="position"),
+    )
+    report = await session.run(config, RunPaths(tmp_path / "a.db"), Watcher())
+    server.close()
+    found = load(log)
+    assert report.totals.requests == found.requests == 60
+    assert found.robots == found.hosts == 30
+    assert found.parallel <= 3
+
+
+def test_a_log_is_counted() -> None:
+    log = [Request(at, 0.4, "a.test", "/robots.txt" if at < 0.1 else "/") for at in (0.0, 0.3, 0.9)]
+    found = load([*log, Request(1.05, 0.1, "b.test", "/robots.txt")])
+    assert (found.requests, found.peak, found.parallel) == (4, 3, 2)
+    assert (found.robots, found.hosts) == (2, 2)
+    assert found.mean == pytest.approx(4 / 1.05)

@@ -1,0 +1,182 @@
+"""Nobody but the owner reads databases and key files, and no password stands in a database."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from focus.alerts import keyfile, settings
+from focus.alerts.store import AlertStore, opened
+from focus.errors import ConfigError
+from focus.storage import private
+from focus.storage.search_index import SearchIndex
+from focus.store import Store
+from tests.support.outbox import NOON
+from tests.support.site import Portal, article
+
+URL = "smtp://me:hunter22@mail.a.test"
+GATEWAY = "twilio://SID:TOKEN99@FROM/{phone}"
+
+
+@pytest.fixture(params=[0o000, 0o022], ids=["umask 000", "umask 022"])
+def umask(request: pytest.FixtureRequest) -> Iterator[None]:
+    before = os.umask(request.param)
+    yield
+    os.umask(before)
+
+
+def modes(folder: Path) -> dict[str, int]:
+    return {
+        path.name: stat.S_IMODE(path.stat().st_mode)
+        for path in folder.iterdir()
+        if not path.name.endswith(".lock")  # holds a process id
+    }
+
+
+def book(path: Path) -> Iterator[AlertStore]:
+    with opened(path, now=NOON, language="zh", zone="Asia/Shanghai") as found:
+        yield found
+
+
+# -- files --------------------------------------------------------------------------
+
+
+def test_a_book_its_index_and_its_key_are_the_owners_alone(umask: None, tmp_path: Path) -> None:
+    for here in book(tmp_path / "focus.db"):
+        portal = Portal(here, now=NOON)
+        portal.page("/1", "足球决赛", article("足球", 1))
+        settings.read(here)
+        with SearchIndex(here.path) as index:
+            index.update()
+            found = modes(tmp_path)
+    assert set(found) >= {"focus.db", "focus.db-wal", "focus.db-shm", "focus.db-search"}
+    assert found["focus.db.key"] == 0o600
+    assert set(found.values()) == {0o600}
+
+
+async def test_a_crawls_database_is_the_owners_alone(umask: None, tmp_path: Path) -> None:
+    async with Store.open(tmp_path / "crawl.db", now=NOON, pid=1) as store:
+        await store.begin_crawl({"topic": ""}, "{}", fresh=True, now=NOON)
+        found = modes(tmp_path)
+    assert set(found) >= {"crawl.db", "crawl.db-wal", "crawl.db-shm"}
+    assert set(found.values()) == {0o600}
+
+
+def test_what_others_could_read_is_taken_from_them_when_people_move_in(tmp_path: Path) -> None:
+    path = tmp_path / "focus.db"
+    for _ in book(path):
+        pass
+    path.chmod(0o664)
+    with SearchIndex(path):
+        pass
+    (tmp_path / "focus.db-search").chmod(0o644)
+    for _ in book(path):
+        assert set(modes(tmp_path).values()) == {0o600}
+
+
+def test_a_file_that_is_there_is_not_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    path.write_text("kept")
+    private.make(path)
+    assert path.read_text() == "kept"
+    private.make(tmp_path / "nowhere" / "a.db")  # whoever opens it says so
+
+
+# -- keys ---------------------------------------------------------------------------
+
+
+def test_the_database_holds_no_password_and_no_key(tmp_path: Path) -> None:
+    path = tmp_path / "focus.db"
+    for here in book(path):
+        key = settings.read(here).key
+        with here.transaction() as db:
+            settings.put_sealed(db, "smtp", {"url": URL, "from": "f@a.test"}, key)
+            settings.put_sealed(db, "sms", GATEWAY, key)
+        read = settings.read(here)
+        assert read.mail is not None and read.mail.password == "hunter22"
+        assert read.sms == GATEWAY
+        files = [each for each in tmp_path.iterdir() if each.name != "focus.db.key"]
+        stored = b"".join(each.read_bytes() for each in files)
+    for secret in ("hunter22", "TOKEN99", key.hex()):
+        assert secret.encode() not in stored
+    assert key not in stored
+
+
+def test_a_key_lasts_and_moves_with_its_file(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere.key"
+    for here in book(tmp_path / "focus.db"):
+        first = settings.read(here).key
+        (tmp_path / "focus.db.key").rename(elsewhere)
+        assert settings.read(here, key_file=elsewhere).key == first
+        assert settings.read(here).key != first, "a new one beside the database"
+
+
+def test_another_key_opens_nothing_and_says_so(tmp_path: Path) -> None:
+    for here in book(tmp_path / "focus.db"):
+        key = settings.read(here).key
+        with here.transaction() as db:
+            settings.put_sealed(db, "smtp", {"url": URL, "from": "f@a.test"}, key)
+        (tmp_path / "focus.db.key").unlink()
+        with pytest.raises(ConfigError, match=r"focus\.db\.key: does not open .*--forget-pass"):
+            settings.read(here)
+        other = settings.read(here, smtp_url="smtp://b%40b.test@b.test")
+        assert other.mail is not None and other.mail.host == "b.test", "nothing has to be opened"
+        assert "smtp" not in settings.shown(here, other.key)
+        settings.forget_sealed(here)
+        assert settings.read(here).mail is None
+
+
+def test_what_is_not_sealed_is_not_believed(tmp_path: Path) -> None:
+    for here in book(tmp_path / "focus.db"):
+        with here.transaction() as db:
+            settings.put(db, "smtp", {"url": URL, "from": "f@a.test"})
+        with pytest.raises(ConfigError, match="does not open"):
+            settings.read(here)
+
+
+def test_a_seal_is_of_its_name_and_no_two_are_the_same() -> None:
+    pytest.importorskip("cryptography", reason="the extra [serve] is not installed")
+    key = bytes(range(32))
+    box = keyfile.sealed(key, "smtp", "secret")
+    assert keyfile.opened(key, "smtp", box) == "secret"
+    assert keyfile.opened(key, "sms", box) is None
+    assert keyfile.opened(bytes(32), "smtp", box) is None
+    assert keyfile.opened(key, "smtp", box[:-4]) is None
+    assert keyfile.opened(key, "smtp", box.replace("=", "") + "!") is None
+    assert keyfile.sealed(key, "smtp", "secret") != box
+
+
+@pytest.mark.parametrize("text", ["", "00", "zz" * 32, "\u00e9"])
+def test_a_file_that_holds_no_key_is_not_used(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "k"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match="is no key of ours"):
+        keyfile.key_of(path)
+    assert path.read_text() == text
+
+
+def test_a_key_file_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="No such file or directory; name another file"):
+        keyfile.key_of(tmp_path / "nowhere" / "key")
+    with pytest.raises(ConfigError, match="Is a directory"):
+        keyfile.key_of(tmp_path)
+
+
+def test_of_two_that_make_a_key_at_once_both_have_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, made = tmp_path / "key", []
+    link = os.link
+
+    def slower(draft: Path, target: Path) -> None:
+        monkeypatch.setattr(os, "link", link)
+        made.append(keyfile.key_of(path))  # the other one is through first
+        link(draft, target)
+
+    monkeypatch.setattr(os, "link", slower)
+    assert keyfile.key_of(path) == made[0]
+    assert [each.name for each in tmp_path.iterdir()] == ["key"]

@@ -1,0 +1,292 @@
+"""`focus serve`: names, addresses, what may be searched, what is logged."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+pytest.importorskip("starlette", reason="the extra [serve] is not installed")
+pytest.importorskip("httpx2", reason="starlette's test client needs it")
+
+from starlette.testclient import TestClient
+
+from focus.alerts.settings import DeliverySettings
+from focus.errors import StoreLocked
+from focus.serve import address_verification, names, tokens
+from focus.serve.address_verification import Moved
+from focus.serve.app import _DOORS
+from focus.storage.search_index import SearchIndex
+from tests.support.outbox import NOON
+from tests.support.site import Portal, article
+from tests.test_serve import SECRET, Group, alert
+from tests.test_serve import group as group  # the fixture
+
+# -- names --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "taken"),
+    [
+        ("ANA", "ana"),
+        ("ａｎａ", "ana"),
+        ("сосо", "coco"),
+        ("ВОВ", "bob"),
+        ("κ0κ0", "koko"),
+        ("lvan", "Ivan"),
+        ("Ivan", "lvan"),
+        ("b0b", "bob"),
+        ("rnary", "mary"),
+        ("ınes", "ines"),
+        ("strasse", "straße"),
+        ("1ocaI", "local"),
+        ("安 娜".replace(" ", ""), "安娜"),
+    ],
+)
+def test_what_looks_like_a_name_is_taken_for_it(name: str, taken: str) -> None:
+    assert names.alike(name, [taken])
+    assert names.alike(taken, [name])
+
+
+@pytest.mark.parametrize(
+    ("name", "other"), [("ian", "lan"), ("ana", "ána"), ("анна", "anna"), ("安娜", "安娜2")]
+)
+def test_names_that_people_tell_apart_are_two(name: str, other: str) -> None:
+    assert not names.alike(name, [other])
+
+
+@pytest.mark.parametrize(
+    "name", ["安娜Anna", "アンナー安", "김a安", "ㄅ安a", "Ngọc", "анна", "a_1.x-"]
+)
+def test_scripts_that_are_written_together_make_a_name(name: str) -> None:
+    assert names.is_of_one_script(names.tidy(name))
+
+
+@pytest.mark.parametrize("name", ["аna", "αa", "김あ", "анна٣", "ɑna", "안ㄅ"])
+def test_other_mixtures_do_not(name: str) -> None:
+    assert not names.is_of_one_script(names.tidy(name))
+
+
+def test_nobody_registers_as_somebody_else(group: Group) -> None:
+    group.member("Ivan")
+    for name, said in (("lvan", "looks like"), ("Ivаn", "one script"), ("iⅴan", "looks like")):
+        typed = {"name": name, "password": SECRET, "invite": group.invitation()}
+        answer = group.browser().post("/register", data=typed)
+        assert answer.status_code == 400
+        assert said in answer.text
+    other = group.member("ben")
+    typed = {"name": "lvan", "zone": "UTC", "language": "en", "quiet": ""}
+    assert "looks like" in other.post("/settings", data=typed).text
+    with group.app_state.book() as book, book.transaction() as db:  # from before there was a rule
+        db.execute("UPDATE user SET name = 'Iаn' WHERE name = 'ben'")
+    assert other.post("/settings", data={**typed, "name": "Iаn"}).status_code == 303
+
+
+def test_closed_registration_makes_no_invitations(group: Group) -> None:
+    boss = group.member("ana")
+    boss.post("/admin", data={"registration": "off"})
+    answer = boss.post("/admin/invite")
+    assert answer.status_code == 400
+    assert "invite=" not in answer.text
+    assert "of no use" in boss.get("/admin").text
+    assert not group.rows("SELECT 1 FROM token WHERE kind = 'invite'")
+
+
+# -- addresses ----------------------------------------------------------------------
+
+PROFILE = {"name": "ana", "zone": "UTC", "language": "en", "quiet": ""}
+
+
+@pytest.fixture
+def letters(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """(address, secret or what is told) of each letter that was mailed."""
+    sent: list[tuple[str, str]] = []
+    monkeypatch.setattr(
+        address_verification,
+        "send_link",
+        lambda how, mail, language, *, secret, **_: sent.append((mail, secret)),
+    )
+
+    def told(how: DeliverySettings, moved: Moved, *, now: float) -> None:
+        sent.append((moved.before, f"{moved.name} has moved"))
+
+    monkeypatch.setattr(address_verification, "tell_moved", told)
+    return sent
+
+
+@pytest.mark.parametrize("mail", ["new@a.test", ""])
+def test_an_address_is_changed_by_password_only(
+    group: Group, letters: list[tuple[str, str]], mail: str
+) -> None:
+    client = group.member("ana", "ana@a.test")
+    letters.clear()
+    for typed in ({}, {"password": ""}, {"password": "guess"}):
+        answer = client.post("/settings", data={**PROFILE, "mail": mail, **typed})
+        assert answer.status_code == 400
+        assert "password is wrong" in answer.text
+    assert not letters
+    assert group.rows("SELECT mail FROM user WHERE name = 'ana'") == [("ana@a.test",)]
+    answer = client.post("/settings", data={**PROFILE, "mail": mail, "password": SECRET})
+    assert answer.status_code == 303
+    assert SECRET not in client.get("/settings").text
+
+
+def test_a_first_address_asks_for_the_password_too(
+    group: Group, letters: list[tuple[str, str]]
+) -> None:
+    client = group.member("ana")
+    assert client.post("/settings", data={**PROFILE, "mail": "a@a.test"}).status_code == 400
+    assert not letters
+
+
+def test_what_leaves_the_address_as_it_is_asks_for_nothing(
+    group: Group, letters: list[tuple[str, str]]
+) -> None:
+    client = group.member("ana", "ana@a.test")
+    typed = {**PROFILE, "mail": "ana@a.test"}
+    assert client.post("/settings", data=typed).status_code == 303
+    client.post("/settings", data={**typed, "mail": "new@a.test", "password": SECRET})
+    assert client.post("/settings", data={**typed, "mail": "new@a.test"}).status_code == 303
+    assert client.post("/settings", data=typed).status_code == 303, "the new one is taken back"
+
+
+def test_passwords_are_not_guessed_by_changing_addresses(group: Group) -> None:
+    client = group.member("ana", "ana@a.test")
+    typed = {**PROFILE, "mail": "b@a.test", "password": "guess"}
+    pages = [client.post("/settings", data=typed).text for _ in range(8)]
+    assert "Too many tries" in pages[-1]
+
+
+def test_the_old_address_is_told(group: Group, letters: list[tuple[str, str]]) -> None:
+    client = group.member("ana", "old@a.test")
+    letters.clear()
+    client.post("/settings", data={**PROFILE, "mail": "new@a.test", "password": SECRET})
+    [(mail, secret)] = letters
+    assert mail == "new@a.test", "until it is confirmed nothing has changed"
+    group.browser().post(f"/confirm/{secret}", data={"yes": "1"})
+    assert letters[1:] == [("old@a.test", "ana has moved")]
+    client.post("/settings", data={**PROFILE, "mail": "", "password": SECRET})
+    assert letters[2:] == [("new@a.test", "ana has moved")]
+
+
+def test_what_the_old_address_is_told_names_the_account_and_not_the_new_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mailed = []
+    monkeypatch.setattr(
+        address_verification, "_mailed", lambda how, mail, language, **what: mailed.append(what)
+    )
+    for language in ("zh", "en"):
+        address_verification.tell_moved(
+            DeliverySettings(), Moved("new@a.test", "old@a.test", "安娜", language), now=NOON
+        )
+    for what in mailed:
+        assert "安娜" in what["body"] and "new@a.test" not in what["body"]
+        assert not what["link"]
+
+
+# -- searching ----------------------------------------------------------------------
+
+
+def crawled(group: Group, host: str) -> Portal:
+    with group.app_state.book() as book:
+        portal = Portal(book, host=host, now=NOON)
+        portal.page("/1", "足球决赛", article("足球", len(host)))
+        with SearchIndex(book.path) as index:
+            index.update()
+    return portal
+
+
+def finds(client: TestClient) -> set[str]:
+    page = client.get("/search?q=决赛").text
+    return {host for host in ("a.test", "b.test", "c.test") if f"https://{host}/1" in page}
+
+
+def test_people_search_the_sites_of_their_alerts_and_what_is_open(group: Group) -> None:
+    boss, ana, eve = (group.member(name) for name in ("boss", "ana", "eve"))
+    alert(ana, sites="https://a.test/")
+    alert(eve, sites="https://b.test/")
+    for host in ("a.test", "b.test"):
+        portal = crawled(group, host)
+        with group.app_state.book() as book:
+            portal.book = book
+            portal.attach()
+    loose = crawled(group, "c.test")
+    assert [finds(each) for each in (boss, ana, eve)] == [set(), {"a.test"}, {"b.test"}]
+    assert "c.test" not in ana.get("/search?q=决赛&days=30").text
+
+    assert ana.post("/admin/search", data={f"crawl-{loose.crawl}": "on"}).status_code == 404
+    page = boss.get("/admin").text
+    assert f'name="crawl-{loose.crawl}" value="on">' in page
+    boss.post("/admin/search", data={f"crawl-{loose.crawl}": "on", "crawl-99": "on"})
+    assert [finds(each) for each in (boss, ana)] == [{"c.test"}, {"a.test", "c.test"}]
+    assert f'name="crawl-{loose.crawl}" value="on" checked' in boss.get("/admin").text
+    assert group.rows("SELECT detail FROM audit WHERE act = 'open to search'") == [
+        (str(loose.crawl),)
+    ]
+    with group.app_state.book() as book, book.transaction() as db:  # another crawl of that number
+        db.execute("UPDATE crawl SET started_at = started_at + 1 WHERE id = ?", (loose.crawl,))
+    assert finds(ana) == {"a.test"}
+    boss.post("/admin/search")
+    assert finds(boss) == set()
+
+
+def test_an_end_of_watching_is_an_end_of_searching(group: Group) -> None:
+    ana = group.member("ana")
+    number = alert(ana, sites="https://a.test/")
+    portal = crawled(group, "a.test")
+    with group.app_state.book() as book:
+        portal.book = book
+        portal.attach()
+    assert finds(ana) == {"a.test"}
+    ana.post(f"/alerts/{number}/delete")
+    assert finds(ana) == set()
+
+
+# -- logs ---------------------------------------------------------------------------
+
+WITH_TOKENS = [path for path in _DOORS if "{token}" in path]
+
+
+@pytest.mark.parametrize("error", [StoreLocked("the database is locked"), RuntimeError("broken")])
+@pytest.mark.parametrize("path", WITH_TOKENS)
+def test_no_token_lands_in_the_log(
+    group: Group,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    path: str,
+    error: Exception,
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(tokens, "find", fails)
+    monkeypatch.setattr("focus.alerts.unsubscribe.look", fails)
+    secret = "s3cr3t-token"
+    with caplog.at_level(logging.DEBUG, "focus"):
+        answer = group.browser().get(path.replace("{token}", secret))
+    assert answer.status_code in (500, 503)
+    assert path in caplog.text
+    assert secret not in caplog.text
+
+
+def test_a_thread_that_fails_says_one_line(
+    group: Group, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.delattr(group.app_state, "soon")
+    threads = []
+
+    class Noted:
+        def __init__(self, *, target: object, name: str) -> None:
+            threads.append(target)
+
+        def start(self) -> None: ...
+
+    monkeypatch.setattr("focus.serve.app_state.Thread", Noted)
+
+    def locked() -> None:
+        raise StoreLocked("the database is locked")
+
+    group.app_state.soon(locked, "focus-reset")
+    threads[0]()  # type: ignore[operator]
+    assert [each.message for each in caplog.records] == ["focus-reset: the database is locked"]
