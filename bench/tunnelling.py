@@ -72,7 +72,7 @@ def crawl(replay: Replay, config: CrawlConfig) -> tuple[Crawl, list[Event]]:
 
 def reached(engine: Crawl, events: Sequence[Event], world: World, topic: str) -> Reached:
     """What a crawl that has ended found, and how it came there."""
-    known, labels = engine.known, world.labels[topic]
+    known, labels = engine.url_table, world.labels[topic]
     pages = {known.find(fingerprint(e.url)): e for e in events if e.state is UrlState.DONE}
     open_road = _reached_openly(engine, pages)
     seeds = {world.page_of(e.url) for i, e in pages.items() if known.depth[i] == 0}
@@ -86,7 +86,7 @@ def reached(engine: Crawl, events: Sequence[Event], world: World, topic: str) ->
 
 def _reached_openly(engine: Crawl, pages: Mapping[int, Event]) -> set[int]:
     """URLs that a path leads to from a seed over relevant pages (and redirects) alone."""
-    known = engine.known
+    known = engine.url_table
     redirects: dict[int, list[int]] = {}
     for url_id, parent in enumerate(known.parent):
         if parent >= 0 and parent not in pages:

@@ -29,10 +29,10 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import numpy.typing as npt
 
-from focus.admission.retries import LAST_CHANCE
 from focus.config import PolitenessConfig
 from focus.records import FetchResult, UrlState
 from focus.scheduling.queues import Candidate, Host, Key, Queue, Ranking
+from focus.scheduling.retries import LAST_CHANCE
 from focus.scheduling.throttling import Addresses, machine, slowed
 from focus.scheduling.url_table import UrlTable
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from focus.admission.retries import LAST_CHANCE, MAX_WAIT_S
 from focus.crawler import Crawl
 from focus.engine.unit_of_work import Totals
 from focus.errors import StoreError
 from focus.records import Recent, Tally, UrlState
+from focus.scheduling.retries import LAST_CHANCE, MAX_WAIT_S
 from focus.storage.writer import Saved
 from focus.store import CrawlInfo, Store
 

@@ -11,10 +11,13 @@ from focus.errors import ArchiveError, ConfigError
 from focus.evaluate.compare import RUNS, batches, compare, seed_order
 from focus.evaluate.comparison import Comparison, load
 from focus.evaluate.ground_truth import budget_of
-from focus.evaluate.link_graph import PageIndex, link_graph
+from focus.evaluate.link_graph import PageIndex, link_graph, whole_hosts
 from focus.evaluate.ranking import TrialResult
 from focus.evaluate.variants import variants
-from tests.support.recorded import GOOD, HOST, record, spec, write_labels
+from focus.terminal.comparison import board_lines
+from tests.support.recorded import GOOD, HOST, page, record, spec, write_labels
+
+GOOD_PATHS = [f"/g/{n}" for n in range(GOOD)]
 
 
 @pytest.fixture(scope="module")
@@ -186,6 +189,36 @@ def test_masks_reach_the_crawls(web: Path, tmp_path: Path, mask: str) -> None:
     ways = tuple(variants(["bfs"], relevance=["position"], masks=["none", mask]))
     found = compare(spec(web, out=tmp_path, variants=ways))
     assert [group.mask for group in found.groups] == ["none", mask]
+
+
+def test_links_that_are_not_recorded_may_be_left_out(tmp_path: Path) -> None:
+    """Of s.test there is a sample, of none.test nothing; a.test is there but for one dead link."""
+    outside = [f"http://s.test/{n}" for n in range(9)]
+    more: dict[str, bytes | str] = {
+        "/list/good": page("list", "http://none.test/", "http://s.test/", *GOOD_PATHS),
+        "http://s.test/": page("sample", *outside),
+        "http://s.test/0": page("one of nine"),
+    }
+    record(tmp_path, more)
+    ways = tuple(variants(["bfs"], unrecorded=["ask", "skip"]))
+    found = compare(spec(tmp_path, variants=ways, budget="200", seed_orders=1))
+    assert [group.unrecorded for group in found.groups] == ["ask", "skip"]
+    asked, left_out = (group.standings[0].topics[0].measures for group in found.groups)
+    # none.test, its robots.txt and eight pages of s.test; /dead is a true 404, and so is the seed
+    assert (asked["failures"] or 0) - (left_out["failures"] or 0) == 9
+    assert (asked["robots"] or 0) - (left_out["robots"] or 0) == 1
+    assert left_out["failures"] == 2
+    assert left_out["found"] == asked["found"] == GOOD
+    text = "\n".join(board_lines(found))
+    assert text.count("unrecorded links left out") == 1
+
+
+def test_a_host_is_wholly_recorded_when_its_own_links_are() -> None:
+    def asked(host: str, there: int, missing: int) -> set[tuple[str, bytes, bool]]:
+        return {(host, bytes([n]), n < there) for n in range(there + missing)}
+
+    links = asked("whole", 41, 9) | asked("sample", 7, 3) | asked("just", 8, 2)
+    assert whole_hosts(links) == ("just", "whole")
 
 
 def test_bad_input_is_told(web: Path, tmp_path: Path) -> None:

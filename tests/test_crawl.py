@@ -6,7 +6,6 @@ from itertools import pairwise
 import msgspec
 import pytest
 
-from focus.admission import retries
 from focus.config import (
     NOFOLLOW,
     AnalysisConfig,
@@ -19,6 +18,7 @@ from focus.config import (
 from focus.crawler import Crawl, Event
 from focus.engine.transports import ReplayTransport
 from focus.records import FailureKind, FetchResult, UrlState
+from focus.scheduling import retries
 from focus.score.strategy import STRATEGIES
 from focus.topic.topic import from_words, to_builtins
 from focus.workers import InlineScorer

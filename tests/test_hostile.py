@@ -34,7 +34,6 @@ from warcio.checker import Checker
 
 from focus import fetch, session
 from focus.__main__ import main
-from focus.admission import retries
 from focus.config import (
     AnalysisConfig,
     CrawlConfig,
@@ -47,6 +46,7 @@ from focus.fetch import WebFetcher
 from focus.http import connection
 from focus.http.tls import client_context
 from focus.records import FailureKind, UrlState
+from focus.scheduling import retries
 from focus.session import RunPaths, RunReport
 from focus.terminal.logs import JsonLog, Several, TextLog
 from focus.topic.topic import from_words, to_builtins

@@ -64,7 +64,7 @@ class Lives:
             )
             self.sky = Sky(self.web, SCORER, moved, start=self.at)
             shelf = SessionStore(store, info.id)
-            self.crawl = Crawl(self.config, self.sky, shelf=shelf)
+            self.crawl = Crawl(self.config, self.sky, crawl_store=shelf)
             self.crawl.outages.on_change = self.changes.append
             if info.resumed:
                 await restore(self.crawl, store, info)
@@ -79,7 +79,7 @@ class Lives:
         return {hit.url for hit in self.web.log if not hit.url.endswith("robots.txt")}
 
     def count(self, state: UrlState) -> int:
-        return self.crawl.known.counts[state]
+        return self.crawl.url_table.counts[state]
 
 
 ALL = len(HOSTS) * (PAGES + 1)

@@ -166,9 +166,7 @@ def _trials(
 ) -> list[Trial]:
     orders = range(experiment.seed_orders)
     variant = _variant(way)
-    return list(
-        plan(spec, each, variant, orders=orders, archive=web.digest, pages=experiment.pages)
-    )
+    return list(plan(spec, each, variant, orders=orders, web=web, pages=experiment.pages))
 
 
 def _variant(way: Way) -> Variant:

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from focus.admission.retries import LAST_CHANCE, wait_s
 from focus.config import PolitenessConfig
 from focus.http.robots import Robots, from_answer
 from focus.records import FailureKind, FetchResult
 from focus.scheduling.queues import Host
+from focus.scheduling.retries import LAST_CHANCE, wait_s
 from focus.urls.normal_form import normalise
 
 MAX_HOPS = 5

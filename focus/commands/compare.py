@@ -107,6 +107,15 @@ def _forms(text: str) -> tuple[str, ...]:
     type=click.Choice(["none", "meta", "urls", "both"]),
     help="Hide meta keywords, or the words of URLs, from the crawls. Repeatable.",
 )
+@option(
+    "--unrecorded",
+    section=WAYS,
+    multiple=True,
+    default=("ask",),
+    type=click.Choice(["ask", "skip"]),
+    help="Links that the recording cannot answer: ask, and get a 404, or skip them, which costs "
+    "nothing; at hosts that are wholly recorded a 404 is true and stays. Repeatable.",
+)
 @option("--topic", section=WAYS, multiple=True, metavar="NAME", help="Only this. Repeatable.")
 @option(
     "--baseline",
@@ -229,6 +238,7 @@ def _spec(options: dict[str, Any]) -> Spec:
                 forms=forms,
                 relevance=options["relevance"],
                 masks=options["mask"],
+                unrecorded=options["unrecorded"],
                 params=options["param"],
                 judge=judged,
             )

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from focus.admission import retries
 from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
 from focus.records import DropReason, FailureKind, FetchResult, Outcome, Task, UrlState
+from focus.scheduling import retries
 from focus.scheduling.queues import Host
 from focus.scheduling.url_table import UrlTable
 

@@ -62,7 +62,7 @@ def compare(spec: Spec, progress: Progress = _silent) -> Comparison:
         trial
         for each in prepared
         for variant in spec.variants
-        for trial in plan(spec, each, variant, orders=range(spec.seed_orders), archive=web.digest)
+        for trial in plan(spec, each, variant, orders=range(spec.seed_orders), web=web)
     ]
     outcomes, continued = run_trials(spec, trials, spec.out / RUNS, progress)
     groups = list(_groups(spec, outcomes, prepared, remarks))
@@ -115,7 +115,7 @@ def plan(
     variant: Variant,
     *,
     orders: Iterable[int],
-    archive: str,
+    web: JudgedWeb,
     pages: int | None = None,
 ) -> Iterator[Trial]:
     """The crawls of one variant for one topic, one for each of these seed orders.
@@ -123,6 +123,7 @@ def plan(
     pages   the crawl ends after so many pages, instead of the requests of its budget
     """
     code = _crawl_code()
+    whole = web.graph.whole if variant.unrecorded == "skip" else None
     limits = LimitConfig(max_requests=each.ground.budget)
     if pages is not None:
         limits = LimitConfig(max_pages=pages)
@@ -140,7 +141,8 @@ def plan(
             limits=limits,
             analysis=analysis,
         )
-        yield Trial(trial_key(archive, code, config), variant.id, each.task.name, order, config)
+        key = trial_key(web.digest, code, config, whole)
+        yield Trial(key, variant.id, each.task.name, order, config, whole)
 
 
 @cache
@@ -151,10 +153,10 @@ def _crawl_code() -> str:
 
 def batches(trials: Iterable[Trial], jobs: int) -> list[TrialBatch]:
     """Trials that score pages alike put together; the largest first, split if they are few."""
-    alike: dict[bytes, list[Trial]] = {}
+    alike: dict[tuple[bytes, bool], list[Trial]] = {}
     for trial in trials:
         bare = msgspec.structs.replace(trial.config.analysis, contexts=False, cosines=False)
-        alike.setdefault(msgspec.json.encode(bare), []).append(trial)
+        alike.setdefault((msgspec.json.encode(bare), trial.whole is None), []).append(trial)
     pieces = -(-jobs // max(1, len(alike)))
     parts = [part[at::pieces] for part in alike.values() for at in range(pieces)]
     parts.sort(key=len, reverse=True)
@@ -168,7 +170,7 @@ def _batch(trials: list[Trial]) -> TrialBatch:
         contexts=any(each.contexts for each in analyses),
         cosines=any(each.cosines for each in analyses),
     )
-    return TrialBatch(union, tuple(trials))
+    return TrialBatch(union, tuple(trials), trials[0].whole)
 
 
 def run_trials(
@@ -235,16 +237,18 @@ def _groups(
     for outcome in outcomes:
         if beats_oracle(outcome, by_topic[outcome.topic]):
             remarks.add("crawls above the oracle: the link graph lacks a link", outcome.variant)
-    sets: dict[tuple[str, str], list[str]] = {}
+    sets: dict[tuple[str, str, str], list[str]] = {}
     for variant in spec.variants:
-        sets.setdefault((variant.relevance, variant.mask), []).append(variant.id)
-    for (relevance, mask), ids in sets.items():
+        way = (variant.relevance, variant.mask, variant.unrecorded)
+        sets.setdefault(way, []).append(variant.id)
+    for (relevance, mask, unrecorded), ids in sets.items():
         members = set(ids)
         group = standings((each for each in outcomes if each.variant in members), grounds)
         group.sort(key=lambda each: ids.index(each.variant))
         baseline = next((s for s in group if _is(s.variant, spec.baseline)), None)
         easy = compete(group, baseline)
-        yield VariantGroup(relevance, mask, baseline.variant if baseline else None, easy, group)
+        name = baseline.variant if baseline else None
+        yield VariantGroup(relevance, mask, name, easy, group, unrecorded)
 
 
 def _is(variant: str, baseline: str | None) -> bool:

@@ -9,11 +9,12 @@ input, apart from `timing`):
     settings  budget, seed_orders, concurrency, delay_s, points of a curve …
     remarks   [{what, count, example}]: input that could not be used
     topics    [{name, keywords, seeds, relevant, targets, budget, oracle}]
-    variants  [{id, strategy, form, relevance, mask, params, model_params, self_judged}]
-    groups    [{relevance, mask, baseline, easiest, standings}]: variants that share a
-              relevance model and a mask; a standing has `measures` (name -> value, interval,
-              without_easiest), `versus` (name -> ratio, interval, p, p_holm, wins …), `curve`
-              with `band` and `topics` with the same for each, and for each seed order
+    variants  [{id, strategy, form, relevance, mask, params, model_params, self_judged, unrecorded}]
+    groups    [{relevance, mask, baseline, easiest, standings, unrecorded}]: variants that share
+              a relevance model, a mask and the way with links not recorded; a standing has
+              `measures` (name -> value, interval, without_easiest), `versus` (name -> ratio,
+              interval, p, p_holm, wins …), `curve` with `band` and `topics` with
+              the same for each, and for each seed order
     measures  name -> meaning
     timing    seconds, CPU ms per page, peak memory: differs from run to run
 
@@ -43,6 +44,7 @@ class Variant(msgspec.Struct, frozen=True):
     params        all numbers of the strategy
     model_params  those of the relevance model that were set for this comparison
     self_judged   the judge is the very model that guided it
+    unrecorded    ask | skip: links that the recording cannot answer are followed, or left out
     """
 
     id: str
@@ -53,6 +55,7 @@ class Variant(msgspec.Struct, frozen=True):
     params: dict[str, float]
     model_params: dict[str, float]
     self_judged: bool = False
+    unrecorded: str = "ask"
 
     @property
     def label(self) -> str:
@@ -82,6 +85,13 @@ class VariantGroup(msgspec.Struct, frozen=True):
     baseline: str | None
     easiest: str | None
     standings: list[VariantScore]
+    unrecorded: str = "ask"
+
+    @property
+    def setting(self) -> str:
+        """What its crawls had hidden or left out, for a title; "" for nothing."""
+        masked = "" if self.mask == "none" else f", masked: {self.mask}"
+        return masked + (", unrecorded links left out" if self.unrecorded == "skip" else "")
 
 
 class Timing(msgspec.Struct, frozen=True):
@@ -150,7 +160,7 @@ def write_whole(path: Path, data: bytes) -> None:
 def _csv(comparison: Comparison) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    of_variant = ("strategy", "form", "relevance", "mask")
+    of_variant = ("strategy", "form", "relevance", "mask", "unrecorded")
     writer.writerow((*of_variant, "topic", "order", *MEASURES))
     for group in comparison.groups:
         for standing in group.standings:

@@ -6,6 +6,10 @@ disk; it tells which labelled pages can be reached at all, and how soon (`oracle
     node   an archived URL, by its number in the order of first capture
     link   followed by the engine, allowed, and answered by the archive
     a redirect is a page with one link; what the archive does not hold is no node
+
+A host is *wholly recorded* if its own recorded pages link to few addresses of it that are
+missing (`WHOLE`): a link there that has no answer is a dead link, on the live web, too. Of
+other hosts the recording has a sample, and a missing page says nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import os
 from array import array
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
@@ -33,12 +38,16 @@ from focus.http.robots_tag import of_headers
 from focus.http.semantics import refreshed
 from focus.score.analysis import PageAnalyst
 from focus.topic.topic import from_words, to_builtins
-from focus.urls.normal_form import host_of, normalise
+from focus.urls.normal_form import fingerprint, host_of, normalise
 from focus.workers.child import analyse
 from focus.workers.messages import Job
 
 Progress = Callable[[str, int, int], None]
 """What is going on, how much of it is done, of how much."""
+
+WHOLE = 0.8
+"""Recorded share of a host's addresses that its own pages link to, from which on the host is
+wholly recorded. On three recorded webs hosts had .87 and more, or .56 and less."""
 
 _CHUNK = 250
 _NOTHING = AnalysisConfig(
@@ -91,10 +100,14 @@ class PageIndex:
 
 
 class LinkGraph(msgspec.Struct):
-    """links[n]: the pages that page n leads to; redirects: the nodes that only redirect."""
+    """links[n]: the pages that page n leads to; redirects: the nodes that only redirect.
+
+    whole   hosts that are wholly recorded, sorted
+    """
 
     links: list[tuple[int, ...]]
     redirects: set[int]
+    whole: tuple[str, ...] = ()
 
 
 def link_graph(
@@ -124,14 +137,31 @@ def _made(
     numbers = range(len(archive))
     chunks = [numbers[at : at + _CHUNK] for at in range(0, len(numbers), _CHUNK)]
     read = _read_all(path, chunks, jobs, cache_dir)
-    for done, (links, redirects) in enumerate(read, 1):
+    asked: set[_Asked] = set()
+    for done, (links, redirects, more) in enumerate(read, 1):
         graph.links += links
         graph.redirects.update(redirects)
+        asked |= more
         progress("reading the links of the archive", done, len(chunks))
+    graph.whole = whole_hosts(asked)
     return graph
 
 
-_Chunk = tuple[list[tuple[int, ...]], list[int]]
+_Asked = tuple[str, bytes, bool]
+"""An address that its own host links to: host, fingerprint, whether it is recorded."""
+
+
+def whole_hosts(asked: Collection[_Asked]) -> tuple[str, ...]:
+    """The hosts of which `WHOLE` of these addresses are recorded, sorted.
+
+    Worked: of 50 addresses that a host's pages link to 41 are there, .82: wholly recorded.
+    """
+    all_of = Counter(host for host, _, _ in asked)
+    there = Counter(host for host, _, is_recorded in asked if is_recorded)
+    return tuple(sorted(host for host, n in all_of.items() if there[host] >= WHOLE * n))
+
+
+_Chunk = tuple[list[tuple[int, ...]], list[int], set[_Asked]]
 
 
 def _read_all(
@@ -168,28 +198,32 @@ class _Reader:
         self._scope = Scope(ScopeConfig())
         self._agent = CrawlConfig().agent
         self._rules: dict[str, Robots] = {}
+        self._asked: set[_Asked] = set()
 
     def close(self) -> None:
         self._archive.close()
 
     def read(self, numbers: Sequence[int]) -> _Chunk:
-        """The links of these pages, and which of them are redirects."""
-        links, redirects = [], []
+        """The links of these pages, which are redirects, and what they ask of their hosts."""
+        links, redirects, self._asked = [], [], set()
         for number in numbers:
             url = normalise(self._index.urls[number])
             urls, is_redirect = self._urls(url) if url else ([], False)
             if is_redirect:
                 redirects.append(number)
-            links.append(tuple(array("I", dict.fromkeys(self._targets(urls)))))
-        return links, redirects
+            found = self._targets(host_of(url) if url else "", urls)
+            links.append(tuple(array("I", dict.fromkeys(found))))
+        return links, redirects, self._asked
 
-    def _targets(self, urls: Iterable[str]) -> Iterator[int]:
+    def _targets(self, home: str, urls: Iterable[str]) -> Iterator[int]:
         for url in urls:
             host = host_of(url)
             number = self._index.of(url)
-            if number is None or self._scope.reason_against(url, host) is not None:
+            if self._scope.reason_against(url, host) is not None:
                 continue
-            if self._allows(url):
+            if host == home:
+                self._asked.add((host, fingerprint(url), number is not None))
+            if number is not None and self._allows(url):
                 yield number
 
     def _urls(self, url: str) -> tuple[list[str], bool]:

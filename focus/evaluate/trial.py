@@ -29,6 +29,7 @@ from focus.engine.transports import ReplayTransport
 from focus.evaluate.link_graph import PageIndex
 from focus.evaluate.ranking import Cost, TrialResult
 from focus.records import FetchResult, Page
+from focus.urls.normal_form import host_of
 from focus.workers import InlineScorer
 
 MAX_LINKS_HELD = 800_000
@@ -36,29 +37,42 @@ MAX_LINKS_HELD = 800_000
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """A crawl to be run. `key` says what it depends on: the same key, the same result."""
+    """A crawl to be run. `key` says what it depends on: the same key, the same result.
+
+    whole   links that are not recorded are left out, but for those to these hosts; None: none is
+    """
 
     key: str
     variant: str
     topic: str
     order: int
     config: CrawlConfig
+    whole: tuple[str, ...] | None = None
 
 
-def trial_key(archive: str, code: str, config: CrawlConfig) -> str:
+def trial_key(
+    archive: str, code: str, config: CrawlConfig, whole: tuple[str, ...] | None = None
+) -> str:
     """A digest of all that a trial's result depends on."""
-    text = msgspec.json.encode([archive, code, config], order="deterministic")
+    text = msgspec.json.encode([archive, code, config, whole], order="deterministic")
     return hashlib.sha256(text).hexdigest()[:32]
 
 
 class Replay:
     """A recorded web and a scorer in one, which notes what is asked of it.
 
-    Answers and scored pages are remembered by URL for the next trial.
+    Answers and scored pages are remembered by URL for the next trial. `whole` as in `Trial`.
     """
 
-    def __init__(self, archive: Archive, index: PageIndex, analysis: AnalysisConfig) -> None:
+    def __init__(
+        self,
+        archive: Archive,
+        index: PageIndex,
+        analysis: AnalysisConfig,
+        whole: tuple[str, ...] | None = None,
+    ) -> None:
         self._archive = archive
+        self._whole = None if whole is None else frozenset(whole)
         self.recorded_at = archive.recorded_at
         self._index = index
         self._analysis = analysis
@@ -101,7 +115,7 @@ class Replay:
         page = self._scored.get(url)
         if page is None:
             began = time.process_time()
-            page = await self._scorer.score(url, body, content_type)
+            page = self._recorded(await self._scorer.score(url, body, content_type))
             self.scoring_s += time.process_time() - began
             self._remember(url, page)
         self.analysis_s += page.worker_s
@@ -112,6 +126,18 @@ class Replay:
         else:
             self.failures += 1
         return page
+
+    def _recorded(self, page: Page) -> Page:
+        """A page without the links and feeds that the recording cannot answer, if so ordered."""
+        if self._whole is None:
+            return page
+        links = [link for link in page.links if self._can_answer(link.url, link.host)]
+        feeds = [feed for feed in page.feeds if self._can_answer(feed, host_of(feed))]
+        return msgspec.structs.replace(page, links=links, feeds=feeds)
+
+    def _can_answer(self, url: str, host: str) -> bool:
+        assert self._whole is not None
+        return host in self._whole or self._index.of(url) is not None
 
     def _remember(self, url: str, page: Page) -> None:
         if self._links + len(page.links) > MAX_LINKS_HELD:
@@ -182,6 +208,7 @@ class TrialBatch(msgspec.Struct, frozen=True):
 
     analysis: AnalysisConfig
     trials: tuple[Trial, ...]
+    whole: tuple[str, ...] | None = None
 
 
 class OpenArchive:
@@ -193,7 +220,7 @@ class OpenArchive:
 
     def run(self, batch: TrialBatch, done: Callable[[TrialResult], None]) -> None:
         """Run the trials of a batch, one after the other."""
-        replay = Replay(self._archive, self._index, batch.analysis)
+        replay = Replay(self._archive, self._index, batch.analysis, batch.whole)
         for trial in batch.trials:
             done(run_trial(trial, replay))
 

@@ -25,7 +25,7 @@ import platformdirs
 from focus.errors import ConfigError
 from focus.evaluate.compare import judged, open_web, plan, run_trials
 from focus.evaluate.comparison import Variant
-from focus.evaluate.ground_truth import Inputs, Prepared, Spec
+from focus.evaluate.ground_truth import Inputs, JudgedWeb, Prepared, Spec
 from focus.evaluate.holdout import Units, crawls, split
 from focus.evaluate.judgments import Remarks, TopicTask
 from focus.evaluate.link_graph import Progress
@@ -68,7 +68,7 @@ def tune(search: Search, progress: Progress) -> Tuned:
     web, inputs = open_web(spec, progress), Inputs(spec)
     judge, prepared = judged(spec, list(search.tasks), web, inputs, remarks)
     halves = split(prepared, spec.seed_orders, search.seed)
-    bench = _Bench(search, prepared, web.digest, progress)
+    bench = _Bench(search, prepared, web, progress)
     bench.expect((1 + search.trials) * crawls(halves.train) + 2 * crawls(halves.confirm))
     defaults = {each.name: _own(search, each.name)[0] for each in ranges}
     tried = _searched(search, ranges, defaults, lambda asked: bench.try_all(asked, halves.train))
@@ -192,13 +192,13 @@ class _Bench:
     """Tries values by crawling, and keeps what was crawled until the search is over."""
 
     def __init__(
-        self, search: Search, prepared: Sequence[Prepared], archive: str, progress: Progress
+        self, search: Search, prepared: Sequence[Prepared], web: JudgedWeb, progress: Progress
     ) -> None:
         self._search = search
         self._prepared = {each.task.name: each for each in prepared}
-        self._archive = archive
+        self._web = web
         self._progress = progress
-        self._runs = _runs_file(search, archive)
+        self._runs = _runs_file(search, web.digest)
         self._total = 0
         self.crawls = self.continued = 0
 
@@ -224,9 +224,7 @@ class _Bench:
             trial
             for topic, orders in units.items()
             for way in ways
-            for trial in plan(
-                spec, self._prepared[topic], way, orders=orders, archive=self._archive
-            )
+            for trial in plan(spec, self._prepared[topic], way, orders=orders, web=self._web)
         ]
         done = self.crawls
         outcomes, before = run_trials(

@@ -1,4 +1,6 @@
-"""Which ways of crawling are compared? Strategies × forms × relevance models × masks."""
+"""The ways of crawling that are compared: strategies × forms × relevance models × masks ×
+links that are not recorded.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,7 @@ from focus.score.strategy import strategy_class
 
 FORMS = ("tuned", "published")
 MASKS = ("none", "meta", "urls", "both")
+UNRECORDED = ("ask", "skip")
 
 Given = Iterable[tuple[str, float]]
 """Parameters as typed: `gamma`, `topic-pagerank.gamma` or `position.alpha`, and a number."""
@@ -24,6 +27,7 @@ def variants(
     forms: Iterable[str] = ("tuned",),
     relevance: Iterable[str] = ("evidence",),
     masks: Iterable[str] = ("none",),
+    unrecorded: Iterable[str] = ("ask",),
     params: Given = (),
     judge: str | None = None,
 ) -> list[Variant]:
@@ -36,14 +40,14 @@ def variants(
     wanted = _once(forms)
     given, used = list(params), set[str]()
     found = {}
-    for model, mask, strategy, form in product(
-        _once(relevance), _once(masks), _once(strategies), wanted
+    for model, mask, missing, strategy, form in product(
+        _once(relevance), _once(masks), _once(unrecorded), _once(strategies), wanted
     ):
         if form == "published" and "tuned" in wanted and not _differs(strategy):
             continue
         ours = owned(strategy, strategy_class(strategy).defaults, given, used)
         models = owned(model, model_class(model).defaults, given, used)
-        name = "/".join((strategy, form, model, mask))
+        name = "/".join((strategy, form, model, mask, *(["skip"] if missing == "skip" else ())))
         found[name] = Variant(
             id=name,
             strategy=strategy,
@@ -53,6 +57,7 @@ def variants(
             params=strategy_params(strategy, form, ours),
             model_params=models,
             self_judged=model == judge,
+            unrecorded=missing,
         )
     for name, _ in given:
         if name not in used:

@@ -50,7 +50,8 @@ def comparison_pictures(comparison: Comparison) -> dict[str, str]:
     found = {}
     for group in comparison.groups:
         masked = "" if group.mask == "none" else f"-masked-{group.mask}"
-        title = f"Recall over requests: relevance {group.relevance}{masked.replace('-', ' ')}"
+        masked += "-skip" if group.unrecorded == "skip" else ""
+        title = f"Recall over requests: relevance {group.relevance}{group.setting}"
         drawn = curves(_FRAME, _series(comparison, group), title=title)
         found[f"recall-{group.relevance}{masked}"] = drawn
     return found
@@ -80,12 +81,11 @@ def _warnings(comparison: Comparison) -> Iterable[str]:
 
 
 def _group(comparison: Comparison, group: VariantGroup) -> str:
-    mask = "" if group.mask == "none" else f", masked: {group.mask}"
     names = [_name(comparison, each) for each in group.standings]
     series = _series(comparison, group)
     return "\n".join(
         [
-            f"<section><h2>Relevance {escape(group.relevance)}{escape(mask)}</h2>",
+            f"<section><h2>Relevance {escape(group.relevance + group.setting)}</h2>",
             key(series),
             chart(_FRAME, series, title="Recall over requests"),
             '<p class="note">Bands: bootstrap 95 % over topics, of the best variant and the '
@@ -224,9 +224,11 @@ def _variants(comparison: Comparison) -> str:
         return " ".join(f"{name}={value:g}" for name, value in params.items())
 
     def row(v: Variant) -> list[str]:
-        return [v.strategy, v.form, v.relevance, v.mask, numbers(v.params), numbers(v.model_params)]
+        return [v.strategy, v.form, v.relevance, v.mask, v.unrecorded, numbers(v.params),
+                numbers(v.model_params)]  # fmt: skip
 
-    heads = ["strategy", "form", "relevance", "mask", "parameters", "set for the model"]
+    heads = ["strategy", "form", "relevance", "mask", "unrecorded", "parameters",
+             "set for the model"]  # fmt: skip
     return table(heads, [row(each) for each in comparison.variants])
 
 

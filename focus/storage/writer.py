@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from focus.admission.retries import TEMPORARY
 from focus.errors import StoreError
 from focus.records import Batch, FailureKind, HostRow, QueueRow, UrlState
+from focus.scheduling.retries import TEMPORARY
 from focus.storage import schema, statements
 from focus.storage.schema import id_range
 

@@ -1,4 +1,4 @@
-"""How does a comparison look on a terminal? A table per relevance model and mask."""
+"""A comparison on a terminal: a table per relevance model, mask and way with missing links."""
 
 from __future__ import annotations
 
@@ -33,10 +33,9 @@ def board_lines(comparison: Comparison, *, width: int = 160) -> list[str]:
 
 def _table(comparison: Comparison, group: VariantGroup) -> Table:
     judged = comparison.judge
-    mask = "" if group.mask == "none" else f", masked: {group.mask}"
     number = len(comparison.topics)
     table = Table(
-        title=f"relevance {group.relevance}{mask}; {number} topics; judged by {judged}",
+        title=f"relevance {group.relevance}{group.setting}; {number} topics; judged by {judged}",
         caption=_caption(group),
         box=box.SIMPLE,
         padding=(0, 1),

@@ -6,6 +6,7 @@ articles. `record(folder)` writes web.warc.gz, topics.json, labels.tsv, hubs.tsv
 
 import json
 from pathlib import Path
+from urllib.parse import urljoin
 
 from focus.archive.recorder import Recorder
 from focus.evaluate.ground_truth import Spec
@@ -43,17 +44,17 @@ def answers() -> dict[str, bytes | str]:
     return found
 
 
-def record(folder: Path) -> None:
-    """Write the web and the files of a judge."""
+def record(folder: Path, more: dict[str, bytes | str] = {}) -> None:  # noqa: B006
+    """Write the web and the files of a judge. `more`: further or other answers, by path or URL."""
     with Recorder(folder / "web.warc.gz", software="test", new_id=lambda: "urn:x:1") as recorder:
-        for path, answer in answers().items():
+        for path, answer in {**answers(), **more}.items():
             redirect = HOST + answer if isinstance(answer, str) else None
             headers = (("location", redirect),) if redirect else (("content-type", "text/html"),)
             body = b"" if isinstance(answer, str) else answer
             status = 301 if redirect else 200
             recorder.record(
                 FetchResult(
-                    HOST + path, 1.0, status, headers, body, len(body), redirect_to=redirect
+                    urljoin(HOST, path), 1.0, status, headers, body, len(body), redirect_to=redirect
                 )
             )
     topic = {"name": "football", "keywords": ["足球"], "seeds": [f"{HOST}/", "http://b.test/"]}

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from focus.admission.retries import TEMPORARY
 from focus.errors import ConfigError
 from focus.records import FailureKind
+from focus.scheduling.retries import TEMPORARY
 from focus.text.formatting import printable, read_size, read_span
 
 T = TypeVar("T")
