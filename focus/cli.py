@@ -305,6 +305,8 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
 
     Shown are the way to it from a seed, with the texts of the links, and its relevance by
     part with the words that were found; or why it failed, was dropped, or still waits.
+    Evidence is what its priority was added up from: of the links to it (member: an index page
+    that names the topic lists it), of the hub that brought it and, while it waits, of its place.
 
     \b
     Example:

@@ -445,6 +445,7 @@ class Crawl:
         elif turn.wait_s is not None and not failure_handler.fall_back(host):
             self.frontier.rest(host, now + turn.wait_s, now)
         elif turn.failure is not None and not failure_handler.fall_back(host):
+            self.link_handler.hit_rates.lost(host, self.failure_handler.seeds)
             failure_handler.give_up(host, turn.failure, f"robots.txt: {fetch.detail}")
         else:
             self.frontier.rest(host, 0.0, now)

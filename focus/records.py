@@ -163,6 +163,7 @@ class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
     region       Region as int
     nofollow     rel=nofollow|ugc|sponsored, every time that the page links there
     shape        class of the path (`urls.shape`), "" when not asked for
+    role         of the target: 0 a page, 1 an index page, 2 a further page of this very index
     cosine_score cosine of the anchor text and the topic, 0…1, 0 when not asked for
     """
 
@@ -178,6 +179,7 @@ class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
     nofollow: bool = False
     shape: str = ""
     cosine_score: float = 0.0
+    role: int = 0
 
 
 class Page(msgspec.Struct, frozen=True, array_like=True):
@@ -200,6 +202,8 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     twin         URL id of an earlier page with nearly the same text, set by the crawl: this
                  one is then not relevant, whatever its relevance
     feeds        addresses of its RSS and Atom feeds, absolute
+    index        it lists others: a home, section, tag, category or archive page (`indexpage`)
+    named        how much of the topic the title and address of an index page name, 0…1
     stages       CPU seconds by stage of the worker, {} unless a profile is taken
     """
 
@@ -230,6 +234,8 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     lost: bool = False
     twin: int | None = None
     wording: int = 0
+    index: bool = False
+    named: float = 0.0
 
 
 class Task(msgspec.Struct, frozen=True):

@@ -41,6 +41,8 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
         crawl.result_handler.near_duplicates.add(url_id, simhash)
     crawl.frontier.reopen()
     crawl.unit_of_work.resume(msgspec.convert(info.counters, Totals))
+    if crawl.link_handler.strategy.learns:
+        hit_rates.set_newcomer_bonus()
 
 
 def _hosts(crawl: Crawl, saved: Saved, ahead: float) -> None:

@@ -24,15 +24,23 @@ DELAY_S = 5.0
 class Lives:
     """Runs of one crawl, one after the other; `at` is when the last one ended."""
 
-    def __init__(self, web: TinyWeb, folder: Path, *seeds: str, scope: str = "any") -> None:
+    def __init__(
+        self,
+        web: TinyWeb,
+        folder: Path,
+        *seeds: str,
+        scope: str = "any",
+        strategy: str = "bfs",
+        concurrency: int = 4,
+    ) -> None:
         self.world = World(web)
         self.at = 1000.0
         self.crawl: Crawl
         self._folder = folder
         self._config = CrawlConfig(
             seeds=seeds,
-            strategy="bfs",
-            concurrency=4,
+            strategy=strategy,
+            concurrency=concurrency,
             politeness=PolitenessConfig(delay_s=DELAY_S),
             scope=ScopeConfig(scope=scope),
             analysis=TOPIC,
@@ -136,6 +144,46 @@ async def test_a_restored_rank_is_that_of_a_crawl_in_one_go(web: TinyWeb, tmp_pa
     await broken.live()
     ranks = [[lives.crawl.graph.rank(i) for i in range(3)] for lives in (calm, broken)]
     assert ranks[0] == pytest.approx(ranks[1], rel=0.05)
+
+
+def catalogue() -> TinyWeb:
+    """A tag of three pages among news, with links to hosts that are not there."""
+    web = TinyWeb()
+    outside = [f"http://h{n}.test/" for n in range(14)]
+    web.page("http://a.test/", links=["/n1", "/n2", "/tags/t1/", *outside, "http://b.test/"])
+    for n, name in enumerate(("/tags/t1/", "/tags/t1/page/2/", "/tags/t1/page/3/"), 1):
+        members = [f"/m{n}{m}" for m in range(3)]
+        web.page(
+            f"http://a.test{name}",
+            title="足球" * (n == 1),
+            links=[*members, f"/tags/t1/page/{n + 1}/"],
+        )
+        for member in members:
+            web.page(f"http://a.test{member}", links=["/n3"], title="足球" * (n < 3), text="足球")
+    for n in range(1, 4):
+        web.page(f"http://a.test/n{n}", links=[f"/n{n}{m}" for m in range(3)])
+    web.page("http://b.test/", title="足球", links=["/b1"])
+    return web
+
+
+async def test_what_index_pages_and_newcomers_told_outlives_a_restart(tmp_path: Path) -> None:
+    """Broken off after every number of requests, it goes on in the order of one go."""
+    orders = []
+    for requests in (None, 3, 6, 9, 14, 20, 26):
+        folder = tmp_path / str(requests)
+        folder.mkdir()
+        web = catalogue()
+        lives = Lives(web, folder, "http://a.test/", strategy="yield", concurrency=1)
+        if requests is not None:
+            await lives.live(requests)
+        await lives.live()
+        totals = lives.crawl.unit_of_work.totals
+        orders.append((web.urls(), totals.newcomers, totals.newcomers_yielded))
+    urls, newcomers, _ = orders[0]
+    assert newcomers == 15
+    assert all(order == orders[0] for order in orders)
+    # what the tag lists on its last page comes before news that were found sooner
+    assert urls.index("http://a.test/m32") < urls.index("http://a.test/n31")
 
 
 def test_more_requests_at_once_than_files_may_be_open_are_refused() -> None:

@@ -5,15 +5,17 @@ import math
 from array import array
 from itertools import pairwise
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from focus.config import AnalysisConfig
 from focus.errors import ConfigError
-from focus.records import SEED_PRIORITY, Link, Recent, Tally, UrlState
+from focus.records import SEED_PRIORITY, Link, Page, Recent, Region, Tally, UrlState
 from focus.score.analysis import PageAnalyst
 from focus.score.graph.pagerank import PageRank
+from focus.score.index_pages import Role
 from focus.score.strategy import STRATEGIES, Parent, Strategy, make_strategy
 from focus.score.strategy.best_link import inherited
 from focus.score.strategy.gene import hops_of, pack
@@ -152,6 +154,56 @@ def test_what_was_long_ago_counts_little() -> None:
 def test_yield_worked_number() -> None:
     strategy = make("yield", p0=0.5, k=4.0, weight=0.9)
     assert strategy.bonus(Recent(20, 15.0), Recent(40, 8.0)) == pytest.approx(0.61, abs=0.005)
+
+
+def test_what_an_index_page_lists_is_a_member_of_what_it_names() -> None:
+    strategy = make("yield", home=1.0, member=3.0)
+    tag = parent(strategy, 0.0, index=True, named=1.0)
+    nav = link("b", region=Region.NAV)
+    links = [link("a"), nav, link("2", role=Role.FURTHER), link("tags/y", role=Role.INDEX)]
+    outside = msgspec.structs.replace(link("x"), host="other")
+    assert priorities(strategy, tag, [*links, outside]) == [4.0, 1.0, 1.0, 1.0, 0.0]
+    article = parent(strategy, 0.0, named=1.0)
+    assert priorities(strategy, article, links) == [1.0] * 4
+
+
+def test_membership_is_handed_on_page_by_page_and_known_by_an_anchor() -> None:
+    strategy = make("yield", home=1.0, member=3.0)
+    first = parent(strategy, 0.0, index=True, named=0.5)
+    (link_evidence,) = strategy.carries(first, [link("2", role=Role.FURTHER)])
+    assert link_evidence is not None
+    second = parent(strategy, 0.0, index=True, link_evidence=link_evidence)
+    further, member = strategy.carries(second, [link("3", role=Role.FURTHER), link("a")])
+    assert further is not None and member is not None
+    assert strategy.priority(1, further) == 1.0
+    assert strategy.priority(2, member) == 1.0 + 3.0 * 0.5
+    pointed_at = parent(strategy, 0.0, index=True, link_evidence=(0.8, *link_evidence[1:-1], 0.0))
+    assert priorities(strategy, pointed_at, [link("a")]) == [pytest.approx(1.0 + 3.0 * 0.8)]
+
+
+def test_an_index_page_counts_less_for_the_rates() -> None:
+    strategy = make("yield", index=0.3)
+    assert strategy.reward(Page(relevance=1.7)) == 1.0
+    assert strategy.reward(Page(relevance=0.5, index=True)) == pytest.approx(0.15)
+    assert make("best-link").reward(Page(relevance=0.5, index=True)) == 0.5
+
+
+def test_newcomers_stand_by_what_newcomers_have_brought() -> None:
+    strategy = make("yield", newcomer=1.5)
+    assert strategy.newcomer_bonus(Tally(0, 0.0)) == 0.0
+    assert strategy.newcomer_bonus(Tally(18, 0.5)) == -2.75
+    assert strategy.newcomer_bonus(Tally(10_000, 0.0)) == -4.0
+    assert strategy.newcomer_bonus(Tally(10, 9.0)) == 0.0
+
+
+@pytest.mark.parametrize("name", ["yield", "best-link"])
+def test_the_parts_of_a_priority_add_up(name: str) -> None:
+    strategy = make(name)
+    link_evidence = tuple(0.1 * n for n in range(1, strategy.width + 1))
+    assert sum(strategy.parts(link_evidence).values()) == pytest.approx(
+        strategy.priority(1, link_evidence)
+    )
+    assert all(make(other).parts(()) == {} for other in ("bfs", "pagerank"))
 
 
 def test_shrunk_rate_worked_number() -> None:

@@ -1,9 +1,13 @@
-"""Where does this crawl pay? Hit rates of queues, hosts and hubs, and what follows.
+"""Hit rates of queues, hosts and hubs: where this crawl pays, and what follows.
 
 Every request is counted for its queue (a host's URLs of one shape), its host and its
 hub (the page whose link brought it here). A strategy that learns turns the rates into
 what is added to priorities: per queue (`Frontier.set_bonus`), and per hub, for the
-URLs that still wait on it. Rewards are soft: a page's relevance in 0…1, a failure 0.
+URLs that still wait on it. Rewards are soft: the strategy's `reward` of a page, a failure 0.
+
+A host that links lead to and that was never tried is a *newcomer*: it stands by what such
+hosts have brought so far (`newcomer_bonus`), but one in `EXPLORED`, which stands as if nothing
+were known of them: so newcomers are tried however poor the others were, and may recover.
 
 Places run dry: a shape that has given its good pages goes on to give its poor ones. So what
 steers is counted by `Recent`, in which every further request to the host lets the earlier
@@ -12,7 +16,7 @@ ones count less.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from focus.admission.domain_budget import DomainBudget
 from focus.engine.unit_of_work import UnitOfWork
@@ -25,6 +29,7 @@ from focus.score.strategy import Strategy
 
 _NOTHING = Tally()
 _NOTHING_YET = Recent()
+EXPLORED = 10  # one newcomer in so many stands as if nothing were known of newcomers
 _FEW_QUEUES = 64  # of a host: beyond, only the queue itself is looked at after each request
 
 
@@ -50,6 +55,7 @@ class HitRates:
         self._hosts: dict[int, Tally] = {}
         self._recent: dict[int, Recent] = {}  # by host
         self._hubs = Tallies()
+        self._newcomer_bonus = 0.0
 
     def tallies(self, queue: Queue) -> tuple[Tally, Tally]:
         """What a queue and its host have brought."""
@@ -63,21 +69,57 @@ class HitRates:
 
     def outcome(self, url_id: int, page: Page | None) -> None:
         """A request for a URL came to its end; `page` None: it brought none."""
-        reward = min(1.0, max(0.0, page.relevance)) if page is not None else 0.0
+        reward = self._strategy.reward(page) if page is not None else 0.0
         queue = self._frontier.queues[self._url_table.queue[url_id]]
+        first = not self.place(queue.host)
         self.count(queue, Tally(1, reward))
         self._unit_of_work.queue_changed(queue)
         if not self._strategy.learns:
             return
         self._remember(queue, reward)
         siblings = queue.host.queues.values()
-        for other in siblings if len(siblings) <= _FEW_QUEUES else (queue,):
+        for other in siblings if first or len(siblings) <= _FEW_QUEUES else (queue,):
             self._set_bonus(other)
         hub = self._url_table.parent[url_id]
+        if first and self._url_table.depth[url_id]:
+            self.newcomer_came(reward)
         if hub >= 0:
             tally = self.count_hub(hub, Tally(1, reward))
             self._unit_of_work.hub_changed(hub, tally)
             self._reweigh_children(hub, tally)
+
+    @property
+    def newcomers(self) -> Tally:
+        """The newcomers that were tried, and what their first pages brought."""
+        totals = self._unit_of_work.totals
+        return Tally(totals.newcomers, totals.newcomers_yielded)
+
+    def newcomer_came(self, reward: float) -> None:
+        """A newcomer was tried; what its first page brought."""
+        totals = self._unit_of_work.totals
+        totals.newcomers += 1
+        totals.newcomers_yielded += reward
+        self.set_newcomer_bonus()
+
+    def lost(self, host: Host, seeds: Iterable[int]) -> None:
+        """A host is given up; if it was a newcomer, it brought nothing."""
+        homes = {self._frontier.queues[self._url_table.queue[seed]].host for seed in seeds}
+        if self._strategy.learns and not self.place(host) and host not in homes:
+            self.newcomer_came(0.0)
+
+    def set_newcomer_bonus(self) -> None:
+        """Let newcomers stand by what those have brought that were tried."""
+        bonus = self._strategy.newcomer_bonus(self.newcomers)
+        if bonus != self._newcomer_bonus:
+            self._newcomer_bonus = bonus
+            for host in self._frontier.hosts:
+                for queue in host.queues.values():
+                    self.welcome(queue)
+
+    def welcome(self, queue: Queue) -> None:
+        """Let a queue of a newcomer stand where newcomers do."""
+        if not self.place(queue.host) and queue.host.id % EXPLORED:
+            self._frontier.set_bonus(queue, self._newcomer_bonus)
 
     def count(self, queue: Queue, more: Tally) -> None:
         """Add to the tallies of a queue, its host and its domain."""
@@ -143,6 +185,8 @@ class HitRates:
             self._set_bonus(queue)
 
     def _set_bonus(self, queue: Queue) -> None:
+        if not self.place(queue.host):
+            return self.welcome(queue)
         host = self._recent.get(queue.host.id, _NOTHING_YET)
         recent = self._unit_of_work.recent.get(queue.id, _NOTHING_YET)
         bonus = self._strategy.bonus(recent.faded(host.at, self._strategy.fade), host)

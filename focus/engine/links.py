@@ -174,6 +174,8 @@ class LinkHandler:
         if not url_shape and (self.strategy.shapes or self.traps.wants_shapes(host)):
             url_shape = shape(row.url)
         queue = self.frontier.queue(host, url_shape)
+        if self.strategy.learns:
+            self.hit_rates.welcome(queue)
         self.traps.count(host)
         self.domains.look()
         self.unit_of_work.place_known(host, queue)

@@ -215,6 +215,8 @@ class ResultHandler:
             relevance=page.relevance,
             relevant=page.relevant,
             link_evidence=self.url_table.link_evidence(url_id),
+            index=page.index,
+            named=page.named,
         )
 
     def _listing_came(self, url_id: int, task: Task, fetch: FetchResult, page: Page) -> None:

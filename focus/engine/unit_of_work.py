@@ -33,6 +33,7 @@ class Totals(msgspec.Struct):
 
     first_relevant   number of the request that brought the first relevant page, 0 = none
     active_s         seconds on the crawl's clock
+    newcomers        hosts that links led to and that were tried; what their first pages brought
     """
 
     requests: int = 0
@@ -42,6 +43,8 @@ class Totals(msgspec.Struct):
     bytes: int = 0
     first_relevant: int = 0
     active_s: float = 0.0
+    newcomers: int = 0
+    newcomers_yielded: float = 0.0
 
 
 class UnitOfWork:

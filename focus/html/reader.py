@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -31,6 +32,9 @@ from focus.records import Region
 
 MAX_TITLE, MAX_META, MAX_LANGUAGE, MAX_HEADINGS, MAX_FEEDS = 500, 2000, 35, 500, 3
 
+MAX_LD = 100_000  # characters of a JSON-LD script that is read
+_LISTS = frozenset(("CollectionPage", "SearchResultsPage", "ItemList", "Blog"))
+_ARTICLES = frozenset(("Article", "BlogPosting", "NewsArticle", "TechArticle", "QAPage", "Product"))
 _NOFOLLOW = frozenset(("nofollow", "ugc", "sponsored"))
 _FEEDS = frozenset(("application/rss+xml", "application/atom+xml"))
 _NO_PAGE = ("#", "javascript:", "mailto:", "tel:", "data:")
@@ -66,6 +70,8 @@ class Parsed:
     links_cut  links beyond `max_links`, counted only
     headings   texts of h1 to h3
     feeds      of its RSS and Atom feeds, `MAX_FEEDS` at most
+    articles, paragraphs   how many `<article>` and `<p>` elements it has
+    is_article, is_list    by what it says for machines: Open Graph, JSON-LD
     """
 
     title: str = ""
@@ -80,6 +86,10 @@ class Parsed:
     links_cut: int = 0
     headings: list[str] = field(default_factory=list)
     feeds: list[str] = field(default_factory=list)
+    articles: int = 0
+    paragraphs: int = 0
+    is_article: bool = False
+    is_list: bool = False
     _tree: LexborHTMLParser | None = field(default=None, repr=False)
 
     def text(self) -> str:
@@ -157,6 +167,10 @@ class ElementReader:
                 page.description = page.description or fold(content, MAX_META)
             case "og:description":
                 self.shared = self.shared or fold(content, MAX_META)
+            case "og:type":
+                page.is_article |= content.strip().lower() == "article"
+            case "article:published_time":
+                page.is_article = True
         if not self.refreshes and (attributes.get("http-equiv") or "").lower() == "refresh":
             self._refresh(node, content)
 
@@ -169,6 +183,21 @@ class ElementReader:
             self.page.refresh = url
         elif self._is_wanted(url):
             self._add(node, url, "", False)
+
+    def _article(self, node: LexborNode) -> None:
+        self.page.articles += 1
+
+    def _paragraph(self, node: LexborNode) -> None:
+        self.page.paragraphs += 1
+
+    def _script(self, node: LexborNode) -> None:
+        """Take what a page says that it is (schema.org types, as JSON-LD)."""
+        text = node.first_child
+        if text is None or "ld+json" not in (node.attributes.get("type") or ""):
+            return
+        kinds = set(kinds_of(text.text_content or ""))
+        self.page.is_list |= not kinds.isdisjoint(_LISTS)
+        self.page.is_article |= not kinds.isdisjoint(_ARTICLES)
 
     def _heading(self, node: LexborNode) -> None:
         level, text = LEVELS[node.tag_id], words_of(node)
@@ -221,6 +250,8 @@ _HANDLED = (
     | dict.fromkeys(tag_ids("link"), "relation")
     | dict.fromkeys(tag_ids("a area"), "link")
     | dict.fromkeys(tag_ids("frame iframe"), "frame")
+    | dict.fromkeys(tag_ids("p"), "paragraph")
+    | tag_ids("article script")
     | dict.fromkeys(LEVELS, "heading")
 )
 
@@ -236,3 +267,23 @@ def _spare_anchor(node: LexborNode, attributes: Attributes) -> str:
             return alt
     names = (fold(attributes.get(name), MAX_ANCHOR) for name in ("alt", "title", "aria-label"))
     return next(filter(None, names), "")
+
+
+def kinds_of(text: str) -> Iterator[str]:
+    """The schema.org types of what a JSON-LD script describes, not of what that consists of.
+
+    `{"@graph": [{"@type": "CollectionPage", "hasPart": {"@type": "Article"}}]}`: CollectionPage.
+    """
+    try:
+        told = msgspec.json.decode(text.encode("utf-8", "replace")) if len(text) <= MAX_LD else None
+    except (msgspec.DecodeError, RecursionError):
+        return
+    for each in _listed(told):
+        graph = each.get("@graph") if isinstance(each, dict) else None
+        for thing in graph if isinstance(graph, list) else [each]:
+            kind = thing.get("@type") if isinstance(thing, dict) else None
+            yield from (name for name in _listed(kind) if isinstance(name, str))
+
+
+def _listed(told: object) -> list[object]:
+    return told if isinstance(told, list) else [told]

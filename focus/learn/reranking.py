@@ -158,13 +158,17 @@ class _Replay:
 
     def _count(self, stored: JudgedPage, page: Page) -> None:
         """The page's reward has changed: for its queue, its host, and the page it came from."""
-        change = _reward(page.relevance) - _reward(stored.relevance)
+        reward = self._crawl.link_handler.strategy.reward
+        before = msgspec.structs.replace(page, relevance=stored.relevance)
+        change = reward(page) - reward(before)
         self._crawl.unit_of_work.totals.relevant += page.relevant - stored.relevant
         if not change:
             return
         hit_rates = self._crawl.link_handler.hit_rates
         queue = self._crawl.frontier.queues[self._url_table.queue[stored.id]]
         hit_rates.amend(queue, change, stored.place)
+        if stored.place == 1 and self._url_table.depth[stored.id]:
+            self._crawl.unit_of_work.totals.newcomers_yielded += change
         self._rewards_changed = True
         if (hub := self._url_table.parent[stored.id]) >= 0:
             hit_rates.count_hub(hub, Tally(0, change))
@@ -182,6 +186,8 @@ class _Replay:
             relevance=page.relevance,
             relevant=page.relevant,
             link_evidence=url_table.link_evidence(stored.id),
+            index=page.index,
+            named=page.named,
         )
         carries = self._crawl.link_handler.carries(parent, page.links)
         for link, link_evidence in zip(page.links, carries, strict=False):
@@ -222,6 +228,7 @@ class _Replay:
         url_table, unit_of_work = self._url_table, self._crawl.unit_of_work
         if self._rewards_changed:
             self._crawl.link_handler.hit_rates.reset_bonuses()
+            self._crawl.link_handler.hit_rates.set_newcomer_bonus()
         for source, target in self._redirected:
             url_table.set_link_evidence(
                 target,
@@ -257,7 +264,3 @@ class _Replay:
             parent=None if brought is None else self._url_table.parent[url_id],
             anchor=brought or "",
         )
-
-
-def _reward(relevance: float) -> float:
-    return min(1.0, max(0.0, relevance))

@@ -11,6 +11,7 @@ from focus.config import AnalysisConfig
 from focus.html.parser import Parsed, RawLink, parse
 from focus.http import zstd
 from focus.records import Link, Page
+from focus.score.index_pages import Role, is_index, role, series
 from focus.score.matching import Matcher
 from focus.score.memo import Memo
 from focus.score.relevance import Document, make_model
@@ -21,8 +22,10 @@ from focus.urls.normal_form import Joiner, fingerprint, host_of, normalise, shap
 _NO_WORDS = ""
 _TARGETS = 30_000  # addresses of links that are remembered
 
-_Target = tuple[bytes, str, str, float, str]
-"""Fingerprint, URL, host, score of its words, shape."""
+_NAMING = 80  # characters of a title that name a page; the name of its site comes behind
+
+_Target = tuple[bytes, str, str, float, str, Role]
+"""Fingerprint, URL, host, score of its words, shape, role."""
 
 
 def _is_lost(page: Document) -> bool:
@@ -75,6 +78,7 @@ class PageAnalyst:
         judgement = self.model.judge(document)
         relevant = judgement.relevance > self.threshold
         lost = self.config.twins and _is_lost(document)
+        index = is_index(url, parsed, links)
         kept = self.config.keep == "all" or (self.config.keep == "relevant" and relevant)
         return Page(
             title=parsed.title,
@@ -100,6 +104,8 @@ class PageAnalyst:
             wording=wording(document.content) if self.config.twins else 0,
             lost=lost,
             feeds=[feed for href in parsed.feeds if (feed := normalise(href, url))],
+            index=index,
+            named=self._named(document) if index else 0.0,
             body_zstd=zstd.frame(self._compressor, source) if kept else b"",
         )
 
@@ -115,6 +121,11 @@ class PageAnalyst:
             source=text,
             blocks=parsed.blocks,
         )
+
+    def _named(self, page: Document) -> float:
+        """How much of the topic the title and address of an index page name."""
+        coverage = self.matcher.coverage
+        return max(coverage[page.title[:_NAMING]], coverage[page.url_words])
 
     def _words(self, url: str) -> str:
         return _NO_WORDS if self.config.mask_urls else words(url)
@@ -140,19 +151,22 @@ class PageAnalyst:
                 free.add(key)
             if (score, bool(raw.anchor)) > (held[2], bool(held[1].anchor)):
                 best[key] = (held[0], raw, score)
-        return [self._link(*each, key not in free) for key, each in best.items()]
+        first = series(url)
+        return [self._link(*each, first, key not in free) for key, each in best.items()]
 
     def _target(self, url: str) -> _Target:
         """What can be said of an address, whoever links to it."""
         url_score = self.matcher.coverage[self._words(url)]
-        return fingerprint(url), url, host_of(url), url_score, self._shape(url)
+        return fingerprint(url), url, host_of(url), url_score, self._shape(url), role(url)
 
     def _shape(self, url: str) -> str:
         return shape(url) if self.config.shapes else ""
 
-    def _link(self, target: _Target, raw: RawLink, score: float, bound: bool) -> Link:
+    def _link(self, target: _Target, raw: RawLink, score: float, first: str, bound: bool) -> Link:
         coverage = self.matcher.coverage
-        key, url, host, url_score, url_shape = target
+        key, url, host, url_score, url_shape, kind = target
+        if kind is Role.FURTHER and series(url) != first:
+            kind = Role.INDEX
         return Link(
             url=url,
             key=key,
@@ -166,4 +180,5 @@ class PageAnalyst:
             nofollow=raw.nofollow and bound,
             shape=url_shape,
             cosine_score=self.matcher.cosine[raw.anchor] if self.config.cosines else 0.0,
+            role=kind,
         )

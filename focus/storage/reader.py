@@ -22,7 +22,9 @@ import msgspec
 from focus.errors import ConfigError, StoreError
 from focus.html.main_content import main_text
 from focus.html.parser import parse
-from focus.records import UrlState
+from focus.records import SEED_PRIORITY, UrlState
+from focus.score.graph.pagerank import PageRank
+from focus.score.strategy import STRATEGIES, make_strategy
 from focus.storage import labels, results, schema
 from focus.storage.lock import held, holder
 from focus.storage.results import FIELDS, TEXT, Selection, columns
@@ -35,7 +37,16 @@ SOURCES = 16  # the same where each comes with its page's source
 TOP = 10  # hosts and reasons in a status
 T = TypeVar("T")
 
+_SMALL = 0.0005
 NEAREST = 3  # known URLs to name instead of one never seen
+
+
+class _Way(msgspec.Struct, frozen=True):
+    """How a crawl orders its links, of its configuration."""
+
+    strategy: str = ""
+    params: dict[str, float] = {}
+    as_published: bool = False
 
 
 class DatabaseReader:
@@ -159,7 +170,8 @@ class DatabaseReader:
         if not found:
             return Why(url=url, nearest=self._nearest(crawl, url))
         number: int = found[0][0]
-        state, known_as, depth, priority, reason, detail, tries = self._one(_URL, (number,))
+        row = self._one(_URL, (number,))
+        state, known_as, depth, priority, reason, detail, tries, carry, bonus = row
         pages = self._all(_PAGE, (number,))
         return Why(
             url=known_as,
@@ -172,7 +184,28 @@ class DatabaseReader:
             path=self._path_to(number),
             page=_page_of(pages[0]) if pages else None,
             duplicate_of=next((url for (url,) in self._all(_TWIN_OF, (number,))), ""),
+            evidence=self._evidence(
+                crawl, carry, priority, bonus if state == UrlState.WAITING else 0.0
+            ),
         )
+
+    def _evidence(
+        self, crawl: int, carry: bytes | None, priority: float, place: float
+    ) -> dict[str, float]:
+        """What a priority is the sum of; {} for a seed's, and where evidence is not added up."""
+        if carry is None or priority >= SEED_PRIORITY:
+            return {}
+        config = msgspec.json.decode(self._one(_CONFIG, (crawl,))[0], type=_Way)
+        if config.strategy not in STRATEGIES:
+            return {}
+        strategy = make_strategy(
+            config.strategy, config.params, PageRank(), as_published=config.as_published
+        )
+        values = array("f", carry).tolist()
+        parts = strategy.parts(tuple(values)) if len(values) == strategy.width else {}
+        if parts:
+            parts |= {"hub": priority - sum(parts.values()), "place": place}
+        return {name: round(part, 4) for name, part in parts.items() if abs(part) > _SMALL}
 
     def _path_to(self, number: int) -> list[Step]:
         """From a seed to the URL; stops where parents would go in a circle."""
@@ -355,7 +388,9 @@ ORDER BY sum(yielded) DESC, sum(fetched), name LIMIT ?"""
 _FIND = """
 SELECT id FROM url WHERE id BETWEEN ? AND ? AND (key = ? OR url = ?)
 ORDER BY key = ? DESC LIMIT 1"""
-_URL = "SELECT state, url, depth, priority, reason, detail, tries FROM url WHERE id = ?"
+_URL = f"""
+SELECT state, url, depth, priority, reason, detail, tries, carry, ifnull(queue.bonus, 0)
+FROM url LEFT JOIN queue ON queue.id = (url.id & ~{LAST_ID}) + url.queue WHERE url.id = ?"""
 _STEP = """
 SELECT url, ifnull(anchor, ''), depth, relevance, parent
 FROM url LEFT JOIN page USING (id) WHERE id = ?"""

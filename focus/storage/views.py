@@ -112,6 +112,8 @@ class Why(msgspec.Struct, frozen=True):
     reason, detail  of a failure or a drop
     path            from a seed to this URL, both included
     duplicate_of    the URL of an earlier page with nearly the same text; "" for none
+    evidence        what its priority is the sum of, by name, where the strategy adds up: of its
+                    links, `hub` for the page that brought it, `place` for its host and shape
     """
 
     url: str
@@ -125,3 +127,4 @@ class Why(msgspec.Struct, frozen=True):
     page: WhyPage | None = None
     nearest: list[str] = []
     duplicate_of: str = ""
+    evidence: dict[str, float] = {}

@@ -114,6 +114,9 @@ def why_lines(why: Why) -> list[str]:
         lines += _page_lines(why.page)
     else:
         lines.append(f"  priority {_priority(why.priority)}, depth {why.depth}")
+    if why.evidence:
+        parts = (f"{name} {part:+.2f}" for name, part in why.evidence.items())
+        lines.append(f"  evidence   {', '.join(parts)}")
     return [*lines, "", "The way from a seed:", *map(_step_line, why.path)]
 
 

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import msgspec
 
-from focus.records import Link, Recent, Tally
+from focus.records import Link, Page, Recent, Tally
 from focus.score.graph.pagerank import PageRank
 
 LinkEvidence = tuple[float, ...]
@@ -26,6 +26,7 @@ class Parent(msgspec.Struct, frozen=True):
 
     nth     its number among the fetched pages, from 1
     link_evidence   what it got from the links to it
+    index   it is an index page (`score.indexpage`); named: how much of the topic it names, 0…1
     """
 
     id: int
@@ -36,6 +37,8 @@ class Parent(msgspec.Struct, frozen=True):
     relevance: float
     relevant: bool
     link_evidence: LinkEvidence = ()
+    index: bool = False
+    named: float = 0.0
 
 
 class Strategy:
@@ -82,6 +85,18 @@ class Strategy:
 
     def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
         """The priority of a waiting URL with this evidence, now."""
+        return 0.0
+
+    def parts(self, link_evidence: LinkEvidence) -> dict[str, float]:
+        """What each kind of evidence adds to a priority, by name; {} where they are not added."""
+        return {}
+
+    def reward(self, page: Page) -> float:
+        """What a page that came counts for hit rates, 0…1."""
+        return min(1.0, max(0.0, page.relevance))
+
+    def newcomer_bonus(self, hosts: Tally) -> float:
+        """What is added for a newcomer; `hosts`: those tried so far, by their first pages."""
         return 0.0
 
     @property

@@ -50,6 +50,13 @@ class BestLink(Strategy):
             for k in links
         ]
 
+    def parts(self, link_evidence: LinkEvidence) -> dict[str, float]:
+        names = ("anchor", "url", "heading", "home", "inherit")
+        return {
+            name: self.params[name] * value
+            for name, value in zip(names, link_evidence, strict=True)
+        }
+
     def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
         p = self.params
         anchor, url, heading, home, down = link_evidence

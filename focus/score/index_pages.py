@@ -1,0 +1,107 @@
+"""Index pages: home, section, tag, category, series and archive pages, which list others.
+
+    role      what an address promises: a page, an index page, or a further page of one
+    series    the address that all pages of one index share
+    is_index  whether a page that was read is one, by what it says, its structure, its address
+
+What a tag or category page lists was put there by the site's own people, so its links are
+*members* of what it names (`score.strategy.yielding`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from enum import IntEnum
+from typing import Final
+from urllib.parse import quote
+
+from focus.html.parser import Parsed
+from focus.records import Link, Region
+
+CARDS = 4  # `<article>` elements of an index page, at least
+SIBLINGS = 10  # links of one template in the body of an index page, at least
+
+
+class Role(IntEnum):
+    """What stands behind an address, as far as the address tells."""
+
+    PAGE = 0
+    INDEX = 1
+    FURTHER = 2  # page 2, 3, … of an index
+
+
+def role(url: str) -> Role:
+    """The role of a normalised URL by its address.
+
+    Worked: `/` and `/tags/x/` and `/2024/05/` INDEX, `/tags/x/page/2/` and `/?page=2` FURTHER,
+    `/2024/05/01/goal/` and, though below a collection, `/category/x/12345.html` PAGE.
+    """
+    path, _, query = url[url.find("/", 8) :].partition("?")
+    if _NUMBERED.search(path) or (query and _NUMBER.search(query)):
+        return Role.FURTHER
+    if query:
+        return Role.INDEX if _FILTER.search(query) else Role.PAGE
+    return Role.INDEX if _INDEX.search(path) else Role.PAGE
+
+
+def series(url: str) -> str:
+    """The address that all pages of an index share, without scheme, number and file name.
+
+    Worked: `http://h/tags/x/page/3/`, `https://h/tags/x/index.html` and `http://h/tags/x` all
+    give `h/tags/x/`.
+    """
+    path, _, query = url[url.find("//") + 2 :].partition("?")
+    kept = "&".join(part for part in query.split("&") if part and not _NUMBER.fullmatch(part))
+    path = _FILE.sub("", _NUMBERED.sub("", path)).rstrip("/")
+    return f"{path}/?{kept}" if kept else f"{path}/"
+
+
+def is_index(url: str, page: Parsed, links: Iterable[Link]) -> bool:
+    """Whether a page that was read lists others.
+
+    By its address, whatever it says of itself: themes call tag pages articles. Else not if it
+    says that it is an article (Open Graph, JSON-LD); but if it says that it is a list, has four
+    `<article>` elements or more, or ten links or more of one template in its body, twice as
+    many as paragraphs of text.
+    """
+    if role(url) is not Role.PAGE:
+        return True
+    if page.is_article:
+        return False
+    if page.is_list or page.articles >= CARDS:
+        return True
+    templates = Counter(link.shape for link in links if link.region == Region.BODY and link.shape)
+    most = max(templates.values(), default=0)
+    return most >= SIBLINGS and most >= 2 * page.paragraphs
+
+
+_COLLECTIONS = """
+albums? archives? authors? biaoqian categor(?:y|ies) cat channels? collections?
+columns? fenlei genres? keywords? labels? lanmu sections? series subjects? tags? themes? topics?
+zhuanti 专栏 专题 分类 归档 栏目 标签 系列 话题
+"""
+_NAMES: Final = "|".join(name if name.isascii() else quote(name) for name in _COLLECTIONS.split())
+_YEAR: Final = r"(?:19[89]\d|20[0-4]\d)"
+_ITEM: Final = (
+    rf"(?:(?!{_YEAR}/?\Z)[\d_-]{{3,}}(?:\.s?html?)?"
+    r"|[^/]*\d{4}[^/]*\.s?html?|\d{4}-\d\d-\d\d-[^/]*"
+    rf"|{_YEAR}/\d\d?/(?:\d\d?/)?[^/]*[^/\d][^/]*)"
+)
+"""The end of what is no index though below a collection: a number, or a name with a date."""
+_INDEX: Final = re.compile(
+    rf"""\A/(?:(?:index|default|home)\.[a-z]{{3,5}})?\Z
+    | /(?:{_NAMES})(?:\.s?html?)?/?\Z
+    | /(?:{_NAMES})/(?!(?:[^/]*/)*{_ITEM}/?\Z)
+    | /(?:category|portal|{quote("分类")}|{quote("分類")})(?::|%3A)[^/]+\Z
+    | /{_YEAR}(?:/(?:0?[1-9]|1[0-2]))?(?:/(?:0?[1-9]|[12]\d|3[01]))?/?\Z""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_FILTER: Final = re.compile(r"(?:^|&)(?:author|cat|category|label|tag|topic)=[^&]", re.IGNORECASE)
+_FILE: Final = re.compile(r"/(?:index|default|home)\.[a-z]{3,5}\Z")
+_NUMBERED: Final = re.compile(
+    r"/(?:pages?|p)[/_-]?\d{1,4}(?:\.s?html?)?/?\Z|/(?:index|list)[_-]\d{1,4}\.s?html?\Z",
+    re.IGNORECASE,
+)
+_NUMBER: Final = re.compile(r"(?:^|&)(?:page|paged|page_?no|page_?num|pn)=\d{1,5}(?=&|\Z)", re.I)

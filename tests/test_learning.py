@@ -1,0 +1,91 @@
+"""Newcomers: hosts that links lead to stand by what such hosts have brought so far."""
+
+from __future__ import annotations
+
+import pytest
+
+from focus.engine.hit_rates import EXPLORED
+from focus.records import Page, UrlState
+from tests.support.drawn import Walk, link, page
+from tests.test_strategies import parent
+
+HOSTS = [f"h{n}" for n in range(2 * EXPLORED)]
+"""The seed's own host is there before them, as number 0."""
+NEW = [("h7", "/other"), ("late", "/z")]
+
+
+@pytest.fixture
+def walk() -> Walk:
+    """A seed that was read and links to a page each of many hosts."""
+    web = {"A": page(*(link(f"x{n}", host=host) for n, host in enumerate(HOSTS)))}
+    found = Walk("yield", web, ("A",), as_published=False, params={})
+    assert found.run(1) == ["A"]
+    found.link_handler.hit_rates.outcome(0, Page())
+    return found
+
+
+def bonuses(walk: Walk) -> dict[str, float]:
+    """What is added for each host."""
+    return {host: max(q.bonus for q in walk.frontier.host(host).queues.values()) for host in HOSTS}
+
+
+def tried(walk: Walk, number: int, relevance: float | None) -> None:
+    """The page of a host came, or failed."""
+    url_id = number + 1
+    walk.known.move(url_id, UrlState.FETCHING)
+    brought = None if relevance is None else Page(relevance=relevance)
+    walk.link_handler.hit_rates.outcome(url_id, brought)
+
+
+def test_poor_newcomers_put_the_others_off_but_one_in_ten(walk: Walk) -> None:
+    assert set(bonuses(walk).values()) == {0.0}
+    for number in range(6):
+        tried(walk, number, None)
+    assert walk.unit_of_work.totals.newcomers == 6
+    found = bonuses(walk)
+    assert found["h7"] == walk.strategy.newcomer_bonus(walk.link_handler.hit_rates.newcomers) < -2.0
+    spared = [host for host in HOSTS[6:] if found[host] == 0.0]
+    assert [walk.frontier.host(host).id % EXPLORED for host in spared] == [0, 0]
+
+
+def test_good_newcomers_bring_the_others_back(walk: Walk) -> None:
+    for number in range(6):
+        tried(walk, number, None)
+    before = bonuses(walk)["h18"]
+    for number in range(6, 12):
+        tried(walk, number, 1.0)
+    assert before < bonuses(walk)["h18"] == 0.0
+
+
+def test_a_host_stands_on_its_own_once_it_was_tried(walk: Walk) -> None:
+    for number in range(6):
+        tried(walk, number, None)
+    tried(walk, 6, 0.9)
+    assert bonuses(walk)["h6"] == pytest.approx(walk.strategy.bonus(*rates(walk, "h6")))
+    assert walk.unit_of_work.totals.newcomers == 7
+
+
+def rates(walk: Walk, host: str) -> tuple[object, object]:
+    (queue,) = walk.frontier.host(host).queues.values()
+    recent = walk.unit_of_work.recent[queue.id]
+    return recent, recent
+
+
+def test_a_new_queue_of_a_newcomer_stands_where_newcomers_do(walk: Walk) -> None:
+    for number in range(6):
+        tried(walk, number, None)
+    found = [link("y", host="h7", shape="/other"), link("z", host="late")]
+    walk.link_handler.expand(parent(walk.strategy, 0.0), found)
+    others = {walk.frontier.host(host).queues[shape].bonus for host, shape in NEW}
+    assert others == {bonuses(walk)["h7"]}
+
+
+def test_seeds_and_what_they_redirect_to_are_no_newcomers(walk: Walk) -> None:
+    assert walk.unit_of_work.totals.newcomers == 0
+    walk.link_handler.hit_rates.lost(walk.frontier.host("h"), seeds=[0])
+    assert walk.unit_of_work.totals.newcomers == 0
+    walk.link_handler.hit_rates.lost(walk.frontier.host("h3"), seeds=[0])
+    assert (walk.unit_of_work.totals.newcomers, walk.unit_of_work.totals.newcomers_yielded) == (
+        1,
+        0.0,
+    )
