@@ -18,12 +18,11 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple, cast
 
-from bench.resources import present_mib
 from bench.script import read_options
 from bench.soak import WORDS
 from focus.demo.server import DemoServer
 from focus.demo.site import DemoWeb, Response
-from tests.support.processes import descendants, kill, served, start
+from tests.support.processes import descendants, kill, present_mib, served, start
 
 HOSTS = 64
 EVERY_S = 0.1
