@@ -7,8 +7,6 @@ MB, which are asked for at once, a third of the time into the crawl. Resident me
 process and its worker is sampled. Linux only.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import time

@@ -7,8 +7,6 @@ a page about the topic with links to hosts that nobody has heard of. The server 
 `--domains N` the hosts lie in N registered domains, as those of a large hoster do.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket

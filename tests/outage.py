@@ -4,8 +4,6 @@ sky = Sky(web, [Cut(60.0, 120.0)])                    # nothing from 60 s to 120
 sky = Sky(web, [Cut(0.0, 3600.0, {"a.test"}, K.DNS)])  # one name, for an hour
 """
 
-from __future__ import annotations
-
 import heapq
 from typing import NamedTuple
 

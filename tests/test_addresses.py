@@ -1,7 +1,5 @@
 """A host is found before it is asked, and its address has slots and a pace. Virtual clock."""
 
-from __future__ import annotations
-
 import asyncio
 import heapq
 import socket

@@ -1,7 +1,5 @@
 """Tests what `import focus` offers, and packages that add to it by entry points."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """ARC files, the Internet Archive's older format, read as recorded webs."""
 
-from __future__ import annotations
-
 import gzip
 import io
 from pathlib import Path

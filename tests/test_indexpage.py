@@ -1,7 +1,5 @@
 """Index pages: what an address promises, what a page says and looks like."""
 
-from __future__ import annotations
-
 import pytest
 
 from focus.config import AnalysisConfig

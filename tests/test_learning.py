@@ -1,7 +1,5 @@
 """Newcomers: hosts that links lead to stand by what such hosts have brought so far."""
 
-from __future__ import annotations
-
 import pytest
 
 from focus.engine.hit_rates import EXPLORED

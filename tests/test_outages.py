@@ -1,7 +1,5 @@
 """Outages under a fake clock: what is lost, when it goes on, how it ends, what is said."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

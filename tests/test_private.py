@@ -1,7 +1,5 @@
 """Nobody but the owner reads databases and key files, and no password stands in a database."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What robots tags ask of us, and what they ask of others."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """`focus serve`: names, addresses, what may be searched, what is logged."""
 
-from __future__ import annotations
-
 import logging
 
 import pytest
