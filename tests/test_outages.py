@@ -16,7 +16,7 @@ from focus.session import SessionStore
 from focus.store import Store
 from focus.topic.topic import from_words, to_builtins
 from focus.workers import InlineScorer
-from tests.outage import Cut, Sky
+from tests.support.outage import Cut, Sky
 from tests.support.web import TinyWeb
 
 TOPIC = AnalysisConfig(topic=to_builtins(from_words("足球")), relevance="position")
