@@ -15,15 +15,16 @@ from pathlib import Path
 from random import Random
 
 from bench.script import read_options, table
-from focus.alerts import outbox, outbox_relay, settings, store
-from focus.alerts.alert import Alert
+from focus.alerts import outbox_relay, settings
 from focus.alerts.delivery import Delivered, DeliveryOutcome
 from focus.alerts.message import Message
-from focus.alerts.store import AlertStore
+from focus.storage.alerts import store
+from focus.storage.alerts.records import Alert
+from focus.storage.alerts.store import AlertStore
 
-_HIT = """
-INSERT INTO hit (alert, page, url, title, language, found_at, relevance, snippet, why, simhash,
-baseline) VALUES (?, 1, ?, ?, 'zh', ?, ?, ?, '{}', 0, 0) RETURNING id"""
+_MATCH = """
+INSERT INTO alert_match (alert, page, url, title, language, found_at, relevance, snippet, why,
+simhash, baseline) VALUES (?, 1, ?, ?, 'zh', ?, ?, ?, '{}', 0, 0) RETURNING id"""
 _USER = """
 INSERT INTO user (name, language, zone, quiet, admin, disabled, created_at)
 VALUES (?, 'zh', 'Asia/Shanghai', '22:00-07:00', 0, 0, 0) RETURNING id"""
@@ -38,18 +39,18 @@ def fill(
     """
     rng = Random(1)
     for number in range(first, first + users):
-        with here.transaction() as db:
+        with here.database.transaction() as db:
             user = db.execute(_USER, (f"user{number}",)).fetchone()[0]
         to = channel.format(number=number)
         for name in range(alerts):
             one = Alert(
                 f"c{name}", ("https://a.test/",), words="足球", channels=(to,), quiet="03:00-03:01"
             )
-            alert = here.add(user, one, now=0.0)
-            with here.transaction() as db:
+            alert = here.alerts.add(user, one, now=0.0)
+            with here.database.transaction() as db:
                 found = [
                     db.execute(
-                        _HIT,
+                        _MATCH,
                         (
                             alert,
                             f"https://a.test/{n}",
@@ -61,7 +62,7 @@ def fill(
                     ).fetchone()[0]
                     for n in range(hits)
                 ]
-                outbox.enqueue(db, (user, alert), hits=found, channels=[to], now=0.0)
+                here.outbox.enqueue(user, alert, matches=found, channels=[to], due_at=0.0)
 
 
 class Taken(outbox_relay.ChannelSenders):

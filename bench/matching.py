@@ -23,23 +23,23 @@ from pathlib import Path
 from random import Random
 
 from bench.script import read_options
-from focus.alerts import matches, matching, outbox_relay, settings
-from focus.alerts import store as books
-from focus.alerts.alert import Alert
+from focus.alerts import matching, outbox_relay, settings
 from focus.alerts.page_match import PageView
 from focus.alerts.publication_date import published_at
 from focus.alerts.run import run_due
-from focus.alerts.store import LOCAL, AlertStore, WatchedSite
+from focus.storage.alerts.pages import LAST
+from focus.storage.alerts.records import LOCAL, Alert, WatchedSite
+from focus.storage.alerts.store import AlertStore, opened
 from focus.text.tokenisation import Segmenter, has_han
 
 HOST = "bench.test"
 NOW = 1_000_000.0
 
 
-def words_of(book: AlertStore, crawl: int) -> list[str]:
+def words_of(store: AlertStore, crawl: int) -> list[str]:
     """Words of the titles, as often as they stand there."""
     segmenter = Segmenter()
-    titles = book.rows("SELECT title FROM page_text WHERE id >> 32 = ?", (crawl,))
+    titles = store.database.rows("SELECT title FROM page_text WHERE id >> 32 = ?", (crawl,))
     return [
         word
         for (title,) in titles
@@ -48,18 +48,18 @@ def words_of(book: AlertStore, crawl: int) -> list[str]:
     ]
 
 
-def with_alerts(book: AlertStore, crawl: int, number: int, first: int, rng: Random) -> WatchedSite:
+def with_alerts(store: AlertStore, crawl: int, number: int, first: int, rng: Random) -> WatchedSite:
     """A site with so many alerts, all begun, whose pages behind `first` are new."""
-    words = words_of(book, crawl)
+    words = words_of(store, crawl)
     for at in range(number):
         chosen = " ".join(f'"{word}"' for word in rng.sample(words, 3))
         made = Alert(f"c{at}", (f"https://{HOST}/",), words=chosen, channels=("mail:a@b.test",))
-        book.add(LOCAL, made, now=0.0)
-    with book.transaction() as db:
+        store.alerts.add(LOCAL, made, now=0.0)
+    with store.database.transaction() as db:
         db.execute("UPDATE alert SET checked_at = 0")
         db.execute("UPDATE alert_site SET begun_at = 0")
         db.execute("UPDATE site SET crawl = ?, matched = ?", (crawl, first))
-    site = matches.site_of(book, HOST)
+    site = store.sites.named(HOST)
     assert site is not None
     return site
 
@@ -69,13 +69,13 @@ def seconds(path: Path, pages: int, alerts: int) -> tuple[float, matching.Matche
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy.db"
         shutil.copy(path, copy)
-        with books.opened(copy, now=0.0, language="en", zone="UTC") as book:
-            crawl = book.rows("SELECT max(crawl) FROM page")[0][0]
-            first = matches.latest(book, crawl, to=matches.LAST, most=pages)
+        with opened(copy, now=0.0, language="en", zone="UTC") as store:
+            crawl = store.database.rows("SELECT max(crawl) FROM page")[0][0]
+            first = store.pages.before_latest(crawl, to=LAST, most=pages)
             matching.Subjects().of(Alert("c", (), words="warm"), trusted=True)  # dictionaries
-            site = with_alerts(book, crawl, alerts, first, Random(1))
+            site = with_alerts(store, crawl, alerts, first, Random(1))
             began = time.process_time()
-            matched = matching.match(book, site, now=time.time(), zone=UTC)
+            matched = matching.match(store, site, now=time.time(), zone=UTC)
             return time.process_time() - began, matched
 
 
@@ -84,22 +84,22 @@ def parts(path: Path, pages: int) -> dict[str, float]:
     spent = dict.fromkeys(("unpack", "parse and blocks", "sets", "own text", "date"), 0.0)
     with (
         closing(sqlite3.connect(path)),
-        books.opened(path, now=0.0, language="en", zone="UTC") as book,
+        opened(path, now=0.0, language="en", zone="UTC") as store,
     ):
-        crawl = book.rows("SELECT max(crawl) FROM page")[0][0]
-        first = matches.latest(book, crawl, to=matches.LAST, most=pages)
-        some = matches.pages(book, crawl, after=first, limit=pages)
+        crawl = store.database.rows("SELECT max(crawl) FROM page")[0][0]
+        first = store.pages.before_latest(crawl, to=LAST, most=pages)
+        some = store.pages.after(crawl, first, limit=pages)
         for page in some:
             marks = [time.process_time()]
-            sheet = PageView(page, matches.source(book, page.id))
+            view = PageView(page, store.pages.source(page.id))
             marks.append(time.process_time())
-            _ = sheet.words_text, sheet.document.body
+            _ = view.words_text, view.document.body
             marks.append(time.process_time())
-            sheet.may_hold((frozenset(), frozenset()))
+            view.may_hold((frozenset(), frozenset()))
             marks.append(time.process_time())
-            _ = sheet.text, sheet.simhash
+            _ = view.text, view.simhash
             marks.append(time.process_time())
-            published_at(sheet.html, page.url, fetched_at=page.fetched_at, zone=UTC)
+            published_at(view.html, page.url, fetched_at=page.fetched_at, zone=UTC)
             marks.append(time.process_time())
             for name, start, end in zip(spent, marks, marks[1:], strict=False):
                 spent[name] += end - start
@@ -112,20 +112,20 @@ def runs(path: Path) -> list[tuple[str, float, int]]:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy.db"
         shutil.copy(path, copy)
-        with books.opened(copy, now=0.0, language="en", zone="UTC") as book:
-            crawl = book.rows("SELECT max(crawl) FROM page")[0][0]
+        with opened(copy, now=0.0, language="en", zone="UTC") as store:
+            crawl = store.database.rows("SELECT max(crawl) FROM page")[0][0]
             words, first = (
-                words_of(book, crawl),
-                matches.latest(book, crawl, to=matches.LAST, most=10),
+                words_of(store, crawl),
+                store.pages.before_latest(crawl, to=LAST, most=10),
             )
             for person in range(2, 202):
-                _settle(book, person, words, rng)
+                _settle(store, person, words, rng)
             for which, cursor, due in (
-                ("nothing due", matches.LAST, False),
-                ("4,000 alerts due, nothing new", matches.LAST, True),
+                ("nothing due", LAST, False),
+                ("4,000 alerts due, nothing new", LAST, True),
                 ("4,000 due, 10 new pages on each of 50 sites", first, True),
             ):
-                with book.transaction() as db:
+                with store.database.transaction() as db:
                     db.execute(
                         "UPDATE alert SET checked_at = 0, next_at = ?", (0 if due else NOW * 2,)
                     )
@@ -135,16 +135,18 @@ def runs(path: Path) -> list[tuple[str, float, int]]:
                         (crawl, cursor, NOW),
                     )
                 began = time.process_time()
-                known = settings.read(book)
-                deliver = partial(outbox_relay.deliver_due, book, known, clock=lambda: NOW, rng=rng)
-                ran = asyncio.run(run_due(book, _nowhere, deliver, clock=lambda: NOW))
+                known = settings.read(store)
+                deliver = partial(
+                    outbox_relay.deliver_due, store, known, clock=lambda: NOW, rng=rng
+                )
+                ran = asyncio.run(run_due(store, _nowhere, deliver, clock=lambda: NOW))
                 pages = sum(each.pages for each in ran.matched)
                 found.append((which, time.process_time() - began, pages))
     return found
 
 
-def _settle(book: AlertStore, person: int, words: list[str], rng: Random) -> None:
-    with book.transaction() as db:
+def _settle(store: AlertStore, person: int, words: list[str], rng: Random) -> None:
+    with store.database.transaction() as db:
         db.execute(
             "INSERT INTO user (id, name, language, zone, quiet, admin, disabled, created_at) "
             "VALUES (?, ?, 'en', 'UTC', '', 0, 0, 0)",
@@ -159,7 +161,7 @@ def _settle(book: AlertStore, person: int, words: list[str], rng: Random) -> Non
         )
         for at in range(20)
     ]
-    book.take_in(person, made, replace=False, now=0.0)
+    store.alerts.take_in(person, made, replace=False, now=0.0)
 
 
 async def _nowhere(site: WatchedSite) -> None:

@@ -36,13 +36,8 @@ from urllib.parse import quote
 
 from bench.script import read_options
 from bench.search import drawn, page_row, sampled
-from focus.alerts import matches
-from focus.alerts import store as books
-from focus.alerts.alert import Alert
 from focus.alerts.outbox_relay import Summary
 from focus.alerts.run import run_due
-from focus.alerts.snippet import MARK
-from focus.alerts.store import AlertStore, WatchedSite
 from focus.alerts.visit import visit
 from focus.config import FetchConfig, PolitenessConfig
 from focus.demo.server import serve as serve_demo
@@ -55,6 +50,8 @@ from focus.serve.app_state import AppState, SendingOptions
 from focus.serve.request import COOKIE
 from focus.serve.scheduler import SchedulerOptions
 from focus.storage import search_file
+from focus.storage.alerts.records import MARK, Alert, WatchedSite
+from focus.storage.alerts.store import AlertStore, opened
 from focus.storage.search_index import SearchIndex, page_text
 from focus.storage.search_terms import pairs_that_are_words, plain, spelt
 from focus.store import Store
@@ -84,8 +81,8 @@ def fill(path: Path, pages: int) -> None:
     _say("indexing", path)
     _index(path)
     _say("settling", path)
-    with books.opened(path, now=NOW, language="en", zone="UTC") as book:
-        _settle(book, web)
+    with opened(path, now=NOW, language="en", zone="UTC") as store:
+        _settle(store, web)
 
 
 def _say(what: str, path: Path) -> None:
@@ -178,18 +175,18 @@ SELECT p.id, size.n, x.title, x.description, b.zstd FROM
     JOIN page_text x ON x.id = p.id LEFT JOIN body b ON b.id = p.id ORDER BY p.id"""
 
 
-def _settle(book: AlertStore, web: DemoWeb) -> None:
+def _settle(store: AlertStore, web: DemoWeb) -> None:
     """People, their alerts, and what was found for them."""
     rng = random.Random(2)
     for person in range(2, 2 + PEOPLE):
-        with book.transaction() as db:
+        with store.database.transaction() as db:
             db.execute(
                 "INSERT INTO user (id, name, password, language, zone, quiet, admin, disabled, "
                 "created_at) VALUES (?, ?, 'x', ?, 'Asia/Shanghai', '', 0, 0, 0)",
                 (person, f"u{person}", rng.choice(("zh", "en"))),
             )
-        book.take_in(person, _alerts(web, rng), replace=False, now=NOW)
-    with book.transaction() as db:
+        store.alerts.take_in(person, _alerts(web, rng), replace=False, now=NOW)
+    with store.database.transaction() as db:
         db.execute(
             "UPDATE site SET visited_at = ?, next_at = ?, crawl = (SELECT id FROM crawl "
             "WHERE topic = host), matched = (SELECT max(nth) FROM page p JOIN crawl c "
@@ -198,12 +195,14 @@ def _settle(book: AlertStore, web: DemoWeb) -> None:
         )
         db.execute("UPDATE alert SET checked_at = ?, next_at = ?", (NOW - 3600, NOW + DAY_S))
         db.execute("UPDATE alert_site SET begun_at = ?", (NOW - 30 * DAY_S,))
-    for alert, crawl in book.rows(
+    for alert, crawl in store.database.rows(
         "SELECT alert, max(crawl) FROM alert_site JOIN site ON site.id = site GROUP BY 1"
     ):
-        _find(book, alert, crawl, rng)
-    with book.transaction() as db:
-        db.execute("UPDATE hit SET twin = id - 1 WHERE id % 10 = 0 AND NOT baseline")
+        _find(store, alert, crawl, rng)
+    with store.database.transaction() as db:
+        db.execute(
+            "UPDATE alert_match SET duplicate_of = id - 1 WHERE id % 10 = 0 AND NOT baseline"
+        )
         db.execute("ANALYZE")
 
 
@@ -220,18 +219,18 @@ def _alerts(web: DemoWeb, rng: random.Random) -> list[Alert]:
     ]
 
 
-def _find(book: AlertStore, alert: int, crawl: int, rng: random.Random) -> None:
+def _find(store: AlertStore, alert: int, crawl: int, rng: random.Random) -> None:
     first = crawl << 32
-    most = matches.latest_nth(book, crawl)
+    most = store.pages.latest_nth(crawl)
     pages = [(first | n,) for n in rng.sample(range(most), min(FOUND, most))]
     snippet = (
         f"主教练赛后表示，{MARK}球队{MARK}在客场吃了亏。替补登场的前锋制造点球，并亲自主罚命中。"
         * 2
     )
     why = '{"parts":{"title":1.0,"text":0.8},"words":{"title":["球队"],"text":["球队","足球"]}}'
-    with book.transaction() as db:
+    with store.database.transaction() as db:
         db.executemany(
-            "INSERT OR IGNORE INTO hit (alert, page, url, title, language, published_at, "
+            "INSERT OR IGNORE INTO alert_match (alert, page, url, title, language, published_at, "
             "found_at, relevance, snippet, why, simhash, baseline, read_at) "
             "SELECT ?, id, url, title, 'zh', ?, ?, ?, ?, ?, random(), ?, ? FROM page_text "
             "WHERE id = ?",
@@ -278,10 +277,10 @@ def _figures(path: Path, name: str) -> dict[str, Any]:
         for _ in range(50):
             assert not server.is_due(app_state)
         return {"cpu_ms": _ms(time.process_time() - begun, 50)}
-    with books.opened(path, now=NOW, language="en", zone="UTC") as book:
+    with opened(path, now=NOW, language="en", zone="UTC") as store:
         if name == "a visit":
-            return asyncio.run(_visit(book))
-        _arrange(book, name)
+            return asyncio.run(_visit(store))
+        _arrange(store, name)
         visits: list[str] = []
 
         async def note(site: WatchedSite) -> None:
@@ -291,9 +290,9 @@ def _figures(path: Path, name: str) -> dict[str, Any]:
             return Summary()
 
         cpu = time.process_time()
-        ran = asyncio.run(run_due(book, note, nothing, clock=lambda: NOW))
+        ran = asyncio.run(run_due(store, note, nothing, clock=lambda: NOW))
         cpu = time.process_time() - cpu
-        _arrange(book, "")
+        _arrange(store, "")
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {
         "cpu_s": round(cpu, 3),
@@ -305,10 +304,10 @@ def _figures(path: Path, name: str) -> dict[str, Any]:
     }
 
 
-def _arrange(book: AlertStore, name: str) -> None:
+def _arrange(store: AlertStore, name: str) -> None:
     """Make due what shall be due; "": nothing, and no trace of what a run found."""
     due = name in ("all due", "ten new pages a site")
-    with book.transaction() as db:
+    with store.database.transaction() as db:
         db.execute("UPDATE alert SET next_at = ?", (0.0 if due else NOW + DAY_S,))
         db.execute("UPDATE site SET visited_at = 0, next_at = ?", (0.0 if due else NOW + DAY_S,))
         if name == "ten new pages a site":
@@ -317,22 +316,22 @@ def _arrange(book: AlertStore, name: str) -> None:
             db.execute("DELETE FROM outbox")
 
 
-async def _visit(book: AlertStore) -> dict[str, Any]:
+async def _visit(store: AlertStore) -> dict[str, Any]:
     """A look at a site whose crawl is there, over real HTTP."""
-    web = generate(pages=stored_pages(book) // COPIES, hosts=SITES)
+    web = generate(pages=stored_pages(store) // COPIES, hosts=SITES)
     demo = await serve_demo(web)
     fetch = FetchConfig(connect_to=f"127.0.0.1:{demo.port}", allow_net=("127.0.0.0/8",))
     polite = PolitenessConfig(delay_s=0.0, max_crawl_delay_s=0.0)
-    host = book.rows("SELECT host FROM site ORDER BY host DESC LIMIT 1")[0][0]
-    site = matches.site_of(book, host)
+    host = store.database.rows("SELECT host FROM site ORDER BY host DESC LIMIT 1")[0][0]
+    site = store.sites.named(host)
     assert site is not None
     before = os.times()
-    report = await visit(book, site, PageSource(None, fetch, polite, "focus"), clock=time.time)
+    report = await visit(store, site, PageSource(None, fetch, polite, "focus"), clock=time.time)
     after = os.times()
     spent = sum(after[:4]) - sum(before[:4])  # the scorer's process as well
     requests = len(demo.log)
     await demo.close()
-    known = book.rows("SELECT count(*) FROM url WHERE id >> 32 = ?", (site.crawl,))[0][0]
+    known = store.database.rows("SELECT count(*) FROM url WHERE id >> 32 = ?", (site.crawl,))[0][0]
     return {
         "cpu_s": round(spent, 2), "requests": requests, "pages": report.run_pages,
         "urls_known": known,
@@ -340,9 +339,9 @@ async def _visit(book: AlertStore) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def stored_pages(book: AlertStore) -> int:
+def stored_pages(store: AlertStore) -> int:
     """How many there are."""
-    return int(book.rows("SELECT count(*) FROM page")[0][0])
+    return int(store.database.rows("SELECT count(*) FROM page")[0][0])
 
 
 def _ms(seconds: float, times: int) -> float:
@@ -375,7 +374,7 @@ def serving(path: Path) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
 def serve_here(path: Path, port: int) -> None:
     """In that process."""
     app_state = AppState(
-        path, clock=lambda: NOW, ways=SendingOptions(), home=f"http://127.0.0.1:{port}"
+        path, clock=lambda: NOW, sending=SendingOptions(), home=f"http://127.0.0.1:{port}"
     )
     server.serve(app_state, SchedulerOptions(str(path)), server.listening("127.0.0.1", port))
 
@@ -427,9 +426,9 @@ def loaded(port: int, secrets: list[str], places: list[str], clients: int) -> li
 
 def pages_over_http(path: Path, number: int, clients: int) -> dict[str, Any]:
     """Percentiles of each kind of page, the server's CPU time per request, its memory."""
-    with books.opened(path, now=NOW, language="en", zone="UTC") as book, book.transaction() as db:
+    with opened(path, now=NOW, language="en", zone="UTC") as store:
         people = list(range(2, 2 + PEOPLE))
-        secrets = [tokens.make(db, "session", user=person, now=NOW) for person in people]
+        secrets = [tokens.make(store, "session", user=person, now=NOW) for person in people]
     wanted = asked_for(path, number)
     found: dict[str, Any] = {}
     with serving(path) as (port, process):
@@ -474,9 +473,9 @@ def measure(folder: Path, *, pages: int, requests: int, clients: int) -> dict[st
     path = folder / "load.db"
     if not path.exists():
         fill(path, pages)
-    with books.opened(path, now=NOW, language="en", zone="UTC") as book:
+    with opened(path, now=NOW, language="en", zone="UTC") as store:
         counts = {
-            table: book.rows(f"SELECT count(*) FROM {table}")[0][0]
+            table: store.database.rows(f"SELECT count(*) FROM {table}")[0][0]
             for table in ("page", "hit", "alert", "site")
         }
     sizes = {

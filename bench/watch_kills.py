@@ -5,7 +5,7 @@
 
 For each program and channel: so many times messages become due, the program is started as its
 users start it, and gets SIGKILL at a moment drawn while it delivers; in a second round all its
-processes get it, the courier as well. After the last kill one more run delivers the rest.
+processes get it, the one that delivers as well. After the last kill one more run delivers the rest.
 Receivers are real: an HTTP server and a mail server on loopback, which answer after
 `--latency` seconds, more or less.
 
@@ -39,7 +39,7 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from bench.delivery import fill
 from bench.script import read_options
-from focus.alerts import store
+from focus.storage.alerts import store
 from tests.support.processes import descendants, is_alive
 
 START_S = 30.0  # until a program has begun to deliver
@@ -211,7 +211,7 @@ class Trial:
                 channel=self.way.channel,
                 first=self.people,
             )
-            with here.transaction() as db:
+            with here.database.transaction() as db:
                 db.execute("UPDATE alert SET next_at = ?", (_NEVER,))
         self.people += messages
 

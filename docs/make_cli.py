@@ -47,9 +47,11 @@ in powers of 1,024.
 | 1 | the disk, a file or focus itself is at fault |
 | 2 | an option, variable, topic or configuration file makes no sense |
 | 3 | not one page was fetched; each seed is named with the reason |
-| 4 | more failures than `--fail-error-rate` allows |
+| 4 | more failures than `--fail-error-rate` allows; or no watched site could be visited |
 | 5 | another crawl is using the database |
 | 6 | another `focus watch run` is at work |
+| 7 | the broker of a cluster cannot be used, or a role of it is missing |
+| 8 | no host at all could be reached for `--max-offline`; all waits, and the same command goes on |
 | 130 | Ctrl-C; everything fetched is kept, and the same command continues |
 """
 

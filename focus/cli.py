@@ -106,7 +106,7 @@ def crawl(ctx: click.Context, /, **options: Any) -> None:
 
     The same command continues it. Ctrl-C ends it cleanly, and nothing is lost. Exit codes:
     0 done, 2 wrong use, 3 not one page fetched, 4 too many failures, 5 database in use by
-    another crawl, 130 Ctrl-C.
+    another crawl, 8 offline for too long, 130 Ctrl-C.
 
     Every option may stand in focus.toml under [crawl], and in the variable named with it.
     What would be done, without doing it:

@@ -316,8 +316,7 @@ class Crawl:
         most = min(self.config.concurrency, self.transport.window)
         if in_flight + self.unit_of_work.unwritten >= most:
             return False
-        is_closed = self.stop_reason or self.outages.is_closed
-        if is_closed or self.limits.reached(self.transport.now()):
+        if self.stop_reason or self.outages.is_closed or self.limits.reached(self.transport.now()):
             return False
         left = self.limits.left()
         return left is None or in_flight + len(self.outages.held) < left

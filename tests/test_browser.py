@@ -58,5 +58,5 @@ def test_two_people_register_wish_read_search_and_unsubscribe(here: Stage) -> No
         night.go("/inbox?existing=on")
         assert visits == 1, "alerts on one site share one crawl"
         for one in (ana, ben, night):
-            assert list(dict.fromkeys(one.troubles)) == []
+            assert list(dict.fromkeys(one.failures)) == []
             assert one.foreign() == []

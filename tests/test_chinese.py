@@ -7,18 +7,20 @@ from typing import Any
 import pytest
 
 from focus.alerts import query, schedule, settings, translations
-from focus.alerts.alert import Alert, checked, from_json
+from focus.alerts.alert import checked, from_json
 from focus.alerts.page_match import topic_of
 from focus.alerts.texts import told
 from focus.errors import FocusError
 from focus.records import DropReason, FailureKind
+from focus.storage.alerts.records import Alert
 from tests.support.messages import templates
 
 ROOT = Path(__file__).parents[1] / "focus"
 MODULES = (
-    "alerts/alert alerts/query alerts/schedule alerts/store alerts/page_match alerts/settings "
+    "alerts/alert alerts/query alerts/schedule alerts/page_match alerts/settings "
+    "storage/alerts/alerts storage/alerts/store alerts/visit alerts/delivery/mail "
+    "alerts/delivery/webhook alerts/delivery/apprise "
     "alerts/keyfile "
-    "alerts/visit alerts/delivery/mail alerts/delivery/webhook alerts/delivery/apprise "
     "alerts/delivery/sms alerts/delivery/http_post serve/admin serve/address_verification "
     "topic/topic urls/normal_form storage/search_terms storage/search storage/search_file "
     "storage/search_index storage/schema storage/lock "

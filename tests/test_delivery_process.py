@@ -10,10 +10,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from focus.alerts import delivery_process, outbox
-from focus.alerts.outbox import SENT, WAITING
+from focus.alerts import delivery_process
 from focus.alerts.outbox_relay import Summary
 from focus.errors import StoreError
+from focus.storage.alerts.records import SENT, WAITING
 from tests.support.outbox import Desk, desk
 from tests.support.webhooks import Receiver, receiving
 
@@ -28,24 +28,24 @@ def find(here: Desk, url: str, messages: int) -> None:
     """So many messages are due."""
     for number in range(messages):
         here.finds(here.alert(str(number), f"webhook:{url}/{number}"), "http://a.test/1")
-    here.book.rows("UPDATE outbox SET due_at = 0")
+    here.store.database.rows("UPDATE outbox SET due_at = 0")
 
 
 async def test_what_is_due_is_brought_and_told_of(here: Desk) -> None:
     async with receiving(Receiver(answers=[(500, {})])) as hook:
         find(here, hook.url, 2)
-        summary = await delivery_process.sender(here.book, here.settings())()
+        summary = await delivery_process.sender(here.store, here.settings())()
     assert (summary.sent, summary.waiting, summary.items) == (1, 1, 1)
-    assert "500" in summary.trouble["webhook"]
-    assert outbox.counts(here.book) == {SENT: 1, WAITING: 1}
+    assert "500" in summary.failures["webhook"]
+    assert here.store.outbox.counts() == {SENT: 1, WAITING: 1}
 
 
 async def test_nobody_is_sent_out_for_nothing(here: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere")
-    deliver = delivery_process.sender(here.book, here.settings())
+    deliver = delivery_process.sender(here.store, here.settings())
     assert await deliver() == Summary()
     find(here, "http://127.0.0.1:9", 1)
-    here.book.rows("UPDATE outbox SET due_at = 9e9")
+    here.store.database.rows("UPDATE outbox SET due_at = 9e9")
     assert await deliver() == Summary()
 
 
@@ -86,6 +86,6 @@ async def test_what_is_under_way_is_ended_though_the_run_dies(
                 await asyncio.sleep(0.01)
             os.kill(process.pid, number)
             await process.wait()
-            while outbox.counts(here.book) != {SENT: 4}:  # noqa: ASYNC110
+            while here.store.outbox.counts() != {SENT: 4}:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
     assert len(set(hook.ids)) == len(hook.ids) == 4

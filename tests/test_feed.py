@@ -32,9 +32,9 @@ def parsed(document: bytes) -> Any:
 
 
 def alert_feed(here: Desk, name: str, language: str = "zh") -> bytes:
-    owned = here.book.named(1, name)
+    owned = here.store.alerts.named(1, name)
     return of_alert(
-        here.book, owned, here.settings(), language=language, url="https://focus.test/feed/s3cret"
+        here.store, owned, here.settings(), language=language, url="https://focus.test/feed/s3cret"
     )
 
 
@@ -67,7 +67,7 @@ def test_a_persons_feed_has_the_alerts_that_want_one(here: Desk) -> None:
     here.finds(here.alert("足球", "feed"), "http://a.test/1")
     here.finds(here.alert("旅游", "feed", "inbox"), "http://a.test/1")
     here.finds(here.alert("体育", "inbox"), "http://a.test/3")
-    document = of_user(here.book, 1, here.settings(), language="en", url="")
+    document = of_user(here.store, 1, here.settings(), language="en", url="")
     found = parsed(document)
     assert found.feed.title == "focus: all alerts"
     assert sorted(entry.tags[0].term for entry in found.entries) == ["旅游", "足球"]
@@ -78,10 +78,10 @@ def test_ids_stay_when_words_and_addresses_change(here: Desk) -> None:
     alert = here.alert("足球", "feed")
     here.finds(alert, "http://a.test/1")
     before = parsed(alert_feed(here, "足球"))
-    in_all = parsed(of_user(here.book, 1, here.settings(), language="zh", url=""))
+    in_all = parsed(of_user(here.store, 1, here.settings(), language="zh", url=""))
     here.base_url = "https://elsewhere.test"
-    with here.book.transaction() as db:
-        db.execute("UPDATE hit SET title = 'new'")
+    with here.store.database.transaction() as db:
+        db.execute("UPDATE alert_match SET title = 'new'")
         db.execute("UPDATE alert SET name = 'new'")
     after = parsed(alert_feed(here, "足球"))
     assert before.feed.id == after.feed.id

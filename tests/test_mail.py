@@ -14,17 +14,15 @@ from email.policy import default
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
-from focus.alerts.alert import Alert
 from focus.alerts.delivery import Delivered, DeliveryOutcome, NotDelivered, mail
 from focus.alerts.delivery.mail import Mailer, compose
-from focus.alerts.message import Message, letter, of_claim, pieces
-from focus.alerts.outbox import OutboxLease, Part
+from focus.alerts.message import Message, of_lease, pieces, plain_message
 from focus.alerts.settings import MailSettings, mail_settings
+from focus.storage.alerts.records import Alert, OutboxLease, Part
 from tests.support.outbox import NOON, Desk, M, desk, hit
 
 pytestmark = pytest.mark.filterwarnings(
@@ -138,12 +136,12 @@ def parts(*names: str, urls: int = 2, **fields: Any) -> list[Part]:
 
 
 def message(*names: str, language: str = "zh", unsubscribe: str = "", **fields: Any) -> Message:
-    zone = ZoneInfo("Asia/Shanghai")
+    zone = "Asia/Shanghai"
     claim = OutboxLease(
         "f00d", 1, f"mail:{ME}", language, zone, 0, parts(*(names or ("足球",)), **fields)
     )
     base_url = "https://focus.test" if unsubscribe else ""
-    return of_claim(claim, base_url=base_url, unsubscribe=unsubscribe)
+    return of_lease(claim, base_url=base_url, unsubscribe=unsubscribe)
 
 
 # -- the mail itself ----------------------------------------------------------------
@@ -216,8 +214,8 @@ def test_subjects(language: str, names: tuple[str, ...], urls: int, subject: str
 
 def test_a_long_digest_says_what_is_left_in_the_inbox() -> None:
     (part,) = parts("足球")
-    claim = OutboxLease("f00d", 1, ME, "en", ZoneInfo("UTC"), 0, [part._replace(total=9)])
-    with_pages = of_claim(claim, base_url="https://focus.test")
+    claim = OutboxLease("f00d", 1, ME, "en", "UTC", 0, [part._replace(total=9)])
+    with_pages = of_lease(claim, base_url="https://focus.test")
     assert "and 7 more in the inbox" in with_pages.text
     assert "and 7 more in the inbox" in with_pages.html
     assert "+4 similar" in with_pages.text
@@ -226,7 +224,7 @@ def test_a_long_digest_says_what_is_left_in_the_inbox() -> None:
 
 def test_a_message_is_never_empty() -> None:
     with pytest.raises(AssertionError, match="empty"):
-        of_claim(OutboxLease("f00d", 1, ME, "en", ZoneInfo("UTC"), 0, []))
+        of_lease(OutboxLease("f00d", 1, ME, "en", "UTC", 0, []))
 
 
 class Markup(HTMLParser):
@@ -261,8 +259,8 @@ def test_what_came_from_the_web_is_escaped() -> None:
 
 def test_a_link_that_no_browser_should_follow_is_none() -> None:
     odd = parts("a", urls=1)
-    odd[0].hits[0] = hit(1, "javascript:alert(1)")
-    made = of_claim(OutboxLease("f00d", 1, ME, "en", ZoneInfo("UTC"), 0, odd))
+    odd[0].matches[0] = hit(1, "javascript:alert(1)")
+    made = of_lease(OutboxLease("f00d", 1, ME, "en", "UTC", 0, odd))
     assert "href" not in made.html
 
 
@@ -471,7 +469,7 @@ async def test_encryption_that_is_wanted_is_not_done_without(server: Server) -> 
 
 
 async def test_a_letter_of_words_arrives(server: Server) -> None:
-    note = letter(
+    note = plain_message(
         "1", "en", subject="Reset\r\nBcc: x", body="Open <this>:", link="https://a.test/?a=1&b=2"
     )
     async with server.running():

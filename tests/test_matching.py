@@ -11,16 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus.alerts import matches, matching, outbox, votes
-from focus.alerts import store as books
-from focus.alerts.alert import Alert
-from focus.alerts.matches import StoredPage
+from focus.alerts import matching, votes
 from focus.alerts.matching import Matched
 from focus.alerts.page_match import PageView, Subject, topic_of
 from focus.alerts.preview import preview
 from focus.alerts.snippet import MARK
-from focus.alerts.store import LOCAL, AlertStore, StoredAlert
 from focus.errors import ConfigError
+from focus.storage.alerts.records import LOCAL, Alert, StoredAlert, StoredPage
+from focus.storage.alerts.store import AlertStore, opened
 from focus.text.tokenisation import Segmenter
 from tests.support.site import Portal, article
 
@@ -29,18 +27,18 @@ DAY = 86400.0
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> Iterator[AlertStore]:
-    with books.opened(tmp_path / "focus.db", now=NOW, language="zh", zone="Asia/Shanghai") as book:
-        yield book
+def store(tmp_path: Path) -> Iterator[AlertStore]:
+    with opened(tmp_path / "focus.db", now=NOW, language="zh", zone="Asia/Shanghai") as store:
+        yield store
 
 
 class Desk:
     """A site and the alerts on it."""
 
-    def __init__(self, book: AlertStore) -> None:
-        self.book = book
+    def __init__(self, store: AlertStore) -> None:
+        self.store = store
         self.now = NOW
-        self.portal = Portal(book, now=NOW - DAY)
+        self.portal = Portal(store, now=NOW - DAY)
         self.portal.page("/", "首页", "欢迎。")
 
     def alert(self, words: str = "足球", name: str = "", **fields: Any) -> int:
@@ -48,7 +46,7 @@ class Desk:
         fields.setdefault("channels", ("mail:a@b.test",))
         user = fields.pop("user", LOCAL)
         made = Alert(name or words, words=words, **fields)
-        return self.book.add(user, made, now=self.now)
+        return self.store.alerts.add(user, made, now=self.now)
 
     def pages(self, numbers: range, subject: str = "足球", **said: Any) -> None:
         for number in numbers:
@@ -58,29 +56,31 @@ class Desk:
         """What a run does for all alerts, with nothing left to fetch."""
         self.now += DAY
         self.portal.now = self.now - 60
-        owned = self.book.alerts()
+        owned = self.store.alerts.all()
         due = [each.id for each in owned]
-        found = matching.match(self.book, self.portal.attach(), now=self.now, zone=UTC, due=due)
+        found = matching.match(self.store, self.portal.attach(), now=self.now, zone=UTC, due=due)
         for each in owned:
-            with self.book.transaction() as db:
-                if each.checked_at is None:
-                    matching.welcome(db, each, now=self.now)
-                matches.checked(db, each.id, now=self.now, next_at=self.now + DAY)
+            if each.checked_at is None:
+                matching.welcome(self.store, each, now=self.now)
+            self.store.alerts.checked(each.id, now=self.now, next_at=self.now + DAY)
         return found
 
     def sent(self, alert: int) -> list[str]:
         """Paths of the pages that are to go out."""
-        sql = "SELECT h.url FROM outbox o JOIN hit h ON h.id = o.hit WHERE o.alert = ? ORDER BY 1"
-        return [url.partition(".test")[2] for (url,) in self.book.rows(sql, (alert,))]
+        sql = (
+            "SELECT m.url FROM outbox o JOIN alert_match m ON m.id = o.alert_match "
+            "WHERE o.alert = ? ORDER BY 1"
+        )
+        return [url.partition(".test")[2] for (url,) in self.store.database.rows(sql, (alert,))]
 
     def baseline(self, alert: int) -> int:
-        sql = "SELECT count(*) FROM hit WHERE alert = ? AND baseline"
-        return int(self.book.rows(sql, (alert,))[0][0])
+        sql = "SELECT count(*) FROM alert_match WHERE alert = ? AND baseline"
+        return int(self.store.database.rows(sql, (alert,))[0][0])
 
 
 @pytest.fixture
-def desk(book: AlertStore) -> Desk:
-    return Desk(book)
+def desk(store: AlertStore) -> Desk:
+    return Desk(store)
 
 
 # -- what is news ---------------------------------------------------------------------
@@ -119,7 +119,7 @@ def test_old_page_found_today_is_no_news(desk: Desk) -> None:
     found = desk.check()
     assert (found.news, found.old) == (2, 1)
     assert desk.sent(alert) == ["/1", "/2"]
-    hit = matches.recent(desk.book, alert, limit=9)[0]
+    hit = desk.store.matches.news(alert, limit=9)[0]
     assert (
         hit.published_at is None
         or hit.published_at == datetime(2026, 11, 22, tzinfo=UTC).timestamp()
@@ -147,8 +147,8 @@ def test_near_duplicate_is_folded_and_not_sent(desk: Desk) -> None:
     found = desk.check()
     assert found.folded == 1
     assert desk.sent(alert) == ["/a"]
-    rows = desk.book.rows("SELECT url, twin FROM hit ORDER BY id")
-    assert [twin for _, twin in rows] == [None, 1, 1]
+    rows = desk.store.database.rows("SELECT url, duplicate_of FROM alert_match ORDER BY id")
+    assert [duplicate_of for _, duplicate_of in rows] == [None, 1, 1]
 
 
 def test_repeat_of_what_existed_is_no_news(desk: Desk) -> None:
@@ -162,11 +162,11 @@ def test_repeat_of_what_existed_is_no_news(desk: Desk) -> None:
 
 
 def test_site_that_was_down_at_first_begins_when_it_is_up(desk: Desk) -> None:
-    desk.book.rows("DELETE FROM page")
+    desk.store.database.rows("DELETE FROM page")
     alert = desk.alert()
     desk.check()
     desk.pages(range(8))
-    found = matching.match(desk.book, desk.portal.attach(), now=desk.now, zone=UTC)
+    found = matching.match(desk.store, desk.portal.attach(), now=desk.now, zone=UTC)
     assert (found.news, found.old) == (0, 8)
     assert desk.sent(alert) == []
 
@@ -189,18 +189,18 @@ def test_new_alert_on_a_known_site_has_its_own_beginning(desk: Desk) -> None:
 
 
 def test_site_added_later_is_marked_as_seen_without_more_ado(desk: Desk) -> None:
-    other = Portal(desk.book, host="other.test", now=NOW)
+    other = Portal(desk.store, host="other.test", now=NOW)
     alert = desk.alert()
     desk.check()
     other.page("/x", "足球", article("足球", 50))
-    owned = desk.book.named(LOCAL, "足球")
+    owned = desk.store.alerts.named(LOCAL, "足球")
     sites = (*owned.alert.sites, "https://other.test/")
     changed = Alert("足球", sites, words="足球", channels=("mail:a@b.test",))
-    desk.book.change(alert, changed, now=desk.now)
-    found = matching.match(desk.book, other.attach(), now=desk.now, zone=UTC)
+    desk.store.alerts.change(alert, changed, now=desk.now)
+    found = matching.match(desk.store, other.attach(), now=desk.now, zone=UTC)
     assert (found.news, found.old) == (0, 1)
     other.page("/y", "足球", article("足球", 51))
-    found = matching.match(desk.book, other.attach(), now=desk.now, zone=UTC)
+    found = matching.match(desk.store, other.attach(), now=desk.now, zone=UTC)
     assert found.news == 1
 
 
@@ -218,12 +218,12 @@ def test_baseline_looks_at_the_latest_pages_only(
 
 def test_paused_and_expired_alerts_are_left_alone(desk: Desk) -> None:
     paused, over = desk.alert(), desk.alert("球队", expires_at=NOW + 1)
-    desk.book.pause(paused, True, now=NOW)
+    desk.store.alerts.pause(paused, True, now=NOW)
     desk.pages(range(3))
     found = desk.check()
     assert found.alerts == 0
     assert desk.sent(paused) == desk.sent(over) == []
-    assert desk.book.named(LOCAL, "足球").alert.paused
+    assert desk.store.alerts.named(LOCAL, "足球").alert.paused
 
 
 def test_found_for_others_waits_for_the_own_schedule(desk: Desk) -> None:
@@ -231,12 +231,12 @@ def test_found_for_others_waits_for_the_own_schedule(desk: Desk) -> None:
     desk.check()
     desk.pages(range(1))
     next_at = desk.now + DAY
-    matching.match(desk.book, desk.portal.attach(), now=desk.now + 60, zone=UTC)
-    rows = desk.book.rows("SELECT due_at FROM outbox WHERE alert = ?", (daily,))
+    matching.match(desk.store, desk.portal.attach(), now=desk.now + 60, zone=UTC)
+    rows = desk.store.database.rows("SELECT due_at FROM outbox WHERE alert = ?", (daily,))
     assert rows == [(next_at,)]
 
 
-# -- who is concerned -----------------------------------------------------------------
+# -- whose alerts match ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_hit_says_why(desk: Desk) -> None:
     desk.check()
     desk.pages(range(1))
     desk.check()
-    (hit,) = matches.recent(desk.book, alert, limit=9)
+    (hit,) = desk.store.matches.news(alert, limit=9)
     assert 0.5 < hit.relevance <= 1.0
     assert hit.why["words"]["title"] == ["足球"]
     assert set(hit.why["parts"]) >= {"title", "text"}
@@ -292,7 +292,7 @@ def test_topic_file_is_for_the_command_line_only(desk: Desk, tmp_path: Path) -> 
     file = tmp_path / "f.toml"
     file.write_text('name = "f"\nkeywords = ["足球"]\nthreshold = 0.1\n', encoding="utf-8")
     own = desk.alert("", name="own", topic=str(file))
-    with desk.book.transaction() as db:
+    with desk.store.database.transaction() as db:
         db.execute(
             "INSERT INTO user (id, name, language, zone, quiet, admin, disabled, created_at) "
             "VALUES (2, 'eve', 'en', 'UTC', '', 0, 0, 0)"
@@ -302,7 +302,7 @@ def test_topic_file_is_for_the_command_line_only(desk: Desk, tmp_path: Path) -> 
     found = desk.check()
     assert len(desk.sent(own)) == 2
     assert desk.sent(theirs) == []
-    assert "command line" in found.troubles[theirs]
+    assert "command line" in found.failures[theirs]
 
 
 def test_topic_file_that_is_gone_troubles_its_alert_alone(desk: Desk, tmp_path: Path) -> None:
@@ -310,7 +310,7 @@ def test_topic_file_that_is_gone_troubles_its_alert_alone(desk: Desk, tmp_path: 
     good = desk.alert()
     desk.pages(range(2))
     found = desk.check()
-    assert "gone.toml" in found.troubles[lost]
+    assert "gone.toml" in found.failures[lost]
     assert len(desk.sent(good)) == 2
 
 
@@ -318,7 +318,7 @@ def test_page_without_source_is_judged_by_its_head(desk: Desk) -> None:
     alert = desk.alert(min_relevance=0.1)
     desk.check()
     desk.pages(range(1))
-    with desk.book.transaction() as db:
+    with desk.store.database.transaction() as db:
         db.execute("DELETE FROM body")
     desk.check()
     assert desk.sent(alert) == ["/0"]
@@ -343,7 +343,7 @@ def test_page_set_aside_by_its_characters_has_not_the_words(words: list[str], te
     subject = Subject(alert, topic_of(alert, trusted=True), Segmenter(cut=str.split))
     page = StoredPage(1, 1, "https://a.test/", "", "", "", "", NOW, 0, True)
     sheet = PageView(page, zstd.compress(f"<body><p>{text}</p>".encode()))
-    if not subject.may_alert(sheet):
+    if not subject.may_match(sheet):
         assert not subject.words.satisfied(subject.matcher.counts(sheet.words_text))
 
 
@@ -357,7 +357,7 @@ def test_broken_off_between_batches_nothing_is_lost_or_doubled(
     desk.check()
     desk.pages(range(9))
     monkeypatch.setattr(matching, "BATCH", 3)
-    enqueue, calls = outbox.enqueue, []
+    enqueue, calls = desk.store.outbox.enqueue, []
 
     def dying(*arguments: Any, **named: Any) -> int:
         calls.append(1)
@@ -365,13 +365,13 @@ def test_broken_off_between_batches_nothing_is_lost_or_doubled(
             raise KeyboardInterrupt
         return enqueue(*arguments, **named)
 
-    monkeypatch.setattr(outbox, "enqueue", dying)
+    monkeypatch.setattr(desk.store.outbox, "enqueue", dying)
     with pytest.raises(KeyboardInterrupt):
         desk.check()
     assert len(desk.sent(alert)) == 3
     desk.check()
     assert len(desk.sent(alert)) == 9
-    assert desk.book.rows("SELECT count(*) FROM hit") == [(9,)]
+    assert desk.store.database.rows("SELECT count(*) FROM alert_match") == [(9,)]
 
 
 # -- preview --------------------------------------------------------------------------
@@ -380,7 +380,7 @@ def test_broken_off_between_batches_nothing_is_lost_or_doubled(
 def test_preview_tells_what_the_last_days_would_have_sent(desk: Desk) -> None:
     desk.alert("没有")
     desk.portal.now = NOW - 20 * DAY  # the first visit
-    with desk.book.transaction() as db:
+    with desk.store.database.transaction() as db:
         db.execute("UPDATE crawl SET started_at = ?", (NOW - 20 * DAY,))
     desk.pages(range(4))
     desk.portal.now = NOW - 2 * DAY
@@ -389,15 +389,15 @@ def test_preview_tells_what_the_last_days_would_have_sent(desk: Desk) -> None:
     desk.portal.page("/twin", "足球 4", article("足球", 4))
     desk.portal.attach()
     wanted = Alert("f", ("https://news.test/", "https://new.test/"), words="足球")
-    found = preview(desk.book, wanted, now=NOW, zone=UTC)
-    assert sorted(hit.url[-2:] for hit in found.hits) in (["/4", "/5", "/6"], ["/5", "/6", "in"])
+    found = preview(desk.store, wanted, now=NOW, zone=UTC)
+    assert sorted(hit.url[-2:] for hit in found.matches) in (["/4", "/5", "/6"], ["/5", "/6", "in"])
     assert sum(found.similar) == 1
     assert (found.pages, found.undated, found.unvisited) == (6, 0, ["new.test"])
-    assert len(preview(desk.book, wanted, now=NOW, zone=UTC, days=60).hits) == 4
-    assert desk.book.rows("SELECT count(*) FROM hit") == [(0,)]
+    assert len(preview(desk.store, wanted, now=NOW, zone=UTC, days=60).matches) == 4
+    assert desk.store.database.rows("SELECT count(*) FROM alert_match") == [(0,)]
 
 
-# -- the book -------------------------------------------------------------------------
+# -- the store -------------------------------------------------------------------------
 
 
 def test_name_is_taken_once(desk: Desk) -> None:
@@ -405,18 +405,18 @@ def test_name_is_taken_once(desk: Desk) -> None:
     other = desk.alert(name="b")
     for attempt in (
         lambda: desk.alert(name="a"),
-        lambda: desk.book.change(other, Alert("a", ("https://a.test/",), "x"), now=NOW),
+        lambda: desk.store.alerts.change(other, Alert("a", ("https://a.test/",), "x"), now=NOW),
     ):
         with pytest.raises(ConfigError, match="'a' already"):
             attempt()
-    desk.book.change(other, Alert("b", ("https://a.test/",), "x"), now=NOW)
+    desk.store.alerts.change(other, Alert("b", ("https://a.test/",), "x"), now=NOW)
 
 
 def _open(path: Path, barrier: Any, answers: Any) -> None:
     barrier.wait()
     try:
-        with books.opened(path, now=NOW, language="zh", zone="UTC") as book:
-            answers.put(book.rows("SELECT count(*) FROM user")[0][0])
+        with opened(path, now=NOW, language="zh", zone="UTC") as store:
+            answers.put(store.database.rows("SELECT count(*) FROM user")[0][0])
     except Exception as error:
         answers.put(repr(error))
 
@@ -443,16 +443,15 @@ def test_votes_teach_the_topic_of_the_alert_and_of_no_other(desk: Desk) -> None:
     desk.check()
     passing = [f"https://news.test/{number}" for number in range(0, 12, 2)]
     assert len(desk.sent(mine)) == len(desk.sent(other)) == 12 + 0
-    with desk.book.transaction() as db:
-        for number in range(12):
-            url = f"https://news.test/{number}"
-            assert votes.vote(db, mine, url, url not in passing)
-        assert not votes.vote(db, mine, "https://news.test/none", True)
-    assert votes.counts(desk.book, mine) == (6, 6)
+    for number in range(12):
+        url = f"https://news.test/{number}"
+        assert desk.store.matches.vote(mine, url, url not in passing)
+    assert not desk.store.matches.vote(mine, "https://news.test/none", True)
+    assert desk.store.matches.count_votes(mine) == (6, 6)
     desk.portal.page("/20", "体育馆 20", article("足球", 20))
     desk.portal.page("/21", "足球 21", article("足球", 21))
-    found = preview(desk.book, owned(desk, mine), now=desk.now, zone=UTC)
-    assert not any(hit.title.startswith("体育馆") for hit in found.hits)
+    found = preview(desk.store, owned(desk, mine), now=desk.now, zone=UTC)
+    assert not any(hit.title.startswith("体育馆") for hit in found.matches)
     desk.check()
     assert {"/20", "/21"} & set(desk.sent(mine)) == {"/21"}
     assert {"/20", "/21"} <= set(desk.sent(other))
@@ -464,11 +463,10 @@ def test_a_vote_that_is_taken_back_teaches_nothing(desk: Desk) -> None:
     desk.pages(range(1))
     desk.check()
     for says in (False, None):
-        with desk.book.transaction() as db:
-            votes.vote(db, mine, "https://news.test/0", says)
+        desk.store.matches.vote(mine, "https://news.test/0", says)
     topic = topic_of(owned(desk, mine).alert, trusted=True)
-    assert votes.learned(desk.book, mine, topic) is None
+    assert votes.learned(desk.store, mine, topic) is None
 
 
 def owned(desk: Desk, number: int) -> StoredAlert:
-    return next(each for each in desk.book.alerts() if each.id == number)
+    return next(each for each in desk.store.alerts.all() if each.id == number)

@@ -10,7 +10,7 @@ from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, PolitenessCon
 from focus.crawler import Crawl
 from focus.engine.outages import Outage
 from focus.records import FailureKind as K
-from focus.records import UrlState
+from focus.records import Task, UrlState
 from focus.resume import restore
 from focus.session import SessionStore
 from focus.store import Store
@@ -248,3 +248,36 @@ async def test_a_stop_while_offline_keeps_all(tmp_path: Path, begin_s: float) ->
     lives.config = msgspec.structs.replace(lives.config, limits=LimitConfig())
     assert await lives.live() == "frontier empty"
     assert lives.count(UrlState.DONE) == ALL
+
+
+class Exposed(Sky):
+    """Notes at every request how many a kill would have made again."""
+
+    crawl: Crawl
+    most = 0
+
+    def send(self, task: Task) -> None:
+        super().send(task)
+        self.most = max(self.most, self.in_flight + self.crawl.unit_of_work.unwritten)
+
+
+@pytest.mark.parametrize(("concurrency", "bound"), [(256, 40), (32, 32)])
+async def test_a_kill_costs_at_most_a_quarter_more_than_is_under_way(
+    tmp_path: Path, concurrency: int, bound: int
+) -> None:
+    hosts = tuple(f"h{n}.test" for n in range(8))
+    config = CrawlConfig(
+        seeds=tuple(f"http://{host}/" for host in hosts),
+        strategy="bfs",
+        concurrency=concurrency,
+        politeness=PolitenessConfig(per_host=4, per_ip=0, delay_s=0.0),
+        analysis=TOPIC,
+    )
+    async with Store.open(tmp_path / "x.db", now=START, pid=1) as store:
+        info = await store.begin_crawl({}, "{}", fresh=False, now=START)
+        sky = Exposed(world(hosts), SCORER, [], start=START)
+        sky.crawl = Crawl(config, sky, shelf=SessionStore(store, info.id))
+        sky.crawl.sow(config.seeds)
+        await sky.crawl.run()
+    assert sky.crawl.unit_of_work.totals.pages == len(hosts) * (PAGES + 1)
+    assert 24 < sky.most <= bound

@@ -13,13 +13,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from focus.alerts import outbox, outbox_lease, outbox_relay, settings, unsubscribe
+from focus.alerts import outbox_lease, outbox_relay, settings, unsubscribe
 from focus.alerts.delivery import Delivered, DeliveryOutcome, NotDelivered, apprise, mail
 from focus.alerts.message import Message
-from focus.alerts.outbox import DEAD, SENT, WAITING
 from focus.alerts.outbox_relay import ChannelSenders
 from focus.alerts.texts import LANGUAGES, TEXTS, told
 from focus.errors import ConfigError
+from focus.storage.alerts.records import DEAD, SENT, WAITING
 from tests.support.outbox import NOON, Desk, desk
 from tests.support.webhooks import Receiver, receiving
 
@@ -80,7 +80,7 @@ async def test_a_digest_has_all_that_is_due_by_one_channel_grouped_by_alert(
     summary = await here.deliver()
     assert summary == outbox_relay.Summary(sent=2, items=5)
     told = {
-        channel: {group.name: [item.hit.url for item in group.items] for group in message.groups}
+        channel: {group.name: [item.match.url for item in group.items] for group in message.groups}
         for channel, message in post.sent
     }
     both = ["http://a.test/1", "http://a.test/2"]
@@ -107,11 +107,11 @@ async def test_the_best_of_a_alert_come_first_and_the_rest_stays_in_the_inbox(
     here.finds(alert, "http://a.test/1", relevance=0.5)
     (best,) = here.finds(alert, "http://a.test/2", relevance=0.9)
     here.finds(alert, "http://a.test/3", relevance=0.7)
-    with here.book.transaction() as db:
-        db.execute("UPDATE hit SET twin = ? WHERE url = 'http://a.test/1'", (best,))
+    with here.store.database.transaction() as db:
+        db.execute("UPDATE alert_match SET duplicate_of = ? WHERE url = 'http://a.test/1'", (best,))
     assert (await here.deliver()).items == 3
     (group,) = post.sent[0][1].groups
-    assert [item.hit.relevance for item in group.items] == [0.9, 0.7]
+    assert [item.match.relevance for item in group.items] == [0.9, 0.7]
     assert (group.more, group.items[0].similar) == (1, 1)
     assert here.column("SELECT state FROM outbox") == [SENT] * 3
 
@@ -119,8 +119,10 @@ async def test_the_best_of_a_alert_come_first_and_the_rest_stays_in_the_inbox(
 async def test_a_hit_is_noted_once_per_channel(here: Desk) -> None:
     alert = here.alert("足球", ME, "inbox", "feed")
     (number,) = here.finds(alert, "http://a.test/1")
-    with here.book.transaction() as db:
-        again = outbox.enqueue(db, (1, alert), hits=[number], channels=[ME, YOU, "inbox"], now=NOON)
+    with here.store.transaction():
+        again = here.store.outbox.enqueue(
+            1, alert, matches=[number], channels=[ME, YOU], due_at=NOON
+        )
     assert again == 1
     assert here.column("SELECT channel FROM outbox ORDER BY id") == [ME, YOU]
 
@@ -136,7 +138,7 @@ async def test_quiet_hours_hold_delivery_until_they_end(
     here.finds(here.alert("足球", ME, quiet="16:30-18:00"), "http://a.test/1")
     here.finds(here.alert("旅游", ME), "http://a.test/2")
     assert (await here.deliver()).items == 1
-    assert outbox.next_due(here.book) == NOON + 3600
+    assert here.store.outbox.next_due() == NOON + 3600
     here.clock.now += 3599
     assert (await here.deliver()).items == 0
     here.clock.now += 1
@@ -152,7 +154,7 @@ async def test_the_persons_quiet_hours_hold_where_a_alert_has_none(
     here.finds(here.alert("足球", ME, user=person), "http://a.test/1")
     here.finds(here.alert("旅游", ME, user=person, quiet="23:00-01:00"), "http://a.test/2")
     assert (await here.deliver()).items == 1
-    assert outbox.next_due(here.book) == NOON + 3600
+    assert here.store.outbox.next_due() == NOON + 3600
 
 
 async def test_a_retry_that_falls_into_quiet_hours_waits_as_a_whole(
@@ -180,25 +182,25 @@ async def test_retries_come_later_and_later_and_end(
     waits = []
     for _ in range(4):
         assert (await here.deliver()).waiting == 1
-        due = outbox.next_due(here.book)
+        due = here.store.outbox.next_due()
         assert due is not None
         waits.append(due - here.clock.now)
         here.clock.now = due - 1
         assert await here.deliver() == outbox_relay.Summary()
         here.clock.now = due
     last = await here.deliver()
-    assert (last.dead, last.trouble) == (1, {"mail": "no 4"})
-    assert outbox.next_due(here.book) is None
+    assert (last.dead, last.failures) == (1, {"mail": "no 4"})
+    assert here.store.outbox.next_due() is None
     assert len(set(post.ids)) == 1, "a message keeps its id"
-    assert len(post.ids) == outbox.MAX_TRIES
+    assert len(post.ids) == outbox_relay.MAX_TRIES
     assert all(60 <= wait <= 86400 for wait in waits)
     assert [round(wait / 60) for wait in waits] == sorted(round(wait / 60) for wait in waits)
     assert waits[0] < 66
     assert waits[-1] > 20 * 3600
-    lines = outbox.lines(here.book)
+    lines = here.store.outbox.deliveries()
     assert [line.state for line in lines] == [DEAD, *[WAITING] * 4]
     assert [line.detail for line in lines] == [f"no {n}" for n in (4, 3, 2, 1, 0)]
-    assert outbox.counts(here.book) == {DEAD: 1}
+    assert here.store.outbox.counts() == {DEAD: 1}
 
 
 async def test_what_was_given_up_can_be_started_anew_by_its_owner(
@@ -207,11 +209,11 @@ async def test_what_was_given_up_can_be_started_anew_by_its_owner(
     post = install(monkeypatch, NotDelivered("no such user", retry=False))
     here.finds(here.alert("足球", ME), "http://a.test/1")
     assert (await here.deliver()).dead == 1
-    (line,) = outbox.lines(here.book)
-    assert outbox.again(here.book, 2, line.batch, now=NOON) == 0
-    assert outbox.again(here.book, 1, line.batch, now=NOON) == 1
+    (line,) = here.store.outbox.deliveries()
+    assert here.store.outbox.again(2, line.batch, now=NOON) == 0
+    assert here.store.outbox.again(1, line.batch, now=NOON) == 1
     assert (await here.deliver()).sent == 1
-    assert outbox.again(here.book, 1, line.batch, now=NOON) == 0
+    assert here.store.outbox.again(1, line.batch, now=NOON) == 0
     assert len(set(post.ids)) == 1
 
 
@@ -226,7 +228,7 @@ def test_reasons_are_told_in_the_readers_language() -> None:
 
 def test_waiting_times_stay_within_their_bounds_whatever_chance_says() -> None:
     for seed in range(200):
-        waits = [outbox.wait_s(tries, Random(seed)) for tries in range(1, 5)]
+        waits = [outbox_relay.wait_s(tries, Random(seed)) for tries in range(1, 5)]
         assert waits == sorted(waits)
         assert 60 <= waits[0] <= waits[-1] <= 86400
 
@@ -237,7 +239,7 @@ async def test_a_receiver_may_ask_for_more_time_but_not_for_less(
     install(monkeypatch, NotDelivered("slow down", retry_after_s=7200.0))
     here.finds(here.alert("足球", ME), "http://a.test/1")
     await here.deliver()
-    assert outbox.next_due(here.book) == NOON + 7200
+    assert here.store.outbox.next_due() == NOON + 7200
 
 
 async def test_what_is_new_after_a_failure_goes_out_in_a_message_of_its_own(
@@ -262,7 +264,7 @@ async def test_a_mail_server_that_is_away_is_asked_once_per_round_and_all_are_to
         here.finds(here.alert(name, f"mail:{name}@a.test"), f"http://a.test/{name}")
     assert (await here.deliver()).waiting == 3
     assert len(post.sent) == 1
-    assert [line.detail for line in outbox.lines(here.book)] == ["no connection"] * 3
+    assert [line.detail for line in here.store.outbox.deliveries()] == ["no connection"] * 3
 
 
 # -- what must not go any more ------------------------------------------------------
@@ -275,13 +277,13 @@ async def test_nothing_goes_to_a_channel_that_was_taken_off(
     alert = here.alert("足球", ME)
     here.finds(alert, "http://a.test/1")
     await here.deliver()
-    definition = here.book.named(1, "足球").alert
+    definition = here.store.alerts.named(1, "足球").alert
     changed = msgspec.structs.replace(definition, channels=("inbox",))
-    here.book.change(alert, changed, now=here.clock())
+    here.store.alerts.change(alert, changed, now=here.clock())
     here.clock.now += 100
     assert await here.deliver() == outbox_relay.Summary()
     assert len(post.sent) == 1
-    assert outbox.lines(here.book)[0].detail == "the channel was taken off the alert"
+    assert here.store.outbox.deliveries()[0].detail == "the channel was taken off the alert"
 
 
 async def test_what_was_deleted_is_left_out_of_a_batch(
@@ -290,11 +292,11 @@ async def test_what_was_deleted_is_left_out_of_a_batch(
     post = install(monkeypatch, NotDelivered("busy"))
     here.finds(here.alert("足球", ME), "http://a.test/1", "http://a.test/2")
     await here.deliver()
-    with here.book.transaction() as db:
-        db.execute("UPDATE hit SET deleted = 1 WHERE url = 'http://a.test/1'")
+    with here.store.database.transaction() as db:
+        db.execute("UPDATE alert_match SET deleted = 1 WHERE url = 'http://a.test/1'")
     here.clock.now += 100
     assert (await here.deliver()).items == 1
-    assert [item.hit.url for item in post.sent[1][1].groups[0].items] == ["http://a.test/2"]
+    assert [item.match.url for item in post.sent[1][1].groups[0].items] == ["http://a.test/2"]
 
 
 async def test_the_disabled_and_those_who_may_not_are_sent_nothing(
@@ -307,7 +309,7 @@ async def test_the_disabled_and_those_who_may_not_are_sent_nothing(
     here.finds(here.alert("c", "apprise:json://a.test"), "http://a.test/3")
     assert (await here.deliver()).sent == 1
     assert [message.groups[0].name for _, message in post.sent] == ["c"]
-    details = {line.detail for line in outbox.lines(here.book)}
+    details = {line.detail for line in here.store.outbox.deliveries()}
     assert details >= {"the account is disabled", "apprise channels are for administrators"}
 
 
@@ -320,12 +322,12 @@ async def test_a_link_in_the_mail_stops_it(here: Desk, monkeypatch: pytest.Monke
     link = dict(post.sent)[ME].unsubscribe
     assert link.startswith("https://focus.a.test/unsubscribe/")
     token = link.rpartition("/")[2]
-    assert token not in str(here.book.rows("SELECT * FROM token"))
-    assert unsubscribe.look(here.book, "wrong") is None
-    stopped = unsubscribe.stop(here.book, token, now=NOON)
+    assert token not in str(here.store.database.rows("SELECT * FROM token"))
+    assert unsubscribe.look(here.store, "wrong", now=NOON) is None
+    stopped = unsubscribe.stop(here.store, token, now=NOON)
     assert stopped == (1, ME, ["足球"])
-    assert here.book.named(1, "足球").alert.channels == (YOU,)
-    again = unsubscribe.stop(here.book, token, now=NOON)
+    assert here.store.alerts.named(1, "足球").alert.channels == (YOU,)
+    again = unsubscribe.stop(here.store, token, now=NOON)
     assert again is not None
     assert again.alerts == []
 
@@ -359,7 +361,7 @@ async def test_killed_before_sending_nothing_is_lost(
     here.finds(here.alert("足球", ME), "http://a.test/1", "http://a.test/2")
     with pytest.raises(Killed):
         await here.deliver()
-    here.finds(here.book.named(1, "足球").id, "http://a.test/3")
+    here.finds(here.store.alerts.named(1, "足球").id, "http://a.test/3")
     here.clock.now += outbox_lease.LEASE_S - 1
     assert (await here.deliver()).items == 1, "only what is new: the rest is still leased"
     here.clock.now += 1
@@ -368,7 +370,7 @@ async def test_killed_before_sending_nothing_is_lost(
     assert post.ids[0] == post.ids[2] != post.ids[1]
 
 
-@pytest.mark.parametrize("step", ["claimed", "sent"])
+@pytest.mark.parametrize("step", ["leased", "sent"])
 async def test_killed_around_its_own_notes_the_message_keeps_its_id(
     here: Desk, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
@@ -379,10 +381,10 @@ async def test_killed_around_its_own_notes_the_message_keeps_its_id(
         raise Killed
 
     with monkeypatch.context() as patch:
-        if step == "claimed":
-            patch.setattr(outbox_relay, "of_claim", killed)
+        if step == "leased":
+            patch.setattr(outbox_relay, "of_lease", killed)
         else:
-            patch.setattr(outbox, "sent", killed)
+            patch.setattr(here.store.outbox, "ended", killed)
         with pytest.raises(Killed):
             await here.deliver()
     (batch,) = here.column("SELECT batch FROM outbox")
@@ -392,28 +394,29 @@ async def test_killed_around_its_own_notes_the_message_keeps_its_id(
     assert await here.deliver() == outbox_relay.Summary()
 
 
-async def test_a_late_answer_does_not_undo_what_another_courier_has_done(here: Desk) -> None:
+async def test_a_late_answer_does_not_undo_what_another_relay_has_done(here: Desk) -> None:
     here.finds(here.alert("足球", ME), "http://a.test/1")
-    slow = outbox_lease.claim(here.book, "mail", due=NOON, now=NOON)
+    slow = outbox_lease.lease(here.store, "mail", due=NOON, now=NOON)
     later = NOON + outbox_lease.LEASE_S
-    quick = outbox_lease.claim(here.book, "mail", due=later, now=later)
+    quick = outbox_lease.lease(here.store, "mail", due=later, now=later)
     assert slow is not None
     assert quick is not None
     assert slow.batch == quick.batch
-    outbox.sent(here.book, quick, now=later)
-    outbox.failed(here.book, slow, now=later + 1, wait=60, reason="timed out")
-    assert outbox.counts(here.book) == {SENT: 1}
-    assert len(outbox.lines(here.book)) == 1
+    here.store.outbox.ended(quick, SENT, now=later, detail="")
+    here.store.outbox.retried(slow, now=later + 1, due_at=later + 61, reason="timed out")
+    assert here.store.outbox.counts() == {SENT: 1}
+    assert len(here.store.outbox.deliveries()) == 1
 
 
-_COURIER = """
+_RELAY = """
 import asyncio, sys, time
 from pathlib import Path
 from random import Random
 from focus.config import FetchConfig
-from focus.alerts import outbox_relay, settings, store
+from focus.alerts import outbox_relay, settings
+from focus.storage.alerts.store import opened
 async def run(path):
-    with store.opened(Path(path), now=0.0, language="zh", zone="UTC") as here:
+    with opened(Path(path), now=0.0, language="zh", zone="UTC") as here:
         known = settings.read(here, fetch=FetchConfig(allow_net=("127.0.0.0/8",)))
         print("ready", flush=True)
         await outbox_relay.deliver_due(here, known, clock=time.time, rng=Random(), lease_s=0.0)
@@ -430,11 +433,11 @@ async def test_sigkill_in_mid_delivery_loses_nothing(tmp_path: Path) -> None:
             for number in range(wanted):
                 alert = here.alert(str(number), f"webhook:{hook.url}/{number}")
                 here.finds(alert, "http://a.test/1")
-            here.book.rows("UPDATE outbox SET due_at = 0")
+            here.store.database.rows("UPDATE outbox SET due_at = 0")
         kills = 0
         for last in (False, False, False, False, True):
             process = await asyncio.create_subprocess_exec(
-                sys.executable, "-c", _COURIER, str(tmp_path / "watch.db"),
+                sys.executable, "-c", _RELAY, str(tmp_path / "watch.db"),
                 stdout=asyncio.subprocess.PIPE,
             )  # fmt: skip
             assert process.stdout is not None
@@ -460,16 +463,16 @@ async def test_a_test_message_is_sent_at_once_and_logged(
     post = install(monkeypatch, Delivered("fine"), NotDelivered("no"))
     for _ in range(2):
         await outbox_relay.send_test(
-            here.book, here.settings(), user=1, channel=ME, clock=here.clock
+            here.store, here.settings(), user=1, channel=ME, clock=here.clock
         )
     assert post.sent[0][1].subject == "focus 测试消息"
-    assert [(line.state, line.detail) for line in outbox.lines(here.book)] == [
+    assert [(line.state, line.detail) for line in here.store.outbox.deliveries()] == [
         (DEAD, "no"),
         (SENT, "fine"),
     ]
     with pytest.raises(ConfigError, match="pigeon"):
         await outbox_relay.send_test(
-            here.book, here.settings(), user=1, channel="pigeon:x", clock=here.clock
+            here.store, here.settings(), user=1, channel="pigeon:x", clock=here.clock
         )
 
 
@@ -488,7 +491,7 @@ async def test_without_apprise_there_is_one_clear_line(
 ) -> None:
     monkeypatch.setattr(apprise, "available", lambda: False)
     here.finds(here.alert("a", "apprise:json://a.test"), "http://a.test/1")
-    assert (await here.deliver()).trouble == {"apprise": apprise.MISSING}
+    assert (await here.deliver()).failures == {"apprise": apprise.MISSING}
 
 
 @pytest.mark.filterwarnings("ignore")  # of a library of many hands
@@ -502,7 +505,7 @@ async def test_apprise_brings_it_to_other_services(here: Desk) -> None:
         here.finds(here.alert("足球", f"apprise:{address}"), "http://a.test/1")
         assert (await here.deliver()).sent == 1
         hook.answers = [(500, {})]
-        here.finds(here.book.named(1, "足球").id, "http://a.test/2")
+        here.finds(here.store.alerts.named(1, "足球").id, "http://a.test/2")
         assert (await here.deliver()).waiting == 1
     told = msgspec.json.decode(hook.requests[0].body)
     assert told["title"] == "足球：标题 1"
@@ -510,20 +513,20 @@ async def test_apprise_brings_it_to_other_services(here: Desk) -> None:
 
 
 def test_settings_are_kept_and_secrets_masked(here: Desk) -> None:
-    first = settings.read(here.book)
-    assert settings.read(here.book).key == first.key
-    with here.book.transaction() as db:
+    first = settings.read(here.store)
+    assert settings.read(here.store).key == first.key
+    with here.store.transaction():
         url = "smtp://me:pass%20word@mail.a.test"
-        settings.put_sealed(db, "smtp", {"url": url, "from": "focus@a.test"}, first.key)
-        settings.put(db, "base_url", "https://focus.a.test/")
-    read = settings.read(here.book)
+        settings.put_sealed(here.store, "smtp", {"url": url, "from": "focus@a.test"}, first.key)
+        here.store.settings.put("base_url", "https://focus.a.test/")
+    read = settings.read(here.store)
     assert read.mail is not None
     assert (read.mail.password, read.mail.port, read.mail.tls) == ("pass word", 587, "starttls")
     assert read.base_url == "https://focus.a.test"
-    given = settings.read(here.book, smtp_url="smtps://other.test", mail_from="x@a.test")
+    given = settings.read(here.store, smtp_url="smtps://other.test", mail_from="x@a.test")
     assert given.mail is not None
     assert (given.mail.host, given.mail.port, given.mail.tls) == ("other.test", 465, "always")
-    for text in (repr(read), str(settings.shown(here.book, read.key)), repr(read.mail)):
+    for text in (repr(read), str(settings.shown(here.store, read.key)), repr(read.mail)):
         assert "pass" not in text.replace("pass=", "")
         assert read.key.hex() not in text
 

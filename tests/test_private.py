@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from focus.alerts import keyfile, settings
-from focus.alerts.store import AlertStore, opened
 from focus.errors import ConfigError
 from focus.storage import private
+from focus.storage.alerts.store import AlertStore, opened
 from focus.storage.search_index import SearchIndex
 from focus.store import Store
 from tests.support.outbox import NOON
@@ -35,7 +35,7 @@ def modes(folder: Path) -> dict[str, int]:
     }
 
 
-def book(path: Path) -> Iterator[AlertStore]:
+def store(path: Path) -> Iterator[AlertStore]:
     with opened(path, now=NOON, language="zh", zone="Asia/Shanghai") as found:
         yield found
 
@@ -44,7 +44,7 @@ def book(path: Path) -> Iterator[AlertStore]:
 
 
 def test_a_book_its_index_and_its_key_are_the_owners_alone(umask: None, tmp_path: Path) -> None:
-    for here in book(tmp_path / "focus.db"):
+    for here in store(tmp_path / "focus.db"):
         portal = Portal(here, now=NOON)
         portal.page("/1", "足球决赛", article("足球", 1))
         settings.read(here)
@@ -66,13 +66,13 @@ async def test_a_crawls_database_is_the_owners_alone(umask: None, tmp_path: Path
 
 def test_what_others_could_read_is_taken_from_them_when_people_move_in(tmp_path: Path) -> None:
     path = tmp_path / "focus.db"
-    for _ in book(path):
+    for _ in store(path):
         pass
     path.chmod(0o664)
     with SearchIndex(path):
         pass
     (tmp_path / "focus.db-search").chmod(0o644)
-    for _ in book(path):
+    for _ in store(path):
         assert set(modes(tmp_path).values()) == {0o600}
 
 
@@ -89,11 +89,11 @@ def test_a_file_that_is_there_is_not_made_again(tmp_path: Path) -> None:
 
 def test_the_database_holds_no_password_and_no_key(tmp_path: Path) -> None:
     path = tmp_path / "focus.db"
-    for here in book(path):
+    for here in store(path):
         key = settings.read(here).key
-        with here.transaction() as db:
-            settings.put_sealed(db, "smtp", {"url": URL, "from": "f@a.test"}, key)
-            settings.put_sealed(db, "sms", GATEWAY, key)
+        with here.transaction():
+            settings.put_sealed(here, "smtp", {"url": URL, "from": "f@a.test"}, key)
+            settings.put_sealed(here, "sms", GATEWAY, key)
         read = settings.read(here)
         assert read.mail is not None and read.mail.password == "hunter22"
         assert read.sms == GATEWAY
@@ -106,7 +106,7 @@ def test_the_database_holds_no_password_and_no_key(tmp_path: Path) -> None:
 
 def test_a_key_lasts_and_moves_with_its_file(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere.key"
-    for here in book(tmp_path / "focus.db"):
+    for here in store(tmp_path / "focus.db"):
         first = settings.read(here).key
         (tmp_path / "focus.db.key").rename(elsewhere)
         assert settings.read(here, key_file=elsewhere).key == first
@@ -114,10 +114,10 @@ def test_a_key_lasts_and_moves_with_its_file(tmp_path: Path) -> None:
 
 
 def test_another_key_opens_nothing_and_says_so(tmp_path: Path) -> None:
-    for here in book(tmp_path / "focus.db"):
+    for here in store(tmp_path / "focus.db"):
         key = settings.read(here).key
-        with here.transaction() as db:
-            settings.put_sealed(db, "smtp", {"url": URL, "from": "f@a.test"}, key)
+        with here.transaction():
+            settings.put_sealed(here, "smtp", {"url": URL, "from": "f@a.test"}, key)
         (tmp_path / "focus.db.key").unlink()
         with pytest.raises(ConfigError, match=r"focus\.db\.key: does not open .*--forget-pass"):
             settings.read(here)
@@ -129,9 +129,9 @@ def test_another_key_opens_nothing_and_says_so(tmp_path: Path) -> None:
 
 
 def test_what_is_not_sealed_is_not_believed(tmp_path: Path) -> None:
-    for here in book(tmp_path / "focus.db"):
-        with here.transaction() as db:
-            settings.put(db, "smtp", {"url": URL, "from": "f@a.test"})
+    for here in store(tmp_path / "focus.db"):
+        with here.transaction():
+            here.settings.put("smtp", {"url": URL, "from": "f@a.test"})
         with pytest.raises(ConfigError, match="does not open"):
             settings.read(here)
 

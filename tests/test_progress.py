@@ -14,14 +14,23 @@ from rich.console import Console
 
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig
 from focus.crawler import Crawl, Event
+from focus.engine.outages import Outage
 from focus.engine.unit_of_work import Totals
 from focus.records import UrlState
 from focus.session import RunReport
 from focus.store import CrawlInfo
 from focus.terminal.live_line import LiveLine, wrapped
 from focus.terminal.logs import JsonLog, Printer, Several, TextLog, telling
-from focus.terminal.progress import Moment, Pulse, Teller, page_line, spelled, started_line
-from focus.terminal.summary import complaint, error_rate, exit_code, summary
+from focus.terminal.progress import (
+    Moment,
+    Pulse,
+    Teller,
+    outage_line,
+    page_line,
+    spelled,
+    started_line,
+)
+from focus.terminal.summary import OFFLINE, clock, complaint, error_rate, exit_code, summary
 from focus.text.formatting import cells
 
 
@@ -381,3 +390,33 @@ def test_bad_ends_are_complained_of() -> None:
         "focus: error: 75.0% of the URLs failed"
     )
     assert complaint(made, 0) == []
+
+
+def test_an_outage_is_told_on_the_line_and_in_logs() -> None:
+    outage = Outage(1_000.0, 1_030.0, "Network is unreachable")
+    crawl = FakeCrawl()
+    crawl.outages = SimpleNamespace(outage=outage)
+    crawl.clock = 1_022.0
+    pulse = Pulse(crawl)  # type: ignore[arg-type]
+    since = clock(1_000.0)
+    assert spelled(pulse.moment()).startswith(f"offline since {since}, next try in 8")
+    assert outage_line(outage, 0.0, 0.0).startswith(f"Offline since {since} (Network is unreach")
+    assert outage_line(None, 1_000.0, 1_075.0) == "Online again after 1m15s"
+    lines: list[str] = []
+    teller = TextLog(lines.append, pages=False)
+    teller.outage(outage)
+    teller.outage(None)
+    assert [line.split()[0] for line in lines] == ["Offline", "Online"]
+    lines.clear()
+    told = JsonLog(lines.append, pages=False)
+    told.outage(outage)
+    told.outage(None)
+    assert [json.loads(line)["event"] for line in lines] == ["offline", "online"]
+    assert json.loads(lines[0])["reason"] == "Network is unreachable"
+
+
+def test_a_run_that_ends_offline_has_a_code_and_a_line_of_its_own() -> None:
+    made = report(stop_reason="offline", outage=Outage(1_000.0, 1_030.0, "no route"))
+    assert exit_code(made) == OFFLINE == 8
+    assert f"offline since {clock(1_000.0)} (no route)" in complaint(made, OFFLINE)[0]
+    assert summary(made)[-1] == "The same command continues it."

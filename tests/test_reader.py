@@ -424,17 +424,17 @@ def test_the_file_of_a_newer_focus_is_refused(path: Path) -> None:
         DatabaseReader(path)
 
 
-def test_the_file_of_an_older_focus_is_brought_up_to_date(tmp_path: Path) -> None:
-    path = tmp_path / "old.db"
-    with closing(sqlite3.connect(path)) as db:
-        db.executescript(
-            f"{schema.MIGRATIONS[0]} PRAGMA application_id = {schema.APPLICATION_ID}; "
-            "PRAGMA user_version = 1"
-        )
+def test_the_file_of_an_older_focus_is_brought_up_to_date(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = (*schema.MIGRATIONS, "CREATE TABLE trial (id INTEGER PRIMARY KEY);")
+    monkeypatch.setattr(schema, "MIGRATIONS", steps)
+    monkeypatch.setattr(schema, "VERSION", len(steps))
     with DatabaseReader(path) as reader:
-        assert reader.crawls() == []
+        assert reader.crawls()
     with closing(sqlite3.connect(path)) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (schema.VERSION,)
+        assert db.execute("PRAGMA user_version").fetchone() == (len(steps),)
+        assert db.execute("SELECT * FROM trial").fetchall() == []
 
 
 def test_the_crawl_that_would_be_continued_is_known(tmp_path: Path) -> None:

@@ -19,17 +19,15 @@ from argon2 import PasswordHasher
 from starlette.testclient import TestClient
 
 from focus.__main__ import main
-from focus.alerts import outbox
-from focus.alerts.alert import Alert
 from focus.alerts.delivery import Delivered, DeliveryOutcome
 from focus.alerts.message import Message
-from focus.alerts.outbox import Logged
 from focus.errors import ConfigError
 from focus.serve import address_verification, backoff, server, tokens
 from focus.serve.accounts import Passwords
 from focus.serve.app import make_app
 from focus.serve.app_state import AppState, Kept
 from focus.serve.texts import TEXTS
+from focus.storage.alerts.records import Alert, DeliveryRecord
 from tests.support.outbox import NOON, Clock, hit, insert
 from tests.support.site import Portal, article
 
@@ -53,21 +51,21 @@ class Group:
 
     def invitation(self) -> str:
         """A secret by which somebody may register."""
-        with self.app_state.book() as book, book.transaction() as db:
-            return tokens.make(db, "invite", now=self.clock())
+        with self.app_state.store() as store:
+            return tokens.make(store, "invite", now=self.clock())
 
     def member(self, name: str, mail: str = "", **options: Any) -> TestClient:
         """Somebody's browser, registered and logged in; the first is an administrator's."""
-        with self.app_state.book() as book, book.transaction() as db:
+        with self.app_state.store() as store, store.database.transaction() as db:
             db.execute("DELETE FROM attempt")
             db.execute("INSERT OR IGNORE INTO setting VALUES ('registration', '\"invite\"')")
         client = self.browser(**options)
         typed = {"name": name, "mail": mail, "password": SECRET, "invite": self.invitation()}
         answer = client.post("/register", data=typed)
         assert answer.status_code == 303, answer.text
-        with self.app_state.book() as book, book.transaction() as db:  # as by the mailed link
-            db.execute("UPDATE user SET mail = ? WHERE name = ?", (mail or None, name))
-            db.execute("DELETE FROM token WHERE kind = 'mail'")
+        with self.app_state.store() as store:  # as by the mailed link
+            store.users.set_address(self.number(name), "mail", mail or None)
+            store.tokens.drop_all("mail")
         return client
 
     def number(self, name: str) -> int:
@@ -76,12 +74,12 @@ class Group:
 
     def finds(self, alert: int, *urls: str, **fields: Any) -> list[int]:
         """Pages for an alert."""
-        with self.app_state.book() as book, book.transaction() as db:
+        with self.app_state.store() as store, store.database.transaction() as db:
             return [insert(db, hit(alert, url, **fields)) for url in urls]
 
     def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        with self.app_state.book() as book:
-            return book.rows(sql, values)
+        with self.app_state.store() as store:
+            return store.database.rows(sql, values)
 
 
 @pytest.fixture
@@ -198,8 +196,8 @@ def test_a_forgotten_password_is_set_by_a_mailed_link_once(
 
 def test_a_reset_link_is_good_for_an_hour(group: Group) -> None:
     group.member("ana", "ana@a.test")
-    with group.app_state.book() as book, book.transaction() as db:
-        secret = tokens.make(db, "reset", user=group.number("ana"), now=NOON)
+    with group.app_state.store() as store:
+        secret = tokens.make(store, "reset", user=group.number("ana"), now=NOON)
     group.clock.now += 3601
     answer = group.browser("zh").get(f"/reset/{secret}")
     assert answer.status_code == 400
@@ -258,8 +256,8 @@ def test_what_makes_no_alert_is_said_and_what_was_typed_stays(
 def test_a_saved_alert_shows_what_the_last_days_would_have_sent(group: Group) -> None:
     client = group.member("ana")
     number = alert(client, sites="https://news.test/")
-    with group.app_state.book() as book:
-        portal = Portal(book, now=NOON - 7_300)
+    with group.app_state.store() as store:
+        portal = Portal(store, now=NOON - 7_300)
         portal.page("/", "首页", "网站")
         portal.now = NOON - 60
         portal.page("/2", "足球决赛", article("足球", 2))
@@ -272,7 +270,7 @@ def test_a_saved_alert_shows_what_the_last_days_would_have_sent(group: Group) ->
 def test_health_tells_trouble_and_silence(group: Group) -> None:
     client = group.member("ana")
     number = alert(client)
-    with group.app_state.book() as book, book.transaction() as db:
+    with group.app_state.store() as store, store.database.transaction() as db:
         db.execute("UPDATE site SET trouble = 'robots.txt forbids it'")
         db.execute("UPDATE alert SET checked_at = ?", (NOON,))
     group.clock.now += 3 * 86400
@@ -290,8 +288,8 @@ def test_the_inbox_shows_pages_with_all_that_is_known_of_them(group: Group) -> N
     number = alert(client)
     why = {"parts": {"title": 1.0}, "words": {"title": ["足球"]}}
     [first] = group.finds(number, "https://a.test/1", published_at=NOON - 3600, why=why)
-    group.finds(number, "https://a.test/2", twin=first)
-    group.finds(number, "https://a.test/3", twin=first)
+    group.finds(number, "https://a.test/2", duplicate_of=first)
+    group.finds(number, "https://a.test/3", duplicate_of=first)
     page = client.get("/inbox").text
     assert "标题 1" in page
     assert "<mark>足球</mark>" in page
@@ -329,14 +327,14 @@ def test_pages_are_read_judged_and_deleted(group: Group) -> None:
     number = alert(client)
     [page] = group.finds(number, "https://a.test/1")
     where = client.post(f"/inbox/{page}/relevant", data={"alert": str(number)})
-    assert where.headers["location"] == f"/inbox?alert={number}#hit-{page}"
-    assert group.rows("SELECT vote FROM hit") == [(1,)]
+    assert where.headers["location"] == f"/inbox?alert={number}#match-{page}"
+    assert group.rows("SELECT vote FROM alert_match") == [(1,)]
     client.post(f"/inbox/{page}/irrelevant")
-    assert group.rows("SELECT vote FROM hit") == [(0,)]
+    assert group.rows("SELECT vote FROM alert_match") == [(0,)]
     client.post("/inbox/read")
-    assert group.rows("SELECT read_at FROM hit") == [(NOON,)]
+    assert group.rows("SELECT read_at FROM alert_match") == [(NOON,)]
     client.post(f"/inbox/{page}/unread")
-    assert group.rows("SELECT read_at FROM hit") == [(None,)]
+    assert group.rows("SELECT read_at FROM alert_match") == [(None,)]
     client.post(f"/inbox/{page}/delete")
     assert "标题 1" not in client.get("/inbox").text
 
@@ -351,13 +349,13 @@ def test_many_pages_are_turned(group: Group) -> None:
 def test_search_finds_what_was_crawled(group: Group) -> None:
     client = group.member("ana")
     alert(client, sites="https://news.test/")
-    with group.app_state.book() as book:
-        portal = Portal(book, now=NOON)
+    with group.app_state.store() as store:
+        portal = Portal(store, now=NOON)
         portal.page("/1", "足球决赛", article("足球", 1))
         portal.attach()
         from focus.storage.search_index import SearchIndex
 
-        with SearchIndex(book.path) as index:
+        with SearchIndex(store.path) as index:
             index.update()
     page = client.get("/search?q=决赛").text
     assert "https://news.test/1" in page
@@ -369,11 +367,11 @@ def test_search_finds_what_was_crawled(group: Group) -> None:
 
 def test_the_delivery_log_is_told_in_the_readers_language(group: Group) -> None:
     client = group.member("ana", language="zh")
-    line = Logged(
+    line = DeliveryRecord(
         NOON, group.number("ana"), "webhook:https://h.test/secret", "b", 2, 0, "timed out"
     )
-    with group.app_state.book() as book, book.transaction() as db:
-        outbox.log(db, line)
+    with group.app_state.store() as store:
+        store.outbox.log(line)
     page = client.get("/deliveries").text
     assert "稍后重试" in page
     assert "超时" in page
@@ -413,9 +411,9 @@ def test_unsubscription_asks_first_and_is_done_by_one_post(group: Group) -> None
     client = group.member("ana", "ana@a.test")
     alert(client, mail="on")
     how = group.app_state.settings()
-    with group.app_state.book() as book:
+    with group.app_state.store() as store:
         mine = group.number("ana")
-        link = unsubscribe.link(book, how, user=mine, channel="mail:ana@a.test", now=NOON)
+        link = unsubscribe.link(store, how, user=mine, channel="mail:ana@a.test", now=NOON)
     path = link.removeprefix(HOME)
     stranger = group.browser()
     stranger.headers.pop("sec-fetch-site")
@@ -460,7 +458,7 @@ def test_a_person_takes_their_data_along_and_is_forgotten(group: Group) -> None:
     assert client.post("/settings/delete", data={"password": "wrong"}).status_code == 400
     client.post("/settings/delete", data={"password": SECRET})
     assert not group.rows("SELECT 1 FROM user WHERE name = 'bo'")
-    assert not group.rows("SELECT 1 FROM hit")
+    assert not group.rows("SELECT 1 FROM alert_match")
     assert client.get("/inbox").headers["location"] == "/login"
     assert boss.get("/inbox").status_code == 200
 
@@ -701,10 +699,10 @@ def test_what_cannot_be_taken_in_is_said(group: Group, text: str, said: str) -> 
 
 def test_an_administrator_takes_over_what_the_command_line_watches(group: Group) -> None:
     boss, other = group.member("boss", "boss@a.test"), group.member("ana")
-    with group.app_state.book() as book:
+    with group.app_state.store() as store:
         made = Alert("足球", ("https://a.test/",), words="足球", channels=("mail:x@y.test",))
-        number = book.add(1, made, now=NOON)
-        book.add(1, Alert("f", ("https://a.test/",), topic="/x/t.toml"), now=NOON)
+        number = store.alerts.add(1, made, now=NOON)
+        store.alerts.add(1, Alert("f", ("https://a.test/",), topic="/x/t.toml"), now=NOON)
     group.finds(number, "https://a.test/1")
     assert other.post("/alerts/adopt").status_code == 404
     assert "1 alert was taken in" in boss.post("/alerts/adopt").text
@@ -802,11 +800,12 @@ def test_a_gateway_has_to_name_the_place_of_the_number(group: Group) -> None:
 def test_what_is_wrong_is_told_in_chinese_where_people_look(group: Group) -> None:
     client = group.member("ana", language="zh")
     number = alert(client)
-    with group.app_state.book() as book, book.transaction() as db:
+    with group.app_state.store() as store, store.database.transaction() as db:
         why = "https://a.test/: host-given-up: robots.txt: Connection refused"
         db.execute("UPDATE site SET trouble = ?", (why,))
         line = "mail server mail.test:587: Connection refused"
-        outbox.log(db, Logged(NOON, group.number("ana"), "mail:a@a.test", "b", 1, 0, line))
+        ana = group.number("ana")
+        store.outbox.log(DeliveryRecord(NOON, ana, "mail:a@a.test", "b", 1, 0, line))
     for page in (f"/alerts/{number}", "/alerts"):
         assert "https://a.test/：已放弃此主机：robots.txt：连接被拒绝" in client.get(page).text
     assert "邮件服务器 mail.test:587：连接被拒绝" in client.get("/deliveries").text

@@ -11,9 +11,10 @@ from starlette.testclient import TestClient
 
 from focus.alerts.settings import DeliverySettings
 from focus.errors import StoreLocked
-from focus.serve import address_verification, names, tokens
+from focus.serve import address_verification, names
 from focus.serve.address_verification import Moved
-from focus.serve.app import _DOORS
+from focus.serve.app import _ROUTES
+from focus.storage.alerts.tokens import Tokens
 from focus.storage.search_index import SearchIndex
 from tests.support.outbox import NOON
 from tests.support.site import Portal, article
@@ -75,7 +76,10 @@ def test_nobody_registers_as_somebody_else(group: Group) -> None:
     other = group.member("ben")
     typed = {"name": "lvan", "zone": "UTC", "language": "en", "quiet": ""}
     assert "looks like" in other.post("/settings", data=typed).text
-    with group.app_state.book() as book, book.transaction() as db:  # from before there was a rule
+    with (
+        group.app_state.store() as store,
+        store.database.transaction() as db,
+    ):  # from before there was a rule
         db.execute("UPDATE user SET name = 'Iаn' WHERE name = 'ben'")
     assert other.post("/settings", data={**typed, "name": "Iаn"}).status_code == 303
 
@@ -187,10 +191,10 @@ def test_what_the_old_address_is_told_names_the_account_and_not_the_new_one(
 
 
 def crawled(group: Group, host: str) -> Portal:
-    with group.app_state.book() as book:
-        portal = Portal(book, host=host, now=NOON)
+    with group.app_state.store() as store:
+        portal = Portal(store, host=host, now=NOON)
         portal.page("/1", "足球决赛", article("足球", len(host)))
-        with SearchIndex(book.path) as index:
+        with SearchIndex(store.path) as index:
             index.update()
     return portal
 
@@ -206,8 +210,8 @@ def test_people_search_the_sites_of_their_alerts_and_what_is_open(group: Group) 
     alert(eve, sites="https://b.test/")
     for host in ("a.test", "b.test"):
         portal = crawled(group, host)
-        with group.app_state.book() as book:
-            portal.book = book
+        with group.app_state.store() as store:
+            portal.store = store
             portal.attach()
     loose = crawled(group, "c.test")
     assert [finds(each) for each in (boss, ana, eve)] == [set(), {"a.test"}, {"b.test"}]
@@ -222,7 +226,10 @@ def test_people_search_the_sites_of_their_alerts_and_what_is_open(group: Group) 
     assert group.rows("SELECT detail FROM audit WHERE act = 'open to search'") == [
         (str(loose.crawl),)
     ]
-    with group.app_state.book() as book, book.transaction() as db:  # another crawl of that number
+    with (
+        group.app_state.store() as store,
+        store.database.transaction() as db,
+    ):  # another crawl of that number
         db.execute("UPDATE crawl SET started_at = started_at + 1 WHERE id = ?", (loose.crawl,))
     assert finds(ana) == {"a.test"}
     boss.post("/admin/search")
@@ -233,8 +240,8 @@ def test_an_end_of_watching_is_an_end_of_searching(group: Group) -> None:
     ana = group.member("ana")
     number = alert(ana, sites="https://a.test/")
     portal = crawled(group, "a.test")
-    with group.app_state.book() as book:
-        portal.book = book
+    with group.app_state.store() as store:
+        portal.store = store
         portal.attach()
     assert finds(ana) == {"a.test"}
     ana.post(f"/alerts/{number}/delete")
@@ -243,7 +250,7 @@ def test_an_end_of_watching_is_an_end_of_searching(group: Group) -> None:
 
 # -- logs ---------------------------------------------------------------------------
 
-WITH_TOKENS = [path for path in _DOORS if "{token}" in path]
+WITH_TOKENS = [path for path in _ROUTES if "{token}" in path]
 
 
 @pytest.mark.parametrize("error", [StoreLocked("the database is locked"), RuntimeError("broken")])
@@ -258,7 +265,7 @@ def test_no_token_lands_in_the_log(
     def fails(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(tokens, "find", fails)
+    monkeypatch.setattr(Tokens, "find", fails)
     monkeypatch.setattr("focus.alerts.unsubscribe.look", fails)
     secret = "s3cr3t-token"
     with caplog.at_level(logging.DEBUG, "focus"):

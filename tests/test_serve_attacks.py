@@ -11,9 +11,10 @@ pytest.importorskip("httpx2", reason="starlette's test client needs it")
 
 from starlette.testclient import TestClient
 
-from focus.serve import tokens
 from focus.serve.accounts import Passwords
 from focus.serve.upload import MAX_FORM
+from focus.storage.alerts.inbox import Inbox
+from focus.storage.alerts.tokens import hashed
 from tests.support.outbox import NOON
 from tests.test_serve import CHEAP, SECRET, TYPED, Group, alert
 from tests.test_serve import group as group  # the fixture
@@ -56,7 +57,7 @@ def test_an_unknown_name_gets_the_same_answer_after_the_same_work(
 def test_guessing_at_an_account_is_slowed_whoever_has_it(group: Group) -> None:
     group.member("ana")
     for name in ("ana", "nobody"):
-        with group.app_state.book() as book, book.transaction() as db:
+        with group.app_state.store() as store, store.database.transaction() as db:
             db.execute("DELETE FROM attempt")
         client = group.browser()
         codes = [log_in(client, name, "guess") for _ in range(7)]
@@ -146,7 +147,7 @@ def test_secrets_are_kept_as_hashes(group: Group) -> None:
     db.close()
     assert secret not in dump
     assert SECRET not in dump
-    assert tokens.hashed(secret).hex() in dump.lower()
+    assert hashed(secret).hex() in dump.lower()
 
 
 # -- other sites --------------------------------------------------------------------
@@ -238,7 +239,7 @@ def test_nobody_reaches_what_is_anothers(group: Group) -> None:
     ana, eve = group.member("ana"), group.member("eve")
     number = alert(ana)
     [page] = group.finds(number, "https://a.test/1")
-    before = group.rows("SELECT * FROM alert"), group.rows("SELECT * FROM hit")
+    before = group.rows("SELECT * FROM alert"), group.rows("SELECT * FROM alert_match")
     for path in (f"/alerts/{number}", f"/alerts/{number}/edit", "/admin"):
         assert eve.get(path).status_code in (400, 404)
     for what in ("edit", "pause", "delete", "test", "feed"):
@@ -247,7 +248,7 @@ def test_nobody_reaches_what_is_anothers(group: Group) -> None:
         assert eve.post(f"/inbox/{page}/{what}").status_code == 404
     eve.post("/inbox/read", data={"alert": str(number)})
     assert "标题" not in eve.get(f"/inbox?alert={number}").text
-    assert (group.rows("SELECT * FROM alert"), group.rows("SELECT * FROM hit")) == before
+    assert (group.rows("SELECT * FROM alert"), group.rows("SELECT * FROM alert_match")) == before
     for path in ("/admin", "/admin/invite", f"/admin/users/{group.number('ana')}"):
         assert eve.post(path, data={"registration": "open"}).status_code == 404
 
@@ -308,7 +309,7 @@ def test_trouble_of_ours_tells_nothing(group: Group, monkeypatch: pytest.MonkeyP
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("a secret of the inside")
 
-    monkeypatch.setattr("focus.serve.reading.inbox.letters", broken)
+    monkeypatch.setattr(Inbox, "entries", broken)
     answer = client.get("/inbox")
     assert answer.status_code == 500
     assert "secret" not in answer.text

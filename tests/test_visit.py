@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.alerts import revisits
-from focus.alerts.alert import Alert, checked
-from focus.alerts.matches import site_of
-from focus.alerts.store import LOCAL, AlertStore, opened
+from focus.alerts.alert import checked
 from focus.alerts.visit import REST_S, visit
 from focus.config import FetchConfig, PolitenessConfig
 from focus.errors import ConfigError
 from focus.learn.memory_crawl import PageSource
 from focus.records import UrlState
+from focus.storage.alerts.records import LOCAL, Alert
+from focus.storage.alerts.store import AlertStore, opened
 from tests.support.web import TinyWeb
 
 FRONT = "http://news.test/"
@@ -33,9 +33,11 @@ async def served() -> AsyncIterator[tuple[TinyWeb, PageSource]]:
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> Iterator[AlertStore]:
+def store(tmp_path: Path) -> Iterator[AlertStore]:
     with opened(tmp_path / "f.db", now=time.time(), language="zh", zone="Asia/Shanghai") as made:
-        made.add(LOCAL, checked(Alert("足球", ("news.test",), words="足球")), now=time.time())
+        made.alerts.add(
+            LOCAL, checked(Alert("足球", ("news.test",), words="足球")), now=time.time()
+        )
         yield made
 
 
@@ -51,51 +53,53 @@ def asked(web: TinyWeb) -> list[str]:
     return [url.removeprefix("http://news.test") for url in urls if not url.endswith(".xml")]
 
 
-async def look(book: AlertStore, web: PageSource) -> None:
-    site = site_of(book, "news.test")
+async def look(store: AlertStore, web: PageSource) -> None:
+    site = store.sites.named("news.test")
     assert site is not None
-    await visit(book, site, web, clock=time.time)
+    await visit(store, site, web, clock=time.time)
 
 
-async def test_only_news_is_asked_for(served: tuple[TinyWeb, PageSource], book: AlertStore) -> None:
+async def test_only_news_is_asked_for(
+    served: tuple[TinyWeb, PageSource], store: AlertStore
+) -> None:
     web, how = served
     front(web, "/a", "/b", etag='"1"')
-    await look(book, how)
+    await look(store, how)
     assert sorted(asked(web)) == ["/", "/a", "/b"]
-    await look(book, how)
+    await look(store, how)
     assert asked(web) == ["/"] and web.unchanged == [FRONT]
     front(web, "/a", "/b", "/c", etag='"2"')
-    await look(book, how)
+    await look(store, how)
     assert asked(web) == ["/", "/c"]
-    site = site_of(book, "news.test")
+    site = store.sites.named("news.test")
     assert site is not None and site.crawl == 1 and not site.trouble
-    rows = book.rows("SELECT url, title FROM page_text ORDER BY id")
+    rows = store.database.rows("SELECT url, title FROM page_text ORDER BY id")
     assert [urlsplit(url).path for url, _ in rows] == ["/", "/a", "/b", "/c"]
-    assert book.rows("SELECT round(fresh, 2) FROM revisit") == [(1 + revisits.SECTION,)]
+    assert store.database.rows("SELECT round(fresh, 2) FROM revisit") == [(1 + revisits.SECTION,)]
 
 
 async def test_news_that_a_visit_had_to_leave_is_had_by_the_next(
-    served: tuple[TinyWeb, PageSource], book: AlertStore, monkeypatch: pytest.MonkeyPatch
+    served: tuple[TinyWeb, PageSource], store: AlertStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     web, how = served
     front(web, "/a", etag='"1"')
     monkeypatch.setattr("focus.alerts.visit.FIRST", 2)
-    await look(book, how)
+    await look(store, how)
     assert asked(web) == ["/"], "one request is for robots.txt; /a was there before"
     front(web, "/a", *(f"/new{n}" for n in range(5)), etag='"2"')
     monkeypatch.setattr("focus.alerts.visit.DAILY", 4)
     had = []
     for visits in (1, 2):
-        await look(book, how)
+        await look(store, how)
         had += [path for path in asked(web) if path != "/"]
-        site = site_of(book, "news.test")
+        site = store.sites.named("news.test")
         assert site is not None and (site.news_from is None) == (visits == 2)
         assert site.next_at <= time.time() + REST_S or visits == 2
     assert sorted(had) == [f"/new{n}" for n in range(5)], "each once, and none that was there"
 
 
 async def test_a_sitemap_that_has_not_changed_is_not_sent_again(
-    served: tuple[TinyWeb, PageSource], book: AlertStore
+    served: tuple[TinyWeb, PageSource], store: AlertStore
 ) -> None:
     web, how = served
     front(web, "/a", etag='"1"')
@@ -107,26 +111,26 @@ async def test_a_sitemap_that_has_not_changed_is_not_sent_again(
         web.status(f"{FRONT}sitemap.xml", 200, headers=headers, body=body.encode())
 
     sitemap("/a")
-    await look(book, how)
+    await look(store, how)
     for _ in range(2):
         web.unchanged.clear()
-        await look(book, how)
+        await look(store, how)
         assert sorted(web.unchanged) == [FRONT, f"{FRONT}sitemap.xml"]
-    rows = book.rows("SELECT state, detail FROM url WHERE url LIKE '%sitemap.xml'")
+    rows = store.database.rows("SELECT state, detail FROM url WHERE url LIKE '%sitemap.xml'")
     assert rows == [(int(UrlState.DROPPED), "as it was")]
     asked(web)
     web.page("http://news.test/b", title="足球 /b", text="足球比赛今天开始。" * 9)
     sitemap("/a", "/b")
-    await look(book, how)
+    await look(store, how)
     assert "/b" in asked(web)
 
 
 async def test_a_site_that_cannot_be_had_says_why(
-    served: tuple[TinyWeb, PageSource], book: AlertStore
+    served: tuple[TinyWeb, PageSource], store: AlertStore
 ) -> None:
     _, how = served  # nothing is drawn: 404
-    await look(book, how)
-    site = site_of(book, "news.test")
+    await look(store, how)
+    site = store.sites.named("news.test")
     assert site is not None and "404" in site.trouble
 
 
@@ -166,9 +170,9 @@ def test_no_page_is_left_that_would_lead_to_many_more(
     assert all(len(left.intersection(row)) < revisits.CHILDREN for row in links.values())
 
 
-def watched(book: AlertStore, **fresh: float) -> None:
+def watched(store: AlertStore, **fresh: float) -> None:
     """These pages are looked at again, beside the sections, and none of all is due."""
-    with book.transaction() as db:
+    with store.database.transaction() as db:
         for path, news in fresh.items():
             sql = "INSERT INTO revisit SELECT id, 0, ?, 60, 0, 0 FROM page_text WHERE url = ?"
             db.execute(sql, (news, f"https://news.test/{path}"))
@@ -177,16 +181,16 @@ def watched(book: AlertStore, **fresh: float) -> None:
 
 
 async def test_what_brought_most_is_asked_first(
-    served: tuple[TinyWeb, PageSource], book: AlertStore
+    served: tuple[TinyWeb, PageSource], store: AlertStore
 ) -> None:
     web, how = served
     front(web, "/a", "/b", "/c", etag='"1"')
-    await look(book, how)
+    await look(store, how)
     asked(web)
-    watched(book, a=1.0, b=4.0)
-    with book.transaction() as db:
+    watched(store, a=1.0, b=4.0)
+    with store.database.transaction() as db:
         db.execute("UPDATE revisit SET next_at = 0")
-    await look(book, how)
+    await look(store, how)
     assert asked(web) == ["/b", "/a", "/"]
 
 
@@ -199,32 +203,32 @@ async def test_what_brought_most_is_asked_first(
     ],
 )
 async def test_a_schedule_has_sections_and_proven_pages_looked_at_each_time(
-    served: tuple[TinyWeb, PageSource], book: AlertStore, schedule: str, paths: list[str]
+    served: tuple[TinyWeb, PageSource], store: AlertStore, schedule: str, paths: list[str]
 ) -> None:
     web, how = served
     front(web, "/a", "/b", "/c", etag='"1"')
-    await look(book, how)
+    await look(store, how)
     asked(web)
-    wish = msgspec.structs.replace(book.alerts()[0].alert, schedule=schedule)
-    book.change(1, wish, now=0.0)
-    watched(book, a=revisits.PROVEN / 2, b=9.0)
-    with book.transaction() as db:
+    wish = msgspec.structs.replace(store.alerts.all()[0].alert, schedule=schedule)
+    store.alerts.change(1, wish, now=0.0)
+    watched(store, a=revisits.PROVEN / 2, b=9.0)
+    with store.database.transaction() as db:
         db.execute("UPDATE revisit SET next_at = ?", (time.time() + 5000,))
-    await look(book, how)
+    await look(store, how)
     assert asked(web) == paths
 
 
 async def test_a_page_due_alone_is_asked_for_alone(
-    served: tuple[TinyWeb, PageSource], book: AlertStore
+    served: tuple[TinyWeb, PageSource], store: AlertStore
 ) -> None:
     web, how = served
     front(web, "/a", "/b", etag='"1"')
-    await look(book, how)
+    await look(store, how)
     asked(web)
-    watched(book, a=0.1)
-    with book.transaction() as db:
+    watched(store, a=0.1)
+    with store.database.transaction() as db:
         db.execute("UPDATE revisit SET next_at = 0 WHERE fresh < 0.2")
-    await look(book, how)
+    await look(store, how)
     assert asked(web) == ["/a"]
 
 
@@ -238,14 +242,14 @@ async def test_nobody_can_have_a_site_of_our_own_network_looked_up(
     async with web.serve() as address:
         wanted = Alert("足球", (f"{host}:{address.rpartition(':')[2]}",), words="足球")
         how = PageSource(None, FetchConfig(), PolitenessConfig(delay_s=0.0), "focus")
-        with opened(tmp_path / "f.db", now=0.0, language="zh", zone="Asia/Shanghai") as book:
+        with opened(tmp_path / "f.db", now=0.0, language="zh", zone="Asia/Shanghai") as store:
             try:
-                book.add(LOCAL, checked(wanted), now=0.0)
+                store.alerts.add(LOCAL, checked(wanted), now=0.0)
             except ConfigError:
                 return
-            (name,) = book.rows("SELECT host FROM site")[0]
-            site = site_of(book, name)
+            (name,) = store.database.rows("SELECT host FROM site")[0]
+            site = store.sites.named(name)
             assert site is not None
-            await visit(book, site, how, clock=time.time)
-            assert "guard" in book.rows("SELECT trouble FROM site")[0][0]
+            await visit(store, site, how, clock=time.time)
+            assert "guard" in store.database.rows("SELECT trouble FROM site")[0][0]
     assert web.log == []

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from focus.alerts import matches, visit
-from focus.alerts import store as books
+from focus.alerts import visit
 from focus.alerts.run import alone
-from focus.alerts.store import LOCAL, AlertStore, WatchedSite
 from focus.errors import ConfigError, StoreLocked
+from focus.storage.alerts.records import LOCAL, WatchedSite
+from focus.storage.alerts.store import AlertStore, opened
 from focus.storage.lock import held
 from tests.support.command import Ended, Focus, runner, settle
 from tests.support.site import Portal, article
@@ -47,19 +47,19 @@ class World:
         self.trouble: Exception | None = None
         self.portals: dict[str, Portal] = {}
 
-    def visitor(self, book: AlertStore, web: Any) -> Callable[[WatchedSite], Awaitable[None]]:
+    def visitor(self, store: AlertStore, web: Any) -> Callable[[WatchedSite], Awaitable[None]]:
         async def look_up(site: WatchedSite) -> None:
             self.visits.append(site.host)
             if self.trouble is not None:
                 raise self.trouble
             now = time.time()
-            portal = self.portals.setdefault(site.host, Portal(book, host=site.host, now=now))
-            portal.book, portal.now = book, now
+            portal = self.portals.setdefault(site.host, Portal(store, host=site.host, now=now))
+            portal.store, portal.now = store, now
             for page in self.pages:
                 portal.page(*page)
             self.pages = []
             portal.attach()
-            with book.transaction() as db:
+            with store.database.transaction() as db:
                 db.execute(
                     "UPDATE site SET visited_at = ?, trouble = '' WHERE id = ?", (now, site.id)
                 )
@@ -80,7 +80,10 @@ def add(focus: Focus, name: str = "足球", *more: str) -> Ended:
 
 def rested(path: Path) -> None:
     """A quarter of an hour goes by, and the time of all alerts comes."""
-    with books.opened(path, now=0, language="en", zone="UTC") as book, book.transaction() as db:
+    with (
+        opened(path, now=0, language="en", zone="UTC") as store,
+        store.database.transaction() as db,
+    ):
         db.execute("UPDATE site SET visited_at = visited_at - 7200, next_at = 0")
         db.execute("UPDATE alert SET next_at = 0")
 
@@ -184,8 +187,8 @@ def test_import_takes_all_or_none(focus: Focus, home: Path) -> None:
 
 def test_user_speaks_as_the_machine_does(focus: Focus, home: Path) -> None:
     add(focus)
-    with books.opened(home / "focus.db", now=0, language="x", zone="x") as book:
-        assert book.rows("SELECT language, zone FROM user") == [("en", "Asia/Shanghai")]
+    with opened(home / "focus.db", now=0, language="x", zone="x") as store:
+        assert store.database.rows("SELECT language, zone FROM user") == [("en", "Asia/Shanghai")]
 
 
 # -- running --------------------------------------------------------------------------
@@ -322,10 +325,10 @@ def test_silence_is_remarked(focus: Focus, world: World, home: Path) -> None:
     add(focus)
     world.pages = [("/", "首页", "欢迎。")]
     focus("run")
-    with books.opened(home / "focus.db", now=0, language="en", zone="UTC") as book:
-        with book.transaction() as db:
+    with opened(home / "focus.db", now=0, language="en", zone="UTC") as store:
+        with store.database.transaction() as db:
             db.execute("UPDATE alert SET created_at = created_at - ?", (4 * DAY,))
-        assert matches.count(book, book.named(LOCAL, "足球").id).news == 0
+        assert store.matches.count(store.alerts.named(LOCAL, "足球").id).news == 0
     assert "nothing new for 4 days" in focus("list").out
 
 
@@ -349,7 +352,7 @@ def test_preview_lists_what_would_have_come_and_why(focus: Focus, world: World) 
     assert "why: " in shown.out
     assert "足球二" not in shown.out
     found = json.loads(focus("preview", "足球", "--json").out)
-    assert [hit["title"] for hit in found["hits"]] == ["足球一"]
+    assert [match["title"] for match in found["matches"]] == ["足球一"]
 
 
 def test_log_is_empty_at_first(focus: Focus) -> None:

@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from focus.alerts import outbox, outbox_relay
+from focus.alerts import outbox_relay
 from focus.alerts.delivery import Delivered, NotDelivered, webhook
 from focus.alerts.delivery.http_post import WebPoster
 from focus.alerts.message import trial
-from focus.alerts.outbox import DEAD, SENT
 from focus.config import FetchConfig
 from focus.records import FailureKind
+from focus.storage.alerts.records import DEAD, SENT
 from tests.support.outbox import LOOPBACK, NOON, Desk, desk
 from tests.support.webhooks import Got, Receiver, receiving
 
@@ -57,7 +57,7 @@ async def test_a_receiver_that_fails_and_recovers_gets_it_under_one_id(here: Des
         assert (await here.deliver()).waiting == 1
         here.clock.now += 70
         assert (await here.deliver()).waiting == 1
-        assert outbox.next_due(here.book) == here.clock.now + 7200
+        assert here.store.outbox.next_due() == here.clock.now + 7200
         here.clock.now += 7200
         assert (await here.deliver()).sent == 1
         assert await here.deliver() == outbox_relay.Summary()
@@ -97,7 +97,7 @@ async def test_a_receiver_that_fails_and_recovers_gets_it_under_one_id(here: Des
             ]
         },
     }
-    assert [line.detail for line in outbox.lines(here.book)] == [
+    assert [line.detail for line in here.store.outbox.deliveries()] == [
         "204 No Content",
         "429 Too Many Requests",
         "500 Internal Server Error",
@@ -108,7 +108,7 @@ async def test_gone_is_gone_for_good(here: Desk) -> None:
     async with receiving(Receiver(answers=[(410, {})])) as hook:
         here.finds(here.alert("足球", f"webhook:{hook.url}"), "http://a.test/1")
         assert (await here.deliver()).dead == 1
-    assert outbox.counts(here.book) == {DEAD: 1}
+    assert here.store.outbox.counts() == {DEAD: 1}
 
 
 async def test_one_that_fails_does_not_hold_up_the_others(here: Desk) -> None:
@@ -118,8 +118,8 @@ async def test_one_that_fails_does_not_hold_up_the_others(here: Desk) -> None:
             here.finds(here.alert(name, f"webhook:{hook.url}/{name}"), "http://a.test/1")
         summary = await here.deliver()
     assert (summary.sent, summary.waiting) == (5, 1)
-    assert outbox.counts(here.book) == {0: 1, SENT: 5}
-    assert summary.trouble == {"webhook": "Connection refused"}
+    assert here.store.outbox.counts() == {0: 1, SENT: 5}
+    assert summary.failures == {"webhook": "Connection refused"}
 
 
 @pytest.mark.parametrize(

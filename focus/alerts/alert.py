@@ -1,4 +1,4 @@
-"""What does somebody want to be told of? An alert: sites, words or a topic, when, and how."""
+"""Checks what somebody wants to be told of (an alert), and reads and writes files of alerts."""
 
 from __future__ import annotations
 
@@ -12,42 +12,14 @@ import msgspec
 from focus.alerts import query as words
 from focus.alerts import schedule
 from focus.errors import ConfigError
+from focus.storage.alerts.records import Alert
 from focus.urls.normal_form import seed_candidates
 
 MAX_SITES, MAX_ITEMS = 50, 200
 PHONE = re.compile(r"\+?\d{3,20}")
 CHANNELS = ("inbox", "feed", "mail", "webhook", "apprise", "sms")
-
-
-class Alert(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What its owner typed, checked.
-
-    sites       URLs of sites or of their sections; a section is watched, its site's links followed
-    words       `+must -not "phrase" a OR b` (see `words`)
-    topic       a topic file's path, or words as `focus crawl --topic` takes; "": the words say all
-    min_relevance  less is not told of; None: the judge's own threshold
-    languages   of pages, as `zh`, `en`; (): any
-    schedule    see `schedule`
-    channels    `inbox`, `feed`, `mail:a@b.org`, `webhook:https://…`, `sms:+49…`, `apprise:…`
-    digest      one message for all that is new; False: one each, at once
-    max_items   pages in a digest at most; the rest stays in the inbox
-    quiet       `22:00-07:00`: nothing is delivered then, checks go on
-    expires_at  Unix seconds; nothing is checked after
-    """
-
-    name: str
-    sites: tuple[str, ...]
-    words: str = ""
-    topic: str = ""
-    min_relevance: float | None = None
-    languages: tuple[str, ...] = ()
-    schedule: str = "auto"
-    channels: tuple[str, ...] = ("inbox",)
-    digest: bool = True
-    max_items: int = 20
-    quiet: str = ""
-    paused: bool = False
-    expires_at: float | None = None
+PULLED = ("inbox", "feed")
+"""Channels that people look into by themselves: nothing is sent."""
 
 
 def checked(alert: Alert) -> Alert:
@@ -84,7 +56,7 @@ def check_channel(text: str) -> tuple[str, str]:
     kind, _, address = text.partition(":")
     if kind not in CHANNELS:
         raise ConfigError(f"channel {text!r}: {kind!r} is none of {', '.join(CHANNELS)}")
-    if kind in ("inbox", "feed"):
+    if kind in PULLED:
         good = not address
     elif kind == "mail":
         user, at, host = address.rpartition("@")

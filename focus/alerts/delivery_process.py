@@ -1,9 +1,9 @@
-"""Who delivers, so that a run that is killed meanwhile leaves nothing half done?
+"""Delivers in a process of its own, so that a run that is killed leaves nothing half done.
 
     python -m focus.alerts.delivery_process  < order.json
 
 Visiting and judging take memory, and what a system short of it kills is the largest process.
-So the courier is a process of its own: small, and it lives on until what it has begun is
+So delivery is a process of its own: small, and it lives on until what it has begun is
 answered and noted, whoever else dies. SIGTERM: it brings what is under way and ends.
 """
 
@@ -19,39 +19,37 @@ from random import Random
 
 import msgspec
 
-from focus.alerts import outbox
-from focus.alerts import store as books
 from focus.alerts.outbox_relay import Summary, deliver_due
 from focus.alerts.run import Deliver
 from focus.alerts.settings import DeliverySettings
-from focus.alerts.store import AlertStore
 from focus.errors import FocusError, StoreError
+from focus.storage.alerts.store import AlertStore, opened
 
 GRACE_S = 10.0  # for what is under way, when the run is interrupted
 
 
 class DeliveryOrder(msgspec.Struct, frozen=True):
-    """What a run tells its courier."""
+    """What a run tells the process: which database, and how to send."""
 
     db: str
     settings: DeliverySettings
 
 
 class DeliveryReport(msgspec.Struct, frozen=True):
-    """What the courier tells; `trouble`: why it could not work."""
+    """What came of it; `failure`: why nothing could be done."""
 
     summary: Summary
-    trouble: str = ""
+    failure: str = ""
 
 
-def sender(book: AlertStore, settings: DeliverySettings) -> Deliver:
-    """What has a courier of its own deliver what is due; it raises StoreError only."""
+def sender(store: AlertStore, settings: DeliverySettings) -> Deliver:
+    """What has a process of its own deliver what is due; it raises StoreError only."""
 
     async def deliver() -> Summary:
-        waiting = outbox.next_due(book)
+        waiting = store.outbox.next_due()
         if waiting is None or waiting > time.time():
             return Summary()
-        return await _sent_out(DeliveryOrder(str(book.path.absolute()), settings))
+        return await _sent_out(DeliveryOrder(str(store.path.absolute()), settings))
 
     return deliver
 
@@ -76,20 +74,20 @@ async def _sent_out(order: DeliveryOrder) -> Summary:
     if process.returncode or not said:
         raise StoreError("the process that delivers was killed; what is left is delivered later")
     report = msgspec.json.decode(said, type=DeliveryReport)
-    if report.trouble:
-        raise StoreError(report.trouble)
+    if report.failure:
+        raise StoreError(report.failure)
     return report.summary
 
 
-# -- the courier's process ----------------------------------------------------------
+# -- the process --------------------------------------------------------------------
 
 
 async def _deliver(order: DeliveryOrder) -> Summary:
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     with contextlib.suppress(NotImplementedError):  # Windows loops have none
         loop.add_signal_handler(signal.SIGTERM, stop.set)
-    with books.opened(Path(order.db), now=time.time(), language="en", zone="UTC") as book:
-        return await deliver_due(book, order.settings, clock=time.time, rng=Random(), stop=stop)
+    with opened(Path(order.db), now=time.time(), language="en", zone="UTC") as store:
+        return await deliver_due(store, order.settings, clock=time.time, rng=Random(), stop=stop)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""How does an alert fare? Its last and next check, its sites, and what is wrong."""
+"""Says how an alert fares: its last and next check, its sites, and what is wrong."""
 
 from __future__ import annotations
 
@@ -6,14 +6,19 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from focus.alerts import matches
-from focus.alerts.alert import Alert
-from focus.alerts.matches import Count, Figures
 from focus.alerts.message import clock_time
-from focus.alerts.outbox_lease import zone_of
 from focus.alerts.page_match import topic_of
-from focus.alerts.store import LOCAL, AlertStore, StoredAlert, WatchedSite
+from focus.alerts.schedule import zone_of
 from focus.errors import FocusError
+from focus.storage.alerts.records import (
+    LOCAL,
+    Alert,
+    MatchCount,
+    SiteFigures,
+    StoredAlert,
+    WatchedSite,
+)
+from focus.storage.alerts.store import AlertStore
 from focus.text.formatting import count
 
 SILENT_S = 3 * 86400.0  # without news: worth a word
@@ -26,7 +31,7 @@ class SiteHealth(msgspec.Struct, frozen=True):
     """
 
     site: WatchedSite
-    figures: Figures
+    figures: SiteFigures
     unmatched: int
 
 
@@ -44,23 +49,23 @@ class Health(msgspec.Struct, frozen=True):
     created_at: float
     checked_at: float | None
     next_at: float | None
-    found: Count
+    found: MatchCount
     sites: list[SiteHealth]
     silent_s: float
     remarks: list[str]
 
 
-def health(book: AlertStore, owned: StoredAlert, *, now: float) -> Health:
+def health(store: AlertStore, owned: StoredAlert, *, now: float) -> Health:
     """How an alert fares."""
     sites = [
-        SiteHealth(site, matches.figures(book, site.crawl), matches.unmatched(book, site))
-        for site in book.sites_of([owned.id])
+        SiteHealth(site, store.pages.figures(site.crawl), store.pages.unmatched(site))
+        for site in store.sites.of([owned.id])
     ]
-    found = matches.count(book, owned.id)
-    expires_at = owned.alert.expires_at
+    found = store.matches.count(owned.id)
     state = "paused" if owned.paused else "active"
-    if expires_at is not None and expires_at < now:
+    if owned.alert.is_over(now):
         state = "expired"
+    zone = zone_of(store.users.zones().get(owned.user, "UTC"))
     silent_s = now - (found.last_at or owned.created_at)
     return Health(
         id=owned.id,
@@ -72,9 +77,7 @@ def health(book: AlertStore, owned: StoredAlert, *, now: float) -> Health:
         found=found,
         sites=sites,
         silent_s=silent_s,
-        remarks=_remarks(
-            owned, state, sites, silent_s, zone_of(matches.zones(book).get(owned.user, "UTC"))
-        ),
+        remarks=_remarks(owned, state, sites, silent_s, zone),
     )
 
 

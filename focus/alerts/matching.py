@@ -1,12 +1,12 @@
-"""Which new pages of a site match whose alerts?
+"""Finds which new pages of a site match whose alerts.
 
-    match(book, site, …)    pages behind the site's cursor, held against all alerts on it
-    welcome(db, owned, …)   the end of an alert's first check: the five best are told
-    hit_of_sheet(…)         one page and one alert
+    match(store, site, …)     pages behind the site's cursor, held against all alerts on it
+    welcome(store, owned, …)  the end of an alert's first check: the five best are told
+    match_page(…)             one page and one alert
 
-A page becomes a hit of each alert that it alerts, once per address. It is news, and goes
+A page becomes a match of each alert that asks for it, once per address. It is news, and goes
 out, unless it existed when the alert began, is dated long before the last check, is a list
-without a date, or repeats an earlier hit nearly word by word. Hits, what has to go out for
+without a date, or repeats an earlier match nearly word by word. Matches, what has to go out for
 them, and the cursor are written in one transaction per `BATCH` pages, so that a process
 that is killed leaves nothing half done and nothing done twice.
 
@@ -16,20 +16,27 @@ where the words may stand, the parts shared by all alerts.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 from functools import cache
 
 import msgspec
 
-from focus.alerts import matches, outbox, votes
-from focus.alerts.alert import Alert
-from focus.alerts.matches import StoredPage
+from focus.alerts import votes
+from focus.alerts.alert import PULLED
 from focus.alerts.near_duplicates import AlertTexts
 from focus.alerts.page_match import PageView, Subject, subject_key, topic_of
-from focus.alerts.store import LOCAL, AlertStore, Match, StoredAlert, WatchedSite
 from focus.errors import FocusError
+from focus.storage.alerts.pages import LAST
+from focus.storage.alerts.records import (
+    LOCAL,
+    Alert,
+    Match,
+    StoredAlert,
+    StoredPage,
+    WatchedSite,
+)
+from focus.storage.alerts.store import AlertStore
 from focus.text.tokenisation import Segmenter
 
 BATCH = 500  # pages per transaction
@@ -44,8 +51,8 @@ class Matched(msgspec.Struct):
     """What came of a site's new pages.
 
     pages     held against `alerts`
-    news      hits that go out; `folded` repeat others, `old` existed before
-    troubles  alert -> why it could not be looked after
+    news      matches that go out; `folded` repeat others, `old` existed before
+    failures  alert -> why it could not be looked after
     """
 
     site: str
@@ -54,7 +61,7 @@ class Matched(msgspec.Struct):
     news: int = 0
     folded: int = 0
     old: int = 0
-    troubles: dict[int, str] = msgspec.field(default_factory=dict)
+    failures: dict[int, str] = msgspec.field(default_factory=dict)
 
 
 class _Watcher:
@@ -66,20 +73,20 @@ class _Watcher:
         self.is_new = is_new or owned.checked_at is None
         self.texts: AlertTexts | None = None
 
-    def is_news(self, hit: Match, sheet: PageView) -> bool:
+    def is_news(self, match: Match, view: PageView) -> bool:
         """Whether a page is news to the alert, or existed before."""
         if self.is_new:
             return False
-        if hit.published_at is None:
-            return not sheet.is_list
-        return hit.published_at >= (self.owned.checked_at or 0.0) - OLD_S
+        if match.published_at is None:
+            return not view.is_list
+        return match.published_at >= (self.owned.checked_at or 0.0) - OLD_S
 
 
 # -- matching -----------------------------------------------------------------------
 
 
 def match(
-    book: AlertStore, site: WatchedSite, *, now: float, zone: tzinfo, due: Iterable[int] = ()
+    store: AlertStore, site: WatchedSite, *, now: float, zone: tzinfo, due: Iterable[int] = ()
 ) -> Matched:
     """Hold a site's pages that no alert has seen against all alerts on it.
 
@@ -87,20 +94,24 @@ def match(
     due   alerts being checked now: what is new goes out at once; for others, when
           their schedule has it
     """
-    watched = [each for each in matches.watchers(book, site.id) if not _is_over(each[0].alert, now)]
-    begins = any(not begun or owned.checked_at is None for owned, begun in watched)
-    last = 0 if site.crawl is None else matches.latest_nth(book, site.crawl)
+    begun = store.sites.begun(site.id)
+    watched = [
+        (owned, begun.get(owned.id, False))
+        for owned in store.alerts.on(site.id)
+        if not owned.alert.is_over(now)
+    ]
+    begins = any(not is_begun or owned.checked_at is None for owned, is_begun in watched)
+    last = store.pages.latest_nth(site.crawl)
     if not last or not (begins or last > site.matched):
         return Matched(site.host)
-    run = _Run(book, site, now, zone, frozenset(due))
+    run = _Run(store, site, now, zone, frozenset(due))
     run.watch(watched)
     beginners = [each for each in run.watchers if each.is_new]
     if beginners:
-        start = matches.latest(book, run.crawl, to=site.matched, most=BASELINE)
+        start = store.pages.before_latest(run.crawl, to=site.matched, most=BASELINE)
         run.take(beginners, after=start, to=site.matched)
-    run.take(run.watchers, after=site.matched, to=matches.LAST)
-    with book.transaction() as db:
-        matches.begin(db, site.id, [each.owned.id for each in beginners], now)
+    run.take(run.watchers, after=site.matched, to=LAST)
+    store.sites.begin(site.id, [each.owned.id for each in beginners], now=now)
     return run.matched
 
 
@@ -108,9 +119,9 @@ class _Run:
     """One matching of one site."""
 
     def __init__(
-        self, book: AlertStore, site: WatchedSite, now: float, zone: tzinfo, due: frozenset[int]
+        self, store: AlertStore, site: WatchedSite, now: float, zone: tzinfo, due: frozenset[int]
     ) -> None:
-        self.book, self.site, self.now, self.zone, self.due = book, site, now, zone, due
+        self.store, self.site, self.now, self.zone, self.due = store, site, now, zone, due
         self.crawl = site.crawl or 0
         self.matched = Matched(site.host)
         self.subjects = Subjects()
@@ -125,67 +136,67 @@ class _Run:
 
     def _subject(self, owned: StoredAlert) -> Subject | None:
         try:
-            return self.subjects.of_owned(self.book, owned)
+            return self.subjects.of_owned(self.store, owned)
         except FocusError as error:
-            self.matched.troubles[owned.id] = str(error)
+            self.matched.failures[owned.id] = str(error)
             return None
 
     def take(self, watchers: Sequence[_Watcher], *, after: int, to: int) -> None:
         """Match the pages behind one, up to another, batch by batch."""
-        while some := matches.pages(self.book, self.crawl, after=after, to=to, limit=BATCH):
-            found = [each for page in some for each in self._hits(page, watchers)]
+        while some := self.store.pages.after(self.crawl, after, to=to, limit=BATCH):
+            found = [each for page in some for each in self._drafts(page, watchers)]
             after = some[-1].nth
             self._write(found, after)
             self.matched.pages += len(some)
 
-    def _hits(self, page: StoredPage, watchers: Sequence[_Watcher]) -> list[_Draft]:
+    def _drafts(self, page: StoredPage, watchers: Sequence[_Watcher]) -> list[_Draft]:
         if not page.wanted:
             return []
         if page.nth % FORGET == 0:
             self.subjects.forget()
-        sheet = PageView(page, matches.source(self.book, page.id))
+        view = PageView(page, self.store.pages.source(page.id))
         if len(watchers) <= FEW:
-            watchers = [each for each in watchers if each.subject.is_in_source(sheet)]
+            watchers = [each for each in watchers if each.subject.is_in_source(view)]
         drafts = []
         for watcher in watchers:
             owned = watcher.owned
-            hit = hit_of_sheet(sheet, watcher.subject, owned.alert, now=self.now, zone=self.zone)
-            if hit is not None:
-                hit = msgspec.structs.replace(hit, alert=owned.id)
-                drafts.append((watcher, hit, watcher.is_news(hit, sheet)))
+            match = match_page(view, watcher.subject, owned.alert, now=self.now, zone=self.zone)
+            if match is not None:
+                match = msgspec.structs.replace(match, alert=owned.id)
+                drafts.append((watcher, match, watcher.is_news(match, view)))
         return drafts
 
     def _write(self, drafts: Iterable[_Draft], nth: int) -> None:
         news: dict[int, list[int]] = {}
-        with self.book.transaction() as db:
-            for watcher, hit, is_news in drafts:
+        with self.store.transaction():
+            for watcher, match, is_news in drafts:
                 texts = self._texts(watcher)
-                twin = texts.find(hit.simhash, hit.url)
-                hit = msgspec.structs.replace(hit, twin=twin, baseline=not is_news)
-                number = matches.add(db, hit)
+                earlier = texts.find(match.simhash, match.url)
+                match = msgspec.structs.replace(match, duplicate_of=earlier, baseline=not is_news)
+                number = self.store.matches.add(match)
                 if number is None:
                     continue  # the alert has it
-                self._count(hit)
-                if twin is None:
-                    texts.add(number, hit.simhash, hit.url)
+                self._count(match)
+                if earlier is None:
+                    texts.add(number, match.simhash, match.url)
                     if is_news:
                         news.setdefault(watcher.owned.id, []).append(number)
             for watcher in self.watchers:
-                if hits := news.get(watcher.owned.id):
-                    _send(db, watcher.owned, hits, self._due_at(watcher.owned))
-            matches.advance(db, self.site.id, nth)
+                if found := news.get(watcher.owned.id):
+                    _send(self.store, watcher.owned, found, self._due_at(watcher.owned))
+            self.store.sites.matched(self.site.id, nth)
 
     def _texts(self, watcher: _Watcher) -> AlertTexts:
         if watcher.texts is None:
             watcher.texts = AlertTexts()
-            for text in matches.texts(self.book, watcher.owned.id):
+            for text in self.store.matches.texts(watcher.owned.id):
                 watcher.texts.add(*text)
         return watcher.texts
 
-    def _count(self, hit: Match) -> None:
-        if hit.twin is not None:
+    def _count(self, match: Match) -> None:
+        if match.duplicate_of is not None:
             self.matched.folded += 1
-        elif hit.baseline:
+        elif match.baseline:
             self.matched.old += 1
         else:
             self.matched.news += 1
@@ -197,22 +208,19 @@ class _Run:
 
 
 _Draft = tuple[_Watcher, Match, bool]
-"""A hit to be written, and whether it is news."""
+"""A match to be written, and whether it is news."""
 
 
-def _is_over(alert: Alert, now: float) -> bool:
-    return alert.expires_at is not None and alert.expires_at < now
+def _send(store: AlertStore, owned: StoredAlert, matches: Sequence[int], at: float) -> None:
+    pushed = [each for each in owned.alert.channels if each not in PULLED]
+    store.outbox.enqueue(owned.user, owned.id, matches=matches, channels=pushed, due_at=at)
 
 
-def _send(db: sqlite3.Connection, owned: StoredAlert, hits: Sequence[int], at: float) -> None:
-    outbox.enqueue(db, (owned.user, owned.id), hits=hits, channels=owned.alert.channels, now=at)
-
-
-def welcome(db: sqlite3.Connection, owned: StoredAlert, *, now: float) -> int:
-    """End an alert's first check, in the caller's transaction: its best go out; how many."""
-    hits = matches.best_of_baseline(db, owned.id, BEST)
-    _send(db, owned, hits, now)
-    return len(hits)
+def welcome(store: AlertStore, owned: StoredAlert, *, now: float) -> int:
+    """End an alert's first check: its best go out; how many. In a transaction of the caller's."""
+    best = store.matches.best_of_baseline(owned.id, BEST)
+    _send(store, owned, best, now)
+    return len(best)
 
 
 # -- one page and one alert -------------------------------------------------------
@@ -242,13 +250,13 @@ class Subjects:
             self._made[key] = Subject(alert, topic, _segmenter())
         return self._made[key]
 
-    def of_owned(self, book: AlertStore, owned: StoredAlert) -> Subject:
+    def of_owned(self, store: AlertStore, owned: StoredAlert) -> Subject:
         """The same of an alert that is kept: its own, where its owner's votes have taught it."""
         trusted = owned.user == LOCAL
-        if not any(votes.counts(book, owned.id)):
+        if not any(store.matches.count_votes(owned.id)):
             return self.of(owned.alert, trusted=trusted)
         topic = topic_of(owned.alert, trusted=trusted)
-        learned = votes.learned(book, owned.id, topic)
+        learned = votes.learned(store, owned.id, topic)
         made = Subject(owned.alert, topic, _segmenter(), learned=learned)
         self._taught.append(made)
         return made
@@ -259,30 +267,30 @@ class Subjects:
             subject.forget()
 
 
-def hit_of_sheet(
-    sheet: PageView, subject: Subject, alert: Alert, *, now: float, zone: tzinfo
+def match_page(
+    view: PageView, subject: Subject, alert: Alert, *, now: float, zone: tzinfo
 ) -> Match | None:
-    """A page as a hit of an alert; None when it does not alert it."""
-    judgement = sheet.judged_by(subject)
+    """A page as a match of an alert; None when it is none."""
+    judgement = view.judged_by(subject)
     if judgement is None or not _is_enough(judgement.relevance, subject, alert):
         return None
-    if alert.languages and not _is_spoken(sheet.language, alert.languages):
+    if alert.languages and not _is_spoken(view.language, alert.languages):
         return None
-    if sheet.is_lost:
+    if view.is_lost:
         return None
-    page = sheet.stored
+    page = view.stored
     return Match(
         alert=0,
         page=page.id,
         url=page.url,
         title=page.title,
-        language=sheet.language,
-        published_at=sheet.published(zone),
+        language=view.language,
+        published_at=view.published(zone),
         found_at=now,
         relevance=judgement.relevance,
-        snippet=sheet.snippet_for(subject),
+        snippet=view.snippet_for(subject),
         why={"parts": judgement.parts, "words": judgement.matched},
-        simhash=sheet.simhash,
+        simhash=view.simhash,
     )
 
 

@@ -1,4 +1,4 @@
-"""What does a person get to read? A message about new pages: subject, text, HTML.
+"""Writes the message about new pages that a person gets to read: subject, text, HTML.
 
 Pure: what is to be told goes in, three texts come out, the same for the same input, so
 that a message that has to be sent again is the same message. The HTML asks for nothing
@@ -15,13 +15,10 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from focus.alerts.outbox import OutboxLease, Part
-from focus.alerts.snippet import MARK
-from focus.alerts.store import Match
+from focus.alerts.schedule import zone_of
 from focus.alerts.texts import language_of, say
+from focus.storage.alerts.records import MARK, Match, OutboxLease, Part
 from focus.text.formatting import cut, printable
-
-"""Stands before and after each matched word of a snippet."""
 
 _SUBJECT_CELLS = 120
 _TITLE_CELLS = 240
@@ -35,7 +32,7 @@ class MessageItem(msgspec.Struct, frozen=True):
     similar  near-duplicates folded under it
     """
 
-    hit: Match
+    match: Match
     title: str
     site: str
     when: str
@@ -73,14 +70,14 @@ class Message(msgspec.Struct, frozen=True):
     unsubscribe: str = ""
 
 
-def of_claim(claim: OutboxLease, *, base_url: str = "", unsubscribe: str = "") -> Message:
-    """The message of what was claimed, which is never nothing."""
-    assert claim.parts and all(part.hits for part in claim.parts), "an empty message"
-    language = language_of(claim.language)
-    groups = tuple(_group(part, language, claim.zone) for part in claim.parts)
+def of_lease(lease: OutboxLease, *, base_url: str = "", unsubscribe: str = "") -> Message:
+    """The message of what was leased, which is never nothing."""
+    assert lease.parts and all(part.matches for part in lease.parts), "an empty message"
+    language, zone = language_of(lease.language), zone_of(lease.zone)
+    groups = tuple(_group(part, language, zone) for part in lease.parts)
     inbox = f"{base_url}/inbox" if base_url else ""
     return Message(
-        claim.batch,
+        lease.batch,
         language,
         _subject(groups, language),
         "\n".join(_text(groups, language, inbox, unsubscribe)) + "\n",
@@ -90,7 +87,7 @@ def of_claim(claim: OutboxLease, *, base_url: str = "", unsubscribe: str = "") -
     )
 
 
-def letter(batch: str, language: str, *, subject: str, body: str, link: str = "") -> Message:
+def plain_message(batch: str, language: str, *, subject: str, body: str, link: str = "") -> Message:
     """A message of words only: a test, a forgotten password. `link` stands on its own line."""
     subject = cut(printable(subject), _SUBJECT_CELLS)
     anchor = f'<p><a href="{escape(link)}">{escape(link)}</a></p>' if link else ""
@@ -102,25 +99,27 @@ def letter(batch: str, language: str, *, subject: str, body: str, link: str = ""
 def trial(batch: str, language: str) -> Message:
     """What "send test" sends."""
     subject, body = say("test_subject", language), say("test_body", language)
-    return letter(batch, language, subject=subject, body=body)
+    return plain_message(batch, language, subject=subject, body=body)
 
 
 # -- parts --------------------------------------------------------------------------
 
 
 def _group(part: Part, language: str, zone: ZoneInfo) -> AlertSection:
-    items = tuple(_item(hit, part.similar.get(hit.id, 0), language, zone) for hit in part.hits)
+    items = tuple(
+        _item(each, part.similar.get(each.id, 0), language, zone) for each in part.matches
+    )
     return AlertSection(printable(part.alert.name), part.number, items, part.total - len(items))
 
 
-def _item(hit: Match, similar: int, language: str, zone: ZoneInfo) -> MessageItem:
-    title = printable(hit.title, _TITLE_CELLS) or say("untitled", language)
-    key, moment = ("found", hit.found_at)
-    if hit.published_at is not None:
-        key, moment = "published", hit.published_at
+def _item(match: Match, similar: int, language: str, zone: ZoneInfo) -> MessageItem:
+    title = printable(match.title, _TITLE_CELLS) or say("untitled", language)
+    key, moment = ("found", match.found_at)
+    if match.published_at is not None:
+        key, moment = "published", match.published_at
     when = say(key, language, when=clock_time(moment, zone))
-    site = printable(urlsplit(hit.url).hostname or "")
-    return MessageItem(hit, title, site, when, pieces(hit.snippet), similar)
+    site = printable(urlsplit(match.url).hostname or "")
+    return MessageItem(match, title, site, when, pieces(match.snippet), similar)
 
 
 def clock_time(moment: float, zone: ZoneInfo) -> str:
@@ -182,7 +181,7 @@ def _text(
                 None,
                 (f"* {item.title}", f"  {about(item, language)}", _indented(item.snippet)),
             )
-            yield f"  {printable(item.hit.url)}"
+            yield f"  {printable(item.match.url)}"
             yield ""
         if group.more:
             yield from (_more(group, language, inbox), "")
@@ -240,7 +239,7 @@ def _html(groups: Sequence[AlertSection], language: str, inbox: str, unsubscribe
 
 def _article(item: MessageItem, language: str) -> str:
     return (
-        f"<article><h3>{_anchor(item.hit.url, item.title)}</h3>"
+        f"<article><h3>{_anchor(item.match.url, item.title)}</h3>"
         f'<p class="about">{escape(about(item, language))}</p>'
         f"<p>{marked(item.pieces)}</p></article>"
     )

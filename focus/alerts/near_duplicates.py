@@ -1,4 +1,4 @@
-"""Is this text one that an alert has already, on the same site or on another?
+"""Finds the text that another one repeats, among those that an alert has.
 
 Texts are compared by their simhash (`duplicates`). Pages of one site share a frame, and often
 a template of the day: there 3 bits may differ. Between sites nothing is shared but the text

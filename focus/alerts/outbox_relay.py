@@ -1,12 +1,12 @@
-"""Who brings what is due to people? Outbox rows in, messages out, by all channels at once.
+"""Sends what is due: outbox rows in, messages out, by all channels at once.
 
-    claim (committed) → send → sent, or failed and when to try again (committed)
+    lease (committed) → send → sent, or failed and when to try again (committed)
 
-Any number of couriers may run at once, in one process or several: a claim gives each
+Any number of relays may run at once, in one process or several: a lease gives each
 message to one of them. Killed anywhere, nothing is lost, and only a message whose receiver
 had not answered yet goes out again, under the same id. Or had answered a moment ago: what a
 receiver has said is not known here before it was read and committed. To keep that moment
-short, messages are claimed and written some at a time, before any of them goes out; while
+short, messages are leased and written some at a time, before any of them goes out; while
 they are under way nothing else is done than to note the answers.
 """
 
@@ -20,18 +20,22 @@ from typing import Self
 
 import msgspec
 
-from focus.alerts import outbox, outbox_lease, unsubscribe
+from focus.alerts import outbox_lease, unsubscribe
 from focus.alerts.alert import check_channel
 from focus.alerts.delivery import Delivered, DeliveryOutcome, NotDelivered, apprise, sms, webhook
 from focus.alerts.delivery.http_post import WebPoster
 from focus.alerts.delivery.mail import Mailer
-from focus.alerts.message import Message, of_claim, trial
-from focus.alerts.outbox import Logged, OutboxLease
+from focus.alerts.message import Message, of_lease, trial
 from focus.alerts.settings import DeliverySettings
-from focus.alerts.store import AlertStore
+from focus.storage.alerts.records import DEAD, SENT, DeliveryRecord, OutboxLease
+from focus.storage.alerts.store import AlertStore
 
 AT_ONCE = {"mail": 1, "webhook": 8, "apprise": 2, "sms": 1}
 """Kinds of channel that are sent to -> messages under way at once."""
+
+MAX_TRIES = 5
+FIRST_WAIT_S, LONGEST_WAIT_S = 60.0, 24 * 3600.0
+_GROWTH, _JITTER = 11.0, 0.08  # 1 min, 11 min, 2 h, 22 h: five tries within two days
 
 PATIENCE_S = 1.0
 """After it others are made ready though some are still under way."""
@@ -40,14 +44,14 @@ PATIENCE_S = 1.0
 class Summary(msgspec.Struct):
     """What a round of delivery came to, in messages; `items` are the pages in those sent.
 
-    trouble  kind of channel -> the last reason why one failed
+    failures  kind of channel -> the last reason why one failed
     """
 
     sent: int = 0
     items: int = 0
     waiting: int = 0
     dead: int = 0
-    trouble: dict[str, str] = msgspec.field(default_factory=dict)
+    failures: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class ChannelSenders:
@@ -81,7 +85,7 @@ class ChannelSenders:
 
 
 async def deliver_due(
-    book: AlertStore,
+    store: AlertStore,
     settings: DeliverySettings,
     *,
     clock: Callable[[], float],
@@ -93,13 +97,13 @@ async def deliver_due(
 
     clock    Unix seconds; a message is leased by it
     rng      spreads the times of the next tries
-    lease_s  how long a message stays with a courier that died; longer than any takes to send
+    lease_s  how long a message stays with a relay that died; longer than any takes to send
     stop     once it is set, what is under way is brought, and nothing more
 
     Raises StoreError only; what receivers do is in the summary and in the delivery log.
     """
-    async with ChannelSenders(settings, clock=clock) as ways:
-        round_ = _Round(book, settings, ways, clock=clock, rng=rng, lease_s=lease_s)
+    async with ChannelSenders(settings, clock=clock) as senders:
+        round_ = _Round(store, settings, senders, clock=clock, rng=rng, lease_s=lease_s)
         round_.stop = stop or round_.stop
         try:
             async with asyncio.TaskGroup() as group:
@@ -115,16 +119,16 @@ class _Round:
 
     def __init__(
         self,
-        book: AlertStore,
+        store: AlertStore,
         settings: DeliverySettings,
-        ways: ChannelSenders,
+        senders: ChannelSenders,
         *,
         clock: Callable[[], float],
         rng: Random,
         lease_s: float,
     ) -> None:
         self.summary = Summary()
-        self._book, self._settings, self._ways = book, settings, ways
+        self._store, self._settings, self._senders = store, settings, senders
         self._clock, self._rng, self._lease_s = clock, rng, lease_s
         self._due = clock()
         self._blocked: dict[str, NotDelivered] = {}
@@ -135,63 +139,67 @@ class _Round:
         going: set[asyncio.Task[None]] = set()
         while True:
             ready = [each async for each in self._made_ready(kind, AT_ONCE[kind] - len(going))]
-            going |= {group.create_task(self._carry(kind, *each)) for each in ready}
+            going |= {group.create_task(self._send(kind, *each)) for each in ready}
             if not going:
                 return
             _, going = await asyncio.wait(going, timeout=PATIENCE_S)
 
     async def _made_ready(self, kind: str, most: int) -> AsyncIterator[tuple[OutboxLease, Message]]:
-        """The next messages, so many at most, claimed and written."""
-        while most and not self.stop.is_set() and (claim := self._claim(kind)) is not None:
+        """The next messages, so many at most, leased and written."""
+        while most and not self.stop.is_set() and (lease := self._lease(kind)) is not None:
             if (failed := self._blocked.get(kind)) is not None:
-                self._note(claim, kind, failed)  # counts as a try for all that are due now
+                self._note(lease, kind, failed)  # counts as a try for all that are due now
             else:
                 most -= 1
-                yield claim, self._written(claim)
+                yield lease, self._written(lease)
             await asyncio.sleep(0)  # let others note their answers
 
-    def _claim(self, kind: str) -> OutboxLease | None:
+    def _lease(self, kind: str) -> OutboxLease | None:
         now = self._clock()
-        return outbox_lease.claim(self._book, kind, due=self._due, now=now, lease_s=self._lease_s)
+        return outbox_lease.lease(self._store, kind, due=self._due, now=now, lease_s=self._lease_s)
 
-    def _written(self, claim: OutboxLease) -> Message:
+    def _written(self, lease: OutboxLease) -> Message:
         stop = ""
-        if claim.channel.startswith("mail:"):
-            user, channel = claim.user, claim.channel
-            now = self._clock()
-            stop = unsubscribe.link(self._book, self._settings, user=user, channel=channel, now=now)
-        return of_claim(claim, base_url=self._settings.base_url, unsubscribe=stop)
+        if lease.channel.startswith("mail:"):
+            user, channel, now = lease.user, lease.channel, self._clock()
+            stop = unsubscribe.link(
+                self._store, self._settings, user=user, channel=channel, now=now
+            )
+        return of_lease(lease, base_url=self._settings.base_url, unsubscribe=stop)
 
-    async def _carry(self, kind: str, claim: OutboxLease, message: Message) -> None:
+    async def _send(self, kind: str, lease: OutboxLease, message: Message) -> None:
         """Bring one message, and note what came of it at once."""
-        outcome = await self._ways.send(message, user=claim.user, channel=claim.channel)
+        outcome = await self._senders.send(message, user=lease.user, channel=lease.channel)
         if isinstance(outcome, NotDelivered) and outcome.everyone:
             self._blocked[kind] = outcome
-        self._note(claim, kind, outcome)
+        self._note(lease, kind, outcome)
 
-    def _note(self, claim: OutboxLease, kind: str, outcome: DeliveryOutcome) -> None:
-        now, summary = self._clock(), self.summary
+    def _note(self, lease: OutboxLease, kind: str, outcome: DeliveryOutcome) -> None:
+        now, summary, outbox = self._clock(), self.summary, self._store.outbox
         if isinstance(outcome, Delivered):
-            outbox.sent(self._book, claim, now=now, detail=outcome.detail)
+            outbox.ended(lease, SENT, now=now, detail=outcome.detail)
             summary.sent += 1
-            summary.items += claim.items
+            summary.items += lease.items
             return
-        summary.trouble[kind] = outcome.reason
-        state = outbox.DEAD
-        if outcome.retry:
-            wait = outbox.wait_s(claim.tries + 1, self._rng)
-            wait = max(wait, min(outcome.retry_after_s or 0.0, outbox.LONGEST_WAIT_S))
-            state = outbox.failed(self._book, claim, now=now, wait=wait, reason=outcome.reason)
-        else:
-            outbox.dead(self._book, claim, now=now, reason=outcome.reason)
-        if state == outbox.DEAD:
+        summary.failures[kind] = outcome.reason
+        tries = lease.tries + 1
+        if not outcome.retry or tries >= MAX_TRIES:
+            outbox.ended(lease, DEAD, now=now, detail=outcome.reason)
             summary.dead += 1
-        else:
-            summary.waiting += 1
+            return
+        wait = max(wait_s(tries, self._rng), min(outcome.retry_after_s or 0.0, LONGEST_WAIT_S))
+        outbox.retried(lease, now=now, due_at=now + wait, reason=outcome.reason)
+        summary.waiting += 1
+
+
+def wait_s(tries: int, rng: Random) -> float:
+    """Seconds to the next try after so many that failed: 1 min, 11 min, 2 h, 22 h."""
+    spread = 1.0 + _JITTER * rng.random()
+    return min(LONGEST_WAIT_S, FIRST_WAIT_S * _GROWTH ** (tries - 1) * spread)
 
 
 async def send_test(
-    book: AlertStore,
+    store: AlertStore,
     settings: DeliverySettings,
     *,
     user: int,
@@ -206,13 +214,12 @@ async def send_test(
     kind = channel.partition(":")[0]
     if kind not in AT_ONCE:
         return Delivered()
-    language = book.rows("SELECT language FROM user WHERE id = ?", (user,))[0][0]
-    message = trial(uuid.uuid4().hex, language)
-    async with ChannelSenders(settings, clock=clock) as ways:
-        outcome = await ways.send(message, user=user, channel=channel)
+    owner = store.users.active(user)
+    message = trial(uuid.uuid4().hex, owner.language if owner else "")
+    async with ChannelSenders(settings, clock=clock) as senders:
+        outcome = await senders.send(message, user=user, channel=channel)
     good = isinstance(outcome, Delivered)
-    state = outbox.SENT if good else outbox.DEAD
+    state = SENT if good else DEAD
     detail = outcome.detail if isinstance(outcome, Delivered) else outcome.reason
-    with book.transaction() as db:
-        outbox.log(db, Logged(clock(), user, channel, message.id, 0, state, detail))
+    store.outbox.log(DeliveryRecord(clock(), user, channel, message.id, 0, state, detail))
     return outcome

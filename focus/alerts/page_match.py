@@ -1,9 +1,9 @@
-"""Does a page match an alert? Words first, for they are cheap; then the topic's judge.
+"""Tells whether a page matches an alert: words first, for they are cheap; then the topic's judge.
 
-    Sheet     a stored page, its parts made as they are asked for, once for all alerts
+    PageView  a stored page, its parts made as they are asked for, once for all alerts
     Subject   what an alert asks: words, a topic, a model, from which relevance on
 
-Most pages alert nobody. So a page is asked once which characters and Latin words it shows:
+Most pages match no alert. So a page is asked once which characters and Latin words it shows:
 a word that cannot stand there costs two comparisons of sets, and only those whose words may
 all be there have it searched and judged.
 """
@@ -21,8 +21,6 @@ import msgspec
 
 from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash
 from focus.alerts import query
-from focus.alerts.alert import Alert
-from focus.alerts.matches import StoredPage
 from focus.alerts.publication_date import published_at
 from focus.alerts.query import WordQuery
 from focus.alerts.snippet import aligned, plain, snippet
@@ -34,6 +32,7 @@ from focus.learn.model_file import LearnedTopic, applied
 from focus.score.matching import Matcher, fold_body
 from focus.score.relevance import Document, Judgement, make_model
 from focus.storage import labels
+from focus.storage.alerts.records import Alert, StoredPage
 from focus.text.tokenisation import Segmenter, has_han
 from focus.topic.topic import Keyword, Topic, from_toml, from_words
 from focus.urls.normal_form import words as url_words
@@ -199,16 +198,16 @@ class Subject:
         self._forms = {**self.matcher.forms, **self._filter.forms}
         self._needs = {name: [_need(form) for form in of] for name, of in self._forms.items()}
 
-    def is_in_source(self, sheet: PageView) -> bool:
+    def is_in_source(self, view: PageView) -> bool:
         """Whether what is asked for may stand in a page's source: cheaper than parsing it, for
         a few subjects. A word with markup inside is missed.
         """
-        source = sheet.source
+        source = view.source
         return source is None or self._may(lambda word: _stands_in(source, self._forms[word]))
 
-    def may_alert(self, sheet: PageView) -> bool:
+    def may_match(self, view: PageView) -> bool:
         """Whether a page may hold what is asked for, by its characters; no means no."""
-        return self._may(lambda word: any(map(sheet.may_hold, self._needs[word])))
+        return self._may(lambda word: any(map(view.may_hold, self._needs[word])))
 
     def _may(self, stands: Callable[[str], bool]) -> bool:
         if self.words.wanted():
@@ -217,22 +216,22 @@ class Subject:
                 return False
         return not self._by_keywords or any(map(stands, self._keywords))
 
-    def judge(self, sheet: PageView) -> Judgement | None:
+    def judge(self, view: PageView) -> Judgement | None:
         """How relevant a page is; None when it has not the words asked for."""
-        if not self.may_alert(sheet):
+        if not self.may_match(view):
             return None
-        if self.words.wanted() and not self.words.satisfied(self._filter.counts(sheet.words_text)):
+        if self.words.wanted() and not self.words.satisfied(self._filter.counts(view.words_text)):
             return None
-        judgement = self._model.judge(sheet.document)
+        judgement = self._model.judge(view.document)
         return judgement if judgement.relevance > 0.0 else None
 
-    def snippet(self, sheet: PageView) -> str:
+    def snippet(self, view: PageView) -> str:
         """The passage that shows best why the page matches an alert."""
-        spans = self.matcher.spans(sheet.aligned)
+        spans = self.matcher.spans(view.aligned)
         if self._filter is not self.matcher:
             wanted = set(self.words.wanted())
-            spans += [span for span in self._filter.spans(sheet.aligned) if span[2] in wanted]
-        return snippet(sheet.text, spans)
+            spans += [span for span in self._filter.spans(view.aligned) if span[2] in wanted]
+        return snippet(view.text, spans)
 
     def forget(self) -> None:
         """Let go of the anchors that were met, which nobody may meet again."""

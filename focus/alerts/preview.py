@@ -1,4 +1,4 @@
-"""What would the last days have sent? By stored pages alone: nothing is fetched, kept or sent."""
+"""Says what the last days would have sent, by stored pages alone: nothing is fetched or sent."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from focus.alerts import matches
-from focus.alerts.alert import Alert
-from focus.alerts.matching import Subjects, hit_of_sheet
+from focus.alerts.matching import Subjects, match_page
 from focus.alerts.near_duplicates import AlertTexts
 from focus.alerts.page_match import PageView
-from focus.alerts.store import AlertStore, Match, StoredAlert
+from focus.storage.alerts.records import Alert, Match, StoredAlert
+from focus.storage.alerts.store import AlertStore
 
 SETTLED_S = 3_600.0  # after a site's crawl began; what has no date and came earlier existed
 LOOKED_AT = 2_000  # pages of a site, the latest
@@ -22,13 +21,13 @@ LOOKED_AT = 2_000  # pages of a site, the latest
 class Preview(msgspec.Struct, frozen=True):
     """What the last days would have sent.
 
-    hits      news, best first, without repetitions; `similar` of each, in the same order
+    matches   news, best first, without repetitions; `similar` of each, in the same order
     pages     looked at
-    undated   alert it too, but give no date and came with the first visit
+    undated   match it too, but give no date and came with the first visit
     unvisited sites that have never been visited: nothing is known of them yet
     """
 
-    hits: list[Match]
+    matches: list[Match]
     similar: list[int]
     pages: int
     undated: int
@@ -36,7 +35,7 @@ class Preview(msgspec.Struct, frozen=True):
 
 
 def preview(
-    book: AlertStore, wanted: Alert | StoredAlert, *, now: float, zone: tzinfo, days: float = 7.0
+    store: AlertStore, wanted: Alert | StoredAlert, *, now: float, zone: tzinfo, days: float = 7.0
 ) -> Preview:
     """What an alert, kept or not, would have sent in the last days; by stored pages alone.
 
@@ -45,7 +44,7 @@ def preview(
     topic file that cannot be used.
     """
     if isinstance(wanted, StoredAlert):
-        alert, subject = wanted.alert, Subjects().of_owned(book, wanted)
+        alert, subject = wanted.alert, Subjects().of_owned(store, wanted)
     else:
         alert, subject = wanted, Subjects().of(wanted, trusted=True)
     since = now - days * 86400.0
@@ -53,42 +52,42 @@ def preview(
     pages = undated = 0
     unvisited = []
     for host in dict.fromkeys(urlsplit(url).netloc for url in alert.sites):
-        site = matches.site_of(book, host)
+        site = store.sites.named(host)
         if site is None or site.crawl is None:
             unvisited.append(host)
             continue
-        settled = matches.began_at(book, site.crawl) + SETTLED_S
-        for sheet in _sheets(book, site.crawl, since):
+        settled = store.pages.began_at(site.crawl) + SETTLED_S
+        for view in _views(store, site.crawl, since):
             pages += 1
-            if not subject.is_in_source(sheet):
+            if not subject.is_in_source(view):
                 continue
-            hit = hit_of_sheet(sheet, subject, alert, now=sheet.stored.fetched_at, zone=zone)
-            if hit is None:
+            match = match_page(view, subject, alert, now=view.stored.fetched_at, zone=zone)
+            if match is None:
                 continue
-            is_undated = hit.published_at is None and (hit.found_at < settled or sheet.is_list)
+            is_undated = match.published_at is None and (match.found_at < settled or view.is_list)
             undated += is_undated
-            if not is_undated and (hit.published_at or hit.found_at) >= since:
-                found.append(hit)
+            if not is_undated and (match.published_at or match.found_at) >= since:
+                found.append(match)
     return _folded(found, pages, undated, unvisited)
 
 
-def _sheets(book: AlertStore, crawl: int, since: float) -> Iterator[PageView]:
-    for page in matches.pages_since(book, crawl, since=since, limit=LOOKED_AT):
+def _views(store: AlertStore, crawl: int, since: float) -> Iterator[PageView]:
+    for page in store.pages.since(crawl, since, limit=LOOKED_AT):
         if page.wanted:
-            yield PageView(page, matches.source(book, page.id))
+            yield PageView(page, store.pages.source(page.id))
 
 
 def _folded(found: list[Match], pages: int, undated: int, unvisited: list[str]) -> Preview:
     """Near-duplicates under the best of them."""
     texts = AlertTexts()
-    hits: list[Match] = []
+    matches: list[Match] = []
     similar: list[int] = []
-    for hit in sorted(found, key=lambda each: -each.relevance):
-        twin = texts.find(hit.simhash, hit.url)
-        if twin is not None:
-            similar[twin] += 1
+    for match in sorted(found, key=lambda each: -each.relevance):
+        earlier = texts.find(match.simhash, match.url)
+        if earlier is not None:
+            similar[earlier] += 1
             continue
-        texts.add(len(hits), hit.simhash, hit.url)
-        hits.append(hit)
+        texts.add(len(matches), match.simhash, match.url)
+        matches.append(match)
         similar.append(0)
-    return Preview(hits, similar, pages, undated, unvisited)
+    return Preview(matches, similar, pages, undated, unvisited)

@@ -1,4 +1,4 @@
-"""When does a page say that it was published?
+"""Finds when a page says that it was published.
 
 Asked for in this order, the first plausible answer counts:
 

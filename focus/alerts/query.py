@@ -1,4 +1,4 @@
-"""Which words must a page have, may it have, must it not have? `+欧冠 -彩票 "premier league"`.
+"""Reads which words a page must, may, and must not have: `+欧冠 -彩票 "premier league"`.
 
     word           one of the bare words has to stand on the page, any of them
     a OR b         the same, but every such group has to be there on its own

@@ -1,4 +1,4 @@
-"""Which pages are looked at again, and when? Those whose links lead to new relevant pages.
+"""Learns which pages are looked at again, and when: those whose links lead to new relevant pages.
 
 Looking costs a request, not looking costs delay. With new relevant pages at a rate λ, an
 interval t costs 1/t requests and λt/2 of delay per second; where a request is worth half an
@@ -21,12 +21,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
-from typing import NamedTuple
 
 from focus.alerts.schedule import LONGEST_S, SHORTEST_S
-from focus.alerts.store import AlertStore
-from focus.records import DropReason, UrlState
-from focus.storage.schema import LAST_ID, id_range, row_id
+from focus.storage.alerts.records import DueHub, HubState
+from focus.storage.alerts.store import AlertStore
 
 GAIN_S = 3600.0
 KEPT_S = 7 * 86_400.0
@@ -38,58 +36,10 @@ CHILDREN = 3  # relevant pages that only this page leads to, for it to be looked
 MOST = 100  # such pages of a site, sections and listings apart
 
 
-class DueHub(NamedTuple):
-    """A page that is due. `id` is the URL's number within its crawl.
-
-    listing  a feed or sitemap
-    """
-
-    id: int
-    url: str
-    etag: str
-    last_modified: str
-    watched_s: float
-    fresh: float
-    checked_at: float
-    listing: bool
-
-
-_DUE = f"""
-SELECT r.id, u.url, coalesce(x.etag, v.etag, ''),
-coalesce(x.last_modified, v.last_modified, ''), r.watched_s, r.fresh, r.checked_at,
-u.state = {int(UrlState.DROPPED)} FROM revisit r JOIN url u ON u.id = r.id
-LEFT JOIN page_text x ON x.id = r.id LEFT JOIN validator v ON v.id = r.id
-WHERE r.id BETWEEN ? AND ?
-AND (r.next_at <= ? OR ? AND (u.depth = 0 OR r.fresh >= {PROVEN})) ORDER BY r.next_at, r.id LIMIT ?
-"""
-_ROOTS = f"""
-SELECT id FROM url WHERE id BETWEEN ? AND ? AND (state = {int(UrlState.DONE)} AND depth = 0
-OR state = {int(UrlState.DROPPED)} AND reason = '{DropReason.LISTING}')
-"""
-_NEWS = """
-SELECT p.id FROM page p WHERE p.crawl = ? AND p.nth > ? AND p.relevant AND p.id >= ?
-"""
-_NEW = "INSERT OR IGNORE INTO revisit VALUES (?, 0, ?, ?, ?, ?)"
-
-
 def interval_s(fresh: float, watched_s: float) -> float:
     """Seconds until the next look at a page that brought so much in that time."""
     wait_s = math.sqrt(GAIN_S * (watched_s + PRIOR_S) / (fresh + PRIOR))
     return min(LONGEST_S, max(SHORTEST_S, wait_s))
-
-
-def due(book: AlertStore, crawl: int, *, until: float, proven: bool, most: int) -> list[DueHub]:
-    """Pages whose time comes until then, the first first; `proven`: in any case sections, and
-    those that brought something in the last days.
-    """
-    rows = book.rows(_DUE, (*id_range(crawl), until, proven, most))
-    return [DueHub._make((number & LAST_ID, *rest)) for number, *rest in rows]
-
-
-def news(book: AlertStore, crawl: int, *, after: int, first: int) -> list[int]:
-    """Relevant pages of the requests after this one, URLs from `first` on."""
-    rows = book.rows(_NEWS, (crawl, after, row_id(crawl, first)))
-    return [number & LAST_ID for (number,) in rows]
 
 
 def cover(
@@ -119,21 +69,15 @@ def cover(
     return best
 
 
-def known(book: AlertStore, crawl: int) -> list[int]:
-    """All pages that are looked at again."""
-    rows = book.rows("SELECT id FROM revisit WHERE id BETWEEN ? AND ?", id_range(crawl))
-    return [number & LAST_ID for (number,) in rows]
-
-
-def root(book: AlertStore, crawl: int, *, now: float) -> None:
+def begin(store: AlertStore, crawl: int, *, now: float) -> None:
     """Have sections, feeds and sitemaps looked at again that are not yet."""
-    with book.transaction() as db:
-        for (number,) in db.execute(_ROOTS, id_range(crawl)).fetchall():
-            db.execute(_NEW, (number, SECTION, BEGIN_S, now, now + BEGIN_S))
+    roots = store.revisits.roots(crawl)
+    hubs = [HubState(root, 0.0, SECTION, BEGIN_S, now + BEGIN_S) for root in roots]
+    store.revisits.add(crawl, hubs, now=now)
 
 
 def learn(
-    book: AlertStore,
+    store: AlertStore,
     crawl: int,
     seen: Iterable[DueHub],
     found: Mapping[int, int],
@@ -147,21 +91,20 @@ def learn(
     found  URL -> new relevant pages that were first found there
     more   pages to look at again from now on
     """
-    with book.transaction() as db:
-        for hub in seen:
-            kept = math.exp(min(0.0, hub.checked_at - now) / KEPT_S)
-            fresh = kept * hub.fresh + found.get(hub.id, 0)
-            watched_s = kept * hub.watched_s + (1 - kept) * KEPT_S
-            wait_s = interval_s(fresh, watched_s)
-            db.execute(
-                "UPDATE revisit SET watched_s = ?, fresh = ?, interval_s = ?, checked_at = ?, "
-                "next_at = ? WHERE id = ?",
-                (watched_s, fresh, wait_s, now, now + wait_s, row_id(crawl, hub.id)),
-            )
-        wait_s = interval_s(OTHER, 0.0)
-        for url in more[:MOST]:
-            db.execute(_NEW, (row_id(crawl, url), OTHER, wait_s, now, now + wait_s))
-        (next_at,) = db.execute(
-            "SELECT min(next_at) FROM revisit WHERE id BETWEEN ? AND ?", id_range(crawl)
-        ).fetchone()
-    return now + BEGIN_S if next_at is None else float(next_at)
+    wait_s = interval_s(OTHER, 0.0)
+    others = [HubState(url, 0.0, OTHER, wait_s, now + wait_s) for url in more[:MOST]]
+    states = [learned(hub, found.get(hub.id, 0), now=now) for hub in seen]
+    with store.transaction():
+        store.revisits.looked_at(crawl, states, now=now)
+        store.revisits.add(crawl, others, now=now)
+        next_at = store.revisits.next_at(crawl)
+    return now + BEGIN_S if next_at is None else next_at
+
+
+def learned(hub: DueHub, found: int, *, now: float) -> HubState:
+    """What is known of a page after a look that brought so many new relevant pages."""
+    kept = math.exp(min(0.0, hub.checked_at - now) / KEPT_S)
+    fresh = kept * hub.fresh + found
+    watched_s = kept * hub.watched_s + (1 - kept) * KEPT_S
+    wait_s = interval_s(fresh, watched_s)
+    return HubState(hub.id, watched_s, fresh, wait_s, now + wait_s)

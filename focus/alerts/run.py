@@ -1,4 +1,4 @@
-"""What is due now? Alerts whose time has come: visit their sites, match, deliver.
+"""Does what is due: visits the sites of alerts whose time has come, matches, delivers.
 
     due alerts → their sites, each visited once → pages matched against all alerts there
     → the alerts' next times → the outbox
@@ -16,20 +16,20 @@ from pathlib import Path
 
 import msgspec
 
-from focus.alerts import matches, matching, schedule
+from focus.alerts import matching, schedule
 from focus.alerts.matching import Matched
-from focus.alerts.outbox_lease import zone_of
 from focus.alerts.outbox_relay import Summary
-from focus.alerts.schedule import SHORTEST_S
-from focus.alerts.store import AlertStore, StoredAlert, WatchedSite
+from focus.alerts.schedule import SHORTEST_S, zone_of
 from focus.errors import FocusError, StoreLocked
+from focus.storage.alerts.records import StoredAlert, WatchedSite
+from focus.storage.alerts.store import AlertStore
 from focus.storage.lock import held
 
 Visit = Callable[[WatchedSite], Awaitable[None]]
 """Looks a site up and stores what is new there, in the crawl that the site's row names.
 
 Raises StoreLocked when another program crawls into the database, Offline when our own network is
-away, FocusError for other trouble; trouble of the site itself stands in its row afterwards.
+away, FocusError for other failures; trouble of the site itself stands in its row afterwards.
 """
 
 
@@ -58,7 +58,7 @@ class Ran(msgspec.Struct):
     visited   sites that were looked up
     matched   what came of their pages, by site
     welcomed  pages sent of those that existed when an alert began
-    troubles  lines for whoever looks after the installation, that were not told before
+    failures  lines for whoever looks after the installation, that were not told before
     lasting   the same as the last time: no reason for another mail by cron
     is_busy   a crawl holds the database: nothing was visited, all stays due
     failed    sites whose visit brought nothing but trouble
@@ -72,7 +72,7 @@ class Ran(msgspec.Struct):
     failed: int = 0
     put_off: list[int] = msgspec.field(default_factory=list)
     matched: list[Matched] = msgspec.field(default_factory=list)
-    troubles: list[str] = msgspec.field(default_factory=list)
+    failures: list[str] = msgspec.field(default_factory=list)
     lasting: list[str] = msgspec.field(default_factory=list)
     delivered: Summary = msgspec.field(default_factory=Summary)
 
@@ -97,26 +97,26 @@ def alone(database: Path) -> Iterator[None]:
         raise AlreadyRunning(f"another `focus watch run` is at work on {database}") from None
 
 
-def due(book: AlertStore, *, now: float, wanted: Sequence[int] | None = None) -> list[StoredAlert]:
+def due(store: AlertStore, *, now: float, wanted: Sequence[int] | None = None) -> list[StoredAlert]:
     """The alerts to be checked now; `wanted`: these, whether their time has come or not."""
     if wanted is None:
-        return book.due(now)
-    chosen = [each for each in book.alerts() if each.id in wanted and not each.paused]
-    return [each for each in chosen if (each.alert.expires_at or now) >= now]
+        return store.alerts.due(now)
+    chosen = [each for each in store.alerts.all() if each.id in wanted and not each.paused]
+    return [each for each in chosen if not each.alert.is_over(now)]
 
 
 def to_visit(
-    book: AlertStore, alerts: Sequence[StoredAlert], *, now: float, at_once: bool
+    store: AlertStore, alerts: Sequence[StoredAlert], *, now: float, at_once: bool
 ) -> list[WatchedSite]:
     """The sites of these alerts that are to be looked up: those of alerts with a schedule
     of their own, and others when one of their pages is due; never more often than every 15
     minutes unless asked to (`at_once`), however many alerts are due.
     """
-    sites = book.sites_of([each.id for each in alerts])
+    sites = store.sites.of([each.id for each in alerts])
     if at_once:
         return sites
     timed = [each.id for each in alerts if not schedule.parse(each.alert.schedule).is_auto]
-    told = {site.id for site in book.sites_of(timed)}
+    told = {site.id for site in store.sites.of(timed)}
     return [
         site for site in sites if _is_rested(site, now) and (site.id in told or site.next_at <= now)
     ]
@@ -127,7 +127,7 @@ def _is_rested(site: WatchedSite, now: float) -> bool:
 
 
 async def run_due(
-    book: AlertStore,
+    store: AlertStore,
     visit: Visit,
     deliver: Deliver,
     *,
@@ -140,21 +140,21 @@ async def run_due(
     Raises StoreError only; everything else is in the result.
     """
     ran = Ran()
-    alerts = due(book, now=clock(), wanted=wanted)
-    sites = to_visit(book, alerts, now=clock(), at_once=wanted is not None)
-    await _visit_all(book, sites, visit, ran, clock=clock)
+    alerts = due(store, now=clock(), wanted=wanted)
+    sites = to_visit(store, alerts, now=clock(), at_once=wanted is not None)
+    await _visit_all(store, sites, visit, ran, clock=clock)
     if alerts:
-        _match(book, alerts, ran, now=clock())
+        _match(store, alerts, ran, now=clock())
         if not ran.is_busy:
-            put_off = {owned.id for site in ran.put_off for owned in book.alerts_on(site)}
-            _end(book, [each for each in alerts if each.id not in put_off], ran, now=clock())
+            put_off = {owned.id for site in ran.put_off for owned in store.alerts.on(site)}
+            _end(store, [each for each in alerts if each.id not in put_off], ran, now=clock())
     ran.delivered = await deliver()
-    ran.troubles += [f"{kind}: {reason}" for kind, reason in ran.delivered.trouble.items()]
+    ran.failures += [f"{kind}: {reason}" for kind, reason in ran.delivered.failures.items()]
     return ran
 
 
 async def _visit_all(
-    book: AlertStore,
+    store: AlertStore,
     sites: Sequence[WatchedSite],
     visit: Visit,
     ran: Ran,
@@ -166,7 +166,7 @@ async def _visit_all(
     """
     order = sorted(sites, key=lambda site: site.failing_since is not None)
     for number, site in enumerate(order):
-        if not await _visited(book, site, visit, ran, now=clock()):
+        if not await _visited(store, site, visit, ran, now=clock()):
             return
         if ran.failed == ran.visited and len(ran.put_off) >= OFFLINE_SITES:
             ran.put_off += [each.id for each in order[number + 1 :]]
@@ -176,7 +176,7 @@ async def _visit_all(
 
 
 async def _visited(
-    book: AlertStore, site: WatchedSite, visit: Visit, ran: Ran, *, now: float
+    store: AlertStore, site: WatchedSite, visit: Visit, ran: Ran, *, now: float
 ) -> bool:
     """Whether the next site may be visited, too."""
     try:
@@ -187,42 +187,43 @@ async def _visited(
     except Offline:
         ran.put_off.append(site.id)
     except FocusError as error:
-        matches.troubled(book, site.id, str(error), now=now)
+        store.sites.fared(site.id, str(error), now=now)
     ran.visited += 1
-    after = matches.site_of(book, site.host)
+    after = store.sites.named(site.host)
     if after is not None and after.trouble:
         ran.failed += 1
-        told = ran.lasting if after.trouble == site.trouble else ran.troubles
+        told = ran.lasting if after.trouble == site.trouble else ran.failures
         told.append(f"{site.host}: {after.trouble}")
     return True
 
 
-def _match(book: AlertStore, alerts: Sequence[StoredAlert], ran: Ran, *, now: float) -> None:
+def _match(store: AlertStore, alerts: Sequence[StoredAlert], ran: Ran, *, now: float) -> None:
     """Hold what the sites of these alerts have brought against all alerts on them."""
     ids = [each.id for each in alerts]
     names = {each.id: each.alert.name for each in alerts}
-    zones = matches.zones(book)
+    zones = store.users.zones()
     zone = zone_of(zones[alerts[0].user])
-    for site in book.sites_of(ids):
-        matched = matching.match(book, site, now=now, zone=zone, due=ids)
+    for site in store.sites.of(ids):
+        matched = matching.match(store, site, now=now, zone=zone, due=ids)
         if matched.pages:
             ran.matched.append(matched)
-        ran.troubles += [
+        ran.failures += [
             f"alert {names[number]!r}: {reason}"
-            for number, reason in matched.troubles.items()
+            for number, reason in matched.failures.items()
             if number in names
         ]
 
 
-def _end(book: AlertStore, alerts: Sequence[StoredAlert], ran: Ran, *, now: float) -> None:
+def _end(store: AlertStore, alerts: Sequence[StoredAlert], ran: Ran, *, now: float) -> None:
     """Note that these alerts were checked, and when they are due again."""
-    zones = matches.zones(book)
+    zones = store.users.zones()
     for owned in alerts:
         next_at = schedule.parse(owned.alert.schedule).next(now, zone_of(zones[owned.user]))
-        begun = any(matches.has_pages(book, site) for site in book.sites_of([owned.id]))
-        with book.transaction() as db:
+        # A site that was down has a crawl without pages.
+        begun = any(store.pages.latest_nth(site.crawl) for site in store.sites.of([owned.id]))
+        with store.transaction():
             if begun and owned.checked_at is None:
-                ran.welcomed += matching.welcome(db, owned, now=now)
+                ran.welcomed += matching.welcome(store, owned, now=now)
             checked_at = now if begun else owned.checked_at
-            matches.checked(db, owned.id, now=checked_at, next_at=next_at)
+            store.alerts.checked(owned.id, now=checked_at, next_at=next_at)
         ran.alerts += 1

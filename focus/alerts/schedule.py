@@ -1,4 +1,4 @@
-"""When is an alert due, and when may its owner be disturbed?
+"""Reads schedules and quiet hours: when an alert is due, when its owner may be disturbed.
 
 15m, 6h, 2d        so long after the last time
 hourly, daily 07:30, weekly mon 07:30
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 from itertools import islice, pairwise
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 from cronsim import CronSim, CronSimError
@@ -102,6 +102,14 @@ def _cron(text: str, plain: str) -> Schedule:
     if shortest is not None and shortest.total_seconds() < SHORTEST_S:
         raise ConfigError(f"schedule {text!r}: more often than every 15 minutes")
     return Schedule(text, cron=plain)
+
+
+def zone_of(name: str) -> ZoneInfo:
+    """A time zone by its IANA name; UTC for one that this system does not know."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return ZoneInfo("UTC")
 
 
 class Quiet(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ What is given at the command line (FOCUS_SMTP_URL, FOCUS_MAIL_FROM, FOCUS_BASE_U
 before what an administrator has stored in the table `setting`:
 
     smtp      {"url": "smtp://user:pass@mail.example.org:587", "from": "focus@example.org"}, sealed
-    sms       "twilio://SID:TOKEN@FROM/{phone}", sealed     see channels.sms
+    sms       "twilio://SID:TOKEN@FROM/{phone}", sealed     see delivery.sms
     base_url  "https://focus.example.org"   where the web pages are reached; links point there
 
 The key that seals, and from which webhook secrets and links to unsubscribe are derived, is in a
@@ -14,7 +14,6 @@ file of its own (`keyfile`).
 from __future__ import annotations
 
 import base64
-import sqlite3
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -24,9 +23,9 @@ import msgspec
 
 from focus.alerts import keyfile
 from focus.alerts.alert import check_channel
-from focus.alerts.store import AlertStore
 from focus.config import FetchConfig
 from focus.errors import ConfigError
+from focus.storage.alerts.store import AlertStore
 
 MASK = "***"
 EXAMPLE = "smtp://user:password@mail.example.org:587"
@@ -34,6 +33,7 @@ EXAMPLE = "smtp://user:password@mail.example.org:587"
 _PORTS = {"smtp": 587, "smtps": 465}
 _OPTIONS = ("starttls", "ca")
 _SEALED = ("smtp", "sms")
+_STORED = (*_SEALED, "base_url")
 
 
 class MailSettings(msgspec.Struct, frozen=True):
@@ -94,7 +94,7 @@ class DeliverySettings(msgspec.Struct, frozen=True):
 
 
 def read(
-    book: AlertStore,
+    store: AlertStore,
     *,
     smtp_url: str | None = None,
     mail_from: str | None = None,
@@ -103,9 +103,9 @@ def read(
     key_file: Path | None = None,
 ) -> DeliverySettings:
     """The settings that hold; ConfigError for one that makes no sense, or cannot be unsealed."""
-    place = keyfile.place(book.path, key_file)
+    place = keyfile.place(store.path, key_file)
     key = keyfile.key_of(place)
-    stored = _stored(book)
+    stored = store.settings.read(*_STORED)
     smtp = {} if smtp_url else _unsealed(stored, "smtp", key, place) or {}
     url = smtp_url or smtp.get("url", "")
     sender = mail_from or smtp.get("from", "")
@@ -118,21 +118,14 @@ def read(
     )
 
 
-def put(db: sqlite3.Connection, name: str, value: Any) -> None:
-    """Store one setting, inside the caller's transaction."""
-    text = msgspec.json.encode(value).decode()
-    db.execute("INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)", (name, text))
+def put_sealed(store: AlertStore, name: str, value: Any, key: bytes) -> None:
+    """Store one setting that nobody else may read."""
+    store.settings.put(name, keyfile.sealed(key, name, msgspec.json.encode(value).decode()))
 
 
-def put_sealed(db: sqlite3.Connection, name: str, value: Any, key: bytes) -> None:
-    """Store one setting that nobody else may read, inside the caller's transaction."""
-    put(db, name, keyfile.sealed(key, name, msgspec.json.encode(value).decode()))
-
-
-def forget_sealed(book: AlertStore) -> None:
+def forget_sealed(store: AlertStore) -> None:
     """Take out what only a key file opens that is no longer there."""
-    with book.transaction() as db:
-        db.executemany("DELETE FROM setting WHERE name = ?", [(name,) for name in _SEALED])
+    store.settings.remove(*_SEALED)
 
 
 def _unsealed(stored: dict[str, Any], name: str, key: bytes, place: Path) -> Any:
@@ -148,9 +141,9 @@ def _unsealed(stored: dict[str, Any], name: str, key: bytes, place: Path) -> Any
     return msgspec.json.decode(text)
 
 
-def shown(book: AlertStore, key: bytes) -> dict[str, Any]:
+def shown(store: AlertStore, key: bytes) -> dict[str, Any]:
     """What is stored, fit to be shown: passwords masked, and left out if the key is another."""
-    stored = _stored(book)
+    stored = store.settings.read(*_STORED)
     for name in _SEALED:
         text = keyfile.opened(key, name, str(stored.pop(name, "")))
         if text is not None:
@@ -160,11 +153,6 @@ def shown(book: AlertStore, key: bytes) -> dict[str, Any]:
     if stored.get("sms"):
         stored["sms"] = masked_channel(f"apprise:{stored['sms']}").removeprefix("apprise:")
     return stored
-
-
-def _stored(book: AlertStore) -> dict[str, Any]:
-    sql = "SELECT name, value FROM setting WHERE name IN ('smtp', 'sms', 'base_url')"
-    return {name: msgspec.json.decode(value) for name, value in book.rows(sql)}
 
 
 # -- mail servers -------------------------------------------------------------------

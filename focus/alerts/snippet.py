@@ -1,4 +1,4 @@
-"""Which passage of a page shows best why it matches an alert?
+"""Cuts the passage of a page that shows best why it matches an alert.
 
 The run of whole sentences that holds the most different matched words, then the most of
 them, at most `WIDTH` terminal cells; of a sentence that is longer, the part around its
@@ -13,11 +13,9 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from focus.storage.alerts.records import MARK
 from focus.text.formatting import cells
 from focus.text.tokenisation import fold
-
-MARK = "\u2060"
-"""Stands before and after each matched word."""
 
 WIDTH = 240
 MAX_CHARS = 50_000  # of a text: what a page is about stands in its first part

@@ -1,4 +1,4 @@
-"""In which words does `watch` speak to people? Every sentence in Chinese and English.
+"""Says what messages and the command line say to people, in Chinese and English.
 
     say("pages", "en", n=1)   →  "1 new page"
     say("pages", "zh", n=5)   →  "5 篇新页面"

@@ -1,4 +1,4 @@
-"""How is a line that we said in English said in Chinese? For people who read Chinese pages.
+"""Says in Chinese a line that was said in English, for people who read Chinese.
 
     said("schedule '61 * * * *': no cron expression (bad minute)")
     →  检查时间“61 * * * *”：不是有效的 cron 表达式（bad minute）

@@ -1,4 +1,4 @@
-"""How does somebody stop messages with one click, without logging in?
+"""Lets somebody stop messages with one click, without logging in.
 
 By a link with a token that stands for one person and one channel (RFC 8058). It is derived
 from the installation's key, so that a message sent again is the same, and kept as its
@@ -8,16 +8,15 @@ SHA-256 like every token. Using it twice does nothing more.
 from __future__ import annotations
 
 import base64
-import hashlib
 from typing import NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
-from focus.alerts.alert import Alert
 from focus.alerts.settings import DeliverySettings
-from focus.alerts.store import AlertStore
+from focus.storage.alerts.store import AlertStore
 
 PATH = "/unsubscribe/"
+_KIND = "unsubscribe"
 _BYTES = 24
 
 
@@ -30,60 +29,42 @@ class Stopped(NamedTuple):
 
 
 def link(
-    book: AlertStore, settings: DeliverySettings, *, user: int, channel: str, now: float
+    store: AlertStore, settings: DeliverySettings, *, user: int, channel: str, now: float
 ) -> str:
     """The URL for one person and channel; "" when there are no web pages to reach."""
     if not settings.base_url:
         return ""
-    secret = settings.derived(f"unsubscribe:{user}:{channel}")[:_BYTES]
+    secret = settings.derived(f"{_KIND}:{user}:{channel}")[:_BYTES]
     token = base64.urlsafe_b64encode(secret).decode()
-    data = msgspec.json.encode({"channel": channel}).decode()
-    with book.transaction() as db:
-        db.execute(
-            "INSERT OR IGNORE INTO token (hash, kind, user, made_at, data) "
-            "VALUES (?, 'unsubscribe', ?, ?, ?)",
-            (_hash(token), user, now, data),
-        )
+    data = {"channel": channel}
+    store.tokens.add(_KIND, token, now=now, expires_at=None, user=user, data=data)
     return f"{settings.base_url}{PATH}{token}"
 
 
-def look(book: AlertStore, token: str) -> Stopped | None:
+def look(store: AlertStore, token: str, *, now: float) -> Stopped | None:
     """What a token would stop; None for one that we have not given, or took back."""
-    sql = "SELECT user, data FROM token WHERE hash = ? AND kind = 'unsubscribe'"
-    found = book.rows(sql, (_hash(token),))
-    if not found:
+    found = store.tokens.find(_KIND, token, now=now)
+    if found is None or found.user is None:
         return None
-    user, data = found[0]
-    channel: str = msgspec.json.decode(data)["channel"]
-    having = [each for each in book.alerts(user) if channel in each.alert.channels]
-    return Stopped(user, channel, [each.alert.name for each in having])
+    channel: str = found.data["channel"]
+    having = [each for each in store.alerts.all(found.user) if channel in each.alert.channels]
+    return Stopped(found.user, channel, [each.alert.name for each in having])
 
 
-def stop(book: AlertStore, token: str, *, now: float) -> Stopped | None:
+def stop(store: AlertStore, token: str, *, now: float) -> Stopped | None:
     """Take the channel off all alerts of the token's owner; what waits for it is given up.
 
     The pages stay in the inbox. None for a token that is none.
     """
-    found = look(book, token)
-    if found is None:
-        return None
-    user, channel, names = found
-    with book.transaction() as db:
-        sql = "SELECT id, definition FROM alert WHERE user = ?"
-        for number, definition in db.execute(sql, (user,)).fetchall():
-            alert = msgspec.json.decode(definition, type=Alert)
-            if channel in alert.channels:
-                left = tuple(each for each in alert.channels if each != channel) or ("inbox",)
-                changed = msgspec.json.encode(msgspec.structs.replace(alert, channels=left))
-                db.execute(
-                    "UPDATE alert SET definition = ? WHERE id = ?", (changed.decode(), number)
-                )
-        db.execute(
-            "INSERT INTO audit (at, actor, act, detail) VALUES (?, ?, 'unsubscribe', ?)",
-            (now, f"user {user}", f"{channel}: {', '.join(names)}"),
-        )
+    with store.transaction():
+        found = look(store, token, now=now)
+        if found is None:
+            return None
+        user, channel, names = found
+        for each in store.alerts.all(user):
+            if channel in each.alert.channels:
+                left = tuple(other for other in each.alert.channels if other != channel)
+                store.alerts.redefine(each.id, replace(each.alert, channels=left or ("inbox",)))
+        detail = f"{channel}: {', '.join(names)}"
+        store.audit.note(f"user {user}", "unsubscribe", detail, now=now)
     return found
-
-
-def _hash(token: str) -> bytes:
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()

@@ -1,4 +1,4 @@
-"""What is new on a site? A short crawl that goes on where the last one ended.
+"""Visits a site: a short crawl for what is new, which goes on where the last one ended.
 
     pages where news appears are asked for again, with their validators (revisits)
     → links that are new on them are followed, best first, by the words of all alerts there
@@ -19,19 +19,18 @@ from functools import partial
 
 import msgspec
 
-from focus.alerts import matches, revisits
-from focus.alerts.outbox_lease import zone_of
+from focus.alerts import revisits
 from focus.alerts.page_match import topic_of
-from focus.alerts.revisits import DueHub
 from focus.alerts.run import Offline
-from focus.alerts.schedule import parse
-from focus.alerts.store import LOCAL, AlertStore, WatchedSite
+from focus.alerts.schedule import parse, zone_of
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, ScopeConfig
 from focus.crawler import Crawl, Event
 from focus.errors import ConfigError, TopicError
 from focus.learn.memory_crawl import PageSource
 from focus.records import SEED_PRIORITY, UrlState
 from focus.session import RunPaths, RunReport, Watcher, run
+from focus.storage.alerts.records import LOCAL, DueHub, WatchedSite
+from focus.storage.alerts.store import AlertStore
 from focus.store import CrawlInfo
 from focus.topic.topic import Keyword, Topic, to_builtins
 from focus.urls.normal_form import seed_candidates
@@ -44,12 +43,12 @@ SOON_S = 300.0  # until a visit that our own network put off is tried again
 
 
 def visitor(
-    book: AlertStore, web: PageSource, *, clock: Callable[[], float] = time.time
+    store: AlertStore, web: PageSource, *, clock: Callable[[], float] = time.time
 ) -> Callable[[WatchedSite], Awaitable[None]]:
     """What looks a site up: see `visit`."""
 
     async def look_up(site: WatchedSite) -> None:
-        report = await visit(book, site, web, clock=clock)
+        report = await visit(store, site, web, clock=clock)
         if report.outage is not None:
             raise Offline(f"offline: {report.outage.reason}")
         if report.stop_reason in ("interrupted", "terminated"):
@@ -125,21 +124,21 @@ def _worth(hub: DueHub) -> tuple[bool, float]:
 
 
 async def visit(
-    book: AlertStore, site: WatchedSite, web: PageSource, *, clock: Callable[[], float]
+    store: AlertStore, site: WatchedSite, web: PageSource, *, clock: Callable[[], float]
 ) -> RunReport:
     """Look a site up; its row and its pages' intervals tell of it afterwards.
 
-    Raises StoreLocked when another crawl has the database, FocusError for other trouble.
+    Raises StoreLocked when another crawl has the database, FocusError for other failures.
     """
     now = clock()
-    spent = _requests(book, site)
+    spent = store.pages.requests(site.crawl)
     budget = FIRST if site.visited_at is None else _later(now - site.visited_at)
-    due = _due(book, site, now=now, most=LATER // 2)
-    config = _config(book, site, web, spent + budget)
-    watcher = _Visitor(due, partial(_begin, book, site))
+    due = _due(store, site, now=now, most=LATER // 2)
+    config = _config(store, site, web, spent + budget)
+    watcher = _Visitor(due, partial(_begin, store, site))
     report = await run(
         config,
-        RunPaths(db=book.path, archive=web.archive),
+        RunPaths(db=store.path, archive=web.archive),
         watcher,
         known_as={"topic": site.host, "strategy": "watch"},
         news_from=_news_from(site),
@@ -148,7 +147,7 @@ async def visit(
     trouble = _trouble(report, watcher)
     if trouble is None:  # nothing was asked for: what was wrong before still is
         trouble = site.trouble
-    next_at = _learn(book, report.crawl, watcher, after=spent, now=now)
+    next_at = _learn(store, report.crawl, watcher, after=spent, now=now)
     if report.outage is not None:
         next_at = now + SOON_S
     elif trouble:
@@ -158,12 +157,12 @@ async def visit(
     is_whole = report.stop_reason == "frontier empty" and not is_down
     if not is_whole:
         next_at = min(next_at, now + REST_S)
-    _ended(book, site, report, trouble, next_at=next_at, is_whole=is_whole, now=now)
+    _ended(store, site, report, trouble, next_at=next_at, is_whole=is_whole, now=now)
     return report
 
 
 def _ended(
-    book: AlertStore,
+    store: AlertStore,
     site: WatchedSite,
     report: RunReport,
     trouble: str,
@@ -176,14 +175,17 @@ def _ended(
     visited_at = site.visited_at if trouble else now
     if report.outage is None and report.totals.pages:
         visited_at = now
-    with book.transaction() as db:
-        db.execute(
-            "UPDATE site SET crawl = ?, visited_at = ?, next_at = ?, pages = ?, "
-            "news_from = iif(?, NULL, news_from) WHERE id = ?",
-            (report.crawl, visited_at, next_at, report.run_pages, is_whole, site.id),
+    with store.transaction():
+        store.sites.visited(
+            site.id,
+            report.crawl,
+            visited_at=visited_at,
+            next_at=next_at,
+            pages=report.run_pages,
+            is_whole=is_whole,
         )
         if trouble != site.trouble or report.run_requests or report.outage is not None:
-            matches.fared(db, site.id, trouble, now=now)
+            store.sites.fared(site.id, trouble, now=now)
 
 
 def _news_from(site: WatchedSite) -> float:
@@ -193,12 +195,10 @@ def _news_from(site: WatchedSite) -> float:
     return math.inf if site.news_from is None else site.news_from
 
 
-def _begin(book: AlertStore, site: WatchedSite, first: int) -> None:
+def _begin(store: AlertStore, site: WatchedSite, first: int) -> None:
     """From this URL on all is news until a visit has come to its end; the first brings none."""
     if site.visited_at is not None:
-        with book.transaction() as db:
-            sql = "UPDATE site SET news_from = ifnull(news_from, ?) WHERE id = ?"
-            db.execute(sql, (first, site.id))
+        store.sites.news_begins(site.id, first)
 
 
 def _later(rested_s: float) -> int:
@@ -206,47 +206,41 @@ def _later(rested_s: float) -> int:
     return int(min(max(LATER, DAILY * rested_s / 86_400.0), DAILY))
 
 
-def _requests(book: AlertStore, site: WatchedSite) -> int:
-    """What the crawl of a site has spent so far."""
-    rows = book.rows("SELECT counters FROM progress WHERE crawl = ?", (site.crawl,))
-    counters = msgspec.json.decode(rows[0][0]) if rows else {}
-    return int(counters.get("requests", 0))
-
-
-def _learn(book: AlertStore, crawl: int, watcher: _Visitor, *, after: int, now: float) -> float:
+def _learn(store: AlertStore, crawl: int, watcher: _Visitor, *, after: int, now: float) -> float:
     """Note what the pages asked for again have brought, and which others are worth it from now
     on: those that lead to what none of them led to. When the first is due again.
     """
-    revisits.root(book, crawl, now=now)
-    pages = revisits.news(book, crawl, after=after, first=watcher.first)
+    revisits.begin(store, crawl, now=now)
+    pages = store.pages.news(crawl, after=after, first=watcher.first)
     found = Counter(map(watcher.finder, pages))
     missed = [page for page in pages if watcher.finder(page) is None]
     more = []
     if len(missed) >= revisits.CHILDREN:
-        more = revisits.cover(watcher.crawl.graph.rows, missed, chosen=revisits.known(book, crawl))
+        more = revisits.cover(watcher.crawl.graph.rows, missed, chosen=store.revisits.known(crawl))
     news = {hub: count for hub, count in found.items() if hub is not None}
-    return revisits.learn(book, crawl, watcher.had(), news, more=more, now=now)
+    return revisits.learn(store, crawl, watcher.had(), news, more=more, now=now)
 
 
-def _due(book: AlertStore, site: WatchedSite, *, now: float, most: int) -> list[DueHub]:
+def _due(store: AlertStore, site: WatchedSite, *, now: float, most: int) -> list[DueHub]:
     """The pages to ask for again. An alert with a schedule of its own has sections and proven
     pages looked at whenever it is checked, and what would be due before its next check; else
     each page has its own time. A visit for which nothing is due was wanted by somebody.
     """
     if site.crawl is None:
         return []
-    zones, until = matches.zones(book), now
-    for owned in book.alerts_on(site.id):
+    zones, until = store.users.zones(), now
+    for owned in store.alerts.on(site.id):
         every = parse(owned.alert.schedule)
         if owned.next_at <= now and not every.is_auto:
             until = max(until, every.next(now, zone_of(zones[owned.user])))
-    found = revisits.due(book, site.crawl, until=until, proven=until > now, most=most)
-    return found or revisits.due(book, site.crawl, until=until, proven=True, most=most)
+    proven = revisits.PROVEN if until > now else None
+    found = store.revisits.due(site.crawl, until=until, proven=proven, most=most)
+    return found or store.revisits.due(site.crawl, until=until, proven=revisits.PROVEN, most=most)
 
 
-def _config(book: AlertStore, site: WatchedSite, web: PageSource, requests: int) -> CrawlConfig:
+def _config(store: AlertStore, site: WatchedSite, web: PageSource, requests: int) -> CrawlConfig:
     # A section may have been given without a scheme: https is tried first, then http.
-    seeds = tuple(url.removeprefix("https://") for url in book.sections(site.id))
+    seeds = tuple(url.removeprefix("https://") for url in store.sites.sections(site.id))
     return CrawlConfig(
         seeds=seeds,
         scope=ScopeConfig(scope="host"),
@@ -256,15 +250,15 @@ def _config(book: AlertStore, site: WatchedSite, web: PageSource, requests: int)
         agent=web.agent,
         max_offline_s=0.0,  # the next run tries again
         analysis=AnalysisConfig(
-            topic=to_builtins(_union(book, site)), shapes=True, agent=web.agent
+            topic=to_builtins(_union(store, site)), shapes=True, agent=web.agent
         ),
     )
 
 
-def _union(book: AlertStore, site: WatchedSite) -> Topic:
+def _union(store: AlertStore, site: WatchedSite) -> Topic:
     """What all alerts on a site are about, to find the way by."""
     weights: dict[str, float] = {}
-    for owned in book.alerts_on(site.id):
+    for owned in store.alerts.on(site.id):
         try:
             topic = topic_of(owned.alert, trusted=owned.user == LOCAL)
         except TopicError:

@@ -1,4 +1,4 @@
-"""Whose book does a command open, and how does it speak to them?"""
+"""Opens the alert store of a command, for the user at the command line."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from focus.text.formatting import inert_json
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
-    from focus.alerts.store import AlertStore, StoredAlert
+    from focus.storage.alerts.records import StoredAlert
+    from focus.storage.alerts.store import AlertStore
 
 
 @contextmanager
 def opened(db: Path, now: float) -> Iterator[AlertStore]:
-    """The book of --db, with the user at the command line as this machine knows them."""
-    from focus.alerts import store as book
+    """The store of --db, with the user at the command line as this machine knows them."""
+    from focus.storage.alerts import store
 
-    with book.opened(db.expanduser(), now=now, language=spoken(), zone=own_zone()) as found:
+    with store.opened(db.expanduser(), now=now, language=spoken(), zone=own_zone()) as found:
         yield found
 
 
@@ -48,22 +49,21 @@ def own_zone() -> str:
     return "UTC"
 
 
-def here(book: AlertStore) -> ZoneInfo:
+def here(store: AlertStore) -> ZoneInfo:
     """The time zone of the user at the command line."""
-    from focus.alerts import matches
-    from focus.alerts.outbox_lease import zone_of
-    from focus.alerts.store import LOCAL
+    from focus.alerts.schedule import zone_of
+    from focus.storage.alerts.records import LOCAL
 
-    return zone_of(matches.zones(book)[LOCAL])
+    return zone_of(store.users.zones()[LOCAL])
 
 
-def chosen(book: AlertStore, names: Sequence[str]) -> list[StoredAlert]:
+def chosen(store: AlertStore, names: Sequence[str]) -> list[StoredAlert]:
     """The alerts of these names, all for none; ConfigError for one that is not there."""
-    from focus.alerts.store import LOCAL
+    from focus.storage.alerts.records import LOCAL
 
     if not names:
-        return book.alerts(LOCAL)
-    return [book.named(LOCAL, name) for name in dict.fromkeys(names)]
+        return store.alerts.all(LOCAL)
+    return [store.alerts.named(LOCAL, name) for name in dict.fromkeys(names)]
 
 
 def answer(found: Any, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""What can be typed to give a group its web pages? `focus serve`."""
+"""Defines `focus serve`: the web pages for a group."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
     with server.listening(host, port) as bound:
         home = server.home_of(host, port)
         key_file: Path | None = options["key_file"]
-        ways = SendingOptions(**sending, key_file=key_file, fetch=web.fetch)
+        how = SendingOptions(**sending, key_file=key_file, fetch=web.fetch)
         path = db.expanduser()
         if forget_passwords:
-            with opened(db, time.time()) as book:
-                forget_sealed(book)
-        app_state = AppState(path, clock=time.time, ways=ways, home=home, zone=own_zone())
+            with opened(db, time.time()) as store:
+                forget_sealed(store)
+        app_state = AppState(path, clock=time.time, sending=how, home=home, zone=own_zone())
         origin = app_state.base_url or home or f"http://{host}:{port}"
         app_state.settings()
         click.echo(f"focus at {origin}", err=True)

@@ -1,10 +1,10 @@
-"""What can be typed to be told of new pages? `focus watch add`, `run`, `preview`, and so on."""
+"""Defines `focus watch`: the commands that make, change and show alerts."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,9 +15,6 @@ from focus.commands.watch_owner import me, vote
 from focus.commands.watch_send import run, test
 from focus.errors import ExportError
 from focus.text.formatting import count, inert_json, printable
-
-if TYPE_CHECKING:
-    pass
 
 _JSON = option("--json", "as_json", is_flag=True, help="As JSON.")
 
@@ -55,14 +52,13 @@ def add(db: Path, name: str, **options: Any) -> None:
         focus watch add 欧冠 --site https://sports.sina.com.cn/ --words "+欧冠 决赛 抽签 -彩票" \\
             --every "daily 07:30" --mail me@example.org
     """
-    from focus.alerts.alert import Alert
-    from focus.alerts.store import LOCAL
+    from focus.storage.alerts.records import LOCAL, Alert
     from focus.terminal.alerts import told
 
     now = time.time()
     made = changed(Alert(name, ()), options, now=now)
-    with opened(db, now) as book:
-        book.add(LOCAL, made, now=now)
+    with opened(db, now) as store:
+        store.alerts.add(LOCAL, made, now=now)
     click.echo(f"Alert {printable(name)}: {told(made)}", err=True)
     click.echo("The next `focus watch run` visits it; let cron call that", err=True)
 
@@ -84,16 +80,16 @@ def edit(db: Path, name: str, new_name: str | None, **options: Any) -> None:
     """
     import msgspec
 
-    from focus.alerts.store import LOCAL
+    from focus.storage.alerts.records import LOCAL
     from focus.terminal.alerts import told
 
     now = time.time()
-    with opened(db, now) as book:
-        owned = book.named(LOCAL, name)
+    with opened(db, now) as store:
+        owned = store.alerts.named(LOCAL, name)
         made = changed(owned.alert, options, now=now)
         if new_name is not None:
             made = msgspec.structs.replace(made, name=new_name)
-        book.change(owned.id, made, now=now)
+        store.alerts.change(owned.id, made, now=now)
     click.echo(f"Alert {printable(made.name)}: {told(made)}", err=True)
 
 
@@ -126,11 +122,11 @@ def resume(db: Path, name: str) -> None:
 
 
 def _pause(db: Path, name: str, *, paused: bool) -> None:
-    from focus.alerts.store import LOCAL
+    from focus.storage.alerts.records import LOCAL
 
     now = time.time()
-    with opened(db, now) as book:
-        book.pause(book.named(LOCAL, name).id, paused, now=now)
+    with opened(db, now) as store:
+        store.alerts.pause(store.alerts.named(LOCAL, name).id, paused, now=now)
 
 
 @watch.command(cls=Command)
@@ -145,10 +141,10 @@ def rm(db: Path, name: str) -> None:
     Example:
         focus watch rm 欧冠
     """
-    from focus.alerts.store import LOCAL
+    from focus.storage.alerts.records import LOCAL
 
-    with opened(db, time.time()) as book:
-        book.remove(book.named(LOCAL, name).id)
+    with opened(db, time.time()) as store:
+        store.alerts.remove(store.alerts.named(LOCAL, name).id)
 
 
 @watch.command(name="import", cls=Command)
@@ -165,15 +161,15 @@ def import_(db: Path, file: Path, replace: bool) -> None:
         focus watch import alerts.json
     """
     from focus.alerts.alert import from_json
-    from focus.alerts.store import LOCAL
     from focus.commands.settings import read_text
+    from focus.storage.alerts.records import LOCAL
 
     made = from_json(read_text(file, "alerts").encode(), str(file))
     for each in made:
         try_topic(each)
     now = time.time()
-    with opened(db, now) as book:
-        book.take_in(LOCAL, made, replace=replace, now=now)
+    with opened(db, now) as store:
+        store.alerts.take_in(LOCAL, made, replace=replace, now=now)
     click.echo(count(len(made), "alert"), err=True)
 
 
@@ -199,8 +195,8 @@ def export(db: Path, names: tuple[str, ...], output: Path) -> None:
     """
     from focus.alerts.alert import to_json
 
-    with opened(db, time.time()) as book:
-        text = to_json(each.alert for each in chosen(book, names))
+    with opened(db, time.time()) as store:
+        text = to_json(each.alert for each in chosen(store, names))
     if str(output) == "-":
         click.echo(inert_json(text), nl=False)
         return
@@ -227,9 +223,9 @@ def list_(db: Path, as_json: bool) -> None:
     from focus.terminal.alerts import list_lines
 
     now = time.time()
-    with opened(db, now) as book:
-        found = [health(book, owned, now=now) for owned in chosen(book, ())]
-        zone = here(book)
+    with opened(db, now) as store:
+        found = [health(store, owned, now=now) for owned in chosen(store, ())]
+        zone = here(store)
     answer(found if as_json else list_lines(found, zone), as_json)
 
 
@@ -245,20 +241,19 @@ def show(db: Path, name: str, limit: int, as_json: bool) -> None:
     Example:
         focus watch show 欧冠
     """
-    from focus.alerts import matches
     from focus.alerts.health import health
     from focus.terminal.alerts import show_lines
 
     now = time.time()
-    with opened(db, now) as book:
-        owned = chosen(book, (name,))[0]
-        found = health(book, owned, now=now)
-        hits = matches.recent(book, owned.id, limit=limit)
-        zone = here(book)
+    with opened(db, now) as store:
+        owned = chosen(store, (name,))[0]
+        found = health(store, owned, now=now)
+        matches = store.matches.news(owned.id, limit=limit)
+        zone = here(store)
     if as_json:
-        answer({"health": found, "hits": hits}, as_json)
+        answer({"health": found, "matches": matches}, as_json)
         return
-    answer(show_lines(found, hits, zone), as_json)
+    answer(show_lines(found, matches, zone), as_json)
 
 
 @watch.command(cls=Command)
@@ -279,10 +274,10 @@ def preview(db: Path, name: str, days: float, as_json: bool) -> None:
     from focus.terminal.alerts import preview_lines
 
     now = time.time()
-    with opened(db, now) as book:
-        owned = chosen(book, (name,))[0]
-        zone = here(book)
-        found = preview_of(book, owned, now=now, zone=zone, days=days)
+    with opened(db, now) as store:
+        owned = chosen(store, (name,))[0]
+        zone = here(store)
+        found = preview_of(store, owned, now=now, zone=zone, days=days)
     answer(found if as_json else preview_lines(found, days, zone), as_json)
 
 
@@ -297,14 +292,13 @@ def log(db: Path, limit: int, as_json: bool) -> None:
     Example:
         focus watch log
     """
-    from focus.alerts import outbox
     from focus.alerts.settings import masked_channel
-    from focus.alerts.store import LOCAL
+    from focus.storage.alerts.records import LOCAL
     from focus.terminal.alerts import log_lines
 
-    with opened(db, time.time()) as book:
-        found = outbox.lines(book, LOCAL, limit=limit)
-        zone = here(book)
+    with opened(db, time.time()) as store:
+        found = store.outbox.deliveries(LOCAL, limit=limit)
+        zone = here(store)
     masked = [each._replace(channel=masked_channel(each.channel)) for each in found]
     if as_json:
         answer([each._asdict() for each in masked], as_json)

@@ -1,4 +1,4 @@
-"""What can be typed about oneself and one's pages? `focus watch me` and `focus watch vote`."""
+"""Defines `focus watch me` and `focus watch vote`: about oneself, and one's pages."""
 
 from __future__ import annotations
 
@@ -30,18 +30,14 @@ def vote(db: Path, name: str, url: str, says: str) -> None:
     Example:
         focus watch vote 欧冠 https://sports.sina.com.cn/a/1.html no
     """
-    from focus.alerts import votes
-
-    with opened(db, time.time()) as book:
-        owned = chosen(book, (name,))[0]
-        with book.transaction() as connection:
-            known = votes.vote(connection, owned.id, url, _VOTES[says])
-        if not known:
+    with opened(db, time.time()) as store:
+        owned = chosen(store, (name,))[0]
+        if not store.matches.vote(owned.id, url, _VOTES[says]):
             raise ConfigError(
                 f"alert {printable(name)!r} has no page {printable(url, 200)}; "
                 f"see `focus watch show {printable(name)}`"
             )
-        on, off = votes.counts(book, owned.id)
+        on, off = store.matches.count_votes(owned.id)
     click.echo(f"{count(on + off, 'vote')}: {on} relevant, {off} not", err=True)
 
 
@@ -66,19 +62,16 @@ def me(db: Path, language: str | None, zone: str | None, quiet: str | None) -> N
     from zoneinfo import available_timezones
 
     from focus.alerts.schedule import parse_quiet
-    from focus.alerts.store import LOCAL
+    from focus.storage.alerts.records import LOCAL
 
     if zone is not None and zone not in available_timezones():
         raise ConfigError(f"--zone {printable(zone)!r}: no such time zone; write Asia/Shanghai")
     if quiet is not None:
         parse_quiet(quiet)
-    given = (("language", language), ("zone", zone), ("quiet", quiet))
-    with opened(db, time.time()) as book:
-        with book.transaction() as connection:
-            for column, value in given:
-                if value is not None:
-                    sql = f"UPDATE user SET {column} = ? WHERE id = ?"
-                    connection.execute(sql, (value.strip(), LOCAL))
-        sql = "SELECT language, zone, quiet FROM user WHERE id = ?"
-        for (title, _), value in zip(given, book.rows(sql, (LOCAL,))[0], strict=True):
-            click.echo(f"{title:9} {value or 'none'}")
+    quiet = None if quiet is None else quiet.strip()
+    with opened(db, time.time()) as store:
+        store.users.change(LOCAL, language=language, zone=zone, quiet=quiet)
+        user = store.users.active(LOCAL)
+    assert user is not None, "nobody disables the user at the command line"
+    for title in ("language", "zone", "quiet"):
+        click.echo(f"{title:9} {getattr(user, title) or 'none'}")

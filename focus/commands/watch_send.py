@@ -1,4 +1,4 @@
-"""What can be typed to have messages sent? `focus watch run` and `focus watch test`."""
+"""Defines `focus watch run` and `focus watch test`: they have messages sent."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from focus.text.formatting import printable
 if TYPE_CHECKING:
     from focus.alerts.run import Ran
     from focus.alerts.settings import DeliverySettings
-    from focus.alerts.store import AlertStore
     from focus.learn.memory_crawl import PageSource
+    from focus.storage.alerts.store import AlertStore
 
 
 def sending_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -89,18 +89,18 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
     from focus.terminal.alerts import due_lines
 
     now = time.time()
-    with opened(db, now) as book:
+    with opened(db, now) as store:
         wanted = None
         if names or options["at_once"]:
-            meant = chosen(book, names) if names else book.alerts()
+            meant = chosen(store, names) if names else store.alerts.all()
             wanted = [each.id for each in meant]
         if options["dry_run"]:
-            alerts = due(book, now=now, wanted=wanted)
-            answer(due_lines(book, alerts, now, at_once=wanted is not None), False)
+            alerts = due(store, now=now, wanted=wanted)
+            answer(due_lines(store, alerts, now, at_once=wanted is not None), False)
             return
         try:
-            with alone(book.path):
-                ran = _ran(book, wanted, options)
+            with alone(store.path):
+                ran = _ran(store, wanted, options)
         except AlreadyRunning as error:
             if options["verbose"]:
                 click.echo(str(error), err=True)
@@ -108,7 +108,7 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
     ctx.exit(_tell(ran, verbose=options["verbose"]))
 
 
-def _ran(book: AlertStore, wanted: Sequence[int] | None, options: dict[str, Any]) -> Ran:
+def _ran(store: AlertStore, wanted: Sequence[int] | None, options: dict[str, Any]) -> Ran:
     """Do what is due, with the options that say how to ask and how to send."""
     import asyncio
 
@@ -118,8 +118,8 @@ def _ran(book: AlertStore, wanted: Sequence[int] | None, options: dict[str, Any]
     from focus.commands.settings import web_of
 
     web = web_of(options)
-    deliver = delivery_process.sender(book, settings_of(book, options, web))
-    return asyncio.run(run_due(book, visitor(book, web), deliver, clock=time.time, wanted=wanted))
+    deliver = delivery_process.sender(store, settings_of(store, options, web))
+    return asyncio.run(run_due(store, visitor(store, web), deliver, clock=time.time, wanted=wanted))
 
 
 @click.command(cls=Command)
@@ -139,21 +139,21 @@ def test(ctx: click.Context, /, db: Path, name: str, **options: Any) -> None:
     """
     import asyncio
 
+    from focus.alerts.alert import PULLED
     from focus.alerts.delivery import NotDelivered
-    from focus.alerts.outbox import PULLED
     from focus.alerts.outbox_relay import send_test
     from focus.alerts.settings import masked_channel
-    from focus.alerts.store import LOCAL
     from focus.commands.settings import web_of
+    from focus.storage.alerts.records import LOCAL
 
     failed = False
-    with opened(db, time.time()) as book:
-        owned = chosen(book, (name,))[0]
-        how = settings_of(book, options, web_of(options))
+    with opened(db, time.time()) as store:
+        owned = chosen(store, (name,))[0]
+        how = settings_of(store, options, web_of(options))
         for channel in owned.alert.channels:
             if channel in PULLED:
                 continue
-            sending = send_test(book, how, user=LOCAL, channel=channel, clock=time.time)
+            sending = send_test(store, how, user=LOCAL, channel=channel, clock=time.time)
             outcome = asyncio.run(sending)
             failed |= isinstance(outcome, NotDelivered)
             said = f"failed: {outcome.reason}" if isinstance(outcome, NotDelivered) else "sent"
@@ -161,20 +161,20 @@ def test(ctx: click.Context, /, db: Path, name: str, **options: Any) -> None:
     ctx.exit(1 if failed else 0)
 
 
-def settings_of(book: AlertStore, options: dict[str, Any], web: PageSource) -> DeliverySettings:
+def settings_of(store: AlertStore, options: dict[str, Any], web: PageSource) -> DeliverySettings:
     """How to send, as `sending_options` say, else as was stored."""
     from focus.alerts import settings
 
     names = ("smtp_url", "mail_from", "base_url", "key_file")
-    return settings.read(book, **{name: options[name] for name in names}, fetch=web.fetch)
+    return settings.read(store, **{name: options[name] for name in names}, fetch=web.fetch)
 
 
 def _tell(ran: Ran, *, verbose: bool) -> int:
     """Say what a run came to; the exit code."""
     from focus.terminal.alerts import ran_lines
 
-    for trouble in [*ran.troubles, *(ran.lasting if verbose else ())]:
-        click.echo(f"focus: {printable(trouble)}", err=True)
+    for failure in [*ran.failures, *(ran.lasting if verbose else ())]:
+        click.echo(f"focus: {printable(failure)}", err=True)
     if verbose:
         for line in ran_lines(ran):
             click.echo(line, err=True)
@@ -182,4 +182,4 @@ def _tell(ran: Ran, *, verbose: bool) -> int:
         return 5
     if ran.all_failed:
         return 4
-    return 1 if ran.troubles or ran.lasting else 0
+    return 1 if ran.failures or ran.lasting else 0

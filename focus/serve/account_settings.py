@@ -1,4 +1,4 @@
-"""What can people change about themselves? Settings, password, feed, their data."""
+"""Answers the pages where people change themselves: settings, password, feed, their data."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ from focus.serve.texts import Wrong
 
 def settings(request: RequestContext, **said: str) -> Response:
     """The form as it stands, and what was typed there."""
-    waiting, calling = (
-        address_verification.pending(request.book, request.me.id, now=request.now, kind=kind)
-        for kind in ("mail", "phone")
-    )
+    waiting, calling = _pending(request)
     typed = {
         "name": request.me.name,
         "mail": waiting or request.me.mail or "",
@@ -36,15 +33,12 @@ def settings(request: RequestContext, **said: str) -> Response:
             phone = accounts.checked_phone(typed["phone"])
             if mail not in (waiting or request.me.mail or "", request.me.mail or ""):
                 _confirm(request)
-            accounts.change(request.book, request.me, typed, now=request.now)
+            accounts.change(request.store, request.me, typed, now=request.now)
             _number(request, phone, calling)
             return request.to("/settings", saved=_address(request, mail, waiting))
         except (Wrong, ConfigError) as error:
             said = {"error": request.wrong(error)}
-            waiting = address_verification.pending(request.book, request.me.id, now=request.now)
-            calling = address_verification.pending(
-                request.book, request.me.id, now=request.now, kind="phone"
-            )
+            waiting, calling = _pending(request)
     if (saved := request.query.get("saved", "")) and not said:
         said = {"done": request.say("mail_sent" if saved == "mail" and waiting else "saved")}
     return request.page(
@@ -60,16 +54,23 @@ def settings(request: RequestContext, **said: str) -> Response:
     )
 
 
+def _pending(request: RequestContext) -> tuple[str, str]:
+    """The mail address and the number that wait to be confirmed; "": none does."""
+    store, me, now = request.store, request.me.id, request.now
+    mail, phone = (store.tokens.of_user(kind, me, now=now) for kind in ("mail", "phone"))
+    return mail.data["mail"] if mail else "", phone.data["phone"] if phone else ""
+
+
 def _address(request: RequestContext, mail: str, waiting: str) -> str:
     """Take over the address that was typed: `mail` when its reader is asked, else `done`."""
     if mail == waiting and mail:
         return "done"
     if mail == (request.me.mail or ""):
-        address_verification.discard(request.book, request.me.id)
+        request.store.tokens.drop("mail", user=request.me.id)
         return "done"
     if not mail:
         me = request.me
-        address_verification.forget(request.book, me.id, now=request.now)
+        address_verification.forget(request.store, me.id, now=request.now)
         moved = address_verification.Moved("", me.mail or "", me.name, me.language)
         address_verification.tell_before(request.app_state, moved, now=request.now)
         return "done"
@@ -82,16 +83,16 @@ def _number(request: RequestContext, phone: str, waiting: str) -> None:
     if phone == waiting and phone:
         return
     if phone == (request.me.phone or ""):
-        address_verification.discard(request.book, request.me.id, kind="phone")
+        request.store.tokens.drop("phone", user=request.me.id)
     elif not phone:
-        address_verification.forget(request.book, request.me.id, now=request.now, kind="phone")
+        address_verification.forget(request.store, request.me.id, now=request.now, kind="phone")
     else:
-        code = address_verification.ask_phone(request.book, request.me.id, phone, now=request.now)
+        code = address_verification.ask_phone(request.store, request.me.id, phone, now=request.now)
         outcome = address_verification.send_code(
             request.app_state.settings(), phone, request.language, code=code
         )
         if isinstance(outcome, NotDelivered):
-            address_verification.discard(request.book, request.me.id, kind="phone")
+            request.store.tokens.drop("phone", user=request.me.id)
             raise Wrong("code_unsent", reason=told(outcome.reason, request.language))
 
 
@@ -99,7 +100,7 @@ def code(request: RequestContext) -> Response:
     """The code that came by SMS."""
     try:
         address_verification.confirm_phone(
-            request.book, request.me.id, request.form.get("code", ""), now=request.now
+            request.store, request.me.id, request.form.get("code", ""), now=request.now
         )
     except Wrong as wrong:
         return settings(request, error=request.wrong(wrong))
@@ -108,7 +109,7 @@ def code(request: RequestContext) -> Response:
 
 def _ask(request: RequestContext, mail: str) -> None:
     """Mail the link that confirms an address. Wrong, if it cannot be sent; it waits then."""
-    secret = address_verification.ask(request.book, request.me.id, mail, now=request.now)
+    secret = address_verification.ask(request.store, request.me.id, mail, now=request.now)
     how = request.app_state.settings()
     language = request.language
     outcome = address_verification.send_link(
@@ -120,7 +121,7 @@ def _ask(request: RequestContext, mail: str) -> None:
 
 def mail(request: RequestContext) -> Response:
     """Send the link once more."""
-    waiting = address_verification.pending(request.book, request.me.id, now=request.now)
+    waiting, _ = _pending(request)
     if waiting:
         try:
             _ask(request, waiting)
@@ -142,9 +143,7 @@ def channels(request: RequestContext) -> Response:
                 check_channel(channel)
     except ConfigError as error:
         return settings(request, error=request.wrong(error))
-    text = msgspec.json.encode(named).decode()
-    with request.book.transaction() as db:
-        db.execute("UPDATE user SET channels = ? WHERE id = ?", (text, request.me.id))
+    request.store.users.set_channels(request.me.id, named)
     return request.to("/settings", saved=1)
 
 
@@ -152,7 +151,7 @@ def password(request: RequestContext) -> Response:
     """Another password; other browsers have to log in again."""
     try:
         session = accounts.change_password(
-            request.book,
+            request.store,
             request.app_state.passwords,
             request.me,
             old=request.form.get("old", ""),
@@ -166,31 +165,31 @@ def password(request: RequestContext) -> Response:
 
 def feed(request: RequestContext) -> Response:
     """A new address of one's feed, or none."""
-    with request.book.transaction() as db:
-        tokens.drop(db, "feed", user=request.me.id)
+    with request.store.transaction():
+        request.store.tokens.drop("feed", user=request.me.id)
         if "off" in request.form:
             return request.to("/settings", saved=1)
-        secret = tokens.make(db, "feed", user=request.me.id, now=request.now)
+        secret = tokens.make(request.store, "feed", user=request.me.id, now=request.now)
     return settings(request, feed=f"{request.origin}/feed/{secret}.atom")
 
 
 def export(request: RequestContext) -> Response:
     """All that is kept of a person."""
-    found = accounts.exported(request.book, request.me)
+    found = accounts.exported(request.store, request.me)
     return download("focus-account.json", msgspec.to_builtins(found))
 
 
 def _confirm(request: RequestContext) -> None:
     """Wrong unless the person's password was typed along."""
     passwords, typed = request.app_state.passwords, request.form.get("password", "")
-    accounts.confirm(request.book, passwords, request.me, typed, now=request.now)
+    accounts.confirm(request.store, passwords, request.me, typed, now=request.now)
 
 
 def delete(request: RequestContext) -> Response:
     """Forget the person, after their password."""
     try:
         _confirm(request)
-        accounts.delete(request.book, request.me, now=request.now)
+        accounts.delete(request.store, request.me, now=request.now)
     except Wrong as wrong:
         return settings(request, error=request.wrong(wrong))
     return request.known(request.to("/login"), "")

@@ -1,46 +1,27 @@
-"""Who is this? Accounts, passwords (argon2id), sessions, and what they may do to themselves."""
+"""Manages accounts: passwords (argon2id), sessions, and what people may do to themselves."""
 
 from __future__ import annotations
 
 import re
-import sqlite3
 import threading
 from typing import Any, NamedTuple
 from zoneinfo import available_timezones
 
-import msgspec
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from focus.alerts.alert import PHONE, check_channel
 from focus.alerts.schedule import parse_quiet
-from focus.alerts.store import AlertStore
 from focus.errors import ConfigError
 from focus.serve import backoff, names, tokens
 from focus.serve.texts import Wrong
+from focus.storage.alerts.records import User
+from focus.storage.alerts.store import AlertStore
 
 SHORTEST, LONGEST = 10, 200  # characters of a password
 REGISTRATION = ("off", "invite", "open")
 SEEN_S = 300.0  # between two notes that somebody is there
 _HASHING = 2  # at once: each takes 64 MiB
-
-
-class User(NamedTuple):
-    """A person with an account."""
-
-    id: int
-    name: str
-    mail: str | None
-    phone: str | None
-    language: str
-    zone: str
-    quiet: str
-    admin: bool
-    seen_at: float | None
-    channels: str
-
-
-_USER = "u.id, u.name, u.mail, u.phone, u.language, u.zone, u.quiet, u.admin, u.seen_at, u.channels"
 
 
 class Passwords:
@@ -69,49 +50,36 @@ class Passwords:
 # -- sessions -----------------------------------------------------------------------
 
 
-def user_of_session(book: AlertStore, secret: str, *, now: float) -> User | None:
+def user_of_session(store: AlertStore, secret: str, *, now: float) -> User | None:
     """Whose session it is; None for none, an old one, or a disabled account's."""
-    rows = book.rows(
-        f"SELECT {_USER} FROM token t JOIN user u ON u.id = t.user "
-        "WHERE t.hash = ? AND t.kind = 'session' AND t.expires_at > ? AND u.disabled = 0",
-        (tokens.hashed(secret), now),
-    )
-    if not rows:
-        return None
-    user = User(*rows[0])
-    if user.seen_at is None or now - user.seen_at > SEEN_S:
-        with book.transaction() as db:
-            db.execute("UPDATE user SET seen_at = ? WHERE id = ?", (now, user.id))
+    found = store.tokens.find("session", secret, now=now)
+    user = store.users.active(found.user) if found else None
+    if user is not None and (user.seen_at is None or now - user.seen_at > SEEN_S):
+        store.users.seen(user.id, now=now)
     return user
 
 
 def log_in(
-    book: AlertStore, passwords: Passwords, *, name: str, password: str, address: str, now: float
+    store: AlertStore, passwords: Passwords, *, name: str, password: str, address: str, now: float
 ) -> str:
     """A new session's secret. Wrong("login_wrong") in the same time and words for a wrong
     password, a name that nobody has and a disabled account; Wrong("too_many") before its time.
     """
     name = names.tidy(name)
     mine, theirs = backoff.key("user", name), backoff.key("address", address)
-    with book.transaction() as db:
-        early = backoff.spend(db, [mine, theirs], now=now)
-    if early:
-        raise Wrong("too_many", n=int(early) + 1)
-    rows = book.rows("SELECT id, password FROM user WHERE name = ? AND disabled = 0", (name,))
-    number, stored = rows[0] if rows else (0, None)
+    spend(store, [mine, theirs], now=now)
+    number, stored = store.users.login(name)
     if not passwords.good(stored, password[: LONGEST + 1]):
         raise Wrong("login_wrong")
-    with book.transaction() as db:
-        backoff.succeeded(db, mine, theirs)
-        return tokens.make(db, "session", user=number, now=now)
+    with store.transaction():
+        backoff.succeeded(store, mine, theirs)
+        return tokens.make(store, "session", user=number, now=now)
 
 
-def log_out(book: AlertStore, secret: str) -> None:
-    """The session is over, here and not only in the browser."""
-    with book.transaction() as db:
-        db.execute(
-            "DELETE FROM token WHERE hash = ? AND kind = 'session'", (tokens.hashed(secret),)
-        )
+def spend(store: AlertStore, keys: list[str], *, now: float) -> None:
+    """Count a try; Wrong("too_many") for one that comes too early."""
+    if early := backoff.spend(store, keys, now=now):
+        raise Wrong("too_many", n=int(early) + 1)
 
 
 # -- making -------------------------------------------------------------------------
@@ -128,180 +96,148 @@ class Applicant(NamedTuple):
     invitation: str = ""
 
 
-def is_first(book: AlertStore) -> bool:
+def is_first(store: AlertStore) -> bool:
     """Whether nobody has an account yet."""
-    return not book.rows("SELECT 1 FROM user WHERE password IS NOT NULL LIMIT 1")
+    return not store.users.accounts()
 
 
-def registration(book: AlertStore) -> str:
+def registration(store: AlertStore) -> str:
     """`off`, `invite` or `open`."""
-    rows = book.rows("SELECT value FROM setting WHERE name = 'registration'")
-    return str(msgspec.json.decode(rows[0][0])) if rows else "off"
+    return str(store.settings.read("registration").get("registration", "off"))
 
 
-def may_register(book: AlertStore, invitation: str, *, now: float) -> bool:
+def may_register(store: AlertStore, invitation: str, *, now: float) -> bool:
     """The first needs the invitation that the terminal shows, whatever the setting."""
-    if invitation and tokens.find(book, "invite", invitation, now=now) is not None:
-        return is_first(book) or registration(book) != "off"
-    return registration(book) == "open" and not is_first(book)
+    if invitation and store.tokens.find("invite", invitation, now=now) is not None:
+        return is_first(store) or registration(store) != "off"
+    return registration(store) == "open" and not is_first(store)
 
 
-def register(book: AlertStore, passwords: Passwords, who: Applicant, *, now: float) -> int:
+def register(store: AlertStore, passwords: Passwords, who: Applicant, *, now: float) -> int:
     """The id of a new account; the first is an administrator's. Wrong says what is not right.
 
-    The mail address is checked here, but nobody's yet: see `postbox`.
+    The mail address is checked here, but nobody's yet: see `address_verification`.
     """
     name = checked_name(who.name)
     checked_mail(who.mail)
-    if not may_register(book, who.invitation, now=now):
+    if not may_register(store, who.invitation, now=now):
         raise Wrong("register_closed")
     hashed = passwords.hash(checked_password(who.password, name))
-    with book.transaction() as db:
-        first = is_first(book)
-        invited = tokens.use(db, "invite", who.invitation, now=now) if who.invitation else None
-        if invited is None and (first or registration(book) != "open"):
+    with store.transaction():
+        first = is_first(store)
+        invited = store.tokens.use("invite", who.invitation, now=now) if who.invitation else None
+        if invited is None and (first or registration(store) != "open"):
             raise Wrong("register_closed")
-        _refuse_alike(db, name)
-        try:
-            number = db.execute(
-                "INSERT INTO user (name, password, language, zone, quiet, admin, disabled, "
-                "created_at) VALUES (?, ?, ?, ?, '', ?, 0, ?) RETURNING id",
-                (name, hashed, who.language, who.zone, first, now),
-            ).fetchone()[0]
-        except sqlite3.IntegrityError:
-            raise Wrong("name_taken") from None
-        note(db, name, "register", "administrator" if first else "", now=now)
-    return int(number)
-
-
-def note(db: sqlite3.Connection, actor: str, act: str, detail: str, *, now: float) -> None:
-    """A line of the audit, inside the caller's transaction."""
-    db.execute(
-        "INSERT INTO audit (at, actor, act, detail) VALUES (?, ?, ?, ?)", (now, actor, act, detail)
-    )
+        _refuse_alike(store, name)
+        number = store.users.add(
+            name, hashed, language=who.language, zone=who.zone, admin=first, now=now
+        )
+        if number is None:
+            raise Wrong("name_taken")
+        store.audit.note(name, "register", "administrator" if first else "", now=now)
+    return number
 
 
 # -- changing -----------------------------------------------------------------------
 
 
-def reset_token(book: AlertStore, name: str, *, now: float) -> tuple[str, str, str] | None:
+def reset_token(store: AlertStore, name: str, *, now: float) -> tuple[str, str, str] | None:
     """(address, language, secret) for a forgotten password; None where no mail can go."""
-    rows = book.rows(
-        "SELECT id, mail, language FROM user WHERE name = ? AND disabled = 0 "
-        "AND password IS NOT NULL AND mail IS NOT NULL",
-        (names.tidy(name),),
-    )
-    if not rows:
+    found = store.users.by_mail(names.tidy(name))
+    if found is None:
         return None
-    number, mail, language = rows[0]
-    with book.transaction() as db:
-        tokens.drop(db, "reset", user=number)
-        return mail, language, tokens.make(db, "reset", user=number, now=now)
+    number, mail, language = found
+    with store.transaction():
+        store.tokens.drop("reset", user=number)
+        return mail, language, tokens.make(store, "reset", user=number, now=now)
 
 
 def reset(
-    book: AlertStore, passwords: Passwords, *, secret: str, password: str, now: float
+    store: AlertStore, passwords: Passwords, *, secret: str, password: str, now: float
 ) -> None:
     """Set a forgotten password by its mailed secret, once; all sessions are over."""
-    found = tokens.find(book, "reset", secret, now=now)
+    found = store.tokens.find("reset", secret, now=now)
     if found is None or found.user is None:
         raise Wrong("token_old")
     hashed = passwords.hash(checked_password(password, ""))
-    with book.transaction() as db:
-        if tokens.use(db, "reset", secret, now=now) is None:
+    with store.transaction():
+        if store.tokens.use("reset", secret, now=now) is None:
             raise Wrong("token_old")
-        _set(db, found.user, hashed)
-        note(db, f"user {found.user}", "password", "by mail", now=now)
+        _set(store, found.user, hashed)
+        store.audit.note(f"user {found.user}", "password", "by mail", now=now)
 
 
 def change_password(
-    book: AlertStore, passwords: Passwords, user: User, *, old: str, new: str, now: float
+    store: AlertStore, passwords: Passwords, user: User, *, old: str, new: str, now: float
 ) -> str:
     """Set another password; all sessions are over, the secret of a new one is returned."""
-    confirm(book, passwords, user, old, now=now)
+    confirm(store, passwords, user, old, now=now)
     hashed = passwords.hash(checked_password(new, user.name))
-    with book.transaction() as db:
-        _set(db, user.id, hashed)
-        note(db, user.name, "password", "", now=now)
-        return tokens.make(db, "session", user=user.id, now=now)
+    with store.transaction():
+        _set(store, user.id, hashed)
+        store.audit.note(user.name, "password", "", now=now)
+        return tokens.make(store, "session", user=user.id, now=now)
 
 
-def _set(db: sqlite3.Connection, user: int, hashed: str) -> None:
-    db.execute("UPDATE user SET password = ? WHERE id = ?", (hashed, user))
-    db.execute("DELETE FROM token WHERE user = ? AND kind IN ('session', 'reset')", (user,))
+def _set(store: AlertStore, user: int, hashed: str) -> None:
+    store.users.set_password(user, hashed)
+    store.tokens.log_out(user)
 
 
 def confirm(
-    book: AlertStore, passwords: Passwords, user: User, password: str, *, now: float
+    store: AlertStore, passwords: Passwords, user: User, password: str, *, now: float
 ) -> None:
-    """Wrong unless it is the person's own password; tries are counted as at the door."""
+    """Wrong unless it is the person's own password; tries are counted as at the log-in."""
     mine = backoff.key("user", user.name)
-    with book.transaction() as db:
-        early = backoff.spend(db, [mine], now=now)
-    if early:
-        raise Wrong("too_many", n=int(early) + 1)
-    stored = book.rows("SELECT password FROM user WHERE id = ?", (user.id,))[0][0]
+    spend(store, [mine], now=now)
+    _, stored = store.users.login(user.name)
     if not passwords.good(stored, password[: LONGEST + 1]):
         raise Wrong("password_wrong")
-    with book.transaction() as db:
-        db.execute("DELETE FROM attempt WHERE who = ?", (mine,))
+    store.attempts.clear(mine)
 
 
-def change(book: AlertStore, user: User, typed: dict[str, str], *, now: float) -> None:
-    """Change what a person says of themselves, mail and phone apart (see `postbox`).
+def change(store: AlertStore, user: User, typed: dict[str, str], *, now: float) -> None:
+    """Change what a person says of themselves, mail and phone apart (see `address_verification`).
 
     Wrong, or ConfigError of the quiet hours.
     """
-    zone = typed["zone"].strip()
+    zone, quiet = typed["zone"].strip(), typed["quiet"].strip()
     name = user.name if typed["name"] == user.name else checked_name(typed["name"])
     if zone not in available_timezones():
         raise Wrong("zone_wrong")
     parse_quiet(typed["quiet"])
     language = "zh" if typed["language"] == "zh" else "en"
-    with book.transaction() as db:
+    with store.transaction():
         if name != user.name:
-            _refuse_alike(db, name, but=user.id)
-        try:
-            db.execute(
-                "UPDATE user SET name = ?, language = ?, zone = ?, quiet = ? WHERE id = ?",
-                (name, language, zone, typed["quiet"].strip(), user.id),
-            )
-        except sqlite3.IntegrityError:
-            raise Wrong("name_taken") from None
+            _refuse_alike(store, name, but=user.id)
+        if not store.users.change(user.id, name=name, language=language, zone=zone, quiet=quiet):
+            raise Wrong("name_taken")
         if name != user.name:
-            note(db, user.name, "rename", name, now=now)
+            store.audit.note(user.name, "rename", name, now=now)
 
 
-def delete(book: AlertStore, user: User, *, now: float) -> None:
+def delete(store: AlertStore, user: User, *, now: float) -> None:
     """Forget a person with all that is theirs. Wrong for the only administrator of others."""
-    others = "SELECT total(admin AND NOT disabled), count(*) FROM user WHERE id <> ? "
-    admins, people = book.rows(others + "AND password IS NOT NULL", (user.id,))[0]
-    if user.admin and people and not admins:
+    others = [each for each in store.users.accounts() if each.id != user.id]
+    if user.admin and others and not any(each.admin and not each.disabled for each in others):
         raise Wrong("last_admin")
-    with book.transaction() as db:
-        db.execute("DELETE FROM user WHERE id = ?", (user.id,))
-        note(db, f"user {user.id}", "delete account", "", now=now)
+    with store.transaction():
+        store.users.remove(user.id)
+        store.audit.note(f"user {user.id}", "delete account", "", now=now)
 
 
-def exported(book: AlertStore, user: User) -> dict[str, Any]:
+def exported(store: AlertStore, user: User) -> dict[str, Any]:
     """All that is kept of a person, secrets apart."""
     account = user._asdict()
     account.pop("id")
-    hits = book.rows(
-        "SELECT c.name, h.url, h.title, h.published_at, h.found_at, h.relevance, h.read_at, "
-        "h.vote FROM hit h JOIN alert c ON c.id = h.alert WHERE c.user = ? AND NOT h.deleted",
-        (user.id,),
-    )
-    names = "alert url title published_at found_at relevance read_at vote".split()
-    sent = book.rows(
-        "SELECT at, channel, items, state, detail FROM delivery WHERE user = ?", (user.id,)
-    )
+    shown = ("at", "channel", "items", "state", "detail")
     return {
         "account": account,
-        "alerts": [each.alert for each in book.alerts(user.id)],
-        "pages": [dict(zip(names, row, strict=True)) for row in hits],
+        "alerts": [each.alert for each in store.alerts.all(user.id)],
+        "pages": store.inbox.exported(user.id),
         "deliveries": [
-            dict(zip("at channel items state detail".split(), row, strict=True)) for row in sent
+            {name: getattr(each, name) for name in shown}
+            for each in store.outbox.deliveries(user.id, limit=-1)
         ],
     }
 
@@ -319,10 +255,9 @@ def checked_name(text: str) -> str:
     return name
 
 
-def _refuse_alike(db: sqlite3.Connection, name: str, *, but: int = 0) -> None:
-    """Wrong for a name that looks like somebody else's, inside the caller's transaction."""
-    others = db.execute("SELECT name FROM user WHERE id <> ?", (but,)).fetchall()
-    if names.alike(name, (each for (each,) in others)):
+def _refuse_alike(store: AlertStore, name: str, *, but: int = 0) -> None:
+    """Wrong for a name that looks like somebody else's."""
+    if names.alike(name, store.users.names(but=but)):
         raise Wrong("name_taken")
 
 

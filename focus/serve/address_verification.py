@@ -1,4 +1,4 @@
-"""Where may a person's messages go? Where a link was opened, or a code read, that was sent there.
+"""Verifies addresses: messages go where a link was opened, or a code read, that was sent there.
 
     ask, confirm              a mail address: by the secret of a link
     ask_phone, confirm_phone  a telephone: by a code of six digits
@@ -11,53 +11,36 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import sqlite3
 import uuid
 from functools import partial
 from typing import NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
-from focus.alerts.alert import Alert
 from focus.alerts.delivery import DeliveryOutcome, NotDelivered, sms
 from focus.alerts.delivery.mail import Mailer
-from focus.alerts.message import letter
+from focus.alerts.message import plain_message
 from focus.alerts.settings import DeliverySettings
-from focus.alerts.store import AlertStore
 from focus.alerts.texts import say
 from focus.serve import backoff, tokens
-from focus.serve.accounts import note
+from focus.serve.accounts import spend
 from focus.serve.app_state import AppState
 from focus.serve.texts import Wrong
+from focus.storage.alerts.store import AlertStore
 
 _PATHS = {"reset": "reset", "mail": "confirm"}
 
 
-def pending(book: AlertStore, user: int, *, now: float, kind: str = "mail") -> str:
-    """The address or number (`phone`) that waits to be confirmed; "": none does."""
-    sql = "SELECT data FROM token WHERE kind = ? AND user = ? AND expires_at > ?"
-    rows = book.rows(sql, (kind, user, now))
-    return str(msgspec.json.decode(rows[0][0])[kind]) if rows else ""
-
-
-def ask(book: AlertStore, user: int, mail: str, *, now: float) -> str:
+def ask(store: AlertStore, user: int, mail: str, *, now: float) -> str:
     """The secret of the link by which a person confirms an address; earlier ones end.
 
     Wrong("too_many") when somebody has had mails sent there, or this person, too often.
     """
     keys = [backoff.key("mail", f"user {user}"), backoff.key("mail", f"to {mail}")]
-    with book.transaction() as db:
-        early = backoff.spend(db, keys, now=now)
-        if not early:
-            tokens.drop(db, "mail", user=user)
-            return tokens.make(db, "mail", user=user, now=now, data={"mail": mail})
-    raise Wrong("too_many", n=int(early) + 1)
-
-
-def discard(book: AlertStore, user: int, *, kind: str = "mail") -> None:
-    """No address waits any more."""
-    with book.transaction() as db:
-        tokens.drop(db, kind, user=user)
+    with store.transaction():
+        spend(store, keys, now=now)
+        store.tokens.drop("mail", user=user)
+        return tokens.make(store, "mail", user=user, now=now, data={"mail": mail})
 
 
 class Moved(NamedTuple):
@@ -69,82 +52,64 @@ class Moved(NamedTuple):
     language: str
 
 
-def confirm(book: AlertStore, secret: str, *, now: float) -> Moved | None:
+def confirm(store: AlertStore, secret: str, *, now: float) -> Moved | None:
     """The address becomes its reader's; None for a secret that is no longer good."""
-    with book.transaction() as db:
-        found = tokens.use(db, "mail", secret, now=now)
-        if found is None or found.user is None:
+    with store.transaction():
+        found = store.tokens.use("mail", secret, now=now)
+        owner = store.users.active(found.user) if found else None
+        if found is None or owner is None:
             return None
         mail = str(found.data["mail"])
-        sql = "SELECT ifnull(mail, ''), name, language FROM user WHERE id = ?"
-        before, name, language = db.execute(sql, (found.user,)).fetchone()
-        db.execute("UPDATE user SET mail = ? WHERE id = ?", (mail, found.user))
-        _send_to(db, found.user, "mail", mail)
-        note(db, f"user {found.user}", "mail address", mail, now=now)
-    return Moved(mail, before, name, language)
+        _set(store, owner.id, "mail", mail, now=now)
+    return Moved(mail, owner.mail or "", owner.name, owner.language)
 
 
-def ask_phone(book: AlertStore, user: int, phone: str, *, now: float) -> str:
+def ask_phone(store: AlertStore, user: int, phone: str, *, now: float) -> str:
     """The code by which a person confirms a number; earlier ones end. Wrong("too_many")."""
     keys = [backoff.key("sms", f"user {user}"), backoff.key("sms", f"to {phone}")]
     code = f"{secrets.randbelow(10**6):06}"
-    with book.transaction() as db:
-        early = backoff.spend(db, keys, now=now)
-        if not early:
-            tokens.drop(db, "phone", user=user)
-            secret = f"{user}:{code}"
-            tokens.make(db, "phone", user=user, now=now, data={"phone": phone}, secret=secret)
-            return code
-    raise Wrong("too_many", n=int(early) + 1)
+    with store.transaction():
+        spend(store, keys, now=now)
+        store.tokens.drop("phone", user=user)
+        data, secret = {"phone": phone}, f"{user}:{code}"
+        tokens.make(store, "phone", user=user, now=now, data=data, secret=secret)
+    return code
 
 
-def confirm_phone(book: AlertStore, user: int, code: str, *, now: float) -> None:
+def confirm_phone(store: AlertStore, user: int, code: str, *, now: float) -> None:
     """The number is the person's from here on. Wrong, and counted, for another code."""
-    with book.transaction() as db:
-        early = backoff.spend(db, [backoff.key("code", f"user {user}")], now=now)
-        found = None if early else tokens.use(db, "phone", f"{user}:{code.strip()}", now=now)
+    with store.transaction():
+        spend(store, [backoff.key("code", f"user {user}")], now=now)
+        found = store.tokens.use("phone", f"{user}:{code.strip()}", now=now)
         if found is not None:
-            phone = str(found.data["phone"])
-            db.execute("UPDATE user SET phone = ? WHERE id = ?", (phone, user))
-            _send_to(db, user, "sms", phone)
-            note(db, f"user {user}", "phone", phone, now=now)
-    if early:
-        raise Wrong("too_many", n=int(early) + 1)
+            _set(store, user, "phone", str(found.data["phone"]), now=now)
     if found is None:
         raise Wrong("code_wrong")
 
 
-def forget(book: AlertStore, user: int, *, now: float, kind: str = "mail") -> None:
+def forget(store: AlertStore, user: int, *, now: float, kind: str = "mail") -> None:
     """A person has no address (`phone`: number) any more, nor one that waits."""
-    column, channel, act = _COLUMNS[kind]
-    with book.transaction() as db:
-        tokens.drop(db, kind, user=user)
-        db.execute(f"UPDATE user SET {column} = NULL WHERE id = ?", (user,))
-        _send_to(db, user, channel, "")
-        note(db, f"user {user}", act, "", now=now)
+    with store.transaction():
+        store.tokens.drop(kind, user=user)
+        _set(store, user, kind, "", now=now)
 
 
-_COLUMNS = {"mail": ("mail", "mail", "mail address"), "phone": ("phone", "sms", "phone")}
-"""Kind of token -> column of the user, kind of channel, act in the audit."""
+_KINDS = {"mail": ("mail", "mail address"), "phone": ("sms", "phone")}
+"""Kind of address -> kind of channel, act in the audit."""
 
 
-def _send_to(db: sqlite3.Connection, user: int, kind: str, address: str) -> None:
+def _set(store: AlertStore, user: int, kind: str, address: str, *, now: float) -> None:
     """Have all alerts that use such a channel, and what waits, go there; "": nowhere."""
-    rows = db.execute("SELECT id, definition FROM alert WHERE user = ?", (user,)).fetchall()
-    for number, definition in rows:
-        alert = msgspec.json.decode(definition, type=Alert)
-        moved = (_moved(channel, kind, address) for channel in alert.channels)
+    channel, act = _KINDS[kind]
+    store.users.set_address(user, kind, address or None)
+    for each in store.alerts.all(user):
+        moved = (_moved(one, channel, address) for one in each.alert.channels)
         channels = tuple(dict.fromkeys(filter(None, moved))) or ("inbox",)
-        if channels != alert.channels:
-            changed = msgspec.structs.replace(alert, channels=channels)
-            text = msgspec.json.encode(changed).decode()
-            db.execute("UPDATE alert SET definition = ? WHERE id = ?", (text, number))
+        if channels != each.alert.channels:
+            store.alerts.redefine(each.id, replace(each.alert, channels=channels))
     if address:
-        db.execute(
-            "UPDATE OR IGNORE outbox SET channel = ? WHERE user = ? AND state = 0 "
-            "AND channel GLOB ?",
-            (f"{kind}:{address}", user, f"{kind}:*"),
-        )
+        store.outbox.redirect(user, channel, address)
+    store.audit.note(f"user {user}", act, address, now=now)
 
 
 def _moved(channel: str, kind: str, address: str) -> str:
@@ -153,7 +118,7 @@ def _moved(channel: str, kind: str, address: str) -> str:
     return f"{kind}:{address}" if address else ""
 
 
-# -- letters ------------------------------------------------------------------------
+# -- messages -----------------------------------------------------------------------
 
 
 def send_link(
@@ -191,7 +156,7 @@ def _mailed(
     link: str,
     now: float,
 ) -> DeliveryOutcome:
-    message = letter(uuid.uuid4().hex, language, subject=subject, body=body, link=link)
+    message = plain_message(uuid.uuid4().hex, language, subject=subject, body=body, link=link)
 
     async def send() -> DeliveryOutcome:
         mailer = Mailer(how.mail)
@@ -206,7 +171,7 @@ def _mailed(
 def send_code(how: DeliverySettings, phone: str, language: str, *, code: str) -> DeliveryOutcome:
     """Send somebody the code for their number."""
     subject, body = say("phone_subject", language), say("phone_body", language, code=code)
-    message = letter(uuid.uuid4().hex, language, subject=subject, body=body)
+    message = plain_message(uuid.uuid4().hex, language, subject=subject, body=body)
     return asyncio.run(sms.deliver(message, phone, gateway=how.sms))
 
 

@@ -1,4 +1,4 @@
-"""What administrators may do, audited: registration, invitations, the mail server, accounts, and
+"""Answers administrators, audited: registration, invitations, the mail server, accounts, and
 which crawls everybody may search.
 """
 
@@ -9,11 +9,12 @@ from starlette.responses import Response
 from focus.alerts import settings
 from focus.alerts.delivery import sms
 from focus.errors import ConfigError
-from focus.serve import accounts, inbox, tokens
+from focus.serve import accounts, tokens
 from focus.serve.request import RequestContext
 from focus.serve.texts import Wrong
 
 _AUDITED = 50  # lines that are shown
+_CRAWLS = 200  # that are shown, newest first
 
 
 def page(request: RequestContext, invitation: str = "") -> Response:
@@ -26,25 +27,18 @@ def page(request: RequestContext, invitation: str = "") -> Response:
             error = request.wrong(wrong)
         else:
             return request.to("/admin", saved=1)
-    people = request.book.rows(
-        "SELECT id, name, admin, disabled, seen_at, (SELECT count(*) FROM alert c "
-        "WHERE c.user = u.id) FROM user u WHERE password IS NOT NULL ORDER BY name"
-    )
-    audit = request.book.rows(
-        "SELECT at, actor, act, detail FROM audit ORDER BY id DESC LIMIT ?", (_AUDITED,)
-    )
-    shown = settings.shown(request.book, request.app_state.settings().key)
+    shown = settings.shown(request.store, request.app_state.settings().key)
     return request.page(
         "admin.html",
         400 if error else 200,
-        registration=accounts.registration(request.book),
+        registration=accounts.registration(request.store),
         choices=accounts.REGISTRATION,
         smtp=shown.get("smtp", {}),
         gateway=shown.get("sms", ""),
-        people=people,
-        audit=audit,
+        people=request.store.users.accounts(),
+        audit=request.store.audit.latest(_AUDITED),
         invitation=invitation,
-        crawls=inbox.crawls(request.book),
+        crawls=request.store.search.crawls(most=_CRAWLS),
         error=error,
         done=done,
     )
@@ -61,54 +55,53 @@ def _change(request: RequestContext) -> None:
     gateway = request.form.get("sms", "").strip()
     if gateway:
         sms.check_gateway(gateway)
-    key = request.app_state.settings().key
-    with request.book.transaction() as db:
-        if choice != accounts.registration(request.book):
-            settings.put(db, "registration", choice)
-            accounts.note(db, request.me.name, "registration", choice, now=request.now)
+    store, key = request.store, request.app_state.settings().key
+    with store.transaction():
+        if choice != accounts.registration(store):
+            store.settings.put("registration", choice)
+            _note(request, "registration", choice)
         if url:
-            settings.put_sealed(db, "smtp", {"url": url, "from": sender}, key)
-            masked = settings.masked_url(url)
-            accounts.note(db, request.me.name, "mail server", masked, now=request.now)
+            settings.put_sealed(store, "smtp", {"url": url, "from": sender}, key)
+            _note(request, "mail server", settings.masked_url(url))
         if gateway or "sms_off" in request.form:
-            settings.put_sealed(db, "sms", gateway, key)
-            shown = gateway.partition("://")[0] or "off"
-            accounts.note(db, request.me.name, "SMS gateway", shown, now=request.now)
+            settings.put_sealed(store, "sms", gateway, key)
+            _note(request, "SMS gateway", gateway.partition("://")[0] or "off")
+
+
+def _note(request: RequestContext, act: str, detail: str) -> None:
+    """A line of the audit."""
+    request.store.audit.note(request.me.name, act, detail, now=request.now)
 
 
 def invite(request: RequestContext) -> Response:
     """A link by which one person may register."""
-    if accounts.registration(request.book) == "off":
+    if accounts.registration(request.store) == "off":
         raise Wrong("invite_off")
-    with request.book.transaction() as db:
-        secret = tokens.make(db, "invite", user=request.me.id, now=request.now)
-        accounts.note(db, request.me.name, "invite", "", now=request.now)
+    with request.store.transaction():
+        secret = tokens.make(request.store, "invite", user=request.me.id, now=request.now)
+        _note(request, "invite", "")
     return page(request, invitation=f"{request.origin}/register?invite={secret}")
 
 
 def search(request: RequestContext) -> Response:
     """Open the crawls that are ticked to everybody's search, and close the others."""
-    wanted = [each for each in inbox.crawls(request.book) if f"crawl-{each.id}" in request.form]
-    with request.book.transaction() as db:
-        opened = [[each.id, each.started_at] for each in wanted]
-        settings.put(db, inbox.OPENED, opened)
-        said = ", ".join(str(each.id) for each in wanted)
-        accounts.note(db, request.me.name, "open to search", said, now=request.now)
+    access = request.store.search
+    wanted = [each for each in access.crawls(most=_CRAWLS) if f"crawl-{each.id}" in request.form]
+    with request.store.transaction():
+        access.open(wanted)
+        _note(request, "open to search", ", ".join(str(each.id) for each in wanted))
     return request.to("/admin", saved=1)
 
 
 def switch(request: RequestContext) -> Response:
     """Disable somebody's account, or enable it again; their sessions are over."""
-    number = request.parts["number"]
-    rows = request.book.rows(
-        "SELECT name, disabled FROM user WHERE id = ? AND password IS NOT NULL", (number,)
-    )
-    if not rows or number == request.me.id:
+    store, number = request.store, request.parts["number"]
+    found = next((each for each in store.users.accounts() if each.id == number), None)
+    if found is None or number == request.me.id:
         raise Wrong("not_found")
-    name, disabled = rows[0]
-    with request.book.transaction() as db:
-        db.execute("UPDATE user SET disabled = ? WHERE id = ?", (not disabled, number))
-        db.execute("DELETE FROM token WHERE user = ? AND kind IN ('session', 'reset')", (number,))
-        what = "enable" if disabled else "disable"
-        accounts.note(db, request.me.name, what, name, now=request.now)
+    with store.transaction():
+        store.users.disable(number, not found.disabled)
+        store.tokens.log_out(number)
+        what = "enable" if found.disabled else "disable"
+        _note(request, what, found.name)
     return request.to("/admin", saved=1)

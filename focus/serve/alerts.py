@@ -1,4 +1,4 @@
-"""How does a person make, change and look after their alerts?"""
+"""Answers the pages where a person makes, changes and looks after their alerts."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ import asyncio
 
 from starlette.responses import Response
 
-from focus.alerts import votes
-from focus.alerts.alert import Alert
+from focus.alerts.alert import PULLED
 from focus.alerts.delivery import NotDelivered
 from focus.alerts.health import SILENT_S, health
-from focus.alerts.outbox import PULLED
 from focus.alerts.outbox_relay import send_test
 from focus.alerts.preview import Preview, preview
-from focus.alerts.store import LOCAL, StoredAlert
 from focus.alerts.texts import told
 from focus.errors import ConfigError
 from focus.serve import backoff, forms, tokens
+from focus.serve.accounts import spend
 from focus.serve.request import RequestContext
 from focus.serve.texts import Wrong
+from focus.storage.alerts.records import LOCAL, Alert, StoredAlert
 
 QUOTA = 50  # alerts of one person
 SHOWN = 20  # pages of a preview
@@ -31,10 +30,9 @@ def listed(request: RequestContext) -> Response:
 
 def shown(request: RequestContext, status: int = 200, **said: str) -> Response:
     """The same, with what came of something."""
-    mine = [
-        health(request.book, each, now=request.now) for each in request.book.alerts(request.me.id)
-    ]
-    local = request.book.alerts(LOCAL) if request.me.admin else []
+    store = request.store
+    mine = [health(store, each, now=request.now) for each in store.alerts.all(request.me.id)]
+    local = store.alerts.all(LOCAL) if request.me.admin else []
     return request.page(
         "alerts.html", status, alerts=mine, silent_s=SILENT_S, local=len(local), **said
     )
@@ -47,7 +45,7 @@ def new(request: RequestContext) -> Response:
         return request.page("alert_form.html", typed=start, title="new_alert", number=None)
     try:
         check_quota(request, 1)
-        number = request.book.add(
+        number = request.store.alerts.add(
             request.me.id, forms.alert_of(request, Alert("", ())), now=request.now
         )
     except (ConfigError, Wrong) as error:
@@ -57,7 +55,7 @@ def new(request: RequestContext) -> Response:
 
 def check_quota(request: RequestContext, more: int) -> None:
     """Wrong for more alerts than one person may have."""
-    if len(request.book.alerts(request.me.id)) + more > QUOTA:
+    if len(request.store.alerts.all(request.me.id)) + more > QUOTA:
         raise Wrong("quota", n=QUOTA)
 
 
@@ -76,7 +74,8 @@ def edit(request: RequestContext) -> Response:
         typed = forms.typed_of(request, owned.alert)
         return request.page("alert_form.html", typed=typed, title="edit", number=owned.id)
     try:
-        request.book.change(owned.id, forms.alert_of(request, owned.alert), now=request.now)
+        made = forms.alert_of(request, owned.alert)
+        request.store.alerts.change(owned.id, made, now=request.now)
     except (ConfigError, Wrong) as error:
         return _again(request, error, title="edit", number=owned.id)
     return request.to(f"/alerts/{owned.id}", saved=1)
@@ -91,11 +90,11 @@ def show(request: RequestContext, done: str = "", error: str = "", feed: str = "
         done = done or (request.say("saved") if "saved" in request.query else "")
     return request.page(
         "alert.html",
-        health=health(request.book, owned, now=request.now),
+        health=health(request.store, owned, now=request.now),
         preview=found,
         shown=SHOWN,
         silent_s=SILENT_S,
-        votes=votes.counts(request.book, owned.id),
+        votes=request.store.matches.count_votes(owned.id),
         pushed=[each for each in owned.alert.channels if each not in PULLED],
         done=done,
         error=error,
@@ -105,19 +104,19 @@ def show(request: RequestContext, done: str = "", error: str = "", feed: str = "
 
 def _previewed(request: RequestContext, owned: StoredAlert) -> Preview:
     with request.app_state.previewing:
-        return preview(request.book, owned, now=request.now, zone=request.zone)
+        return preview(request.store, owned, now=request.now, zone=request.zone)
 
 
 def pause(request: RequestContext) -> Response:
     """Stop, or go on."""
     owned = _mine(request)
-    request.book.pause(owned.id, not owned.paused, now=request.now)
+    request.store.alerts.pause(owned.id, not owned.paused, now=request.now)
     return request.to("/alerts" if "listed" in request.form else f"/alerts/{owned.id}")
 
 
 def delete(request: RequestContext) -> Response:
     """Forget it."""
-    request.book.remove(_mine(request).id)
+    request.store.alerts.remove(_mine(request).id)
     return request.to("/alerts")
 
 
@@ -129,13 +128,9 @@ def test(request: RequestContext) -> Response:
         raise Wrong("not_found")
     if channel.startswith("apprise:") and not request.me.admin:
         raise Wrong("channel_admin")
-    with request.book.transaction() as db:
-        keys = [backoff.key("test", request.me.name)]
-        early = backoff.spend(db, keys, now=request.now)
-    if early:
-        raise Wrong("too_many", n=int(early) + 1)
+    spend(request.store, [backoff.key("test", request.me.name)], now=request.now)
     how, clock = request.app_state.settings(), request.app_state.clock
-    sending = send_test(request.book, how, user=request.me.id, channel=channel, clock=clock)
+    sending = send_test(request.store, how, user=request.me.id, channel=channel, clock=clock)
     outcome = asyncio.run(sending)
     if isinstance(outcome, NotDelivered):
         reason = told(outcome.reason, request.language)
@@ -146,17 +141,18 @@ def test(request: RequestContext) -> Response:
 def feed(request: RequestContext) -> Response:
     """A new address of the alert's own feed; the one before ends."""
     owned = _mine(request)
-    with request.book.transaction() as db:
-        tokens.drop(db, "feed", user=request.me.id, alert=owned.id)
+    store, me = request.store, request.me.id
+    with store.transaction():
+        store.tokens.drop("feed", user=me, alert=owned.id)
         if "off" in request.form:
             return request.to(f"/alerts/{owned.id}")
-        secret = tokens.make(db, "feed", user=request.me.id, alert=owned.id, now=request.now)
+        secret = tokens.make(store, "feed", user=me, alert=owned.id, now=request.now)
     return show(request, feed=f"{request.origin}/feed/{secret}.atom")
 
 
 def _mine(request: RequestContext) -> StoredAlert:
     """The alert of the address, if it is the asker's."""
-    for each in request.book.alerts(request.me.id):
+    for each in request.store.alerts.all(request.me.id):
         if each.id == request.parts["alert"]:
             return each
     raise Wrong("not_found")

@@ -1,4 +1,4 @@
-"""What answers where? The web pages as one ASGI application."""
+"""Routes requests to the pages that answer them, as one ASGI application."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ICON = (
 )
 
 # Path -> (methods, handler, who may: everybody, somebody with an account, an administrator).
-_DOORS: dict[str, tuple[str, Handler, str]] = {
+_ROUTES: dict[str, tuple[str, Handler, str]] = {
     "/": ("GET", auth.front, "all"),
     "/login": ("GET POST", auth.login, "all"),
     "/logout": ("POST", auth.logout, "all"),
@@ -46,7 +46,7 @@ _DOORS: dict[str, tuple[str, Handler, str]] = {
     "/feed/{token}.atom": ("GET", auth.feed, "all"),
     "/inbox": ("GET", reading.inbox_page, "user"),
     "/inbox/read": ("POST", reading.read_all, "user"),
-    "/inbox/{hit:int}/{act}": ("POST", reading.act, "user"),
+    "/inbox/{match:int}/{act}": ("POST", reading.act, "user"),
     "/search": ("GET", reading.search, "user"),
     "/deliveries": ("GET", reading.deliveries, "user"),
     "/alerts": ("GET", alerts.listed, "user"),
@@ -81,10 +81,10 @@ _UNREAD = ("/unsubscribe/{token}",)
 
 
 def make_app(app_state: AppState, lifespan: Lifespan | None = None) -> Starlette:
-    """The web pages of an office."""
+    """The web pages over the state of a server."""
     routes = [
         Route(path, _endpoint(app_state, path, handler, who), methods=methods.split())
-        for path, (methods, handler, who) in _DOORS.items()
+        for path, (methods, handler, who) in _ROUTES.items()
     ]
     routes.append(Route("/static/style.css", _file(style(), "text/css")))
     routes.append(Route("/favicon.svg", _file(_ICON.encode(), "image/svg+xml")))
@@ -148,8 +148,8 @@ def _refused(request: Request, key: str, status: int) -> Response:
 def _is_somebody(app_state: AppState, said: dict[str, Any]) -> bool:
     """Whether a session of somebody's came along: nobody else's body is read."""
     secret = said["cookies"].get(cookie_name(is_secure(said["scheme"], app_state.base_url)), "")
-    with app_state.book() as book:
-        return user_of_session(book, secret, now=app_state.clock()) is not None
+    with app_state.store() as store:
+        return user_of_session(store, secret, now=app_state.clock()) is not None
 
 
 def _answered(app_state: AppState, handler: Handler, who: str, said: dict[str, Any]) -> Response:
@@ -162,33 +162,33 @@ def _answered(app_state: AppState, handler: Handler, who: str, said: dict[str, A
         said["form"] = {} if page in _UNREAD else upload.fields(kind, body)
     except ValueError:
         return PlainTextResponse(say("too_large", said["language"]) + "\n", 413)
-    with app_state.book() as book:
+    with app_state.store() as store:
         request: RequestContext | None = None
         try:
             secure = is_secure(said["scheme"], app_state.base_url)
             said["session"] = said["cookies"].get(cookie_name(secure), "")
-            said["user"] = user_of_session(book, said["session"], now=app_state.clock())
-            request = RequestContext(app_state, book, **said)
+            said["user"] = user_of_session(store, said["session"], now=app_state.clock())
+            request = RequestContext(app_state, store, **said)
             if who != "all" and request.user is None:
                 return request.to("/login")
             if who == "admin" and not request.me.admin:
-                return _trouble(request, "not_found", 404)
+                return _failed(request, "not_found", 404)
             return handler(request)
         except Wrong as wrong:
             assert request is not None
-            return _trouble(request, wrong.key, 400, **wrong.values)
+            return _failed(request, wrong.key, 400, **wrong.values)
         except FocusError as error:
             _log.warning("%s: %s", page, error)
             if request is None or request.user is None:
                 return PlainTextResponse(say("failed", said["language"]) + "\n", 503)
-            return request.page("trouble.html", 503, error=request.wrong(error))
+            return request.page("failure.html", 503, error=request.wrong(error))
         except Exception:
             _log.exception("%s failed", page)
             return PlainTextResponse(say("failed", said["language"]) + "\n", 500)
 
 
-def _trouble(request: RequestContext, key: str, status: int, **values: object) -> Response:
-    return request.page("trouble.html", status, error=request.say(key, **values))
+def _failed(request: RequestContext, key: str, status: int, **values: object) -> Response:
+    return request.page("failure.html", status, error=request.say(key, **values))
 
 
 def _said(request: Request, page: str) -> dict[str, Any]:

@@ -1,9 +1,8 @@
-"""What does every request of the web pages need? The database, the settings, a clock."""
+"""Holds what every request of the web pages needs: the store, the settings, a clock."""
 
 from __future__ import annotations
 
 import logging
-import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
@@ -15,13 +14,12 @@ from typing import Generic, TypeVar
 import msgspec
 
 from focus.alerts import settings
-from focus.alerts import store as books
 from focus.alerts.settings import DeliverySettings
-from focus.alerts.store import WAIT_S, AlertStore
 from focus.config import FetchConfig
 from focus.errors import FocusError
 from focus.serve.accounts import Passwords
-from focus.storage import writer
+from focus.storage.alerts.database import connected
+from focus.storage.alerts.store import AlertStore, opened
 from focus.storage.search_index import SearchIndex
 
 INDEX_CACHE_KIB = 8 * 1024  # of each file of an index that is kept; more finds nothing sooner
@@ -101,51 +99,41 @@ class AppState:
         path: Path,
         *,
         clock: Callable[[], float],
-        ways: SendingOptions | None = None,
+        sending: SendingOptions | None = None,
         home: str = "",
         zone: str = "UTC",
         passwords: Passwords | None = None,
     ) -> None:
         self.path, self.clock, self.home, self.zone = path, clock, home, zone
-        self.ways = ways or SendingOptions()
+        self.sending = sending or SendingOptions()
         self.passwords = passwords or Passwords()
         self.previewing = Lock()  # a preview reads thousands of pages: one at a time
-        self._books = Kept(self._connected, _close, most=8)
+        self._stores = Kept(self._connected, AlertStore.close, most=8)
         self._indexes = Kept(
             partial(SearchIndex, path, cache_kib=INDEX_CACHE_KIB),
             SearchIndex.close,
             most=4,
             fits=SearchIndex.is_current,
         )
-        with books.opened(path, now=clock(), language="en", zone="UTC"):
+        with opened(path, now=clock(), language="en", zone="UTC"):
             pass  # made, or brought up to date
         self.base_url = self.settings().base_url
 
-    def book(self) -> AbstractContextManager[AlertStore]:
-        """A book for one request; its connection goes on to the next."""
-        return self._books.one()
+    def store(self) -> AbstractContextManager[AlertStore]:
+        """The store for one request; its connection goes on to the next."""
+        return self._stores.one()
 
     def index(self) -> AbstractContextManager[SearchIndex]:
         """The search index, in the same way."""
         return self._indexes.one()
 
     def _connected(self) -> AlertStore:
-        connection = sqlite3.connect(
-            self.path, timeout=WAIT_S, isolation_level=None, check_same_thread=False
-        )
-        try:
-            writer.prepare(connection, self.path)
-            connection.execute("PRAGMA foreign_keys = ON")
-        except BaseException:
-            connection.close()
-            raise
-        return AlertStore(connection, self.path)
+        return AlertStore(connected(self.path, any_thread=True))
 
     def settings(self) -> DeliverySettings:
         """As they are now: an administrator may change them at any time."""
-        with self.book() as book:
-            ways = msgspec.structs.asdict(self.ways)
-            found = settings.read(book, **ways)
+        with self.store() as store:
+            found = settings.read(store, **msgspec.structs.asdict(self.sending))
         self.base_url = found.base_url or self.home
         return msgspec.structs.replace(found, base_url=self.base_url)
 
@@ -162,9 +150,5 @@ class AppState:
 
     def close(self) -> None:
         """Let go of the database."""
-        self._books.close()
+        self._stores.close()
         self._indexes.close()
-
-
-def _close(book: AlertStore) -> None:
-    book._db.close()

@@ -1,4 +1,4 @@
-"""May this account, or this address, be tried once more? Each failure doubles the wait.
+"""Counts tries by account and by address; each failure doubles the wait until the next.
 
 A try is counted before its password is looked at, so that many at once gain nothing; names
 that nobody has are counted like others, so that the answer tells nothing.
@@ -6,8 +6,9 @@ that nobody has are counted like others, so that the answer tells nothing.
 
 from __future__ import annotations
 
-import sqlite3
 from ipaddress import IPv6Address, ip_address
+
+from focus.storage.alerts.store import AlertStore
 
 FREE = {
     "user": 5,
@@ -45,28 +46,25 @@ def wait_s(kind: str, n: int) -> float:
     return 0.0 if over < 0 else min(LONGEST_S, 2.0 ** min(over, 20))
 
 
-def spend(db: sqlite3.Connection, keys: list[str], *, now: float) -> float:
-    """Count a try, in the caller's transaction; or say how many seconds it comes too early,
-    and count nothing.
-    """
-    db.execute("DELETE FROM attempt WHERE last < ?", (now - FORGET_S,))
-    early = 0.0
-    for each in keys:
-        row = db.execute("SELECT n, last FROM attempt WHERE who = ?", (each,)).fetchone()
-        if row is not None:
-            early = max(early, row[1] + wait_s(each.partition(":")[0], row[0]) - now)
-    if early <= 0:
-        db.executemany(
-            "INSERT INTO attempt (who, n, last) VALUES (?, 1, ?) "
-            "ON CONFLICT (who) DO UPDATE SET n = n + 1, last = excluded.last",
-            [(each, now) for each in keys],
+def spend(store: AlertStore, keys: list[str], *, now: float) -> float:
+    """Count a try; or say how many seconds it comes too early, and count nothing."""
+    with store.transaction():
+        store.attempts.forget(before=now - FORGET_S)
+        early = max(
+            (
+                last + wait_s(key.partition(":")[0], tries) - now
+                for key, tries, last in store.attempts.of(keys)
+            ),
+            default=0.0,
         )
+        if early <= 0:
+            store.attempts.count(keys, now=now)
     return max(0.0, early)
 
 
-def succeeded(db: sqlite3.Connection, user: str, address: str) -> None:
+def succeeded(store: AlertStore, user: str, address: str) -> None:
     """A log-in that was good: the account is free again, the address has its try back. (Its
     other failures stay, or an account of one's own would be the way to guess others'.)
     """
-    db.execute("DELETE FROM attempt WHERE who = ?", (user,))
-    db.execute("UPDATE attempt SET n = max(0, n - 1) WHERE who = ?", (address,))
+    store.attempts.clear(user)
+    store.attempts.take_back(address)

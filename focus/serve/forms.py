@@ -1,17 +1,16 @@
-"""What was typed about an alert? The form's fields, and the alert that they make."""
+"""Reads and fills the form of an alert: its fields, and the alert that they make."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-import msgspec
-
-from focus.alerts.alert import Alert, checked
+from focus.alerts.alert import checked
 from focus.alerts.delivery import apprise
-from focus.alerts.outbox_lease import zone_of
 from focus.alerts.page_match import topic_of
+from focus.alerts.schedule import zone_of
 from focus.serve.request import Form, RequestContext
 from focus.serve.texts import Wrong
+from focus.storage.alerts.records import Alert
 
 MAX_WEBHOOKS = 5  # of one alert
 EMPTY = {
@@ -23,7 +22,7 @@ EMPTY = {
 
 def fresh(request: RequestContext) -> Form:
     """The form of a new alert, with the channels that its owner wants by default."""
-    named = msgspec.json.decode(request.me.channels, type=list[str])
+    named = request.me.channels
     hooks = [each.removeprefix("webhook:") for each in named if each.startswith("webhook:")]
     return {
         **EMPTY,

@@ -1,4 +1,4 @@
-"""How do alerts come from a file or the command line into an account, and out again?
+"""Takes alerts from a file or the command line into an account, and out again.
 
 What comes in is held to what its new owner may have: mail goes to their own confirmed
 address or nowhere, apprise channels are for administrators, topic files for the command line.
@@ -9,19 +9,19 @@ from __future__ import annotations
 import msgspec
 from starlette.responses import Response
 
-from focus.alerts.alert import Alert, from_json, to_json
+from focus.alerts.alert import from_json, to_json
 from focus.alerts.page_match import topic_of
-from focus.alerts.store import LOCAL
 from focus.errors import ConfigError
-from focus.serve import accounts, alerts
+from focus.serve import alerts
 from focus.serve.forms import MAX_WEBHOOKS
 from focus.serve.request import RequestContext, attached
 from focus.serve.texts import Wrong
+from focus.storage.alerts.records import LOCAL, Alert
 
 
 def export(request: RequestContext) -> Response:
     """A person's alerts as a file, as `focus watch export` writes it."""
-    mine = (each.alert for each in request.book.alerts(request.me.id))
+    mine = (each.alert for each in request.store.alerts.all(request.me.id))
     return attached("focus-alerts.json", to_json(mine))
 
 
@@ -29,13 +29,13 @@ def take_in(request: RequestContext) -> Response:
     """The alerts of such a file: all of them, or none."""
     try:
         made = from_json(request.form.get("file", "").encode(), request.say("import_file"))
-        mine = {each.alert.name for each in request.book.alerts(request.me.id)}
+        mine = {each.alert.name for each in request.store.alerts.all(request.me.id)}
         replace = "replace" in request.form
         alerts.check_quota(request, sum(not (replace and each.name in mine) for each in made))
         allowed = [_allowed(request, each) for each in made]
         for each in allowed:
             topic_of(each, trusted=False)
-        request.book.take_in(request.me.id, allowed, replace=replace, now=request.now)
+        request.store.alerts.take_in(request.me.id, allowed, replace=replace, now=request.now)
     except (ConfigError, Wrong) as error:
         return alerts.shown(request, 400, error=request.wrong(error))
     return alerts.shown(request, done=_done(request, made, allowed))
@@ -48,24 +48,19 @@ def adopt(request: RequestContext) -> Response:
     """
     if not request.me.admin:
         raise Wrong("not_found")
-    mine = {each.alert.name for each in request.book.alerts(request.me.id)}
+    mine = {each.alert.name for each in request.store.alerts.all(request.me.id)}
     going = [
         each
-        for each in request.book.alerts(LOCAL)
+        for each in request.store.alerts.all(LOCAL)
         if each.alert.name not in mine and not each.alert.topic.strip().endswith(".toml")
     ]
     alerts.check_quota(request, len(going))
     allowed = [_allowed(request, each.alert) for each in going]
-    with request.book.transaction() as db:
+    store, me = request.store, request.me
+    with store.transaction():
         for owned, alert in zip(going, allowed, strict=True):
-            text = msgspec.json.encode(alert).decode()
-            sql = "UPDATE alert SET user = ?, definition = ? WHERE id = ? AND user = ?"
-            db.execute(sql, (request.me.id, text, owned.id, LOCAL))
-            db.execute(
-                "UPDATE outbox SET user = ? WHERE alert = ? AND state = 0",
-                (request.me.id, owned.id),
-            )
-        accounts.note(db, request.me.name, "take over", f"{len(going)} of local", now=request.now)
+            store.alerts.hand_over(owned.id, alert, to=me.id)
+        store.audit.note(me.name, "take over", f"{len(going)} of local", now=request.now)
     return alerts.shown(request, done=_done(request, [each.alert for each in going], allowed))
 
 

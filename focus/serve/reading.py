@@ -1,20 +1,20 @@
-"""What is there to read? The inbox, the search over all pages, the delivery log."""
+"""Answers the pages with something to read: the inbox, the search, the delivery log."""
 
 from __future__ import annotations
 
 from starlette.responses import Response
 
-from focus.alerts import outbox
 from focus.alerts.texts import told
 from focus.errors import ConfigError
-from focus.serve import inbox
-from focus.serve.inbox import PER_PAGE, InboxFilter
 from focus.serve.request import RequestContext
 from focus.serve.texts import Wrong
+from focus.storage.alerts.inbox import ACTS
+from focus.storage.alerts.records import InboxFilter
 from focus.storage.results import Selection
 from focus.storage.search import search as find
 
 DAYS = (1, 7, 30)
+PER_PAGE = 30  # pages of the inbox
 FOUND = 10  # results on a page: of each a passage is cut
 _LAST_PAGE = 1_000
 
@@ -30,11 +30,11 @@ def inbox_page(request: RequestContext) -> Response:
         existing="existing" in query,
         page=min(_number(query.get("page", "")) or 0, _LAST_PAGE),
     )
-    found = inbox.letters(request.book, request.me.id, wish)
-    names = [(each.id, each.alert.name) for each in request.book.alerts(request.me.id)]
+    found = request.store.inbox.entries(request.me.id, wish, per_page=PER_PAGE)
+    names = [(each.id, each.alert.name) for each in request.store.alerts.all(request.me.id)]
     return request.page(
         "inbox.html",
-        letters=found[:PER_PAGE],
+        entries=found[:PER_PAGE],
         has_more=len(found) > PER_PAGE,
         wish=wish,
         days=_number(query.get("days", "")),
@@ -79,24 +79,24 @@ def _number(text: str) -> int | None:
 def act(request: RequestContext) -> Response:
     """Read, delete or judge one page, and go back to where it was shown."""
     what = request.parts["act"]
-    number = request.parts["hit"]
-    if what not in inbox.ACTS or not 0 < number < 1 << 62:
+    number = request.parts["match"]
+    if what not in ACTS or not 0 < number < 1 << 62:
         raise Wrong("not_found")
-    if not inbox.act(request.book, request.me.id, number, what, now=request.now):
-        return request.page("trouble.html", 404, error=request.say("not_found"))
+    if not request.store.inbox.act(request.me.id, number, what, now=request.now):
+        return request.page("failure.html", 404, error=request.say("not_found"))
     kept = _filter(request.form)
     if request.form.get("page", "").isdigit():
         kept["page"] = request.form["page"][:5]
     response = request.to("/inbox", **kept)
     if what != "delete":
-        response.headers["location"] += f"#hit-{number}"
+        response.headers["location"] += f"#match-{number}"
     return response
 
 
 def read_all(request: RequestContext) -> Response:
     """Nothing is unread any more, of all alerts or of one."""
     alert = _number(request.form.get("alert", ""))
-    inbox.read_all(request.book, request.me.id, alert, now=request.now)
+    request.store.inbox.read_all(request.me.id, alert, now=request.now)
     return request.to("/inbox", **_filter(request.form))
 
 
@@ -109,7 +109,7 @@ def search(request: RequestContext) -> Response:
         chosen = Selection(crawl="all", since=_since(request) or None)
         try:
             with request.app_state.index() as index:
-                mine = inbox.searchable(request.book, request.me.id)
+                mine = request.store.search.of(request.me.id)
                 found = find(index, words, chosen, among=mine, limit=FOUND, offset=offset)
         except ConfigError as wrong:
             error = request.wrong(wrong)
@@ -130,6 +130,6 @@ def deliveries(request: RequestContext) -> Response:
     """What was sent, and what was not and why."""
     lines = [
         each._replace(detail=told(each.detail, request.language))
-        for each in outbox.lines(request.book, request.me.id, limit=100)
+        for each in request.store.outbox.deliveries(request.me.id, limit=100)
     ]
     return request.page("deliveries.html", lines=lines)

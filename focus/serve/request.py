@@ -1,4 +1,4 @@
-"""What was asked, and how is it answered? One request for a handler, and its answers."""
+"""Holds one request for a handler, and makes its answers."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from focus.alerts.message import clock_time, pieces
-from focus.alerts.outbox_lease import zone_of
+from focus.alerts.schedule import zone_of
 from focus.alerts.settings import masked_channel
-from focus.alerts.store import AlertStore
 from focus.alerts.texts import told
 from focus.errors import FocusError
-from focus.serve import inbox
-from focus.serve.accounts import User
 from focus.serve.app_state import AppState
 from focus.serve.request_guard import is_secure
 from focus.serve.texts import TEXTS, Wrong, say
+from focus.storage.alerts.records import User
+from focus.storage.alerts.store import AlertStore
 from focus.text.formatting import printable
 
 COOKIE = "focus_session"
@@ -32,8 +31,8 @@ Form = dict[str, str]
 class RequestContext:
     """A request, read: who asks (None: nobody known), where, and what was typed."""
 
-    def __init__(self, app_state: AppState, book: AlertStore, **said: Any) -> None:
-        self.app_state, self.book = app_state, book
+    def __init__(self, app_state: AppState, store: AlertStore, **said: Any) -> None:
+        self.app_state, self.store = app_state, store
         self.now = app_state.clock()
         self.user: User | None = said["user"]
         self.session: str = said["session"]
@@ -73,13 +72,13 @@ class RequestContext:
     def page(self, template: str, /, status: int = 200, **values: Any) -> Response:
         """A page of ours."""
         context = {
-            "asked": self,
+            "request": self,
             "user": self.user,
             "t": self.say,
             "error": "",
             "done": "",
             "lang": "zh-CN" if self.language == "zh" else "en",
-            "unread": inbox.unread(self.book, self.user.id) if self.user else 0,
+            "unread": self.store.inbox.unread(self.user.id) if self.user else 0,
             "when": self.when,
             **values,
         }

@@ -1,4 +1,4 @@
-"""Which requests do we answer at all, and what may a browser do with the answer?
+"""Refuses requests from elsewhere, and tells browsers what they may do with an answer.
 
 A page of ours runs no script, loads nothing from elsewhere, and stands in nobody's frame. A
 request that changes something has to come from our own pages: browsers say so by

@@ -1,4 +1,4 @@
-"""What does the scheduler start when something is due? One run, as a process of its own.
+"""Runs what is due once, in a process of its own that the server starts.
 
     python -m focus.serve.scheduler  < order.json
 
@@ -16,12 +16,12 @@ from pathlib import Path
 import msgspec
 
 from focus.alerts import delivery_process, settings
-from focus.alerts import store as books
 from focus.alerts.run import AlreadyRunning, Ran, alone, run_due
 from focus.alerts.visit import visitor
 from focus.config import FetchConfig, PolitenessConfig
 from focus.errors import FocusError
 from focus.learn.memory_crawl import PageSource
+from focus.storage.alerts.store import opened
 from focus.storage.search_index import SearchIndex
 
 
@@ -41,10 +41,10 @@ class SchedulerOptions(msgspec.Struct, frozen=True):
 def run(order: SchedulerOptions) -> Ran | None:
     """Do what is due and index what came; None when another program is at it."""
     path = Path(order.db)
-    with books.opened(path, now=time.time(), language="en", zone="UTC") as book:
+    with opened(path, now=time.time(), language="en", zone="UTC") as store:
         web = PageSource(None, order.fetch, order.politeness, order.agent)
         how = settings.read(
-            book,
+            store,
             smtp_url=order.smtp_url,
             mail_from=order.mail_from,
             base_url=order.base_url,
@@ -53,8 +53,8 @@ def run(order: SchedulerOptions) -> Ran | None:
         )
         try:
             with alone(path):
-                deliver = delivery_process.sender(book, how)
-                ran = asyncio.run(run_due(book, visitor(book, web), deliver, clock=time.time))
+                deliver = delivery_process.sender(store, how)
+                ran = asyncio.run(run_due(store, visitor(store, web), deliver, clock=time.time))
         except AlreadyRunning:
             return None
     with SearchIndex(path) as index:
@@ -63,7 +63,7 @@ def run(order: SchedulerOptions) -> Ran | None:
 
 
 def main() -> int:
-    """The process. Troubles of sites and deliveries stand in the database for their owners."""
+    """The process. What fails of sites and deliveries stands in the database for their owners."""
     try:
         order = msgspec.json.decode(sys.stdin.buffer.read(), type=SchedulerOptions)
         ran = run(order)
@@ -72,8 +72,8 @@ def main() -> int:
         return 1
     except KeyboardInterrupt:
         return 130
-    for trouble in ran.troubles if ran else ():
-        print(f"focus: {trouble}", file=sys.stderr)
+    for failure in ran.failures if ran else ():
+        print(f"focus: {failure}", file=sys.stderr)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""How do the web pages come to stand on a port, with the scheduler beside them?"""
+"""Serves the web pages on a port, and starts the scheduler's jobs beside them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ import msgspec
 import uvicorn
 from starlette.applications import Starlette
 
-from focus.alerts import outbox
 from focus.errors import ConfigError
 from focus.serve import accounts, tokens
 from focus.serve.app import make_app
@@ -25,7 +24,7 @@ from focus.serve.connections import Connection, Connections
 from focus.serve.scheduler import SchedulerOptions
 from focus.text.formatting import printable
 
-TICK_S = 10.0  # between two looks whether something is due
+LOOK_S = 10.0  # between two looks whether something is due
 REST_S = 60.0  # between two runs, whatever is still due
 GRACE_S = 10  # for what is under way when the server is told to end
 BACKLOG = 128
@@ -67,12 +66,12 @@ def home_of(host: str, port: int) -> str:
 def first_link(app_state: AppState, origin: str) -> str:
     """The link by which the first person, an administrator, registers; "" when there is one."""
     now = app_state.clock()
-    with app_state.book() as book:
-        if not accounts.is_first(book):
+    with app_state.store() as store:
+        if not accounts.is_first(store):
             return ""
-        with book.transaction() as db:
-            db.execute("DELETE FROM token WHERE kind = 'invite'")
-            return f"{origin}/register?invite={tokens.make(db, 'invite', now=now)}"
+        with store.transaction():
+            store.tokens.drop_all("invite")
+            return f"{origin}/register?invite={tokens.make(store, 'invite', now=now)}"
 
 
 def serve(app_state: AppState, order: SchedulerOptions, bound: socket.socket) -> None:
@@ -89,11 +88,11 @@ def serve(app_state: AppState, order: SchedulerOptions, bound: socket.socket) ->
                 await task
             app_state.close()
 
-    has_proxy = bool(app_state.ways.base_url)
-    company = Connections(frozenset(PROXIES if has_proxy else ()))
+    has_proxy = bool(app_state.sending.base_url)
+    connections = Connections(frozenset(PROXIES if has_proxy else ()))
     config = uvicorn.Config(
         make_app(app_state, lifespan),
-        http=partial(Connection, company=company),  # type: ignore[arg-type]
+        http=partial(Connection, company=connections),  # type: ignore[arg-type]
         ws="none",
         log_level="warning",
         access_log=False,
@@ -114,25 +113,25 @@ def serve(app_state: AppState, order: SchedulerOptions, bound: socket.socket) ->
 def is_due(app_state: AppState) -> bool:
     """Whether an alert is to be checked, or a message to be sent."""
     now = app_state.clock()
-    with app_state.book() as book:
-        waiting = outbox.next_due(book)
-        return (waiting is not None and waiting <= now) or bool(book.due(now))
+    with app_state.store() as store:
+        waiting = store.outbox.next_due()
+        return (waiting is not None and waiting <= now) or bool(store.alerts.due(now))
 
 
 async def _schedule(app_state: AppState, order: SchedulerOptions) -> None:
     """Look again and again whether something is due; have it done by a process."""
     while True:
-        wait = TICK_S
+        wait = LOOK_S
         try:
             if await asyncio.to_thread(is_due, app_state):
-                await _tick(order)
+                await _job(order)
                 wait = REST_S
         except Exception as error:  # the pages go on without it; the next look may be good
             print(f"focus: scheduler: {printable(str(error))}", file=sys.stderr)
         await asyncio.sleep(wait)
 
 
-async def _tick(order: SchedulerOptions) -> None:
+async def _job(order: SchedulerOptions) -> None:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",

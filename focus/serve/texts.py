@@ -1,4 +1,4 @@
-"""In which words do the web pages speak? Each in Chinese and English.
+"""Says what the web pages say, in Chinese and English.
 
 `say("login", "zh")` → 登录. Forms of one and of more are parted by `|` and chosen by `n`.
 """
@@ -26,7 +26,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "admin": ("管理", "Administration"),
     "skip": ("跳到正文", "Skip to content"),
     "main_menu": ("主菜单", "Main menu"),
-    # doors
+    # log-in
     "login": ("登录", "Log in"),
     "logout": ("退出", "Log out"),
     "register": ("注册", "Register"),
@@ -214,7 +214,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "c_digest": ("合并为一封摘要", "One digest for all that is new"),
     "c_max": ("每封最多页数", "Pages in a digest at most"),
     "c_expires": ("截止日期（可选）", "Ends on (optional)"),
-    "carry": ("导入与导出", "Import and export"),
+    "import_export": ("导入与导出", "Import and export"),
     "import": ("导入", "Import"),
     "import_file": ("关注文件（JSON）", "File of alerts (JSON)"),
     "import_hint": (

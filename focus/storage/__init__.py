@@ -1,1 +1,31 @@
-"""What stands in the database, and how is it read? The parts behind `focus.store`, and readers."""
+"""Everything that is kept in a database: every SQL statement about crawls and alerts.
+
+One SQLite file holds any number of crawls, and the alerts that are built on them. A crawl has
+one writer (`focus.store`, in a thread, under a lock); readers and the alert store have
+connections of their own and may run beside it. To read, in this order:
+
+    schema, lock, private        the tables, each column explained; one crawl at a time; files
+                                 that are their owner's alone
+    writer, statements, columns  the writer's side: transactions, batches as statements, and
+                                 millions of URLs read back at a restart
+    reader, views, results,      the reader's side: status, why, results, links
+    link_reader
+    report_reader, figures,      a report's figures in one reading
+    distributions, link_map
+    search, search_index,        full-text search, in a file beside the database that can be
+    search_file, search_terms,   deleted at any time
+    passages
+    labels                       what people say of pages, and what follows from it
+    cluster_leases, shard_merge  what a shard keeps more, and shards read as one
+    alerts/                      people, alerts, matches, the outbox: see there
+
+Nothing here decides: which URL is next, what matches, what is sent is asked for or handed in as
+records. So these modules know `focus.records` and the pure rooms below, no event loop, no
+network, and nobody who calls them. tests/test_sql_border.py holds that no statement stands
+elsewhere (a knowledge base is a database of its own, focus/learn/kb).
+
+What surprised us: whoever closes a descriptor of a database file drops all POSIX locks that its
+process has on it, so that only SQLite may open it; a read that becomes a write fails at once
+despite any timeout, so that writers begin with BEGIN IMMEDIATE; and Python gives the GIL away at
+every step of a statement, so that rows are written and read in blocks.
+"""

@@ -1,4 +1,4 @@
-"""What does a frontier of a cluster keep beside its crawl? Leases, strays, homes; all SQL.
+"""Keeps what a shard of a cluster has beside its crawl: leases, links for others, home hosts.
 
 They are written with the batch that they belong to, in its transaction.
 """

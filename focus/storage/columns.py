@@ -1,4 +1,4 @@
-"""What does the frontier keep of millions of URLs? Read back column by column."""
+"""Reads back, column by column, what the frontier keeps of millions of URLs."""
 
 from __future__ import annotations
 

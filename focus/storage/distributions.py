@@ -1,4 +1,4 @@
-"""How do the pages of a crawl spread over its course, its numbers and its steps?
+"""Sums up how the pages of a crawl spread over its course, its numbers and its steps.
 
 Everything is summed up in SQL or in one pass over rows that are not kept, so that memory
 stays flat whatever the size of the crawl.

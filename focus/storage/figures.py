@@ -1,4 +1,4 @@
-"""What does a report of a crawl tell? The records that `reporting` answers with.
+"""Holds the records of a crawl's report, as `report_reader` answers.
 
 They are the JSON of `focus report --json` as well: names are for good.
 """

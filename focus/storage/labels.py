@@ -1,4 +1,4 @@
-"""What do people say of stored pages, and what becomes of the pages then?
+"""Keeps what people say of stored pages, and writes what follows from it.
 
 Functions over the connection of a `Store`, each one read or one transaction; they run in
 the store's thread: `await store.run(partial(labels.uncertain, crawl=…, …))`.

@@ -1,4 +1,4 @@
-"""Which pages of a crawl are worth the most, which led to them, and how do they hang together?"""
+"""Reads which pages of a crawl are worth the most, which led to them, and how they are linked."""
 
 from __future__ import annotations
 

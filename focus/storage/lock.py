@@ -1,4 +1,4 @@
-"""Who holds this file: one crawl per database, known by process id.
+"""Locks a database for one crawl at a time, known by its process id.
 
 An advisory lock on a file of its own beside the database. The kernel drops it
 with the process, so nothing stale is left behind by `kill -9`; the file itself

@@ -1,4 +1,4 @@
-"""Which passage of a text shows best what was searched for, and where to mark it?"""
+"""Chooses the passage of a text that shows best what was searched for, and where to mark it."""
 
 from __future__ import annotations
 

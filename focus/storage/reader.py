@@ -1,4 +1,4 @@
-"""What has a crawl found, how does it stand, and why is a page there (or not)?
+"""Reads what a crawl has found, how it stands, and why a page is there (or not).
 
 The reader's side of a database: its own connection, read-only, and no read that
 lasts, so that a crawl under way is never held up (a reader that stays would keep
@@ -131,7 +131,7 @@ class DatabaseReader:
             limits=config.get("limits") or {} if isinstance(config, dict) else {},
             counters=counters or {},
             report=report,
-            duplicates=self._one(_TWINS, id_range(crawl))[0],
+            duplicates=self._one(_DUPLICATES, id_range(crawl))[0],
         )
 
     def _states(self, crawl: int, tally: list[Any]) -> dict[str, int]:
@@ -171,7 +171,7 @@ class DatabaseReader:
             return Why(url=url, nearest=self._nearest(crawl, url))
         number: int = found[0][0]
         row = self._one(_URL, (number,))
-        state, known_as, depth, priority, reason, detail, tries, carry, bonus = row
+        state, known_as, depth, priority, reason, detail, tries, link_evidence, bonus = row
         pages = self._all(_PAGE, (number,))
         return Why(
             url=known_as,
@@ -183,17 +183,17 @@ class DatabaseReader:
             tries=tries,
             path=self._path_to(number),
             page=_page_of(pages[0]) if pages else None,
-            duplicate_of=next((url for (url,) in self._all(_TWIN_OF, (number,))), ""),
+            duplicate_of=next((url for (url,) in self._all(_DUPLICATE_OF, (number,))), ""),
             evidence=self._evidence(
-                crawl, carry, priority, bonus if state == UrlState.WAITING else 0.0
+                crawl, link_evidence, priority, bonus if state == UrlState.WAITING else 0.0
             ),
         )
 
     def _evidence(
-        self, crawl: int, carry: bytes | None, priority: float, place: float
+        self, crawl: int, link_evidence: bytes | None, priority: float, place: float
     ) -> dict[str, float]:
         """What a priority is the sum of; {} for a seed's, and where evidence is not added up."""
-        if carry is None or priority >= SEED_PRIORITY:
+        if link_evidence is None or priority >= SEED_PRIORITY:
             return {}
         config = msgspec.json.decode(self._one(_CONFIG, (crawl,))[0], type=_Way)
         if config.strategy not in STRATEGIES:
@@ -201,7 +201,7 @@ class DatabaseReader:
         strategy = make_strategy(
             config.strategy, config.params, PageRank(), as_published=config.as_published
         )
-        values = array("f", carry).tolist()
+        values = array("f", link_evidence).tolist()
         parts = strategy.parts(tuple(values)) if len(values) == strategy.width else {}
         if parts:
             parts |= {"hub": priority - sum(parts.values()), "place": place}
@@ -372,10 +372,10 @@ ON found.crawl = crawl.id ORDER BY id"""
 _UNDER_WAY = """
 SELECT id FROM crawl JOIN progress ON progress.crawl = crawl.id WHERE finished_at IS NULL
 ORDER BY heartbeat_at DESC LIMIT 1"""
-_TWINS = "SELECT count(*) FROM twin WHERE id BETWEEN ? AND ?"
-_TWIN_OF = f"""
-SELECT url.url FROM twin JOIN url ON url.id = (twin.id & ~{LAST_ID}) + twin.of
-WHERE twin.id = ?"""
+_DUPLICATES = "SELECT count(*) FROM near_duplicate WHERE id BETWEEN ? AND ?"
+_DUPLICATE_OF = f"""
+SELECT url.url FROM near_duplicate n JOIN url ON url.id = (n.id & ~{LAST_ID}) + n.of
+WHERE n.id = ?"""
 _FETCHING = "SELECT count(*) FROM url WHERE state = 1 AND id BETWEEN ? AND ?"
 _LARGEST = "SELECT max(pagerank), max(relevance) FROM page WHERE id BETWEEN ? AND ?"
 _LAST_PAGES = "SELECT relevant FROM page WHERE crawl = ? ORDER BY nth DESC LIMIT ?"
@@ -389,7 +389,7 @@ _FIND = """
 SELECT id FROM url WHERE id BETWEEN ? AND ? AND (key = ? OR url = ?)
 ORDER BY key = ? DESC LIMIT 1"""
 _URL = f"""
-SELECT state, url, depth, priority, reason, detail, tries, carry, ifnull(queue.bonus, 0)
+SELECT state, url, depth, priority, reason, detail, tries, link_evidence, ifnull(queue.bonus, 0)
 FROM url LEFT JOIN queue ON queue.id = (url.id & ~{LAST_ID}) + url.queue WHERE url.id = ?"""
 _STEP = """
 SELECT url, ifnull(anchor, ''), depth, relevance, parent

@@ -1,4 +1,4 @@
-"""What does a report of a crawl rest on? All its figures, read in one go.
+"""Reads all figures of a crawl's report in one go.
 
 One read transaction, so that the figures of a crawl under way agree with each other; it
 takes seconds, and the WAL is folded after it. Memory stays flat but for a byte per URL.
@@ -35,7 +35,7 @@ from focus.storage.reader import DatabaseReader
 from focus.storage.schema import LAST_ID, id_range, row_id
 from focus.storage.views import Reason
 
-HOSTS = SHAPES = 100
+HOSTS = 100
 BUSY = 50  # hosts whose politeness is told
 OTHERS = 20  # crawls for the same topic
 

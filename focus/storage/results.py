@@ -1,4 +1,4 @@
-"""Which pages are results, with which fields, in which order? As SQL for `query`."""
+"""Writes the SQL for results: which pages, with which fields, in which order (see `reader`)."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ _FIELDS: dict[str, tuple[type, str]] = {
     "content_type": (str, "x.content_type"),
     "duplicate_of": (
         str,
-        "(SELECT w.url FROM twin t JOIN url w "
+        "(SELECT w.url FROM near_duplicate t JOIN url w "
         f"ON w.id = (t.id & ~{LAST_ID}) + t.of WHERE t.id = p.id)",
     ),
     "text": (str, "b.zstd"),
@@ -159,7 +159,7 @@ def conditions_sql(selection: Selection, crawls: Sequence[int]) -> tuple[list[st
         tests.append("p.relevance >= ?")
         values.append(selection.min_relevance)
     if not selection.duplicates:
-        tests.append("p.id NOT IN (SELECT id FROM twin)")
+        tests.append("p.id NOT IN (SELECT id FROM near_duplicate)")
     if selection.since is not None:
         tests.append("p.fetched_at >= ?")
         values.append(selection.since)

@@ -1,6 +1,6 @@
-"""What a focus database looks like, and what is wrong with a file that is none.
+"""Describes the tables of a focus database, and says what is wrong with a file that is none.
 
-Text and checks only; `store` writes such a file, `query` reads it.
+Text and checks only; `writer` and `alerts/` write such a file, `reader` reads it.
 
 Every row of a crawl has the one number ``crawl << 32 | id``, where `id` counts
 from 0 within the crawl (as in `records`). So each table is clustered by crawl,
@@ -17,7 +17,7 @@ from contextlib import closing
 from pathlib import Path
 
 from focus.errors import StoreError
-from focus.storage import alert_schema
+from focus.storage.alerts.schema import ALERTS
 
 APPLICATION_ID = 0x666F6375
 """`PRAGMA application_id` of our files ("focu"): others are refused untouched."""
@@ -25,7 +25,7 @@ APPLICATION_ID = 0x666F6375
 ID_BITS = 32
 LAST_ID = (1 << ID_BITS) - 1
 
-_FIRST = """
+_CRAWLS = """
 -- One crawl: a set of seeds, a topic and a strategy.
 CREATE TABLE crawl (
     id           INTEGER PRIMARY KEY,  -- from 1
@@ -63,7 +63,13 @@ CREATE TABLE queue (
     host    INTEGER NOT NULL,      -- whose URLs
     shape   TEXT NOT NULL,         -- '': shapes are not used
     fetched INTEGER NOT NULL,      -- requests spent on it
-    yielded REAL NOT NULL          -- relevant pages; soft counts add up
+    yielded REAL NOT NULL,         -- relevant pages; soft counts add up
+    bonus   REAL NOT NULL DEFAULT 0,  -- what a strategy that learns adds to its priorities
+    -- What the requests of late brought: of each, what is left after `recent_at` requests to
+    -- its host.
+    recent_fetched REAL NOT NULL DEFAULT 0,     -- as `fetched`
+    recent_yielded REAL NOT NULL DEFAULT 0,     -- as `yielded`
+    recent_at      INTEGER NOT NULL DEFAULT 0   -- requests to the host by then
 );
 
 -- Every known URL, hence the seen-set and the frontier. Millions of rows: NULL
@@ -79,7 +85,7 @@ CREATE TABLE url (
     depth    INTEGER NOT NULL,     -- links from a seed
     priority REAL NOT NULL,        -- larger = sooner
     parent   INTEGER,              -- URL with the best evidence; NULL: a seed
-    link_evidence    BLOB,                 -- float32, little-endian; NULL: nothing
+    link_evidence BLOB,            -- float32, little-endian; NULL: nothing
     anchor   TEXT,                 -- of the link from `parent`; NULL: none
     hops     INTEGER NOT NULL,     -- redirects followed to come here
     tries    INTEGER NOT NULL DEFAULT 0,  -- failed so far
@@ -87,8 +93,6 @@ CREATE TABLE url (
     reason   TEXT,                 -- failed, dropped (or tried again): why
     detail   TEXT                  -- the same for people; NULL: nothing more to say
 );
--- The waiting URLs of a queue; a later format does without it, see `_NO_WAITING`.
-CREATE INDEX url_waiting ON url (queue, id, priority) WHERE state = 0;
 -- What was in flight when the process died (Store.begin_crawl); tiny.
 CREATE INDEX url_fetching ON url (state) WHERE state = 1;
 
@@ -130,7 +134,8 @@ CREATE TABLE page (
     relevant   INTEGER NOT NULL,     -- 1: over the model's threshold
     noindex    INTEGER NOT NULL,     -- 1: asked not to be a result
     simhash    INTEGER NOT NULL,     -- 64 bits, signed; 0: not computed
-    links_cut  INTEGER NOT NULL      -- links beyond the cap per page
+    links_cut  INTEGER NOT NULL,     -- links beyond the cap per page
+    place      INTEGER NOT NULL DEFAULT 0  -- among its host's requests, from 1; 0: not known
 );
 -- The course of a crawl (harvest rate, its last pages) and its pages in order.
 CREATE INDEX page_nth ON page (crawl, nth, relevant);
@@ -163,9 +168,7 @@ CREATE TABLE link (
     source  INTEGER NOT NULL,     -- URL
     targets BLOB NOT NULL         -- URLs as uint32, little-endian, in document order
 );
-"""
 
-_LABELS = """
 -- What people said of pages (`focus label`). By topic, as a page may be in several crawls.
 CREATE TABLE label (
     topic       TEXT NOT NULL,     -- its name
@@ -175,63 +178,33 @@ CREATE TABLE label (
     labelled_at REAL NOT NULL,     -- the last time, if several
     PRIMARY KEY (topic, url)
 ) WITHOUT ROWID;
-"""
 
-_LASTMOD = """
 -- When a page last changed, as a sitemap or feed of its site tells.
 CREATE TABLE lastmod (
     id         INTEGER PRIMARY KEY,  -- = url.id
     changed_at REAL NOT NULL         -- Unix seconds
 );
-"""
 
-_HUB = f"""
 -- What the links of a page brought that were followed from it.
 CREATE TABLE hub (
     id      INTEGER PRIMARY KEY,   -- = url.id of the page with the links
     fetched INTEGER NOT NULL,      -- requests spent on them
     yielded REAL NOT NULL          -- relevance they brought; soft counts add up
 );
-INSERT INTO hub SELECT (url.id & ~{LAST_ID}) + url.parent, count(*),
-    total(max(0, min(1, page.relevance))) FROM url LEFT JOIN page ON page.id = url.id
-    WHERE url.state IN (2, 3) AND url.parent IS NOT NULL GROUP BY 1;
--- What a strategy that learns adds to the priorities of a queue.
-ALTER TABLE queue ADD COLUMN bonus REAL NOT NULL DEFAULT 0;
-"""
 
-_HITS = """
 -- Kleinberg's hub and authority of a page on the crawl's graph, as of its last end.
 CREATE TABLE hits (
     id        INTEGER PRIMARY KEY,  -- = page.id
     hub       REAL NOT NULL,        -- 0…1, 1 the largest of the crawl
     authority REAL NOT NULL         -- the same
 );
-"""
 
-_NO_WAITING = """
--- The frontier knows what waits, by id. To keep that here as well took half of the store's
--- time and a seventh of the file.
-DROP INDEX IF EXISTS url_waiting;
-"""
-
-_TWIN = """
 -- Pages with nearly the text of an earlier one: they are not relevant a second time.
-CREATE TABLE twin (
+CREATE TABLE near_duplicate (
     id INTEGER PRIMARY KEY,        -- = page.id
     of INTEGER NOT NULL            -- the earlier page: a URL of the same crawl
 );
-"""
 
-_RECENT = """
--- What the requests of late brought to a queue: of each, what is left of it after `recent_at`
--- requests to its host. And which of these a page was, counted from 1 (0: not known).
-ALTER TABLE queue ADD COLUMN recent_fetched REAL NOT NULL DEFAULT 0;
-ALTER TABLE queue ADD COLUMN recent_yielded REAL NOT NULL DEFAULT 0;
-ALTER TABLE queue ADD COLUMN recent_at INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE page ADD COLUMN place INTEGER NOT NULL DEFAULT 0;
-"""
-
-_SHARD = """
 -- A frontier of a cluster: which of how many; `run` grows with every start.
 CREATE TABLE shard (
     crawl  INTEGER PRIMARY KEY,  -- = crawl.id
@@ -261,9 +234,7 @@ CREATE TABLE home (
     url   TEXT NOT NULL,     -- as typed, or as redirected to
     PRIMARY KEY (crawl, url)
 ) WITHOUT ROWID;
-"""
 
-_VALIDATOR = """
 -- What a sitemap or feed was sent with, for the next time it is asked for (pages: page_text).
 CREATE TABLE validator (
     id            INTEGER PRIMARY KEY,  -- = url.id
@@ -272,23 +243,9 @@ CREATE TABLE validator (
 );
 """
 
-MIGRATIONS: tuple[str, ...] = (
-    _FIRST,
-    _LABELS,
-    _LASTMOD,
-    _HUB,
-    alert_schema.SCHEMA,
-    _HITS,
-    _NO_WAITING,
-    _TWIN,
-    _RECENT,
-    alert_schema.CHANNELS,
-    _SHARD,
-    _VALIDATOR,
-    alert_schema.NEWS,
-    alert_schema.FAILING,
-)
-"""Script n makes version n + 1 of version n (`PRAGMA user_version`). Append only."""
+MIGRATIONS: tuple[str, ...] = (_CRAWLS + ALERTS,)
+"""Script n makes version n + 1 of version n (`PRAGMA user_version`). Append only, once there
+was a release."""
 
 VERSION = len(MIGRATIONS)
 

@@ -1,4 +1,4 @@
-"""Which stored pages say what somebody looks for, the best first?
+"""Finds the stored pages that say what somebody looks for, the best first.
 
     with SearchIndex(path) as index:
         index.update()
@@ -134,16 +134,16 @@ def _ranked(
 
 def _folded(rows: list[Any]) -> list[list[Any]]:
     """[page, score, further pages like it], each text and each URL once."""
-    twins, urls = NearDuplicates(), dict[bytes, int]()
+    known, urls = NearDuplicates(), dict[bytes, int]()
     groups: list[list[Any]] = []
     for page, score, simhash, key in rows:
         same = urls.get(key)
         if same is None and simhash:
-            same = twins.find(simhash & _MASK)
+            same = known.find(simhash & _MASK)
         if same is None:
             same = len(groups)
             groups.append([page, score, 0])
-            twins.add(same, simhash & _MASK)
+            known.add(same, simhash & _MASK)
         else:
             groups[same][2] += 1
         urls.setdefault(key, same)

@@ -1,4 +1,4 @@
-"""What does a search index look like as a file, and how is it opened beside its database?"""
+"""Opens the file of a search index beside its database, and describes its tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where is it written which words stand on which page? In an index beside the database.
+"""Keeps the search index beside the database: which words stand on which page.
 
 `crawl.db` has its index in `crawl.db-search`, a file that can be deleted at any time: the
 next search makes it anew. Apart, as a crawl under way holds the database, and never waits

@@ -1,4 +1,4 @@
-"""How is a text spelt in the search index, and how a query? As words between spaces.
+"""Spells texts and queries for the search index, as words between spaces.
 
 Ideographs go in as overlapping pairs, each run of them closed by its last one alone:
 欧冠决赛 → 欧冠 冠决 决赛 赛. So whatever stands somewhere on a page is found as a phrase of

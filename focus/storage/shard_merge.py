@@ -1,7 +1,7 @@
-"""How are the databases of a cluster's shards read as one? Copied into one that lasts a reading.
+"""Copies the databases of a cluster's shards into one that lasts a reading.
 
     with as_one([Path("s1.db"), Path("s2.db")], bodies=False) as one:
-        Reader(one.path, running=one.running)
+        DatabaseReader(one.path, running=one.running)
 
 Every reader then knows nothing of shards. Ids are numbered anew, requests are interleaved by
 how far each shard had come; what a crawl keeps for itself (leases, keys) stays behind.
@@ -53,7 +53,7 @@ _SHIFTED = {  # table -> column -> what becomes of it, by the offsets of the sha
     "lastmod": {"id": "{base} + (id & {last}) + {url}"},
     "hub": {"id": "{base} + (id & {last}) + {url}"},
     "hits": {"id": "{base} + (id & {last}) + {url}"},
-    "twin": {"id": "{base} + (id & {last}) + {url}", "of": '"of" + {url}'},
+    "near_duplicate": {"id": "{base} + (id & {last}) + {url}", "of": '"of" + {url}'},
     "label": {"page": "{base} + (page & {last}) + {url}"},
 }
 

@@ -1,4 +1,4 @@
-"""How does a batch of intents become rows? Statements with their values, pure.
+"""Turns a batch of intents into SQL statements with their values; pure.
 
 `store` runs them in one transaction, in the order given: new URLs come before
 what changes them. See `schema` for what each column means.
@@ -58,7 +58,7 @@ _BODY = "INSERT OR REPLACE INTO body VALUES *"
 _LINK = "INSERT INTO link VALUES *"
 _LASTMOD = "INSERT OR REPLACE INTO lastmod VALUES *"
 _VALIDATOR = "INSERT OR REPLACE INTO validator VALUES *"
-_TWIN = "INSERT OR REPLACE INTO twin VALUES *"
+_DUPLICATE = "INSERT OR REPLACE INTO near_duplicate VALUES *"
 _PAGERANK = """
 WITH new (id, pagerank) AS (VALUES *)
 UPDATE page SET pagerank = new.pagerank FROM new WHERE page.id = new.id"""
@@ -94,7 +94,7 @@ def statements(crawl: int, batch: Batch) -> Iterator[tuple[str, list[Row]]]:
     yield _OUTCOME, [_outcome(base, each) for each in _merged_outcomes(batch.outcomes)]
     yield _PAGE, [_page(base, crawl, each) for each in batch.pages]
     yield _PAGE_TEXT, [_texts(base, each) for each in batch.pages]
-    yield _TWIN, [(base | p.id, p.page.twin) for p in batch.pages if p.page.twin is not None]
+    yield _DUPLICATE, [(base | p.id, p.page.twin) for p in batch.pages if p.page.twin is not None]
     yield _BODY, [(base | p.id, p.page.body_zstd) for p in batch.pages if p.page.body_zstd]
     yield _VALIDATOR, [(base | number, *values) for number, *values in batch.validators]
     yield _LASTMOD, [(base | number, when) for number, when in batch.lastmods]

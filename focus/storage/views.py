@@ -1,4 +1,4 @@
-"""What does a reader of a crawl get to see? The records that `query` answers with."""
+"""Holds the records that readers of a crawl get, as `reader` answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does each method of the store do to the database? Plain functions over sqlite3.
+"""Does to the database what each method of `focus.store` says: plain functions over sqlite3.
 
 They run in the thread of `store`'s connection, each one transaction or one read.
 """

@@ -1,24 +1,30 @@
-"""How do alerts, what they brought and what was sent look to people? As lines of text."""
+"""Writes alerts, what they brought and what was sent as lines for the terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from zoneinfo import ZoneInfo
 
-from focus.alerts import outbox
-from focus.alerts.alert import Alert
 from focus.alerts.health import Health, SiteHealth
 from focus.alerts.message import clock_time, pieces
-from focus.alerts.outbox import Logged
 from focus.alerts.preview import Preview
 from focus.alerts.run import Ran, to_visit
 from focus.alerts.settings import masked_channel
-from focus.alerts.store import AlertStore, Match, StoredAlert
 from focus.alerts.texts import say
+from focus.storage.alerts.records import (
+    DEAD,
+    SENT,
+    WAITING,
+    Alert,
+    DeliveryRecord,
+    Match,
+    StoredAlert,
+)
+from focus.storage.alerts.store import AlertStore
 from focus.text.formatting import count, printable, table
 
 _STATES = {
-    outbox.WAITING: "state_waiting", outbox.SENT: "state_sent", outbox.DEAD: "state_dead",
+    WAITING: "state_waiting", SENT: "state_sent", DEAD: "state_dead",
 }  # fmt: skip
 
 
@@ -63,7 +69,7 @@ def list_lines(found: Sequence[Health], zone: ZoneInfo) -> list[str]:
     return [*lines, "", *notes] if notes else lines
 
 
-def show_lines(found: Health, hits: Iterable[Match], zone: ZoneInfo) -> Iterator[str]:
+def show_lines(found: Health, matches: Iterable[Match], zone: ZoneInfo) -> Iterator[str]:
     """An alert in full, with what came last."""
     alert = found.alert
     yield printable(alert.name)
@@ -89,8 +95,8 @@ def show_lines(found: Health, hits: Iterable[Match], zone: ZoneInfo) -> Iterator
         yield f"  {printable(each.site.host)}: {_site(each, zone)}"
     for remark in found.remarks:
         yield f"  ! {printable(remark)}"
-    for hit in hits:
-        yield from ("", *hit_lines(hit, zone))
+    for match in matches:
+        yield from ("", *match_lines(match, zone))
 
 
 def _site(each: SiteHealth, zone: ZoneInfo) -> str:
@@ -107,23 +113,23 @@ def _site(each: SiteHealth, zone: ZoneInfo) -> str:
     return ", ".join(filter(None, said))
 
 
-def hit_lines(hit: Match, zone: ZoneInfo, similar: int = 0) -> Iterator[str]:
-    """A page as it was found: what it is, and why it alerts."""
-    if hit.published_at is not None:
-        moment = f"published {clock_time(hit.published_at, zone)}"
+def match_lines(match: Match, zone: ZoneInfo, similar: int = 0) -> Iterator[str]:
+    """A page as it was found: what it is, and why it matches."""
+    if match.published_at is not None:
+        moment = f"published {clock_time(match.published_at, zone)}"
     else:
-        moment = f"found {clock_time(hit.found_at, zone)}"
+        moment = f"found {clock_time(match.found_at, zone)}"
     folded = f", +{similar} similar" if similar else ""
-    yield f"{hit.relevance:.2f}  {printable(hit.title, 90) or '(no title)'}"
-    yield f"      {moment}{folded}  {printable(hit.url, 200)}"
-    if snippet := printable("".join(pieces(hit.snippet)), 240):
+    yield f"{match.relevance:.2f}  {printable(match.title, 90) or '(no title)'}"
+    yield f"      {moment}{folded}  {printable(match.url, 200)}"
+    if snippet := printable("".join(pieces(match.snippet)), 240):
         yield f"      {snippet}"
-    yield f"      why: {printable(_why(hit), 200)}"
+    yield f"      why: {printable(_why(match), 200)}"
 
 
-def _why(hit: Match) -> str:
+def _why(match: Match) -> str:
     """`title 足球 1.00; text 足球, 门票 0.83`."""
-    parts, words = hit.why.get("parts", {}), hit.why.get("words", {})
+    parts, words = match.why.get("parts", {}), match.why.get("words", {})
     strongest = sorted(parts.items(), key=lambda each: -each[1])
     return "; ".join(
         f"{name} {', '.join(words.get(name, [])[:5])} {value:.2f}".replace("  ", " ")
@@ -138,17 +144,17 @@ def preview_lines(found: Preview, days: float, zone: ZoneInfo) -> Iterator[str]:
     """What the last days would have sent."""
     span_of = "the last day" if days == 1 else f"the last {days:g} days"
     looked = count(found.pages, "stored page")
-    yield f"{span_of.capitalize()} would have sent {count(len(found.hits), 'page')} ({looked})"
+    yield f"{span_of.capitalize()} would have sent {count(len(found.matches), 'page')} ({looked})"
     if found.undated:
         yield f"  {count(found.undated, 'more page')} without a date came with the first visit"
     if found.unvisited:
         hosts = printable(", ".join(found.unvisited))
         yield f"  never visited yet: {hosts}; `focus watch run` does it"
-    for hit, similar in zip(found.hits, found.similar, strict=True):
-        yield from ("", *hit_lines(hit, zone, similar))
+    for match, similar in zip(found.matches, found.similar, strict=True):
+        yield from ("", *match_lines(match, zone, similar))
 
 
-def log_lines(found: Sequence[Logged], language: str, zone: ZoneInfo) -> list[str]:
+def log_lines(found: Sequence[DeliveryRecord], language: str, zone: ZoneInfo) -> list[str]:
     """The delivery log, latest first."""
     if not found:
         return ["Nothing was delivered yet"]
@@ -166,16 +172,16 @@ def log_lines(found: Sequence[Logged], language: str, zone: ZoneInfo) -> list[st
 
 
 def due_lines(
-    book: AlertStore, alerts: Sequence[StoredAlert], now: float, *, at_once: bool
+    store: AlertStore, alerts: Sequence[StoredAlert], now: float, *, at_once: bool
 ) -> Iterator[str]:
     """What a run would do."""
     if not alerts:
         yield "No alert is due"
     for each in alerts:
         yield f"check {printable(each.alert.name)}"
-    for site in to_visit(book, alerts, now=now, at_once=at_once):
+    for site in to_visit(store, alerts, now=now, at_once=at_once):
         yield f"visit {printable(site.host)}"
-    waiting = outbox.counts(book).get(outbox.WAITING, 0)
+    waiting = store.outbox.counts().get(WAITING, 0)
     yield f"{count(waiting, 'page')} in the outbox"
 
 

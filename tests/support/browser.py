@@ -212,7 +212,7 @@ def main(db: str, port: str, demo: str, smtp: str) -> None:
     from focus.serve.app_state import AppState, SendingOptions
     from focus.serve.scheduler import SchedulerOptions
 
-    server.TICK_S, server.REST_S = 0.3, 0.3  # nobody here waits a minute
+    server.LOOK_S, server.REST_S = 0.3, 0.3  # nobody here waits a minute
     fetch = FetchConfig(connect_to=f"127.0.0.1:{demo}", allow_net=("127.0.0.0/8",))
     sending = {"smtp_url": f"smtp://127.0.0.1:{smtp}", "mail_from": SENDER}
     home = server.home_of("127.0.0.1", int(port))
@@ -234,13 +234,13 @@ class Browsing:
     def __init__(self, here: Stage, page: Any, language: str, screen: Screen) -> None:
         self.here, self.page, self.language, self.screen = here, page, language, screen
         self.requests: list[str] = []
-        self.troubles: list[str] = []
+        self.failures: list[str] = []
         page.on("request", lambda request: self.requests.append(request.url))
         page.on("console", self._said)
 
     def _said(self, message: Any) -> None:
         if message.type in ("error", "warning"):
-            self.troubles.append(f"{self.screen.name}: {message.text}")
+            self.failures.append(f"{self.screen.name}: {message.text}")
 
     def go(self, path: str) -> None:
         """Open one of our addresses; it is looked at."""
@@ -266,7 +266,7 @@ class Browsing:
         """Note what is wrong with the page that is shown."""
         where = self.page.url.removeprefix(self.here.home)
         where = re.sub(r"[A-Za-z0-9_-]{30,}", "TOKEN", where)
-        self.troubles += [f"{self.screen.name} {where}: {each}" for each in looked_at(self.page)]
+        self.failures += [f"{self.screen.name} {where}: {each}" for each in looked_at(self.page)]
 
     def see(self, words: str) -> None:
         """AssertionError unless the page says so."""
@@ -452,7 +452,10 @@ def wishes(one: Browsing, name: str, wanted: str, snap: Snap) -> str:
 def arrives(one: Browsing, path: str) -> None:
     """News has come in beside the five best of what there was."""
     number = path.rpartition("/")[2]
-    sql = f"SELECT count(*) FROM hit WHERE alert = {number} AND NOT baseline HAVING count(*) > 5"
+    sql = (
+        f"SELECT count(*) FROM alert_match WHERE alert = {number} AND NOT baseline "
+        "HAVING count(*) > 5"
+    )
     until(lambda: one.here.rows(sql), "news")
 
 
@@ -460,12 +463,12 @@ def reads(one: Browsing, path: str, snap: Snap) -> None:
     """Somebody reads what is new, judges it, and looks for more."""
     words, number = SPOKEN[one.language], path.rpartition("/")[2]
     one.go(f"/inbox?alert={number}")
-    assert one.page.locator("article.hit").count() > 5
-    one.page.locator("article.hit").nth(1).get_by_text(words.why, exact=True).click()
+    assert one.page.locator("article.match").count() > 5
+    one.page.locator("article.match").nth(1).get_by_text(words.why, exact=True).click()
     one.look()
     one.page.evaluate("scrollTo(0, 0)")
     snap(one, "inbox")
-    hits = one.page.locator("article.hit")
+    hits = one.page.locator("article.match")
     for nth, pressed in ((0, words.relevant), (1, words.irrelevant), (0, words.read)):
         one.click(hits.nth(nth).get_by_role("button", name=pressed, exact=True))
     one.look()

@@ -15,12 +15,12 @@ from typing import Any
 
 import msgspec
 
-from focus.alerts import outbox, outbox_relay, settings
-from focus.alerts import store as books
-from focus.alerts.alert import Alert
+from focus.alerts import outbox_relay, settings
+from focus.alerts.alert import PULLED
 from focus.alerts.settings import DeliverySettings, MailSettings
-from focus.alerts.store import LOCAL, AlertStore, Match
 from focus.config import FetchConfig
+from focus.storage.alerts.records import LOCAL, Alert, Match
+from focus.storage.alerts.store import AlertStore, opened
 
 NOON = 1_795_251_600.0  # 2026-11-21 09:00 UTC
 LOOPBACK = FetchConfig(allow_net=("127.0.0.0/8", "::1"))
@@ -38,16 +38,16 @@ class Clock:
 
 
 class Desk:
-    """A book with what lies in it, and a courier for it."""
+    """A store with what lies in it, and a courier for it."""
 
-    def __init__(self, book: AlertStore, clock: Clock) -> None:
-        self.book, self.clock = book, clock
+    def __init__(self, store: AlertStore, clock: Clock) -> None:
+        self.store, self.clock = store, clock
         self.mail: MailSettings | None = None
         self.base_url = ""
 
     def settings(self) -> DeliverySettings:
         """As the command line would read them."""
-        read = settings.read(self.book, base_url=self.base_url, fetch=LOOPBACK)
+        read = settings.read(self.store, base_url=self.base_url, fetch=LOOPBACK)
         return msgspec.structs.replace(read, mail=self.mail)
 
     def user(self, name: str, **columns: Any) -> int:
@@ -57,7 +57,7 @@ class Desk:
             "created_at": self.clock(), **columns,
         }  # fmt: skip
         marks = ", ".join("?" * len(values))
-        with self.book.transaction() as db:
+        with self.store.database.transaction() as db:
             return int(
                 db.execute(
                     f"INSERT INTO user ({', '.join(values)}) VALUES ({marks}) RETURNING id",
@@ -68,31 +68,31 @@ class Desk:
     def alert(self, name: str, *channels: str, user: int = LOCAL, **fields: Any) -> int:
         """An alert with these channels."""
         made = Alert(name, ("https://a.test/",), words=name, channels=channels, **fields)
-        return self.book.add(user, made, now=self.clock())
+        return self.store.alerts.add(user, made, now=self.clock())
 
     def finds(self, alert: int, *urls: str, **fields: Any) -> list[int]:
         """Hits, and what has to be delivered of them, in one transaction."""
-        owned = next(each for each in self.book.alerts() if each.id == alert)
-        with self.book.transaction() as db:
+        owned = next(each for each in self.store.alerts.all() if each.id == alert)
+        with self.store.database.transaction() as db:
             numbers = [insert(db, hit(alert, url, found_at=self.clock(), **fields)) for url in urls]
-            outbox.enqueue(
-                db,
-                (owned.user, alert),
-                hits=numbers,
-                channels=owned.alert.channels,
-                now=self.clock(),
+            self.store.outbox.enqueue(
+                owned.user,
+                alert,
+                matches=numbers,
+                channels=[each for each in owned.alert.channels if each not in PULLED],
+                due_at=self.clock(),
             )
         return numbers
 
     async def deliver(self, **options: Any) -> outbox_relay.Summary:
         """One round."""
         return await outbox_relay.deliver_due(
-            self.book, self.settings(), clock=self.clock, rng=Random(1), **options
+            self.store, self.settings(), clock=self.clock, rng=Random(1), **options
         )
 
     def column(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
         """The only column of a query."""
-        return [value for (value,) in self.book.rows(sql, values)]
+        return [value for (value,) in self.store.database.rows(sql, values)]
 
 
 def hit(alert: int, url: str, **fields: Any) -> Match:
@@ -106,17 +106,17 @@ def hit(alert: int, url: str, **fields: Any) -> Match:
 
 def insert(db: Any, one: Match) -> int:
     """Write a hit; its id."""
-    columns = [name for name in books.HIT_COLUMNS.split(", ") if name != "id"]
+    columns = [name for name in Match.__struct_fields__ if name != "id"]
     values = msgspec.structs.asdict(one)
     values["why"] = msgspec.json.encode(one.why).decode()
     marks = ", ".join("?" * len(columns))
-    sql = f"INSERT INTO hit ({', '.join(columns)}) VALUES ({marks}) RETURNING id"
+    sql = f"INSERT INTO alert_match ({', '.join(columns)}) VALUES ({marks}) RETURNING id"
     return int(db.execute(sql, [values[name] for name in columns]).fetchone()[0])
 
 
 @contextmanager
 def desk(folder: Path, *, zone: str = "Asia/Shanghai", language: str = "zh") -> Iterator[Desk]:
-    """A new book in a folder, at nine o'clock UTC."""
+    """A new store in a folder, at nine o'clock UTC."""
     clock = Clock(NOON)
-    with books.opened(folder / "watch.db", now=NOON, language=language, zone=zone) as book:
-        yield Desk(book, clock)
+    with opened(folder / "watch.db", now=NOON, language=language, zone=zone) as store:
+        yield Desk(store, clock)

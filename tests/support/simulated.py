@@ -22,12 +22,10 @@ import msgspec
 from focus import session
 from focus.alerts import outbox_relay, settings
 from focus.alerts import revisits as hubs
-from focus.alerts import store as books
-from focus.alerts.alert import Alert, checked
+from focus.alerts.alert import checked
 from focus.alerts.delivery import Delivered, DeliveryOutcome
 from focus.alerts.message import Message
 from focus.alerts.run import run_due
-from focus.alerts.store import LOCAL
 from focus.alerts.visit import visitor
 from focus.config import AnalysisConfig, CrawlConfig, PolitenessConfig
 from focus.demo.days import BEGIN, PublishingWeb
@@ -37,6 +35,8 @@ from focus.http.sitemap import read_listing
 from focus.learn.memory_crawl import PageSource
 from focus.records import FailureKind, FetchResult, Task
 from focus.session import RunPaths
+from focus.storage.alerts.records import LOCAL, Alert
+from focus.storage.alerts.store import opened
 from focus.workers import InlineScorer
 
 CRON_S = 300.0
@@ -200,7 +200,7 @@ def _recorded(told: list[Told], clock: Clock) -> Iterator[None]:
 
     async def send(self: object, message: Message, *, user: int, channel: str) -> DeliveryOutcome:
         told.extend(
-            Told(clock(), group.name, item.hit.url)
+            Told(clock(), group.name, item.match.url)
             for group in message.groups
             for item in group.items
         )
@@ -233,21 +233,21 @@ async def simulate(
     log: list[Request] = []
     told: list[Told] = []
     began = time.perf_counter()
-    with books.opened(folder / "watch.db", now=clock(), language="zh", zone=ZONE) as book:
+    with opened(folder / "watch.db", now=clock(), language="zh", zone=ZONE) as store:
         for wish in wishes:
-            book.add(LOCAL, wish.alert, now=clock())
+            store.alerts.add(LOCAL, wish.alert, now=clock())
         deliver = partial(
-            outbox_relay.deliver_due, book, settings.read(book), clock=clock, rng=Random(1)
+            outbox_relay.deliver_due, store, settings.read(store), clock=clock, rng=Random(1)
         )
-        visit = visitor(book, PageSource(politeness=PolitenessConfig()), clock=clock)
+        visit = visitor(store, PageSource(politeness=PolitenessConfig()), clock=clock)
         with _virtual(clock, web, log), _recorded(told, clock), _fixed(interval_s):
-            await run_due(book, visit, deliver, clock=clock)
+            await run_due(store, visit, deliver, clock=clock)
             first, at = len(log), BEGIN
             while at < BEGIN + length * 86_400.0:
                 clock.reach(at)
-                await run_due(book, visit, deliver, clock=clock)
+                await run_due(store, visit, deliver, clock=clock)
                 at += CRON_S
-        looked = book.rows("SELECT count(*) FROM revisit")[0][0]
+        looked = store.database.rows("SELECT count(*) FROM revisit")[0][0]
     return Course(log[first:], told, _first_had(log), looked, time.perf_counter() - began)
 
 

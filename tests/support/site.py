@@ -1,6 +1,6 @@
 """Which pages has this test's site brought? A crawl in a database without any crawling.
 
-portal = Portal(book)                      # the crawl of https://news.test/
+portal = Portal(store)                      # the crawl of https://news.test/
 portal.page("/1", "欧冠决赛", "足球……")      # nth 1, fetched at `portal.now`
 portal.page("/1", "欧冠决赛", "changed")    # the same page, fetched again: nth 2
 """
@@ -8,11 +8,11 @@ portal.page("/1", "欧冠决赛", "changed")    # the same page, fetched again: 
 import html
 from typing import Any
 
-from focus.alerts.matches import site_of
-from focus.alerts.store import AlertStore, WatchedSite
 from focus.http import zstd
 from focus.records import Batch, Outcome, Page, PageRow, QueueRow, UrlRow, UrlState
 from focus.storage import writer
+from focus.storage.alerts.records import WatchedSite
+from focus.storage.alerts.store import AlertStore
 from focus.urls.normal_form import fingerprint
 
 ARTICLE = (
@@ -33,21 +33,25 @@ def article(subject: str, number: int) -> str:
 class Portal:
     """A site with its crawl."""
 
-    def __init__(self, book: AlertStore, *, host: str = "news.test", now: float) -> None:
-        self.book, self.host, self.now = book, host, now
-        with book._explained():
+    def __init__(self, store: AlertStore, *, host: str = "news.test", now: float) -> None:
+        self.store, self.host, self.now = store, host, now
+        with store.database._explained():
             info = writer.begin(
-                book._db, identity={"topic": "", "host": host}, config="{}", fresh=True, now=now
+                store.database.connection,
+                identity={"topic": "", "host": host},
+                config="{}",
+                fresh=True,
+                now=now,
             )
         self.crawl = info.id
         self.nth = 0
         self.urls: dict[str, int] = {}
 
     def attach(self) -> WatchedSite:
-        """Make the site of the book this crawl's; the site."""
-        with self.book.transaction() as db:
+        """Make the site of the store this crawl's; the site."""
+        with self.store.database.transaction() as db:
             db.execute("UPDATE site SET crawl = ? WHERE host = ?", (self.crawl, self.host))
-        site = site_of(self.book, self.host)
+        site = self.store.sites.named(self.host)
         assert site is not None
         return site
 
@@ -80,7 +84,7 @@ class Portal:
             now=self.now,
         )
         if not is_new:  # as a revisit does
-            with self.book.transaction() as db:
+            with self.store.database.transaction() as db:
                 for table in ("page", "page_text", "body"):
                     db.execute(f"DELETE FROM {table} WHERE id = ?", (self.crawl << 32 | number,))
-        writer.write(self.book._db, crawl=self.crawl, batch=batch, durable=False)
+        writer.write(self.store.database.connection, crawl=self.crawl, batch=batch, durable=False)

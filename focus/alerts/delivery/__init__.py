@@ -1,10 +1,14 @@
-"""By which ways do messages reach people? One module each, all with one function:
+"""The channels by which messages reach people: one module each, with one function.
 
-    async deliver(message, address, …, now) -> Delivered | Failed
+    async deliver(message, address, …, now) -> Delivered | NotDelivered
 
-`mail` speaks SMTP, `webhook` posts signed JSON, `apprise` hands over to a library of other
-services; they never raise for what a receiver does. `feed` is the odd one: people come and
-take it. The courier is the only one that calls them.
+`mail` speaks SMTP, `webhook` posts signed JSON (by `http_post`), `apprise` hands over to a
+library of other services, and `sms` to one of those; they never raise for what a receiver
+does. `feed` is the odd one: people come and take it. `alerts.outbox_relay` alone calls them;
+they know no store, no lease and no other channel.
+
+What surprised us: smtplib blocks, so that a mail server which falls silent has to be cut off
+from another thread; and an answer's head says all, so that a webhook's body is never read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How does a message reach the other services: DingTalk, WeCom, Feishu, Telegram, Bark, ntfy, SMS?
+"""Delivers messages to other services: DingTalk, WeCom, Feishu, Telegram, Bark, ntfy, SMS.
 
 By the library apprise (extra `[apprise]`), which knows over a hundred of them by a URL each.
 It makes connections of its own, outside our guard: only administrators may name such a URL.

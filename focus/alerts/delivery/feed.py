@@ -1,4 +1,4 @@
-"""What does a feed reader get? Pages found for an alert, or for a person, as Atom (RFC 4287).
+"""Writes the pages found for an alert, or for a person, as an Atom feed (RFC 4287).
 
 Ids hang on this installation's key, the alert and the page's URL: they stay the same when
 a title, our address or the reader's secret changes, and nobody else gives the same ones.
@@ -16,8 +16,9 @@ from xml.etree.ElementTree import Element, SubElement
 
 from focus.alerts.message import marked, pieces
 from focus.alerts.settings import DeliverySettings
-from focus.alerts.store import AlertStore, Match, StoredAlert
 from focus.alerts.texts import language_of, say
+from focus.storage.alerts.records import Match, StoredAlert
+from focus.storage.alerts.store import AlertStore
 from focus.text.formatting import printable
 
 CONTENT_TYPE = "application/atom+xml; charset=utf-8"
@@ -33,7 +34,7 @@ class Entry(NamedTuple):
 
     id: str
     alert: str
-    hit: Match
+    match: Match
 
 
 class Feed(NamedTuple):
@@ -53,7 +54,7 @@ class Feed(NamedTuple):
 
 
 def of_alert(
-    book: AlertStore, owned: StoredAlert, settings: DeliverySettings, *, language: str, url: str
+    store: AlertStore, owned: StoredAlert, settings: DeliverySettings, *, language: str, url: str
 ) -> bytes:
     """The feed of one alert."""
     name = printable(owned.alert.name)
@@ -66,14 +67,14 @@ def of_alert(
         url=url,
         page=page,
     )
-    return atom(about, _entries(book, [owned], settings))
+    return atom(about, _entries(store, [owned], settings))
 
 
 def of_user(
-    book: AlertStore, user: int, settings: DeliverySettings, *, language: str, url: str
+    store: AlertStore, user: int, settings: DeliverySettings, *, language: str, url: str
 ) -> bytes:
     """The feed of all of a person's alerts that have the channel `feed`."""
-    owned = [each for each in book.alerts(user) if "feed" in each.alert.channels]
+    owned = [each for each in store.alerts.all(user) if "feed" in each.alert.channels]
     about = Feed(
         id=_identity(settings, f"user:{user}"),
         title=say("feed_title", language, name=say("feed_all", language)),
@@ -82,20 +83,22 @@ def of_user(
         url=url,
         page=f"{settings.base_url}/inbox" if settings.base_url else "",
     )
-    return atom(about, _entries(book, owned, settings))
+    return atom(about, _entries(store, owned, settings))
 
 
 def _entries(
-    book: AlertStore, owned: Iterable[StoredAlert], settings: DeliverySettings
+    store: AlertStore, owned: Iterable[StoredAlert], settings: DeliverySettings
 ) -> list[Entry]:
     """The newest of all, each alert's page once; what existed before an alert is no news."""
     found = [
-        Entry(_identity(settings, f"hit:{each.id}:{hit.url}"), printable(each.alert.name), hit)
+        Entry(
+            _identity(settings, f"match:{each.id}:{match.url}"), printable(each.alert.name), match
+        )
         for each in owned
-        for hit in book.hits(each.id, limit=MAX_ENTRIES)
-        if not hit.baseline
+        for match in store.matches.of(each.id, limit=MAX_ENTRIES)
+        if not match.baseline
     ]
-    found.sort(key=lambda entry: (-entry.hit.found_at, -entry.hit.relevance, entry.id))
+    found.sort(key=lambda entry: (-entry.match.found_at, -entry.match.relevance, entry.id))
     return found[:MAX_ENTRIES]
 
 
@@ -113,7 +116,7 @@ def atom(about: Feed, entries: Iterable[Entry]) -> bytes:
     root = Element("feed", {"xmlns": _NAMESPACE, "xml:lang": spoken})
     _add(root, "id", about.id)
     _add(root, "title", about.title)
-    newest = max((entry.hit.found_at for entry in listed), default=about.updated)
+    newest = max((entry.match.found_at for entry in listed), default=about.updated)
     _add(root, "updated", _date(newest))
     _add(SubElement(root, "author"), "name", "focus")
     _add(root, "generator", "focus")
@@ -128,17 +131,17 @@ def atom(about: Feed, entries: Iterable[Entry]) -> bytes:
 
 
 def _append(root: Element, entry: Entry, language: str) -> None:
-    hit = entry.hit
+    match = entry.match
     element = SubElement(root, "entry")
     _add(element, "id", entry.id)
-    _add(element, "title", printable(hit.title) or say("untitled", language))
-    if hit.url.startswith(("http://", "https://")):
-        SubElement(element, "link", rel="alternate", href=_xml(hit.url))
-    _add(element, "updated", _date(hit.found_at))
-    if hit.published_at is not None and 0 <= hit.published_at <= _LAST:
-        _add(element, "published", _date(hit.published_at))
+    _add(element, "title", printable(match.title) or say("untitled", language))
+    if match.url.startswith(("http://", "https://")):
+        SubElement(element, "link", rel="alternate", href=_xml(match.url))
+    _add(element, "updated", _date(match.found_at))
+    if match.published_at is not None and 0 <= match.published_at <= _LAST:
+        _add(element, "published", _date(match.published_at))
     SubElement(element, "category", term=_xml(entry.alert))
-    _add(element, "summary", marked(pieces(hit.snippet))).set("type", "html")
+    _add(element, "summary", marked(pieces(match.snippet))).set("type", "html")
 
 
 def _add(parent: Element, name: str, text: str) -> Element:

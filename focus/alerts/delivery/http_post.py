@@ -1,4 +1,4 @@
-"""What does a server answer to bytes that we send it?
+"""Posts bytes to a server, and says what it answers.
 
 A POST under the same guard and limits as every fetch, for addresses that users give us:
 nothing is followed, no connection is kept, and of the answer its head alone is read: it says

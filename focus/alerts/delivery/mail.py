@@ -1,4 +1,4 @@
-"""How does a message become an e-mail, and reach the mail server?
+"""Delivers messages as e-mails, by a mail server.
 
 SMTP by the standard library in a thread, one connection for all mails of a run. TLS is
 verified. What the server has accepted after DATA (RFC 5321 4.2.5) is delivered, whatever

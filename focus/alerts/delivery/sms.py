@@ -1,4 +1,4 @@
-"""How does a short message reach a telephone? Through the gateway that an administrator has set.
+"""Delivers short messages to telephones, through the gateway that an administrator has set.
 
 The gateway is an apprise URL with `{phone}` where the number goes, as
 `twilio://SID:TOKEN@FROM/{phone}` or `jsons://gateway.example.org/send?to={phone}`. People only

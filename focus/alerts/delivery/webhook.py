@@ -1,4 +1,4 @@
-"""How does a message become a signed POST to somebody's server?
+"""Posts a message, signed, to somebody's server.
 
 After the Standard Webhooks scheme: `webhook-id` is the batch, the same when it is sent
 again; `webhook-timestamp` the time of this try; `webhook-signature` is `v1,` and the base64
@@ -93,7 +93,7 @@ def sign(secret: str, identity: str, timestamp: int, body: bytes) -> str:
 def payload(message: Message) -> bytes:
     """The body, byte for byte the same whenever the message is."""
     groups = message.groups
-    newest = max((item.hit.found_at for each in groups for item in each.items), default=None)
+    newest = max((item.match.found_at for each in groups for item in each.items), default=None)
     alerts = [
         {
             "id": group.number,
@@ -109,15 +109,15 @@ def payload(message: Message) -> bytes:
 
 
 def _item(item: MessageItem) -> dict[str, Any]:
-    hit = item.hit
+    match = item.match
     return {
-        "id": hit.id,
-        "url": hit.url,
+        "id": match.id,
+        "url": match.url,
         "title": item.title,
         "site": item.site,
-        "published_at": _iso(hit.published_at),
-        "found_at": _iso(hit.found_at),
-        "relevance": round(hit.relevance, 4),
+        "published_at": _iso(match.published_at),
+        "found_at": _iso(match.found_at),
+        "relevance": round(match.relevance, 4),
         "snippet": item.snippet,
         "words": list(dict.fromkeys(item.pieces[1::2])),
         "similar": item.similar,

@@ -1,4 +1,4 @@
-"""What can be typed to say what an alert is? The options of `focus watch add` and `edit`."""
+"""Defines the options that say what an alert is, for `focus watch add` and `edit`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from focus.errors import ConfigError
 from focus.text.formatting import printable, read_span
 
 if TYPE_CHECKING:
-    from focus.alerts.alert import Alert
+    from focus.storage.alerts.records import Alert
 
 WHAT, WHEN, HOW = "What about", "When", "How to be told"
 

@@ -25,8 +25,7 @@ TRAP_OPTIONS: list[Decorator] = [
         default=_TRAPS.budget,
         help="Requests for URLs of one shape that bring next to nothing, ten times that for a "
         "whole host, and for all hosts of a domain; what pays is asked on. Hosts of a domain "
-        "beyond 200 have to be earned, by two relevant pages each. 0: no bound at all "
-        "(trap-budget).",
+        "beyond 200 have to be earned, by two relevant pages each. 0: no bound (trap-budget).",
     ),
     option(
         "--max-segments",

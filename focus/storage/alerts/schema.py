@@ -1,20 +1,21 @@
-"""Which tables hold alerts, what was found for them, and what goes to whom?"""
+"""Describes the tables of alerts, what was found for them, and what goes to whom."""
 
-SCHEMA = """
+ALERTS = """
 -- People. Number 1 is whoever types commands; others exist with `focus serve` only.
 CREATE TABLE user (
     id         INTEGER PRIMARY KEY,   -- from 1
-    name       TEXT NOT NULL UNIQUE COLLATE NOCASE,  -- unique to its owner
-    mail       TEXT,              -- where digests and forgotten passwords go
+    name       TEXT NOT NULL UNIQUE COLLATE NOCASE,  -- to log in by
+    mail       TEXT,                  -- where digests and forgotten passwords go
     phone      TEXT,                  -- for channels that need one
-    password   TEXT,              -- argon2id; NULL: cannot log in
-    language   TEXT NOT NULL,     -- of messages and pages: zh, en
-    zone       TEXT NOT NULL,     -- IANA name, for schedules and quiet hours
-    quiet      TEXT NOT NULL,     -- `22:00-07:00`, where an alert has none of its own
+    password   TEXT,                  -- argon2id; NULL: cannot log in
+    language   TEXT NOT NULL,         -- of messages and pages: zh, en
+    zone       TEXT NOT NULL,         -- IANA name, for schedules and quiet hours
+    quiet      TEXT NOT NULL,         -- `22:00-07:00`, where an alert has none of its own
     admin      INTEGER NOT NULL,      -- 1: may change settings and users
     disabled   INTEGER NOT NULL,      -- 1: may not log in
     created_at REAL NOT NULL,         -- when it was made
-    seen_at    REAL               -- last request; NULL: never
+    seen_at    REAL,                  -- last request; NULL: never
+    channels   TEXT NOT NULL DEFAULT '[]'  -- how a new alert tells: JSON list, as `mail`
 );
 
 -- A site that is looked at again and again, by one crawl for all alerts on it.
@@ -26,7 +27,11 @@ CREATE TABLE site (
     visited_at REAL,                  -- NULL: never
     next_at    REAL NOT NULL,         -- not to be visited before
     pages      INTEGER NOT NULL,      -- seen by the last visit
-    trouble    TEXT NOT NULL          -- why the last visit brought nothing; '': it did
+    trouble    TEXT NOT NULL,         -- why the last visit brought nothing; '': it did
+    news_from  INTEGER,               -- first URL of visits that did not come to their end (a
+                                      -- budget, a kill): the next goes on; NULL: all is matched
+    failing_since REAL,               -- since when no visit brought an answer; NULL: the last did
+    failures   INTEGER NOT NULL DEFAULT 0  -- how many visits that were
 );
 
 -- A page that is looked at again because news appears there.
@@ -44,7 +49,7 @@ CREATE TABLE alert (
     id         INTEGER PRIMARY KEY,   -- from 1
     user       INTEGER NOT NULL REFERENCES user ON DELETE CASCADE,  -- whose
     name       TEXT NOT NULL,         -- unique to its owner
-    definition TEXT NOT NULL,         -- JSON of watch.alert.Alert
+    definition TEXT NOT NULL,         -- JSON of records.Alert
     paused     INTEGER NOT NULL,      -- 1: not checked
     created_at REAL NOT NULL,         -- when it was made
     checked_at REAL,                  -- NULL: never; the first time marks what exists as seen
@@ -53,18 +58,18 @@ CREATE TABLE alert (
 );
 CREATE INDEX alert_due ON alert (next_at) WHERE paused = 0;
 CREATE TABLE alert_site (
-    alert INTEGER NOT NULL REFERENCES alert ON DELETE CASCADE,  -- for which
-    site    INTEGER NOT NULL REFERENCES site,  -- which
-    url     TEXT NOT NULL,            -- the section as given
+    alert    INTEGER NOT NULL REFERENCES alert ON DELETE CASCADE,  -- for which
+    site     INTEGER NOT NULL REFERENCES site,  -- which
+    url      TEXT NOT NULL,           -- the section as given
     begun_at REAL,                    -- when what exists there was marked as seen; NULL: not yet
     PRIMARY KEY (alert, url)
 ) WITHOUT ROWID;
 CREATE INDEX alert_of_site ON alert_site (site);
 
 -- A page that matches an alert.
-CREATE TABLE hit (
+CREATE TABLE alert_match (
     id           INTEGER PRIMARY KEY,  -- from 1
-    alert      INTEGER NOT NULL REFERENCES alert ON DELETE CASCADE,  -- for which
+    alert        INTEGER NOT NULL REFERENCES alert ON DELETE CASCADE,  -- for which
     page         INTEGER NOT NULL,    -- = page.id
     url          TEXT NOT NULL,       -- where it is
     title        TEXT NOT NULL,       -- '' if it has none
@@ -75,29 +80,31 @@ CREATE TABLE hit (
     snippet      TEXT NOT NULL,       -- with matched words between U+2060 signs
     why          TEXT NOT NULL,       -- JSON: parts of the relevance, matched words
     simhash      INTEGER NOT NULL,    -- 64 bits, signed; 0: not computed
-    twin         INTEGER,             -- the hit that it repeats; NULL: none
+    duplicate_of INTEGER,             -- the match that it repeats; NULL: none
     baseline     INTEGER NOT NULL,    -- 1: existed when the alert began
     read_at      REAL,                -- NULL: not yet
     deleted      INTEGER NOT NULL DEFAULT 0,  -- 1: by its owner
     vote         INTEGER,             -- 1 relevant, 0 not, by its owner
     UNIQUE (alert, url)
 );
-CREATE INDEX hit_of_alert ON hit (alert, found_at DESC) WHERE deleted = 0 AND twin IS NULL;
-CREATE INDEX hit_twins ON hit (twin) WHERE twin IS NOT NULL;
+CREATE INDEX match_of_alert ON alert_match (alert, found_at DESC)
+    WHERE deleted = 0 AND duplicate_of IS NULL;
+CREATE INDEX match_duplicates ON alert_match (duplicate_of) WHERE duplicate_of IS NOT NULL;
+CREATE INDEX match_votes ON alert_match (alert) WHERE vote IS NOT NULL;
 
--- What has to be delivered: written with the hit, once per user, alert, page and channel.
+-- What has to be delivered: written with the match, once per user, alert, page and channel.
 CREATE TABLE outbox (
     id      INTEGER PRIMARY KEY,      -- from 1
     user    INTEGER NOT NULL REFERENCES user ON DELETE CASCADE,  -- whose
-    alert INTEGER NOT NULL REFERENCES alert ON DELETE CASCADE,  -- for which
-    hit     INTEGER NOT NULL REFERENCES hit ON DELETE CASCADE,  -- what is delivered
+    alert   INTEGER NOT NULL REFERENCES alert ON DELETE CASCADE,  -- for which
+    alert_match INTEGER NOT NULL REFERENCES alert_match ON DELETE CASCADE,  -- what
     channel TEXT NOT NULL,            -- `mail:a@b.org`
     state   INTEGER NOT NULL,         -- 0 waits, 1 sent, 2 dead
     due_at  REAL NOT NULL,            -- not before
     tries   INTEGER NOT NULL,         -- so far
     batch   TEXT NOT NULL,            -- id of the message that it went out in; '': none yet
     error   TEXT NOT NULL,            -- of the last try
-    UNIQUE (user, alert, hit, channel)
+    UNIQUE (user, alert, alert_match, channel)
 );
 CREATE INDEX outbox_due ON outbox (due_at) WHERE state = 0;
 CREATE INDEX outbox_batch ON outbox (batch, user, channel) WHERE state = 0;
@@ -120,7 +127,7 @@ CREATE TABLE token (
     hash       BLOB PRIMARY KEY,      -- SHA-256 of the secret
     kind       TEXT NOT NULL,         -- session, reset, invite, feed, unsubscribe
     user       INTEGER REFERENCES user ON DELETE CASCADE,  -- whose
-    alert    INTEGER REFERENCES alert ON DELETE CASCADE,  -- for which
+    alert      INTEGER REFERENCES alert ON DELETE CASCADE,  -- for which
     made_at    REAL NOT NULL,         -- when
     expires_at REAL,                  -- NULL: when it is taken back
     data       TEXT NOT NULL          -- JSON
@@ -144,24 +151,4 @@ CREATE TABLE setting (
     name  TEXT PRIMARY KEY,           -- smtp, registration, base_url, …
     value TEXT NOT NULL               -- JSON
 ) WITHOUT ROWID;
-"""
-
-CHANNELS = """
--- How a new alert of a person tells, until it says otherwise: JSON list of `mail`, `feed`,
--- `webhook:URL`.
-ALTER TABLE user ADD COLUMN channels TEXT NOT NULL DEFAULT '[]';
--- What people said of pages, which their alerts learn from.
-CREATE INDEX hit_votes ON hit (alert) WHERE vote IS NOT NULL;
-"""
-
-FAILING = """
--- Since when no visit brought an answer, and how many there were; NULL, 0: the last one did.
-ALTER TABLE site ADD COLUMN failing_since REAL;
-ALTER TABLE site ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;
-"""
-
-NEWS = """
--- First URL of a visit that did not come to its end (its budget, a kill): the next one goes on
--- with what is known from there on. NULL: the last visit left no news.
-ALTER TABLE site ADD COLUMN news_from INTEGER;
 """

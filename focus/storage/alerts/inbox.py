@@ -1,0 +1,88 @@
+"""Shows and changes the pages in a person's inbox: the matches of all their alerts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from focus.storage.alerts.database import Statements
+from focus.storage.alerts.matches import MATCH, match_of
+from focus.storage.alerts.records import MARK, InboxEntry, InboxFilter
+
+_MINE = "alert IN (SELECT id FROM alert WHERE user = :user)"
+_ACTS = {
+    "read": "read_at = ifnull(read_at, :now)",
+    "unread": "read_at = NULL",
+    "delete": "deleted = 1",
+    "relevant": "vote = iif(vote = 1, NULL, 1)",
+    "irrelevant": "vote = iif(vote = 0, NULL, 0)",
+}
+ACTS = tuple(_ACTS)
+_EXPORTED = "alert url title published_at found_at relevance read_at vote".split()
+
+
+class Inbox(Statements):
+    """The table `alert_match`, by person."""
+
+    def entries(self, user: int, wish: InboxFilter, *, per_page: int) -> list[InboxEntry]:
+        """The pages wished for, newest first; one more than `per_page` when there are more."""
+        tests, values = _tests(user, wish)
+        rows = self._db.rows(
+            f"SELECT {MATCH}, a.name, (SELECT count(*) FROM alert_match t "
+            "WHERE t.duplicate_of = m.id AND t.deleted = 0) "
+            f"FROM alert_match m JOIN alert a ON a.id = m.alert WHERE {tests} "
+            "ORDER BY m.found_at DESC, m.relevance DESC, m.id LIMIT :limit OFFSET :offset",
+            {**values, "limit": per_page + 1, "offset": wish.page * per_page},
+        )
+        return [InboxEntry(match_of(row[:-2]), row[-2], row[-1]) for row in rows]
+
+    def unread(self, user: int) -> int:
+        """Pages that a person has not read."""
+        sql = (
+            f"SELECT count(*) FROM alert_match WHERE {_MINE} "
+            "AND deleted = 0 AND duplicate_of IS NULL AND baseline = 0 AND read_at IS NULL"
+        )
+        return int(self._db.value(sql, {"user": user}))
+
+    def act(self, user: int, match: int, act: str, *, now: float) -> bool:
+        """Do one of `ACTS` to a person's own page; False when it is none of theirs."""
+        sql = f"UPDATE alert_match SET {_ACTS[act]} WHERE id = :match AND {_MINE}"
+        return self._db.change(sql, {"now": now, "match": match, "user": user}) == 1
+
+    def read_all(self, user: int, alert: int | None, *, now: float) -> None:
+        """Mark all of a person's pages as read, or those of one alert."""
+        self._db.change(
+            f"UPDATE alert_match SET read_at = :now WHERE {_MINE} AND read_at IS NULL "
+            "AND found_at <= :now AND (:alert IS NULL OR alert = :alert)",
+            {"now": now, "user": user, "alert": alert},
+        )
+
+    def exported(self, user: int) -> list[dict[str, Any]]:
+        """All pages that were found for a person."""
+        columns = ", ".join(f"m.{name}" for name in _EXPORTED[1:])
+        rows = self._db.rows(
+            f"SELECT a.name, {columns} FROM alert_match m JOIN alert a ON a.id = m.alert "
+            "WHERE a.user = ? AND NOT m.deleted",
+            (user,),
+        )
+        return [dict(zip(_EXPORTED, row, strict=True)) for row in rows]
+
+
+def _tests(user: int, wish: InboxFilter) -> tuple[str, dict[str, object]]:
+    tests: list[str] = [f"m.{_MINE}", "m.deleted = 0", "m.duplicate_of IS NULL"]
+    values: dict[str, object] = {"user": user, "alert": wish.alert, "since": wish.since}
+    if wish.alert is not None:
+        tests.append("m.alert = :alert")
+    if wish.since:
+        tests.append("m.found_at >= :since")
+    if wish.unread:
+        tests.append("m.read_at IS NULL")
+    if not wish.existing:
+        tests.append("m.baseline = 0")
+    for number, word in enumerate(wish.words.split()[:10]):
+        sign = word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+        tests.append(
+            f"(m.title || ' ' || replace(m.snippet, '{MARK}', '') || ' ' || m.url) "
+            f"LIKE :word{number} ESCAPE '\\'"
+        )
+        values[f"word{number}"] = f"%{sign}%"
+    return " AND ".join(tests), values

@@ -1,0 +1,77 @@
+"""Opens the alert store: what is known of people, alerts, sites and matches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from focus.errors import StoreError
+from focus.storage import private, schema
+from focus.storage.alerts.alerts import Alerts
+from focus.storage.alerts.database import AlertDatabase, connected
+from focus.storage.alerts.inbox import Inbox
+from focus.storage.alerts.installation import Attempts, Audit, Settings
+from focus.storage.alerts.matches import Matches
+from focus.storage.alerts.outbox import Outbox
+from focus.storage.alerts.pages import Pages
+from focus.storage.alerts.revisits import Revisits
+from focus.storage.alerts.search_access import SearchAccess
+from focus.storage.alerts.sites import Sites
+from focus.storage.alerts.tokens import Tokens
+from focus.storage.alerts.users import Users
+from focus.storage.search_file import index_path
+
+
+class AlertStore:
+    """The statements of all subjects, over one connection."""
+
+    def __init__(self, database: AlertDatabase) -> None:
+        self.database, self.path = database, database.path
+        self.alerts = Alerts(database)
+        self.sites = Sites(database)
+        self.revisits = Revisits(database)
+        self.pages = Pages(database)
+        self.matches = Matches(database)
+        self.inbox = Inbox(database)
+        self.outbox = Outbox(database)
+        self.search = SearchAccess(database)
+        self.users = Users(database)
+        self.tokens = Tokens(database)
+        self.attempts = Attempts(database)
+        self.settings = Settings(database)
+        self.audit = Audit(database)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Everything that is written in it, or nothing."""
+        with self.database.transaction():
+            yield
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.database.close()
+
+
+@contextmanager
+def opened(path: Path, *, now: float, language: str, zone: str) -> Iterator[AlertStore]:
+    """The store of a database, made if there is none, with the local user in it.
+
+    StoreError if the file is another program's, of a newer focus, or cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"cannot make the folder {path.parent}: {error.strerror}; choose another --db"
+        ) from error
+    schema.check_file(path)
+    private.make(path)
+    for file in (path, index_path(path)):
+        private.narrow(file)
+    store = AlertStore(connected(path))
+    try:
+        store.users.add_local(language, zone, now=now)
+        yield store
+    finally:
+        store.close()

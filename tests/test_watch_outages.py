@@ -1,0 +1,163 @@
+"""Watching through outages, under a fake clock: no news is lost, nothing is silent."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from focus import session
+from focus.alerts.alert import checked
+from focus.alerts.health import health
+from focus.alerts.outbox_relay import Summary
+from focus.alerts.run import Ran, run_due
+from focus.alerts.visit import visitor
+from focus.config import CrawlConfig, PolitenessConfig
+from focus.engine.transports import Transport
+from focus.learn.memory_crawl import PageSource
+from focus.records import FailureKind as K
+from focus.session import RunPaths
+from focus.storage.alerts.records import LOCAL, Alert
+from focus.storage.alerts.store import AlertStore, opened
+from focus.workers import InlineScorer
+from tests.support.outage import Cut, Sky
+from tests.support.simulated import Clock
+from tests.support.web import TinyWeb
+
+START = 1_760_000_000.0
+HOUR, DAY = 3600.0, 86_400.0
+ONE, OTHER = "one.test", "other.test"
+
+
+class Desk:
+    """Somebody who watches two sites, every hour, and what cron makes of it."""
+
+    def __init__(self, book: AlertStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.book, self.clock, self.web = book, Clock(START), TinyWeb()
+        self.cuts: list[Cut] = []
+        self.numbers = 0
+        scorers: dict[str, InlineScorer] = {}
+
+        async def open_transport(
+            config: CrawlConfig, places: RunPaths, stack: AsyncExitStack
+        ) -> Transport:
+            topic = str(config.analysis)
+            scorer = scorers.setdefault(topic, InlineScorer(config.analysis))
+            sky = Sky(self.web, scorer, self.cuts, start=self.clock())
+            stack.callback(lambda: self.clock.reach(sky.now()))
+            return sky
+
+        now = SimpleNamespace(time=self.clock, monotonic=time.monotonic)
+        monkeypatch.setattr(session, "open_transport", open_transport)
+        monkeypatch.setattr(session, "time", now)
+        monkeypatch.setattr(session, "_collecting_rarely", nullcontext)
+
+    def publish(self, site: str) -> None:
+        """A new article, linked from the front page before the older ones."""
+        self.numbers += 1
+        path = f"/{self.numbers}"
+        text = f"足球比赛第{self.numbers}轮今天开始，射门{self.numbers}次。" * 9
+        self.web.page(f"http://{site}{path}", title=f"足球 {self.numbers}", text=text)
+        numbers = [u for u in self.web.answers if u.startswith(f"http://{site}/") and u[-1] != "/"]
+        links = [(url, "足球新闻") for url in reversed(numbers)]
+        self.web.page(f"http://{site}/", title="新闻", links=links)
+
+    async def cron(self) -> Ran:
+        """One `focus watch run`."""
+
+        async def deliver() -> Summary:
+            return Summary()
+
+        visit = visitor(self.book, PageSource(politeness=PolitenessConfig()), clock=self.clock)
+        return await run_due(self.book, visit, deliver, clock=self.clock)
+
+    async def until(self, moment: float, every_s: float = 900.0) -> list[Ran]:
+        runs = []
+        while self.clock() < moment:
+            runs.append(await self.cron())
+            self.clock.reach(self.clock() + every_s)
+        return runs
+
+    def told(self) -> set[str]:
+        """What was news to the alert."""
+        return {url for (url,) in self.book.rows("SELECT url FROM hit WHERE NOT baseline")}
+
+    def remarks(self) -> str:
+        owned = self.book.alerts()[0]
+        return "\n".join(health(self.book, owned, now=self.clock()).remarks)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    with opened(tmp_path / "f.db", now=START, language="en", zone="UTC") as book:
+        wish = Alert("c", (f"http://{ONE}/", f"http://{OTHER}/"), words="足球", schedule="hourly")
+        book.add(LOCAL, checked(wish), now=START)
+        made = Desk(book, monkeypatch)
+        for site in (ONE, OTHER, ONE):
+            made.publish(site)
+        yield made
+
+
+@pytest.mark.parametrize("kind", [K.UNREACHABLE, K.DNS_TEMPORARY, K.CONNECT, K.DNS, K.TIMEOUT])
+@pytest.mark.parametrize("length_s", [10.0, 600.0, 3 * DAY])
+@pytest.mark.parametrize("begin_s", [0.0, 0.3, 3 * HOUR], ids=["before", "first", "later"])
+@pytest.mark.parametrize("hosts", [None, frozenset({ONE})], ids=["all", "one"])
+async def test_no_outage_loses_news(
+    desk: Desk, hosts: frozenset[str] | None, begin_s: float, length_s: float, kind: K
+) -> None:
+    begin, end = START + begin_s, START + begin_s + length_s
+    desk.cuts.append(Cut(begin, end, hosts, kind))
+    runs = await desk.until(begin + 1, HOUR)
+    assert begin_s < HOUR or not desk.remarks()
+    while desk.clock() < end:
+        runs.append(await desk.cron())
+        assert hosts is not None or not runs[-1].visited or runs[-1].all_failed or length_s < 60
+        desk.clock.reach(desk.clock() + 6 * HOUR)
+    if length_s > DAY:
+        assert f"{ONE}: failing since " in desk.remarks()
+        assert " visits: " in desk.remarks()
+        assert bool(hosts) == (f"{OTHER}: failing" not in desk.remarks())
+    await desk.until(desk.clock() + 3 * HOUR, HOUR)
+    assert "failing" not in desk.remarks(), "it fails no more"
+    begun = {url for (url,) in desk.book.rows("SELECT url FROM hit WHERE baseline")} | desk.told()
+    assert len(begun) == 3 or begin_s, "what was there is marked as seen, or told of as the best"
+    desk.publish(ONE)
+    desk.publish(OTHER)
+    await desk.until(desk.clock() + 6 * HOUR, HOUR)
+    assert {f"http://{ONE}/4", f"http://{OTHER}/5"} <= desk.told()
+
+
+@pytest.mark.parametrize("kind", [K.UNREACHABLE, K.CONNECT])
+async def test_news_of_the_days_without_a_network_is_told_afterwards(desk: Desk, kind: K) -> None:
+    await desk.until(START + 3 * HOUR, HOUR)
+    desk.cuts.append(Cut(desk.clock(), desk.clock() + 3 * DAY, kind=kind))
+    desk.publish(ONE)
+    desk.publish(OTHER)
+    assert all(ran.all_failed for ran in await desk.until(desk.cuts[0].end, HOUR) if ran.visited)
+    assert not desk.told() & {f"http://{ONE}/4", f"http://{OTHER}/5"}
+    await desk.until(desk.clock() + 2 * HOUR)
+    assert {f"http://{ONE}/4", f"http://{OTHER}/5"} <= desk.told()
+
+
+async def test_a_laptop_without_a_network_stays_due(desk: Desk) -> None:
+    desk.cuts.append(Cut(START, START + HOUR))
+    ran = await desk.cron()
+    assert (ran.all_failed, len(ran.put_off), ran.alerts) == (True, 2, 0)
+    owned = desk.book.alerts()[0]
+    assert owned.checked_at is None and owned.next_at <= desk.clock(), "the next run tries again"
+    assert "offline: no network here" in desk.remarks()
+    assert not desk.web.log
+
+
+async def test_an_article_whose_host_broke_off_is_asked_for_again(desk: Desk) -> None:
+    """The front page came and told of it; then the host refused."""
+    await desk.until(START + 3 * HOUR, HOUR)
+    desk.publish(ONE)
+    at = desk.clock()
+    desk.cuts.append(Cut(at + 0.9, at + 1800.0, frozenset({ONE}), K.CONNECT))
+    await desk.until(at + 6 * HOUR)
+    assert f"http://{ONE}/4" in desk.told()
