@@ -1,7 +1,5 @@
 """charset.py and codec.py: which encoding a page is in, and what its bytes say then."""
 
-from __future__ import annotations
-
 import codecs
 import hashlib
 

@@ -1,12 +1,10 @@
 """Newcomers: hosts that links lead to stand by what such hosts have brought so far."""
 
-from __future__ import annotations
-
 import pytest
 
 from focus.engine.hit_rates import EXPLORED
 from focus.records import Page, UrlState
-from tests.drawn import Walk, link, page
+from tests.support.drawn import Walk, link, page
 from tests.test_strategies import parent
 
 HOSTS = [f"h{n}" for n in range(2 * EXPLORED)]
@@ -32,7 +30,7 @@ def bonuses(walk: Walk) -> dict[str, float]:
 def tried(walk: Walk, number: int, relevance: float | None) -> None:
     """The page of a host came, or failed."""
     url_id = number + 1
-    walk.known.move(url_id, UrlState.FETCHING)
+    walk.url_table.move(url_id, UrlState.FETCHING)
     brought = None if relevance is None else Page(relevance=relevance)
     walk.link_handler.hit_rates.outcome(url_id, brought)
 

@@ -17,7 +17,6 @@ from datetime import UTC, datetime
 from functools import cached_property
 from io import BufferedReader
 from pathlib import Path
-from types import TracebackType
 from typing import IO, BinaryIO, cast
 
 import msgspec
@@ -104,12 +103,7 @@ class Archive:
     def __enter__(self) -> Archive:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -24,9 +24,8 @@ OWN_ENDS = ("interrupted", "terminated")  # of one process; the crawl goes on wi
 class Membership:
     """The other shards, by their last word."""
 
-    def __init__(self, shard: Shard, birth: int, beat_s: float) -> None:
+    def __init__(self, shard: Shard, beat_s: float) -> None:
         self._shard = shard
-        self._birth = birth
         self._silent_s = SILENT_BEATS * beat_s
         self._heard: dict[int, tuple[float, ShardStatus]] = {}
 

@@ -62,7 +62,7 @@ class ShardContext:
         self.birth = random.getrandbits(48)
         self.began_at = self.clock()
         self.flow_control = FlowControl(BEAT_S)
-        self.board = Membership(shard, self.birth, BEAT_S)
+        self.board = Membership(shard, BEAT_S)
         self.abroad = ForwardedLinks(shard, None)
         self.other_crawls = OtherShards()
         self.newcomers: set[str] = set()  # workers that need the setup

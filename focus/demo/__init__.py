@@ -1,6 +1,6 @@
 """Demo: a small generated web, so that one command shows a crawl with no network.
 
-    words, phrases   the vocabulary and the sentence patterns, by subject
+    words            vocabulary and sentence patterns by subject, of subjects.toml
     hosts            which hosts there are and what each is like
     plan             every article of the web with its true labels, from one seed
     writing          the text of an article, drawn anew whenever it is asked for

@@ -1,7 +1,5 @@
 """Print the table of behaviours, or serve them to play with."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import contextlib
