@@ -1,4 +1,4 @@
-"""How fast is `focus` on this machine, and how far from its targets? All measurements in turn.
+"""Runs all speed measurements of `focus` in turn, and holds the figures against its targets.
 
     make bench                                   everything, about 25 minutes
     make bench BENCH_PAGES=2000 BENCH_ROUNDS=1   small, for trying out

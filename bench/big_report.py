@@ -1,4 +1,4 @@
-"""What does `focus report` cost on a large database? Time and memory of the whole command.
+"""Measures time and memory of `focus report` on a large database.
 
     python -m bench.big_report [--pages 500000] [--json FILE]
 

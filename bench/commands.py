@@ -1,4 +1,4 @@
-"""How long do people wait: `focus --help`, `focus status`, and an export of a million pages?
+"""Measures the waits of `focus --help`, `focus status` and an export of a million pages.
 
     python -m bench.commands [--rows 1000000] [--times 7] [--json FILE]
 

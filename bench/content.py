@@ -1,4 +1,4 @@
-"""Is the main content that we take out of a page what others take, and what does it cost?
+"""Compares the main content that we take out of a page with trafilatura's, and its cost.
 
     python -m bench.content ARCHIVE [--pages 200] [--seed 0] [--worst 10] [--json FILE]
 

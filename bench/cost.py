@@ -1,4 +1,4 @@
-"""What does a page cost? CPU of a scorer worker by relevance model, of the loop by strategy.
+"""Measures the CPU of a page: in a scorer worker by relevance model, in the loop by strategy.
 
     python -m bench.cost ARCHIVE [--topic 足球] [--seed URL]… [--pages 300] [--requests 1500]
         [--only models|strategies] [--json FILE]
@@ -115,7 +115,7 @@ def of_strategies(
     analysis = AnalysisConfig(
         topic=to_builtins(from_words(topic)),
         relevance="evidence",
-        shapes=True,
+        url_patterns=True,
         contexts=True,
         cosines=True,
         keep="none",

@@ -1,4 +1,4 @@
-"""What do proposed keywords bring? `yield` with a topic's own words and with those proposed for it.
+"""Measures what proposed keywords bring: `yield` with a topic's own words and with these.
 
     python -m bench.expansion ARCHIVE TOPICS OUT [--requests 300] [--limit 12]
         [--max-weight 0.15] [--orders 3] [--topic NAME]… [--jobs 2]
@@ -58,7 +58,7 @@ def shares(comparison: Comparison) -> Shares:
     (group,) = comparison.groups
     return {
         topic.topic: [each["oracle_share"] or 0.0 for each in topic.orders]
-        for topic in group.standings[0].topics
+        for topic in group.scores[0].topics
     }
 
 

@@ -1,4 +1,4 @@
-"""What do the figures of a measurement look like on a page? docs/performance.md is made here.
+"""Writes docs/performance.md from the figures of a measurement.
 
 python -m bench.figures [RESULT.json …]     of these, later ones win; else the newest whole one
 """

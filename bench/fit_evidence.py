@@ -1,4 +1,4 @@
-"""Which weights should `evidence` have? Those that labels of a recorded web call for.
+"""Fits the weights of `evidence` to labels of a recorded web.
 
     python -m bench.fit_evidence ARCHIVE TOPICS LABELS [ALIASES] [--topic-files DIR] [--names A,B]
         [--spread 3.2] [--precision 0.88] [--json FILE]

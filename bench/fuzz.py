@@ -1,4 +1,4 @@
-"""Does anything that strangers write make a reader raise or take its time? By coverage.
+"""Fuzzes, by coverage, every reader of bytes that strangers write.
 
     python -m bench.fuzz [READER …] [--seconds 300.0] [--jobs N] [--keep FOLDER]
 

@@ -1,4 +1,4 @@
-"""What do millions of known URLs cost: memory, disk, time per page, pauses, and a restart?
+"""Measures millions of known URLs: memory, disk, time per page, pauses, a restart.
 
     python -m bench.growth [FOLDER] [--urls 5000000] [--marks 10000,1000000] [--pages 1000]
         [--json FILE]

@@ -1,4 +1,4 @@
-"""Do a strategy's numbers hold on topics and webs that they were not tuned on?
+"""Tries a strategy's parameters on topics and webs that they were not tuned on.
 
     python -m bench.held_out ARCHIVE TOPICS LABELS [ALIASES] [--strategy yield]
         [--relevance evidence] [--set NUMBERS]… [--names A,B] [--masks none] [--orders 2]

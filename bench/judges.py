@@ -1,4 +1,4 @@
-"""How good is each relevance model as a judge? Precision and recall against labels.
+"""Measures precision and recall of each relevance model against labels.
 
     python -m bench.judges ARCHIVE TOPICS LABELS [ALIASES] [--topic-files DIR] [--names A,B]
         [--models A,B] [--as-published] [--negatives N] [--leave-one-out] [--scan] [--json FILE]

@@ -1,4 +1,4 @@
-"""What do millions of lines cost? Imports a generated dump and looks names up in it.
+"""Measures the import of a generated knowledge dump, and look-ups of names in it.
 
     python -m bench.kb_import [--lines 5000000] [--folder DIR] [--gz]
 

@@ -1,4 +1,4 @@
-"""Which labelled pages does a recorded web have? What the scripts that judge judges share.
+"""Opens a recorded web with its labelled pages, for the scripts that measure relevance models.
 
     world = open_world(arguments)          ARCHIVE TOPICS LABELS [ALIASES] and two options
     for page in world.pages(): …           each labelled page once, decoded

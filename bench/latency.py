@@ -1,4 +1,4 @@
-"""Does a slow web slow the crawl? 2,000 hosts that take 2 s each, against the same at once.
+"""Measures a crawl of 2,000 hosts that take 2 s each, against the same hosts at once.
 
     python -m bench.latency [--site build/bench/hosts] [--site-pages 20000] [--hosts 2000]
         [--latency 2.0] [--pages 20000] [--concurrency 2500] [--rounds 1] [--json FILE]

@@ -1,4 +1,4 @@
-"""What does a page cost that is held against many alerts?
+"""Measures what a page costs that is held against many alerts.
 
     python -m bench.matching DATABASE [--pages 500] [--alerts N …]
 

@@ -1,4 +1,4 @@
-"""Is any host asked too fast, by too many at once, or for what it forbids? From its own log.
+"""Checks in the server's own log that no host was asked too fast, too often or against its rules.
 
     python -m bench.politeness [--pages 600] [--delay 0.2] [--per-host 1] [--kills 4]
 

@@ -1,4 +1,4 @@
-"""How good are the strategies? Writes docs/quality.md from what `focus compare` found.
+"""Writes docs/quality.md from what `focus compare` found.
 
     focus compare --archive WEB --topics … --all-strategies --seed-orders 6 -o A
     focus compare … --strategy yield --strategy best-first --budget 1x --concurrency 64 -o B
@@ -58,12 +58,12 @@ def kept(results: dict[str, Any]) -> dict[str, Any]:
         "relevance": group["relevance"],
         "rows": [
             {
-                "strategy": standing["variant"].partition("/")[0],
-                "is_baseline": standing["variant"] == group["baseline"],
-                **{name: standing["measures"][name] for name in MEASURES},
-                "versus": (standing.get("versus") or {}).get("auc"),
+                "strategy": score["variant"].partition("/")[0],
+                "is_baseline": score["variant"] == group["baseline"],
+                **{name: score["measures"][name] for name in MEASURES},
+                "versus": (score.get("versus") or {}).get("auc"),
             }
-            for standing in group["standings"]
+            for score in group["scores"]
         ],
     }
 

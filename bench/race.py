@@ -1,4 +1,4 @@
-"""What does a page cost `focus`, and what other crawlers, on the same site in the same run?
+"""Measures what a page costs `focus` and other crawlers, on the same site in the same run.
 
     python -m bench.race [--pages 2000] [--full 20000] [--rounds 3] [--peers PYTHON]
         [--site build/bench/site] [--json FILE]

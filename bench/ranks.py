@@ -1,4 +1,4 @@
-"""What does PageRank cost a page, and how far is it from the exact one?
+"""Measures what PageRank costs a page, and its distance from the exact one.
 
     python -m bench.ranks [--pages 100000] [--links 97] [--json FILE]
 

@@ -1,4 +1,4 @@
-"""What did a program use? CPU by process, memory, wall time, seen from outside.
+"""Meters a program from outside: CPU by process, memory, wall time.
 
 The total of a program and its children comes from the system's own accounts (`wait4`), the
 children's part from /proc, sampled; the program's own is the difference.

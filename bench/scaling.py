@@ -1,4 +1,4 @@
-"""What would a larger machine do? docs/scaling.md, computed from the figures of `make bench`.
+"""Computes docs/scaling.md, the model of larger machines, from the figures of `make bench`.
 
     python -m bench.scaling [RESULT.json …]
 

@@ -1,4 +1,4 @@
-"""What does `focus search` cost, and does it find what plain substring search finds?
+"""Measures `focus search`, and checks its results against plain substring search.
 
     python -m bench.search FOLDER [--pages 100000] [--queries 100] [--sample 10000] [--json FILE]
 

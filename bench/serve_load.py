@@ -1,4 +1,4 @@
-"""What does `focus serve` cost 200 people with half a million stored pages?
+"""Measures what `focus serve` costs 200 people with half a million stored pages.
 
     python -m bench.serve_load FOLDER [--pages 500000] [--requests 400] [--clients 4] [--json FILE]
 

@@ -1,4 +1,4 @@
-"""Who serves the generated site, and how? nginx if there is one, else a server of our own.
+"""Serves the generated site: by nginx if there is one, else by a server of our own.
 
     with serving(site) as web:     web.port, web.name
     with serving(site, latency_s=2.0, own=True) as web:   every answer comes that much later

@@ -1,4 +1,4 @@
-"""Which site do the speed measurements crawl? A generated one, the same for the same seed.
+"""Generates the site that the speed measurements crawl, the same for the same seed.
 
     python -m bench.site FOLDER [--pages 20000] [--hosts 200] [--seed 1]
 

@@ -1,4 +1,4 @@
-"""How many slow hosts does one process keep busy at once, and what does that take?
+"""Counts the slow hosts that one process keeps busy at once, and its resources.
 
     python -m bench.slow_hosts [--hosts 2000] [--latency 2.0] [--pages 4] [--concurrency 2000]
         [-- options of the crawl]

@@ -1,4 +1,4 @@
-"""Does a crawl stay the same for hours? Memory, files, threads and the WAL, sampled while it runs.
+"""Samples memory, files, threads and the WAL of a crawl that runs for hours.
 
     python -m bench.soak [--minutes 60.0] [--hosts 200] [--pages 400000] [--delay 2.0]
         [--out build/soak] [-- options of the crawl]

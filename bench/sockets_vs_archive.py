@@ -1,4 +1,4 @@
-"""Is a recorded web the same over real sockets as read from its file?
+"""Compares a recorded web over real sockets with the same read from its file.
 
     python -m bench.sockets_vs_archive ARCHIVE REPLAY TOPICS_JSON CACHE_DIR
         [--topics NAME …] [--max-pages 400] [--strategies NAME …] [-- options of the crawls]

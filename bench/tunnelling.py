@@ -1,4 +1,4 @@
-"""Which relevant pages does a strategy reach through off-topic hops only?
+"""Counts the relevant pages that each strategy reaches through off-topic hops only.
 
     python -m bench.tunnelling ARCHIVE TOPICS LABELS [ALIASES] [--topic-files DIR] [--names A,B]
         [--relevance evidence] [--orders 2] [--budget 3.0] [--json FILE]
@@ -39,10 +39,10 @@ class HardBestFirst(BestFirst):
 
     name = "best-first, hard"
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
+    def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         if not parent.relevant and parent.depth > 0:
             return [None] * len(links)
-        return super().carries(parent, links)
+        return super().evidence(parent, links)
 
 
 NAMES = (
@@ -140,7 +140,7 @@ def main() -> None:
             analysis = AnalysisConfig(
                 topic=to_builtins(task.topic),
                 relevance=model_class(arguments.relevance).name,
-                shapes=True,
+                url_patterns=True,
                 contexts=True,
                 cosines=True,
                 keep="none",

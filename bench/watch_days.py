@@ -1,4 +1,4 @@
-"""Is every new page told of once, in time, and at what cost? Two weeks under a virtual clock.
+"""Checks that every new page is told of once, in time, over two weeks of a virtual clock.
 
     python -m bench.watch_days [--days 14] [--pages 3000] [--daily 0.04] [--seed 1]
         [--fixed 2h,4h,6h,8h] [--jobs 2]

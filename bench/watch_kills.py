@@ -1,4 +1,4 @@
-"""What do people get of `focus watch run` and `focus serve` that are killed while they deliver?
+"""Counts what people get of `focus watch run` and `focus serve` that are killed while delivering.
 
     python -m bench.watch_kills [--kills 50] [--each 60] [--programs run,serve]
         [--channels webhook,mail] [--victims main,all] [--latency 0.05] [--seed 1]

@@ -1,4 +1,4 @@
-"""How hard does a crawl work one machine that answers to endlessly many names? From its own log.
+"""Counts what a crawl asks of one machine that answers to endlessly many names.
 
     python -m bench.wildcard [--seconds 96.0] [--latency 0.2] [--links 12] [--own 2] [--domains 1]
 

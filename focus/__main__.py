@@ -1,4 +1,4 @@
-"""`focus` as a program: streams, exit codes, and the last border for errors."""
+"""Runs `focus` as a program: sets up the streams, catches errors, gives the exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be typed? The commands of `focus`: options in, one call, lines out.
+"""Builds the tree of `focus` commands and imports each command when it is typed.
 
 Data goes to standard output, everything else to standard error. Errors are FocusError
 and end up in `__main__`. What is heavy is imported by the command that needs it, so

@@ -1,7 +1,7 @@
-"""What a crawl can be told, as frozen records with a default for each field.
+"""Holds all settings of a crawl as frozen records with a default for each field.
 
 The command line merges flags > FOCUS_* variables > focus.toml > these defaults
-into one `CrawlConfig`; each room gets only its own part. Units are in the names.
+into one `CrawlConfig`; each package gets only its own part. Units are in the names.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ USER_AGENT = "focus/0.1 (focused crawler; contact not set)"
 
 
 class FetchConfig(msgspec.Struct, frozen=True):
-    """Limits and ways of the web fetcher (hostile-web goals R2)."""
+    """Limits and settings of the web fetcher (docs/robustness.md, R2)."""
 
     user_agent: str = USER_AGENT
     connect_timeout_s: float = 10.0
@@ -57,12 +57,12 @@ class ScopeConfig(msgspec.Struct, frozen=True):
 
 
 class TrapConfig(msgspec.Struct, frozen=True):
-    """What is taken for a trap: endlessly many URLs that nobody wrote."""
+    """The rules for traps: endlessly many URLs that nobody wrote."""
 
     is_on: bool = True
     max_segments: int = 20  # of a path
     max_combinations: int = 50  # of parameter names that one path may have
-    budget: int = 2000  # requests for URLs of one shape that bring nothing; 0: no bound
+    budget: int = 2000  # requests for URLs of one pattern that bring nothing; 0: no bound
 
 
 class LimitConfig(msgspec.Struct, frozen=True):
@@ -76,7 +76,7 @@ class LimitConfig(msgspec.Struct, frozen=True):
 
 
 class AnalysisConfig(msgspec.Struct, frozen=True):
-    """What a scorer worker does with a page; sent to every worker once."""
+    """The analysis of a page in a scorer worker; sent to every worker once."""
 
     topic: dict[str, object] = {}  # topic.Topic as builtins
     relevance: str = "evidence"
@@ -86,14 +86,14 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
     agent: str = "focus"  # whom meta robots tags may speak to, besides everybody
     threshold: float | None = None  # None: the model's own
     max_links: int = 2000
-    shapes: bool = False  # compute Link.shape
+    url_patterns: bool = False  # compute Link.pattern
     contexts: bool = False  # compute Link.context_score
     cosines: bool = False  # compute Link.cosine_score
     keep: str = "all"  # all | relevant | none: which bodies come back compressed
     mask_meta: bool = False  # hide meta keywords and description (comparisons)
     mask_urls: bool = False  # hide the words of URLs (comparisons)
     compress_level: int = 1
-    twins: bool = True  # compute Page.simhash and Page.lost
+    near_duplicates: bool = True  # compute Page.simhash and Page.lost
 
 
 class CrawlConfig(msgspec.Struct, frozen=True):

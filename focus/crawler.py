@@ -1,10 +1,10 @@
-"""The crawl: take → fetch → score → rank → record, until a limit or an empty frontier.
+"""The crawl loop: take → fetch → score → rank → record, until a limit or an empty frontier.
 
     _dispatch   the frontier gives its best URL; its host's robots.txt comes first
     receive     the transport brings results: fetched, parsed and scored
     _take_in    a result becomes a page, a redirect, a failure or a drop
-    discovery   its links: known or new, evidence from this page, graph, priority
-    trouble     another try, a failure, a drop
+    links       (`engine.links`) known or new, evidence from this page, graph, priority
+    failures    (`engine.failures`) another try, a failure, a drop
     _commit     everything that follows from a few pages, in one transaction
 
 One coroutine decides everything here, so a crawl is a function of its input: the
@@ -168,12 +168,12 @@ class Crawl:
         self.relevance_feedback: RelevanceFeedback | None = None
 
     def _clock(self) -> float:
-        """What intervals are measured by: seconds, or requests where time is not real."""
+        """The clock of intervals: seconds, or requests where time is not real."""
         live = self.transport.is_live
         return self.transport.now() if live else float(self.unit_of_work.totals.requests)
 
     async def _adapt(self, page: Page | None) -> None:
-        """Let a model that follows the crawl have its way with the pages to come."""
+        """Hand a page to a model that adapts, and its update to the scorers."""
         if self.relevance_feedback is not None:
             change = self.relevance_feedback.after(page, self._clock())
             if change is not None:
@@ -406,7 +406,7 @@ class Crawl:
         totals = self.unit_of_work.totals
         totals.requests += 1
         totals.bytes += fetch.raw_bytes
-        self.frontier.heard(host, fetch, self.transport.now())
+        self.frontier.answered(host, fetch, self.transport.now())
         self.frontier.release(host, self.transport.now())
         if task.id is None:
             totals.robots += 1

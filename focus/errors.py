@@ -1,4 +1,4 @@
-"""Every error that a user of focus can meet, as one tree.
+"""Defines every error that a user of focus can meet, as one tree.
 
     FocusError                 something the user can act on; never a traceback
     ├── ConfigError            option, environment variable or focus.toml        exit 2

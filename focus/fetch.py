@@ -1,15 +1,15 @@
-"""What came of asking the web for this URL?
+"""Fetches one URL from the web and gives back a result, whatever the server does.
 
 `WebFetcher` makes one GET, follows nothing and never raises for what a server
 does: a broken answer is a result too (`FailureKind`). aiohttp speaks HTTP; what
-a hostile server could do to it is bounded here and in `wire`:
+a hostile server could do to it is bounded here and in `http.connection`:
 
-    address     the guard judges every address at the moment of connecting
+    address     the SSRF guard judges every address at the moment of connecting
     bytes       counted off the socket, below the HTTP parser: chunk extensions,
                 trailers and endless 1xx answers count like any other byte, and so
                 does what TLS keeps to itself
     time        connect, between two reads, minimum rate, in all
-    decoding    by `coding`, within the same cap as the body
+    decoding    by `http.content_encoding`, within the same cap as the body
 
 DNS is looked up by the system's own resolver (hosts file and all), one thread
 per name that is being looked up: a slow name delays its own host and no other,
@@ -44,7 +44,7 @@ from focus.records import FailureKind, FetchResult
 
 _URL = re.compile(r"(https?)://(?:[^/?#@]*@)?([^/?#@]+)([^#]*)", re.I)
 _NOT_SENDABLE = re.compile(r"[^!-~]")
-_MAX_HEADER_LINES = 2_000  # aiohttp's own cap; the bytes are counted by `wire`
+_MAX_HEADER_LINES = 2_000  # aiohttp's own cap; the bytes are counted by `Exchange`
 _DRAIN_BYTES = 64 * 1024  # of a body that nobody wants, read to keep the connection
 _DRAIN_S = 1.0
 _BACKSTOP_S = 5.0
@@ -239,7 +239,7 @@ class WebFetcher:
         return self._session
 
     def _target(self, url: str) -> _Target:
-        """`url` without fragment and credentials, byte for byte; raises Failed."""
+        """`url` without fragment and credentials, byte for byte; raises FetchFailed."""
         match = _URL.match(url)
         if match is None:
             raise FetchFailed(FailureKind.GUARD, "only http and https are fetched")

@@ -1,7 +1,7 @@
-"""Which URL next, and when? The frontier: best first among hosts that are due.
+"""The frontier: chooses which URL is fetched next and when, best first among hosts that are due.
 
 The life of a URL here
-    push      a new URL enters the queue of its host (and URL shape) with a priority
+    push      a new URL enters the queue of its host (and URL pattern) with a priority
     improve   better evidence turned up: its priority changes, it moves in the queue
     next      the best URL among the hosts that may be asked now leaves its queue;
               the host is busy until `release`, then rests for the politeness delay
@@ -33,7 +33,7 @@ from focus.config import PolitenessConfig
 from focus.records import FetchResult, UrlState
 from focus.scheduling.queues import Candidate, Host, Key, Queue, Ranking
 from focus.scheduling.retries import LAST_CHANCE
-from focus.scheduling.throttling import Addresses, machine, slowed
+from focus.scheduling.throttling import Addresses, machine, throttled
 from focus.scheduling.url_table import UrlTable
 
 RUN = 10_000  # entries sorted at once: about 5 ms in which no other thread can run
@@ -108,11 +108,11 @@ class Frontier:
         """Whether there is a host of that name."""
         return name in self._by_name
 
-    def queue(self, host: Host, shape: str = "") -> Queue:
-        """The queue of a host for a URL shape, made if new."""
-        queue = host.queues.get(shape)
+    def queue(self, host: Host, pattern: str = "") -> Queue:
+        """The queue of a host for a URL pattern, made if new."""
+        queue = host.queues.get(pattern)
         if queue is None:
-            queue = host.queues[shape] = Queue(len(self.queues), host, shape)
+            queue = host.queues[pattern] = Queue(len(self.queues), host, pattern)
             self.queues.append(queue)
         return queue
 
@@ -239,11 +239,11 @@ class Frontier:
             if host.free and host.order.best() is not None:
                 return
 
-    def heard(self, host: Host, answer: FetchResult, now: float) -> None:
+    def answered(self, host: Host, answer: FetchResult, now: float) -> None:
         """What an answer tells of its host (before `release`): address, and how slow it is."""
         host.located = bool(answer.address)
         self._settle(host, answer.address or "", now)
-        host.pace = slowed(host.pace, answer.elapsed_s, answer.status, self._most_rest_s)
+        host.throttle = throttled(host.throttle, answer.elapsed_s, answer.status, self._most_rest_s)
 
     def located(self, host: Host, address: str, now: float) -> None:
         """A host's name was looked up; "": it has no address now, which its request will tell."""

@@ -1,4 +1,4 @@
-"""The words that every room shares: what a URL, a fetch, a page and a link are.
+"""Defines the records that every package shares: URL, task, result, page, link.
 
 Records are frozen `msgspec.Struct`s: cheap to make by the hundred per page and
 able to cross the pipe to a scorer worker as MessagePack (`array_like` ones do).
@@ -108,7 +108,7 @@ class Listing(msgspec.Struct, frozen=True):
 
 
 class FetchResult(msgspec.Struct, frozen=True):
-    """What came of one request. A failure is a result too, never an exception.
+    """The result of one request. A failure is a result too, never an exception.
 
     url          what was requested (no fragment)
     status       HTTP status, None when no answer came
@@ -162,7 +162,7 @@ class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
     context_score  relevance of the text around the link, 0…1, 0 when not asked for
     region       Region as int
     nofollow     rel=nofollow|ugc|sponsored, every time that the page links there
-    shape        class of the path (`urls.shape`), "" when not asked for
+    pattern        class of the path (`url_pattern`), "" when not asked for
     role         of the target: 0 a page, 1 an index page, 2 a further page of this very index
     cosine_score cosine of the anchor text and the topic, 0…1, 0 when not asked for
     """
@@ -177,7 +177,7 @@ class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
     context_score: float = 0.0
     region: int = 0
     nofollow: bool = False
-    shape: str = ""
+    pattern: str = ""
     cosine_score: float = 0.0
     role: int = 0
 
@@ -190,16 +190,16 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     parts        how the relevance came about, by part: {"title": 0.5, …}
     matched      topic words found, by part: {"title": ["足球"], …}
     refresh      URL that it sends on to within seconds, though with status 200
-    noindex, nofollow, unavailable_after  by its meta robots (`robotstag.RobotsTag`)
+    noindex, nofollow, unavailable_after  by its meta robots (`robots_tag.RobotsTag`)
     links        in document order, first occurrence of each key, capped
     links_cut    how many links the cap left out
     body_zstd    the decoded text of the page (UTF-8), compressed; b"" if not kept
     failure      set when the page could not be parsed; the rest is then empty
     terms        a relevant page's strongest words, {} unless the model adapts to them
-    simhash      64 bits of a relevant page's own text (`duplicates.simhash`), 0: not computed
-    wording      64 bits of its own text without numbers (`duplicates.wording`), 0: not computed
+    simhash      64 bits of a relevant page's text (`near_duplicates.simhash`), 0: not computed
+    wording      64 bits of its text without numbers (`near_duplicates.wording`), 0: not computed
     lost         it says "not found", though with status 200
-    twin         URL id of an earlier page with nearly the same text, set by the crawl: this
+    duplicate_of  URL id of an earlier page with nearly the same text, set by the crawl: this
                  one is then not relevant, whatever its relevance
     feeds        addresses of its RSS and Atom feeds, absolute
     index        it lists others: a home, section, tag, category or archive page (`indexpage`)
@@ -232,14 +232,14 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     terms: dict[str, float] = {}
     feeds: list[str] = []
     lost: bool = False
-    twin: int | None = None
+    duplicate_of: int | None = None
     wording: int = 0
     index: bool = False
     named: float = 0.0
 
 
 class Task(msgspec.Struct, frozen=True):
-    """One request that the frontier lets go: the unit a transport carries.
+    """One request that the frontier lets go: the unit a transport evidence.
 
     id         URL id in this crawl; None for a robots.txt, or a look-up
     start_at   not before this instant (clock of the crawl)
@@ -270,11 +270,11 @@ class Result(msgspec.Struct, frozen=True):
 
 
 class QueueRow(msgspec.Struct, frozen=True):
-    """A frontier queue: one host's URLs of one shape ("" if shapes are unused)."""
+    """A frontier queue: one host's URLs of one pattern ("" if patterns are unused)."""
 
     id: int
     host: int
-    shape: str = ""
+    pattern: str = ""
     fetched: int = 0  # requests spent on it
     yielded: float = 0.0  # relevant pages among them (soft counts add up)
     bonus: float = 0.0  # what a strategy that learns adds to its priorities
@@ -304,7 +304,7 @@ class UrlRow(msgspec.Struct, frozen=True):
 
     id        dense, from 0, in order of discovery; ties in priority go by it
     priority  larger = sooner
-    link_evidence     what the strategy hands down the path (its own meaning and width)
+    link_evidence  the evidence for it, in the strategy's own meaning and width
     parent    id of the page with the best evidence for it; None for seeds
     anchor    anchor text of that evidence
     """

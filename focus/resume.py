@@ -1,7 +1,7 @@
-"""How does a crawl come back from its database? With all that its decisions hang on.
+"""Restores a crawl from its database, with everything that its decisions depend on.
 
-Hosts with their rests and rules, queues with what was learned of them, every known URL, the link
-graph, hubs, texts that were seen. Addresses stay in the store until their queue runs dry.
+Restored are hosts with their rests and rules, queues with their hit rates, every known URL, the
+link graph, hubs, texts that were seen. Addresses stay in the store until their queue runs dry.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _hosts(crawl: Crawl, saved: Saved, ahead: float) -> None:
 def _queues(crawl: Crawl, saved: Saved) -> None:
     frontier, hit_rates = crawl.frontier, crawl.link_handler.hit_rates
     for row in saved.queues:
-        queue = frontier.queue(frontier.hosts[row.host], row.shape)
+        queue = frontier.queue(frontier.hosts[row.host], row.pattern)
         hit_rates.restore(queue, Tally(row.fetched, row.yielded), Recent(*row.recent))
         frontier.set_bonus(queue, row.bonus)
     hit_rates.restore_hosts()

@@ -1,6 +1,6 @@
-"""One run of a crawl, whole: database, world, workers, signals, and the report.
+"""Runs one crawl from start to end: database, transport, workers, signals, report.
 
-run(config, places)   open or continue the crawl, crawl, close, report
+run(config, paths)   open or continue the crawl, crawl, close, report
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from focus.profiling.crawl import Profiler
 from focus.profiling.stages import PROFILED, CrawlProfile
 from focus.records import Batch, FetchResult, UrlState
 from focus.resume import restore
-from focus.score.graph.hits import standing
+from focus.score.graph.hits import hubs_and_authorities
 from focus.store import CrawlInfo, Store
 from focus.workers import ANALYST, WorkerPool
 
@@ -82,7 +82,7 @@ class RunReport(msgspec.Struct, frozen=True):
     hosts: int
     failures: dict[str, int]
     dropped: dict[str, int]
-    seed_troubles: dict[str, str]
+    seed_failures: dict[str, str]
     database: str
     outage: Outage | None = None
     warc: str | None = None
@@ -207,7 +207,7 @@ async def run(
             reason=reason,
             report_json=msgspec.json.encode(report).decode(),
             pageranks=() if is_same else _ranks(crawl),
-            standings=() if is_same else standing(crawl.graph.rows),
+            hubs_and_authorities=() if is_same else hubs_and_authorities(crawl.graph.rows),
             now=time.time(),
         )
         return report
@@ -397,7 +397,7 @@ def _report(
         hosts=len(crawl.frontier.hosts),
         failures=dict(unit_of_work.failures.most_common()),
         dropped=dict(unit_of_work.drops.most_common()),
-        seed_troubles=dict(crawl.failure_handler.of_seeds),
+        seed_failures=dict(crawl.failure_handler.of_seeds),
         database=str(paths.db),
         outage=crawl.outages.outage,
         warc=str(paths.warc) if paths.warc else None,

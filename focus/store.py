@@ -1,4 +1,4 @@
-"""Where does a crawl stay when the process is gone? In one SQLite file, whole batches at a time.
+"""Stores a crawl in one SQLite file, a whole batch per transaction.
 
     async with Store.open(path, now=…, pid=…) as store:   lock, check, migrate
         crawl = await store.begin_crawl(…)                new, or continued
@@ -175,13 +175,13 @@ class Store:
         while part := list(islice(left, CHUNK)):
             await self._run(partial(writer.write_pageranks, crawl=crawl, values=part))
 
-    async def update_standings(
+    async def update_hubs_and_authorities(
         self, crawl: int, values: Iterable[tuple[int, float, float]]
     ) -> None:
-        """Write the (URL id, hub, authority) of fetched pages, see score/hits.py."""
+        """Write the (URL id, hub, authority) of fetched pages, see score/graph/hits.py."""
         left = iter(values)
         while part := list(islice(left, CHUNK)):
-            await self._run(partial(writer.write_standings, crawl=crawl, values=part))
+            await self._run(partial(writer.write_hubs_and_authorities, crawl=crawl, values=part))
 
     async def finish(
         self,
@@ -190,12 +190,12 @@ class Store:
         reason: str,
         report_json: str,
         pageranks: Iterable[tuple[int, float]] = (),
-        standings: Iterable[tuple[int, float, float]] = (),
+        hubs_and_authorities: Iterable[tuple[int, float, float]] = (),
         now: float,
     ) -> None:
         """Close the crawl's run: PageRanks, hubs, why it ended, its report; on disk."""
         await self.update_pageranks(crawl, pageranks)
-        await self.update_standings(crawl, standings)
+        await self.update_hubs_and_authorities(crawl, hubs_and_authorities)
         values = (now, reason, report_json, crawl)
         await self._run(partial(writer.change, sql=writer.FINISH, values=values, durable=True))
 

@@ -1,0 +1,1 @@
+"""Tests of `focus`, one file for each module or concern."""

@@ -1,4 +1,4 @@
-"""What holds for every test: how cases are named, and how hypothesis runs."""
+"""Settings of every test: the names of cases, and how hypothesis runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which text is one that an alert has already?"""
+"""Texts that an alert has already are recognised."""
 
 from random import Random
 

@@ -146,7 +146,7 @@ class LongestFirst(Strategy):
     source = "a toy"
     width = 1
 
-    def carries(self, parent, links):
+    def evidence(self, parent, links):
         return [(float(len(link.anchor)),) for link in links]
 
     def priority(self, url_id, link_evidence):

@@ -1,4 +1,4 @@
-"""Do the speed measurements measure what they say? The site, its server, and the tables."""
+"""The speed measurements measure what they say: the site, its server, and the tables."""
 
 import gzip
 import http.client

@@ -1,4 +1,4 @@
-"""charset.py and codec.py: which encoding a page is in, and what its bytes say then."""
+"""Character encodings: which one a page is in, and what its bytes say then."""
 
 import codecs
 import hashlib

@@ -1,4 +1,4 @@
-"""Is every line that people see on Chinese pages Chinese?"""
+"""Every line that people see on Chinese pages is Chinese."""
 
 import re
 from pathlib import Path

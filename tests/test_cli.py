@@ -1,4 +1,4 @@
-"""Do the commands do what is typed, tell it where they should, and end with the right code?"""
+"""The commands do what is typed, tell it where they should, and end with the right code."""
 
 import gzip
 import json
@@ -292,7 +292,7 @@ def played(monkeypatch: pytest.MonkeyPatch, **fields: Any) -> None:
     """`session.run` gives this report instead of crawling."""
     values: dict[str, Any] = dict.fromkeys(RunReport.__struct_fields__, 0)
     values |= {"stop_reason": "frontier empty", "totals": Totals(pages=6), "run_pages": 6}
-    values |= {"states": {}, "failures": {}, "dropped": {}, "seed_troubles": {}, "database": "x"}
+    values |= {"states": {}, "failures": {}, "dropped": {}, "seed_failures": {}, "database": "x"}
 
     async def run(*_: object) -> RunReport:
         return RunReport(**(values | {"warc": None, "profile": None} | fields))

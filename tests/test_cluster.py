@@ -1,4 +1,4 @@
-"""The parts of a cluster that need no broker: leases, credit, shards, levels, the end, messages."""
+"""The parts of a cluster that need no broker: leases, flow control, shards, the end, messages."""
 
 import asyncio
 from collections import Counter
@@ -366,7 +366,7 @@ def test_a_lease_ends_once_and_is_never_out_twice(steps: list[str]) -> None:
 
 
 def test_credit_is_twice_the_slots_of_workers_that_are_ready() -> None:
-    flow_control = FlowControl(beat_s=1.0)
+    flow_control = FlowControl(interval_s=1.0)
     assert flow_control.window(0.0, b"s", share=1.0, used=0) == 0
     flow_control.hello(Hello("a", b"s", 8), now=0.0)
     flow_control.hello(Hello("b", b"other", 8), now=0.0)
@@ -377,7 +377,7 @@ def test_credit_is_twice_the_slots_of_workers_that_are_ready() -> None:
 
 
 def test_a_shard_has_its_share_and_what_others_leave() -> None:
-    flow_control = FlowControl(beat_s=1.0)
+    flow_control = FlowControl(interval_s=1.0)
     flow_control.hello(Hello("a", b"s", 50), now=0.0)
     assert flow_control.window(0.0, b"s", share=0.25, used=90) == 25
     assert flow_control.window(0.0, b"s", share=0.25, used=10) == 90
@@ -408,11 +408,11 @@ def test_links_to_others_hosts_leave_once_unless_they_are_better() -> None:
     border, own, other = abroad()
     parent = Parent(1, 1, 3, own, "", 0.5, True)
     links = [Link(f"http://{host}/", host.encode().ljust(16), host) for host in (own, other)]
-    stay, carries = border.part(parent, links, [(0.5, 0.1), (0.5, 0.1)])
+    stay, evidence = border.part(parent, links, [(0.5, 0.1), (0.5, 0.1)])
     assert [link.host for link in stay] == [own]
-    assert carries == [(0.5, 0.1)]
-    ((to, stray),) = border.take()
-    assert (to, stray.host, stray.depth, stray.link_evidence) == (2, other, 4, (0.5, 0.1))
+    assert evidence == [(0.5, 0.1)]
+    ((to, link),) = border.take()
+    assert (to, link.host, link.depth, link.link_evidence) == (2, other, 4, (0.5, 0.1))
     border.part(parent, links, [None, (0.5, 0.05)])
     assert border.take() == []
     border.part(parent, links, [None, (0.2, 0.9)])
@@ -429,45 +429,47 @@ def test_links_deeper_than_wanted_do_not_leave() -> None:
     assert border.is_empty
 
 
-def standing(number: int, heard: dict[int, tuple[int, int]], **more: object) -> ShardStatus:
-    fields = {"stirs": 0, "is_idle": True, **more}
-    return ShardStatus(number, 2, birth=number, heard=heard, **fields)  # type: ignore[arg-type]
+def status(number: int, idle_others: dict[int, tuple[int, int]], **more: object) -> ShardStatus:
+    fields = {"activity": 0, "is_idle": True, **more}
+    return ShardStatus(number, 2, birth=number, idle_others=idle_others, **fields)  # type: ignore[arg-type]
 
 
 def test_all_are_idle_when_each_has_looked_again_after_hearing_so() -> None:
-    board = Membership(Shard(1, 2), beat_s=1.0)
-    own = standing(1, {2: (2, 0)})
-    assert not board.all_idle(own), "nothing heard of the other"
-    board.hear(standing(2, {}), now=0.0)
-    assert not board.all_idle(own), "the other has not looked again"
-    board.hear(standing(2, {1: (1, 0)}), now=1.0)
-    assert board.all_idle(own)
-    assert not board.all_idle(standing(1, {2: (2, 0)}, stirs=1)), "something has happened since"
-    board.hear(standing(2, {1: (1, 0)}, stirs=3), now=2.0)
-    assert not board.all_idle(own)
-    board.hear(standing(2, {1: (1, 0)}, is_idle=False), now=3.0)
-    assert not board.all_idle(own)
+    membership = Membership(Shard(1, 2), interval_s=1.0)
+    own = status(1, {2: (2, 0)})
+    assert not membership.all_idle(own), "nothing heard of the other"
+    membership.record(status(2, {}), now=0.0)
+    assert not membership.all_idle(own), "the other has not looked again"
+    membership.record(status(2, {1: (1, 0)}), now=1.0)
+    assert membership.all_idle(own)
+    assert not membership.all_idle(status(1, {2: (2, 0)}, activity=1)), (
+        "something has happened since"
+    )
+    membership.record(status(2, {1: (1, 0)}, activity=3), now=2.0)
+    assert not membership.all_idle(own)
+    membership.record(status(2, {1: (1, 0)}, is_idle=False), now=3.0)
+    assert not membership.all_idle(own)
 
 
 def test_shards_that_do_not_fit_are_named() -> None:
-    board = Membership(Shard(1, 2), beat_s=1.0)
-    assert "3 shards" in board.quarrel(ShardStatus(3, 3, birth=5, digest=b"d"), b"d")
-    assert "other settings" in board.quarrel(ShardStatus(2, 2, birth=5, digest=b"x"), b"d")
-    assert board.quarrel(ShardStatus(2, 2, birth=5, digest=b"d"), b"d") == ""
+    membership = Membership(Shard(1, 2), interval_s=1.0)
+    assert "3 shards" in membership.mismatch(ShardStatus(3, 3, birth=5, digest=b"d"), b"d")
+    assert "other settings" in membership.mismatch(ShardStatus(2, 2, birth=5, digest=b"x"), b"d")
+    assert membership.mismatch(ShardStatus(2, 2, birth=5, digest=b"d"), b"d") == ""
 
 
 def test_limits_hold_for_all_shards_together() -> None:
-    board = Membership(Shard(1, 2), beat_s=1.0)
-    board.hear(standing(2, {}, totals={"pages": 60.0, "relevant": 5.0}), now=0.0)
-    sums = board.totals({"pages": 40.0, "relevant": 1.0})
+    membership = Membership(Shard(1, 2), interval_s=1.0)
+    membership.record(status(2, {}, totals={"pages": 60.0, "relevant": 5.0}), now=0.0)
+    sums = membership.totals({"pages": 40.0, "relevant": 1.0})
     totals = msgspec.convert(dict(sums), Totals, strict=False)
     assert reached(LimitConfig(max_pages=100), totals) == "max-pages reached"
     assert reached(LimitConfig(max_pages=101, target=7), totals) == ""
-    assert board.ended() == ""
-    board.hear(standing(2, {}, ended="terminated"), now=1.0)
-    assert board.ended() == "", "that is the end of a process"
-    board.hear(standing(2, {}, ended="target reached"), now=1.0)
-    assert board.ended() == "target reached"
+    assert membership.ended() == ""
+    membership.record(status(2, {}, ended="terminated"), now=1.0)
+    assert membership.ended() == "", "that is the end of a process"
+    membership.record(status(2, {}, ended="target reached"), now=1.0)
+    assert membership.ended() == "target reached"
 
 
 # -- a crawl without a broker -------------------------------------------------------
@@ -517,7 +519,7 @@ async def test_lost_doubled_and_late_deliveries_change_nothing(tmp_path: Path, s
     report = await room.crawl(config(), tmp_path / "s.db")
     assert report.stop_reason == "frontier empty"
     assert ends(tmp_path / "s.db") == await calm(tmp_path)
-    assert room.lost and room.way.leases.lost >= sum(room.lost.values())
+    assert room.lost and room.transport.leases.lost >= sum(room.lost.values())
     assert room.delivered > sum(room.web.urls().count(url) for url in set(room.web.urls()))
 
 
@@ -563,5 +565,5 @@ async def test_a_shard_that_is_killed_asks_for_nothing_twice(tmp_path: Path) -> 
 
 
 def test_a_stray_says_everything() -> None:
-    stray = ForwardedLink("http://a/", b"k" * 16, "a", 2, (0.5,), 1.0, "text", 1, True, False, "")
-    assert unpack(pack([stray]), list[ForwardedLink]) == [stray]
+    link = ForwardedLink("http://a/", b"k" * 16, "a", 2, (0.5,), 1.0, "text", 1, True, False, "")
+    assert unpack(pack([link]), list[ForwardedLink]) == [link]

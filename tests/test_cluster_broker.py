@@ -176,7 +176,7 @@ class Room:
 
     async def until_open(self) -> None:
         """Until the first frontier is at work."""
-        await until(lambda: 1 in self.members and self.members[1].station.is_open)
+        await until(lambda: 1 in self.members and self.members[1].context.is_open)
 
     async def crawl(self, config: CrawlConfig) -> list[RunReport]:
         numbers = range(1, self.shards + 1)
@@ -269,14 +269,14 @@ class Mortal(WorkerRole):
     poison = "/news/"
     deaths = 0
 
-    def _take(self, found: TaskBundle, parcel: object, *, is_again: bool) -> None:
-        if not is_again and any(self.poison in each.url for each in found.errands):
+    def _take(self, found: TaskBundle, delivery: object, *, is_again: bool) -> None:
+        if not is_again and any(self.poison in each.url for each in found.tasks):
             type(self).deaths += 1
-            if self._engine is not None:
-                self._engine.let_go()
-            self.line.reset()
+            if self._executor is not None:
+                self._executor.let_go()
+            self.connection.reset()
             return
-        super()._take(found, parcel, is_again=is_again)  # type: ignore[arg-type]
+        super()._take(found, delivery, is_again=is_again)  # type: ignore[arg-type]
 
 
 async def test_a_page_that_kills_workers_ends_as_poison(
@@ -326,10 +326,10 @@ async def purge(room: Room) -> None:
     connection = await addresses.connect(room.address, "purge")
     async with connection:
         channel = await connection.channel()
-        names = room.members[1].station.names
+        names = room.members[1].context.names
         for name in (names.tasks(1), names.results(1)):
             await (await channel.get_queue(name)).purge()
-    room.members[1].station.line.reset()
+    room.members[1].context.connection.reset()
 
 
 async def test_clocks_need_not_agree(
@@ -438,7 +438,7 @@ async def test_another_number_of_shards_is_refused(
     room = Room(broker, site, tmp_path, shards=2)
     first = asyncio.create_task(room.frontier(config(site)))
     await room.until_open()
-    room.members[1].station.began_at -= 60.0  # it is at home here
+    room.members[1].context.began_at -= 60.0  # it is at home here
     other = Room(broker, site, tmp_path, shards=3)
     other.name = room.name
     with pytest.raises(ClusterError, match="there are 2 shards"):

@@ -37,9 +37,9 @@ def fresh(web: Path, tmp_path: Path) -> Path:
 
 def value(found: Comparison, strategy: str, name: str) -> float:
     for group in found.groups:
-        for standing in group.standings:
-            if standing.variant.startswith(strategy + "/"):
-                number = standing.measures[name].value
+        for score in group.scores:
+            if score.variant.startswith(strategy + "/"):
+                number = score.measures[name].value
                 assert number is not None
                 return number
     raise AssertionError(strategy)
@@ -68,15 +68,15 @@ def test_an_informed_strategy_beats_an_uninformed_one(web: Path, tmp_path: Path)
     assert [r.what for r in found.remarks] == ["seeds that are not in the archive"]
     (group,) = found.groups
     assert group.baseline == "bfs/tuned/evidence/none"
-    versus = group.standings[-1].versus["auc"]
+    versus = group.scores[-1].versus["auc"]
     assert (versus.wins, versus.losses, versus.p) == (1, 0, 1.0)
     assert versus.ratio and versus.ratio > 1
 
 
 def test_no_crawl_is_above_the_oracle(web: Path, tmp_path: Path) -> None:
     found = compare(spec(web, "bfs", "best-first", "best-link", "dfs", out=tmp_path))
-    for standing in found.groups[0].standings:
-        pairs = zip(standing.topics[0].curve, found.topics[0].oracle, strict=True)
+    for score in found.groups[0].scores:
+        pairs = zip(score.topics[0].curve, found.topics[0].oracle, strict=True)
         assert all(ours <= best for ours, best in pairs)
     assert not any("oracle" in remark.what for remark in found.remarks)
 
@@ -130,7 +130,7 @@ def test_a_changed_setting_is_run_anew(web: Path, tmp_path: Path) -> None:
 
 def test_every_request_counts(web: Path, tmp_path: Path) -> None:
     found = compare(spec(web, "bfs", out=tmp_path, budget="50"))
-    numbers = found.groups[0].standings[0].topics[0].orders[0]
+    numbers = found.groups[0].scores[0].topics[0].orders[0]
     assert numbers["requests"] == 50 or numbers["unlabelled"]
     (run, _) = runs(tmp_path)
     assert len(run.pages) == len(run.said) == numbers["requests"]
@@ -203,7 +203,7 @@ def test_links_that_are_not_recorded_may_be_left_out(tmp_path: Path) -> None:
     ways = tuple(variants(["bfs"], unrecorded=["ask", "skip"]))
     found = compare(spec(tmp_path, variants=ways, budget="200", seed_orders=1))
     assert [group.unrecorded for group in found.groups] == ["ask", "skip"]
-    asked, left_out = (group.standings[0].topics[0].measures for group in found.groups)
+    asked, left_out = (group.scores[0].topics[0].measures for group in found.groups)
     # none.test, its robots.txt and eight pages of s.test; /dead is a true 404, and so is the seed
     assert (asked["failures"] or 0) - (left_out["failures"] or 0) == 9
     assert (asked["robots"] or 0) - (left_out["robots"] or 0) == 1

@@ -325,10 +325,10 @@ async def test_troubles_of_seeds_are_told() -> None:
     web.status("http://a.test/", 404)
     web.robots("b.test", "User-agent: *\nDisallow: /")
     run = await crawl(web, ["http://gone.test/", "http://a.test/", "http://b.test/"])
-    troubles = run.crawl.failure_handler.of_seeds
-    assert "dns" in troubles["http://gone.test/"]
-    assert "http-4xx" in troubles["http://a.test/"]
-    assert "robots" in troubles["http://b.test/"]
+    failures = run.crawl.failure_handler.of_seeds
+    assert "dns" in failures["http://gone.test/"]
+    assert "http-4xx" in failures["http://a.test/"]
+    assert "robots" in failures["http://b.test/"]
     assert run.pages == []
 
 

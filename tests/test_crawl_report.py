@@ -169,9 +169,9 @@ def test_yields_are_those_of_status_with_the_learned_rate(found: CrawlFigures) -
     k, p0 = 10.0, 0.5  # of the strategy yield
     assert first.rate == pytest.approx((4.5 + k * p0) / (6 + k))
     assert second.rate == pytest.approx((1.5 + k * p0) / (6 + k))
-    shape = found.shapes[0]
-    assert (shape.host, shape.shape) == ("a.example", "/N")
-    assert shape.rate == pytest.approx((4.5 + k * first.rate) / (6 + k))
+    pattern = found.patterns[0]
+    assert (pattern.host, pattern.pattern) == ("a.example", "/N")
+    assert pattern.rate == pytest.approx((4.5 + k * first.rate) / (6 + k))
 
 
 def test_politeness_measures_the_rest_between_requests(found: CrawlFigures) -> None:

@@ -1,4 +1,4 @@
-"""A courier of its own: what it is told, what it tells, and what it ends though others die."""
+"""The delivery process: what it is told, what it tells, and what it ends though others die."""
 
 import asyncio
 import os

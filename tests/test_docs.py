@@ -1,4 +1,4 @@
-"""Do the documents say what the program does?"""
+"""The documents say what the program does."""
 
 import importlib.util
 from collections.abc import Iterator

@@ -22,7 +22,7 @@ from tests.test_crawl import crawl
 
 
 class Crowd:
-    """Hosts, what they brought, and what follows. A shape's budget is 100: a host costs 5."""
+    """Hosts, what they brought, and what follows. A pattern's budget is 100: a host costs 5."""
 
     def __init__(self, **config: int) -> None:
         self.frontier = Frontier(UrlTable(0), PolitenessConfig())

@@ -1,4 +1,4 @@
-"""Can feed readers read our feeds, and do they recognise what they have read?"""
+"""Feed readers can read our feeds, and recognise what they have read."""
 
 import calendar
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Is plain text plain, aligned, and read back as it was written?"""
+"""Plain text is plain, aligned, and read back as it was written."""
 
 import pytest
 from hypothesis import given

@@ -30,9 +30,9 @@ class World:
         self.frontier = Frontier(self.url_table, politeness, **options)  # type: ignore[arg-type]
         self.urls: list[str] = []
 
-    def add(self, url: str, priority: float, shape: str = "") -> int:
+    def add(self, url: str, priority: float, pattern: str = "") -> int:
         host = self.frontier.host(url.split("/")[2])
-        queue = self.frontier.queue(host, shape)
+        queue = self.frontier.queue(host, pattern)
         key = hashlib.md5(url.encode()).digest()
         url_id = self.url_table.add(key, queue.id, 1)
         self.urls.append(url)
@@ -145,8 +145,8 @@ def test_a_stale_priority_is_asked_for_again_when_taken() -> None:
 
 def test_bonus_lifts_a_whole_queue() -> None:
     world = World()
-    world.add("http://h/news/1", 1, shape="/news/D")
-    world.add("http://h/tag/1", 2, shape="/tag/W")
+    world.add("http://h/news/1", 1, pattern="/news/D")
+    world.add("http://h/tag/1", 2, pattern="/tag/W")
     queue = world.frontier.host("h").queues["/news/D"]
     world.frontier.set_bonus(queue, 5.0)
     assert world.drain() == ["http://h/news/1", "http://h/tag/1"]

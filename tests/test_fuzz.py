@@ -1,4 +1,4 @@
-"""Does anything that strangers write make a reader raise, or take its time?
+"""Nothing that strangers write makes a reader raise or take its time.
 
 Real files, spliced and repeated at random: that reaches deeper than random bytes, which
 most readers refuse at their first line. The runs are the same each time (`derandomize`);

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from focus.score.graph.hits import Hits, power_iteration, standing
+from focus.score.graph.hits import Hits, hubs_and_authorities, power_iteration
 from focus.score.graph.pagerank import PageRank
 
 Rows = dict[int, list[int]]
@@ -156,7 +156,7 @@ def test_standing_is_the_power_iteration_s_as_shares_of_the_largest() -> None:
     rows[0] = list(rows)[:50]  # a page that leads to others, so that some have authority
     hubs, authorities = power_iteration(rows)
     largest = max(authorities.get(page, 0.0) for page in rows)
-    found = standing(rows)
+    found = hubs_and_authorities(rows)
     assert [each.id for each in found] == list(rows)
     assert max(each.hub for each in found) == max(each.authority for each in found) == 1.0
     for each in found:
@@ -165,5 +165,5 @@ def test_standing_is_the_power_iteration_s_as_shares_of_the_largest() -> None:
 
 
 def test_standing_of_no_links_and_of_nothing() -> None:
-    assert standing({}) == []
-    assert [each.authority for each in standing({0: [], 1: []})] == [0.0, 0.0]
+    assert hubs_and_authorities({}) == []
+    assert [each.authority for each in hubs_and_authorities({0: [], 1: []})] == [0.0, 0.0]

@@ -1,4 +1,4 @@
-"""What the shared HTTP rules decide, case by case."""
+"""The shared HTTP rules, case by case."""
 
 import json
 import os

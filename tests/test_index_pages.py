@@ -9,7 +9,7 @@ from focus.score.analysis import PageAnalyst
 from focus.score.index_pages import Role, role, series
 from focus.topic.topic import from_words, to_builtins
 
-ANALYST = PageAnalyst(AnalysisConfig(topic=to_builtins(from_words("足球")), shapes=True))
+ANALYST = PageAnalyst(AnalysisConfig(topic=to_builtins(from_words("足球")), url_patterns=True))
 
 
 def read(body: str, url: str = "http://h/sports/", *, head: str = "") -> Page:

@@ -72,9 +72,9 @@ def rates(walk: Walk, host: str) -> tuple[object, object]:
 def test_a_new_queue_of_a_newcomer_stands_where_newcomers_do(walk: Walk) -> None:
     for number in range(6):
         tried(walk, number, None)
-    found = [link("y", host="h7", shape="/other"), link("z", host="late")]
+    found = [link("y", host="h7", pattern="/other"), link("z", host="late")]
     walk.link_handler.expand(parent(walk.strategy, 0.0), found)
-    others = {walk.frontier.host(host).queues[shape].bonus for host, shape in NEW}
+    others = {walk.frontier.host(host).queues[pattern].bonus for host, pattern in NEW}
     assert others == {bonuses(walk)["h7"]}
 
 

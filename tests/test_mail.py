@@ -1,4 +1,4 @@
-"""Do messages reach a real mail server as mails that people and servers can read?"""
+"""Messages reach a real mail server as mails that people and servers can read."""
 
 import asyncio
 import email

@@ -1,4 +1,4 @@
-"""Which new pages match whose alerts: news once, not a repeat, nothing that existed before."""
+"""New pages match the alerts that they should: once, no repeat, nothing that existed before."""
 
 import multiprocessing
 import sqlite3

@@ -123,27 +123,27 @@ def test_other_titles_are_not(title: str) -> None:
 
 
 def test_a_twin_is_found_by_its_first() -> None:
-    twins = NearDuplicates()
-    twins.add(3, 0b1111 << 40)
-    twins.add(5, 0b1101 << 40)
-    assert twins.find(0b1100 << 40) == 3
-    twins.add(9, 0)
-    assert twins.find(0xFFFF) is None
+    seen = NearDuplicates()
+    seen.add(3, 0b1111 << 40)
+    seen.add(5, 0b1101 << 40)
+    assert seen.find(0b1100 << 40) == 3
+    seen.add(9, 0)
+    assert seen.find(0xFFFF) is None
 
 
 @given(st.integers(0, 2**64 - 1), st.sets(st.integers(0, 63), max_size=NEAR))
 def test_what_differs_in_three_bits_is_always_found(bits: int, flipped: set[int]) -> None:
-    twins = NearDuplicates()
-    twins.add(1, bits or 1)
-    assert twins.find((bits or 1) ^ sum(1 << bit for bit in flipped)) == 1
+    seen = NearDuplicates()
+    seen.add(1, bits or 1)
+    assert seen.find((bits or 1) ^ sum(1 << bit for bit in flipped)) == 1
 
 
 def test_a_page_like_its_hosts_lost_ones_is_lost_too() -> None:
-    twins = NearDuplicates()
+    seen = NearDuplicates()
     lost, page = Page(lost=True, simhash=77), Page(relevant=True, simhash=77)
-    assert twins.judge(1, "a.test", lost).lost
-    assert twins.judge(2, "a.test", page) == Page(lost=True, simhash=77)
-    assert twins.judge(3, "b.test", page) == page
+    assert seen.judge(1, "a.test", lost).lost
+    assert seen.judge(2, "a.test", page) == Page(lost=True, simhash=77)
+    assert seen.judge(3, "b.test", page) == page
 
 
 @pytest.fixture
@@ -163,21 +163,21 @@ def web() -> TinyWeb:
 def test_twins_are_those_that_a_look_at_all_would_find(
     texts: list[int], near: int, flipped: set[int]
 ) -> None:
-    twins = NearDuplicates()
+    seen = NearDuplicates()
     for number, text in enumerate(texts):
-        twins.add(100 + number, text)
+        seen.add(100 + number, text)
     wanted = (texts[near % len(texts)] if texts else 1) ^ sum(1 << bit for bit in flipped)
     at_hand = [n for n, text in enumerate(texts) if (text ^ wanted).bit_count() <= NEAR]
-    assert twins.find(wanted) == (100 + at_hand[0] if at_hand else None)
+    assert seen.find(wanted) == (100 + at_hand[0] if at_hand else None)
 
 
 def test_a_host_that_never_says_the_same_is_remembered_in_part() -> None:
-    twins, rng = NearDuplicates(), random.Random(1)
+    seen, rng = NearDuplicates(), random.Random(1)
     texts = [rng.getrandbits(64) for _ in range(5 * LOST_TEXTS)]
     for text in texts:
-        twins.add_lost("a.test", text)
-    assert sum(twins.is_lost("a.test", text) for text in texts) == LOST_TEXTS
-    assert not twins.is_lost("b.test", texts[0])
+        seen.add_lost("a.test", text)
+    assert sum(seen.is_lost("a.test", text) for text in texts) == LOST_TEXTS
+    assert not seen.is_lost("b.test", texts[0])
 
 
 async def test_a_duplicate_is_relevant_once_and_its_links_count(web: TinyWeb) -> None:

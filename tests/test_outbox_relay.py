@@ -1,4 +1,4 @@
-"""Does everything that is due reach its receiver once, whatever breaks on the way?"""
+"""Everything that is due reaches its receiver once, whatever breaks on the way."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""What the parser reads from pages, tidy and hostile."""
+"""The parser on pages, tidy and hostile."""
 
 import os
 from pathlib import Path

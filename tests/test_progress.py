@@ -1,4 +1,4 @@
-"""Is a crawl told of truly, safely and without ever disturbing it?"""
+"""A crawl is told of truly, safely and without ever disturbing it."""
 
 import asyncio
 import io
@@ -91,7 +91,7 @@ def report(**fields: Any) -> RunReport:
         "topic": "足球", "totals": totals, "run_requests": 1200, "run_pages": 1000,
         "run_seconds": 125.0, "pages_per_second": 8.0, "harvest_rate": 0.313,
         "states": {"waiting": 410}, "hosts": 3, "failures": {}, "dropped": {},
-        "seed_troubles": {}, "database": "/x/focus.db",
+        "seed_failures": {}, "database": "/x/focus.db",
     }  # fmt: skip
     return RunReport(**(values | fields))
 
@@ -254,7 +254,7 @@ async def test_terminal_that_goes_away_does_not_end_the_crawl() -> None:
     live.started(FakeCrawl().real, info())
     live._console.file.close()
     live.event(page())
-    live.tick(cast(Any, live.pulse).moment())
+    live.update(cast(Any, live.pulse).moment())
     live.ended(report())
 
 
@@ -330,7 +330,7 @@ def test_summary_is_short_and_whole() -> None:
         totals={"requests": 1200, "pages": 1000, "relevant": 313, "bytes": 33_000_000,
                 "first_relevant": 12},
         failures={"http-4xx": 14, "timeout": 20},
-        seed_troubles={"b.test\x1b": "dns: no such host"},
+        seed_failures={"b.test\x1b": "dns: no such host"},
     )  # fmt: skip
     assert summary(made) == [
         "Crawl 7 ended: max-pages reached.",
@@ -383,7 +383,7 @@ def test_error_budget_counts_urls_that_were_asked_for() -> None:
 
 
 def test_bad_ends_are_complained_of() -> None:
-    made = report(totals={}, seed_troubles={"b.test": "dns: no such host"})
+    made = report(totals={}, seed_failures={"b.test": "dns: no such host"})
     assert complaint(made, 3) == [
         "focus: error: not one page was fetched",
         "Seeds that came to nothing:",

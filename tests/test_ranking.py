@@ -11,8 +11,8 @@ from focus.evaluate.ranking import (
     beats_oracle,
     compete,
     measures,
-    standings,
     thinned,
+    variant_scores,
 )
 
 
@@ -78,7 +78,7 @@ def test_orders_are_averaged_first_and_topics_then() -> None:
         outcome(topic="a", order=1),
         outcome(1, 2, 3, topic="b"),
     ]
-    (one,) = standings(outcomes, [ground("a"), ground("b")])
+    (one,) = variant_scores(outcomes, [ground("a"), ground("b")])
     assert [topic.measures["recall_T"] for topic in one.topics] == [0.5, 1.0]
     assert one.measures["recall_T"].value == 0.75
     assert one.measures["requests_50"].value == 2  # of b alone: a got there once of two
@@ -94,7 +94,7 @@ def test_variants_compete_with_the_baseline() -> None:
         outcomes.append(outcome(1, 2, 3, variant="good", topic=topic.topic))
         best = (1, 2, 3) if topic.topic == "a" else (4, 5, 1)
         outcomes.append(outcome(*best, variant="poor", topic=topic.topic))
-    group = standings(outcomes, topics)
+    group = variant_scores(outcomes, topics)
     assert compete(group, group[1]) == "a"
     good, poor = group
     assert poor.versus == {}

@@ -89,7 +89,7 @@ def make(
     *batches: Batch,
     topic: str = "足球",
     finish: bool = True,
-    standings: Iterable[tuple[int, float, float]] = (),
+    hubs_and_authorities: Iterable[tuple[int, float, float]] = (),
 ) -> int:
     """A crawl with these batches; its id."""
 
@@ -105,7 +105,7 @@ def make(
                     crawl,
                     reason="max-pages",
                     report_json='{"pages":6}',
-                    standings=standings,
+                    hubs_and_authorities=hubs_and_authorities,
                     now=200.0,
                 )
             return crawl
@@ -181,7 +181,7 @@ def test_quality_mixes_pagerank_and_relevance_by_p4(path: Path) -> None:
 
 def test_hubs_and_authorities_are_kept_and_sorted_by(tmp_path: Path) -> None:
     path = tmp_path / "focus.db"
-    make(path, small_batch(), standings=[(1, 1.0, 0.2), (3, 0.5, 1.0), (4, 0.0, 0.2)])
+    make(path, small_batch(), hubs_and_authorities=[(1, 1.0, 0.2), (3, 0.5, 1.0), (4, 0.0, 0.2)])
     assert found(path, Selection(sort="authority", limit=3), "nth", "authority") == [
         (4, 1.0),
         (2, 0.2),

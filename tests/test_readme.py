@@ -1,4 +1,4 @@
-"""Is what the documents tell people to type, click and open really there?"""
+"""What the documents tell people to type, click and open is really there."""
 
 import re
 import shlex

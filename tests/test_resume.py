@@ -1,4 +1,4 @@
-"""What a crawl that goes on must still know: rests, retries, homes of the scope, seeds."""
+"""A crawl that goes on knows what it must: rests, retries, homes of the scope, seeds."""
 
 import sqlite3
 from contextlib import closing

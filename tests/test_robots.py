@@ -1,4 +1,4 @@
-"""What a robots.txt allows."""
+"""The rules of robots.txt, case by case."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Do flags, variables, focus.toml and defaults make the configuration that was meant?"""
+"""Flags, variables, focus.toml and defaults make the configuration that was meant."""
 
 import io
 import sys
@@ -127,9 +127,9 @@ def test_every_option_reaches_its_place(ordered: Ordered, home: Path) -> None:
     )
 
 
-def test_shapes_follow_the_strategy(ordered: Ordered) -> None:
-    assert ordered(*BASE, "--strategy", "yield").config.analysis.shapes
-    assert not ordered(*BASE, "--strategy", "bfs").config.analysis.shapes
+def test_patterns_follow_the_strategy(ordered: Ordered) -> None:
+    assert ordered(*BASE, "--strategy", "yield").config.analysis.url_patterns
+    assert not ordered(*BASE, "--strategy", "bfs").config.analysis.url_patterns
 
 
 # -- precedence ---------------------------------------------------------------------

@@ -8,14 +8,14 @@ from urllib.parse import urljoin
 import pytest
 
 from focus.cluster.messages import ShardStatus
-from focus.cluster.shared_budget import OtherShards, worth
+from focus.cluster.shared_budget import OtherShards, nth_best
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, PolitenessConfig, ScopeConfig
 from focus.crawler import Crawl, Event
 from focus.demo.site import DemoWeb, generate
 from focus.engine.transports import ReplayTransport
 from focus.frontier import Frontier
 from focus.records import FailureKind, FetchResult, Page, Task, UrlState
-from focus.scheduling.quantiles import ladder
+from focus.scheduling.quantiles import priority_quantiles
 from focus.scheduling.url_table import UrlTable
 from focus.topic.topic import from_words, to_builtins
 from focus.workers import InlineScorer
@@ -28,23 +28,23 @@ LADDERS = ([(1, 9.0), (2, 5.0)], [(1, 7.0), (3, 6.0)])
     ("n", "expected"), [(1, 9.0), (2, 7.0), (3, 6.0), (4, 6.0), (5, 5.0), (6, -math.inf)]
 )
 def test_the_nth_best_of_all_shards(n: int, expected: float) -> None:
-    assert worth(n, LADDERS) == expected
+    assert nth_best(n, LADDERS) == expected
 
 
 def test_what_is_under_way_elsewhere_counts_as_made() -> None:
     others = OtherShards()
-    standing = ShardStatus(2, 2, 0, in_flight=5, ladder=[(1, 9.0)])
-    others.hear(ShardStatus(1, 2, 0), [standing], {"pages": 7, "requests": 10}, now=0.0)
+    status = ShardStatus(2, 2, 0, in_flight=5, quantiles=[(1, 9.0)])
+    others.update(ShardStatus(1, 2, 0), [status], {"pages": 7, "requests": 10}, now=0.0)
     assert others.made() == (12, 15)
 
 
 def test_nobody_waits_for_shards_that_stand_still() -> None:
     others, own = OtherShards(), ShardStatus(1, 2, 0)
-    standing = ShardStatus(2, 2, 0, ladder=[(1, 9.0)])
-    others.hear(own, [standing], {"requests": 1}, now=0.0)
+    status = ShardStatus(2, 2, 0, quantiles=[(1, 9.0)])
+    others.update(own, [status], {"requests": 1}, now=0.0)
     assert others.has_better(8.0)
     assert not others.has_better(9.5)
-    others.hear(own, [standing], {"requests": 1}, now=60.0)
+    others.update(own, [status], {"requests": 1}, now=60.0)
     assert not others.has_better(8.0)
 
 
@@ -55,11 +55,11 @@ def test_a_ladder_has_the_best_and_the_worst_of_what_waits() -> None:
         queue = frontier.queue(frontier.host(f"h{number % 5}.test"), "")
         url_id = url_table.add(number.to_bytes(16, "big"), queue.id, 0, UrlState.WAITING)
         frontier.push(url_id, f"http://h{number % 5}.test/{number}", float(number))
-    rungs = ladder(frontier, math.inf)
+    rungs = priority_quantiles(frontier, math.inf)
     assert rungs[0] == (1, 99.0)
     assert rungs[-1] == (100, 0.0)
     assert rungs == sorted(rungs)
-    assert all(worth == 100 - rank for rank, worth in rungs)
+    assert all(priority == 100 - rank for rank, priority in rungs)
 
 
 class Recorded:

@@ -1,4 +1,4 @@
-"""Which addresses the guard lets a connection be made to."""
+"""The addresses to which the SSRF guard lets a connection be made."""
 
 import ast
 import ipaddress

@@ -41,7 +41,7 @@ def parent(strategy: Strategy, relevance: float, **url_table: object) -> Parent:
         "nth": 1,
         "depth": 0,
         "host": "h",
-        "shape": "",
+        "pattern": "",
         "link_evidence": strategy.seed(),
     }
     return Parent(relevance=relevance, relevant=relevance > 0.5, **{**fields, **url_table})  # type: ignore[arg-type]
@@ -54,10 +54,10 @@ def make(name: str, *, as_published: bool = False, **params: float) -> Strategy:
 
 
 def priorities(strategy: Strategy, page: Parent, links: list[Link]) -> list[float | None]:
-    carries = strategy.carries(page, links)
+    evidence = strategy.evidence(page, links)
     return [
         None if link_evidence is None else strategy.priority(n + 1, link_evidence)
-        for n, link_evidence in enumerate(carries)
+        for n, link_evidence in enumerate(evidence)
     ]
 
 
@@ -126,13 +126,13 @@ def test_topic_pagerank_as_published_has_width_and_depth() -> None:
     strategy = make("topic-pagerank", as_published=True, gamma=0.2, W=2, a=1.5, D=2)
     strategy.graph.largest = 10.0
     links = [link(str(n)) for n in range(5)]
-    relevant = strategy.carries(parent(strategy, 1.5), links)
+    relevant = strategy.evidence(parent(strategy, 1.5), links)
     assert [c is not None and c[0] > 0 for c in relevant] == [True, True, True, False, False]
     assert all(c is not None and c[1] == 2 for c in relevant)
-    off = strategy.carries(parent(strategy, 0.1), links)
+    off = strategy.evidence(parent(strategy, 0.1), links)
     assert [c is not None and c[0] > 0 for c in off] == [True, True, False, False, False]
     assert all(c is not None and c[1] == 1 for c in off)
-    ended = strategy.carries(parent(strategy, 1.5, link_evidence=(0.0, 0.0)), links)
+    ended = strategy.evidence(parent(strategy, 1.5, link_evidence=(0.0, 0.0)), links)
     assert ended == [None] * 5
 
 
@@ -171,10 +171,10 @@ def test_what_an_index_page_lists_is_a_member_of_what_it_names() -> None:
 def test_membership_is_handed_on_page_by_page_and_known_by_an_anchor() -> None:
     strategy = make("yield", home=1.0, member=3.0)
     first = parent(strategy, 0.0, index=True, named=0.5)
-    (link_evidence,) = strategy.carries(first, [link("2", role=Role.FURTHER)])
+    (link_evidence,) = strategy.evidence(first, [link("2", role=Role.FURTHER)])
     assert link_evidence is not None
     second = parent(strategy, 0.0, index=True, link_evidence=link_evidence)
-    further, member = strategy.carries(second, [link("3", role=Role.FURTHER), link("a")])
+    further, member = strategy.evidence(second, [link("3", role=Role.FURTHER), link("a")])
     assert further is not None and member is not None
     assert strategy.priority(1, further) == 1.0
     assert strategy.priority(2, member) == 1.0 + 3.0 * 0.5
@@ -258,7 +258,7 @@ def test_depth_first_keeps_apart_half_a_million_pages_and_their_links() -> None:
     strategy = make("dfs")
     found = []
     for nth in (1, 2, 3, 16_385, 500_000, 500_001, 999_998, 999_999):
-        links = strategy.carries(parent(strategy, 0.0, nth=nth), [link(str(n)) for n in range(3)])
+        links = strategy.evidence(parent(strategy, 0.0, nth=nth), [link(str(n)) for n in range(3)])
         found.append(
             list(array("f", (link_evidence[0] for link_evidence in links if link_evidence)))
         )
@@ -350,8 +350,8 @@ def test_url_structure_prefers_links_that_look_like_their_page() -> None:
     web = {
         "A": page(
             drawn.link("X", host="other"),
-            drawn.link("B", shape="/list"),
-            drawn.link("C", shape="/A"),
+            drawn.link("B", pattern="/list"),
+            drawn.link("C", pattern="/A"),
             relevance=0.6,
         )
     }
@@ -383,12 +383,12 @@ def test_hits_takes_what_good_hubs_point_to() -> None:
 def test_fish_search_worked_numbers() -> None:
     strategy = make("fish-search", W=20, a=1.5, D=2)
     links = [link(str(n)) for n in range(40)]
-    fed = strategy.carries(parent(strategy, 0.9), links)
+    fed = strategy.evidence(parent(strategy, 0.9), links)
     assert [fed[29], fed[30]] == [(1.0, 2.0), (0.0, 2.0)]
-    hungry = strategy.carries(parent(strategy, 0.1), links)
+    hungry = strategy.evidence(parent(strategy, 0.1), links)
     assert [hungry[0], hungry[19], hungry[20]] == [(0.5, 1.0), (0.5, 1.0), (0.0, 1.0)]
     starved = parent(strategy, 0.9, link_evidence=(1.0, 0.0))
-    assert strategy.carries(starved, links) == [None] * 40
+    assert strategy.evidence(starved, links) == [None] * 40
 
 
 def test_fish_position_worked_numbers() -> None:
@@ -402,9 +402,9 @@ def test_fish_position_worked_numbers() -> None:
 def test_fish_position_takes_the_model_s_threshold_unless_given_one() -> None:
     tuned = make("fish-position")
     unsure = Parent(0, 1, 0, "h", "", relevance=0.3, relevant=True, link_evidence=tuned.seed())
-    assert tuned.carries(unsure, [link("a")]) == [(0.3, tuned.params["D"])]
+    assert tuned.evidence(unsure, [link("a")]) == [(0.3, tuned.params["D"])]
     strict = make("fish-position", T=0.5)
-    assert strict.carries(unsure, [link("a")]) == [(0.3, strict.params["D"] - 1)]
+    assert strict.evidence(unsure, [link("a")]) == [(0.3, strict.params["D"] - 1)]
 
 
 def test_shark_search_worked_numbers() -> None:
@@ -417,16 +417,16 @@ def test_shark_search_worked_numbers() -> None:
 def test_shark_search_inherits_what_an_empty_page_inherited() -> None:
     strategy = make("shark-search", as_published=True)
     off = parent(strategy, 0.0, link_evidence=(0.9, 0.4))
-    assert strategy.carries(off, [link("a")])[0] == pytest.approx((0.1, 0.2))
+    assert strategy.evidence(off, [link("a")])[0] == pytest.approx((0.1, 0.2))
 
 
 def test_url_structure_worked_numbers_of_table_5_2() -> None:
     strategy = make("url-structure", alpha=0.6, beta=0.4)
-    page = parent(strategy, 0.5, shape="/china/D/doc-X.shtml")
+    page = parent(strategy, 0.5, pattern="/china/D/doc-X.shtml")
     links = [
-        Link("http://h/1", b"1" * 16, "h", shape="/china/D/doc-X.shtml"),
-        Link("http://h/2", b"2" * 16, "h", shape="/"),
-        Link("http://g/1", b"3" * 16, "g", shape="/china/D/doc-X.shtml"),
+        Link("http://h/1", b"1" * 16, "h", pattern="/china/D/doc-X.shtml"),
+        Link("http://h/2", b"2" * 16, "h", pattern="/"),
+        Link("http://g/1", b"3" * 16, "g", pattern="/china/D/doc-X.shtml"),
         Link("http://g/2", b"4" * 16, "g", anchor_score=1.0),
     ]
     assert priorities(strategy, page, links) == pytest.approx([0.6, 0.45, 0.3, 0.7])
@@ -448,16 +448,16 @@ def test_gene_worked_numbers() -> None:
 def test_gene_counts_the_page_as_tuned() -> None:
     strategy = make("gene")
     on, off = parent(strategy, 0.9, link_evidence=(pack(3, 0.0),)), parent(strategy, 0.1)
-    assert strategy.carries(on, [link("a")]) == [(pack(0, 0.7 * 0.9),)]
-    assert strategy.carries(off, [link("a")]) == [(pack(1, 0.7 * 0.1),)]
-    assert strategy.carries(off, [link("a", 1.0)]) == [(pack(0, 0.3 + 0.7 * 0.1),)]
+    assert strategy.evidence(on, [link("a")]) == [(pack(0, 0.7 * 0.9),)]
+    assert strategy.evidence(off, [link("a")]) == [(pack(1, 0.7 * 0.1),)]
+    assert strategy.evidence(off, [link("a", 1.0)]) == [(pack(0, 0.3 + 0.7 * 0.1),)]
 
 
 def test_gene_authority_worked_numbers() -> None:
     strategy = make("gene-authority", as_published=True)
     strategy.graph.largest = 10 * strategy.graph.rank(1)
     seed = parent(strategy, 0.9)
-    assert strategy.carries(seed, [link("a")]) == [(0.0, 0.0)]
+    assert strategy.evidence(seed, [link("a")]) == [(0.0, 0.0)]
     assert strategy.priority(1, (0.0, 0.0)) == pytest.approx(80.45, abs=0.005)
     assert strategy.priority(1, (0.0, 1.0)) == pytest.approx(106.3, abs=0.05)
 
@@ -491,7 +491,7 @@ LINKS = st.lists(
         st.sampled_from("ABCDEFGH"),
         st.floats(0, 1),
         host=st.sampled_from(["h", "g"]),
-        shape=st.sampled_from(["/S", "/D"]),
+        pattern=st.sampled_from(["/S", "/D"]),
         context_score=st.floats(0, 1),
         url_score=st.floats(0, 1),
         heading_score=st.floats(0, 1),
@@ -527,9 +527,9 @@ def test_seeds_are_always_followed(name: str, published: bool) -> None:
     strategy = make(name, as_published=published)
     for relevance in (0.0, 0.9):
         seed = parent(strategy, relevance)
-        carries = strategy.carries(seed, [link("a", 1.0, cosine_score=1.0)])
-        assert carries[0] is not None
-        assert len(carries[0]) == strategy.width
+        evidence = strategy.evidence(seed, [link("a", 1.0, cosine_score=1.0)])
+        assert evidence[0] is not None
+        assert len(evidence[0]) == strategy.width
 
 
 @pytest.mark.parametrize("name", STRATEGIES)

@@ -132,7 +132,7 @@ def test_a_reranked_crawl_is_as_if_it_had_known_all_along(focus: Focus, strategy
     assert {(u, p) for u, p, _ in ask("a.db", WAITING)} == {
         (u, p) for u, p, _ in ask("b.db", WAITING)
     }
-    tallies = "SELECT shape, fetched, round(yielded, 6) FROM queue ORDER BY id"
+    tallies = "SELECT pattern, fetched, round(yielded, 6) FROM queue ORDER BY id"
     assert ask("a.db", tallies) == ask("b.db", tallies)
     recent = "SELECT round(recent_fetched, 6), round(recent_yielded, 6), recent_at FROM queue"
     assert ask("a.db", recent) == ask("b.db", recent)

@@ -6,17 +6,17 @@ from focus.config import PolitenessConfig
 from focus.frontier import Frontier
 from focus.records import FetchResult
 from focus.scheduling.queues import Host
-from focus.scheduling.throttling import Addresses, Pace, machine, slowed
+from focus.scheduling.throttling import Addresses, Throttle, machine, throttled
 from focus.scheduling.url_table import UrlTable
 
 MOST_S = 60.0
 
 
 def after(*latencies: float, status: int = 200, most_s: float = MOST_S) -> float:
-    pace = Pace()
+    throttle = Throttle()
     for latency in latencies:
-        pace = slowed(pace, latency, status, most_s)
-    return pace.rest_s
+        throttle = throttled(throttle, latency, status, most_s)
+    return throttle.rest_s
 
 
 def test_a_host_that_is_always_slow_is_not_rested() -> None:
@@ -132,7 +132,7 @@ class Farm:
         fetch = FetchResult(
             url="", fetched_at=now, status=200, address="192.0.2.1", elapsed_s=elapsed_s
         )
-        self.frontier.heard(host, fetch, now)
+        self.frontier.answered(host, fetch, now)
         self.frontier.release(host, now)
 
 

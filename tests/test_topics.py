@@ -155,7 +155,7 @@ def test_a_page_that_moved_is_fetched_under_its_new_address_and_no_other() -> No
             here = PageSource(fetch=config, politeness=PolitenessConfig(delay_s=0.0))
             urls = ["http://a.test/old", "http://a.test/none"]
             found = await fetch_pages(urls, here, from_words("足球"))
-        return [(page.url, page.seed) for page in found.pages], found.troubles
+        return [(page.url, page.seed) for page in found.pages], found.failures
 
     pages, troubles = asyncio.run(fetched())
     assert pages == [("http://a.test/new", "http://a.test/old")]

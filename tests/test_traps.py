@@ -198,14 +198,14 @@ def test_a_host_of_ever_new_shapes_has_a_budget_too(host: Host) -> None:
     assert "a.test brought" in traps.is_spent(queue, Tally(1, 0.0), Tally(1000, 0.0))
 
 
-def test_only_large_hosts_are_looked_at_by_shape() -> None:
+def test_only_large_hosts_are_looked_at_by_pattern() -> None:
     frontier = Frontier(UrlTable(0), PolitenessConfig())
     small, large = frontier.host("a.test"), frontier.host("b.test")
     traps = Traps(TrapConfig(), now=NOW)
     for _ in range(LARGE_HOST):
         traps.count(large)
     traps.count(small)
-    assert (traps.wants_shapes(small), traps.wants_shapes(large)) == (False, True)
+    assert (traps.wants_patterns(small), traps.wants_patterns(large)) == (False, True)
 
 
 async def test_a_crawl_leaves_a_growing_path_alone() -> None:

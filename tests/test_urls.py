@@ -1,4 +1,4 @@
-"""urls.py and urltext.py: what is requested, what is the same page, what an address tells."""
+"""Addresses: what is requested, what is the same page, what an address tells."""
 
 import hashlib
 
@@ -17,7 +17,7 @@ from focus.urls.normal_form import (
     origin_of,
     registrable_domain,
     seed_candidates,
-    shape,
+    url_pattern,
     words,
 )
 
@@ -65,7 +65,7 @@ def test_normalise_is_idempotent_and_keys_are_stable(text: str) -> None:
     requested = normalise(once)
     assert requested is not None and key(requested) == once
     assert len(fingerprint(url)) == 16
-    shape(url)
+    url_pattern(url)
     words(url)
 
 
@@ -260,8 +260,8 @@ def test_a_seed_that_is_no_web_address_is_one_clear_line(typed: str) -> None:
         ("/a/b/c/d/e/f/g/h/i/j", "/a/b/c/d/e/f/g/+"),
     ],
 )  # fmt: skip
-def test_pages_of_one_template_share_a_shape(path: str, want: str) -> None:
-    assert shape("http://h.com" + path) == want
+def test_pages_of_one_template_share_a_pattern(path: str, want: str) -> None:
+    assert url_pattern("http://h.com" + path) == want
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Do webhooks carry a signature that receivers can check, and take no for an answer?"""
+"""Webhooks carry a signature that receivers can check, and take no for an answer."""
 
 import asyncio
 import base64

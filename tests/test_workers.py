@@ -1,4 +1,4 @@
-"""What the scorer pool promises: every page answered, only the guilty blamed, nothing left over."""
+"""The scorer pool: every page answered, only the guilty blamed, nothing left over."""
 
 import asyncio
 import gc

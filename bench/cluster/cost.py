@@ -1,4 +1,4 @@
-"""What does a page cost in a cluster, and what in one process, in the same run?
+"""Measures what a page costs in a cluster and in one process, in the same run.
 
     python -m bench.cluster.cost [--pages 4000] [--workers 1] [--shards 1] [--slots 64]
         [--strategy yield] [--relevance evidence] [--site build/bench/site] [--json FILE]

@@ -1,4 +1,4 @@
-"""How much of the harvest is kept when a crawl is spread over shards?
+"""Measures the share of the harvest that is kept when a crawl is spread over shards.
 
     python -m bench.cluster.harvest ARCHIVE TOPICS LABELS [ALIASES] [--topic-files DIR]
         [--names A,B] [--orders 2] [--slots 64] [--strategy yield] [--budgets 1,3] [--shards 1,2,4]
@@ -80,7 +80,7 @@ def measure(world: World, given: Any) -> dict[str, dict[str, list[Found]]]:
             analysis = AnalysisConfig(
                 topic=to_builtins(task.topic),
                 relevance="evidence",
-                shapes=True,
+                url_patterns=True,
                 contexts=True,
                 cosines=True,
                 keep="none",

@@ -1,4 +1,4 @@
-"""What does a cluster lose, and fetch twice, when its roles are killed and cut off at random?
+"""Counts what a cluster loses, and fetches twice, when its roles are killed and cut off at random.
 
     python -m bench.cluster.kills [--kills 100] [--cuts 0] [--pages 10000] [--shards 2]
         [--workers 3] [--slots 32] [--seed 1] [--skew 0.0] [--keep FOLDER]
@@ -65,7 +65,7 @@ def report(result: Torture, *, verbose: bool) -> None:
     print(f"{result.again[-1]} made twice between two faults; {result.seconds:.0f} s; ", end="")
     print("longest silence of a host {:.1f} s in peace, {:.1f} s hurt".format(*result.silence_s))
     print(f"URLs {sum(calm.values())} and {sum(hurt.values())}; ends that differ: ", end="")
-    print(f"{dict(calm - hurt)} {dict(hurt - calm)}; leases and strays left: {result.left}")
+    print(f"{dict(calm - hurt)} {dict(hurt - calm)}; leases and links left: {result.left}")
 
 
 def main() -> int:

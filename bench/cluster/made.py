@@ -1,8 +1,8 @@
-"""What if fetching cost nothing? A worker of a cluster whose pages are made up.
+"""A worker of a cluster whose pages are made up, so that fetching costs nothing.
 
     python -m bench.cluster.made --amqp URL [--slots 256] [--hosts 1000] [--links 97] [--new 10]
 
-All of `focus cluster worker` but fetcher and scorer: an errand is answered half a second later
+All of `focus cluster worker` but fetcher and scorer: an task is answered half a second later
 by a page of so many links, some of which nobody has seen before. About a tenth of the pages is
 relevant, and a tenth of the links looks as if it led to such a page.
 """
@@ -22,7 +22,7 @@ from focus.cluster.messages import WorkerSetup
 from focus.config import AnalysisConfig
 from focus.engine.transports import Clock
 from focus.records import FetchResult, Link, Page, Result, Task
-from focus.urls.normal_form import fingerprint, shape
+from focus.urls.normal_form import fingerprint, url_pattern
 
 BYTES = 32_000  # of a page on the wire
 RELEVANT = 0.1
@@ -93,7 +93,7 @@ class MadeWeb:
             anchor_score=score,
             context_score=score if analysis.contexts else 0.0,
             cosine_score=score if analysis.cosines else 0.0,
-            shape=shape(url) if analysis.shapes else "",
+            pattern=url_pattern(url) if analysis.url_patterns else "",
         )
 
 

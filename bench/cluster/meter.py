@@ -1,4 +1,4 @@
-"""What do the parts of a running crawl use? CPU and memory of processes, pages, wires.
+"""Meters a running crawl: CPU and memory of its processes, its pages, its wires.
 
 meter = Meter({"frontier": [pid], "worker": [pid, …]}, databases)
 meter.watch(until)         samples until `until()` says that it is over

@@ -1,4 +1,4 @@
-"""What would many workers need? The part of docs/scaling.md about a cluster, computed.
+"""Computes the part of docs/scaling.md about a cluster: what many workers would need.
 
 From the figures of `bench.cluster.cost` and `bench.cluster.sim` (bench/results/cluster.json:
 `when`, `costs`, `sim`, and `url_bytes`, what a further known URL takes as `bench.growth` has it).

@@ -1,4 +1,4 @@
-"""What does one frontier shard sustain, if fetching and judging cost nothing?
+"""Measures what one frontier shard sustains when fetching and judging cost nothing.
 
     python -m bench.cluster.sim [--pages 20000] [--slots 256] [--hosts 1000] [--links 97]
         [--new 10] [--shards 1,2] [--strategy yield] [--json FILE] [-- options of the crawl]

@@ -1,4 +1,4 @@
-"""What is an experiment of a paper, as a file says it? The records behind `*.toml` here.
+"""Defines an experiment of a paper as its `*.toml` file says it.
 
 pages, budget   how long a crawl is: pages fetched, or requests ("3x": 3 times the
                 relevant pages that can be reached, plus 20)

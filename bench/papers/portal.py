@@ -1,4 +1,4 @@
-"""How is the generated web of `focus demo` made a recorded one? Its answers, as a WARC.
+"""Records the generated web of `focus demo` as a WARC file with topics and labels.
 
 `record` asks the generator for every page, follows what the pages link to (redirects, dead
 links, and a bounded number of what its traps make up) and writes archive, topics and labels

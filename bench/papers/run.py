@@ -1,4 +1,4 @@
-"""Do the papers' experiments come out again? Runs them, then writes docs/results.md.
+"""Runs the papers' experiments again, then writes docs/results.md.
 
     python -m bench.papers.run [NAMES …] [--web FOLDER] [--only generated|recorded]
         [--topics N] [--pages N] [--seed 1] [--jobs 1] [--cache FOLDER]

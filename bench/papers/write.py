@@ -1,4 +1,4 @@
-"""How do our figures look beside the papers'? docs/results.md, from what `run.py` found.
+"""Writes docs/results.md: our figures beside the papers'.
 
     python -m bench.papers.write
 

@@ -3,7 +3,7 @@
 With a wildcard in the DNS, each link can lead to a host that nobody has heard of: a1, a2,
 a3… of one registered domain. Each is small, costs a robots.txt, and has a budget of its own;
 so the domain has one, too, in which a host counts as much as `HOST_COST` of it besides its
-requests. As with shapes and hosts it grows with what the domain brings, and hosts that pay
+requests. As with patterns and hosts it grows with what the domain brings, and hosts that pay
 by themselves are not asked for those that do not.
 
 Pages about the topic can be made up as well. So what a domain brings lifts its budget, but each
@@ -30,7 +30,7 @@ from focus.records import Tally
 from focus.scheduling.queues import Host
 from focus.urls.normal_form import registrable_domain
 
-HOST_COST = 0.05  # of a shape's budget, for being a host that is asked
+HOST_COST = 0.05  # of a pattern's budget, for being a host that is asked
 KNOWN_HOSTS = 1000  # known of a domain; one more for each relevant page
 FREE_HOSTS = 200  # asked of a domain, whatever they bring
 PAGES_A_HOST = 2.0  # of relevance, for each host that is asked beyond these

@@ -3,7 +3,7 @@
     simhash      64 bits that hardly differ for texts that hardly differ (Charikar 2002)
     wording      64 bits of a text without its numbers
     looks_lost   whether a title says that there is no such page
-    Twins        finds earlier texts at a Hamming distance of at most 3 (Manku 2007)
+    NearDuplicates        finds earlier texts at a Hamming distance of at most 3 (Manku 2007)
 
 Features are the distinct words (runs of letters and digits; in Chinese that is a clause).
 Of a long text the 96 with the smallest checksums stand for all: two texts that share
@@ -120,9 +120,9 @@ class NearDuplicates:
             return structs.replace(page, lost=True, relevant=False)
         if not (page.simhash and page.relevant):
             return page
-        twin = self.find(page.simhash)
-        if twin is not None and twin != url_id:
-            return structs.replace(page, twin=twin, relevant=False)
+        duplicate_of = self.find(page.simhash)
+        if duplicate_of is not None and duplicate_of != url_id:
+            return structs.replace(page, duplicate_of=duplicate_of, relevant=False)
         self.add(url_id, page.simhash)
         return page
 

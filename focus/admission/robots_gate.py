@@ -1,4 +1,4 @@
-"""May this URL be asked for, says its host's robots.txt? (RFC 9309)
+"""Holds URLs back until their host's robots.txt is known, and applies its rules (RFC 9309).
 
 The gate has a host's robots.txt fetched before anything else of it, once per scheme,
 keeps the rules for a day, and refuses everything while the file cannot be had:
@@ -24,7 +24,7 @@ _OF_THE_NAME = {FailureKind.DNS, FailureKind.DNS_TEMPORARY, FailureKind.GUARD}
 
 
 class Turn(NamedTuple):
-    """What to do after an answer: one is set, or none when the host may be asked on: the rules
+    """The next step after an answer: one is set, or none when the host may be asked on: the rules
     are in, or its other scheme is left.
 
     ask         URL to ask next (a redirect)

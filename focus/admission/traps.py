@@ -7,8 +7,8 @@
 Signs (Heritrix's PathologicalPath and TooManyPathSegments are the models of the first two):
 a part of the path that repeats, or is too deep; the same parameter again and again; ever
 new combinations of parameters for one path; dates far ahead. Each has room for what real
-sites do. Everything else is a matter of yield: a shape of URLs, or a host, may cost
-`budget` requests, and more for all that it brings; one that keeps paying is no trap. A shape
+sites do. Everything else is a matter of yield: a pattern of URLs, or a host, may cost
+`budget` requests, and more for all that it brings; one that keeps paying is no trap. A pattern
 whose pages repeat each other besides is left much sooner.
 """
 
@@ -31,12 +31,12 @@ FAR_MONTHS = 24  # a date further ahead than that is far
 OLDEST_YEAR = 1900
 FAR_DATES = 24  # URLs with far dates that one kind of address may have
 KEPT = 50_000  # paths whose parameters, kinds of address whose dates are counted at once
-LARGE_HOST = 1000  # known URLs from which on a host is looked at by shape
+LARGE_HOST = 1000  # known URLs from which on a host is looked at by pattern
 LEAST_YIELD = 0.01  # of relevance per request: what brings more is paying
-HOST_SHARE = 10  # budgets of a shape that a whole host has
-WATCHED_FROM = 100  # requests of a shape from which on its texts are compared
-REPEATED = 200  # requests in a row that brought nothing new: enough of a shape that does not pay
-TEXTS = 32  # of a shape, that a text may repeat
+HOST_SHARE = 10  # budgets of a pattern that a whole host has
+WATCHED_FROM = 100  # requests of a pattern from which on its texts are compared
+REPEATED = 200  # requests in a row that brought nothing new: enough of a pattern that does not pay
+TEXTS = 32  # of a pattern, that a text may repeat
 
 _RUN = re.compile(rf"((?:/[^/]+){{1,4}}?)\1{{{REPEATS - 1},}}(?=/|$)")
 # A month that begins with 0 is surely one: /thread/9031/12 and thread-2297-1-1.html are pages.
@@ -82,8 +82,8 @@ class Traps:
             self._known.extend([0] * missing)
         self._known[host.id] += urls
 
-    def wants_shapes(self, host: Host) -> bool:
-        """Whether a host has grown so large that its URLs are told apart by shape."""
+    def wants_patterns(self, host: Host) -> bool:
+        """Whether a host has grown so large that its URLs are told apart by pattern."""
         known = self._known
         return self.config.is_on and host.id < len(known) and known[host.id] >= LARGE_HOST
 
@@ -159,7 +159,7 @@ class Traps:
         text    its `wording`; 0: none
         is_new  it counts as news, whatever it says
         """
-        if not queue.shape or fetched < WATCHED_FROM:
+        if not queue.pattern or fetched < WATCHED_FROM:
             return
         texts = self._texts.setdefault(queue.id, deque(maxlen=TEXTS))
         if text and text not in texts:
@@ -174,9 +174,9 @@ class Traps:
             return ""
         repeats = self._repeats[queue.id]
         if repeats >= REPEATED and not pays(tally):
-            return f"the last {repeats} URLs like {queue.shape} brought nothing new"
-        if queue.shape and tally.fetched >= budget and not pays(tally):
-            return f"{tally.fetched} URLs like {queue.shape} brought next to nothing"
+            return f"the last {repeats} URLs like {queue.pattern} brought nothing new"
+        if queue.pattern and tally.fetched >= budget and not pays(tally):
+            return f"{tally.fetched} URLs like {queue.pattern} brought next to nothing"
         if of_host.fetched >= HOST_SHARE * budget and not pays(of_host):
             return f"{of_host.fetched} URLs of {queue.host.name} brought next to nothing"
         return ""

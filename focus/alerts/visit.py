@@ -250,7 +250,7 @@ def _config(store: AlertStore, site: WatchedSite, web: PageSource, requests: int
         agent=web.agent,
         max_offline_s=0.0,  # the next run tries again
         analysis=AnalysisConfig(
-            topic=to_builtins(_union(store, site)), shapes=True, agent=web.agent
+            topic=to_builtins(_union(store, site)), url_patterns=True, agent=web.agent
         ),
     )
 
@@ -276,6 +276,6 @@ def _trouble(report: RunReport, watcher: _Visitor) -> str | None:
         return f"offline: {report.outage.reason}"
     if report.run_pages or watcher.answered:
         return ""
-    if report.seed_troubles:
-        return "; ".join(f"{seed}: {why}" for seed, why in report.seed_troubles.items())
+    if report.seed_failures:
+        return "; ".join(f"{seed}: {why}" for seed, why in report.seed_failures.items())
     return watcher.failure or None

@@ -1,4 +1,4 @@
-"""How is one of a million archived answers found and read at once?
+"""Finds and reads one of a million archived answers at once.
 
 A pack is an archive turned for random access: each answer a zstd frame of its
 own, and a sorted table of 16-byte key digests behind them. Against the plain

@@ -1,4 +1,4 @@
-"""How is a crawl recorded? Requests and answers, appended to a WARC/1.1 file.
+"""Records a crawl's requests and answers in a WARC/1.1 file.
 
 ISO 28500:2017, each record a gzip member (annex D), an exchange in one write. Bodies
 come here decoded and are stored so, under headers that say so. No WARC library: what

@@ -1,4 +1,4 @@
-"""Answers as the web did when it was recorded, in a WARC or ARC file.
+"""Answers requests from a recorded web: a WARC or ARC file in the place of the network.
 
 `Archive` answers by URL from a recorded web, in the shape that the live fetcher
 has. On first use the file is turned into a pack (see `pack`) in the cache folder;

@@ -1,4 +1,4 @@
-"""How does a shard write a batch? With the leases that ended in it and the links that leave."""
+"""Writes a shard's batch together with the leases that ended in it and the links that leave."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ ACK_S = 2.0
 
 
 class ShardStore(SessionStore):
-    """A store, as the crawl of a shard knows it. `has_strays` is set when links are to leave."""
+    """The store of a shard's crawl. `has_outgoing` is set when links are to leave."""
 
     def __init__(
-        self, store: Store, crawl: int, way: ClusterTransport, abroad: ForwardedLinks
+        self, store: Store, crawl: int, transport: ClusterTransport, forwarded: ForwardedLinks
     ) -> None:
         super().__init__(store, crawl)
-        self.has_strays = asyncio.Event()
-        self._way = way
-        self._abroad = abroad
+        self.has_outgoing = asyncio.Event()
+        self._transport = transport
+        self._forwarded = forwarded
 
     async def write(self, batch: Batch) -> None:
         """Keep a batch; then the broker may forget what it came from."""
@@ -50,13 +50,13 @@ class ShardStore(SessionStore):
         await self._written(pending, owed)
 
     def _pending(self) -> tuple[Pending, Sequence[Delivery]]:
-        closed, homes, owed = self._way.pending()
-        strays = [(shard, msgspec.msgpack.encode(each)) for shard, each in self._abroad.take()]
-        return Pending(closed, strays, homes), owed
+        closed, homes, owed = self._transport.pending()
+        links = [(shard, msgspec.msgpack.encode(each)) for shard, each in self._forwarded.take()]
+        return Pending(closed, links, homes), owed
 
     async def _written(self, pending: Pending, owed: Sequence[Delivery]) -> None:
-        if pending.strays:
-            self.has_strays.set()
+        if pending.links:
+            self.has_outgoing.set()
         if owed:  # a task of its own: a connection that ends may cancel it, or never answer
             await asyncio.wait([asyncio.create_task(_acknowledge(owed))], timeout=ACK_S)
 

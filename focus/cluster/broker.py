@@ -1,4 +1,4 @@
-"""Where is the broker, and what is wrong if it cannot be spoken to?
+"""Finds the broker and connects to it, or says in one line why that fails.
 
 Address   its URL, password and certificate, as given; never shown with the password
 connect   a connection, or one line that says why there is none
@@ -25,7 +25,10 @@ from focus.errors import ClusterError, ConfigError
 HEARTBEAT_S = 10  # the broker takes a silent peer for dead after this
 CONNECT_S = 10.0
 
-for _name in ("aio_pika", "aiormq"):  # they would say URLs, and what `Line` deals with
+for _name in (
+    "aio_pika",
+    "aiormq",
+):  # they would say URLs, and ReconnectingConnection deals with it
     logging.getLogger(_name).addHandler(logging.NullHandler())
     logging.getLogger(_name).propagate = False
 

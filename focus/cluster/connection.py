@@ -1,4 +1,4 @@
-"""How does a role stay connected? By a connection that comes back, whatever the broker does."""
+"""A connection to the broker that comes back after every break."""
 
 from __future__ import annotations
 

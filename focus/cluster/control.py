@@ -1,4 +1,4 @@
-"""How does a cluster stand, and how is it told what to do? A look at the board, a word to it."""
+"""`focus cluster status`, `stop` and the like: reads a cluster's state and sends it orders."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from aiormq.exceptions import ChannelNotFoundEntity
 
 from focus.cluster.broker import Address, IncomingMessage
 from focus.cluster.connection import ReconnectingConnection
-from focus.cluster.forwarded_links import seed_stray
+from focus.cluster.forwarded_links import forwarded_seed
 from focus.cluster.messages import VERSION, ClusterCommand, Hello, ShardStatus, unpack
 from focus.cluster.sharding import owner
-from focus.cluster.topology import Names, declare_all, declare_ear, packed, version_of
+from focus.cluster.topology import Names, declare_all, declare_own_queue, packed, version_of
 from focus.errors import ClusterError
 from focus.urls.normal_form import host_of, seed_candidates
 
@@ -52,13 +52,13 @@ class ClusterState(msgspec.Struct, frozen=True):
 
 
 class ControlConnection:
-    """A connection that listens to the board for a while and may speak to all."""
+    """A connection that reads status messages for a while and may send orders to all."""
 
     def __init__(self, address: Address, cluster: str) -> None:
         self.address = address
         self.cluster = cluster
         self.names = Names(cluster)
-        self.line = ReconnectingConnection(address, self._prepare, name="focus cluster")
+        self.connection = ReconnectingConnection(address, self._prepare, name="focus cluster")
         self._shards: dict[int, ShardStatus] = {}
         self._workers: dict[str, Hello] = {}
         self._strangers: set[str] = set()
@@ -68,17 +68,17 @@ class ControlConnection:
         self._connection = connection
         channel = await connection.channel(publisher_confirms=False)
         await declare_all(channel, self.names, 0)
-        queue = f"{self.names.board}.{os.getpid()}-{random.getrandbits(32):08x}"
-        ear = await declare_ear(channel, queue, self.names.board)
-        await ear.consume(self._hear, no_ack=True)
-        self._ear = ear
+        queue = f"{self.names.status}.{os.getpid()}-{random.getrandbits(32):08x}"
+        own_queue = await declare_own_queue(channel, queue, self.names.status)
+        await own_queue.consume(self._receive, no_ack=True)
+        self._queue = own_queue
 
-    async def _hear(self, message: IncomingMessage) -> None:
+    async def _receive(self, message: IncomingMessage) -> None:
         if version_of(message) != VERSION:
             self._strangers.add(f"{message.type} of {message.app_id}")
-        elif message.type == "standing":
-            standing = unpack(message.body, ShardStatus)
-            self._shards[standing.shard] = standing
+        elif message.type == "status":
+            status = unpack(message.body, ShardStatus)
+            self._shards[status.shard] = status
         elif message.type == "hello":
             hello = unpack(message.body, Hello)
             self._workers[hello.worker] = hello
@@ -121,56 +121,58 @@ class ControlConnection:
     async def order(self, what: str, worker: str = "") -> None:
         """Tell all roles: `stop`, or workers alone: `drain`."""
         message = packed(ClusterCommand(what, worker), "order")
-        exchanges = (self.names.crew,) if what == "drain" else (self.names.board, self.names.crew)
+        exchanges = (
+            (self.names.workers,) if what == "drain" else (self.names.status, self.names.workers)
+        )
         for exchange in exchanges:
-            await self.line.tell(exchange, **message)
+            await self.connection.tell(exchange, **message)
 
     async def add_seeds(self, seeds: Sequence[str], shards: int) -> None:
         """Hand seeds to the shards that own them; they keep them, and come when they can."""
         for text in seeds:
             url = seed_candidates(text)[0]
-            stray = seed_stray(text, url)
+            link = forwarded_seed(text, url)
             queue = self.names.links(owner(host_of(url), shards))
-            await self.line.send(queue, **packed([stray], "strays"))
+            await self.connection.send(queue, **packed([link], "links"))
 
 
 @contextlib.asynccontextmanager
-async def at_desk(address: Address, cluster: str) -> AsyncIterator[ControlConnection]:
-    """Connected to a cluster; ClusterError when the broker cannot be had."""
-    desk = ControlConnection(address, cluster)
-    await desk.line.open()
+async def connected(address: Address, cluster: str) -> AsyncIterator[ControlConnection]:
+    """A `ControlConnection` to a cluster; ClusterError when the broker cannot be reached."""
+    control = ControlConnection(address, cluster)
+    await control.connection.open()
     try:
-        yield desk
+        yield control
     finally:
         with contextlib.suppress(Exception):
-            await desk._ear.delete(if_unused=False, if_empty=False)
-        await desk.line.close()
+            await control._queue.delete(if_unused=False, if_empty=False)
+        await control.connection.close()
 
 
 async def look(address: Address, cluster: str) -> ClusterState:
-    """How a cluster stands."""
-    async with at_desk(address, cluster) as desk:
-        return await desk.look()
+    """The state of a cluster."""
+    async with connected(address, cluster) as control:
+        return await control.look()
 
 
 async def tell(address: Address, cluster: str, what: str, worker: str = "") -> ClusterState:
-    """Give an order; who was there to hear it."""
-    async with at_desk(address, cluster) as desk:
-        state = await desk.look()
-        await desk.order(what, worker)
+    """Give an order; the state of the cluster that it went to."""
+    async with connected(address, cluster) as control:
+        state = await control.look()
+        await control.order(what, worker)
         return state
 
 
 async def sow(address: Address, cluster: str, seeds: Sequence[str]) -> dict[str, int]:
     """Add seeds to a running crawl; the shard that each went to."""
-    async with at_desk(address, cluster) as desk:
-        state = await desk.look()
+    async with connected(address, cluster) as control:
+        state = await control.look()
         if not state.shards:
             raise ClusterError(
                 f"no frontier of cluster {cluster!r} answers at {address}; start one first"
             )
         of = state.shards[0].of
-        await desk.add_seeds(seeds, of)
+        await control.add_seeds(seeds, of)
         return {seed: owner(host_of(seed_candidates(seed)[0]), of) for seed in seeds}
 
 
@@ -180,7 +182,7 @@ def as_json(state: ClusterState) -> dict[str, Any]:
         name: getattr(state, name) for name in ("cluster", "broker", "missing", "strangers")
     }
     plain["healthy"] = state.is_healthy
-    hidden = ("birth", "stirs", "heard", "level", "digest")
+    hidden = ("birth", "activity", "idle_others", "priorities", "digest")
     plain["shards"] = [
         {name: getattr(each, name) for name in each.__struct_fields__ if name not in hidden}
         for each in state.shards

@@ -1,4 +1,4 @@
-"""What does a cluster look like? One frontier, two workers and a broker crawl the demo's web.
+"""Shows a cluster at work: one frontier, two workers and a broker crawl the generated web.
 
     python -m focus.cluster.demo [--pages 1000] [--amqp URL]
 

@@ -1,7 +1,7 @@
-"""How does a worker do errands? By the fetcher and scorer of `focus crawl`, a few at a time.
+"""Executes a worker's tasks with the fetcher and the scorer of `focus crawl`.
 
-What it has, by lease, until the result is at the broker for sure. Nothing here knows the
-broker: `worker` brings errands and takes reports away.
+It keeps each task, by lease, until the broker has confirmed the result. Nothing here knows the
+broker: `worker` brings tasks and takes results away.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from focus.fetch import WebFetcher
 from focus.records import FetchResult, Task
 from focus.workers import WorkerPool
 
-REMEMBERED = 20_000  # leases whose results have left: their errands may come again
+REMEMBERED = 20_000  # leases whose results have left: their tasks may come again
 
 
 class TaskMessage:
-    """A message of errands; `ack` when nothing of it is left to do."""
+    """A message of tasks; `ack` when nothing of it is left to do."""
 
     def __init__(self, shard: int, ack: Callable[[], object]) -> None:
         self.shard = shard
@@ -32,28 +32,28 @@ class TaskMessage:
         self._ack = ack
 
     def done(self) -> None:
-        """One errand of it is dealt with."""
+        """One task of it is dealt with."""
         self.left -= 1
         if self.left == 0:
             self._ack()
 
 
 class AcceptedTask:
-    """An errand that this worker has; `parcel` is the message that it came with last."""
+    """A task that this worker has; `delivery` is the message that it came with last."""
 
-    __slots__ = ("came_at", "errand", "parcel")
+    __slots__ = ("came_at", "delivery", "task")
 
-    def __init__(self, errand: SentTask, parcel: TaskMessage, came_at: float) -> None:
-        self.errand = errand
-        self.parcel = parcel
+    def __init__(self, task: SentTask, delivery: TaskMessage, came_at: float) -> None:
+        self.task = task
+        self.delivery = delivery
         self.came_at = came_at
 
 
 class TaskExecutor:
-    """Fetcher, scorer and the errands at hand, by one setup.
+    """Fetcher, scorer and the tasks at hand, by one setup.
 
-    done      called with each job and what came of it, None: its turn came too late
-    departed  called with a job whose request goes out, if the shard wants to know
+    done  called with each job and its result, None: its turn came too late
+    sent  called with a job whose request goes out, if the shard wants to know
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class TaskExecutor:
         *,
         hold_s: float,
         done: Callable[[AcceptedTask, TaskResult | None], None],
-        departed: Callable[[AcceptedTask], None],
+        sent: Callable[[AcceptedTask], None],
     ) -> None:
         self.slots = slots
         self.jobs: dict[
@@ -71,7 +71,7 @@ class TaskExecutor:
         self.finished: OrderedDict[int, None] = OrderedDict()
         self._hold_s = hold_s
         self._done = done
-        self._departed = departed
+        self._report_sent = sent
         self._waiting: deque[AcceptedTask] = deque()
         self._running: dict[int, tuple[Task, AcceptedTask]] = {}  # by identity of the task
         self._live: LiveTransport | None = None
@@ -102,24 +102,24 @@ class TaskExecutor:
         if self._live is not None:
             await self._live.update(payload)
 
-    def take(self, errands: Iterable[SentTask], parcel: TaskMessage) -> None:
-        """Errands to be done, in this order; those that are at hand or done already are not
+    def take(self, tasks: Iterable[SentTask], delivery: TaskMessage) -> None:
+        """Tasks to be done, in this order; those that are at hand or done already are not
         done again."""
         now = asyncio.get_running_loop().time()
         fresh: list[AcceptedTask | None] = []
-        for errand in errands:
-            parcel.left += 1
-            if (known := self.jobs.get(errand.lease)) is not None:
-                known.parcel = parcel  # the broker gave it out anew: the answer is for this one
-            elif errand.lease not in self.finished:
-                fresh.append(AcceptedTask(errand, parcel, now))
+        for task in tasks:
+            delivery.left += 1
+            if (known := self.jobs.get(task.lease)) is not None:
+                known.delivery = delivery  # the broker gave it out anew: the answer is for this one
+            elif task.lease not in self.finished:
+                fresh.append(AcceptedTask(task, delivery, now))
             else:
                 fresh.append(None)
         for job in fresh:
             if job is None:
-                parcel.done()
+                delivery.done()
             else:
-                self.jobs[job.errand.lease] = job
+                self.jobs[job.task.lease] = job
                 self._waiting.append(job)
         self.fill()
 
@@ -131,16 +131,15 @@ class TaskExecutor:
             if now - job.came_at > self._hold_s:
                 self._done(job, None)
                 continue
-            errand = job.errand
-            number = errand.lease if errand.is_page else None
-            task = Task(number, errand.url, "", conditions=errand.conditions)
+            number = job.task.lease if job.task.is_page else None
+            task = Task(number, job.task.url, "", conditions=job.task.conditions)
             self._running[id(task)] = (task, job)
             live.send(task)
 
     def _sent(self, task: Task) -> None:
         _, job = self._running.get(id(task), (task, None))
-        if job is not None and job.errand.tell:
-            self._departed(job)
+        if job is not None and job.task.tell:
+            self._report_sent(job)
 
     async def run(self) -> None:
         """Hand over results as they come; FocusError when the scorer is broken."""
@@ -150,17 +149,17 @@ class TaskExecutor:
             for result in await live.receive(None):
                 _, job = self._running.pop(id(result.task), (None, None))
                 if job is not None:
-                    self._done(job, answer_of(job.errand.lease, result, live.now()))
+                    self._done(job, answer_of(job.task.lease, result, live.now()))
             self.fill()
 
     def left(self, job: AcceptedTask, *, is_done: bool) -> None:
         """The broker has what came of a job; not done, it may come again."""
-        self.jobs.pop(job.errand.lease, None)
+        self.jobs.pop(job.task.lease, None)
         if is_done:
-            self.finished[job.errand.lease] = None
+            self.finished[job.task.lease] = None
         if len(self.finished) > REMEMBERED:
             self.finished.popitem(last=False)
-        job.parcel.done()
+        job.delivery.done()
 
     def give_back(self) -> None:
         """Begin nothing more: what waits goes back as it came."""
@@ -171,10 +170,10 @@ class TaskExecutor:
     def let_go(self) -> None:
         """Drop everything: others will have it."""
         for job in self._waiting:
-            self.jobs.pop(job.errand.lease, None)
+            self.jobs.pop(job.task.lease, None)
         self._waiting.clear()
         for _, job in self._running.values():
-            self.jobs.pop(job.errand.lease, None)
+            self.jobs.pop(job.task.lease, None)
         self._running.clear()
         if self._live is not None:
             self._live.cancel()

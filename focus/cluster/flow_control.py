@@ -1,8 +1,8 @@
-"""How many tasks may be away? About twice what the workers can do at once.
+"""Limits the tasks under way to about twice what the workers can do at once.
 
 So every free slot finds its next task in the broker, and no task waits there for long while
 a better one turns up: the broker needs no priorities. Several shards share the slots by how
-many of the best waiting URLs of all each has (`level`).
+many of the best waiting URLs of all each has (`slot_share`).
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import math
 from focus.cluster.messages import Hello
 
 DEPTH = 2.0  # tasks away per slot
-LIFE_BEATS = 4  # a worker that was silent for so many beats has no slots
+LIFE_INTERVALS = 4  # a worker that was silent for so many heartbeats has no slots
 
 
 class FlowControl:
-    """The workers as a shard knows them. `beat_s`: how often they say hello."""
+    """The workers as a shard knows them. `interval_s`: between two hellos of a worker."""
 
-    def __init__(self, beat_s: float) -> None:
-        self._life_s = LIFE_BEATS * beat_s
-        self._recount_s = beat_s / 4
+    def __init__(self, interval_s: float) -> None:
+        self._life_s = LIFE_INTERVALS * interval_s
+        self._recount_s = interval_s / 4
         self._seen: dict[str, tuple[float, Hello]] = {}
         self._counted = (-math.inf, b"", 0)  # until when, for which setup, slots
 
@@ -32,7 +32,7 @@ class FlowControl:
         self._seen[hello.worker] = (now, hello)
 
     def workers(self, now: float) -> list[Hello]:
-        """Those that were heard of lately."""
+        """The workers that said hello lately."""
         gone = [name for name, (at, _) in self._seen.items() if now - at > self._life_s]
         for name in gone:
             del self._seen[name]
@@ -41,7 +41,7 @@ class FlowControl:
     def slots(self, now: float, setup: bytes) -> int:
         """Requests at once of the workers that are ready to work by these settings.
 
-        Asked for with every task, so counted four times a beat.
+        Asked for with every task, so counted four times an interval only.
         """
         until, counted_for, slots = self._counted
         if not until - self._recount_s <= now < until or counted_for != setup:

@@ -1,9 +1,9 @@
-"""Which links leave this shard, and how do those of others come in?
+"""Forwards links to the shards that own their hosts, and takes in those of other shards.
 
 A link to a host that another shard owns becomes a `ForwardedLink`: it goes into the database with
 the page that has it, then to that shard's queue, and is deleted when the broker has it for
-sure. There it goes through the same door as any link. Evidence is merged by maximum, so a
-stray that comes twice, or late, does no harm.
+sure. There it is treated as any link. Evidence is merged by maximum, so a link that comes
+twice, or late, does no harm.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SLACK = 1e-6
 
 
 class ForwardedLinks:
-    """What a shard has for others: `outgoing`, by their number, until `take`."""
+    """The links that a shard has for others, until `take`."""
 
     def __init__(self, shard: Shard, max_depth: int | None) -> None:
         self.shard = shard
@@ -36,11 +36,11 @@ class ForwardedLinks:
         return self.shard.owns(host)
 
     def part(
-        self, parent: Parent, links: Sequence[Link], carries: Sequence[LinkEvidence | None]
+        self, parent: Parent, links: Sequence[Link], evidence: Sequence[LinkEvidence | None]
     ) -> tuple[list[Link], list[LinkEvidence | None]]:
         """The links that stay; the others are on their way, if they are new or better."""
         stay, kept = [], []
-        for link, link_evidence in zip(links, carries, strict=True):
+        for link, link_evidence in zip(links, evidence, strict=True):
             if self.owns(link.host):
                 stay.append(link)
                 kept.append(link_evidence)
@@ -65,24 +65,24 @@ class ForwardedLinks:
 
     def seed(self, text: str, url: str) -> None:
         """A seed, as typed, that another shard owns."""
-        self.send(seed_stray(text, url))
+        self.send(forwarded_seed(text, url))
 
     def redirect(
         self, row: UrlRow, link_evidence: LinkEvidence, priority: float, *, is_home: bool
     ) -> None:
         """The target of a redirect that another shard owns."""
-        self.send(_stray(row, link_evidence, priority, is_home=is_home))
+        self.send(_forwarded_link(row, link_evidence, priority, is_home=is_home))
 
     def listing(self, row: UrlRow, link_evidence: LinkEvidence, priority: float) -> None:
         """A feed of a page of ours that another shard owns."""
-        self.send(_stray(row, link_evidence, priority, listing=True))
+        self.send(_forwarded_link(row, link_evidence, priority, listing=True))
 
-    def send(self, stray: ForwardedLink) -> None:
+    def send(self, link: ForwardedLink) -> None:
         """Let one go, whatever went before."""
-        self._outgoing.append((owner(stray.host, self.shard.of), stray))
+        self._outgoing.append((owner(link.host, self.shard.of), link))
 
     def take(self) -> list[tuple[int, ForwardedLink]]:
-        """What is to go, once: (shard, stray)."""
+        """The links that are to go, once: (shard, link)."""
         outgoing, self._outgoing = self._outgoing, []
         return outgoing
 
@@ -92,7 +92,7 @@ class ForwardedLinks:
         return not self._outgoing
 
 
-def _stray(
+def _forwarded_link(
     row: UrlRow,
     link_evidence: LinkEvidence,
     priority: float,
@@ -114,27 +114,27 @@ def _stray(
     )
 
 
-def seed_stray(text: str, url: str) -> ForwardedLink:
+def forwarded_seed(text: str, url: str) -> ForwardedLink:
     """A seed for the shard that owns its host; `url` is what `text` means."""
     return ForwardedLink(url, fingerprint(url), host_of(url), 0, is_home=True, typed=text)
 
 
-def welcome(crawl: Crawl, stray: ForwardedLink) -> None:
-    """Take in a stray: as a link that a page of this shard has, as far as it is known here."""
-    if stray.typed:
-        crawl.sow((stray.typed,))
+def accept(crawl: Crawl, link: ForwardedLink) -> None:
+    """Take in another shard's link as one of a page of this shard, as far as it is known here."""
+    if link.typed:
+        crawl.sow((link.typed,))
         return
-    if stray.is_home:
-        crawl.scope.add_home(stray.url)
+    if link.is_home:
+        crawl.scope.add_home(link.url)
     row = UrlRow(
         -1,
-        stray.key,
-        stray.url,
+        link.key,
+        link.url,
         queue=-1,
-        depth=stray.depth,
-        priority=stray.priority,
-        link_evidence=stray.link_evidence,
-        anchor=stray.anchor,
-        hops=stray.hops,
+        depth=link.depth,
+        priority=link.priority,
+        link_evidence=link.link_evidence,
+        anchor=link.anchor,
+        hops=link.hops,
     )
-    crawl.link_handler.arrive(row, stray.host, listing=stray.listing)
+    crawl.link_handler.arrive(row, link.host, listing=link.listing)

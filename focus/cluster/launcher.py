@@ -1,6 +1,6 @@
-"""How are all roles run on one machine? As processes of their own, started anew when they die.
+"""Runs all roles on one machine, as processes that are started again when they die.
 
-    with Crew(…) as crew: crew.run()
+    with LocalCluster(…) as cluster: cluster.run()
 
 It ends when the crawl has ended, or by a signal; no role outlives it.
 """

@@ -1,4 +1,4 @@
-"""Which tasks are away, and what if one does not come back?
+"""Holds the leases: tasks that are under way, and the ones whose worker was lost.
 
 A lease is a task that a shard has given away. It is in the shard's database before the
 task is in the broker, and goes from there with what follows from its result: so a broker
@@ -47,7 +47,7 @@ class Terms(msgspec.Struct, frozen=True):
 
     @property
     def lease_s(self) -> float:
-        """When a task that nothing was heard of is taken for lost."""
+        """Seconds until a task without any report is taken for lost."""
         return self.queue_s + self.hold_s + self.work_s
 
 
@@ -156,7 +156,7 @@ class Leases:
             self._suspect = None
         return lease.task
 
-    def departed(self, lease_id: int) -> Task | None:
+    def request_sent(self, lease_id: int) -> Task | None:
         """The task whose request has gone out; None if that is known, or nobody's."""
         lease = self._open.get(lease_id)
         if lease is None or lease.has_left:

@@ -1,8 +1,8 @@
-"""What do frontiers and workers say to each other, and in which form?
+"""Defines the messages between frontiers and workers, and their encoding.
 
 A message is one byte of version, then MessagePack packed by zstd: a tuple of one or more
-letters. Tasks link_evidence durations, never instants, so that no two clocks need agree. What a
-stranger of another version must understand is in the AMQP properties alone (`broker`).
+letters. Tasks carry durations, never instants, so that no two clocks need agree. The parts that
+a role of another version must understand are in the AMQP properties alone (`connection`).
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class TaskBundle(msgspec.Struct, frozen=True, array_like=True):
     """Tasks of one shard. `setup` names the settings they are to be done by."""
 
     setup: bytes
-    errands: list[SentTask]
+    tasks: list[SentTask]
 
 
 class TaskResult(msgspec.Struct, frozen=True, array_like=True):
-    """What came of an errand: `FetchResult` and `Page` without what nobody reads any more.
+    """The result of a task: `FetchResult` and `Page` without the fields that nobody reads.
 
     age_s  seconds from the start of the request to the sending of this
     """
@@ -76,7 +76,7 @@ class WorkerReport(msgspec.Struct, frozen=True, array_like=True):
     """From a worker to a shard.
 
     answers   results
-    departed  leases whose requests have just gone out
+    sent      leases whose requests have just gone out
     lost      leases that another worker had when it died or was cut off
     unbegun   leases that were held too long before their turn came
     held      leases that this worker still has, of those it was asked for
@@ -84,7 +84,7 @@ class WorkerReport(msgspec.Struct, frozen=True, array_like=True):
 
     worker: str
     answers: list[TaskResult] = []
-    departed: list[int] = []
+    sent: list[int] = []
     lost: list[int] = []
     unbegun: list[int] = []
     held: list[int] = []
@@ -114,7 +114,7 @@ class ForwardedLink(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Hello(msgspec.Struct, frozen=True, array_like=True):
-    """A worker's sign of life, every `BEAT_S`.
+    """A worker's sign of life, every `HEARTBEAT_INTERVAL_S`.
 
     setup   the settings it is ready to work by, b"" as yet none
     slots   requests it makes at once; 0: it takes no more
@@ -131,7 +131,7 @@ class Hello(msgspec.Struct, frozen=True, array_like=True):
 
 
 class WorkerSetup(msgspec.Struct, frozen=True, array_like=True):
-    """What a worker needs to know to do errands."""
+    """The settings that a worker needs for its tasks."""
 
     shards: int
     fetch: FetchConfig
@@ -162,24 +162,24 @@ class ClusterCommand(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ShardStatus(msgspec.Struct, frozen=True, array_like=True):
-    """How a shard stands; every shard tells all others every `BEAT_S`.
+    """Status of a shard; every shard tells all others every `HEARTBEAT_INTERVAL_S`.
 
-    birth      of its process, a number drawn by chance
-    stirs      grows with everything that happens there
-    is_idle    nothing waits, nothing is under way, nothing came that was not taken in
-    heard      of each other shard: (birth, stirs) of its last word if that was idle
-    level      priorities of its best waiting URLs, see `level`
-    ladder     how much its waiting URLs are worth, see `other_crawls`; [] where nothing is limited
-    ended      why it ended, "" as yet
+    birth        of its process, a number drawn by chance
+    activity     grows with everything that happens there
+    is_idle      nothing waits, nothing is under way, nothing came that was not taken in
+    idle_others  the other shards that told it they were idle: (birth, activity) of each
+    priorities   of its best waiting URLs, see `slot_share`
+    quantiles    (rank, priority) of its waiting URLs, see `shared_budget`; [] without a limit
+    ended        why it ended, "" as yet
     """
 
     shard: int
     of: int
     birth: int
-    stirs: int = 0
+    activity: int = 0
     is_idle: bool = False
-    heard: dict[int, tuple[int, int]] = {}
-    level: list[float] = []
+    idle_others: dict[int, tuple[int, int]] = {}
+    priorities: list[float] = []
     digest: bytes = b""
     name: str = ""
     totals: dict[str, float] = {}
@@ -191,7 +191,7 @@ class ShardStatus(msgspec.Struct, frozen=True, array_like=True):
     outbox: int = 0
     lost: int = 0
     ended: str = ""
-    ladder: list[tuple[int, float]] = []
+    quantiles: list[tuple[int, float]] = []
 
 
 T = TypeVar("T")

@@ -1,9 +1,9 @@
-"""What makes a crawl a shard of a cluster? Its surroundings: broker, leases, other shards.
+"""Runs a crawl as one shard of a cluster: broker, leases, other shards.
 
-    around = Member(shard, address, cluster="main"); session.run(…, around=around)
+    around = ShardNode(shard, address, cluster="main"); session.run(…, around=around)
 
-The crawl itself is the one of `focus crawl`. Beside it, in the same event loop, `departures`
-sends tasks and links away, `ears` hears what comes, and `beat` looks after both.
+The crawl itself is the one of `focus crawl`. Beside it, in the same event loop, `publisher`
+sends tasks and links away, `consumer` receives messages, and `heartbeat` looks after both.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from focus.cluster.batch_writer import ShardStore
 from focus.cluster.broker import LOST, Address
 from focus.cluster.connection import PublishRefused, ReconnectingConnection
 from focus.cluster.consumer import ShardConsumer
-from focus.cluster.forwarded_links import welcome
+from focus.cluster.forwarded_links import accept
 from focus.cluster.heartbeat import Heartbeat
 from focus.cluster.leases import Lease, Leases, Terms
 from focus.cluster.messages import ModelUpdate, WorkerSetup, digest
@@ -44,7 +44,7 @@ PARSES = 4  # limits of parsing that a task may need at most: it is tried again,
 
 
 class ShardNode(Runtime):
-    """The surroundings of one shard's crawl. `terms` None: by what a fetch may take."""
+    """The runtime of one shard's crawl. `terms` None: by the longest time of a fetch."""
 
     def __init__(
         self,
@@ -56,14 +56,16 @@ class ShardNode(Runtime):
         say: Callable[[str], object] = lambda text: None,
     ) -> None:
         self._terms = terms
-        line = ReconnectingConnection(address, self._prepare, name=f"focus shard {shard}", say=say)
-        self.context = ShardContext(shard, cluster, line, say)
-        self._ears = ShardConsumer(self.context)
-        self._beat = Heartbeat(self.context, self._ears)
+        connection = ReconnectingConnection(
+            address, self._prepare, name=f"focus shard {shard}", say=say
+        )
+        self.context = ShardContext(shard, cluster, connection, say)
+        self._consumer = ShardConsumer(self.context)
+        self._heartbeat = Heartbeat(self.context, self._consumer)
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def _prepare(self, connection: Any) -> None:
-        await self._ears.prepare(connection)
+        await self._consumer.prepare(connection)
 
     async def transport(
         self,
@@ -73,25 +75,27 @@ class ShardNode(Runtime):
         info: CrawlInfo,
         stack: AsyncExitStack,
     ) -> Transport:
-        at = self.context
+        context = self.context
         row = await self._row(store, info)
-        at.setup = WorkerSetup(at.shard.of, config.fetch, config.analysis, config.parse_limit_s)
-        at.digest = digest(at.setup)
+        context.setup = WorkerSetup(
+            context.shard.of, config.fetch, config.analysis, config.parse_limit_s
+        )
+        context.digest = digest(context.setup)
         work_s = config.fetch.total_timeout_s + PARSES * config.parse_limit_s
         terms = self._terms or Terms(work_s=work_s)
-        at.way = ClusterTransport(
+        context.transport = ClusterTransport(
             Leases((row.mark << 43) | (row.run & 0xFFFF) << 27, terms),
-            at.flow_control,
-            clock=at.clock,
-            setup=at.digest,
-            several=at.is_several,
+            context.flow_control,
+            clock=context.clock,
+            setup=context.digest,
+            several=context.is_several,
         )
-        at.is_new = not info.resumed
-        at.was_killed = info.resumed and not info.finished
+        context.is_new = not info.resumed
+        context.was_killed = info.resumed and not info.finished
         stack.push_async_callback(self._close)
-        await at.line.open()
+        await context.connection.open()
         await store.run(partial(rows.begin, crawl=info.id, row=row))
-        return at.way
+        return context.transport
 
     async def _row(self, store: Store, info: CrawlInfo) -> rows.ShardRow:
         """The shard as stored, one run further; ClusterError if it was another."""
@@ -113,38 +117,45 @@ class ShardNode(Runtime):
         return before._replace(run=before.run + 1)
 
     def crawl_store(self, store: Store, info: CrawlInfo) -> CrawlStore:
-        self._crawl_store = ShardStore(store, info.id, self.context.way, self.context.abroad)
+        self._crawl_store = ShardStore(
+            store, info.id, self.context.transport, self.context.forwarded
+        )
         return self._crawl_store
 
     async def opened(self, crawl: Crawl, store: Store, info: CrawlInfo) -> None:
-        at = self.context
-        at.place = OpenShard(crawl, store, info.id, self._crawl_store)
-        at.abroad.max_depth = crawl.config.scope.max_depth
-        if at.is_several:
-            crawl.link_handler.border = at.abroad
-            crawl.limits.other_crawls = at.other_crawls
-        at.way.leases.rest_s = lambda name: crawl.frontier.host(name).rest_s
-        at.way.on_stray = partial(welcome, crawl)
-        at.way.on_update = self._update
+        context = self.context
+        context.opened = OpenShard(crawl, store, info.id, self._crawl_store)
+        context.forwarded.max_depth = crawl.config.scope.max_depth
+        if context.is_several:
+            crawl.link_handler.border = context.forwarded
+            crawl.limits.other_crawls = context.other_crawls
+        context.transport.leases.rest_s = lambda name: crawl.frontier.host(name).rest_s
+        context.transport.on_link = partial(accept, crawl)
+        context.transport.on_update = self._update
         for url in await store.run(partial(rows.homes, crawl=info.id)):
             crawl.scope.add_home(seed_candidates(url)[0])
-        await self._adopt(at.place)
-        at.is_open = True
-        departures = ShardPublisher(at)
-        for work in (at.line.keep(), departures.pump(), departures.leave(), self._beat.run()):
+        await self._adopt(context.opened)
+        context.is_open = True
+        publisher = ShardPublisher(context)
+        for work in (
+            context.connection.keep(),
+            publisher.publish_tasks(),
+            publisher.publish_links(),
+            self._heartbeat.run(),
+        ):
             self._start(work)
 
-    async def _adopt(self, place: OpenShard) -> None:
+    async def _adopt(self, opened: OpenShard) -> None:
         """Leases of an earlier run: their results may come, their hosts must not be asked."""
-        way, now, useless = self.context.way, self.context.clock(), []
-        for row in await place.store.run(partial(rows.leases, crawl=place.id)):
+        transport, now, useless = self.context.transport, self.context.clock(), []
+        for row in await opened.store.run(partial(rows.leases, crawl=opened.id)):
             task = msgspec.msgpack.decode(row.task, type=Task)
-            if place.crawl.readopt(task):
-                way.in_flight += 1
-                way.leases.adopt(Lease(row.id, task, row.expires_at, row.losses), now)
+            if opened.crawl.readopt(task):
+                transport.in_flight += 1
+                transport.leases.adopt(Lease(row.id, task, row.expires_at, row.losses), now)
             else:
                 useless.append(row.id)
-        way.forget(useless)
+        transport.forget(useless)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -154,26 +165,30 @@ class ShardNode(Runtime):
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            self.context.way.fail(error)
+            self.context.transport.fail(error)
 
     def _update(self, payload: bytes) -> None:
         """Workers have one model for all shards: the first shard's pages form it."""
-        at = self.context
-        if at.shard.number == 1:
-            at.setup = msgspec.structs.replace(at.setup, update=payload)
-            self._start(self._tell_workers(ModelUpdate(at.digest, payload)))
+        context = self.context
+        if context.shard.number == 1:
+            context.setup = msgspec.structs.replace(context.setup, update=payload)
+            self._start(self._tell_workers(ModelUpdate(context.digest, payload)))
 
     async def _tell_workers(self, update: ModelUpdate) -> None:
         with suppress(PublishRefused, *LOST):  # who comes back gets it with the setup
-            await self.context.line.tell(self.context.names.crew, **packed(update, "update"))
+            await self.context.connection.tell(
+                self.context.names.workers, **packed(update, "update")
+            )
 
     async def _close(self) -> None:
-        at = self.context
-        if at.is_open and at.line.is_up.is_set():
+        context = self.context
+        if context.is_open and context.connection.is_up.is_set():
             with suppress(PublishRefused, *LOST):
-                await self._beat.stand(ended=at.place.crawl.stop_reason or "broken off")
+                await self._heartbeat.tell_status(
+                    ended=context.opened.crawl.stop_reason or "broken off"
+                )
         tasks = tuple(self._tasks)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await at.line.close()
+        await context.connection.close()

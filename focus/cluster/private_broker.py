@@ -1,4 +1,4 @@
-"""How is a RabbitMQ of one's own started? For tests, the demo and one machine; not for many.
+"""Starts a private RabbitMQ, for tests, the demo and one machine.
 
 A node in a folder of its own on loopback, that ends with the process that started it. The
 system's RabbitMQ, if one runs, is left alone.

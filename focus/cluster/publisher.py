@@ -1,7 +1,7 @@
-"""What leaves a shard? Tasks for workers, links for other shards, models for both.
+"""Publishes a shard's messages: tasks for workers, links for other shards, models for both.
 
-pump     leases are written down, then published, in their order
-leave    links that other shards own are published, then deleted
+publish_tasks   leases are written to the database, then their tasks are published, in order
+publish_links   links that other shards own are published, then deleted
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import msgspec
 from focus.cluster.connection import PublishRefused
 from focus.cluster.leases import Lease
 from focus.cluster.messages import SentTask, TaskBundle, chunks
-from focus.cluster.shard_context import BEAT_S, ShardContext
+from focus.cluster.shard_context import HEARTBEAT_INTERVAL_S, ShardContext
 from focus.cluster.topology import packed
 from focus.storage import cluster_leases as rows
 
 MESSAGE = 16  # tasks in one message at most
-STRAYS = 50  # links in one
+LINKS = 50  # links in one
 AT_ONCE = 256  # tasks written down at once
 LINGER_S = 0.05
 """Without it a crawl may settle at one task a message: one result frees one slot for one task.
@@ -32,25 +32,25 @@ to 2.5, 1.6 and 1.5 with such ones."""
 
 
 class ShardPublisher:
-    """What goes out of a shard."""
+    """Publishes tasks and links of one shard."""
 
     def __init__(self, context: ShardContext) -> None:
-        self._at = context
+        self._context = context
 
-    async def pump(self) -> None:
-        """Give out tasks, for ever."""
+    async def publish_tasks(self) -> None:
+        """Publish tasks, for ever."""
         while True:
-            await self._at.line.is_up.wait()
+            await self._context.connection.is_up.wait()
             if self._is_busy:
                 await asyncio.sleep(LINGER_S)  # workers have enough: let a few more gather
-            self._at.way.outgoing.clear()
-            now = self._at.clock()
-            going = self._at.way.leases.ready(now, AT_ONCE)
+            self._context.transport.outgoing.clear()
+            now = self._context.clock()
+            going = self._context.transport.leases.ready(now, AT_ONCE)
             if not going:
-                due = self._at.way.leases.next_ready()
+                due = self._context.transport.leases.next_ready()
                 with suppress(TimeoutError):
                     async with asyncio.timeout(None if due is None else max(0.0, due - now)):
-                        await self._at.way.outgoing.wait()
+                        await self._context.transport.outgoing.wait()
                 continue
             written = [
                 rows.LeaseRow(
@@ -58,8 +58,8 @@ class ShardPublisher:
                 )
                 for lease in going
             ]
-            await self._at.place.store.run(
-                partial(rows.give, crawl=self._at.place.id, rows=written)
+            await self._context.opened.store.run(
+                partial(rows.give, crawl=self._context.opened.id, rows=written)
             )
             size = self._message_size(len(going))
             await asyncio.gather(*map(self._publish, chunks(going, size)))
@@ -67,18 +67,18 @@ class ShardPublisher:
     @property
     def _is_busy(self) -> bool:
         """Whether more than half of what may be away is."""
-        return self._at.way.in_flight > self._at.way.window // 2
+        return self._context.transport.in_flight > self._context.transport.window // 2
 
     def _message_size(self, going: int) -> int:
         """Tasks of one message: few enough that all workers get some, unless they have enough."""
         if self._is_busy:
             return MESSAGE
-        workers = max(1, len(self._at.flow_control.workers(self._at.clock())))
+        workers = max(1, len(self._context.flow_control.workers(self._context.clock())))
         return max(1, min(MESSAGE, going // (2 * workers)))
 
     async def _publish(self, going: Sequence[Lease]) -> None:
-        tell = self._at.way.on_sent is not None
-        errands = [
+        tell = self._context.transport.on_sent is not None
+        tasks = [
             SentTask(
                 lease.id,
                 lease.task.url,
@@ -88,37 +88,43 @@ class ShardPublisher:
             )
             for lease in going
         ]
-        message = packed(TaskBundle(self._at.digest, errands), "errands")
-        queue = self._at.names.tasks(self._at.shard.number)
+        message = packed(TaskBundle(self._context.digest, tasks), "tasks")
+        queue = self._context.names.tasks(self._context.shard.number)
         try:
-            await self._at.line.send(queue, expiration=self._at.way.leases.terms.queue_s, **message)
+            await self._context.connection.send(
+                queue, expiration=self._context.transport.leases.terms.queue_s, **message
+            )
         except PublishRefused:
-            self._at.way.leases.unbegun([lease.id for lease in going], self._at.clock() + BEAT_S)
+            self._context.transport.leases.unbegun(
+                [lease.id for lease in going], self._context.clock() + HEARTBEAT_INTERVAL_S
+            )
         except ConnectionError:
-            self._at.way.leases.unsent(going, self._at.clock())
+            self._context.transport.leases.unsent(going, self._context.clock())
 
     # -- links out ----------------------------------------------------------------
 
-    async def leave(self) -> None:
-        """Send links away, for ever."""
+    async def publish_links(self) -> None:
+        """Publish links for other shards, for ever."""
         while True:
-            await self._at.line.is_up.wait()
-            self._at.place.crawl_store.has_strays.clear()
-            found = await self._at.place.store.run(
-                partial(rows.strays, crawl=self._at.place.id, most=10 * STRAYS)
+            await self._context.connection.is_up.wait()
+            self._context.opened.crawl_store.has_outgoing.clear()
+            found = await self._context.opened.store.run(
+                partial(rows.outgoing_links, crawl=self._context.opened.id, most=10 * LINKS)
             )
             if not found:
-                await self._at.place.crawl_store.has_strays.wait()
+                await self._context.opened.crawl_store.has_outgoing.wait()
                 continue
             try:
                 for shard, some in groupby(sorted(found, key=itemgetter(1)), itemgetter(1)):
-                    await self._send_strays(shard, list(some))
+                    await self._send_links(shard, list(some))
             except (PublishRefused, ConnectionError):
-                await asyncio.sleep(BEAT_S)
+                await asyncio.sleep(HEARTBEAT_INTERVAL_S)
 
-    async def _send_strays(self, shard: int, found: list[tuple[int, int, bytes]]) -> None:
-        for some in chunks(found, STRAYS):
-            message = packed([msgspec.Raw(each[2]) for each in some], "strays")
-            await self._at.line.send(self._at.names.links(shard), **message)
-            await self._at.place.store.run(partial(rows.left, ids=[each[0] for each in some]))
-            self._at.way.stirs += 1
+    async def _send_links(self, shard: int, found: list[tuple[int, int, bytes]]) -> None:
+        for some in chunks(found, LINKS):
+            message = packed([msgspec.Raw(each[2]) for each in some], "links")
+            await self._context.connection.send(self._context.names.links(shard), **message)
+            await self._context.opened.store.run(
+                partial(rows.delete_links, ids=[each[0] for each in some])
+            )
+            self._context.transport.activity += 1

@@ -1,4 +1,4 @@
-"""What a worker may be told to reach past the guard: what its own command line opens, no more.
+"""Limits the private addresses that a worker may reach to those that its own command line opens.
 
 The settings by which a worker asks come from the broker. Whoever may write there could open the
 private network of every worker by them; so what leads past the guard has to be said twice, to the

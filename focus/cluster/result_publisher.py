@@ -1,4 +1,4 @@
-"""How do results leave a worker? What has gathered goes in one message, the rest in the next.
+"""Publishes a worker's results, gathered into few messages.
 
 While one message is on its way to the broker, the next gathers; nothing waits for longer. A
 task is acknowledged only when the broker has what came of it.
@@ -24,15 +24,15 @@ Done = tuple[AcceptedTask, TaskResult | None]
 
 
 class ResultPublisher:
-    """What is to go to each shard. `engine` is told what has left; `heard_at` (loop time) is
+    """What is to go to each shard. `executor` is told what has left; `heard_at` (loop time) is
     when the broker last confirmed something."""
 
-    def __init__(self, worker: str, line: ReconnectingConnection, names: Names) -> None:
+    def __init__(self, worker: str, connection: ReconnectingConnection, names: Names) -> None:
         self.pages = 0
         self.heard_at = 0.0
-        self.engine: TaskExecutor | None = None
+        self.executor: TaskExecutor | None = None
         self._worker = worker
-        self._line = line
+        self._connection = connection
         self._names = names
         self._jobs: dict[int, list[Done]] = defaultdict(list)
         self._others: dict[int, list[tuple[WorkerReport, TaskMessage | None]]] = defaultdict(list)
@@ -41,16 +41,16 @@ class ResultPublisher:
 
     def done(self, job: AcceptedTask, answer: TaskResult | None) -> None:
         """What came of a job; None: its turn came too late."""
-        self._jobs[job.parcel.shard].append((job, answer))
+        self._jobs[job.delivery.shard].append((job, answer))
         self._outgoing.set()
 
-    def departed(self, job: AcceptedTask) -> None:
+    def sent(self, job: AcceptedTask) -> None:
         """A request goes out, and its shard waits to hear of it."""
-        self.post(job.parcel.shard, WorkerReport(self._worker, departed=[job.errand.lease]))
+        self.post(job.delivery.shard, WorkerReport(self._worker, sent=[job.task.lease]))
 
-    def post(self, shard: int, report: WorkerReport, parcel: TaskMessage | None = None) -> None:
-        """Something else to say; one errand of `parcel` is dealt with by that."""
-        self._others[shard].append((report, parcel))
+    def post(self, shard: int, report: WorkerReport, delivery: TaskMessage | None = None) -> None:
+        """Add another report; one task of `delivery` is dealt with by that."""
+        self._others[shard].append((report, delivery))
         self._outgoing.set()
 
     @property
@@ -62,8 +62,8 @@ class ResultPublisher:
         """Publish what there is, for ever."""
         while True:
             await self._outgoing.wait()
-            await self._line.is_up.wait()
-            if self.engine is not None and self.engine.busy > 1:
+            await self._connection.is_up.wait()
+            if self.executor is not None and self.executor.busy > 1:
                 await asyncio.sleep(LINGER_S)
             self._outgoing.clear()
             shards = {*self._jobs, *self._others}
@@ -85,15 +85,15 @@ class ResultPublisher:
         report = WorkerReport(
             self._worker,
             answers=[answer for _, answer in batch if answer is not None],
-            departed=[lease for each in said for lease in each.departed],
+            sent=[lease for each in said for lease in each.sent],
             lost=[lease for each in said for lease in each.lost],
             unbegun=[lease for each in said for lease in each.unbegun]
-            + [job.errand.lease for job, answer in batch if answer is None],
+            + [job.task.lease for job, answer in batch if answer is None],
             held=[lease for each in said for lease in each.held],
         )
         self._under_way += 1
         try:
-            await self._line.send(self._names.results(shard), **packed(report, "report"))
+            await self._connection.send(self._names.results(shard), **packed(report, "report"))
         except BaseException:
             if others:
                 self._others[shard] = others + self._others[shard]
@@ -105,14 +105,14 @@ class ResultPublisher:
         self.heard_at = asyncio.get_running_loop().time()
         for job, answer in batch:
             self._left(job, answer)
-        for _, parcel in others:
-            if parcel is not None:
-                parcel.done()
+        for _, delivery in others:
+            if delivery is not None:
+                delivery.done()
 
     def _left(self, job: AcceptedTask, answer: TaskResult | None) -> None:
-        assert self.engine is not None
+        assert self.executor is not None
         self.pages += answer is not None and answer.page is not None
-        self.engine.left(job, is_done=answer is not None)
+        self.executor.left(job, is_done=answer is not None)
 
 
 def _batch(jobs: list[Done]) -> tuple[list[Done], list[Done]]:

@@ -1,4 +1,4 @@
-"""What do the parts of a shard share? Its place in the cluster, its crawl, its leases."""
+"""Holds what the parts of a shard share: its number, its crawl, its leases."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from focus.engine.transports import Clock
 from focus.session import GRACE_S
 from focus.store import Store
 
-BEAT_S = 1.0
+HEARTBEAT_INTERVAL_S = 1.0
 
 
 class OpenShard(NamedTuple):
@@ -36,34 +36,38 @@ class OpenShard(NamedTuple):
 class ShardContext:
     """One shard.
 
-    way      the crawl's transport, with the leases
-    setup    what workers need to know; `digest` names it
-    place    the crawl and its store
-    is_new   the crawl begins: what another one left in the broker is of no use
-    was_killed  the crawl goes on, and its last run did not come to its end
-    is_open  its parts are at work: an error is the crawl's from now on
-    own      its last word on the board
+    transport    the crawl's transport, with the leases
+    setup        the settings that workers need; `digest` names them
+    opened       the crawl and its store
+    is_new       the crawl begins: messages of an earlier crawl are of no use
+    was_killed   the crawl goes on, and its last run did not come to its end
+    is_open      its parts are at work: an error is the crawl's from now on
+    last_status  the status that it told last
     """
 
-    way: ClusterTransport
+    transport: ClusterTransport
     setup: WorkerSetup
     digest: bytes
-    place: OpenShard
-    own: ShardStatus | None = None
+    opened: OpenShard
+    last_status: ShardStatus | None = None
 
     def __init__(
-        self, shard: Shard, cluster: str, line: ReconnectingConnection, say: Callable[[str], object]
+        self,
+        shard: Shard,
+        cluster: str,
+        connection: ReconnectingConnection,
+        say: Callable[[str], object],
     ) -> None:
         self.shard = shard
         self.names = Names(cluster)
-        self.line = line
+        self.connection = connection
         self.say = say
         self.clock = Clock()
         self.birth = random.getrandbits(48)
         self.began_at = self.clock()
-        self.flow_control = FlowControl(BEAT_S)
-        self.board = Membership(shard, BEAT_S)
-        self.abroad = ForwardedLinks(shard, None)
+        self.flow_control = FlowControl(HEARTBEAT_INTERVAL_S)
+        self.membership = Membership(shard, HEARTBEAT_INTERVAL_S)
+        self.forwarded = ForwardedLinks(shard, None)
         self.other_crawls = OtherShards()
         self.newcomers: set[str] = set()  # workers that need the setup
         self.is_new = False
@@ -80,5 +84,5 @@ class ShardContext:
         """End the crawl as a signal would."""
         if not self._is_stopping:
             self._is_stopping = True
-            self.way.cancel_in(GRACE_S)
-        self.place.crawl.stop(reason)
+            self.transport.cancel_in(GRACE_S)
+        self.opened.crawl.stop(reason)

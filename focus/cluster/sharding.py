@@ -1,4 +1,4 @@
-"""Which frontier owns a host? One of so many, by the hash of its registrable domain."""
+"""Assigns each host to a shard, by the hash of its registrable domain."""
 
 from __future__ import annotations
 

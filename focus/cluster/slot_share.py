@@ -1,9 +1,9 @@
-"""Which shards have the best URLs? A few priorities of each tell how to share the workers.
+"""Splits the workers' slots between shards by their best priorities.
 
 Every shard tells all others the priorities of its best waiting URLs, thinned out to `POINTS`.
-The level is the priority that as many URLs of all shards exceed as can be asked for soon; a
-shard's share of the slots is its share of those. One that has nothing above the level still
-gets a little, so that it can learn better. With one shard the share is 1, whatever waits.
+Together the shards can ask for some number of URLs soon: a shard's share of the slots is its
+share of the best so many URLs of all. One that has none among these still gets a little, so that
+it can find better ones. With one shard the share is 1, whatever waits.
 """
 
 from __future__ import annotations

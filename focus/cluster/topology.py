@@ -1,4 +1,4 @@
-"""Which queues and exchanges does a cluster have, and what is said through them?
+"""Names the queues and exchanges of a cluster.
 
 Only what RabbitMQ 3.10 and later have: durable queues, quorum queues where nothing may be
 lost, prefetch per consumer.
@@ -20,16 +20,16 @@ FORGET_S = 60  # a role that is gone for so long leaves no queue behind
 
 
 class Names:
-    """What one cluster's exchanges and queues are called. A broker may have several clusters.
+    """Names of one cluster's exchanges and queues. A broker may have several clusters.
 
-    board   fanout: how shards and workers stand, to all shards and whoever looks
-    crew    fanout: questions, updates and orders, to all workers
+    status    fanout: status of shards and workers, to all shards and to `control`
+    workers   fanout: questions, updates and orders, to all workers
     """
 
     def __init__(self, cluster: str) -> None:
         self._prefix = f"focus.{cluster}"
-        self.board = f"{self._prefix}.board"
-        self.crew = f"{self._prefix}.crew"
+        self.status = f"{self._prefix}.status"
+        self.workers = f"{self._prefix}.workers"
         self.dead = f"{self._prefix}.dead"
 
     def tasks(self, shard: int) -> str:
@@ -49,17 +49,17 @@ class Names:
         return f"{self._prefix}.lock.{shard}"
 
     def shard(self, shard: int) -> str:
-        """What a shard reads the board by."""
+        """The queue in which a shard reads the status of all."""
         return f"{self._prefix}.shard.{shard}"
 
     def worker(self, worker: str) -> str:
-        """What is said to a worker."""
+        """The queue of a worker: setups, questions, updates, orders."""
         return f"{self._prefix}.worker.{worker}"
 
 
 async def declare_all(channel: AbstractChannel, names: Names, shards: int) -> None:
     """The exchanges, and the queues of all shards. Done by every role: it costs nothing."""
-    for name in (names.board, names.crew):
+    for name in (names.status, names.workers):
         await channel.declare_exchange(name, "fanout", durable=True)
     aside: dict[str, Any] = {"x-queue-type": "quorum", "x-max-length": 10_000}
     await channel.declare_queue(names.dead, durable=True, arguments=aside)
@@ -86,12 +86,12 @@ def _lasting(aside: str, *, single: bool) -> dict[str, Any]:
     return arguments | {"x-single-active-consumer": True} if single else arguments
 
 
-async def declare_ear(channel: AbstractChannel, queue: str, exchange: str) -> Any:
+async def declare_own_queue(channel: AbstractChannel, queue: str, exchange: str) -> Any:
     """A role's own queue on a fanout; it goes when the role is gone for a while."""
     arguments: dict[str, Any] = {"x-expires": FORGET_S * 1000, "x-message-ttl": FORGET_S * 1000}
-    ear = await channel.declare_queue(queue, durable=True, arguments=arguments)
-    await ear.bind(exchange)
-    return ear
+    declared = await channel.declare_queue(queue, durable=True, arguments=arguments)
+    await declared.bind(exchange)
+    return declared
 
 
 def version_of(message: IncomingMessage) -> object:

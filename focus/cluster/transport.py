@@ -1,8 +1,8 @@
-"""How do tasks reach workers on other machines, and their results the crawl?
+"""Carries tasks to workers on other machines, and their results back to the crawl.
 
 The third body of `focus.engine.transports.Transport`. What the crawl sends becomes a lease
-(`leases`), which a frontier's `post` publishes; what workers report comes in as deliveries
-and leaves as results. Nothing here knows the broker: a test hands over deliveries itself.
+(`leases`), whose task `publisher` sends; workers' reports come in as deliveries and leave as
+results. Nothing here knows the broker: a test hands over deliveries itself.
 
 A delivery is acknowledged only after the batch with all that follows from it is written
 (`pending`): so a frontier that dies gets it again, and finds by the leases what
@@ -36,7 +36,7 @@ class ClusterTransport:
     used      tasks of other shards that are away: what they leave may be used, too
     setup     name of the settings that workers must have taken over
     several   other shards may send links at any time: an empty frontier is no end
-    on_stray  takes in a link of another shard
+    on_link   takes in a link of another shard
     """
 
     is_live = True
@@ -58,15 +58,15 @@ class ClusterTransport:
         self.share = 1.0
         self.used = 0
         self.in_flight = 0
-        self.stirs = 0
+        self.activity = 0
         self.expects = several
         self.on_sent: Callable[[Task], None] | None = None
-        self.on_stray: Callable[[ForwardedLink], None] = lambda stray: None
+        self.on_link: Callable[[ForwardedLink], None] = lambda link: None
         self.on_update: Callable[[bytes], None] = lambda payload: None
         self.outgoing = asyncio.Event()  # a lease may be ready
         self._ready = asyncio.Event()
         self._reports: list[tuple[WorkerReport, Delivery]] = []
-        self._strays: list[tuple[list[ForwardedLink], Delivery]] = []
+        self._links: list[tuple[list[ForwardedLink], Delivery]] = []
         self._poisoned: list[Lease] = []
         self._closed: list[int] = []
         self._homes: list[str] = []
@@ -89,16 +89,16 @@ class ClusterTransport:
 
     async def receive(self, until: float | None) -> list[Result]:
         """All results that are there; links of other shards are taken in on the way."""
-        if not (self._reports or self._strays or self._poisoned):
+        if not (self._reports or self._links or self._poisoned):
             await ready_within(self._ready, None if until is None else until - self.now())
         if self._failed is not None:
             raise self._failed
         if self._is_cancelled:
             return []
-        self._take_strays()
+        self._take_links()
         results = self._take_reports() + self._take_poisoned()
         self.in_flight -= len(results)
-        self.stirs += len(results)
+        self.activity += len(results)
         return results
 
     def _take_reports(self) -> list[Result]:
@@ -106,10 +106,10 @@ class ClusterTransport:
         results: list[Result] = []
         now = self.now()
         for report, delivery in reports:
-            for lease_id in report.departed:
-                self._departed(lease_id)
+            for lease_id in report.sent:
+                self._request_sent(lease_id)
             for answer in report.answers:
-                self._departed(answer.lease)
+                self._request_sent(answer.lease)
                 task = self.leases.close(answer.lease)
                 if task is not None:
                     self._closed.append(answer.lease)
@@ -118,8 +118,8 @@ class ClusterTransport:
         self.leases.next_suspect(now)
         return results
 
-    def _departed(self, lease_id: int) -> None:
-        task = self.leases.departed(lease_id)
+    def _request_sent(self, lease_id: int) -> None:
+        task = self.leases.request_sent(lease_id)
         if task is not None and self.on_sent is not None:
             self.on_sent(task)
 
@@ -128,14 +128,14 @@ class ClusterTransport:
         self._closed += [lease.id for lease in poisoned]
         return [_poison(lease.task, self.now()) for lease in poisoned]
 
-    def _take_strays(self) -> None:
-        result_handler, self._strays = self._strays, []
-        for strays, delivery in result_handler:
-            self.stirs += 1
-            for stray in strays:
-                if stray.is_home:
-                    self._homes.append(stray.typed or stray.url)
-                self.on_stray(stray)
+    def _take_links(self) -> None:
+        arrived, self._links = self._links, []
+        for links, delivery in arrived:
+            self.activity += 1
+            for link in links:
+                if link.is_home:
+                    self._homes.append(link.typed or link.url)
+                self.on_link(link)
             self._owed.append(delivery)
 
     async def update(self, payload: bytes) -> None:
@@ -172,13 +172,13 @@ class ClusterTransport:
         self._reports.append((report, delivery))
         self._ready.set()
 
-    def strayed(self, strays: list[ForwardedLink], delivery: Delivery) -> None:
+    def links_came(self, links: list[ForwardedLink], delivery: Delivery) -> None:
         """Links of other shards have come."""
-        self._strays.append((strays, delivery))
+        self._links.append((links, delivery))
         self._ready.set()
 
     def review(self, *, queued: bool) -> None:
-        """Look after leases that nothing was heard of; see `Leases.review`."""
+        """Look after leases without any report; see `Leases.review`."""
         poisoned = self.leases.review(self.now(), queued=queued)
         if poisoned:
             self._poisoned += poisoned
@@ -193,7 +193,7 @@ class ClusterTransport:
     @property
     def is_quiet(self) -> bool:
         """Whether everything that came was taken in and written down."""
-        idle = not (self._reports or self._strays or self._poisoned)
+        idle = not (self._reports or self._links or self._poisoned)
         return idle and not self._owed and not self.in_flight
 
     # -- writing ------------------------------------------------------------------

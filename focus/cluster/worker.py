@@ -1,6 +1,6 @@
-"""What does a worker do? It asks for nothing by itself: shards say what, and when.
+"""Runs a worker: it takes tasks from all shards and reports their results.
 
-    run      until an order or a signal; errands in, reports out
+    run      until an order or a signal; tasks in, results out
 
 A worker keeps no state. What it has when it dies the broker gives to another, which sends it
 back to its shard as lost: only that knows when the host may be asked again. One that is cut
@@ -42,14 +42,14 @@ from focus.cluster.messages import (
 )
 from focus.cluster.reach import Reach, beyond
 from focus.cluster.result_publisher import ResultPublisher
-from focus.cluster.topology import Names, declare_all, declare_ear, packed, version_of
+from focus.cluster.topology import Names, declare_all, declare_own_queue, packed, version_of
 from focus.errors import ClusterError
 from focus.records import FetchResult
 from focus.session import allow_open_files
 from focus.text.formatting import printable
 
-BEAT_S = 1.0
-CUT_S = 6.0  # without a word from the broker; it gives up on a worker after `HEARTBEAT_S`
+HEARTBEAT_INTERVAL_S = 1.0
+CUT_S = 6.0  # without an answer of the broker; it gives up on a worker after `HEARTBEAT_S`
 GRACE_S = 10.0
 
 
@@ -86,16 +86,16 @@ class WorkerRole:
         self._version = version
         self._hold_s = (terms or Terms()).hold_s
         self._host = host
-        self.line = ReconnectingConnection(
+        self.connection = ReconnectingConnection(
             address, self._prepare, name=f"focus worker {self.name}", say=say
         )
         self._setup: WorkerSetup | None = None
         self._digest = b""
         self._wanted = b""  # the digest of the setup that came last
-        self._engine: TaskExecutor | None = None
+        self._executor: TaskExecutor | None = None
         self._channel: AbstractChannel | None = None
         self._consumed: list[tuple[AbstractQueue, str]] = []
-        self._mail = ResultPublisher(self.name, self.line, self.names)
+        self._publisher = ResultPublisher(self.name, self.connection, self.names)
         self._ending: asyncio.Future[None] | None = None
         self._stop_reason = ""
         self._heard_at = 0.0
@@ -104,12 +104,12 @@ class WorkerRole:
     @property
     def pages(self) -> int:
         """Pages that it brought so far."""
-        return self._mail.pages
+        return self._publisher.pages
 
     @property
     def busy(self) -> int:
         """Requests under way, or about to be."""
-        return 0 if self._engine is None else self._engine.busy
+        return 0 if self._executor is None else self._executor.busy
 
     # -- its life -----------------------------------------------------------------
 
@@ -123,8 +123,14 @@ class WorkerRole:
             with suppress(NotImplementedError, ValueError, RuntimeError):
                 loop.add_signal_handler(number, self._on_signal, number)
         try:
-            await self.line.open()
-            works = [self.line.keep(), self._beat(), self._mail.run(), self._work(), self._watch()]
+            await self.connection.open()
+            works = [
+                self.connection.keep(),
+                self._heartbeat(),
+                self._publisher.run(),
+                self._work(),
+                self._watch(),
+            ]
             tasks = [asyncio.create_task(work) for work in works]
             for task in tasks:
                 task.add_done_callback(self._failed)
@@ -138,7 +144,7 @@ class WorkerRole:
             for number in (signal.SIGINT, signal.SIGTERM):
                 with suppress(NotImplementedError, ValueError, RuntimeError):
                     loop.remove_signal_handler(number)
-            await self.line.close()
+            await self.connection.close()
         return self._stop_reason
 
     def _failed(self, task: asyncio.Task[None]) -> None:
@@ -166,10 +172,10 @@ class WorkerRole:
         with suppress(Exception):  # as in `ReconnectingConnection`
             for queue, tag in self._consumed:
                 await queue.cancel(tag)
-        engine = self._engine
-        if engine is not None:
-            engine.give_back()
-            while engine.busy or not self._mail.is_empty:  # noqa: ASYNC110
+        executor = self._executor
+        if executor is not None:
+            executor.give_back()
+            while executor.busy or not self._publisher.is_empty:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
         self._end()
 
@@ -179,24 +185,24 @@ class WorkerRole:
             self._ending.set_result(None)
 
     async def _work(self) -> None:
-        """An engine for each setup that comes; the one before ends."""
+        """An executor for each setup that comes; the one before ends."""
         setup = await self._new_setup.get()
         while True:
             async with AsyncExitStack() as stack:
-                engine = TaskExecutor(
+                executor = TaskExecutor(
                     self._plan.slots,
                     hold_s=self._hold_s,
-                    done=self._mail.done,
-                    departed=self._mail.departed,
+                    done=self._publisher.done,
+                    sent=self._publisher.sent,
                 )
                 observe = self._recorder(stack)
-                await engine.open(
+                await executor.open(
                     setup, processes=self._plan.processes, stack=stack, observe=observe
                 )
-                self._engine, self._setup, self._digest = engine, setup, digest(setup)
-                self._mail.engine = engine
+                self._executor, self._setup, self._digest = executor, setup, digest(setup)
+                self._publisher.executor = executor
                 self._say(f"Ready: {self._plan.slots} requests at once for {setup.shards} shards")
-                running = asyncio.create_task(engine.run())
+                running = asyncio.create_task(executor.run())
                 stack.callback(running.cancel)
                 await self._consume()
                 following = asyncio.create_task(self._new_setup.get())
@@ -206,8 +212,8 @@ class WorkerRole:
                     running.result()
                 setup = following.result()
                 self._digest = b""
-                engine.let_go()
-                self.line.reset()  # what is unacknowledged goes back to the broker
+                executor.let_go()
+                self.connection.reset()  # what is unacknowledged goes back to the broker
 
     def _recorder(self, stack: AsyncExitStack) -> Callable[[FetchResult], object] | None:
         if self._plan.warc is None:
@@ -215,20 +221,22 @@ class WorkerRole:
         path = self._plan.warc / f"{self.name}.warc.gz"
         return stack.enter_context(Recorder(path, software=f"focus/{__version__}")).record
 
-    # -- errands in ---------------------------------------------------------------
+    # -- tasks in -----------------------------------------------------------------
 
     async def _prepare(self, connection: AbstractConnection) -> None:
         channel = await connection.channel(publisher_confirms=False)
         await declare_all(channel, self.names, self._setup.shards if self._setup else 0)
         self._channel = channel
-        ear = await declare_ear(channel, self.names.worker(self.name), self.names.crew)
-        await ear.consume(self._hear, no_ack=True)
+        own_queue = await declare_own_queue(
+            channel, self.names.worker(self.name), self.names.workers
+        )
+        await own_queue.consume(self._receive, no_ack=True)
         self._consumed = []
         if self._digest:
             await self._consume()
 
     async def _consume(self) -> None:
-        """Take errands of all shards, no more than there is use for."""
+        """Take tasks of all shards, no more than there is use for."""
         assert self._channel is not None
         assert self._setup is not None
         if self._consumed or self._stop_reason:
@@ -241,54 +249,54 @@ class WorkerRole:
             await channel.set_qos(prefetch_count=max(2, round(messages)))
             for shard in range(1, shards + 1):
                 queue = await channel.get_queue(self.names.tasks(shard))
-                self._consumed.append((queue, await queue.consume(self._errands(shard))))
+                self._consumed.append((queue, await queue.consume(self._take_tasks(shard))))
         except Exception:  # as in `ReconnectingConnection`
             self._consumed = []
-            self.line.reset()
+            self.connection.reset()
 
-    def _errands(self, shard: int) -> Callable[[IncomingMessage], Any]:
+    def _take_tasks(self, shard: int) -> Callable[[IncomingMessage], Any]:
         async def come(message: IncomingMessage) -> None:
-            parcel = TaskMessage(shard, lambda: self._ack(message))
+            delivery = TaskMessage(shard, lambda: self._ack(message))
             try:
                 found = unpack(message.body, TaskBundle)
             except ValueError:
                 with suppress(Exception):  # as in `ReconnectingConnection`
                     await message.reject()  # into the queue for the dead
                 return
-            self._take(found, parcel, is_again=bool(message.redelivered))
+            self._take(found, delivery, is_again=bool(message.redelivered))
 
         return come
 
-    def _take(self, found: TaskBundle, parcel: TaskMessage, *, is_again: bool) -> None:
-        engine = self._engine
-        if engine is None or found.setup != self._digest or self._stop_reason:
-            self._return(parcel, unbegun=[each.lease for each in found.errands])
+    def _take(self, found: TaskBundle, delivery: TaskMessage, *, is_again: bool) -> None:
+        executor = self._executor
+        if executor is None or found.setup != self._digest or self._stop_reason:
+            self._return(delivery, unbegun=[each.lease for each in found.tasks])
             return
-        errands = found.errands
+        tasks = found.tasks
         if is_again:
             strange = [
                 each
-                for each in errands
-                if each.lease not in engine.jobs and each.lease not in engine.finished
+                for each in tasks
+                if each.lease not in executor.jobs and each.lease not in executor.finished
             ]
-            errands = [each for each in errands if each not in strange]
+            tasks = [each for each in tasks if each not in strange]
             if strange:
-                parcel.left += 1  # for what is returned
-                self._return(parcel, lost=[each.lease for each in strange], counted=True)
-        engine.take(errands, parcel)
+                delivery.left += 1  # for what is returned
+                self._return(delivery, lost=[each.lease for each in strange], counted=True)
+        executor.take(tasks, delivery)
 
     def _return(
         self,
-        parcel: TaskMessage,
+        delivery: TaskMessage,
         *,
         lost: list[int] | None = None,
         unbegun: list[int] | None = None,
         counted: bool = False,
     ) -> None:
         if not counted:
-            parcel.left += 1
+            delivery.left += 1
         report = WorkerReport(self.name, lost=lost or [], unbegun=unbegun or [])
-        self._mail.post(parcel.shard, report, parcel)
+        self._publisher.post(delivery.shard, report, delivery)
 
     def _ack(self, message: IncomingMessage) -> None:
         async def ack() -> None:
@@ -299,7 +307,7 @@ class WorkerRole:
 
     # -- what is said to it -------------------------------------------------------
 
-    async def _hear(self, message: IncomingMessage) -> None:
+    async def _receive(self, message: IncomingMessage) -> None:
         if message.type == "refused":
             self._refuse(message.body.decode("utf-8", "replace"))
         elif version_of(message) != VERSION:
@@ -308,8 +316,8 @@ class WorkerRole:
             self._take_over(unpack(message.body, WorkerSetup))
         elif message.type == "update":
             update = unpack(message.body, ModelUpdate)
-            if self._engine is not None and update.setup == self._digest:
-                await self._engine.update(update.payload)
+            if self._executor is not None and update.setup == self._digest:
+                await self._executor.update(update.payload)
         elif message.type == "question":
             self._answer(unpack(message.body, LeaseQuery))
         elif message.type == "order":
@@ -332,35 +340,35 @@ class WorkerRole:
             self._ending.set_exception(ClusterError(why))
 
     def _answer(self, question: LeaseQuery) -> None:
-        jobs = self._engine.jobs if self._engine is not None else {}
+        jobs = self._executor.jobs if self._executor is not None else {}
         held = [lease for lease in question.leases if lease in jobs]
         if held:
-            self._mail.post(question.shard, WorkerReport(self.name, held=held))
+            self._publisher.post(question.shard, WorkerReport(self.name, held=held))
 
     # -- signs of life ------------------------------------------------------------
 
-    async def _beat(self) -> None:
+    async def _heartbeat(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
-            if self.line.is_up.is_set():
+            if self.connection.is_up.is_set():
                 with suppress(PublishRefused, *LOST):
                     async with asyncio.timeout(CUT_S / 2):
-                        await self.line.tell(
-                            self.names.board,
+                        await self.connection.tell(
+                            self.names.status,
                             **packed(self._hello(), "hello"),
                             reply_to=self.names.worker(self.name),
                             headers={"version": self._version},
                         )
                     self._heard_at = loop.time()
-            await asyncio.sleep(BEAT_S)
+            await asyncio.sleep(HEARTBEAT_INTERVAL_S)
 
     def _hello(self) -> Hello:
-        engine = self._engine
+        executor = self._executor
         return Hello(
             worker=self.name,
             setup=self._digest,
             slots=0 if self._stop_reason else self._plan.slots,
-            held=len(engine.jobs) if engine is not None else 0,
+            held=len(executor.jobs) if executor is not None else 0,
             pages=self.pages,
             host=self._host,
         )
@@ -370,10 +378,10 @@ class WorkerRole:
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(0.5)
-            heard_at = max(self._heard_at, self._mail.heard_at)
-            if self._engine is not None and loop.time() - heard_at > CUT_S:
-                if self._engine.busy:
+            heard_at = max(self._heard_at, self._publisher.heard_at)
+            if self._executor is not None and loop.time() - heard_at > CUT_S:
+                if self._executor.busy:
                     self._say("Cut off from the broker: dropping what is under way")
-                    self._engine.let_go()
-                    self.line.reset()
+                    self._executor.let_go()
+                    self.connection.reset()
                 self._heard_at = loop.time()

@@ -1,4 +1,4 @@
-"""Opens the alert store of a command, for the user at the command line."""
+"""Opens the alert database for a command, as one of its users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be typed after `focus cluster`? The roles of a crawl on several machines."""
+"""`focus cluster`: the roles of a crawl on several machines."""
 
 from __future__ import annotations
 
@@ -311,10 +311,10 @@ def start(ctx: click.Context, /, crawl: tuple[str, ...], **options: Any) -> None
         worker += ["--processes", "1", "--quiet"]
         workers = [worker] * options["workers"]
         say = lambda text: click.echo(text, err=True)  # noqa: E731
-        crew = stack.enter_context(
+        local = stack.enter_context(
             LocalCluster(frontiers, workers, password=address.password, say=say)
         )
-        ctx.exit(crew.run())
+        ctx.exit(local.run())
 
 
 def _reach_of(crawl: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What can be typed after `focus compare`? Options in, one comparison, a table out."""
+"""`focus compare`: options in, one comparison, a table out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which options does `focus crawl` have?
+"""`focus crawl` and all of its options.
 
 An option's default stands in `config`; its FOCUS_* variable and its key in focus.toml
 follow from its name. `readers` make plain numbers, texts and paths of what is typed,

@@ -1,4 +1,4 @@
-"""What can be typed about knowledge? `focus kb import` and `focus kb show`."""
+"""`focus kb import` and `focus kb show`."""
 
 from __future__ import annotations
 

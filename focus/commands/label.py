@@ -1,4 +1,4 @@
-"""What can be typed to label pages? `focus label`: a page, a key, a page, a key."""
+"""`focus label`: shows a page, reads a key, shows the next."""
 
 from __future__ import annotations
 

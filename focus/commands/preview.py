@@ -1,4 +1,4 @@
-"""What could be done, and what would be? Strategies and models, and an order, as lines."""
+"""`focus strategies`, and the dry run of a crawl, as lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be typed after `focus report`? One crawl in, one page out."""
+"""`focus report`: one crawl in, one page out."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def report_command(
 ) -> None:
     """Show how a crawl went, on one page.
 
-    One file that loads nothing from anywhere: harvest curve, yields of hosts and URL shapes,
+    One file that loads nothing from anywhere: harvest curve, yields of hosts and URL patterns,
     relevance and priority, the best pages and hubs with a drawing of their links, depth,
     failures, politeness, and the tables of the paper P1 (5-5 to 5-10).
 

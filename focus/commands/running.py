@@ -1,4 +1,4 @@
-"""How is a crawl run from the command line? On a loop, told of, summed up, with an exit code."""
+"""Runs a crawl for a command: event loop, progress, summary, exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be typed to find stored pages again? `focus search`: words in, pages out."""
+"""`focus search`: words in, stored pages out."""
 
 from __future__ import annotations
 

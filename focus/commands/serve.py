@@ -1,4 +1,4 @@
-"""Defines `focus serve`: the web pages for a group."""
+"""`focus serve`: the web application for a group of people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has the user ordered? The options of `focus crawl` as a `CrawlConfig` and `RunPaths`.
+"""Turns the options of `focus crawl` into a `CrawlConfig` and `RunPaths`.
 
 click has merged flags > FOCUS_* variables > focus.toml > defaults before; here seeds
 and topic are read and checked, parameters find their owner, and the User-Agent is made.
@@ -162,11 +162,11 @@ def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) ->
             as_published=options["as_published"],
             agent=product(options["user_agent"]),
             threshold=options["threshold"],
-            shapes=wanted.shapes,
+            url_patterns=wanted.url_patterns,
             contexts=wanted.contexts,
             cosines=wanted.cosines,
             keep=options["keep"],
-            twins=not options["count_duplicates"],
+            near_duplicates=not options["count_duplicates"],
             max_links=options["max_links"],
         ),
     )

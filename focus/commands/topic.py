@@ -1,4 +1,4 @@
-"""What can be typed to make a topic? `focus topic new`, `show`, `test` and `expand`."""
+"""`focus topic new`, `show`, `test` and `expand`."""
 
 from __future__ import annotations
 
@@ -347,8 +347,8 @@ def _pilot(subject: Topic, web: PageSource, options: dict[str, Any]) -> Iterable
             progress(done, requests)
 
         gathered = asyncio.run(pilot(subject, seeds, web, requests=requests, watch=watch))
-    for seed, trouble in gathered.troubles.items():
-        complain(f"{seed}: {trouble}")
+    for seed, why in gathered.failures.items():
+        complain(f"{seed}: {why}")
     click.echo(f"Pilot crawl: {count(len(gathered.pages), 'page')}", err=True)
     return (sample(page.url, page.html) for page in gathered.pages)
 

@@ -1,4 +1,4 @@
-"""What can be typed to teach a topic? `focus train` and `focus label`."""
+"""`focus train`: a classifier from labelled pages."""
 
 from __future__ import annotations
 

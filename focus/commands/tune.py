@@ -1,4 +1,4 @@
-"""What can be typed after `focus tune`? Ranges in, numbers for a topic file out."""
+"""`focus tune`: ranges in, parameters for a topic file out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Defines `focus watch`: the commands that make, change and show alerts."""
+"""`focus watch add`, `edit`, `list`, `show`, `preview`, `log` and the like."""
 
 from __future__ import annotations
 

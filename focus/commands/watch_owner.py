@@ -1,4 +1,4 @@
-"""Defines `focus watch me` and `focus watch vote`: about oneself, and one's pages."""
+"""`focus watch me` and `focus watch vote`."""
 
 from __future__ import annotations
 

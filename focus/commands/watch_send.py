@@ -1,4 +1,4 @@
-"""Defines `focus watch run` and `focus watch test`: they have messages sent."""
+"""`focus watch run` and `focus watch test`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does an article's page look like? Text, tags, related links, picks."""
+"""Renders an article's page: text, tags, related links, picks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does the generated web look like at a moment, while it goes on publishing?
+"""The generated web at a moment in time, while it goes on publishing.
 
     web = publishing(seed=1, days=14)
     web.respond("http://www.xinlan.example/", at)    what stands there at that instant

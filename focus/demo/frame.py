@@ -1,4 +1,4 @@
-"""What stands around the text of every page: head, navigation, sidebars, footer.
+"""Renders the parts around the text of every page: head, navigation, sidebars, footer.
 
 A frame is the same for all pages of one channel of one host, so it is rendered
 once and kept: a few hundred strings for any size of web.

@@ -1,4 +1,4 @@
-"""Which hosts does the generated web have, and what is each of them like?
+"""Defines the hosts of the generated web and their character.
 
 Twelve by default: a portal in the shape of a Chinese news site with most of the
 pages, a GBK paper, a forum that calls its GBK pages gb2312, a magazine in

@@ -1,4 +1,4 @@
-"""What do the pages that lead to articles look like? Fronts, lists, tags, specials."""
+"""Renders the pages that lead to articles: fronts, lists, tags, specials."""
 
 from __future__ import annotations
 

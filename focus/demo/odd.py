@@ -1,4 +1,4 @@
-"""What do the addresses answer that are no pages? Redirects, robots.txt, traps, nothing."""
+"""Answers the addresses that are no pages: redirects, robots.txt, traps, dead links."""
 
 from __future__ import annotations
 

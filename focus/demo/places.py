@@ -1,4 +1,4 @@
-"""Where does every page of the generated web stand, and which lists belong to a topic?"""
+"""Maps addresses to pages, and lists to the topics that they belong to."""
 
 from __future__ import annotations
 

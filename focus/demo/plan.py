@@ -1,4 +1,4 @@
-"""Which articles does the generated web hold, about what, and which lead to which?
+"""Plans the articles of the generated web: their subjects, their labels, their links.
 
 The shape follows what real topical pages are like (measured on a recorded web):
 a topic clusters in its sections, yet a part of it is scattered over others; some

@@ -1,4 +1,4 @@
-"""What does a focused crawl gain? One generated web, crawled by two strategies.
+"""Runs `focus demo`: one generated web, crawled by two strategies.
 
 A child process serves the web on loopback; each strategy crawls it through the same
 engine and options that a user has, and the generator's own labels judge the pages.
@@ -123,7 +123,7 @@ def _config(web: DemoWeb, strategy: str, address: str, pages: int) -> CrawlConfi
         politeness=PolitenessConfig(delay_s=DELAY_S),
         limits=LimitConfig(max_pages=pages // SHARE),
         analysis=AnalysisConfig(
-            topic=to_builtins(from_words(TOPIC)), shapes=strategy_class(strategy).shapes
+            topic=to_builtins(from_words(TOPIC)), url_patterns=strategy_class(strategy).url_patterns
         ),
     )
 

@@ -1,4 +1,4 @@
-"""How is the generated web served over real HTTP? On loopback, all hosts on one port.
+"""Serves the generated web over real HTTP, on loopback, all hosts on one port.
 
 The Host header says which host is meant, so a client connects every name to this
 one address. HTTP/1.1 with keep-alive and pipelining, GET and HEAD, conditional

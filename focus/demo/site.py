@@ -1,4 +1,4 @@
-"""What does the generated web answer to a URL, and what is the truth about its pages?
+"""`DemoWeb`: the generated web's answer to a URL, and the labels of its pages.
 
     web = generate(seed=1, pages=3000, hosts=12)
     web.respond("http://www.xinlan.example/")    Response, None for an unknown host

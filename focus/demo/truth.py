@@ -1,4 +1,4 @@
-"""How is the truth about a generated web kept as files? As topics.json and label tables.
+"""Writes the labels of a generated web as files: topics.json and label tables.
 
 The formats are those of the recorded web that strategies are compared on, so that
 one reader serves both: `topics.json`, `labels.tsv` (url, topic, label, evidence),

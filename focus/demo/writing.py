@@ -1,4 +1,4 @@
-"""What does an article say? Titles and sentences drawn from patterns and word lists.
+"""Writes the text of articles: titles and sentences from patterns and word lists.
 
 A pattern such as "{n}主场取胜" is cut into pieces once, on import: fixed strings and
 tuples to draw from. Filling it is then one draw per gap, about 2 µs a sentence.

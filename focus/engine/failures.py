@@ -1,6 +1,6 @@
-"""What becomes of a URL that brings no page? Another try, a failure, or a drop.
+"""Decides whether a failed URL is tried again, recorded as a failure, or dropped.
 
-Retries follow the table in retry.py. A host to blame rests, and is given up after
+Retries follow the table in scheduling/retries.py. A host to blame rests, and is given up after
 too many failures in a row: all that waits on it fails with it.
 """
 
@@ -102,7 +102,7 @@ class FailureHandler:
             self.unit_of_work.ended(Outcome(url_id, UrlState.WAITING, tries=tries, hops=hops))
 
     def came_through(self, url_id: int) -> None:
-        """A page was had after all: its seed has no trouble any more."""
+        """A page was had after all: its seed has no failure any more."""
         if url_id in self.seeds:
             self.of_seeds.pop(self.seeds[url_id], None)
 

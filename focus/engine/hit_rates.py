@@ -1,6 +1,6 @@
 """Hit rates of queues, hosts and hubs: where this crawl pays, and what follows.
 
-Every request is counted for its queue (a host's URLs of one shape), its host and its
+Every request is counted for its queue (a host's URLs of one pattern), its host and its
 hub (the page whose link brought it here). A strategy that learns turns the rates into
 what is added to priorities: per queue (`Frontier.set_bonus`), and per hub, for the
 URLs that still wait on it. Rewards are soft: the strategy's `reward` of a page, a failure 0.
@@ -9,8 +9,8 @@ A host that links lead to and that was never tried is a *newcomer*: it stands by
 hosts have brought so far (`newcomer_bonus`), but one in `EXPLORED`, which stands as if nothing
 were known of them: so newcomers are tried however poor the others were, and may recover.
 
-Places run dry: a shape that has given its good pages goes on to give its poor ones. So what
-steers is counted by `Recent`, in which every further request to the host lets the earlier
+Queues run dry: one that has given its good pages goes on to give its poor ones. So the rates
+that steer are counted by `Recent`, in which every further request to the host lets the earlier
 ones count less.
 """
 

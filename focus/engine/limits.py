@@ -1,4 +1,4 @@
-"""When does a crawl end, and what must a URL be worth until then?
+"""Ends a crawl at its limits, and holds poor URLs back while a limited crawl has better to come.
 
 With many requests at once every host that is due gets one, however poor. But where requests
 are limited, those behind as many better ones would never have their turn: they are held back
@@ -29,15 +29,15 @@ class OtherCrawls(Protocol):
     def made(self) -> tuple[int, int]:
         """Pages and requests of theirs, with those under way."""
 
-    def worth(self, n: float) -> float:
-        """What the n-th best of all waiting URLs is worth, ours among them."""
+    def nth_best(self, n: float) -> float:
+        """The priority of the n-th best of all waiting URLs, ours among them."""
 
     def has_better(self, least: float) -> bool:
-        """Whether one of them has a URL worth that, which it can ask for soon."""
+        """Whether one of them has a URL of that priority, which it can ask for soon."""
 
 
 class Counted(Protocol):
-    """What limits are about."""
+    """The figures that limits bound."""
 
     pages: int
     requests: int
@@ -95,11 +95,11 @@ class Limits:
         return min((most - so_far for most, so_far in pairs if most is not None), default=None)
 
     def next(self, now: float, *, is_idle: bool) -> Candidate | None:
-        """The best URL that may be asked for now and is worth it.
+        """The best URL that may be asked for now and is not held back.
 
         is_idle   nothing is under way, so that nothing better may turn up
         """
-        candidate = self._frontier.next(now, self._least_worth(now))
+        candidate = self._frontier.next(now, self._least_priority(now))
         if candidate is None and is_idle:
             due = self._frontier.next_due()
             holds = self.other_crawls is not None and self.other_crawls.has_better(self._least)
@@ -108,18 +108,18 @@ class Limits:
         return candidate
 
     def reconsider(self) -> None:
-        """There is news of the company: what is worth asking for may be other than it was."""
+        """Find the least priority anew: the other crawls have changed."""
         self._least_until = 0.0
 
-    def _least_worth(self, now: float) -> float:
-        """What a URL must be worth to be asked for while better ones wait for their hosts."""
+    def _least_priority(self, now: float) -> float:
+        """The priority that a URL must have while better ones wait for their hosts."""
         requests = self._unit_of_work.totals.requests
         if requests >= self._least_until:
             left = None if self._is_eager else self.left()
             self._least_until = math.inf if left is None else requests + 1 + left // 8
             better = math.inf if left is None else 1 + left // BETTER_TO_COME
             if self.other_crawls is not None:
-                self._least = self.other_crawls.worth(better)
+                self._least = self.other_crawls.nth_best(better)
             else:
                 self._least = nth_best(self._frontier, better, now + HOLD_S)
         return self._least

@@ -1,4 +1,4 @@
-"""What do a page's links tell? New URLs, better evidence, ranks, and so priorities.
+"""Takes in a page's links: new URLs, better evidence, ranks, and the priorities that follow.
 
     expand       the links of a page: each target known or new, the graph, the priorities
     enter        a URL becomes known: host, queue, state
@@ -34,7 +34,7 @@ from focus.records import (
 from focus.scheduling.queues import Queue
 from focus.scheduling.url_table import UrlTable
 from focus.score.strategy import LinkEvidence, Parent, Strategy
-from focus.urls.normal_form import host_of, shape
+from focus.urls.normal_form import host_of, url_pattern
 
 
 class Partition(Protocol):
@@ -44,7 +44,7 @@ class Partition(Protocol):
         """Whether a host is ours."""
 
     def part(
-        self, parent: Parent, links: Sequence[Link], carries: Sequence[LinkEvidence | None]
+        self, parent: Parent, links: Sequence[Link], evidence: Sequence[LinkEvidence | None]
     ) -> tuple[list[Link], list[LinkEvidence | None]]:
         """The links that stay; it sees to the others."""
 
@@ -102,12 +102,12 @@ class LinkHandler:
 
         The graph comes before the priorities, so that a child's rank counts this page.
         """
-        carries = self.carries(parent, links)
+        evidence = self.evidence(parent, links)
         if self.border is not None:
-            links, carries = self.border.part(parent, links, carries)
+            links, evidence = self.border.part(parent, links, evidence)
         found = self.url_table.find_all([link.key for link in links])
         targets, followed = [], []
-        for target, link, link_evidence in zip(found, links, carries, strict=True):
+        for target, link, link_evidence in zip(found, links, evidence, strict=True):
             if link_evidence is None or (
                 target < 0 and (target := self._enter_link(link, parent)) < 0
             ):
@@ -125,21 +125,21 @@ class LinkHandler:
                     self._weigh(target, None, None, "")
         return targets
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
+    def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         """What each link gives its target, None: it is not followed.
 
         One with rel=nofollow, where that is to weigh, gives what it would on a page half as
         relevant and off topic, itself half as promising; never more than without.
         """
-        carries = self.strategy.carries(parent, links)
+        evidence = self.strategy.evidence(parent, links)
         if self._nofollow == "follow" or not any(link.nofollow for link in links):
-            return carries
+            return evidence
         weak: Sequence[LinkEvidence | None] = [None] * len(links)
         if self._nofollow == "weigh":
-            weak = self.strategy.carries(_halved_parent(parent), [*map(_halved, links)])
+            weak = self.strategy.evidence(_halved_parent(parent), [*map(_halved, links)])
         return [
             _lesser(link_evidence, less) if link.nofollow else link_evidence
-            for link, link_evidence, less in zip(links, carries, weak, strict=True)
+            for link, link_evidence, less in zip(links, evidence, weak, strict=True)
         ]
 
     def _enter_link(self, link: Link, parent: Parent) -> int:
@@ -164,16 +164,16 @@ class LinkHandler:
             parent=parent.id,
             anchor=link.anchor,
         )
-        return self.enter(blank, link.host, link.shape)
+        return self.enter(blank, link.host, link.pattern)
 
     def enter(
-        self, row: UrlRow, host_name: str = "", url_shape: str = "", *, listing: bool = False
+        self, row: UrlRow, host_name: str = "", pattern: str = "", *, listing: bool = False
     ) -> int:
         """Make a URL known; its id. It waits for its evidence unless it is not wanted."""
         host = self.frontier.host(host_name or host_of(row.url))
-        if not url_shape and (self.strategy.shapes or self.traps.wants_shapes(host)):
-            url_shape = shape(row.url)
-        queue = self.frontier.queue(host, url_shape)
+        if not pattern and (self.strategy.url_patterns or self.traps.wants_patterns(host)):
+            pattern = url_pattern(row.url)
+        queue = self.frontier.queue(host, pattern)
         if self.strategy.learns:
             self.hit_rates.welcome(queue)
         self.traps.count(host)
@@ -220,8 +220,8 @@ class LinkHandler:
 
     def spent(self, queue: Queue) -> str:
         """Why no more of a queue is to be asked for, "" if nothing speaks against it."""
-        by_shape = self.traps.is_spent(queue, *self.hit_rates.tallies(queue))
-        return by_shape or self.domains.is_spent(queue.host)
+        by_pattern = self.traps.is_spent(queue, *self.hit_rates.tallies(queue))
+        return by_pattern or self.domains.is_spent(queue.host)
 
     def spent_on(self, url_id: int, priority: float) -> str:
         """The same of a URL that is about to be asked for; seeds always are."""

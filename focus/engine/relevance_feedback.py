@@ -1,7 +1,7 @@
-"""When must the scorers judge differently from now on? After every interval of a model that adapts.
+"""Feeds found pages back to a relevance model that adapts, and sends its updates to the scorers.
 
-The crawl hands over each page that came; what comes back goes to the scorers, which judge
-all later pages by it. A crawl that is taken up again adapts anew from its topic.
+The crawl hands over each page that came; a changed model goes to the scorers, which judge
+all later pages by it. A crawl that is continued adapts anew from its topic.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class RelevanceFeedback:
         """
         if page is not None and page.failure is None:
             self._adaptation.page(page.terms if page.relevant else {})
-        move = self._adaptation.tick(clock)
+        move = self._adaptation.advance(clock)
         if move is None:
             return None
         topic = msgspec.structs.replace(self._topic, features=move.features)

@@ -1,4 +1,4 @@
-"""What follows from an answer? A page with links, a redirect, a failure, a drop, nothing new.
+"""Handles each result: page, redirect, sitemap, failure, drop, or a page that is unchanged.
 
 _page_came      its links become known, its numbers are kept
 _redirected     another URL takes its place
@@ -111,7 +111,7 @@ class ResultHandler:
             self.unit_of_work.host_changed(host)
         if fetch.redirect_to is None and is_new:
             self._look_for_repeats(url_id, failure, page)
-            again = page is not None and (page.lost or page.twin is not None)
+            again = page is not None and (page.lost or page.duplicate_of is not None)
             self.link_handler.hit_rates.outcome(url_id, None if again else page)
             if page is not None and self.url_table.state[url_id] == UrlState.DONE:
                 hub = self.url_table.parent[url_id]
@@ -125,7 +125,7 @@ class ResultHandler:
             return
         queue = self.frontier.queues[self.url_table.queue[url_id]]
         fetched = self.link_handler.hit_rates.tallies(queue)[0].fetched + 1
-        is_repeat = page is None or page.lost or page.twin is not None
+        is_repeat = page is None or page.lost or page.duplicate_of is not None
         text = 0 if page is None or is_repeat else page.wording
         is_new = page is not None and page.relevant  # one of a text before is not
         self.link_handler.traps.saw(queue, fetched, text, is_new=is_new)
@@ -215,7 +215,7 @@ class ResultHandler:
             nth=self.unit_of_work.totals.pages + 1,
             depth=task.depth,
             host=task.host,
-            shape=self.frontier.queues[self.url_table.queue[url_id]].shape,
+            pattern=self.frontier.queues[self.url_table.queue[url_id]].pattern,
             relevance=page.relevance,
             relevant=page.relevant,
             link_evidence=self.url_table.link_evidence(url_id),

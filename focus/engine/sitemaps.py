@@ -1,4 +1,4 @@
-"""Which sitemaps and feeds are asked for, and what follows from what they list?
+"""Decides which sitemaps and feeds are fetched, and takes in the URLs that they list.
 
 A listing is a URL among others: it waits in the frontier, obeys robots.txt, costs a
 request, and is done when its links are known. Asked for are

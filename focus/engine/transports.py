@@ -1,4 +1,4 @@
-"""How does a task leave the frontier and come back as a result?
+"""Carries tasks from the frontier to the web or to a recorded one, and their results back.
 
     LiveTransport     one asyncio task per request: fetch, then score in the pool
     ReplayTransport   a recorded web under a virtual clock: the same order everywhere

@@ -1,4 +1,4 @@
-"""What has the crawl done, and what is still to be written down?
+"""Collects everything that is still to be written to the database, as one batch.
 
 Facts go in one by one; `take` gives everything since the last time as one `Batch`,
 which the store writes in one transaction. Totals and counts are kept here alone.
@@ -186,7 +186,7 @@ class UnitOfWork:
         return QueueRow(
             id=queue.id,
             host=queue.host.id,
-            shape=queue.shape,
+            pattern=queue.pattern,
             fetched=tally.fetched,
             yielded=tally.yielded,
             bonus=queue.bonus,

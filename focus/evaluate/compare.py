@@ -1,9 +1,9 @@
-"""Which strategy finds the pages about my topic soonest? Many crawls of one recorded web.
+"""Compares strategies by many crawls of one recorded web (`focus compare`).
 
     prepare   archive, its link graph, topics, labels: targets, budget and oracle per topic
     plan      every variant × topic × seed order as a trial of the real engine
     run       the trials over several processes; each is kept as it ends (runs.jsonl)
-    judge     labels meet what was fetched, here and not before: standings, tests, files
+    judge     labels meet what was fetched, here and not before: scores, tests, files
 
 An interrupted comparison goes on where it was: a trial whose archive, code and
 configuration are the same is not run again. Labels do not enter a trial, except that
@@ -35,7 +35,7 @@ from focus.evaluate.ground_truth import (
 )
 from focus.evaluate.judgments import Judge, Remarks, TopicTask, read_topics, select
 from focus.evaluate.link_graph import BESIDE_A_CRAWL, PageIndex, Progress, code_digest, link_graph
-from focus.evaluate.ranking import POINTS, Cost, TrialResult, beats_oracle, compete, standings
+from focus.evaluate.ranking import POINTS, Cost, TrialResult, beats_oracle, compete, variant_scores
 from focus.evaluate.trial import Trial, TrialBatch, run_batches, trial_key
 
 RUNS = "runs.jsonl"
@@ -243,7 +243,7 @@ def _groups(
         sets.setdefault(way, []).append(variant.id)
     for (relevance, mask, unrecorded), ids in sets.items():
         members = set(ids)
-        group = standings((each for each in outcomes if each.variant in members), grounds)
+        group = variant_scores((each for each in outcomes if each.variant in members), grounds)
         group.sort(key=lambda each: ids.index(each.variant))
         baseline = next((s for s in group if _is(s.variant, spec.baseline)), None)
         easy = compete(group, baseline)

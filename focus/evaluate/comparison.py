@@ -1,4 +1,4 @@
-"""What did a comparison find, and in which files does it stand?
+"""Defines the result of a comparison, and the files that hold it.
 
 results.json, schema "focus-comparison/1" (fields as in `Comparison`; the same from the same
 input, apart from `timing`):
@@ -10,8 +10,8 @@ input, apart from `timing`):
     remarks   [{what, count, example}]: input that could not be used
     topics    [{name, keywords, seeds, relevant, targets, budget, oracle}]
     variants  [{id, strategy, form, relevance, mask, params, model_params, self_judged, unrecorded}]
-    groups    [{relevance, mask, baseline, easiest, standings, unrecorded}]: variants that share
-              a relevance model, a mask and the way with links not recorded; a standing has
+    groups    [{relevance, mask, baseline, easiest, scores, unrecorded}]: variants that share
+              a relevance model, a mask and the way with links not recorded; a score has
               `measures` (name -> value, interval, without_easiest), `versus` (name -> ratio,
               interval, p, p_holm, wins …), `curve` with `band` and `topics` with
               the same for each, and for each seed order
@@ -84,7 +84,7 @@ class VariantGroup(msgspec.Struct, frozen=True):
     mask: str
     baseline: str | None
     easiest: str | None
-    standings: list[VariantScore]
+    scores: list[VariantScore]
     unrecorded: str = "ask"
 
     @property
@@ -163,10 +163,10 @@ def _csv(comparison: Comparison) -> str:
     of_variant = ("strategy", "form", "relevance", "mask", "unrecorded")
     writer.writerow((*of_variant, "topic", "order", *MEASURES))
     for group in comparison.groups:
-        for standing in group.standings:
-            variant = comparison.variant(standing.variant)
+        for score in group.scores:
+            variant = comparison.variant(score.variant)
             names = [getattr(variant, name) for name in of_variant]
-            for topic in standing.topics:
+            for topic in score.topics:
                 for order, numbers in enumerate(topic.orders):
                     writer.writerow((*names, topic.topic, order, *(numbers[m] for m in MEASURES)))
     return out.getvalue()

@@ -1,7 +1,7 @@
-"""What is true of each topic on this recorded web, as labels or a judging model have it?
+"""Prepares the ground truth of each topic on a recorded web: targets, budget and oracle.
 
 From a comparison as ordered (`Spec`) to its topics with targets, budget and oracle. This
-and `standings` are the only places that see labels.
+and `ranking` are the only modules that see labels.
 """
 
 from __future__ import annotations
@@ -257,7 +257,7 @@ def analysis_of(
         params=dict(params),
         learned=learned,
         as_published=differs and variant is not None and variant.form == "published",
-        shapes=True,
+        url_patterns=True,
         contexts=wanted is not None and wanted.contexts,
         cosines=wanted is not None and wanted.cosines,
         keep="none",

@@ -1,4 +1,4 @@
-"""On which crawls is a search done, and on which others is its result confirmed?"""
+"""Splits topics or seed orders into a half to search on and a half to confirm on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which pages are really about a topic? Topics and labels from files, for judges only.
+"""Reads relevance judgments (qrels): topics and labels from files, for evaluation only.
 
 Labels never reach a crawl: they are read here, after the fetching, in another process
 than the one that fetched. The files (tab-separated, one header line):

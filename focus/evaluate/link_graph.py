@@ -1,4 +1,4 @@
-"""Which recorded page leads to which? The link graph of an archive, as a crawl sees it.
+"""Builds the link graph of an archive, as a crawl sees it.
 
 Made once per archive by the engine's own analyst, scope and robots rules, and kept on
 disk; it tells which labelled pages can be reached at all, and how soon (`oracle`).

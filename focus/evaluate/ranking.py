@@ -1,8 +1,8 @@
-"""Which way of crawling does better, by how much, and is it more than luck?
+"""Ranks ways of crawling: measures, differences, and tests of their significance.
 
 From what each trial fetched, and labels, to measures per trial; their means over seed
 orders, per topic; and over topics, which are the unit of every statistic. Formulas and
-sources are in `measure`, `oracle` and `significance`.
+sources are in `focus.metrics`.
 """
 
 from __future__ import annotations
@@ -248,13 +248,15 @@ def beats_oracle(outcome: TrialResult, ground: TopicTruth) -> bool:
 # -- over seed orders and topics ----------------------------------------------------
 
 
-def standings(outcomes: Iterable[TrialResult], grounds: Sequence[TopicTruth]) -> list[VariantScore]:
-    """A standing per variant, in order of appearance; `compete` adds the tests."""
+def variant_scores(
+    outcomes: Iterable[TrialResult], grounds: Sequence[TopicTruth]
+) -> list[VariantScore]:
+    """A score per variant, in order of appearance; `compete` adds the tests."""
     by_variant: dict[str, dict[str, list[TrialResult]]] = {}
     for outcome in outcomes:
         by_variant.setdefault(outcome.variant, {}).setdefault(outcome.topic, []).append(outcome)
     return [
-        _standing(variant, [_topic_score(of_topic[g.topic], g) for g in grounds])
+        _variant_score(variant, [_topic_score(of_topic[g.topic], g) for g in grounds])
         for variant, of_topic in by_variant.items()
     ]
 
@@ -277,7 +279,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return _rounded(mean(known)) if known and len(known) == len(values) else None
 
 
-def _standing(variant: str, topics: list[TopicScore]) -> VariantScore:
+def _variant_score(variant: str, topics: list[TopicScore]) -> VariantScore:
     found = {}
     for name in MEASURES:
         known = _known(topics, name)

@@ -1,4 +1,4 @@
-"""Between which ends may a parameter lie, and where next? For `focus tune`.
+"""Maps points of the unit cube to parameter values within their ranges, for `focus tune`.
 
 A point of the search is a number in [0, 1) per range; `value` makes the parameter of it.
 """

@@ -1,4 +1,4 @@
-"""What does one strategy fetch from a recorded web, and in which order?
+"""Runs one crawl of a comparison: one strategy on one topic and one order of the seeds.
 
 A trial is a crawl by the real engine over an archive, under a virtual clock. Trials of
 one topic and relevance model share the pages that were scored, which is most of the

@@ -1,7 +1,7 @@
-"""Which numbers of a strategy are best for my topics? A search on a recorded web.
+"""Searches for the best parameters of a strategy on a recorded web (`focus tune`).
 
     split     topics, or their seed orders, into a half to search on and one to confirm on
-    search    the defaults, then random points, spread over all ranges (`ranges.spread`)
+    search    the defaults, then random points, spread over all ranges (`search_space.spread`)
     refine    ROUNDS rounds of points around the best so far, nearer each time
     confirm   the best against the defaults on the half that the search has not seen
 

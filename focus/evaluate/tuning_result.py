@@ -1,4 +1,4 @@
-"""What did a search for better numbers find, and is the gain more than luck?
+"""Defines the result of a tuning, and whether its gain is significant.
 
 A tuning as JSON, schema "focus-tuning/1": the fields of `Tuned`.
 """

@@ -1,5 +1,6 @@
-"""The ways of crawling that are compared: strategies × forms × relevance models × masks ×
-links that are not recorded.
+"""Lists the variants of a comparison.
+
+They are strategies × forms × relevance models × masks × the way with links not recorded.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which blocks of text does a page show, and how much of each is links?"""
+"""Cuts a page into blocks of text, each with the share of it that is links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which words stand around a link?"""
+"""Finds the words around each link."""
 
 from __future__ import annotations
 

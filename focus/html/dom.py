@@ -1,4 +1,4 @@
-"""What is this node called, and what words does it hold?"""
+"""Small helpers on DOM nodes: names, attributes, text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which part of a page's text is its own, and which belongs to the site around it?
+"""Separates the main content of a page from the text of the site around it.
 
 P3 3.3-3.4 splits a page into blocks, drops links, navigation and version lines, keeps
 what holds sentence punctuation and takes the part of the page that weighs most. Here a

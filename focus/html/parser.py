@@ -1,13 +1,13 @@
-"""What does an HTML page say: its head, its links and where they stand, its text?
+"""Parses an HTML page: its head, its links and where they stand, its text.
 
-`parse` walks the elements once, in document order (reader); each link learns its region
-and heading from its ancestors (places). Text, blocks and link contexts cost extra and
-are made on demand (blocks, contexts). Nobody else knows the parser underneath.
+`parse` walks the elements once, in document order (`reader`); each link learns its region
+and heading from its ancestors (`regions`). Text, blocks and link contexts cost extra and
+are made on demand (`blocks`, `contexts`). Nobody else knows the parser underneath.
 
 The tree is lexbor's, built as by a browser without scripts: `<noscript>` is read,
-`<template>` is not. Two shapes cost lexbor quadratic time and are cut off before it sees
-them (guard), cheaply and so not always: whoever parses strangers' pages also needs a
-limit on wall time.
+`<template>` is not. Two shapes of markup cost lexbor quadratic time and are cut off before it
+sees them (`size_guard`), cheaply and so not always: whoever parses strangers' pages also needs
+a limit on wall time.
 """
 
 from __future__ import annotations

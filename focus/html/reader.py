@@ -1,4 +1,4 @@
-"""What do the elements of a page tell, one after the other?"""
+"""Walks the elements of a page once and collects head, links and base address."""
 
 from __future__ import annotations
 

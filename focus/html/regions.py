@@ -1,4 +1,4 @@
-"""In which part of the page does a node stand: body, navigation, header, footer, aside?
+"""Tells the region that a node stands in: body, navigation, header, footer or aside.
 
 Told by the nearest ancestor that has a telling ARIA role, tag, or one of the class and
 id names that site authors use.

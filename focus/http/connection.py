@@ -1,10 +1,10 @@
-"""How much may a server send, and how slowly?
+"""Bounds the bytes and the time of each exchange below the HTTP parser.
 
 The parts of the web fetcher below HTTP, as extensions of aiohttp's own:
 
-    Exchange   one request's budget of bytes and time, and its verdict
-    Watch      one timer that looks after the time of all exchanges
-    Connector  a pool whose connections count every byte into an exchange
+    Exchange       one request's budget of bytes and time, and its verdict
+    ExchangeTimer  one timer that looks after the time of all exchanges
+    Connector      a pool whose connections count every byte into an exchange
 
 aiohttp does not bound chunk extensions, trailers or 1xx answers, and knows no
 minimum rate; so the bytes are counted where they arrive, before it parses them.
@@ -12,7 +12,7 @@ An exchange over its budget gets its verdict and its connection is cut, which
 wakes whoever waits for it.
 
 What TLS does not hand on (handshakes, tickets, empty records) is counted by the
-system (TCP_INFO, Linux), as often as the watch looks.
+system (TCP_INFO, Linux), as often as the timer looks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What bytes stand behind a Content-Encoding?
+"""Decodes Content-Encoding as a stream, never beyond a cap.
 
 Pure and streaming: pieces of the coded body in, decoded pieces out, never more
 than a cap, however small the input was (a "bomb" is given up after the cap's

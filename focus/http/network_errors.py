@@ -1,4 +1,4 @@
-"""What does an exception of the network say about the server?"""
+"""Maps exceptions of the network to failure kinds."""
 
 from __future__ import annotations
 

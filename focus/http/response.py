@@ -1,4 +1,4 @@
-"""What did this answer bring, and is it worth reading on?
+"""Reads a response: headers, first bytes, and as much of the body as is wanted.
 
 The body of a 2xx answer is read piece by piece, decoded within its cap, and judged
 by its first bytes, so that a film or a bomb costs no more than those.
@@ -81,7 +81,7 @@ class IncomingResponse:
         self.headers = tuple([(_name(key), _text(value)) for key, value in response.raw_headers])
 
     async def read(self, response: aiohttp.ClientResponse) -> None:
-        """Read, decode and judge the body of a 2xx answer; raises Failed, CodingError."""
+        """Read, decode and judge the body of a 2xx answer; raises FetchFailed, CodingError."""
         limit = MAX_ROBOTS_BYTES if self._robots else self._config.max_body_bytes
         coding = response.headers.get("Content-Encoding")
         decoder = Decoder(coding, limit) if coding else None
@@ -145,7 +145,7 @@ class IncomingResponse:
 
 
 def redirect(url: str, response: aiohttp.ClientResponse) -> str:
-    """Where a redirect leads, absolute and http(s); raises Failed."""
+    """Where a redirect leads, absolute and http(s); raises FetchFailed."""
     raw = next((value for key, value in response.raw_headers if key.lower() == b"location"), None)
     target = redirect_target(url, None if raw is None else _location(raw))
     if target is None:

@@ -1,4 +1,4 @@
-"""May this URL be asked for? robots.txt by RFC 9309, bounded in time.
+"""Parses robots.txt by RFC 9309 and answers whether a URL may be fetched, in bounded time.
 
 An own parser, because the goals cannot be met over protego 0.7 (measured
 2026-11): it disagrees with 11 of 134 specification cases, needs 2.4 s for a

@@ -1,4 +1,4 @@
-"""What a page asks of crawlers: `X-Robots-Tag` and meta robots, as far as they speak to us.
+"""Reads a page's requests to crawlers: `X-Robots-Tag` and meta robots, as far as they concern us.
 
 The grammar is that of Google's "Robots meta tag, data-nosnippet, and X-Robots-Tag
 specifications": rules parted by commas, in capitals or not; a crawler's name and a colon may

@@ -1,4 +1,4 @@
-"""What does an HTTP answer mean for a crawl? The rules that both fetchers share.
+"""The meaning of an HTTP answer for a crawl: rules that the live and the replayed web share.
 
 Pure: status line, headers and first bytes in; a verdict out. The live web
 (fetch) and a recorded web (archive) ask the same questions here, so that a

@@ -1,4 +1,4 @@
-"""May a connection be made to this address?
+"""Refuses connections to private addresses (server-side request forgery).
 
 A crawler asks for whatever a page names, so it must not be talked into reaching
 the machine it runs on or the network behind it (server-side request forgery).
@@ -84,7 +84,7 @@ def is_global(address: IPv4Address | IPv6Address) -> bool:
 
 
 def not_public(address: object) -> str:
-    """What a user is told of a refused address."""
+    """The line that tells a user of a refused address."""
     return f"{address} is not a public address; open it with --allow-net"
 
 

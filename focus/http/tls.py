@@ -1,4 +1,4 @@
-"""Whom do we believe over TLS, and what may they ask of us there?"""
+"""Makes the TLS contexts: whose certificates are believed, and which protocols are allowed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which pages is a classifier trained on? Out of folders and files, and out of crawls."""
+"""Collects the pages that a classifier is trained on, from folders, files and crawls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a person teach a topic? Doubtful pages are asked about, and the answers move it.
+"""Asks a person about doubtful pages, and moves the relevance model by the answers.
 
     questions   the stored pages that the judge is least sure of, nearest to the threshold first
     moved       all labels of the topic → what is learned about it anew

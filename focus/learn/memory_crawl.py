@@ -1,4 +1,4 @@
-"""How do pages come in without a database? A small crawl that keeps what it brings in memory.
+"""Fetches a few pages without a database: a small crawl that keeps its pages in memory.
 
 Everything else is as in a real crawl: robots.txt, politeness, the guard, redirects, the
 wall limit on hostile pages.
@@ -49,14 +49,14 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class Gathered(msgspec.Struct, frozen=True):
-    """What came; `troubles`: seeds from which nothing came, and why."""
+    """The pages that came; `failures`: seeds from which nothing came, and why."""
 
     pages: list[Found]
-    troubles: dict[str, str]
+    failures: dict[str, str]
 
 
-class _Basket:
-    """A shelf that keeps pages with their URLs' ids, and nothing else."""
+class _MemoryStore:
+    """A crawl store that keeps pages with their URLs' ids, and nothing else."""
 
     def __init__(self) -> None:
         self.pages: list[tuple[int, str, str]] = []
@@ -101,7 +101,7 @@ async def pilot(
         concurrency=1 if web.archive is not None else CrawlConfig().concurrency,
         scope=ScopeConfig(scope="domain"),
         analysis=AnalysisConfig(
-            topic=to_builtins(topic), shapes=strategy_class(_PILOT_STRATEGY).shapes
+            topic=to_builtins(topic), url_patterns=strategy_class(_PILOT_STRATEGY).url_patterns
         ),
     )
     return await _gather(config, web, watch)
@@ -117,7 +117,7 @@ async def _gather(config: CrawlConfig, web: PageSource, watch: Callable[[Event],
         fetch=web.fetch,
         politeness=web.politeness,
     )
-    basket = _Basket()
+    basket = _MemoryStore()
     async with AsyncExitStack() as stack:
         paths = RunPaths(db=Path(), archive=web.archive)
         transport = await open_transport(config, paths, stack)

@@ -1,4 +1,4 @@
-"""What was learned about a topic from examples and labels, and how is it kept?
+"""Reads and writes the model file: everything learned about a topic from examples and labels.
 
 One JSON file beside the topic file, named by `model = "…"` in there: the classifier that
 `focus train` made, and what `focus label` has moved. `applied` turns it into what the

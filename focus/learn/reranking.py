@@ -1,4 +1,4 @@
-"""What would a crawl look like if its pages had been judged as they are judged now?
+"""Plays a stored crawl back under a new relevance model, and ranks its waiting URLs anew.
 
 The topic has moved (labels, a new classifier), but a crawl's stored pages and waiting URLs
 still stand as they were judged then. `rerank` plays the crawl back from the database, without
@@ -190,15 +190,15 @@ class _Replay:
             nth=self.found.pages + self.found.kept,
             depth=url_table.depth[stored.id],
             host=queue.host.name,
-            shape=queue.shape,
+            pattern=queue.pattern,
             relevance=page.relevance,
             relevant=page.relevant,
             link_evidence=url_table.link_evidence(stored.id),
             index=page.index,
             named=page.named,
         )
-        carries = self._crawl.link_handler.carries(parent, page.links)
-        for link, link_evidence in zip(page.links, carries, strict=False):
+        evidence = self._crawl.link_handler.evidence(parent, page.links)
+        for link, link_evidence in zip(page.links, evidence, strict=False):
             target = url_table.find(link.key)
             if (
                 link_evidence is not None

@@ -1,4 +1,4 @@
-"""Which pages does the user mean? Files, folders and URLs as pages, wherever these lie."""
+"""Loads the pages that a user names: files, folders and URLs."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _pages_of(
     found = {page.seed: sample(page.url, page.html) for page in gathered.pages}
     for url in urls:
         if url not in found:
-            reason = gathered.troubles.get(url, "nothing came of it; is it the page of another?")
+            reason = gathered.failures.get(url, "nothing came of it; is it the page of another?")
             complain(f"{url}: {reason}")
     return found
 

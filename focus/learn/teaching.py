@@ -1,4 +1,4 @@
-"""What happens when a person labels pages? Asked, learned, judged again, ranked again.
+"""Runs a sitting of `focus label`: asks, learns, judges stored pages again, ranks again.
 
 async with the database, which no crawl may use meanwhile:
     a sitting of questions (labelling), each answer stored at once

@@ -1,4 +1,4 @@
-"""How is a topic made out of pages, tried on pages, and widened by what a crawl found?
+"""Makes a topic from pages, tries it on pages, and widens it by the pages of a crawl.
 
 build    keywords and example pages → features, model and threshold
 judge    a page → what each relevance model says of it, part by part

@@ -1,9 +1,10 @@
-"""How does a topic get its classifier? Labelled pages in, a trained and tested one out.
+"""Trains and tests a topic's classifier on labelled pages.
 
     Extractor     a document → the words, and the features of the entities, that it has
     train_on      labelled pages → classifier, with P, R and F by cross-validation
 
-The documents come from corpus.py; the mathematics is in score/features and score/bayes.
+The documents come from corpus.py; the mathematics is in score/statistics/naive_bayes.py and
+score/statistics/feature_selection.py.
 """
 
 from __future__ import annotations

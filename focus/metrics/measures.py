@@ -1,4 +1,4 @@
-"""How good was a crawl? One measure, one function, with its formula and source.
+"""Measures of a crawl's quality, one function each, with formula and source.
 
 Three kinds of input, all in the order of the requests (every request counts, also
 robots.txt, redirects and failures):
@@ -8,7 +8,7 @@ robots.txt, redirects and failures):
     curve   recall after 1, 2, … requests, as `recall_curve` gives it
 
 The targets are the relevant pages that can be reached, seeds excluded (`oracle`).
-P1, P2, P3: the papers that docs/design.md lists.
+P1, P2, P3: the papers that docs/glossary.md lists.
 """
 
 from __future__ import annotations

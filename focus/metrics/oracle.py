@@ -1,4 +1,4 @@
-"""How well could any crawl have done? The yardstick for every recall curve.
+"""Bounds the best recall curve that any crawl could have had.
 
 No crawl can ask for a page before it has seen a link to it. The best order under
 that rule is out of reach (finding the k pages that hold the most targets is a

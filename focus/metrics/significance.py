@@ -1,4 +1,4 @@
-"""Is the difference more than luck? Tests and intervals over topics.
+"""Significance tests and confidence intervals over topics.
 
 The topic is the unit (pages of one crawl are not independent): every sample holds
 one number per topic, the mean over its seed orders. Randomness comes in as `rng`.

@@ -1,4 +1,4 @@
-"""What does the main process do all the time, and who is busy?"""
+"""Profiles the main process of a crawl: the event loop and the store's thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which stages are there, and what is told of them?"""
+"""Names the stages of a profile, and holds their figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much CPU time does each stage of one thread take?"""
+"""Measures the CPU time of each stage in one thread."""
 
 from __future__ import annotations
 

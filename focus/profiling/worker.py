@@ -1,4 +1,4 @@
-"""What does each page take in a scorer worker, stage by stage?"""
+"""Profiles a scorer worker: CPU time per page and stage."""
 
 from __future__ import annotations
 

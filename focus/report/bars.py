@@ -1,4 +1,4 @@
-"""What do counts look like as SVG? Bars, each with its relevant share in colour."""
+"""Draws bar charts as SVG, each bar with its relevant share in colour."""
 
 from __future__ import annotations
 

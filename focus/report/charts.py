@@ -1,4 +1,4 @@
-"""What does a curve look like as SVG? Lines with bands, text that stays text."""
+"""Draws line charts as SVG: curves with bands, and text that stays text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a comparison look to people? One HTML file: curves, tables, what went in."""
+"""Writes the HTML report of a comparison: curves, tables, inputs."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _warnings(comparison: Comparison) -> Iterable[str]:
 
 
 def _group(comparison: Comparison, group: VariantGroup) -> str:
-    names = [_name(comparison, each) for each in group.standings]
+    names = [_name(comparison, each) for each in group.scores]
     series = _series(comparison, group)
     return "\n".join(
         [
@@ -101,17 +101,17 @@ def _group(comparison: Comparison, group: VariantGroup) -> str:
     )
 
 
-def _name(comparison: Comparison, standing: VariantScore) -> str:
-    variant = comparison.variant(standing.variant)
+def _name(comparison: Comparison, score: VariantScore) -> str:
+    variant = comparison.variant(score.variant)
     return variant.label + (" [self-judged]" if variant.self_judged else "")
 
 
 def _series(comparison: Comparison, group: VariantGroup) -> list[Series]:
-    best = max(group.standings, key=lambda each: each.measures["auc"].value or 0.0)
+    best = max(group.scores, key=lambda each: each.measures["auc"].value or 0.0)
     strong = {best.variant, group.baseline}
     lines = [
         Series(_name(comparison, each), number, each.curve, each.band, each.variant in strong)
-        for number, each in enumerate(group.standings)
+        for number, each in enumerate(group.scores)
     ]
     points = zip(*(topic.oracle for topic in comparison.topics), strict=True)
     oracle = [sum(point) / len(point) for point in points]
@@ -178,7 +178,7 @@ def _tests(comparison: Comparison, group: VariantGroup) -> str:
 def _by_topic(comparison: Comparison, group: VariantGroup, names: Sequence[str]) -> str:
     cards = []
     for number, facts in enumerate(comparison.topics):
-        scores = [each.topics[number] for each in group.standings]
+        scores = [each.topics[number] for each in group.scores]
         cards.append(_card(facts, scores, names))
     heads = ["variant", *(facts.name for facts in comparison.topics)]
     rows = [
@@ -200,7 +200,7 @@ def _card(facts: TopicFacts, scores: Sequence[TopicScore], names: Sequence[str])
 
 
 def _ranked(group: VariantGroup) -> list[VariantScore]:
-    return sorted(group.standings, key=lambda each: -(each.measures["auc"].value or 0.0))
+    return sorted(group.scores, key=lambda each: -(each.measures["auc"].value or 0.0))
 
 
 # -- tables -------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""How did a crawl behave? Sections of its report: what failed, and how hosts were treated."""
+"""The sections of a crawl's report on its conduct: failures, and the treatment of hosts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a crawl look to people? One HTML file: its course, where it paid, how it behaved."""
+"""Writes the HTML report of one crawl: its course, its yield, its conduct."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do results become a file? As JSON lines, CSV or Parquet, a row at a time.
+"""Writes rows to a file as JSON lines, CSV or Parquet.
 
 Rows are tuples, `columns` names their fields with a type each: str, int, float,
 bool or dict (which comes as `msgspec.Raw` JSON). Memory stays flat. A file

@@ -1,4 +1,4 @@
-"""Where did a crawl pay, and what did it find? Sections of its report: tables and drawings."""
+"""The sections of a crawl's report on its yield: tables and drawings of the pages found."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def places(figures: CrawlFigures) -> list[str]:
         return []
     heads = ["yield", "requests", "yield/request", "learned rate"]
     hosts = [[printable(each.host, 60), *_yield(each)] for each in figures.hosts]
-    shapes = [
-        [printable(each.host, 40), printable(each.shape, 60), *_yield(each)]
-        for each in figures.shapes
+    patterns = [
+        [printable(each.host, 40), printable(each.pattern, 60), *_yield(each)]
+        for each in figures.patterns
     ]
     parts = [
         "<h2>Where it paid</h2>",
         f"<h3>Hosts</h3>{_first(len(hosts), figures.hosts_known, 'host')}",
         table(["host", *heads], hosts),
     ]
-    if any(each.shape for each in figures.shapes):
+    if any(each.pattern for each in figures.patterns):
         parts += [
-            f"<h3>URL shapes</h3>{_first(len(shapes), figures.shapes_known, 'URL shape')}",
-            table(["host", "shape", *heads], shapes),
+            f"<h3>URL patterns</h3>{_first(len(patterns), figures.patterns_known, 'URL pattern')}",
+            table(["host", "pattern", *heads], patterns),
         ]
     parts.append(
         '<p class="note">Yield: relevance of what the requests brought, added up, as in '

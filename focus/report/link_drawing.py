@@ -1,4 +1,4 @@
-"""How do the best pages of a crawl hang together? A drawing of pages and links as SVG.
+"""Draws the links among the best pages of a crawl as SVG.
 
 Columns are depths, so that links read from left to right; within a column a page stands
 near those that led to it. Nothing is left to chance: the same crawl, the same drawing.

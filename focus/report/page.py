@@ -1,4 +1,4 @@
-"""What do all reports share? The page around them, its looks, and tables that sort.
+"""The HTML page around every report: its style, its script, and tables that sort.
 
 Nothing in a page is fetched from anywhere: style, script and SVG are inline, and fonts are
 the reader's own, so that Chinese text shows as text. A content policy says so once more.

@@ -1,4 +1,4 @@
-"""How does a drawing of a report become a PNG? As an SVG of its own, drawn by resvg.
+"""Turns a drawing of a report into a PNG, by resvg.
 
 Needs the extra `png`. resvg takes the letters from the fonts of this machine: the first of
 FONTS that it has, and any other for what that one lacks, so that Chinese shows wherever

@@ -1,7 +1,7 @@
-"""Estimates from a sample what the waiting URLs of a frontier are worth, best to worst.
+"""Estimates priority quantiles of a frontier's waiting URLs from a sample of the known URLs.
 
-nth_best   what the n-th best is worth
-ladder     what some are worth, from the best to the worst
+nth_best             the priority of the n-th best URL
+priority_quantiles   priorities at some ranks, from the best to the worst
 """
 
 from __future__ import annotations
@@ -32,34 +32,36 @@ class WaitingUrls(Protocol):
 
 
 def nth_best(frontier: WaitingUrls, n: float, by: float = math.inf) -> float:
-    """What the n-th best of the waiting URLs is worth, -inf if no more than n wait.
+    """The priority of the n-th best waiting URL, -inf if no more than n wait.
 
-    Of known URLs at even distances, so that about `RANKS` of the n are among them, and
-    without those of hosts that rest for longer than `by`. Worked: n = 960, every 32nd of
-    200,000 is looked at: the 30th best of these.
+    The sample takes known URLs at even distances, so that about `RANKS` of the n are in it,
+    and leaves out hosts that rest for longer than `by`. Worked: n = 960, every 32nd of 200,000
+    is looked at: the 30th best of these.
     """
     waiting = frontier.url_table.counts[UrlState.WAITING]
     if n >= waiting:
         return -math.inf
-    worths = _worths(frontier, max(1, int(n) // RANKS, len(frontier.url_table) // SAMPLE), by)
-    rank = max(1, round(n * len(worths) / waiting))
-    return heapq.nlargest(rank, worths)[-1] if worths else -math.inf
+    priorities = _priorities(
+        frontier, max(1, int(n) // RANKS, len(frontier.url_table) // SAMPLE), by
+    )
+    rank = max(1, round(n * len(priorities) / waiting))
+    return heapq.nlargest(rank, priorities)[-1] if priorities else -math.inf
 
 
-def ladder(frontier: WaitingUrls, by: float) -> list[tuple[int, float]]:
-    """(rank, worth) of some of the waiting URLs: the best, the worst, others in between at
+def priority_quantiles(frontier: WaitingUrls, by: float) -> list[tuple[int, float]]:
+    """(rank, priority) of some of the waiting URLs: the best, the worst, others in between at
     ranks that grow by a quarter each. Hosts that rest for longer than `by` are left out.
     """
     step = max(1, len(frontier.url_table) // SAMPLE)
-    worths = sorted(_worths(frontier, step, by), reverse=True)
-    rungs, at = [], 1
-    while at < len(worths):
-        rungs.append((at * step, worths[at - 1]))
+    priorities = sorted(_priorities(frontier, step, by), reverse=True)
+    steps, at = [], 1
+    while at < len(priorities):
+        steps.append((at * step, priorities[at - 1]))
         at += max(1, at // 4)
-    return [*rungs, (len(worths) * step, worths[-1])] if worths else []
+    return [*steps, (len(priorities) * step, priorities[-1])] if priorities else []
 
 
-def _worths(frontier: WaitingUrls, step: int, by: float) -> list[float]:
+def _priorities(frontier: WaitingUrls, step: int, by: float) -> list[float]:
     """Of every `step`-th known URL that waits; hosts that rest beyond `by` are left out."""
     url_table, queues, waits = frontier.url_table, frontier.queues, UrlState.WAITING
     sample = zip(

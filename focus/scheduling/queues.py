@@ -1,7 +1,7 @@
-"""What waits at a host? Its queues, its clock, and the order among them.
+"""Holds a host's queues of waiting URLs, its politeness clock, and the order among them.
 
 Ranking   members by key, best first: queues in a host, hosts that are due
-Queue     the waiting URLs of one host and shape
+Queue     the waiting URLs of one host and pattern
 Host      queues, and when it may be asked again
 """
 
@@ -11,7 +11,7 @@ import heapq
 from array import array
 from typing import Any, NamedTuple
 
-from focus.scheduling.throttling import Pace
+from focus.scheduling.throttling import Throttle
 
 Key = tuple[float, int]
 """(-priority, url id): smaller = sooner; the only place where priority is negated."""
@@ -50,18 +50,18 @@ class Ranking:
 
 
 class Queue:
-    """The waiting URLs of one host and shape; `bonus` is added to each priority.
+    """The waiting URLs of one host and pattern; `bonus` is added to each priority.
 
     `away` are the ids of those whose addresses only the store has; `floor` is set while
     there are any: none of them is better than it.
     """
 
-    __slots__ = ("away", "bonus", "floor", "heap", "host", "id", "shape")
+    __slots__ = ("away", "bonus", "floor", "heap", "host", "id", "pattern")
 
-    def __init__(self, queue_id: int, host: Host, shape: str) -> None:
+    def __init__(self, queue_id: int, host: Host, pattern: str) -> None:
         self.id = queue_id
         self.host = host
-        self.shape = shape
+        self.pattern = pattern
         self.heap: list[Key] = []
         self.away = array("I")
         self.bonus = 0.0
@@ -75,7 +75,7 @@ class Host:
     held         one of them was not sent yet: the next is paced from that moment
     address      the machine it was last found at, "" as long as that is not known
     located      its name was looked up since it last could not be reached
-    pace         how slow its answers are, and the rest that follows from that
+    throttle     how slow its answers are, and the rest that follows from that
     free         may be asked now (kept by the frontier)
     next_at      politeness: no request before it
     rest_until   failures: put aside until then
@@ -96,10 +96,10 @@ class Host:
         "name",
         "next_at",
         "order",
-        "pace",
         "queues",
         "rest_until",
         "robots",
+        "throttle",
         "wheel_at",
     )
 
@@ -110,7 +110,7 @@ class Host:
         self.active = 0
         self.address = ""
         self.located = False
-        self.pace = Pace()
+        self.throttle = Throttle()
         self.held = False
         self.free = True
         self.next_at = 0.0
@@ -125,7 +125,7 @@ class Host:
     @property
     def rest_s(self) -> float:
         """Seconds from one request to the next."""
-        return max(self.delay_s, self.pace.rest_s)
+        return max(self.delay_s, self.throttle.rest_s)
 
 
 class Candidate(NamedTuple):

@@ -1,4 +1,4 @@
-"""What follows from a failure: try again, after how long, and is the host to blame?
+"""The retry table: by failure kind the wait, the number of tries, and who is to blame.
 
 One row per kind (BUbiNG's tables): wait before the first further try in seconds,
 doubled for each one after; tries in all; whether the host as a whole is to blame.

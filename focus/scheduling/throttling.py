@@ -1,6 +1,6 @@
 """Keeps hosts, and the machines behind them, from being worked too hard.
 
-    slowed      the rest of a host after an answer: longer when it answers slower than it did
+    throttled   the rest of a host after an answer: longer when it answers slower than it did
     machine     what is taken for one machine: an IPv4 address, a /64 of IPv6
     Addresses   slots and rests by address, and who waits for one
 
@@ -23,26 +23,26 @@ FORGETTING = 1.02
 BUSY = frozenset({429, 503})
 
 
-class Pace(NamedTuple):
+class Throttle(NamedTuple):
     """What a host's answers have come to: its usual latency, and its extra rest; seconds."""
 
     usual_s: float = 0.0
     rest_s: float = 0.0
 
 
-def slowed(pace: Pace, latency_s: float, status: int | None, most_s: float) -> Pace:
-    """The pace after an answer. `most_s`: the longest rest; 0 for none.
+def throttled(throttle: Throttle, latency_s: float, status: int | None, most_s: float) -> Throttle:
+    """The throttle after an answer. `most_s`: the longest rest; 0 for none.
 
     Worked, usual 0.2 s: a latency of 4 s gives a rest of 2 s, another 3 s, then 0.2 s again
     1.5 s and 0.75 s; a 503 after a rest of 3 s gives 6 s.
     """
-    usual = min(latency_s, pace.usual_s * FORGETTING) if pace.usual_s else latency_s
+    usual = min(latency_s, throttle.usual_s * FORGETTING) if throttle.usual_s else latency_s
     if status in BUSY:
-        rest = max(2.0 * pace.rest_s, SLOW_S)
+        rest = max(2.0 * throttle.rest_s, SLOW_S)
     else:
         slow = latency_s >= SLOW_S and latency_s > SLOWER * usual
-        rest = (pace.rest_s + (latency_s if slow else 0.0)) / 2.0
-    return Pace(usual, min(most_s, rest) if rest > 0.01 else 0.0)
+        rest = (throttle.rest_s + (latency_s if slow else 0.0)) / 2.0
+    return Throttle(usual, min(most_s, rest) if rest > 0.01 else 0.0)
 
 
 def machine(address: str) -> str:

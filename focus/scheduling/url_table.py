@@ -1,4 +1,4 @@
-"""Which URLs does this crawl know, and where does each stand?
+"""The URL table: every URL that a crawl knows, with its state, in compact columns.
 
 One row per URL, addressed by its id (dense, in order of discovery), in compact
 columns: about 16 bytes a URL for the fingerprint table and 30 for the columns,
@@ -165,7 +165,7 @@ class UrlTable:
         return self._fingerprints.find_all(keys)
 
     def add(self, key: bytes, queue: int, depth: int, state: UrlState = UrlState.WAITING) -> int:
-        """Enter a URL that is not known yet; its id. Priority and link_evidence are zero."""
+        """Enter a URL that is not known yet; its id. Priority and evidence are zero."""
         url_id = self._fingerprints.add(key)
         self.state.append(state)
         self.priority.append(0.0)

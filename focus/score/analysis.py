@@ -1,4 +1,4 @@
-"""The whole way of one page in a scorer worker: bytes in, scored Page out."""
+"""Analyses one page in a scorer worker, from its bytes to a scored `Page`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from focus.score.memo import Memo
 from focus.score.relevance import Document, make_model
 from focus.text.charset import decode
 from focus.topic.topic import from_builtins
-from focus.urls.normal_form import Joiner, fingerprint, host_of, normalise, shape, words
+from focus.urls.normal_form import Joiner, fingerprint, host_of, normalise, url_pattern, words
 
 _NO_WORDS = ""
 _TARGETS = 30_000  # addresses of links that are remembered
@@ -25,7 +25,7 @@ _TARGETS = 30_000  # addresses of links that are remembered
 _NAMING = 80  # characters of a title that name a page; the name of its site comes behind
 
 _Target = tuple[bytes, str, str, float, str, Role]
-"""Fingerprint, URL, host, score of its words, shape, role."""
+"""Fingerprint, URL, host, score of its words, pattern, role."""
 
 
 def _is_lost(page: Document) -> bool:
@@ -77,7 +77,7 @@ class PageAnalyst:
         document = self._document(url, text, parsed)
         judgement = self.model.judge(document)
         relevant = judgement.relevance > self.threshold
-        lost = self.config.twins and _is_lost(document)
+        lost = self.config.near_duplicates and _is_lost(document)
         index = is_index(url, parsed, links)
         kept = self.config.keep == "all" or (self.config.keep == "relevant" and relevant)
         return Page(
@@ -99,9 +99,9 @@ class PageAnalyst:
             links=links,
             links_cut=parsed.links_cut,
             simhash=simhash(document.content, parsed.title)
-            if self.config.twins and (relevant or lost)
+            if self.config.near_duplicates and (relevant or lost)
             else 0,
-            wording=wording(document.content) if self.config.twins else 0,
+            wording=wording(document.content) if self.config.near_duplicates else 0,
             lost=lost,
             feeds=[feed for href in parsed.feeds if (feed := normalise(href, url))],
             index=index,
@@ -157,14 +157,14 @@ class PageAnalyst:
     def _target(self, url: str) -> _Target:
         """What can be said of an address, whoever links to it."""
         url_score = self.matcher.coverage[self._words(url)]
-        return fingerprint(url), url, host_of(url), url_score, self._shape(url), role(url)
+        return fingerprint(url), url, host_of(url), url_score, self._pattern(url), role(url)
 
-    def _shape(self, url: str) -> str:
-        return shape(url) if self.config.shapes else ""
+    def _pattern(self, url: str) -> str:
+        return url_pattern(url) if self.config.url_patterns else ""
 
     def _link(self, target: _Target, raw: RawLink, score: float, first: str, bound: bool) -> Link:
         coverage = self.matcher.coverage
-        key, url, host, url_score, url_shape, kind = target
+        key, url, host, url_score, pattern, kind = target
         if kind is Role.FURTHER and series(url) != first:
             kind = Role.INDEX
         return Link(
@@ -178,7 +178,7 @@ class PageAnalyst:
             context_score=coverage[raw.context] if raw.context else 0.0,
             region=raw.region,
             nofollow=raw.nofollow and bound,
-            shape=url_shape,
+            pattern=pattern,
             cosine_score=self.matcher.cosine[raw.anchor] if self.config.cosines else 0.0,
             role=kind,
         )

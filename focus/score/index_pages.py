@@ -72,7 +72,9 @@ def is_index(url: str, page: Parsed, links: Iterable[Link]) -> bool:
         return False
     if page.is_list or page.articles >= CARDS:
         return True
-    templates = Counter(link.shape for link in links if link.region == Region.BODY and link.shape)
+    templates = Counter(
+        link.pattern for link in links if link.region == Region.BODY and link.pattern
+    )
     most = max(templates.values(), default=0)
     return most >= SIBLINGS and most >= 2 * page.paragraphs
 

@@ -1,4 +1,4 @@
-"""Where does a text speak of the topic? Topic words found in text, without tokens.
+"""Finds topic words in a text, without tokens.
 
 A keyword with an ideograph matches wherever it stands (足球赛 matches 足球); any
 other matches as a whole word or run of words (`java` does not match `javascript`).
@@ -102,7 +102,7 @@ class Matcher:
         return self.weight(self.counts(folded)) if self._hint.search(folded) else 0.0
 
     def matched_tokens(self, tokens: Sequence[str]) -> tuple[int, int]:
-        """(matched, all) of a text's tokens (spec section 1); a phrase counts as one."""
+        """(matched, all) of a text's tokens; a phrase counts as one."""
         matched = sum(1 for token in tokens if self._is_match(token))
         total = len(tokens)
         for run in self._runs:

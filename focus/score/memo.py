@@ -1,4 +1,4 @@
-"""What was this text worth, when it was met before?"""
+"""Remembers the scores of texts that come again and again, such as anchors."""
 
 from __future__ import annotations
 

@@ -22,10 +22,10 @@ class LeaseRow(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """What goes with a batch: leases that ended, strays that leave, homes that came."""
+    """What goes with a batch: leases that ended, links that leave, homes that came."""
 
     closed: Sequence[int] = ()
-    strays: Sequence[tuple[int, bytes]] = ()
+    links: Sequence[tuple[int, bytes]] = ()
     homes: Sequence[str] = ()
 
 
@@ -75,26 +75,28 @@ def settle(db: sqlite3.Connection, crawl: int, pending: Pending) -> None:
     """Write what goes with a batch, in the transaction that is open."""
     db.executemany("DELETE FROM lease WHERE id = ?", [(each,) for each in pending.closed])
     db.executemany(
-        "INSERT INTO stray (crawl, shard, packed) VALUES (?, ?, ?)",
-        [(crawl, shard, packed) for shard, packed in pending.strays],
+        "INSERT INTO forwarded_link (crawl, shard, packed) VALUES (?, ?, ?)",
+        [(crawl, shard, packed) for shard, packed in pending.links],
     )
     rows = [(crawl, url) for url in pending.homes]
     db.executemany("INSERT OR IGNORE INTO home VALUES (?, ?)", rows)
 
 
-def strays(db: sqlite3.Connection, crawl: int, most: int) -> list[tuple[int, int, bytes]]:
+def outgoing_links(db: sqlite3.Connection, crawl: int, most: int) -> list[tuple[int, int, bytes]]:
     """(id, shard, packed) of the oldest that have not left."""
-    sql = "SELECT id, shard, packed FROM stray WHERE crawl = ? ORDER BY id LIMIT ?"
+    sql = "SELECT id, shard, packed FROM forwarded_link WHERE crawl = ? ORDER BY id LIMIT ?"
     return db.execute(sql, (crawl, most)).fetchall()
 
 
-def left(db: sqlite3.Connection, ids: Iterable[int]) -> None:
-    """Strays that the broker has."""
+def delete_links(db: sqlite3.Connection, ids: Iterable[int]) -> None:
+    """Forget links that the broker has."""
     with transaction(db):
-        db.executemany("DELETE FROM stray WHERE id = ?", [(each,) for each in ids])
+        db.executemany("DELETE FROM forwarded_link WHERE id = ?", [(each,) for each in ids])
 
 
-def waiting_strays(db: sqlite3.Connection, crawl: int) -> int:
+def waiting_links(db: sqlite3.Connection, crawl: int) -> int:
     """How many have not left."""
-    count: int = db.execute("SELECT count(*) FROM stray WHERE crawl = ?", (crawl,)).fetchone()[0]
+    count: int = db.execute(
+        "SELECT count(*) FROM forwarded_link WHERE crawl = ?", (crawl,)
+    ).fetchone()[0]
     return count

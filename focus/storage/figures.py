@@ -65,14 +65,14 @@ class Tenth(msgspec.Struct, frozen=True):
 
 
 class YieldFigures(msgspec.Struct, frozen=True):
-    """What the requests to a host, or to its URLs of one shape, gave (as in `focus status`).
+    """What the requests to a host, or to its URLs of one pattern, gave (as in `focus status`).
 
     yielded  relevant pages, soft counts added up
     rate     share per request as `yield` learns it: shrunk to the host's, to the crawl's
     """
 
     host: str
-    shape: str
+    pattern: str
     fetched: int
     yielded: float
     rate: float
@@ -204,7 +204,7 @@ class CrawlFigures(msgspec.Struct, frozen=True):
 
     seconds      on the crawl's clock, over all its runs
     window       width of the windows of the harvest curve, in buckets of `course`
-    hosts, shapes, hubs, polite, best   the first so many; *_known tells of how many
+    hosts, patterns, hubs, polite, best   the first so many; *_known tells of how many
     smallest_s   smallest rest that any host had, and `smallest_host`
     algorithms   crawls for the same topic in this database
     """
@@ -224,9 +224,9 @@ class CrawlFigures(msgspec.Struct, frozen=True):
     priority: Histogram
     tenths: list[Tenth]
     hosts_known: int
-    shapes_known: int
+    patterns_known: int
     hosts: list[YieldFigures]
-    shapes: list[YieldFigures]
+    patterns: list[YieldFigures]
     polite: list[Polite]
     smallest_s: float | None
     smallest_host: str

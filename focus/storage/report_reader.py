@@ -83,9 +83,9 @@ def _figures(reader: DatabaseReader, db: sqlite3.Connection, crawl: int) -> Craw
         priority=priority,
         tenths=tenths,
         hosts_known=_count(db, "host", crawl),
-        shapes_known=_count(db, "queue", crawl),
+        patterns_known=_count(db, "queue", crawl),
         hosts=_yields(db, crawl, _HOSTS, prior),
-        shapes=_yields(db, crawl, _SHAPES, prior),
+        patterns=_yields(db, crawl, _PATTERNS, prior),
         polite=polite,
         smallest_s=smallest,
         smallest_host=smallest_host,
@@ -171,11 +171,11 @@ def _yields(
     """The best places, each with its rate shrunk as `yield` would."""
     k, p0 = prior.get("k", 0.0), prior.get("p0", 0.0)
     found = []
-    for name, shape, n, hits, host_n, host_hits in db.execute(sql, (*id_range(crawl), HOSTS)):
+    for name, pattern, n, hits, host_n, host_hits in db.execute(sql, (*id_range(crawl), HOSTS)):
         rate = shrunk_rate(Tally(host_n, host_hits), p0, k)
-        if shape is not None:
+        if pattern is not None:
             rate = shrunk_rate(Tally(n, hits), rate, k)
-        found.append(YieldFigures(name, shape or "", n, hits, rate))
+        found.append(YieldFigures(name, pattern or "", n, hits, rate))
     return found
 
 
@@ -278,17 +278,17 @@ FROM url JOIN queue ON queue.id = (url.id & ~{LAST_ID}) + url.queue
 WHERE url.id BETWEEN ? AND ? AND state = {int(UrlState.FAILED)}
 GROUP BY kind ORDER BY count(*) DESC, kind"""
 _TALLIES = f"""
-SELECT host.name AS name, {{shape}} AS shape, queue.host AS host, sum(fetched) AS n,
+SELECT host.name AS name, {{pattern}} AS pattern, queue.host AS host, sum(fetched) AS n,
 sum(yielded) AS hits FROM queue
 JOIN host ON host.id = (queue.id & ~{LAST_ID}) + queue.host
 WHERE queue.id BETWEEN ? AND ? GROUP BY queue.host{{more}} HAVING n > 0"""
 _HOSTS = f"""
-SELECT name, NULL, n, hits, n, hits FROM ({_TALLIES.format(shape="NULL", more="")})
+SELECT name, NULL, n, hits, n, hits FROM ({_TALLIES.format(pattern="NULL", more="")})
 ORDER BY hits DESC, n DESC, name LIMIT ?"""
-_SHAPES = f"""
-SELECT name, shape, n, hits, sum(n) OVER whole, sum(hits) OVER whole
-FROM ({_TALLIES.format(shape="shape", more=", shape")}) WINDOW whole AS (PARTITION BY host)
-ORDER BY hits DESC, n DESC, name, shape LIMIT ?"""
+_PATTERNS = f"""
+SELECT name, pattern, n, hits, sum(n) OVER whole, sum(hits) OVER whole
+FROM ({_TALLIES.format(pattern="pattern", more=", pattern")}) WINDOW whole AS (PARTITION BY host)
+ORDER BY hits DESC, n DESC, name, pattern LIMIT ?"""
 _BUSY = f"""
 SELECT host.id, name, sum(fetched) AS n, given_up, robots FROM queue
 JOIN host ON host.id = (queue.id & ~{LAST_ID}) + queue.host

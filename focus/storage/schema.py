@@ -58,11 +58,11 @@ CREATE TABLE host (
     robots   BLOB                  -- MessagePack of HostRow.robots; NULL: never fetched
 );
 
--- A queue of the frontier: one host's URLs of one shape.
+-- A queue of the frontier: one host's URLs of one pattern.
 CREATE TABLE queue (
     id      INTEGER PRIMARY KEY,   -- crawl << 32 | queue
     host    INTEGER NOT NULL,      -- whose URLs
-    shape   TEXT NOT NULL,         -- '': shapes are not used
+    pattern   TEXT NOT NULL,         -- '': patterns are not used
     fetched INTEGER NOT NULL,      -- requests spent on it
     yielded REAL NOT NULL,         -- relevant pages; soft counts add up
     bonus   REAL NOT NULL DEFAULT 0,  -- what a strategy that learns adds to its priorities
@@ -223,11 +223,11 @@ CREATE TABLE lease (
     task       BLOB NOT NULL         -- MessagePack of records.Task
 );
 -- Links that other shards own, until the broker has them.
-CREATE TABLE stray (
+CREATE TABLE forwarded_link (
     id     INTEGER PRIMARY KEY,      -- from 1, in the order of leaving
     crawl  INTEGER NOT NULL,         -- whose
     shard  INTEGER NOT NULL,         -- whose
-    packed BLOB NOT NULL             -- MessagePack of cluster.messages.Stray
+    packed BLOB NOT NULL             -- MessagePack of messages.ForwardedLink
 );
 -- Seeds, and where they redirect to, that came from elsewhere: home to the scope.
 CREATE TABLE home (

@@ -94,7 +94,14 @@ def statements(crawl: int, batch: Batch) -> Iterator[tuple[str, list[Row]]]:
     yield _OUTCOME, [_outcome(base, each) for each in _merged_outcomes(batch.outcomes)]
     yield _PAGE, [_page(base, crawl, each) for each in batch.pages]
     yield _PAGE_TEXT, [_texts(base, each) for each in batch.pages]
-    yield _DUPLICATE, [(base | p.id, p.page.twin) for p in batch.pages if p.page.twin is not None]
+    yield (
+        _DUPLICATE,
+        [
+            (base | p.id, p.page.duplicate_of)
+            for p in batch.pages
+            if p.page.duplicate_of is not None
+        ],
+    )
     yield _BODY, [(base | p.id, p.page.body_zstd) for p in batch.pages if p.page.body_zstd]
     yield _VALIDATOR, [(base | number, *values) for number, *values in batch.validators]
     yield _LASTMOD, [(base | number, when) for number, when in batch.lastmods]
@@ -109,7 +116,9 @@ def pageranks(crawl: int, values: Iterable[tuple[int, float]]) -> tuple[str, lis
     return _PAGERANK, [(base | number, value) for number, value in values]
 
 
-def standings(crawl: int, values: Iterable[tuple[int, float, float]]) -> tuple[str, list[Row]]:
+def hubs_and_authorities(
+    crawl: int, values: Iterable[tuple[int, float, float]]
+) -> tuple[str, list[Row]]:
     """The statement that writes (URL id, hub, authority)."""
     base = row_id(crawl, 0)
     return _HITS, [(base | number, hub, authority) for number, hub, authority in values]
@@ -144,7 +153,7 @@ def _host(base: int, host: HostRow) -> Row:
 
 def _queue(base: int, queue: QueueRow) -> Row:
     tallies = queue.fetched, queue.yielded, queue.bonus, *queue.recent
-    return base | queue.id, queue.host, queue.shape, *tallies
+    return base | queue.id, queue.host, queue.pattern, *tallies
 
 
 def _url(base: int, url: UrlRow) -> Row:

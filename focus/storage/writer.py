@@ -116,11 +116,11 @@ def write_pageranks(db: sqlite3.Connection, *, crawl: int, values: list[tuple[in
         _execute_all(db, *statements.pageranks(crawl, values))
 
 
-def write_standings(
+def write_hubs_and_authorities(
     db: sqlite3.Connection, *, crawl: int, values: list[tuple[int, float, float]]
 ) -> None:
     with transaction(db):
-        _execute_all(db, *statements.standings(crawl, values))
+        _execute_all(db, *statements.hubs_and_authorities(crawl, values))
 
 
 def digested(identity: dict[str, Any]) -> tuple[bytes, bytes]:
@@ -197,8 +197,8 @@ def load(db: sqlite3.Connection, crawl: int) -> Saved:
         for number, name, next_at, failures, given_up, robots in db.execute(_HOSTS, span)
     ]
     queues = [
-        QueueRow(number, host, shape, fetched, yielded, bonus, tuple(recent))
-        for number, host, shape, fetched, yielded, bonus, *recent in db.execute(_QUEUES, span)
+        QueueRow(number, host, pattern, fetched, yielded, bonus, tuple(recent))
+        for number, host, pattern, fetched, yielded, bonus, *recent in db.execute(_QUEUES, span)
     ]
     return Saved(queues, hosts)
 
@@ -256,7 +256,7 @@ ALIVE = "UPDATE progress SET heartbeat_at = ?, counters = ifnull(?, counters) WH
 FINISH = "UPDATE crawl SET finished_at = ?, reason = ?, report = ? WHERE id = ?"
 
 _QUEUES = f"""
-SELECT id & {schema.LAST_ID}, host, shape, fetched, yielded, bonus,
+SELECT id & {schema.LAST_ID}, host, pattern, fetched, yielded, bonus,
 recent_fetched, recent_yielded, recent_at FROM queue
 WHERE id BETWEEN ? AND ? ORDER BY id"""
 _HOSTS = f"""

@@ -1,1 +1,26 @@
-"""What does the user get to see on a terminal? Progress, logs, summaries, tables."""
+"""Shows results to people on a terminal: lines out of records, progress, logs.
+
+    progress          figures of a running crawl, and the `Teller` interface
+    live_line         one line that is redrawn
+    logs              lines for people, JSON events, log files
+    progress_bar      a bar for long work
+    summary           a crawl's end, and its exit code
+    answers           `focus status`, `why`, `demo`
+    search_results    `focus search`
+    topics            `focus topic show`, `test`, `expand`
+    comparison        `focus compare`
+    tuning            `focus tune`
+    profile           `focus crawl --profile`
+    alerts            `focus watch`
+    cluster           `focus cluster status`
+
+Nearly everything here takes a record and gives a list of lines; who prints them is the command's
+business. While a crawl runs, `progress` samples it and tells the tellers of `live_line` and `logs`;
+none of them can change or end it, and a terminal that goes away does not either.
+
+Whatever came off the web is made `printable` before it is shown. Data goes to standard output,
+everything else to standard error.
+
+What surprised us: a width in characters is no width. 足 is two cells wide, an accent none, and a
+line that is one cell too long scrolls the screen at every redraw.
+"""

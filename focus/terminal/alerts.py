@@ -1,4 +1,4 @@
-"""Writes alerts, what they brought and what was sent as lines for the terminal."""
+"""Shows alerts, their matches and their messages as lines of text."""
 
 from __future__ import annotations
 

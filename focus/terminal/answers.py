@@ -1,4 +1,4 @@
-"""How do answers of the database and results of the demo look to people? As lines of text."""
+"""Shows the state of a crawl, the way to a URL, and the results of the demo as lines of text."""
 
 from __future__ import annotations
 

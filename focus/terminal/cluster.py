@@ -1,4 +1,4 @@
-"""How does a cluster stand, in lines? Shards, workers, what waits in the broker."""
+"""Shows the state of a cluster as lines: shards, workers, and the broker's queues."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def _table(comparison: Comparison, group: VariantGroup) -> Table:
     )  # fmt: skip
     for head in heads:
         table.add_column(head, justify="left" if head == "strategy" else "right", no_wrap=True)
-    for each in sorted(group.standings, key=lambda s: -(s.measures["auc"].value or 0.0)):
+    for each in sorted(group.scores, key=lambda s: -(s.measures["auc"].value or 0.0)):
         table.add_row(*_row(comparison, each))
     return table
 
@@ -65,13 +65,13 @@ def _caption(group: VariantGroup) -> str:
     return "; ".join(parts) + (f". Easiest topic: {group.easiest}" if group.easiest else "")
 
 
-def _row(comparison: Comparison, standing: VariantScore) -> list[str]:
-    m = standing.measures
-    auc, against = m["auc"], standing.versus.get("auc")
-    ms = comparison.timing.ms_per_page[standing.variant]
+def _row(comparison: Comparison, score: VariantScore) -> list[str]:
+    m = score.measures
+    auc, against = m["auc"], score.versus.get("auc")
+    ms = comparison.timing.ms_per_page[score.variant]
     reached = m["requests_50"]
     return [
-        comparison.variant(standing.variant).label,
+        comparison.variant(score.variant).label,
         _number(m["recall_T"].value),
         _number(m["recall_2T"].value),
         _number(auc.value),

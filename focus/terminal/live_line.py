@@ -1,4 +1,4 @@
-"""How does the crawl go, on a terminal? One line that is redrawn, at most 4 times a second.
+"""Shows a running crawl as one line, redrawn at most 4 times a second.
 
 Where the terminal is too narrow for it, it takes more lines.
 """
@@ -60,7 +60,7 @@ class LiveLine(Teller):
         if self._pages:
             self.say(page_line(event))
 
-    def tick(self, moment: Moment) -> None:
+    def update(self, moment: Moment) -> None:
         lines = wrapped(spelled(moment), max(20, self._console.width - 1))
         self._quietly(lambda: self._live.update(Text(lines, no_wrap=True), refresh=True))
 

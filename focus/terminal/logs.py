@@ -1,4 +1,4 @@
-"""Where is a crawl told of, and in which form? Lines for people, JSON events, or both.
+"""Logs a crawl: lines for people, JSON events, or both.
 
 telling   the tellers that -q, -v, --log-format and --log-file ask for
 TextLog   lines for people       JsonLog   one JSON object per line
@@ -67,7 +67,7 @@ class TextLog(Teller):
         if self._pages:
             self._write(page_line(event))
 
-    def tick(self, moment: Moment) -> None:
+    def update(self, moment: Moment) -> None:
         self._write(spelled(moment))
 
     def stopping(self, how: str) -> None:
@@ -120,7 +120,7 @@ class JsonLog(Teller):
             del fields["at"]
             self._put("request", fields)
 
-    def tick(self, moment: Moment) -> None:
+    def update(self, moment: Moment) -> None:
         self._put("progress", msgspec.structs.asdict(moment))
 
     def stopping(self, how: str) -> None:

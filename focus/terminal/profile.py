@@ -1,4 +1,4 @@
-"""How does `focus crawl --profile` tell where the time went?"""
+"""Shows the profile of `focus crawl --profile` as a table."""
 
 from __future__ import annotations
 

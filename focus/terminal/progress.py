@@ -1,9 +1,9 @@
-"""How does the crawl go? Its numbers as of now, and who is told of them.
+"""Takes the figures of a running crawl, and tells them to progress displays and logs.
 
     Moment   the numbers         Pulse    reads them off a running crawl
-    Teller   a `Watcher` that hears of the end as well, and of the time in between
+    Teller   a `Watcher` that is told of the end as well, and of the time in between
 
-`logs` and `liveline` have the tellers; none of them changes a crawl.
+`logs` and `live_line` have the tellers; none of them changes a crawl.
 """
 
 from __future__ import annotations
@@ -214,17 +214,17 @@ class Teller(Watcher):
         self._offline_since = 0.0
 
     def started(self, crawl: Crawl, info: CrawlInfo) -> None:
-        """Begin to measure; `tick` follows every `every_s` seconds while the loop runs."""
+        """Begin to measure; `update` follows every `every_s` seconds while the loop runs."""
         self.pulse = Pulse(crawl)
         loop = asyncio.get_running_loop()
 
-        def beat() -> None:
+        def measure() -> None:
             assert self.pulse is not None
             self.pulse.sample()
-            self.tick(self.pulse.moment())
-            loop.call_later(self.every_s, beat)
+            self.update(self.pulse.moment())
+            loop.call_later(self.every_s, measure)
 
-        loop.call_later(self.every_s, beat)
+        loop.call_later(self.every_s, measure)
 
     def outage(self, outage: Outage | None) -> None:
         """Say so."""
@@ -238,8 +238,8 @@ class Teller(Watcher):
         if self.pulse is not None:
             self.pulse.event(event)
 
-    def tick(self, moment: Moment) -> None:
-        """It is time to say how things stand."""
+    def update(self, moment: Moment) -> None:
+        """Called at times of its own with the present figures."""
 
     def ended(self, report: RunReport) -> None:
         """The crawl is over."""

@@ -1,4 +1,4 @@
-"""How far is a long piece of work? A bar on a terminal, nothing elsewhere."""
+"""A progress bar for long work, on a terminal only."""
 
 from __future__ import annotations
 

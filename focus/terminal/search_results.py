@@ -1,4 +1,4 @@
-"""How does what was searched for look to people? As lines of text, with the words marked."""
+"""Shows search results as lines of text, with the words marked."""
 
 from __future__ import annotations
 

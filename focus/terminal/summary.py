@@ -1,4 +1,4 @@
-"""What came of a crawl, in a few lines, and which exit code says so?
+"""Sums a crawl up in a few lines, and chooses the exit code.
 
 0  a limit, the target or an empty frontier; also SIGTERM, which a supervisor sends
 3  not one page    4  too many failures (--fail-error-rate)    8  offline (--max-offline)
@@ -137,8 +137,8 @@ def clock(moment: float) -> str:
 
 def seed_lines(report: RunReport) -> list[str]:
     """Each seed that came to nothing, with the reason."""
-    troubles = [(printable(seed, 60), printable(why)) for seed, why in report.seed_troubles.items()]
-    return ["Seeds that came to nothing:", *table(troubles)] if troubles else []
+    failures = [(printable(seed, 60), printable(why)) for seed, why in report.seed_failures.items()]
+    return ["Seeds that came to nothing:", *table(failures)] if failures else []
 
 
 def complaint(report: RunReport, code: int) -> list[str]:

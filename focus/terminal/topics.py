@@ -1,4 +1,4 @@
-"""How do topics, judgements and proposed words look to people? As lines of text."""
+"""Shows topics, judgements and proposed keywords as lines of text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a search for better numbers look on a terminal?"""
+"""Shows the result of `focus tune` on a terminal."""
 
 from __future__ import annotations
 

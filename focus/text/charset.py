@@ -1,4 +1,4 @@
-"""In which encoding is this page written, and what is its text?
+"""Detects the character encoding of a page and decodes it.
 
 Order: byte order mark, then proof by the bytes themselves that they are UTF-8, then the
 label of the HTTP header, then that of the page, then the bytes again: UTF-8 with a few

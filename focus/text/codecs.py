@@ -1,4 +1,4 @@
-"""How does a WHATWG encoding label read bytes, and where is Python's codec another one?
+"""Decodes bytes by the labels of the WHATWG Encoding Standard, where Python's codecs differ.
 
 Labels, decoders and error recovery are those of the WHATWG Encoding Standard. Python has
 a codec close to each; the small tables here hold what differs, so that the result is the

@@ -1,4 +1,4 @@
-"""How is something put into plain text: strange words, times, sizes, tables?
+"""Formats plain text: safe words from the web, times, sizes, tables.
 
 What comes off the web may hold terminal commands; `printable` takes them out before
 anything scraped is shown. Widths count terminal cells: 足 is two of them wide.

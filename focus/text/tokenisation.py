@@ -1,9 +1,8 @@
-"""How does text become tokens? Folding, segmentation and the words of a topic.
+"""Turns text into tokens: folding, Chinese segmentation, and the words of a topic.
 
-Tokens are words in the sense of spec section 1: folded (NFKC, case), Chinese cut
-in the exact mode of jieba's dictionary, anything without a letter, digit or
-ideograph dropped. Runs of Latin letters and digits are cut off before the
-segmenter sees the text, since there the two segmenters differ.
+Tokens are folded words (NFKC, case): Chinese cut in the exact mode of jieba's dictionary,
+anything without a letter, digit or ideograph dropped. Runs of Latin letters and digits are
+cut off before the segmenter sees the text, since there the two segmenters differ.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is the crawl about? A topic: weighted keywords, optionally learned features.
+"""Defines a topic: weighted keywords and, when learned, features.
 
 `--topic 足球` or `--topic 足球,英超:0.8` makes one from words alone, `--topic
 football.toml` reads one that `focus topic` wrote. Text in, record out: no I/O here.
@@ -29,7 +29,7 @@ class Topic(msgspec.Struct, frozen=True):
     """A topic.
 
     keywords   experts' words; each is an alternative sign of the topic
-    features   word -> weight, learned from example pages (TF-IDF, spec section 2)
+    features   word -> weight, learned from example pages (TF-IDF, `focus.score.statistics.profile`)
     sources    word -> where its weight came from, for `focus topic show`
     relevance  the relevance model that the topic was tuned with, None: the default
     threshold  over it a page is relevant, None: the model's own

@@ -1,4 +1,4 @@
-"""How is a topic written down for people? As a TOML file with comments, which reads back."""
+"""Reads and writes topic files: TOML with comments for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which address does a link mean, which page is that, and what can be read off the address?
+"""Normalises URLs: the form that is requested, and the key by which two URLs are one page.
 
 Two forms of a URL are kept apart. `normalise` gives what is *requested*: the WHATWG
 serialisation without fragment and credentials. `key` gives what counts as *the same page*:
@@ -9,7 +9,7 @@ A page has some hundred links, most of them plain, so `Joiner` recognises the pl
 by one regular expression and joins them by slicing; the WHATWG parser (ada) gets the rest.
 A property test holds that both ways agree.
 
-`shape` and `words` (urltext.py) read an address as text: what kind of page, about what.
+`url_pattern` and `words` (patterns.py) read an address as text: what kind of page, about what.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import ada_url
 
 from focus.errors import ConfigError
 from focus.text.codecs import escape_query
-from focus.urls.patterns import shape, words
+from focus.urls.patterns import url_pattern, words
 
 try:  # half the time of hashlib's, which goes through OpenSSL
     from _md5 import md5  # type: ignore[import-not-found]
@@ -41,7 +41,7 @@ __all__ = [
     "origin_of",
     "registrable_domain",
     "seed_candidates",
-    "shape",
+    "url_pattern",
     "words",
 ]
 

@@ -1,6 +1,6 @@
-"""What kind of page does an address promise, and which words does it contain?
+"""Reads an address as text: the URL pattern of its page, and the words in it.
 
-`shape` puts the pages that one template of a site makes under one name (P3 Table 5-1):
+`url_pattern` puts the pages that one template of a site makes under one name (P3 Table 5-1):
 `/china/2018-04-13/doc-ifzcyxmu0751199.shtml` becomes `/china/D/doc-X.shtml`. Signs:
 
     D  date: 2018-04-13, 20180413, 2018/04/13, 2018-04, a year on its own in the path
@@ -18,13 +18,13 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
-_MAX_PARTS: Final = 8  # segments and parameters; what has more shares the shape of its beginning
+_MAX_PARTS: Final = 8  # segments and parameters; what has more shares the pattern of its beginning
 
 
-def shape(url: str) -> str:
-    """The shape of a normalised URL: path and query, what varies replaced by signs.
+def url_pattern(url: str) -> str:
+    """The pattern of a normalised URL: path and query, what varies replaced by signs.
 
-    Articles of one section share a shape, its tag pages another, its pagination a third.
+    Articles of one section share a pattern, its tag pages another, its pagination a third.
     The host is not part of it.
     """
     path, _, query = url[url.find("/", 8) :].partition("?")
@@ -34,19 +34,19 @@ def shape(url: str) -> str:
     if len(segments) > _MAX_PARTS:
         segments = [*segments[: _MAX_PARTS - 1], "+"]
     leaf = len(segments) - (1 if segments[-1] else 2)
-    shaped: list[str] = []
+    signs: list[str] = []
     before, dated = "", False
     for at, segment in enumerate(segments):
         free = 2 if before in _COLLECTIONS else int(dated or (at == leaf and at > 1))
-        sign = _segment_shape(segment, free, leaf=at == leaf and at > 0)
+        sign = _segment_pattern(segment, free, leaf=at == leaf and at > 0)
         if sign != "S" or before != "S":  # however deep the categories are
-            shaped.append(sign)
+            signs.append(sign)
         before, dated = sign, dated or sign == "D"
-    return "/" + "/".join(shaped) + (_query_shape(query) if query else "")
+    return "/" + "/".join(signs) + (_query_pattern(query) if query else "")
 
 
 @lru_cache(maxsize=16384)
-def _segment_shape(segment: str, free: int, leaf: bool) -> str:
+def _segment_pattern(segment: str, free: int, leaf: bool) -> str:
     """`free`: 2 if any word here is a name (below `tag/`), 1 if words alone are, 0 if none."""
     stem, ending = segment, ""
     if "." in segment and (extension := _EXTENSION.search(segment)):
@@ -71,10 +71,10 @@ def _segment_shape(segment: str, free: int, leaf: bool) -> str:
         return "S" + ending
     if len(stem) <= 6 and texts == 0 and not (free or leaf or stem.isdigit()):
         return segment  # a section such as c3ref
-    return _TOKEN.sub(_token_shape, stem) + ending
+    return _TOKEN.sub(_token_pattern, stem) + ending
 
 
-def _token_shape(match: re.Match[str]) -> str:
+def _token_pattern(match: re.Match[str]) -> str:
     token = match[0]
     if token.isdigit():
         return "N"
@@ -85,18 +85,18 @@ def _token_shape(match: re.Match[str]) -> str:
     return "X"
 
 
-def _query_shape(query: str) -> str:
+def _query_pattern(query: str) -> str:
     """Names of the parameters, sorted, each with the class of its value."""
-    shaped = set()
+    signs = set()
     for parameter in query.split("&", _MAX_PARTS)[:_MAX_PARTS]:
         name, _, value = parameter.partition("=")
         if name and not name.startswith("utm_"):
             name = _DIGITS.sub("N", name) if len(name) <= 24 else "S"
-            shaped.add(f"{name}={_value_shape(name, value)}")
-    return "?" + "&".join(sorted(shaped)) if shaped else ""
+            signs.add(f"{name}={_value_pattern(name, value)}")
+    return "?" + "&".join(sorted(signs)) if signs else ""
 
 
-def _value_shape(name: str, value: str) -> str:
+def _value_pattern(name: str, value: str) -> str:
     if name in _SWITCHES and len(value) <= 16 and value.isalpha():
         return value
     if not value or value.isdigit():

@@ -1,4 +1,4 @@
-"""What goes on in a scorer worker? It waits for pages, analyses them, and answers.
+"""The main loop of a scorer worker: it waits for pages, analyses them, and answers.
 
 It ends when its stdin does, that is also when the parent dies. Ctrl-C and SIGTERM are
 the parent's business. Memory is capped, so that a bomb kills the worker and not the

@@ -1,4 +1,4 @@
-"""What would pages cost without worker processes?"""
+"""Scores pages in this process, without workers."""
 
 from __future__ import annotations
 

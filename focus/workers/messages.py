@@ -1,4 +1,4 @@
-"""What do the pool and its workers say to each other, and how is it framed?"""
+"""Defines the messages between the pool and its workers, and their framing."""
 
 from __future__ import annotations
 

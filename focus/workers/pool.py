@@ -1,4 +1,4 @@
-"""Which worker gets which page, and what happens when one hangs or dies?"""
+"""Gives pages to workers, and replaces a worker that hangs or dies."""
 
 from __future__ import annotations
 

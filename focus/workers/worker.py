@@ -1,4 +1,4 @@
-"""How is one worker process started, spoken to, and ended?"""
+"""Starts one worker process, talks to it, and ends it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Print the table of behaviours, or serve them to play with."""
+"""Prints the table of behaviours, or serves them to play with."""
 
 import argparse
 import asyncio

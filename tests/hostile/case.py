@@ -1,4 +1,4 @@
-"""What is a behaviour, and how is one written down in a line or two?
+"""Defines a behaviour of the hostile server, so that one is written in a line or two.
 
 A behaviour has a host of its own, `ID.test`, and an address there to be met at. `Talk` is
 the server's end of one request: a script sends whatever bytes it likes and may pause,

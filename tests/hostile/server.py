@@ -1,4 +1,4 @@
-"""Who acts the behaviours out, and what did the crawler do meanwhile?
+"""Acts the behaviours out on raw sockets, and logs everything that the crawl does meanwhile.
 
 One raw server on 127.0.0.1 for all hosts; and on 127.0.0.2, the same port, a tripwire that
 stands for the private network: nobody may ever connect there.

@@ -1,4 +1,4 @@
-"""How do people use `focus serve`, seen with their browser's eyes?
+"""Drives a browser through `focus serve` as people use it.
 
     with stage(folder) as here, chromium() as browser:    # server, portal, mail server; Chromium
         ana = browsing(here, browser, DESK, "zh-CN")

@@ -1,4 +1,4 @@
-"""What is a network like between a role and the broker? A cable that can be cut or go dead.
+"""A network between a role and the broker that can be cut or go dead.
 
 with Cables(port) as cables:
     cable = cables.lay()   # cable.port leads to the broker

@@ -3,7 +3,7 @@
     room = Room(web, rng=Random(1), lose=0.2, twice=0.3)
     report = await room.crawl(config, tmp_path / "s.db")
 
-Deliveries come in any order, some twice, some tasks are lost on the way (each less often than
+Deliveries come in any order, some twice, some tasks are lost on the transport (each less often than
 makes it a poison). Time stands still while anything is to be done, and then moves to the next
 moment that somebody waits for; the same seed gives the same run, however busy the machine.
 """
@@ -22,7 +22,7 @@ import msgspec
 
 from focus.cluster.batch_writer import ShardStore
 from focus.cluster.flow_control import FlowControl
-from focus.cluster.forwarded_links import ForwardedLinks, welcome
+from focus.cluster.forwarded_links import ForwardedLinks, accept
 from focus.cluster.leases import POISON, Lease, Leases, Terms
 from focus.cluster.messages import Hello, WorkerReport, answer_of, pack, unpack
 from focus.cluster.sharding import Shard
@@ -39,14 +39,14 @@ from focus.workers import InlineScorer
 from tests.support.web import TinyWeb
 
 
-class Way(ClusterTransport):
+class RoomTransport(ClusterTransport):
     """The transport of a shard, which tells when it waits, and until when."""
 
     waits: asyncio.Event
     until: float | None = None
 
     async def receive(self, until: float | None) -> list[Result]:
-        if not (self._reports or self._strays or self._poisoned):
+        if not (self._reports or self._links or self._poisoned):
             self.until = until
             self.waits.set()
             await ready_within(self._ready, None)
@@ -122,28 +122,28 @@ class Room(Runtime):
         self.flow_control = FlowControl(60.0)
         self.flow_control.hello(Hello("w", b"setup", self.slots), self.now)
         leases = Leases(self.rng.getrandbits(40), Terms())
-        self.way = Way(leases, self.flow_control, clock=self.clock, setup=b"setup")
-        self.way.waits = asyncio.Event()
-        return self.way
+        self.transport = RoomTransport(leases, self.flow_control, clock=self.clock, setup=b"setup")
+        self.transport.waits = asyncio.Event()
+        return self.transport
 
     def crawl_store(self, store: Store, info: CrawlInfo) -> CrawlStore:
-        return ShardStore(store, info.id, self.way, ForwardedLinks(Shard(), None))
+        return ShardStore(store, info.id, self.transport, ForwardedLinks(Shard(), None))
 
     async def opened(self, crawl: Crawl, store: Store, info: CrawlInfo) -> None:
-        self.way.on_stray = partial(welcome, crawl)
+        self.transport.on_link = partial(accept, crawl)
         found = await store.run(partial(rows.leases, crawl=info.id))
         for row in found:
             task = msgspec.msgpack.decode(row.task, type=Task)
             assert crawl.readopt(task)
-            self.way.in_flight += 1
-            self.way.leases.adopt(Lease(row.id, task, row.expires_at), self.now)
+            self.transport.in_flight += 1
+            self.transport.leases.adopt(Lease(row.id, task, row.expires_at), self.now)
         self._tasks.append(asyncio.create_task(self._drive(store, info)))
 
     async def _drive(self, store: Store, info: CrawlInfo) -> None:
         """One thing after the other, each when the crawl waits for it."""
         while True:
-            await self.way.waits.wait()
-            if going := self.way.leases.ready(self.now, 100):
+            await self.transport.waits.wait()
+            if going := self.transport.leases.ready(self.now, 100):
                 await self._give(going, store, info)
             elif self._post:
                 self._deliver()
@@ -181,19 +181,19 @@ class Room(Runtime):
         self._post += [report] * (2 if self.rng.random() < self.twice else 1)
 
     def _deliver(self) -> None:
-        """Some of what is on its way arrives."""
+        """Some of what is on its transport arrives."""
         self.rng.shuffle(self._post)
         for _ in range(self.rng.randint(1, len(self._post))):
             self.delivered += 1
-            self.way.reported(self._post.pop(), Delivery(self))
-        self.way.go_on()
+            self.transport.reported(self._post.pop(), Delivery(self))
+        self.transport.go_on()
 
     def _pass_time(self) -> None:
-        """Nothing is under way: the next moment that the crawl or a lease waits for."""
-        leases, until = self.way.leases, self.way.until
+        """Nothing is under transport: the next moment that the crawl or a lease waits for."""
+        leases, until = self.transport.leases, self.transport.until
         moments = [leases.next_ready(), until, min(leases._watch, default=(None,))[0]]
         self.now = max(self.now, min(each for each in moments if each is not None))
         self.flow_control.hello(Hello("w", b"setup", self.slots), self.now)
-        self.way.review(queued=False)
-        if self.way._poisoned or (until is not None and until <= self.now):
-            self.way.go_on()
+        self.transport.review(queued=False)
+        if self.transport._poisoned or (until is not None and until <= self.now):
+            self.transport.go_on()

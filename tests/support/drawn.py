@@ -33,12 +33,12 @@ class Drawn(msgspec.Struct, frozen=True):
 
 
 def link(
-    name: str, anchor: float = 0.0, *, host: str = "h", shape: str = "", **more: float
+    name: str, anchor: float = 0.0, *, host: str = "h", pattern: str = "", **more: float
 ) -> Link:
     """A link to a page; `anchor` is the relevance and the cosine of its anchor."""
     url = f"http://{host}/{name}"
     scores = {"anchor_score": anchor, "cosine_score": anchor, **more}
-    return Link(url=url, key=key_of(url), host=host, shape=shape, **scores)  # type: ignore[arg-type]
+    return Link(url=url, key=key_of(url), host=host, pattern=pattern, **scores)  # type: ignore[arg-type]
 
 
 def key_of(url: str) -> bytes:
@@ -111,7 +111,7 @@ class Walk:
                 "nth": len(names),
                 "depth": self.url_table.depth[taken.id],
                 "host": taken.host.name,
-                "shape": self.frontier.queues[self.url_table.queue[taken.id]].shape,
+                "pattern": self.frontier.queues[self.url_table.queue[taken.id]].pattern,
                 "link_evidence": self.url_table.link_evidence(taken.id),
             }
             relevant = drawn.relevance > THRESHOLD

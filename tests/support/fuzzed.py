@@ -40,7 +40,7 @@ from focus.urls.normal_form import (
     origin_of,
     registrable_domain,
     seed_candidates,
-    shape,
+    url_pattern,
     words,
 )
 
@@ -58,7 +58,7 @@ def _chosen(data: bytes) -> tuple[int, bytes]:
 @cache
 def _analyst() -> PageAnalyst:
     topic = to_builtins(from_words("足球,英超:0.8"))
-    return PageAnalyst(AnalysisConfig(topic=topic, contexts=True, shapes=True))
+    return PageAnalyst(AnalysisConfig(topic=topic, contexts=True, url_patterns=True))
 
 
 def addresses(data: bytes) -> None:
@@ -74,7 +74,7 @@ def addresses(data: bytes) -> None:
         assert "@" not in url.split("/")[2]
         assert len(fingerprint(url)) == 16 and origin_of(url) + "/" in url
         registrable_domain(host_of(url))
-        shape(url)
+        url_pattern(url)
         words(url)
     joined = Joiner(base, ENCODINGS[choice % len(ENCODINGS)]).join(text)
     assert joined is None or normalise(joined) == joined

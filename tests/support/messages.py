@@ -1,4 +1,4 @@
-"""Which English lines can the modules make that people see? Read from their syntax.
+"""Reads from the modules' syntax the English lines that people see.
 
 templates(Path("focus/alerts/query.py"))   →  {"words {}: nothing is asked for; …"}
 """

@@ -1,4 +1,4 @@
-"""Whose messages lie in this test's outbox?
+"""An outbox for tests: alerts, what was found for them, and its delivery.
 
 with desk(tmp_path) as here:
     alert = here.alert("足球", "mail:me@a.test")

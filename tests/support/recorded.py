@@ -1,4 +1,4 @@
-"""Which tiny recorded web do comparisons run on?
+"""A tiny recorded web for comparisons.
 
 A portal, listing pages with good links among bad ones, articles; one topic, labels of all
 articles. `record(folder)` writes web.warc.gz, topics.json, labels.tsv, hubs.tsv, aliases.tsv.

@@ -1,4 +1,4 @@
-"""How does a measurement run the roles of a cluster? As processes, each on a cable of its own.
+"""Runs the roles of a cluster for a measurement, as processes on a cable each.
 
     with crew(server, folder, shards=2, workers=3, slots=32) as crew: crew.finish()
 

@@ -1,4 +1,4 @@
-"""How do weeks of watching go by in minutes? A web under a clock that nobody waits for.
+"""Simulates weeks of watching in minutes: a web under a clock that nobody waits for.
 
     course = await simulate(web, alerts(auto=False), folder, length=14)
 

@@ -1,4 +1,4 @@
-"""Which pages has this test's site brought? A crawl in a database without any crawling.
+"""A crawl in a database without any crawling, for tests: a site that brings pages.
 
 portal = Portal(store)                      # the crawl of https://news.test/
 portal.page("/1", "欧冠决赛", "足球……")      # nth 1, fetched at `portal.now`

@@ -1,4 +1,4 @@
-"""What would a cluster do, were it not for time? Shards and workers in one process.
+"""Runs the shards and workers of a cluster in one process, under a virtual clock.
 
     ends, events = crawl(config, replay, Form(shards=2))
 
@@ -26,7 +26,7 @@ from msgspec.structs import asdict, replace
 
 from focus.cluster import slot_share
 from focus.cluster.flow_control import FlowControl
-from focus.cluster.forwarded_links import ForwardedLinks, welcome
+from focus.cluster.forwarded_links import ForwardedLinks, accept
 from focus.cluster.leases import Lease, Leases, Terms
 from focus.cluster.messages import (
     ForwardedLink,
@@ -39,14 +39,14 @@ from focus.cluster.messages import (
     unpack,
 )
 from focus.cluster.sharding import Shard
-from focus.cluster.shared_budget import OtherShards, ladder_of
+from focus.cluster.shared_budget import OtherShards, quantiles_of
 from focus.cluster.transport import ClusterTransport
 from focus.config import CrawlConfig
 from focus.crawler import Crawl, Event
 from focus.engine.transports import latency_s
 from focus.records import FetchResult, Page, Result, Task, UrlState
 
-BEAT_S = 1.0
+HEARTBEAT_INTERVAL_S = 1.0
 HOP_S = 0.02  # from a worker to its shard
 CROSSING_S = 0.5  # a link from shard to shard: with the batch of its page, then by the broker
 LATE_S = 5.0
@@ -95,14 +95,14 @@ class _Delivery:
         """There is no broker to tell."""
 
 
-class Way(ClusterTransport):
+class VirtualTransport(ClusterTransport):
     """A shard's transport, whose waiting is the world's. `tasks`: its queue in the broker."""
 
     def __init__(self, world: World, shard: Shard, flow_control: FlowControl) -> None:
         leases = Leases(shard.number << 40, Terms(work_s=1e9))
         super().__init__(leases, flow_control, clock=world.now, setup=SETUP, several=shard.of > 1)
         self._world = world
-        self.abroad, self.other_crawls = ForwardedLinks(shard, None), OtherShards()
+        self.forwarded, self.other_crawls = ForwardedLinks(shard, None), OtherShards()
         self.tasks: deque[Lease] = deque()
         self.collected_at = 0.0
         self.until: float | None = None
@@ -111,7 +111,7 @@ class Way(ClusterTransport):
     async def receive(self, until: float | None) -> list[Result]:
         """As the real one, but no time passes unless all shards wait."""
         self._world.collect(self)
-        if not (self._reports or self._strays):
+        if not (self._reports or self._links):
             self.until = until
             self.sleeper = asyncio.get_running_loop().create_future()
             await self.sleeper
@@ -134,24 +134,24 @@ class World:
         self._rng = random.Random(form.seed)
         self._due: list[tuple[float, int, Happening]] = []
         self._nth = 0
-        self._moving = 0  # what is due, beats aside
+        self._moving = 0  # what is due, heartbeats aside
         self._free = form.slots
         self._turn = 0
         self.shards = [self._shard(config, number) for number in range(1, form.shards + 1)]
 
-    def _shard(self, config: CrawlConfig, number: int) -> tuple[Crawl, Way]:
+    def _shard(self, config: CrawlConfig, number: int) -> tuple[Crawl, VirtualTransport]:
         shard, flow_control = Shard(number, self.form.shards), FlowControl(1e9)
         flow_control.hello(Hello("all", SETUP, self.form.slots), self._clock)
-        way = Way(self, shard, flow_control)
-        crawl = Crawl(config, way, observe=self.events.append)
-        way.abroad.max_depth = config.scope.max_depth
-        if way.expects:
-            crawl.link_handler.border = way.abroad
-            crawl.limits.other_crawls = way.other_crawls if self.form.exchanges else None
-        way.on_stray = partial(welcome, crawl)
-        way.share = 1.0 / shard.of
-        way.used = 0 if self.form.exchanges else 1 << 40
-        return crawl, way
+        transport = VirtualTransport(self, shard, flow_control)
+        crawl = Crawl(config, transport, observe=self.events.append)
+        transport.forwarded.max_depth = config.scope.max_depth
+        if transport.expects:
+            crawl.link_handler.border = transport.forwarded
+            crawl.limits.other_crawls = transport.other_crawls if self.form.exchanges else None
+        transport.on_link = partial(accept, crawl)
+        transport.share = 1.0 / shard.of
+        transport.used = 0 if self.form.exchanges else 1 << 40
+        return crawl, transport
 
     def now(self) -> float:
         """Virtual Unix seconds."""
@@ -159,9 +159,9 @@ class World:
 
     # -- time ---------------------------------------------------------------------
 
-    def _at(self, when: float, what: Happening, *, is_beat: bool = False) -> None:
+    def _schedule(self, when: float, what: Happening, *, is_heartbeat: bool = False) -> None:
         self._nth += 1
-        self._moving += not is_beat
+        self._moving += not is_heartbeat
         heapq.heappush(self._due, (when, self._nth, what))
 
     async def run(self) -> list[str]:
@@ -169,19 +169,28 @@ class World:
         for crawl, _ in self.shards:
             crawl.sow(crawl.config.seeds)
         running = [asyncio.create_task(crawl.run()) for crawl, _ in self.shards]
-        self._at(self._clock + BEAT_S, self._beat, is_beat=True)
+        self._schedule(self._clock + HEARTBEAT_INTERVAL_S, self._heartbeat, is_heartbeat=True)
         while not all(task.done() for task in running):
-            ways = [
-                way for (_, way), task in zip(self.shards, running, strict=True) if not task.done()
+            transports = [
+                transport
+                for (_, transport), task in zip(self.shards, running, strict=True)
+                if not task.done()
             ]
-            if all(way.sleeper is not None and not way.sleeper.done() for way in ways):
-                await self._step(ways)
+            if all(
+                transport.sleeper is not None and not transport.sleeper.done()
+                for transport in transports
+            ):
+                await self._step(transports)
             await asyncio.sleep(0)
         return [task.result() for task in running]
 
-    async def _step(self, ways: list[Way]) -> None:
+    async def _step(self, transports: list[VirtualTransport]) -> None:
         """The next thing that happens, somewhere."""
-        waits = [(way.until, nth) for nth, way in enumerate(ways) if way.until is not None]
+        waits = [
+            (transport.until, nth)
+            for nth, transport in enumerate(transports)
+            if transport.until is not None
+        ]
         soonest = min(waits, default=None)
         if self._due and (soonest is None or self._due[0][0] <= soonest[0]):
             when, _, what = heapq.heappop(self._due)
@@ -189,29 +198,31 @@ class World:
             await what()
         elif soonest is not None:
             self._clock = max(self._clock, soonest[0])
-            ways[soonest[1]].wake()
+            transports[soonest[1]].wake()
 
     # -- broker -------------------------------------------------------------------
 
-    def collect(self, way: Way) -> None:
+    def collect(self, transport: VirtualTransport) -> None:
         """Take what a shard has to send."""
-        way.pending()
-        way.tasks.extend(way.leases.ready(self._clock, 1 << 30))
+        transport.pending()
+        transport.tasks.extend(transport.leases.ready(self._clock, 1 << 30))
         self._work()
-        due = way.leases.next_ready()
-        if due is not None and not self._clock < way.collected_at <= due:
-            way.collected_at = due
-            self._at(due, partial(self._collect, way), is_beat=True)
-        for shard, strays in groupby(sorted(way.abroad.take(), key=_shard_of), _shard_of):
-            packed = pack([stray for _, stray in strays])
-            self._deliver(CROSSING_S, partial(self._stray, self.shards[shard - 1][1], packed))
+        due = transport.leases.next_ready()
+        if due is not None and not self._clock < transport.collected_at <= due:
+            transport.collected_at = due
+            self._schedule(due, partial(self._collect, transport), is_heartbeat=True)
+        for shard, links in groupby(sorted(transport.forwarded.take(), key=_shard_of), _shard_of):
+            packed = pack([link for _, link in links])
+            self._deliver(
+                CROSSING_S, partial(self._forwarded_link, self.shards[shard - 1][1], packed)
+            )
 
-    async def _collect(self, way: Way) -> None:
-        self.collect(way)
+    async def _collect(self, transport: VirtualTransport) -> None:
+        self.collect(transport)
 
-    def _stray(self, way: Way, packed: bytes) -> None:
-        way.strayed(unpack(packed, list[ForwardedLink]), _Delivery())
-        way.wake()
+    def _forwarded_link(self, transport: VirtualTransport, packed: bytes) -> None:
+        transport.links_came(unpack(packed, list[ForwardedLink]), _Delivery())
+        transport.wake()
 
     def _deliver(self, after_s: float, arrive: Callable[[], None]) -> None:
         """Hand a message over as the form says."""
@@ -219,7 +230,7 @@ class World:
         for _ in range(times):
             late = self._rng.random() < self.form.late
             delay = after_s + (self._rng.uniform(0.0, LATE_S) if late else 0.0)
-            self._at(self._clock + delay, partial(self._arrive, arrive))
+            self._schedule(self._clock + delay, partial(self._arrive, arrive))
 
     async def _arrive(self, arrive: Callable[[], None]) -> None:
         self._moving -= 1
@@ -229,25 +240,25 @@ class World:
 
     def _work(self) -> None:
         """Begin what there are slots for, the shards by turns."""
-        while self._free and any(way.tasks for _, way in self.shards):
+        while self._free and any(transport.tasks for _, transport in self.shards):
             self._turn = (self._turn + 1) % len(self.shards)
-            way = self.shards[self._turn][1]
-            if way.tasks:
-                lease = way.tasks.popleft()
+            transport = self.shards[self._turn][1]
+            if transport.tasks:
+                lease = transport.tasks.popleft()
                 self._free -= 1
                 ends_at = self._clock + latency_s(lease.task.url)
-                self._at(ends_at, partial(self._done, lease, way))
+                self._schedule(ends_at, partial(self._done, lease, transport))
 
-    async def _done(self, lease: Lease, way: Way) -> None:
+    async def _done(self, lease: Lease, transport: VirtualTransport) -> None:
         self._moving -= 1
         self._free += 1
         answer = await self._answer(lease.task, lease.id)
-        self._deliver(HOP_S, partial(self._report, way, answer))
+        self._deliver(HOP_S, partial(self._report, transport, answer))
         self._work()
 
-    def _report(self, way: Way, answer: TaskResult) -> None:
-        way.reported(WorkerReport("all", answers=[answer]), _Delivery())
-        way.wake()
+    def _report(self, transport: VirtualTransport, answer: TaskResult) -> None:
+        transport.reported(WorkerReport("all", answers=[answer]), _Delivery())
+        transport.wake()
 
     async def _answer(self, task: Task, lease: int) -> TaskResult:
         taken_s, page = latency_s(task.url), None
@@ -265,37 +276,37 @@ class World:
 
     # -- shards -------------------------------------------------------------------
 
-    async def _beat(self) -> None:
+    async def _heartbeat(self) -> None:
         """What shards tell each other every second, and conclude."""
         if self.form.exchanges and self.form.shards > 1:
-            self._exchange([self._standing(each) for each in range(self.form.shards)])
+            self._exchange([self._status(each) for each in range(self.form.shards)])
         reason = self._ended()
-        for crawl, way in self.shards:
+        for crawl, transport in self.shards:
             if reason:
                 crawl.stop(reason)
-            way.wake()
-        self._at(self._clock + BEAT_S, self._beat, is_beat=True)
+            transport.wake()
+        self._schedule(self._clock + HEARTBEAT_INTERVAL_S, self._heartbeat, is_heartbeat=True)
 
-    def _standing(self, at: int) -> ShardStatus:
-        crawl, way = self.shards[at]
+    def _status(self, at: int) -> ShardStatus:
+        crawl, transport = self.shards[at]
         return ShardStatus(
             at + 1,
             len(self.shards),
             0,
-            level=slot_share.sketch(crawl.frontier, 2 * self.form.slots),
+            priorities=slot_share.sketch(crawl.frontier, 2 * self.form.slots),
             totals=asdict(crawl.unit_of_work.totals),
-            in_flight=way.in_flight,
-            ladder=ladder_of(crawl),
+            in_flight=transport.in_flight,
+            quantiles=quantiles_of(crawl),
         )
 
-    def _exchange(self, standings: list[ShardStatus]) -> None:
-        levels = {each.shard: each.level for each in standings}
-        for own, (crawl, way) in zip(standings, self.shards, strict=True):
-            others = [each for each in standings if each is not own]
+    def _exchange(self, statuses: list[ShardStatus]) -> None:
+        priorities = {each.shard: each.priorities for each in statuses}
+        for own, (crawl, transport) in zip(statuses, self.shards, strict=True):
+            others = [each for each in statuses if each is not own]
             totals = sum((Counter(each.totals) for each in others), Counter[str]())
-            way.share = slot_share.share(own.shard, levels)
-            way.used = sum(each.in_flight for each in others)
-            way.other_crawls.hear(own, others, totals, self._clock)
+            transport.share = slot_share.share(own.shard, priorities)
+            transport.used = sum(each.in_flight for each in others)
+            transport.other_crawls.update(own, others, totals, self._clock)
             crawl.limits.reconsider()
 
     def _ended(self) -> str:
@@ -303,7 +314,11 @@ class World:
         if most is not None and len(self.events) >= most:
             return "max-requests reached"
         waits = sum(crawl.url_table.counts[UrlState.WAITING] for crawl, _ in self.shards)
-        idle = not waits and not self._moving and not any(way.in_flight for _, way in self.shards)
+        idle = (
+            not waits
+            and not self._moving
+            and not any(transport.in_flight for _, transport in self.shards)
+        )
         return "frontier empty" if idle else ""
 
 

@@ -1,4 +1,4 @@
-"""Which tiny web does this test crawl?
+"""A tiny web for tests, drawn in a few lines and fetched in memory or over real sockets.
 
 A picture of a web in a few lines, then fetched in memory or over real sockets:
 

@@ -1,4 +1,4 @@
-"""What does a receiver of webhooks get, and what does it answer?
+"""A receiver of webhooks for tests: it keeps requests and answers as told.
 
 async with receiving(Receiver(answers=[(500, {})])) as hook:   # fails once, then takes all
     ...

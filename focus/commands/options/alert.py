@@ -1,4 +1,4 @@
-"""Defines the options that say what an alert is, for `focus watch add` and `edit`."""
+"""The options of `focus watch add` and `focus watch edit`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which focus.toml holds here, and what does it say?
+"""Finds focus.toml and makes its values the defaults of the command line.
 
     db = "football.db"            # for every command; relative to this file
 

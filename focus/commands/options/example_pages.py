@@ -1,4 +1,4 @@
-"""Which pages shall a topic command look at? The options for it, and what they say."""
+"""The options that name example pages for `focus topic`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of ours, with a section in the help and, if asked, a variable; lines for a terminal."""
+"""The option class of `focus`: a section in the help, a variable; lines for a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which options say how wary a crawl is: of traps, of the same text twice, of slow servers?"""
+"""The options against traps, near-duplicates and slow servers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TRAP_OPTIONS: list[Decorator] = [
         type=click.IntRange(0),
         metavar="N",
         default=_TRAPS.budget,
-        help="Requests for URLs of one shape that bring next to nothing, ten times that for a "
+        help="Requests for URLs of one pattern that bring next to nothing, ten times that for a "
         "whole host, and for all hosts of a domain; what pays is asked on. Hosts of a domain "
         "beyond 200 have to be earned, by two relevant pages each. 0: no bound (trap-budget).",
     ),

@@ -1,4 +1,4 @@
-"""Which options do the commands share that crawl a recorded web? `focus compare`, `focus tune`."""
+"""The options that `focus compare` and `focus tune` share."""
 
 from __future__ import annotations
 

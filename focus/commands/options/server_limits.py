@@ -1,4 +1,4 @@
-"""Which options bound what a server may do to a crawl? One for each limit, with its default.
+"""The options that bound what a server may do to a crawl, each with its default.
 
 The word in brackets at the end of a help text is what `focus status` calls a failure or
 drop by that limit.

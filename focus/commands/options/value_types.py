@@ -1,4 +1,4 @@
-"""What does a typed value mean? Texts of options as numbers, patterns and names, checked.
+"""Turns the text of an option into a checked number, pattern or name.
 
 Every reader takes a text and raises ConfigError with one line that says what would do;
 `checked` makes a click type of it, so that the complaint names option and variable.

@@ -1,8 +1,8 @@
-"""What is known about the things that pages speak of? A knowledge base in one SQLite file.
+"""A knowledge base in one SQLite file: entities by name, and the gazetteer for linking.
 
-kbimport.import_dump(file, kb)   a dump of facts, or a list of aliases, goes in
-KnowledgeBase.open(kb)           entities by name, and the `Gazetteer` for linking
-shipped()                        the small football one that comes with focus, in memory
+importing.import_dump(file, kb)   a dump of facts, or a list of aliases, goes in
+KnowledgeBase.open(kb)            entities by name, and the `Gazetteer` for linking
+shipped()                         the small football one that comes with focus, in memory
 """
 
 from __future__ import annotations

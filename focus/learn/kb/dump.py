@@ -1,4 +1,4 @@
-"""What do the lines of a knowledge dump say? (entity, attribute, value), and what was malformed.
+"""Reads the lines of a knowledge dump, and counts malformed ones.
 
 A dump has three columns, entity TAB attribute TAB value (CN-DBpedia's public form), a list
 of aliases two, alias TAB entity; the first good line tells which it is. Plain, .gz or .zst.

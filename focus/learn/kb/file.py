@@ -1,4 +1,4 @@
-"""What does the file of a knowledge base look like, and which names does an entity go by?"""
+"""Defines the file of a knowledge base, and the names that an entity goes by."""
 
 from __future__ import annotations
 

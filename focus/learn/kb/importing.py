@@ -1,4 +1,4 @@
-"""How do millions of lines become a knowledge base? Read once, never held, sorted on the disk.
+"""Imports a dump of millions of lines, never held in memory and sorted on the disk.
 
 Lines of one entity that follow each other become one row; entities that come back later
 get another, and both are one on reading. Names are sorted by SQLite itself.

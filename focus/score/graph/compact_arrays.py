@@ -1,4 +1,4 @@
-"""How does what is known of some of very many ids stay small?
+"""Compact arrays: small values for a few of very many ids.
 
 Ids are those of URLs: dense, from 0 up. An object in a dict costs some hundred bytes for each
 page of a crawl; here it is 4 for each id, and what the thing itself takes.

@@ -1,4 +1,4 @@
-"""Which pages are authorities, which are hubs, on the part of the web crawled so far?
+"""Incremental HITS: authorities and hubs on the part of the web crawled so far.
 
 HITS (Kleinberg 1999; P1 2.2.4.1, P3 5.2.2): h(u) = Σ a(c) over the links u→c, a(c) = Σ h(u)
 over the links to c, up to one factor: h is the principal eigenvector of A·Aᵀ, A the links
@@ -126,7 +126,7 @@ class Hits:
 
 
 SWEEPS = 50
-"""Times that `standing` looks at each page, at most."""
+"""Times that `hubs_and_authorities` looks at each page, at most."""
 
 _TOGETHER = 2_000  # pages whose links are numbers at once
 
@@ -139,7 +139,7 @@ class HubAuthority(NamedTuple):
     authority: float
 
 
-def standing(rows: Mapping[int, Sequence[int]]) -> list[HubAuthority]:
+def hubs_and_authorities(rows: Mapping[int, Sequence[int]]) -> list[HubAuthority]:
     """Hub and authority of every page of a graph that has stopped growing.
 
     Plain iteration of h ← M·h over all pages together, until a sweep moves fewer than a

@@ -1,4 +1,4 @@
-"""How important is each URL on the part of the web crawled so far?
+"""Incremental PageRank on the part of the web crawled so far.
 
 Incremental local PageRank by residual push. P1 walks all crawled pages anew for
 every page, which is quadratic; here a new page injects its own share and pushes
@@ -56,7 +56,7 @@ class PageRank:
     epsilon   push threshold relative to 1 - d; smaller = more exact, slower
     prompt    push for each page and tell of every rise: P1's order, at four times the cost
     followers are told of each page added: (source, its distinct targets) -> ids whose
-              number rose there (score/hits.py)
+              number rose there (hits.py)
     """
 
     def __init__(

@@ -14,7 +14,7 @@ TERMS = 50  # of a relevant page that go back to the crawl
 class Adaptive(Cosine):
     """relevance as `cosine`; the crawl moves threshold and topic vector, interval by interval.
 
-    The rules, and what the numbers mean, are in score/adaptation.py.
+    The rules, and what the numbers mean, are in score/statistics/adaptation.py.
     """
 
     name = "adaptive"

@@ -1,4 +1,4 @@
-"""What a relevance model is given, and what it answers."""
+"""Defines a relevance model: its input (`Document`, topic) and its answer (`Judgement`)."""
 
 from __future__ import annotations
 

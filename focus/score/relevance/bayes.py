@@ -68,7 +68,7 @@ def entity_features(entity: Entity, segmenter: Segmenter) -> set[str]:
 
 
 class Bayes(Model):
-    """relevance = σ(scale · log-odds + offset) of a naive Bayes classifier, see score/bayes.py.
+    """relevance = σ(scale · log-odds + offset) of a naive Bayes classifier, see naive_bayes.py.
 
     log-odds   by the presence of the trained words, and of what entities linked in the page
                stand for, if the classifier was trained with a knowledge base

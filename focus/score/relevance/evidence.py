@@ -1,4 +1,4 @@
-"""Our own judge: how likely is a page about the topic, from all of its parts?
+"""Our own relevance model: the probability that a page is on topic, from all of its parts.
 
 A keyword in the title says much, one in the text little, the tenth in the text hardly
 more than the fifth: each part gives a saturated number in 0…1, a logistic function

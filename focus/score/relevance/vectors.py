@@ -1,4 +1,4 @@
-"""What do the models that compare vectors share? The topic's vector and the page's.
+"""Builds the topic's and the page's vector for the models that compare vectors.
 
 The topic: its features (learned from example pages, weights up to 1) and its keywords;
 where both name a word, the experts' weight wins (P4 2.3, P5 2.1). The page: TF-IDF of

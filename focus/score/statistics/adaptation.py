@@ -1,4 +1,4 @@
-"""How do threshold and topic vector follow what a crawl finds (P5 2.2.1, spec section 6)?
+"""Adapts threshold and topic vector to the pages that a crawl finds (P5 2.2.1).
 
 Judged pages go in one by one, the clock with each; when an interval is over, out comes
 what is to be judged by from now on. Pure: the clock is whatever the caller counts.
@@ -55,7 +55,7 @@ class Adaptation:
         if terms:
             self._relevant.append(terms)
 
-    def tick(self, clock: float) -> Move | None:
+    def advance(self, clock: float) -> Move | None:
         """The clock says: None while the interval lasts, or when it has changed nothing.
 
         An interval ends with the first call after its time, and the next begins there.
@@ -118,7 +118,7 @@ def moved_threshold(
 def moved_features(
     keywords: Vector, features: Vector, pages: list[Vector], *, rate: float, number: int
 ) -> dict[str, float]:
-    """q' = (1 - λ)·q + λ·‖q‖·centroid of the interval's relevant pages (λ chosen, spec 6).
+    """q' = (1 - λ)·q + λ·‖q‖·centroid of the interval's relevant pages (λ chosen).
 
     q is keywords and features together; keywords keep the weights that experts gave them,
     of the other words the `number` strongest stay. Worked, λ = 0.1: q = {足球: 1}, two

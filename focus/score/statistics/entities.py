@@ -1,11 +1,11 @@
-"""Which things of a knowledge base does a text speak of? Entities, linked by longest match.
+"""Links the names in a text to entities of a knowledge base, by longest match.
 
     spans        pieces of the text that may be a name, by the first two letters and the length
     longest      those that are names; where they overlap the one further left, then the longer
     choose       of several entities with that name the one whose context the text shares
 
 Where the names come from is the business of a `Gazetteer`: a knowledge base in SQLite
-(kb.py) while training, a small table inside the classifier in a scorer worker.
+(`focus.learn.kb`) while training, a small table inside the classifier in a scorer worker.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def is_linkable(name: str) -> bool:
 
 
 def link(text: str, tokens: Sequence[str], gazetteer: Gazetteer) -> list[Mention]:
-    """The entities that a text speaks of, in order; `tokens` are its words (segment.py).
+    """The entities that a text speaks of, in order; `tokens` are its words (tokenisation.py).
 
     Three questions to the gazetteer, however long the text.
     """

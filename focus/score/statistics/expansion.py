@@ -1,4 +1,4 @@
-"""Which further words speak of a topic? Proposed from pages that a judge held relevant.
+"""Proposes further keywords of a topic from pages that a relevance model held relevant.
 
 No label is needed: pages held relevant are compared with those held irrelevant, host by
 host, and with how common each word is in the language. A word proves itself by standing

@@ -1,4 +1,4 @@
-"""Which words tell the pages of a topic from the others? Four ways to rank them (P3 4.3.2).
+"""Ranks words by how well they separate a topic's pages from others, in four ways (P3 4.3.2).
 
 All count pages, not occurrences: of a word only matters whether a page has it.
 """

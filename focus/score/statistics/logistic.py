@@ -1,4 +1,4 @@
-"""Which weights turn signs into a probability? Logistic regression from few labels.
+"""Fits a logistic regression to few labels, by maximum a posteriori.
 
 p = 1 / (1 + e^-z), z = Σ weight·sign. Fitted by maximum a posteriori: each weight has a
 value that is believed in beforehand and a spread; a few labels move it a little, many

@@ -1,4 +1,4 @@
-"""How likely is a page on topic by the words it has? Naive Bayes, made honest (P3 4.4).
+"""Naive Bayes with calibrated probabilities (P3 4.4).
 
     train       counts of labelled pages and the words to look at → NaiveBayes
     validate    k-fold cross-validation: log-odds of each page by the others
@@ -104,7 +104,7 @@ Chooser = Callable[[Counts], Sequence[str]]
 
 
 def chooser(method: str, number: int) -> Chooser:
-    """The best `number` words by a method of `features`."""
+    """The best `number` words by a method of `feature_selection`."""
     return lambda counts: select(counts, method, number)
 
 

@@ -1,4 +1,4 @@
-"""What do example pages of a topic have in common? The features of a topic, and a threshold.
+"""Makes a topic's features and threshold from example pages.
 
 P4 2.3 and P5 2.1 take the strongest TF-IDF words of the example pages. How rare a word is
 comes from the language at large (vector.background), so that one page is enough; pages

@@ -1,7 +1,7 @@
-"""How much does each word say about a text? Term vectors, their weights and likeness.
+"""Term vectors: the weight of each word in a text, and the likeness of two texts.
 
 A vector is a dict, word → weight; a word that is not in it has weight 0. Words are
-folded tokens (segment.py). How rare a word is in the language comes from the idf table
+folded tokens (tokenisation.py). How rare a word is in the language comes from the idf table
 that jieba ships, so that one example page is enough to begin with.
 """
 

@@ -1,4 +1,26 @@
-"""The link-priority strategies by name (spec sections 4 and 5)."""
+"""The link-priority strategies by name: evidence -> priority; one file each, see `STRATEGIES`.
+
+    base             `Strategy`: `evidence` of a page's links, `priority` of a URL
+    bfs, dfs, depth_limited, random_order       orders without knowledge of the topic
+    pagerank, hits                              importance on the graph, whatever the topic
+    best_first, best_link                       the page's relevance; all that a link shows
+    fish_search, fish_position, shark_search    relevance handed down a path (P1, P3)
+    gene, gene_authority                        the same, fading on off-topic hops (P2, P5)
+    url_structure                               likeness of addresses (P3 5.3)
+    topic_pagerank                              importance and relevance mixed (P1 eq. 4-2)
+    yielding                                    `yield`, the default: best_link and hit rates
+
+For each link of a page `evidence` gives a tuple of floats, or None for a link that is not followed.
+A URL keeps the largest of each float that any link gave it; `priority` makes one number of them,
+larger = sooner. Where a strategy `learns`, hit rates of queues and hubs come on top; where it
+follows the graph, its numbers may move while the URL waits. A new strategy is a file here and a
+line below.
+
+A strategy knows no frontier, no host's clock and no text: the scores of a link come with it.
+
+What surprised us: merging by maximum makes "keep the better of old and new" one rule for all, and
+two-key orders fit into one float, since the first key of every paper takes few values.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""What a strategy is: evidence from links -> priority of a URL.
+"""Defines a strategy: evidence from links -> priority of a URL.
 
-Each link that is seen gives its target some evidence, a few floats (`link_evidence`). A URL
+Each link that is seen gives its target some evidence, a few floats (`LinkEvidence`). A URL
 keeps, of each float, the largest that any link gave; its priority is a function of
 these and, where a strategy wants it, of the link graph. So "a queued child keeps the
 maximum of its old and new priority, and of its depth allowance" holds for all alike,
-and what a page hands down its links is simply its own link_evidence.
+and what a page hands down its links is simply its own evidence.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Parent(msgspec.Struct, frozen=True):
     nth: int
     depth: int
     host: str
-    shape: str
+    pattern: str
     relevance: float
     relevant: bool
     link_evidence: LinkEvidence = ()
@@ -46,10 +46,10 @@ class Strategy:
     """A link-priority strategy. Larger priority = sooner; ties go by discovery.
 
     width    floats of evidence kept per URL
-    shapes   wants one queue per URL shape, and `Link.shape` filled
+    url_patterns   wants one queue per URL pattern, and `Link.pattern` filled
     contexts, cosines   wants `Link.context_score`, `Link.cosine_score` filled
     moves    priorities follow the graph: they are asked for again when ranks rise
-    learns   `bonus` and `hub_bonus` say something: hit rates steer
+    learns   `bonus` and `hub_bonus` are used: hit rates steer
     recalls  of how many pages, the last ones, `saw` wants to be told at a restart
     """
 
@@ -59,7 +59,7 @@ class Strategy:
     defaults: ClassVar[Mapping[str, float]] = {}
     published: ClassVar[Mapping[str, float]] = {}
     width: int = 0
-    shapes: ClassVar[bool] = False
+    url_patterns: ClassVar[bool] = False
     contexts: ClassVar[bool] = False
     cosines: ClassVar[bool] = False
     moves: ClassVar[bool] = False
@@ -79,11 +79,11 @@ class Strategy:
         return math.inf
 
     def seed(self) -> LinkEvidence:
-        """The link_evidence of a seed."""
+        """The evidence for a seed."""
         return (0.0,) * self.width
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
-        """What each link of a page gives its target; None = do not follow."""
+    def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
+        """The evidence that each link of a page gives its target; None = do not follow."""
         return [()] * len(links)
 
     def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
@@ -110,13 +110,13 @@ class Strategy:
 
     @property
     def fade(self) -> float:
-        """What a request counts for `bonus` after the next one to its host, 0…1; 1: as before."""
+        """The share that a request still counts after the next one to its host, 0…1."""
         return 1.0
 
     def bonus(self, queue: Recent, host: Recent) -> float:
-        """What the hit rates of a queue and its host add to every priority in it."""
+        """The bonus of the hit rates of a queue and its host, for every priority in it."""
         return 0.0
 
     def hub_bonus(self, hub: Tally) -> float:
-        """What the hit rate of a page's links adds to those that still wait."""
+        """The bonus of the hit rate of a page's links, for its links that still wait."""
         return 0.0

@@ -39,7 +39,7 @@ class BestFirst(Strategy):
     def bound(self) -> float:
         return self.params["bound"]
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
+    def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         return [(parent.relevance,)] * len(links)
 
     def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:

@@ -42,7 +42,7 @@ class BestLink(Strategy):
     }
     width = 5
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
+    def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         down = inherited(parent, parent.link_evidence[4], self.params["decay"])
         home = parent.host
         return [

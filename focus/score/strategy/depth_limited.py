@@ -23,6 +23,6 @@ class DepthLimited(Strategy):
     defaults = {"depth": 3.0}
     published = {"depth": 1.0}
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
+    def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         ended = parent.depth >= self.params["depth"]
         return [None if ended else ()] * len(links)

@@ -31,7 +31,7 @@ class DepthFirst(Strategy):
     summary = "links of the page fetched last, in document order"
     width = 1
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
+    def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         first = min(parent.nth, _LAST) * _PLACES + _PLACES - 1
         return [(_float_of(first - min(n, _PLACES - 1)),) for n in range(len(links))]
 

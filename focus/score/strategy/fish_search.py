@@ -36,7 +36,7 @@ class FishSearch(Strategy):
     def seed(self) -> LinkEvidence:
         return (1.0, self.params["D"])
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
+    def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         allowance = parent.link_evidence[1]
         if allowance <= 0:
             return [None] * len(links)

@@ -85,7 +85,7 @@ class Gene(Heredity):
     def seed(self) -> LinkEvidence:
         return (pack(0, 1.0),)
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
+    def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         f, faded = self.params["f"], hops_of(parent.link_evidence[0]) + 1
         return [(pack(0 if sim > f else faded, sim),) for sim in self.sims(parent, links)]
 

@@ -13,7 +13,7 @@ class GeneAuthority(Heredity):
     """Sorted by Val(c), then by val(c) = t·R(c)/max R + (1 - t)·sim(c) (P5 2.3).
 
     Val(c)   Val(u) if val(c) > f, else Val(u)·r; nothing restores it; Val₀ for a seed
-    R        local PageRank (score/pagerank.py); it moves, and val and Val with it
+    R        local PageRank (score/graph/pagerank.py); it moves, and val and Val with it
     t        P5 does not say how the two are mixed: one half as published
     sim(c)   of the link, see `Heredity`
 
@@ -38,7 +38,7 @@ class GeneAuthority(Heredity):
     def seed(self) -> LinkEvidence:
         return (1.0, 1.0)
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
+    def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         hops = self._hops(parent.id, parent.link_evidence)
         return [(-hops, sim) for sim in self.sims(parent, links)]
 

@@ -10,7 +10,7 @@ from focus.score.strategy.base import LinkEvidence, Strategy
 
 
 class HitsOrder(Strategy):
-    """priority(c) = a(c), the authority that c has on the graph so far (see score/hits.py).
+    """priority(c) = a(c), the authority that c has on the graph so far (see score/graph/hits.py).
 
     Worked: two fetched pages that link to c alone share it: a(c) is the sum of their hub
     values, 1 + 1.

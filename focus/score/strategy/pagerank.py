@@ -6,7 +6,7 @@ from focus.score.strategy.base import LinkEvidence, Strategy
 
 
 class PageRankOrder(Strategy):
-    """priority(c) = R(c), the local PageRank that c has so far (see score/pagerank.py)."""
+    """priority(c) = R(c), the local PageRank that c has so far (see score/graph/pagerank.py)."""
 
     name = "pagerank"
     source = "P1 Table 4-1, eq. 4-1"

@@ -26,7 +26,7 @@ class RandomOrder(Strategy):
     defaults = {"seed": 0.0}
     width = 1
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
+    def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         salt = pack("<d", self.params["seed"])
         return [(_draw(link.key, salt),) for link in links]
 

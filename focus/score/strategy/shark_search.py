@@ -30,19 +30,19 @@ class SharkSearch(Strategy):
     width = 2
     contexts = True
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
+    def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         p = self.params
         inherited = p["delta"] * (
             parent.relevance if parent.relevance > 0 else parent.link_evidence[1]
         )
         gamma, beta = p["gamma"], p["beta"]
-        carries = []
+        evidence = []
         for link in links:
             anchor = link.anchor_score
             context = 1.0 if anchor > 0.0 else link.context_score
             near = beta * anchor + (1.0 - beta) * context
-            carries.append((gamma * inherited + (1.0 - gamma) * near, inherited))
-        return carries
+            evidence.append((gamma * inherited + (1.0 - gamma) * near, inherited))
+        return evidence
 
     def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
         return link_evidence[0]

@@ -45,7 +45,7 @@ class TopicPageRank(Strategy):
     def seed(self) -> LinkEvidence:
         return (0.0, self.params["D"])[: self.width]
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
+    def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         if self.as_published:
             return self._published(parent, links)
         page = parent.relevance

@@ -11,7 +11,7 @@ from focus.score.strategy.base import LinkEvidence, Parent, Strategy
 class UrlStructure(Strategy):
     """v(c) = α·(1 + k)·sim(u) + β·sim(anchor(c)) (P3 eq. 5-3, 5-4, Table 5-2).
 
-    k       1 if c has host and URL shape of u, ½ if only the host, else 0
+    k       1 if c has host and URL pattern of u, ½ if only the host, else 0
     depth   links of a page that many links from a seed are not followed
 
     P3 measures the anchor by eq. 5-2, which is 0 for nearly any anchor when the topic is a
@@ -22,7 +22,7 @@ class UrlStructure(Strategy):
     of next pages are dozens of links long, are followed to their ends.
 
     Worked, α = 0.6, β = 0.4: u of relevance 0.5; an anchor without keyword to a page of
-    the same host and shape: 0.6·2·0.5 = 0.6; elsewhere on the host 0.45; on another 0.3,
+    the same host and pattern: 0.6·2·0.5 = 0.6; elsewhere on the host 0.45; on another 0.3,
     and with the keyword in its anchor 0.7.
     """
 
@@ -32,9 +32,9 @@ class UrlStructure(Strategy):
     defaults = {"alpha": 0.6, "beta": 0.4, "depth": 100.0}
     published = {"alpha": 0.6, "beta": 0.4, "depth": 3.0}
     width = 1
-    shapes = True
+    url_patterns = True
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
+    def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         if parent.depth >= self.params["depth"]:
             return [None] * len(links)
         alpha, beta = self.params["alpha"], self.params["beta"]
@@ -50,4 +50,4 @@ def likeness(parent: Parent, link: Link) -> float:
     """k of P3 Table 5-2: 1, ½ or 0."""
     if link.host != parent.host:
         return 0.0
-    return 1.0 if link.shape == parent.shape else 0.5
+    return 1.0 if link.pattern == parent.pattern else 0.5

@@ -27,7 +27,7 @@ def shrunk_rate(tally: Tally | Recent, prior: float, k: float) -> float:
 
 
 class Yield(BestLink):
-    """priority = best-link's + member·M + subtopic·S + weight·Δ(shape) + hub·Δ(page) + newcomer·N.
+    """best-link's + member·M + subtopic·S + weight·Δ(pattern) + hub·Δ(page) + newcomer·N.
 
     M         membership, the best over in-links: m of an index page (home, section, tag,
               category, series, archive; `indexpage`) for each link in its body to a page of its
@@ -38,7 +38,7 @@ class Yield(BestLink):
               have in their titles more than the others (`Subtopics`), 0…1; 0 if it has words
               of the topic itself
     Δ(g)      logit r(g) - logit p₀, learned here
-    r(shape)  hit rate of the URL shape on its host, shrunk to the host's, that to p₀
+    r(pattern)  hit rate of the URL pattern on its host, shrunk to the host's, that to p₀
     r(page)   hit rate of the links of the page that brought the URL, shrunk to p₀
     p₀        what is expected of a place not tried yet. It is a constant, and a hopeful one:
               against the crawl's own rate a single poor site that fills the crawl would look
@@ -48,14 +48,14 @@ class Yield(BestLink):
               of ¼ to -4 at most, and one host in ten is tried without it: see `Learning`
 
     Counts are soft: a page adds its relevance in 0…1, an index page `index` of that (it is
-    about the topic, but no article on it), a failure 0. Those of shapes and hosts fade: after
+    about the topic, but no article on it), a failure 0. Those of patterns and hosts fade: after
     the next request to its host, one counts `fade` of what it did (0.9: the last ten or so are
     what a host is known by), since places run dry, and dry places may fill.
 
     home is between what suits a web whose links to other hosts are mostly dead (1.5) and one
     where they work (0); bench/held_out.py has both.
 
-    Worked, p₀ = 0.5, k = 4: host 40 requests, 8 relevant: (8 + 2)/44 = 0.227; shape 20, 15:
+    Worked, p₀ = 0.5, k = 4: host 40 requests, 8 relevant: (8 + 2)/44 = 0.227; pattern 20, 15:
     (15 + 4·0.227)/24 = 0.663; Δ = 0.68; with weight 0.9: 0.61. A link with an empty anchor on
     the tag page 足球 to its own host: home 1 + member 3·1 = 4; one whose anchor names a
     sub-topic of weight 0.75, elsewhere on its host: 1 + 1.5·0.75 = 2.13. Of 18 hosts tried
@@ -80,7 +80,7 @@ class Yield(BestLink):
         "newcomer": 1.5,
     }
     width = _WIDTH + 3  # M; the m of an index page as handed on by the page before it; S
-    shapes = True
+    url_patterns = True
     learns = True
     recalls = RECALLED
 
@@ -96,7 +96,7 @@ class Yield(BestLink):
     def resume(self, pages: int) -> None:
         self.subtopics.resume(pages)
 
-    def carries(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
+    def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         m, weigh = membership(parent), self.subtopics.weigh
         return [
             (
@@ -104,7 +104,7 @@ class Yield(BestLink):
                 *shared(m, parent.host, link),
                 0.0 if link.anchor_score else weigh(link.anchor),
             )
-            for link_evidence, link in zip(super().carries(parent, links), links, strict=True)
+            for link_evidence, link in zip(super().evidence(parent, links), links, strict=True)
             if link_evidence is not None
         ]
 
