@@ -4,8 +4,8 @@
     make bench BENCH_PAGES=2000 BENCH_ROUNDS=1   small, for trying out
     make bench-race                              a part: race profile latency growth ranks commands
 
-    python -m bench [PART …] [--pages 20000] [--rounds 3] [--peers PYTHON] [--site FOLDER]
-        [--results FOLDER]
+    python -m bench [PARTS …] [--pages 20000] [--rounds 3] [--peers PYTHON]
+        [--site build/bench/site] [--results bench/results]
 
 `--pages` is the size of the site; everything else goes with it (5 million URLs, a million
 rows, 2,000 slow hosts at 20,000). Figures go to RESULTS/DATE.json part by part, with machine,
@@ -13,19 +13,18 @@ date and load, and as a table to DATE.md; `python -m bench.figures` writes docs/
 and `python -m bench.scaling` docs/scaling.md of them.
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from bench import commands, growth, latency, race, ranks
-from bench.figures import WHOLE, markdown
+from bench.figures import markdown
 from bench.resources import machine, run
+from bench.script import read_options
 from bench.serving import serving
 from bench.site import build
 
@@ -44,7 +43,7 @@ def profile(site: Path, pages: int, full: int) -> dict[str, object]:
         return told
 
 
-def parts(given: argparse.Namespace) -> dict[str, Callable[[], dict[str, object]]]:
+def parts(given: Any) -> dict[str, Callable[[], dict[str, object]]]:
     """Every part with its size."""
     pages, site, rounds = given.pages, given.site, given.rounds
     return {
@@ -74,17 +73,12 @@ def parts(given: argparse.Namespace) -> dict[str, Callable[[], dict[str, object]
 
 def main() -> None:
     """Measure the parts asked for, all of them by default."""
-    parser = argparse.ArgumentParser(prog="python -m bench")
-    parser.add_argument("parts", nargs="*", metavar="PART")
-    parser.add_argument("--pages", type=int, default=WHOLE)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--peers", type=Path, help="a Python that has the other crawlers")
-    parser.add_argument("--site", type=Path, default=Path("build/bench/site"))
-    parser.add_argument("--results", type=Path, default=Path(__file__).parent / "results")
-    given = parser.parse_args()
+    given = read_options(__doc__)
     known = parts(given)
     if unknown := set(given.parts) - set(known):
-        parser.error(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+        raise SystemExit(
+            f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(known)}"
+        )
     given.results.mkdir(parents=True, exist_ok=True)
     file = given.results / f"{time.strftime('%Y-%m-%d-%H%M', time.gmtime())}.json"
     told: dict[str, object] = {"pages": given.pages, "machine": machine()}

@@ -1,7 +1,7 @@
 """Measures what entities add to naive Bayes, as P3 4.5 has it, on labelled pages.
 
-    python bench/bayes_p3.py --archive web.warc.zst --labels labels.tsv.gz \
-        --on 足球 --off 机器学习 [--kb FILE.db] [--features 500] [--select ig]
+    python -m bench.bayes_p3 --archive FILE --labels FILE [--on 足球] [--off 机器学习] [--kb FILE]
+        [--features 500] [--select ig] [--pages 600] [--mask]
 
 Two classes of a recorded web by its labels (url, topic, label), as P3 takes two classes of
 a news corpus. Prints P, R, F with and without entities: five-fold cross-validation on all
@@ -9,14 +9,12 @@ pages, then with few training pages (mean of several draws) and the rest as test
 Brier score and the number of distinct relevances, raw and calibrated.
 """
 
-from __future__ import annotations
-
-import argparse
 import gzip
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 
+from bench.script import read_options
 from focus.archive.replay import Archive
 from focus.learn.corpus import of_html
 from focus.learn.kb.base import KnowledgeBase, shipped
@@ -120,17 +118,7 @@ def tested(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    parser.add_argument("--archive", type=Path, required=True)
-    parser.add_argument("--labels", type=Path, required=True)
-    parser.add_argument("--on", default="足球")
-    parser.add_argument("--off", default="机器学习", help='a topic, or "other": labelled off topic')
-    parser.add_argument("--kb", type=Path)
-    parser.add_argument("--features", type=int, default=500)
-    parser.add_argument("--select", default="ig")
-    parser.add_argument("--pages", type=int, default=600, help="of each kind at most")
-    parser.add_argument("--mask", action="store_true", help="hide meta keywords and description")
-    options = parser.parse_args()
+    options = read_options(__doc__)
     plan = TrainingOptions(options.select, options.features)
     segmenter = Matcher(from_words(options.on)).segmenter
     kb = KnowledgeBase.open(options.kb, segmenter) if options.kb else shipped(segmenter)

@@ -1,15 +1,12 @@
 """Measures time and memory of `focus report` on a large database.
 
-    python bench/big_report.py [--pages 500000] [--json FILE]
+    python -m bench.big_report [--pages 500000] [--json FILE]
 
 Makes a database of so many pages (four URLs and 30 links to a page, 20,000 hosts) in a folder
 of its own, by the store itself, reports on it in a process of its own, and prints a table.
 Making it takes some minutes at full size; the report is what is measured.
 """
 
-from __future__ import annotations
-
-import argparse
 import asyncio
 import json
 import multiprocessing
@@ -22,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+from bench.script import read_options
 from focus.records import Batch, HostRow, Outcome, Page, PageRow, QueueRow, UrlRow, UrlState
 from focus.store import Store
 
@@ -115,10 +113,7 @@ def measure(path: Path) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pages", type=int, default=500_000)
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
+    options = read_options(__doc__)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "big.db"
         # In another process: a child's peak begins at what its parent holds.

@@ -6,9 +6,6 @@ The pages are written by the store itself, without bodies, which are in no expor
 that of the exporting process, for a tenth of the rows and for all of them.
 """
 
-from __future__ import annotations
-
-import argparse
 import asyncio
 import hashlib
 import sys
@@ -18,7 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
-from bench.resources import Usage, run, tell
+from bench.resources import Usage, run
+from bench.script import read_options, tell
 from focus.records import (
     Batch,
     HostRow,
@@ -143,11 +141,7 @@ def _good(usage: Usage) -> Usage:
 
 def main() -> None:
     """Print how long they take."""
-    parser = argparse.ArgumentParser(prog="python -m bench.commands")
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--times", type=int, default=7)
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
+    given = read_options(__doc__)
     tell(measure(given.rows, given.times), given.json)
 
 

@@ -1,6 +1,6 @@
 """Compares the main content that we take out of a page with trafilatura's, and its cost.
 
-    python bench/content.py ARCHIVE [--pages 200] [--seed 0] [--worst 10] [--json FILE]
+    python -m bench.content ARCHIVE [--pages 200] [--seed 0] [--worst 10] [--json FILE]
 
 On pages drawn from a recorded web: overlap of words (a multiset: n times there, n times
 here) with trafilatura's result, as F1; trafilatura must be installed (pip install
@@ -9,20 +9,17 @@ which one does as 0. And CPU milliseconds beyond the parse, per page and per 30 
 blocks included.
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 import statistics
 import time
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import trafilatura
-from labelled import LabelledPage, sample, table
 
+from bench.labelled import LabelledPage, sample
+from bench.script import read_options, table
 from focus.archive.replay import Archive
 from focus.html.main_content import main_text
 from focus.html.parser import parse
@@ -84,15 +81,7 @@ def summary(pages: Sequence[Compared]) -> list[tuple[str, float, float]]:
 
 def main() -> None:
     """Compare, print, and write what was asked for."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("archive", type=Path)
-    parser.add_argument("--pages", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--worst", type=int, default=10)
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
+    arguments = read_options(__doc__)
     with Archive.open(arguments.archive) as archive:
         drawn = sample(archive, arguments.pages, seed=arguments.seed)
     segmenter = Segmenter()

@@ -1,6 +1,6 @@
 """Measures the CPU of a page: in a scorer worker by relevance model, in the loop by strategy.
 
-    python bench/cost.py ARCHIVE [--topic 足球] [--seed URL …] [--pages 300] [--requests 1500]
+    python -m bench.cost ARCHIVE [--topic 足球] [--seed URL]… [--pages 300] [--requests 1500]
         [--only models|strategies] [--json FILE]
 
 Worker: the whole way of a page (decode, parse, links, judgement) and the judgement alone,
@@ -12,18 +12,15 @@ CPU time, so that a busy machine counts less; milliseconds.
 focus ships.
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 
 import msgspec
-from labelled import LabelledPage, sample, table
 
+from bench.labelled import LabelledPage, sample
+from bench.script import read_options, table
 from focus.archive.replay import Archive
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig
 from focus.evaluate.link_graph import PageIndex
@@ -142,17 +139,7 @@ def of_strategies(
 
 def main() -> None:
     """Measure, print, and write what was asked for."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("archive", type=Path)
-    parser.add_argument("--topic", default="足球")
-    parser.add_argument("--seed", action="append", default=[])
-    parser.add_argument("--pages", type=int, default=300)
-    parser.add_argument("--requests", type=int, default=1500)
-    parser.add_argument("--only", choices=["models", "strategies"])
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
+    arguments = read_options(__doc__)
     found: dict[str, list[tuple[str | float, ...]]] = {}
     with Archive.open(arguments.archive) as archive:
         if arguments.only != "strategies":

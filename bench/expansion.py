@@ -1,7 +1,7 @@
 """Measures what proposed keywords bring: `yield` with a topic's own words and with these.
 
-    python bench/expansion.py ARCHIVE TOPICS_JSON OUT_FOLDER
-        [--requests 300] [--limit N] [--max-weight W] [--orders 3] [--topic NAME]… [--jobs N]
+    python -m bench.expansion ARCHIVE TOPICS OUT [--requests 300] [--limit 12]
+        [--max-weight 0.15] [--orders 3] [--topic NAME]… [--jobs 2]
 
 For each topic a pilot crawl of the archive (its requests are the price of the expansion; they
 are not part of the budget below) brings pages; what `focus topic expand` proposes from them is
@@ -12,15 +12,14 @@ OUT_FOLDER gets expanded.json (topics with the proposed keywords), plain/ and ex
 `focus compare` writes). Printed: a markdown table of the share of the oracle's AUC.
 """
 
-from __future__ import annotations
-
-import argparse
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
+from bench.script import read_options, table
 from focus.evaluate.compare import compare
 from focus.evaluate.comparison import Comparison
 from focus.evaluate.ground_truth import Spec
@@ -28,7 +27,7 @@ from focus.evaluate.judgments import TopicTask, read_topics, select
 from focus.evaluate.variants import variants
 from focus.learn.memory_crawl import PageSource, pilot
 from focus.learn.topics import Widening, sample, widen, widened
-from focus.score.statistics.expansion import MAX_WEIGHT, TopicExpansion
+from focus.score.statistics.expansion import TopicExpansion
 from focus.topic.topic import Topic
 
 Shares = dict[str, list[float]]
@@ -63,7 +62,7 @@ def shares(comparison: Comparison) -> Shares:
     }
 
 
-def crawled(arguments: argparse.Namespace, topics: Path, out: Path) -> Shares:
+def crawled(arguments: Any, topics: Path, out: Path) -> Shares:
     """`yield` for these topics, against the labels."""
     folder = Path(arguments.topics).parent
     beside = {name: folder / file for name, file in LABELS.items() if (folder / file).exists()}
@@ -83,31 +82,17 @@ def crawled(arguments: argparse.Namespace, topics: Path, out: Path) -> Shares:
 LABELS = {"labels": "labels.tsv.gz", "hubs": "hubs.tsv", "aliases": "aliases.tsv"}
 
 
-def table(plain: Shares, wide: Shares, words: dict[str, str]) -> list[str]:
-    """The markdown table."""
-    lines = ["| topic | own words | expanded | difference | proposed |", "|---|---|---|---|---|"]
-    for name, before in plain.items():
-        was, is_now = mean(before), mean(wide[name])
-        lines.append(f"| {name} | {was:.3f} | {is_now:.3f} | {is_now - was:+.3f} | {words[name]} |")
-    was, is_now = (mean(map(mean, each.values())) for each in (plain, wide))
-    lines.append(f"| **mean** | **{was:.3f}** | **{is_now:.3f}** | **{is_now - was:+.3f}** | |")
-    return lines
+def rows(plain: Shares, wide: Shares, words: dict[str, str]) -> Iterator[list[object]]:
+    """A line per topic, and the mean of all."""
+    pairs = [(name, mean(plain[name]), mean(wide[name])) for name in plain]
+    pairs.append(("mean", mean(was for _, was, _ in pairs), mean(now for *_, now in pairs)))
+    for name, was, now in pairs:
+        yield [name, was, now, f"{now - was:+.3f}", words.get(name, "")]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Pilot crawls, expansions, both comparisons, the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    for name in ("archive", "topics", "out"):
-        parser.add_argument(name)
-    parser.add_argument("--requests", type=int, default=300)
-    parser.add_argument("--limit", type=int, default=12)
-    parser.add_argument("--max-weight", type=float, default=MAX_WEIGHT)
-    parser.add_argument("--orders", type=int, default=3)
-    parser.add_argument("--topic", action="append", default=[])
-    parser.add_argument("--jobs", type=int, default=2)
-    given = parser.parse_args(arguments)
+    given = read_options(__doc__, arguments)
     out, source = Path(given.out), Path(given.topics)
     out.mkdir(parents=True, exist_ok=True)
     tasks = select(read_topics(source.read_text("utf-8"), str(source), source.parent), given.topic)
@@ -121,7 +106,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     wide = out / "expanded.json"
     wide.write_text(json.dumps(entries, ensure_ascii=False, indent=1), "utf-8")
     before, after = crawled(given, source, out / "plain"), crawled(given, wide, out / "expanded")
-    print("\n".join(table(before, after, words)))
+    head = ["topic", "own words", "expanded", "difference", "proposed"]
+    print(table(head, [*rows(before, after, words)]))
 
 
 if __name__ == "__main__":

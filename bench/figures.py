@@ -3,13 +3,13 @@
 python -m bench.figures [RESULT.json …]     of these, later ones win; else the newest whole one
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from bench.script import table
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results"
@@ -33,12 +33,6 @@ the guard, workers that can be killed, a transaction per batch. CPU is user and 
 all processes of a crawler, its start included; server and crawler share the machine. Ratios are
 within one run. Other programs spoil pages/s and leave CPU nearly as it is.
 """
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A Markdown table, the first column to the left."""
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
-    return "".join(f"| {' | '.join(map(str, row))} |\n" for row in lines)
 
 
 def _found(rows: Sequence[Told], name: str) -> Told:

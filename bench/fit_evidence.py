@@ -1,6 +1,6 @@
 """Fits the weights of `evidence` to labels of a recorded web.
 
-    python bench/fit_evidence.py ARCHIVE TOPICS_JSON LABELS_TSV_GZ [ALIASES_TSV]
+    python -m bench.fit_evidence ARCHIVE TOPICS LABELS [ALIASES] [--topic-files DIR] [--names A,B]
         [--spread 3.2] [--precision 0.88] [--json FILE]
 
 MAP logistic regression over the parts that the model itself gives its pages, visible and
@@ -12,17 +12,13 @@ The bias then moves until the mean precision over topics at a relevance of 0.5 i
 asked for. Leave one topic out: weights and bias by nine topics, judged on the tenth.
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
-from labelled import World, add_arguments, documents, open_world, table
-
+from bench.labelled import World, documents, open_world
+from bench.script import read_options, table
 from focus.metrics.measures import judge_quality
 from focus.score.matching import Matcher
 from focus.score.relevance import make_model
@@ -152,14 +148,7 @@ def leave_one_out(visible: Signs, masked: Signs, spread: float, precision: float
 
 def main() -> None:
     """Fit, leave one out, print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    add_arguments(parser)
-    parser.add_argument("--spread", type=float, default=3.2, help="of a weight's belief")
-    parser.add_argument("--precision", type=float, default=0.88)
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
+    arguments = read_options(__doc__)
     visible, masked = read_signs(open_world(arguments))
     settings = (arguments.spread, arguments.precision)
     model = fitted([signs[n] for n in visible for signs in (visible, masked)], *settings)

@@ -1,6 +1,6 @@
 """Fuzzes, by coverage, every reader of bytes that strangers write.
 
-    python -m bench.fuzz [READER …] [--seconds 300] [--jobs 2] [--keep FOLDER]
+    python -m bench.fuzz [READER …] [--seconds 300.0] [--jobs N] [--keep FOLDER]
 
 tests/test_fuzz.py splices real files at random; here atheris (libFuzzer) looks for bytes that
 reach branches not reached before, for so many seconds for each reader. Seeds are pages of the
@@ -14,17 +14,21 @@ selectolax or ada nothing is known but that they come back. Exit code 1 if a rea
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from bench.script import read_options
+
+if TYPE_CHECKING:
+    from tests.support.fuzzed import Reader
 
 try:
     import atheris
@@ -38,18 +42,11 @@ GRACE_S = 120.0
 INSTRUMENTED = "focus"
 
 
-class Reader(NamedTuple):
-    """What is fuzzed: takes any bytes and must not raise; real inputs to begin with."""
-
-    read: Callable[[bytes], object]
-    seeds: Callable[[], Iterator[bytes]]
-
-
 def readers() -> dict[str, Reader]:
     """All by name. Imported here: atheris has to see the imports to follow them."""
-    from bench import fuzzed
+    from tests.support.fuzzed import READERS
 
-    return {name: Reader(read, seeds) for name, (read, seeds) in fuzzed.READERS.items()}
+    return READERS
 
 
 class Outcome(NamedTuple):
@@ -68,7 +65,8 @@ def fuzz_here(name: str, folder: Path, seconds: float) -> None:
     corpus = folder / name
     corpus.mkdir(parents=True, exist_ok=True)
     for number, seed in enumerate(islice(reader.seeds(), 40)):
-        (corpus / f"seed-{number}").write_bytes(seed[:INPUT_BYTES])
+        form = bytes([number]) if reader.has_form else b""
+        (corpus / f"seed-{number}").write_bytes((form + seed)[:INPUT_BYTES])
     options = [
         f"-max_total_time={seconds:.0f}",
         f"-timeout={INPUT_S}",
@@ -109,13 +107,7 @@ def _broke(said: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a table of readers."""
-    parser = argparse.ArgumentParser(prog="python -m bench.fuzz")
-    parser.add_argument("reader", nargs="*")
-    parser.add_argument("--seconds", type=float, default=300.0, help="for each reader")
-    parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 2))
-    parser.add_argument("--keep", type=Path, help="folder for corpus and findings")
-    parser.add_argument("--here", help=argparse.SUPPRESS)
-    given = parser.parse_args(arguments)
+    given = read_options(__doc__, arguments, here=str)
     if atheris is None:
         print("atheris is not there: pip install atheris (see python -m pydoc bench.fuzz)")
         return 2
@@ -123,7 +115,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         fuzz_here(given.here, given.keep, given.seconds)
         return 0
     names = given.reader or list(readers())
-    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(given.jobs) as pool:
+    jobs = given.jobs or max(1, (os.cpu_count() or 2) // 2)
+    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(jobs) as pool:
         folder = given.keep or Path(name)
         folder.mkdir(parents=True, exist_ok=True)
         print("| reader | inputs | branches | broke on |\n|---|---|---|---|", flush=True)

@@ -1,6 +1,6 @@
 """Measures millions of known URLs: memory, disk, time per page, pauses, a restart.
 
-    python -m bench.growth FOLDER [--urls 5000000] [--marks 10000,1000000] [--pages 1000]
+    python -m bench.growth [FOLDER] [--urls 5000000] [--marks 10000,1000000] [--pages 1000]
         [--json FILE]
 
 The crawl's own loop, frontier, graph and database; only web and workers are replaced, by
@@ -10,9 +10,6 @@ links are all new. Then it is opened again by a process of its own, up to its fi
 The frontier alone, in memory, comes last.
 """
 
-from __future__ import annotations
-
-import argparse
 import asyncio
 import hashlib
 import json
@@ -29,7 +26,7 @@ from statistics import median
 import msgspec
 import uvloop
 
-from bench.resources import peak_mib, present_mib, tell
+from bench.script import read_options, tell
 from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, LimitConfig, PolitenessConfig
 from focus.crawler import Crawl
 from focus.engine.unit_of_work import Totals
@@ -39,6 +36,7 @@ from focus.scheduling.url_table import UrlTable
 from focus.session import RunPaths, Watcher, _collecting_rarely, identity, run
 from focus.store import Store
 from focus.topic.topic import from_words, to_builtins
+from tests.support.processes import peak_mib, present_mib
 
 HOSTS = 2000
 LINKS, FRESH = 97, 10
@@ -343,16 +341,7 @@ def measure(folder: Path, *, urls: int, marks: Sequence[int], pages: int) -> dic
 
 def main() -> None:
     """Measure, or do one part of it."""
-    parser = argparse.ArgumentParser(prog="python -m bench.growth")
-    parser.add_argument("folder", type=Path, nargs="?")
-    parser.add_argument("--urls", type=int, default=5_000_000)
-    parser.add_argument("--marks", default="10000,1000000")
-    parser.add_argument("--pages", type=int, default=1000)
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--grow", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--go-on", type=int, help=argparse.SUPPRESS)
-    given = parser.parse_args()
+    given = read_options(__doc__, grow=False, alone=False, go_on=int)
     folder = given.folder or Path(tempfile.mkdtemp(prefix="focus-bench-"))
     marks = [each for each in map(int, given.marks.split(",")) if each < given.urls]
     if given.go_on:

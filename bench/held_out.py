@@ -1,8 +1,8 @@
 """Tries a strategy's parameters on topics and webs that they were not tuned on.
 
-    python bench/held_out.py ARCHIVE TOPICS_JSON LABELS_TSV_GZ [ALIASES_TSV]
-        [--strategy yield] [--relevance evidence] [--set home=0 --set "hub=0 k=4" …]
-        [--masks none,meta,urls] [--orders 2] [--runs FILE.jsonl]
+    python -m bench.held_out ARCHIVE TOPICS LABELS [ALIASES] [--strategy yield]
+        [--relevance evidence] [--set NUMBERS]… [--names A,B] [--masks none] [--orders 2]
+        [--runs FILE]
 
 Each `--set` changes numbers of the strategy (or `evidence.bias=-3`, of the model); without
 any, a standard list of single changes is tried. For every mask: AUC as a share of the
@@ -12,16 +12,12 @@ setting of one half is tried on the other, and compared with the defaults there.
 `--runs` keeps what was run, and a run that is in there is not made again.
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from labelled import table
-
+from bench.script import read_options, table
 from focus.archive.replay import Archive
 from focus.config import CrawlConfig, LimitConfig, PolitenessConfig
 from focus.evaluate.compare import seed_order
@@ -58,7 +54,7 @@ Shares = dict[Key, float]
 """AUC over the oracle's, mean of the seed orders."""
 
 
-def prepared(arguments: argparse.Namespace) -> list[Prepared]:
+def prepared(arguments: Any) -> list[Prepared]:
     """The topics with targets, budgets and oracles."""
     spec = Spec(
         archive=arguments.archive,
@@ -83,9 +79,7 @@ def numbers(setting: str) -> list[tuple[str, float]]:
     return [(name, float(value)) for name, _, value in pairs]
 
 
-def trials(
-    one: Prepared, mask: str, setting: str, arguments: argparse.Namespace
-) -> Iterator[Trial]:
+def trials(one: Prepared, mask: str, setting: str, arguments: Any) -> Iterator[Trial]:
     """The crawls of a topic by a setting."""
     (variant,) = variants(
         [arguments.strategy],
@@ -107,7 +101,7 @@ def trials(
         yield Trial("", variant.id, one.task.name, order, config)
 
 
-def run(arguments: argparse.Namespace, settings: Sequence[str], masks: Sequence[str]) -> Shares:
+def run(arguments: Any, settings: Sequence[str], masks: Sequence[str]) -> Shares:
     """Every setting under every mask for every topic, as far as it was not run before."""
     shares = _earlier(arguments.runs)
     with Archive.open(arguments.archive) as archive:
@@ -179,21 +173,8 @@ def report(shares: Shares, settings: Sequence[str], masks: Sequence[str]) -> Non
 
 def main() -> None:
     """Run what is missing, print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    for name in ("archive", "topics", "labels"):
-        parser.add_argument(name, type=Path)
-    parser.add_argument("aliases", type=Path, nargs="?")
-    parser.add_argument("--strategy", default="yield")
-    parser.add_argument("--relevance", default="evidence")
-    parser.add_argument("--set", action="append", dest="settings")
-    parser.add_argument("--names", default="", help="these topics only, with commas between")
-    parser.add_argument("--masks", default="none")
-    parser.add_argument("--orders", type=int, default=2)
-    parser.add_argument("--runs", type=Path)
-    arguments = parser.parse_args()
-    settings = ["", *arguments.settings] if arguments.settings else list(STANDARD)
+    arguments = read_options(__doc__)
+    settings = ["", *arguments.set] if arguments.set else list(STANDARD)
     masks = arguments.masks.split(",")
     shares = run(arguments, settings, masks)
     report(shares, settings, masks)

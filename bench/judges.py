@@ -1,8 +1,7 @@
 """Measures precision and recall of each relevance model against labels.
 
-    python bench/judges.py ARCHIVE TOPICS_JSON LABELS_TSV_GZ [ALIASES_TSV]
-        [--models cosine,evidence] [--topic-files DIR] [--as-published] [--negatives 3000]
-        [--leave-one-out] [--scan] [--json FILE]
+    python -m bench.judges ARCHIVE TOPICS LABELS [ALIASES] [--topic-files DIR] [--names A,B]
+        [--models A,B] [--as-published] [--negatives N] [--leave-one-out] [--scan] [--json FILE]
 
 Every labelled page of the archive is judged for every topic that has a label for it, with
 its meta keywords and description visible and masked. Means over the topics (macro), and
@@ -18,20 +17,17 @@ half of the pages (drawn by a hash of their addresses) and judges the other half
     --scan           also the threshold that would be best by F1 (to tune by, not to quote)
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
 
 import msgspec
-from fit_evidence import leave_one_out, read_signs
-from labelled import World, add_arguments, documents, open_world, table
 
+from bench.fit_evidence import leave_one_out, read_signs
+from bench.labelled import World, documents, open_world
+from bench.script import read_options, table
 from focus.learn.training import Example, Extractor, TrainingOptions, examples, train_on
 from focus.score.matching import Matcher
 from focus.score.relevance import RELEVANCE, Document, Model, make_model, model_class
@@ -276,18 +272,8 @@ def left_out(world: World) -> list[tuple[object, ...]]:
 
 def main() -> None:
     """Judge, print, and write what was asked for."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    add_arguments(parser)
-    parser.add_argument("--models", default=",".join(RELEVANCE))
-    parser.add_argument("--as-published", action="store_true")
-    parser.add_argument("--negatives", type=int)
-    parser.add_argument("--leave-one-out", action="store_true")
-    parser.add_argument("--scan", action="store_true")
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
-    world, names = open_world(arguments), arguments.models.split(",")
+    arguments = read_options(__doc__)
+    world, names = open_world(arguments), (arguments.models or ",".join(RELEVANCE)).split(",")
     judges = {
         name: Judges(Matcher(task.topic), names, as_published=arguments.as_published)
         for name, task in world.tasks.items()

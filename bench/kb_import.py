@@ -1,6 +1,6 @@
 """Measures the import of a generated knowledge dump, and look-ups of names in it.
 
-    python bench/kb_import.py --lines 5000000 [--folder DIR] [--gz]
+    python -m bench.kb_import [--lines 5000000] [--folder DIR] [--gz]
 
 Prints seconds, lines per second, peak memory of the importing process, size of the
 result, and lookups per second: names (in batches, one by one) and linked pages. The dump
@@ -8,9 +8,6 @@ has the form and the proportions of CN-DBpedia's: five facts an entity, a third 
 entities with other names, every tenth name shared by several, each 10,000th line broken.
 """
 
-from __future__ import annotations
-
-import argparse
 import gzip
 import resource
 import subprocess
@@ -21,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+from bench.script import read_options
 from focus.learn.kb.base import KnowledgeBase
 from focus.learn.kb.importing import import_dump
 from focus.score.statistics.entities import link
@@ -106,23 +104,15 @@ def page(names: list[str], rng: Random) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    parser.add_argument("--lines", type=int, default=5_000_000)
-    parser.add_argument("--folder", type=Path, help="keep dump and knowledge base here")
-    parser.add_argument("--gz", action="store_true")
-    parser.add_argument("--only-import", nargs=2, type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.only_import:
-        imported(*options.only_import)
-        return
+    options = read_options(__doc__)
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         dump, kb = folder / ("dump.tsv.gz" if options.gz else "dump.tsv"), folder / "kb.db"
         if not dump.exists():
             write(dump, options.lines)
         kb.unlink(missing_ok=True)
-        command = [sys.executable, __file__, "--only-import", str(dump), str(kb)]
-        subprocess.run(command, check=True)
+        code = "import sys; from bench.kb_import import *; imported(*map(Path, sys.argv[1:]))"
+        subprocess.run([sys.executable, "-c", code, str(dump), str(kb)], check=True)
         looked_up(kb)
 
 

@@ -1,20 +1,17 @@
 """Opens a recorded web with its labelled pages, for the scripts that measure relevance models.
 
-    world = open_world(arguments)          arguments as `add_arguments` has them
+    world = open_world(arguments)          ARCHIVE TOPICS LABELS [ALIASES] and two options
     for page in world.pages(): …           each labelled page once, decoded
     documents(page)                        as it is, and with its meta data masked
 
 Not a script. Whatever sees labels here never reaches a crawl.
 """
 
-from __future__ import annotations
-
-import argparse
 import gzip
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from focus.archive.replay import Archive
 from focus.config import AnalysisConfig
@@ -67,17 +64,8 @@ class World(NamedTuple):
         return canonical(page_key(url), self.aliases)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The files of a recorded web: archive, topics.json, labels.tsv(.gz), aliases.tsv."""
-    for name in ("archive", "topics", "labels"):
-        parser.add_argument(name, type=Path)
-    parser.add_argument("aliases", type=Path, nargs="?")
-    parser.add_argument("--topic-files", type=Path, help="DIR/NAME.toml in place of its words")
-    parser.add_argument("--names", default="", help="these topics only, with commas between")
-
-
-def open_world(arguments: argparse.Namespace) -> World:
-    """Read the files that `add_arguments` names."""
+def open_world(arguments: Any) -> World:
+    """Read the files of a recorded web; DIR/NAME.toml in place of a topic's words."""
     remarks = Remarks()
     tasks = {task.name: task for task in read_topics(_text(arguments.topics), "topics")}
     wanted = arguments.names.split(",") if arguments.names else list(tasks)
@@ -134,13 +122,3 @@ def sample(archive: Archive, number: int, *, seed: int, at_least: int = 0) -> li
             if len(found) == number:
                 break
     return found
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A markdown table; floats with three digits."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines)
-
-
-def _cell(value: object) -> str:
-    return f"{value:.3f}" if isinstance(value, float) else str(value)

@@ -1,7 +1,7 @@
 """Measures a crawl of 2,000 hosts that take 2 s each, against the same hosts at once.
 
-    python -m bench.latency [--site FOLDER] [--hosts 2000] [--latency 2] [--pages 20000]
-        [--concurrency 2500] [--rounds 1] [--json FILE]
+    python -m bench.latency [--site build/bench/hosts] [--site-pages 20000] [--hosts 2000]
+        [--latency 2.0] [--pages 20000] [--concurrency 2500] [--rounds 1] [--json FILE]
 
 A generated site of as many hosts, from our own server, whose every answer (robots.txt, too)
 comes that much later, or at once. The front page of each is a seed. pages/s are of the whole
@@ -9,19 +9,17 @@ run, so that the first seconds, in which nothing can have come yet, count; `midd
 first and last fifth of the pages out.
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 import sys
 import tempfile
 from pathlib import Path
 from statistics import median
 
-from bench.live import read_copy
-from bench.resources import run, tell
+from bench.resources import run
+from bench.script import read_options, tell
 from bench.serving import serving
 from bench.site import TOPIC, Site, build, host_name
+from tests.support.processes import read_copy
 
 
 def crawl(site: Site, *, latency_s: float, pages: int, concurrency: int) -> dict[str, float]:
@@ -89,16 +87,7 @@ def measure(
 
 def main() -> None:
     """Print what is left of the speed."""
-    parser = argparse.ArgumentParser(prog="python -m bench.latency")
-    parser.add_argument("--site", type=Path, default=Path("build/bench/hosts"))
-    parser.add_argument("--site-pages", type=int, default=20_000)
-    parser.add_argument("--hosts", type=int, default=2000)
-    parser.add_argument("--latency", type=float, default=2.0)
-    parser.add_argument("--pages", type=int, default=20_000)
-    parser.add_argument("--concurrency", type=int, default=2500)
-    parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
+    given = read_options(__doc__)
     told = measure(
         given.site,
         site_pages=given.site_pages,

@@ -1,6 +1,6 @@
 """Measures what a page costs that is held against many alerts.
 
-    python bench/matching.py DATABASE [--pages 500] [--alerts 10 80]
+    python -m bench.matching DATABASE [--pages 500] [--alerts N …]
 
 DATABASE is any database of focus with stored sources, as `focus crawl --archive` of a recorded
 web leaves behind; it is copied, not changed. For each number of alerts an alert asks for
@@ -10,9 +10,6 @@ per page and alert, hits, and what is done once per page. Then whole runs for 20
 alerts each over 50 sites, without visits: nothing due, all due, all due with new pages.
 """
 
-from __future__ import annotations
-
-import argparse
 import asyncio
 import resource
 import shutil
@@ -25,6 +22,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
+from bench.script import read_options
 from focus.alerts import matching, outbox_relay, settings
 from focus.alerts.page_match import PageView
 from focus.alerts.publication_date import published_at
@@ -172,17 +170,13 @@ async def _nowhere(site: WatchedSite) -> None:
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("database", type=Path)
-    parser.add_argument("--pages", type=int, default=500)
-    parser.add_argument("--alerts", type=int, nargs="+", default=[10, 80])
-    given = parser.parse_args()
+    given = read_options(__doc__)
     print("| once per page | ms |\n|---|---:|")
     for name, spent in parts(given.database, given.pages).items():
         print(f"| {name} | {spent:.2f} |")
     print("\n| alerts | pages | ms per page | µs per page and alert | hits |")
     print("|---:|---:|---:|---:|---:|")
-    for number in given.alerts:
+    for number in given.alerts or [10, 80]:
         took, matched = seconds(given.database, given.pages, number)
         per_page = took / matched.pages
         hits = matched.news + matched.old + matched.folded

@@ -1,15 +1,12 @@
 """What a crawl takes of memory: for pages as usual, while large ones come together, and after.
 
-    python -m bench.memory [--large 12] [--size 8] [--seconds 45]
+    python -m bench.memory [--large 12] [--size 8.0] [--seconds 45.0]
 
 Many hosts with pages of some 60 kB on loopback, and as many large pages as are told, of so many
 MB, which are asked for at once, a third of the time into the crawl. Resident memory of the main
 process and its worker is sampled. Linux only.
 """
 
-from __future__ import annotations
-
-import argparse
 import sys
 import tempfile
 import time
@@ -19,11 +16,11 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple, cast
 
-from bench.live import descendants, kill, served, start
-from bench.resources import present_mib
+from bench.script import read_options
 from bench.soak import WORDS
 from focus.demo.server import DemoServer
 from focus.demo.site import DemoWeb, Response
+from tests.support.processes import descendants, kill, present_mib, served, start
 
 HOSTS = 64
 EVERY_S = 0.1
@@ -114,11 +111,7 @@ def _options(site: Site, server: DemoServer, folder: Path, seconds: float) -> li
 
 def main() -> int:
     """Print peaks and medians before and after the large pages."""
-    parser = argparse.ArgumentParser(prog="python -m bench.memory")
-    parser.add_argument("--large", type=int, default=12)
-    parser.add_argument("--size", type=float, default=8.0, help="MB of each")
-    parser.add_argument("--seconds", type=float, default=45.0)
-    given = parser.parse_args()
+    given = read_options(__doc__)
     large_at = time.monotonic() + given.seconds / 3
     site = Site(given.large, given.size, large_at)
     with tempfile.TemporaryDirectory() as name:

@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.live import read_copy, wait_until
+from tests.support.processes import read_copy, wait_until
 
 HERE, THERE = "focus-crawl", "focus-web"
 LINK_HERE, LINK_THERE = "fo0", "fo1"

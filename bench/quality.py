@@ -3,13 +3,11 @@
     focus compare --archive WEB --topics … --all-strategies --seed-orders 6 -o A
     focus compare … --strategy yield --strategy best-first --budget 1x --concurrency 64 -o B
     focus compare … (the same) --eager -o C
-    python bench/quality.py A/results.json B/results.json C/results.json
+    python -m bench.quality A/results.json B/results.json C/results.json
 
 One table for each file, in the order given; the numbers are copied into bench/results/quality.json
-first, so that the page can be written again (`python bench/quality.py`) without the web.
+first, so that the page can be written again (`python -m bench.quality`) without the web.
 """
-
-from __future__ import annotations
 
 import json
 import sys
@@ -17,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from labelled import table
+from bench.script import table
 
 HERE = Path(__file__).parent
 KEPT = HERE / "results" / "quality.json"
@@ -80,12 +78,8 @@ def section(found: dict[str, Any]) -> str:
         f"## {at_once}, budget {settings['budget']}{eager}\n\n"
         f"Topics {names}; {settings['seed_orders']} orders of the seeds, a delay of "
         f"{settings['delay_s']:g} s per host by the virtual clock, guided by "
-        f"`{found['relevance']}`.\n\n" + table(HEAD, [row(each) for each in found["rows"]]) + "\n"
+        f"`{found['relevance']}`.\n\n" + table(HEAD, [row(each) for each in found["rows"]])
     )
-
-
-def _auc(found: dict[str, Any]) -> float:
-    return float(found["auc"]["value"])
 
 
 def row(found: dict[str, Any]) -> list[object]:

@@ -1,7 +1,7 @@
 """Measures what a page costs `focus` and other crawlers, on the same site in the same run.
 
     python -m bench.race [--pages 2000] [--full 20000] [--rounds 3] [--peers PYTHON]
-        [--site FOLDER] [--json FILE]
+        [--site build/bench/site] [--json FILE]
 
 Takes turns: each round runs `focus` and every peer once to `--pages` pages, and `focus` once
 more to `--full` pages, where its start no longer counts. `focus` runs with everything on:
@@ -10,9 +10,6 @@ pages stored compressed. What is told are medians; ratios are of medians of this
 CPU per page is all the program used, its start included.
 """
 
-from __future__ import annotations
-
-import argparse
 import shutil
 import subprocess
 import sys
@@ -24,10 +21,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from bench.live import read_copy
-from bench.resources import Usage, run, tell
+from bench.resources import Usage, run
+from bench.script import read_options, tell
 from bench.serving import Web, serving
 from bench.site import TOPIC, Site, build
+from tests.support.processes import read_copy
 
 CONCURRENCY = 64
 PEERS = {
@@ -181,16 +179,9 @@ def measure(
 
 def main() -> None:
     """Race and print the rows."""
-    parser = argparse.ArgumentParser(prog="python -m bench.race")
-    parser.add_argument("--pages", type=int, default=2000)
-    parser.add_argument("--full", type=int, default=20_000)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--peers", type=Path, help="a Python that has them")
-    parser.add_argument("--site", type=Path, default=Path("build/bench/site"))
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
+    given = read_options(__doc__)
     if given.peers is not None and not shutil.which(str(given.peers)):
-        parser.error(f"--peers {given.peers}: is no program")
+        raise SystemExit(f"--peers {given.peers}: is no program")
     told = measure(
         given.site, pages=given.pages, full=given.full, rounds=given.rounds, peers=given.peers
     )

@@ -9,16 +9,15 @@ from the code that is measured. CPU time.
 
 from __future__ import annotations
 
-import argparse
 import random
 import time
 from array import array
-from pathlib import Path
 
 import numpy as np
 
-from bench.resources import peak_mib, tell
+from bench.script import read_options, tell
 from focus.score.graph.pagerank import DAMPING, EPSILON, PageRank
+from tests.support.processes import peak_mib
 
 FRESH = 10
 BATCH = 1000
@@ -84,11 +83,7 @@ def measure(pages: int, links: int = 97) -> dict[str, object]:
 
 def main() -> None:
     """Print what it costs."""
-    parser = argparse.ArgumentParser(prog="python -m bench.ranks")
-    parser.add_argument("--pages", type=int, default=100_000)
-    parser.add_argument("--links", type=int, default=97)
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
+    given = read_options(__doc__)
     tell(measure(given.pages, given.links), given.json)
 
 

@@ -4,9 +4,6 @@ The total of a program and its children comes from the system's own accounts (`w
 children's part from /proc, sampled; the program's own is the difference.
 """
 
-from __future__ import annotations
-
-import json
 import os
 import platform
 import subprocess
@@ -17,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from bench.live import descendants
+from tests.support.processes import descendants, peak_mib
 
 SAMPLE_S = 0.02
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
@@ -88,23 +85,6 @@ def cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) * _TICK_S
 
 
-def peak_mib(pid: int | str = "self") -> float:
-    """The most memory a process ever had (Linux)."""
-    return _memory(pid, "VmHWM:")
-
-
-def present_mib(pid: int | str = "self") -> float:
-    """The memory of a process now (Linux)."""
-    return _memory(pid, "VmRSS:")
-
-
-def _memory(pid: int | str, name: str) -> float:
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith(name):
-            return int(line.split()[1]) / 1024
-    return 0.0
-
-
 def machine() -> dict[str, object]:
     """On what was measured, and how busy it was then."""
     model = ""
@@ -121,11 +101,3 @@ def machine() -> dict[str, object]:
         "python": platform.python_version(),
         "load": [round(each, 2) for each in os.getloadavg()],
     }
-
-
-def tell(told: object, file: Path | None) -> None:
-    """Print figures as JSON; into a file as well, if there is one."""
-    text = json.dumps(told, ensure_ascii=False, indent=1)
-    print(text)
-    if file:
-        file.write_text(text + "\n", encoding="utf-8")

@@ -12,15 +12,14 @@ for one crawl, and cores / (main + workers) for as many crawls as it takes to fi
 Several machines: `bench.cluster.scaling`, from bench/results/cluster.json.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from bench.cluster import scaling as cluster
-from bench.figures import RESULTS, ROOT, Told, chosen, machine_text, table
+from bench.figures import RESULTS, ROOT, Told, chosen, machine_text
+from bench.script import table
 
 PAGE = ROOT / "docs" / "scaling.md"
 CORES = (2, 4, 8, 32)

@@ -12,9 +12,6 @@ words of two ideographs and longer ones, pieces of three to eight ideographs cut
 regard to words (in quotes), pairs of words, and English words.
 """
 
-from __future__ import annotations
-
-import argparse
 import asyncio
 import json
 import random
@@ -26,10 +23,10 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-import zstandard
-
+from bench.script import read_options
 from focus.admission.near_duplicates import simhash
 from focus.demo.site import DemoWeb, generate
+from focus.http import zstd
 from focus.records import Batch, HostRow, Outcome, Page, PageRow, QueueRow, UrlRow, UrlState
 from focus.storage.results import Selection
 from focus.storage.search import search
@@ -66,7 +63,7 @@ def fill(path: Path, number: int) -> None:
 
 async def _store(path: Path, web: DemoWeb) -> None:
     rng = random.Random(1)
-    compressor = zstandard.ZstdCompressor(level=1)
+    compressor = zstd.ZstdCompressor(level=1)
     async with Store.open(path, now=0.0, pid=1) as store:
         identity = {"seeds": list(web.seeds), "topic": "足球", "strategy": "bfs"}
         crawl = (await store.begin_crawl(identity, "{}", fresh=True, now=1.0)).id
@@ -93,7 +90,7 @@ def _parts(urls: list[str]) -> Iterator[list[tuple[int, str]]]:
 
 
 def page_row(
-    web: DemoWeb, url: str, number: int, rng: random.Random, packer: zstandard.ZstdCompressor
+    web: DemoWeb, url: str, number: int, rng: random.Random, packer: zstd.ZstdCompressor
 ) -> PageRow:
     """A page of the web as a crawl stores it; relevance, rank and time are drawn."""
     response = web.respond(url)
@@ -107,7 +104,7 @@ def page_row(
         relevance=rng.random(),
         relevant=rng.random() < 0.3,
         simhash=simhash(re.sub(r"<[^>]+>", " ", text)),
-        body_zstd=packer.compress(text.encode()),
+        body_zstd=zstd.frame(packer, text.encode()),
     )
     return PageRow(
         id=number,
@@ -246,13 +243,7 @@ def _spread(seconds: list[float]) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--pages", type=int, default=100_000)
-    parser.add_argument("--queries", type=int, default=100)
-    parser.add_argument("--sample", type=int, default=10_000)
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
+    given = read_options(__doc__)
     given.folder.mkdir(parents=True, exist_ok=True)
     figures = measure(given.folder, pages=given.pages, queries=given.queries, sample=given.sample)
     print("| figure | |\n|---|---:|")

@@ -15,9 +15,6 @@ HTTP from a server process of its own, the time of inbox, search and other pages
 and by several at once, with the server's CPU time per request and its memory.
 """
 
-from __future__ import annotations
-
-import argparse
 import asyncio
 import http.client
 import json
@@ -37,8 +34,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import zstandard
-
+from bench.script import read_options
 from bench.search import drawn, page_row, sampled
 from focus.alerts.outbox_relay import Summary
 from focus.alerts.run import run_due
@@ -46,6 +42,7 @@ from focus.alerts.visit import visit
 from focus.config import FetchConfig, PolitenessConfig
 from focus.demo.server import serve as serve_demo
 from focus.demo.site import DemoWeb, generate
+from focus.http import zstd
 from focus.learn.memory_crawl import PageSource
 from focus.records import Batch, HostRow, Outcome, QueueRow, UrlRow, UrlState
 from focus.serve import server, tokens
@@ -94,7 +91,7 @@ def _say(what: str, path: Path) -> None:
 
 async def _store(path: Path, web: DemoWeb) -> None:
     """A crawl for each site, as the visits of `focus watch` make them."""
-    rng, packer = random.Random(1), zstandard.ZstdCompressor(level=1)
+    rng, packer = random.Random(1), zstd.ZstdCompressor(level=1)
     places: dict[str, list[str]] = {host: [] for host in web.hosts}
     for url in web.urls():
         places[url.split("/")[2]].append(url)
@@ -495,14 +492,7 @@ def measure(folder: Path, *, pages: int, requests: int, clients: int) -> dict[st
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--pages", type=int, default=500_000)
-    parser.add_argument("--requests", type=int, default=400)
-    parser.add_argument("--clients", type=int, default=4)
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
-    given = parser.parse_args()
+    given = read_options(__doc__, port=int)
     if given.port:
         serve_here(given.folder, given.port)
         return

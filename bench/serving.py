@@ -7,8 +7,6 @@ One loopback port stands for all hosts, by their Host header. Both run in a proc
 own (one worker) and read the same files.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import re

@@ -9,9 +9,6 @@ speaks GBK, half of them (others) gzip. No two pages have the same text.
 Words are drawn from jieba's dictionary by their frequency; one page in ten is about football.
 """
 
-from __future__ import annotations
-
-import argparse
 import gzip
 import json
 import random
@@ -22,6 +19,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import jieba
+
+from bench.script import read_options
 
 TITLES = 50_000
 SENTENCES = 20_000
@@ -224,12 +223,7 @@ def _write(file: Path, data: bytes, *, packed: bool) -> None:
 
 def main() -> None:
     """Write a site and say what it is like."""
-    parser = argparse.ArgumentParser(prog="python -m bench.site")
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--pages", type=int, default=20_000)
-    parser.add_argument("--hosts", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
+    given = read_options(__doc__)
     print(build(given.folder, pages=given.pages, hosts=given.hosts, seed=given.seed))
 
 

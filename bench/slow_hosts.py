@@ -1,196 +1,24 @@
 """Counts the slow hosts that one process keeps busy at once, and its resources.
 
-    python -m bench.slow_hosts [--hosts 2000] [--latency 2] [--pages 4] [--concurrency 2000]
+    python -m bench.slow_hosts [--hosts 2000] [--latency 2.0] [--pages 4] [--concurrency 2000]
+        [-- options of the crawl]
 
 A server on loopback answers for that many hosts, each request after its latency, and
-counts the requests that lie open. `focus crawl` begins with a soft limit of 1,024 file
-descriptors, as shells have it.
+counts the requests that lie open.
 """
 
-from __future__ import annotations
-
-import argparse
-import asyncio
-import json
-import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
-import uvloop
-
-from bench.live import descendants, start
-
-SOFT_LIMIT = 1024
-SAMPLE_S = 0.1
-_PARAGRAPH = "<p>昨天晚上的足球比赛吸引了许多球迷到场观看，双方在下半场各进一球。</p>"
-
-
-class SlowWeb:
-    """Pages `/`, `/1`, … of any host, linked from `/`; robots.txt is missing everywhere."""
-
-    def __init__(self, pages: int, latency_s: float) -> None:
-        self.latency_s = latency_s
-        self.open = self.most = self.requests = 0
-        self.samples: list[int] = []
-        links = "".join(f'<li><a href="/{n}">第{n}页</a></li>' for n in range(1, pages))
-        html = f"<title>足球</title><ul>{links}</ul>{_PARAGRAPH * 40}"
-        self._page = _answer("200 OK", "text/html; charset=utf-8", html)
-        self._missing = _answer("404 Not Found", "text/plain", "missing")
-
-    def answer(self, head: bytes) -> bytes:
-        """What to send for a request, in the end."""
-        return self._missing if head.startswith(b"GET /robots.txt ") else self._page
-
-    async def run(self) -> None:
-        """Serve until standard input ends; the port first, what was counted at the end."""
-        loop = asyncio.get_running_loop()
-        server = await loop.create_server(lambda: _Line(self), "127.0.0.1", 0, backlog=4096)
-        print(server.sockets[0].getsockname()[1], flush=True)
-        ended = loop.run_in_executor(None, sys.stdin.read)
-        while not ended.done():
-            self.samples.append(self.open)
-            await asyncio.sleep(SAMPLE_S)
-        print(json.dumps([self.most, self.requests, self.samples]), flush=True)
-        server.close()
-
-
-def _answer(status: str, kind: str, text: str) -> bytes:
-    body = text.encode()
-    head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
-    return head.encode() + body
-
-
-class _Line(asyncio.Protocol):
-    """A connection; its client sends one request at a time."""
-
-    def __init__(self, web: SlowWeb) -> None:
-        self._web = web
-        self._head = b""
-        self._transport: asyncio.WriteTransport
-        self._timer: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport  # type: ignore[assignment]
-
-    def data_received(self, data: bytes) -> None:
-        self._head += data
-        if not self._head.endswith(b"\r\n\r\n"):
-            return
-        answer, self._head, web = self._web.answer(self._head), b"", self._web
-        web.open += 1
-        web.requests += 1
-        web.most = max(web.most, web.open)
-        later = asyncio.get_running_loop().call_later
-        self._timer = later(web.latency_s, self._send, answer)
-
-    def _send(self, answer: bytes) -> None:
-        self._timer = None
-        self._web.open -= 1
-        self._transport.write(answer)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._web.open -= 1
-
-
-class Held(NamedTuple):
-    """What came of it. `samples`: requests open at the server, ten a second."""
-
-    code: int
-    most: int
-    requests: int
-    seconds: float
-    samples: list[int]
-    main_mib: float
-    workers_mib: list[float]
-    report: dict[str, object]
-
-
-def hold(hosts: int, latency_s: float, pages: int, folder: Path, options: Sequence[str]) -> Held:
-    """Crawl that many slow hosts to the end."""
-    seeds, report = folder / "seeds", folder / "report.json"
-    seeds.write_text("".join(f"http://h{n}.example/\n" for n in range(hosts)), encoding="utf-8")
-    serve = [sys.executable, "-m", "bench.slow_hosts", "--serve"]
-    serve += ["--latency", str(latency_s), "--pages", str(pages)]
-    with subprocess.Popen(
-        serve, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as server:
-        assert server.stdout is not None
-        port = int(server.stdout.readline())
-        began = time.monotonic()
-        process = start(
-            [
-                "crawl",
-                "--seeds-file",
-                str(seeds),
-                "--topic",
-                "足球",
-                "--delay",
-                "0",
-                "--connect-to",
-                f"127.0.0.1:{port}",
-                "--allow-net",
-                "127.0.0.0/8",
-                "--db",
-                str(folder / "slow.db"),
-                "--report",
-                str(report),
-                *options,
-            ],
-            folder / "stderr",
-            before=partial(_limit_descriptors, SOFT_LIMIT),
-        )
-        peaks: dict[int, float] = {}
-        while process.poll() is None:
-            for pid in (process.pid, *descendants(process.pid)):
-                peaks[pid] = max(peaks.get(pid, 0.0), _peak_mib(pid))
-            time.sleep(SAMPLE_S)
-        seconds = time.monotonic() - began
-        most, requests, samples = json.loads(server.communicate()[0])
-    main = peaks.pop(process.pid, 0.0)
-    told = json.loads(report.read_text(encoding="utf-8")) if report.exists() else {}
-    return Held(process.returncode, most, requests, seconds, samples, main, [*peaks.values()], told)
-
-
-def _limit_descriptors(soft: int) -> None:
-    import resource  # not on Windows
-
-    resource.setrlimit(
-        resource.RLIMIT_NOFILE, (soft, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
-    )
-
-
-def _peak_mib(pid: int) -> float:
-    """The most memory a process ever had (Linux), MiB."""
-    try:
-        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) / 1024
-    except (FileNotFoundError, ProcessLookupError):
-        pass
-    return 0.0
+from bench.script import read_options
+from tests.support.slow_hosts import hold
 
 
 def main() -> int:
     """Print what was held; 1 if anything failed."""
-    parser = argparse.ArgumentParser(prog="python -m bench.slow_hosts")
-    parser.add_argument("--hosts", type=int, default=2000)
-    parser.add_argument("--latency", type=float, default=2.0)
-    parser.add_argument("--pages", type=int, default=4, help="per host")
-    parser.add_argument("--concurrency", type=int, default=2000)
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("options", nargs="*", help="more for `focus crawl`, after --")
-    given = parser.parse_args()
-    if given.serve:
-        uvloop.run(SlowWeb(given.pages, given.latency).run())
-        return 0
+    given = read_options(__doc__)
     options = ["--concurrency", str(given.concurrency), *given.options]
     with tempfile.TemporaryDirectory() as name:
         held = hold(given.hosts, given.latency, given.pages, Path(name), options)

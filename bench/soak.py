@@ -1,6 +1,7 @@
 """Samples memory, files, threads and the WAL of a crawl that runs for hours.
 
-    python -m bench.soak [--minutes 60] [--hosts 200] [--pages 400000] [--delay 2] [--out FOLDER]
+    python -m bench.soak [--minutes 60.0] [--hosts 200] [--pages 400000] [--delay 2.0]
+        [--out build/soak] [-- options of the crawl]
 
 A site of many hosts on loopback, made up page by page, is crawled for so long. Every few
 seconds the crawler's processes are looked at. In the end the last half of the time is
@@ -14,9 +15,6 @@ requests under way do not grow (5 % and a few); WAL at most 64 MiB; at least 50 
 exit code 0, and the end takes no longer than a minute.
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 import signal
 import sqlite3
@@ -31,9 +29,10 @@ from pathlib import Path
 from statistics import mean
 from typing import NamedTuple, cast
 
-from bench.live import descendants, kill, served, start
+from bench.script import read_options
 from focus.demo.server import DemoServer
 from focus.demo.site import DemoWeb, Response
+from tests.support.processes import descendants, kill, present_mib, served, start
 
 WAL_LIMIT = 64 * 2**20
 PAGES_PER_S = 50.0
@@ -102,18 +101,18 @@ class Sample(NamedTuple):
 
 
 def look(pid: int, db: Path, server: DemoServer, began: float) -> Sample | None:
-    """A sample; None if the process has gone."""
+    """A sample; None if the process, or one of its own just then, has gone."""
     try:
-        status = Path(f"/proc/{pid}/status").read_text()
-        files = list(Path(f"/proc/{pid}/fd").iterdir())
+        files, threads = (list(Path(f"/proc/{pid}/{kind}").iterdir()) for kind in ("fd", "task"))
+        memory = sum(present_mib(each) for each in (pid, *descendants(pid)))
     except OSError:
         return None
     wal = db.with_name(db.name + "-wal")
     return Sample(
         at=time.monotonic() - began,
-        memory=sum(map(_resident, [pid, *descendants(pid)])) / 1024,
+        memory=memory,
         files=len(files),
-        threads=int(_field(status, "Threads")),
+        threads=len(threads),
         wal=(wal.stat().st_size if wal.exists() else 0) / 2**20,
         requests=len(server.log),
         in_flight=len(server.connections),
@@ -129,18 +128,6 @@ def _known(db: Path) -> int:
     except sqlite3.Error:
         return 0
     return (last or 0) & 0xFFFFFFFF
-
-
-def _field(status: str, name: str) -> str:
-    line = next((line for line in status.splitlines() if line.startswith(f"{name}:")), "x: 0")
-    return line.split()[1]
-
-
-def _resident(pid: int) -> int:
-    try:
-        return int(_field(Path(f"/proc/{pid}/status").read_text(), "VmRSS"))
-    except OSError:
-        return 0
 
 
 class Finding(NamedTuple):
@@ -263,14 +250,7 @@ def _options(
 
 def main() -> int:
     """Print the findings as a table; 1 if a bound was broken."""
-    parser = argparse.ArgumentParser(prog="python -m bench.soak")
-    parser.add_argument("--minutes", type=float, default=60.0)
-    parser.add_argument("--hosts", type=int, default=200)
-    parser.add_argument("--pages", type=int, default=400_000)
-    parser.add_argument("--delay", type=float, default=2.0, help="seconds, of each host")
-    parser.add_argument("--out", type=Path, default=Path("focus-soak"))
-    parser.add_argument("options", nargs="*", help="more for `focus crawl`, after --")
-    given = parser.parse_args()
+    given = read_options(__doc__)
     given.out.mkdir(parents=True, exist_ok=True)
     site = Site(given.hosts, given.pages)
     options = ["--delay", f"{given.delay}s", "--strategy", "yield", *given.options]

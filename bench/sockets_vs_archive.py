@@ -1,18 +1,14 @@
 """Compares a recorded web over real sockets with the same read from its file.
 
-    python -m bench.sockets_vs_archive ARCHIVE REPLAY_SCRIPT TOPICS_JSON CACHE_DIR \\
-        [--topics NAME …] [--max-pages 400] [--strategies bfs topic-pagerank yield]
-        [-- --deny //host.with.a.long.crawl-delay/]
+    python -m bench.sockets_vs_archive ARCHIVE REPLAY TOPICS_JSON CACHE_DIR
+        [--topics NAME …] [--max-pages 400] [--strategies NAME …] [-- options of the crawls]
 
-REPLAY_SCRIPT serves the archive (`ARCHIVE --port 0 --cache-dir CACHE_DIR`) and prints
+REPLAY, a script, serves the archive (`ARCHIVE --port 0 --cache-dir CACHE_DIR`) and prints
 "READY http://ADDR:PORT …". Each topic is crawled by each strategy both ways with one
 request at a time: the same pages must come in the same order. From the file a Crawl-delay
 costs no time; over sockets it does.
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 import subprocess
 import sys
@@ -21,8 +17,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import product, zip_longest
 from pathlib import Path
+from typing import Any
 
-from bench.live import read_copy, start
+from bench.script import read_options
+from tests.support.processes import endings, history, start
 
 LIFE_S = 400.0
 
@@ -40,26 +38,11 @@ def crawl(db: Path, topic: dict[str, object], world: Sequence[str], options: Seq
         raise RuntimeError(f"ended with {code}: {said.read_text(encoding='utf-8')}")
 
 
-def history(db: Path) -> list[tuple[object, ...]]:
-    """What was stored, in order: address, relevance, links."""
-    sql = """SELECT page_text.url, round(page.relevance, 9), length(link.targets) / 4
-             FROM page JOIN page_text USING (id) JOIN link ON link.source = page.id & 4294967295
-             ORDER BY page.nth"""
-    return read_copy(db, sql)
-
-
-def ends(db: Path) -> dict[object, object]:
-    """Every URL that was asked for, or dropped, with its end."""
-    return {
-        url: (state, why) for url, state, why in read_copy(db, "SELECT url, state, reason FROM url")
-    }
-
-
 def compare(name: str, archive: Path, sockets: Path) -> int:
     """Print a line, and the first difference; how many places differ."""
     left, right = history(archive), history(sockets)
     paths = [i for i, (a, b) in enumerate(zip_longest(left, right)) if a != b]
-    mine, theirs = ends(archive), ends(sockets)
+    mine, theirs = endings(archive), endings(sockets)
     other = [url for url in mine.keys() | theirs.keys() if mine.get(url) != theirs.get(url)]
     print(name, len(left), len(right), len(paths), len(other), sep="\t", flush=True)
     if paths:
@@ -71,9 +54,9 @@ def compare(name: str, archive: Path, sockets: Path) -> int:
 
 
 @contextmanager
-def replayed(given: argparse.Namespace) -> Iterator[list[str]]:
+def replayed(given: Any) -> Iterator[list[str]]:
     """The options of `focus crawl` that lead to the served archive."""
-    serve = [sys.executable, given.replay, given.archive, "--port", "0"]
+    serve = [sys.executable, given.replay, str(given.archive), "--port", "0"]
     with subprocess.Popen(
         [*serve, "--cache-dir", given.cache_dir], stdout=subprocess.PIPE, text=True
     ) as server:
@@ -87,24 +70,18 @@ def replayed(given: argparse.Namespace) -> Iterator[list[str]]:
 
 def main() -> int:
     """A line per topic and strategy; 1 if anything differs."""
-    parser = argparse.ArgumentParser(prog="python -m bench.sockets_vs_archive")
-    for name in ("archive", "replay", "topics_json", "cache_dir"):
-        parser.add_argument(name)
-    parser.add_argument("--topics", nargs="+", help="all, if none is named")
-    parser.add_argument("--max-pages", type=int, default=400)
-    parser.add_argument("--strategies", nargs="+", default=["bfs", "topic-pagerank", "yield"])
-    split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
-    given, more = parser.parse_args(sys.argv[1:split]), sys.argv[split + 1 :]
+    given = read_options(__doc__)
+    strategies = given.strategies or ["bfs", "topic-pagerank", "yield"]
     topics = json.loads(Path(given.topics_json).read_text(encoding="utf-8"))
     wanted = [topic for topic in topics if not given.topics or topic["name"] in given.topics]
     different = 0
     print("topic\tstrategy\tfrom the file\tover sockets\tplaces that differ\tURLs that differ")
     with replayed(given) as over:
-        for topic, strategy in product(wanted, given.strategies):
-            options = ["--strategy", strategy, "--max-pages", str(given.max_pages), *more]
+        for topic, strategy in product(wanted, strategies):
+            options = ["--strategy", strategy, "--max-pages", str(given.max_pages), *given.options]
             with tempfile.TemporaryDirectory() as name:
                 one, two = Path(name) / "archive.db", Path(name) / "sockets.db"
-                crawl(one, topic, ["--archive", given.archive], options)
+                crawl(one, topic, ["--archive", str(given.archive)], options)
                 crawl(two, topic, over, options)
                 different += compare(f"{topic['name']}\t{strategy}", one, two)
     return 1 if different else 0

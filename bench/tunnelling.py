@@ -1,7 +1,7 @@
 """Counts the relevant pages that each strategy reaches through off-topic hops only.
 
-    python bench/tunnelling.py ARCHIVE TOPICS_JSON LABELS_TSV_GZ [ALIASES_TSV]
-        [--relevance evidence] [--orders 2] [--budget 3] [--names 足球,Java] [--json FILE]
+    python -m bench.tunnelling ARCHIVE TOPICS LABELS [ALIASES] [--topic-files DIR] [--names A,B]
+        [--relevance evidence] [--orders 2] [--budget 3.0] [--json FILE]
 
 Each strategy crawls for each topic, budget times the relevant pages that its labels know
 plus 20 requests. Of the labelled relevant pages that it fetched, those count as tunnelled
@@ -11,17 +11,13 @@ redirects are no pages). Best-first with a hard threshold follows no link of a p
 it, seeds excepted, so it has none by construction: what it leaves lying is the point.
 """
 
-from __future__ import annotations
-
-import argparse
 import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from labelled import World, add_arguments, open_world, table
-
+from bench.labelled import World, open_world
+from bench.script import read_options, table
 from focus.archive.replay import Archive
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig
 from focus.crawler import Crawl, Event
@@ -114,7 +110,7 @@ def run(
     task: TopicTask,
     replay: Replay,
     analysis: AnalysisConfig,
-    arguments: argparse.Namespace,
+    arguments: Any,
 ) -> Iterator[tuple[str, Reached]]:
     """Each strategy for one topic: sums over the seed orders."""
     budget = round(arguments.budget * sum(world.labels[task.name].values())) + 20
@@ -134,15 +130,7 @@ def run(
 
 def main() -> None:
     """Crawl, print, and write what was asked for."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    add_arguments(parser)
-    parser.add_argument("--relevance", default="evidence")
-    parser.add_argument("--orders", type=int, default=2)
-    parser.add_argument("--budget", type=float, default=3.0)
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
+    arguments = read_options(__doc__)
     world = open_world(arguments)
     STRATEGIES[HardBestFirst.name] = HardBestFirst
     found: dict[str, dict[str, Reached]] = {name: {} for name in NAMES}

@@ -13,9 +13,6 @@ at fixed intervals; the requests it needs for the same delay of discovery are wh
 saves. Requests of the first visits are not counted: they are the same for all.
 """
 
-from __future__ import annotations
-
-import argparse
 import asyncio
 import math
 import re
@@ -30,12 +27,13 @@ from pathlib import Path
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from bench.simulated import ZONE, Course, Watched, alerts, simulate
+from bench.script import read_options
 from focus.alerts import schedule
 from focus.demo import days
 from focus.demo.days import BEGIN, PublishingWeb, publishing
 from focus.demo.plan import Article
 from focus.demo.words import TO_TRADITIONAL
+from tests.support.simulated import ZONE, Course, Watched, alerts, simulate
 
 SLACK_S = 900.0  # a site is asked every quarter of an hour at most; then cron, visit, delivery
 OLD_S = 8 * 86_400.0  # dated so long before the first day: no news
@@ -257,14 +255,7 @@ def as_fresh(made: Made, fixed: Sequence[Made]) -> Iterator[str]:
 
 def main() -> int:
     """Print the tables; 1 if anything was told twice."""
-    parser = argparse.ArgumentParser(prog="python -m bench.watch_days")
-    parser.add_argument("--days", type=int, default=14)
-    parser.add_argument("--pages", type=int, default=3000)
-    parser.add_argument("--daily", type=float, default=0.04, help="new articles a day, as a share")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--fixed", default="2h,4h,6h,8h", help="intervals to compare with")
-    parser.add_argument("--jobs", type=int, default=2)
-    given = parser.parse_args()
+    given = read_options(__doc__)
     every = given.fixed.split(",")
     base = (given.days, given.pages, given.daily, given.seed)
     orders = [Order(*base, False, None), Order(*base, True, None)]

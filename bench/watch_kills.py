@@ -17,7 +17,6 @@ noted; the last column says how many milliseconds lay between the two.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import math
 import re
@@ -39,8 +38,9 @@ from aiohttp.test_utils import TestServer
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from bench.delivery import fill
-from bench.live import descendants, is_alive
+from bench.script import read_options
 from focus.storage.alerts import store
+from tests.support.processes import descendants, is_alive
 
 START_S = 30.0  # until a program has begun to deliver
 REST_S = 300.0  # for the process that a killed `focus serve` leaves to end by itself
@@ -349,15 +349,7 @@ def _free() -> int:
 
 def main() -> int:
     """Print a row per program and channel; 1 if anything was lost, or sent under another id."""
-    parser = argparse.ArgumentParser(prog="python -m bench.watch_kills")
-    parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--each", type=int, default=60, help="messages before each kill")
-    parser.add_argument("--programs", default="run,serve")
-    parser.add_argument("--channels", default="webhook,mail")
-    parser.add_argument("--victims", default="main,all", help="the process, or all of them")
-    parser.add_argument("--latency", type=float, default=0.05, help="seconds to an answer")
-    parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
+    given = read_options(__doc__)
     plan = Plan(given.kills, given.each, given.latency, given.seed)
     head = "killed | channel | kills | messages | lost | again, unanswered | twice | by ms"
     print(f"| {head} |\n|---|---|---:|---:|---:|---:|---:|---|")

@@ -1,15 +1,12 @@
 """Counts what a crawl asks of one machine that answers to endlessly many names.
 
-    python -m bench.wildcard [--seconds 96] [--latency 0.2] [--links 12] [--own 2] [--domains 1]
+    python -m bench.wildcard [--seconds 96.0] [--latency 0.2] [--links 12] [--own 2] [--domains 1]
 
 A wildcard in the DNS: whatever name below `wild.example` is asked for, it has the same address, and
 a page about the topic with links to hosts that nobody has heard of. The server counts. With
 `--domains N` the hosts lie in N registered domains, as those of a large hoster do.
 """
 
-from __future__ import annotations
-
-import argparse
 import asyncio
 import json
 import socket
@@ -28,6 +25,7 @@ from unittest import mock
 import uvloop
 from aiohttp.abc import AbstractResolver, ResolveResult
 
+from bench.script import read_options
 from focus import session
 from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, LimitConfig
 from focus.fetch import WebFetcher
@@ -214,14 +212,7 @@ def crawl(port: int, seconds: float, db: Path) -> RunReport:
 
 def main() -> int:
     """Print what the server had to bear; 1 if that was more than the crawl promises."""
-    parser = argparse.ArgumentParser(prog="python -m bench.wildcard")
-    parser.add_argument("--seconds", type=float, default=96.0)
-    parser.add_argument("--latency", type=float, default=0.2)
-    parser.add_argument("--links", type=int, default=12)
-    parser.add_argument("--own", type=int, default=2, help="of them, to the page's own host")
-    parser.add_argument("--domains", type=int, default=1)
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    given = parser.parse_args()
+    given = read_options(__doc__, serve=False)
     if given.serve:
         uvloop.run(Wildcard(given.links, given.own, given.domains, given.latency).run())
         return 0

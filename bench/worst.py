@@ -19,12 +19,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import brotli
-import zstandard
 
 from focus.html.parser import parse
 from focus.html.reader import refresh_target
 from focus.html.regions import region_of
 from focus.html.size_guard import guard
+from focus.http import zstd
 from focus.http.content_encoding import Decoder
 from focus.http.robots import Robots
 from tests.test_robots import HOSTILE
@@ -83,7 +83,7 @@ CASES: dict[str, Case] = {
     "gzip bomb": _coded("gzip", gzip.compress(BOMB)),
     "deflate bomb": _coded("deflate", zlib.compress(BOMB)),
     "br bomb": _coded("br", brotli.compress(BOMB)),
-    "zstd bomb": _coded("zstd", zstandard.compress(BOMB)),
+    "zstd bomb": _coded("zstd", zstd.compress(BOMB)),
     **{f"robots.txt: {name}": _robots(text) for name, text in HOSTILE.items()},
     **{f"robots.txt: {name}, a query": _query(text) for name, text in HOSTILE.items()},
     "focus --help": Case(_help, 0.8),

@@ -1,7 +1,7 @@
 """Take the pictures of docs/watch.md with a real browser: python docs/make_watch_pictures.py
 
 It needs Chromium, `pip install playwright` and a minute. The pages shown are those of the
-demo's generated web. tests/test_story.py goes the same way and looks at the layout.
+demo's generated web. tests/test_browser.py goes the same way and looks at the layout.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests import story
-from tests.story import DARK_PHONE, DESK, NIGHT, Browsing, browsing
+from tests.support import browser as story
+from tests.support.browser import DARK_PHONE, DESK, NIGHT, Browsing, browsing
 
 PICTURES = Path(__file__).with_name("pictures")
 TALLEST = 900  # CSS pixels

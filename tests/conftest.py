@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import settings
 
-from tests.timetravel import TimeTravel
+from tests.support.timetravel import TimeTravel
 
 settings.register_profile("focus", deadline=None)  # machines are shared, time tells nothing
 settings.load_profile("focus")

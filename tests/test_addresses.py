@@ -1,7 +1,5 @@
 """A host is found before it is asked, and its address has slots and a pace. Virtual clock."""
 
-from __future__ import annotations
-
 import asyncio
 import heapq
 import socket
@@ -22,8 +20,8 @@ from focus.http.dns import Foresight
 from focus.records import FailureKind, FetchResult, Result, Task
 from focus.session import RunPaths, Watcher
 from focus.workers import InlineScorer
+from tests.support.web import TinyWeb
 from tests.test_crawl import TOPIC, World
-from tests.web import TinyWeb
 
 HOME = "192.0.2.1"
 SLOW_S = 3.0

@@ -1,7 +1,5 @@
 """Tests what `import focus` offers, and packages that add to it by entry points."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -16,7 +14,7 @@ import pytest
 
 import focus
 from focus.errors import ConfigError, StoreError
-from tests.recorded import GOOD, HOST, record
+from tests.support.recorded import GOOD, HOST, record
 
 ROOT = Path(__file__).parents[1]
 

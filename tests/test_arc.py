@@ -1,19 +1,17 @@
 """ARC files, the Internet Archive's older format, read as recorded webs."""
 
-from __future__ import annotations
-
 import gzip
 import io
 from pathlib import Path
 
 import pytest
-import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.archive.arc import record_headers
 from focus.archive.replay import Archive
 from focus.archive.warc import plain_chunks, read_records
+from focus.http import zstd
 
 PAGE = b"HTTP/1.1 200 OK\nContent-Type: text/html\n\n<!doctype html><title>%d</title>"
 VERSION_1 = b"1 0 InternetArchive\nURL IP-address Archive-date Content-type Archive-length\n"
@@ -39,7 +37,7 @@ def records(version: int = 1) -> list[bytes]:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstd.compress])
 def test_an_arc_is_a_recorded_web(tmp_path: Path, version: int, pack: type[bytes]) -> None:
     path = tmp_path / "w.arc.gz"
     path.write_bytes(b"".join(map(pack, records(version))))

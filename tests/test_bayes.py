@@ -1,7 +1,5 @@
 """Naive Bayes, its calibration and the model: worked numbers, honesty, refusals."""
 
-from __future__ import annotations
-
 import math
 from random import Random
 

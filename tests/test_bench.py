@@ -1,7 +1,5 @@
 """The speed measurements measure what they say: the site, its server, and the tables."""
 
-from __future__ import annotations
-
 import gzip
 import http.client
 import re
@@ -13,6 +11,7 @@ import pytest
 
 from bench import figures, scaling
 from bench.resources import run
+from bench.script import read_options, table
 from bench.serving import Files, serving
 from bench.site import Site, build, host_name, is_gbk, is_gzip
 
@@ -166,3 +165,37 @@ def test_what_limits_a_machine_follows_from_the_costs() -> None:
     rows = {row[0]: row for row in scaling.machine_rows(cost)}
     assert rows["32"][1:4] == ["800", "main process", "1"]
     assert "| 32 | 800 | main process |" in scaling.text(TOLD)
+
+
+# -- what the scripts share ---------------------------------------------------------
+
+USAGE = """Measures something.
+
+    python -m bench.it FOLDER [ALIASES] [PARTS …] [--pages 20] [--share 0.5] [--mode run]
+        [--only this|that] [--topic NAME]… [--at N …] [--gz] --amqp URL [--json FILE]
+        [-- options of the crawl]
+
+Text [--not an option].
+"""
+
+
+def test_options_are_those_of_the_docstring() -> None:
+    typed = "x a p q --amqp u --topic a --topic b --at 1 2 --only that --gz --port 7".split()
+    found = vars(read_options(USAGE, typed, port=int))
+    assert found == {
+        "folder": Path("x"), "aliases": Path("a"), "parts": ["p", "q"], "pages": 20, "share": 0.5,
+        "mode": "run", "only": "that", "topic": ["a", "b"], "at": [1, 2], "gz": True, "amqp": "u",
+        "json": None, "options": [], "port": 7,
+    }  # fmt: skip
+    assert read_options(USAGE, ["x", "--amqp=u", "--", "y", "--z"]).options == ["y", "--z"]
+
+
+def test_an_option_without_which_nothing_goes_is_asked_for() -> None:
+    with pytest.raises(SystemExit):
+        read_options(USAGE, ["x"])
+
+
+def test_a_table_is_markdown() -> None:
+    assert table(["a", "b"], [["x", 0.12345], ["y", 7]]) == (
+        "| a | b |\n| --- | ---: |\n| x | 0.123 |\n| y | 7 |\n"
+    )

@@ -1,7 +1,5 @@
 """Bodies in memory: how many bytes of them, who waits, and that no server is blamed for it."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import cast
 

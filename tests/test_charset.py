@@ -1,7 +1,5 @@
 """Character encodings: which one a page is in, and what its bytes say then."""
 
-from __future__ import annotations
-
 import codecs
 import hashlib
 

@@ -1,7 +1,5 @@
 """Every line that people see on Chinese pages is Chinese."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ from focus.alerts.texts import told
 from focus.errors import FocusError
 from focus.records import DropReason, FailureKind
 from focus.storage.alerts.records import Alert
-from tests.messages import templates
+from tests.support.messages import templates
 
 ROOT = Path(__file__).parents[1] / "focus"
 MODULES = (

@@ -1,7 +1,5 @@
 """The commands do what is typed, tell it where they should, and end with the right code."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
@@ -15,16 +13,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
-import zstandard
 
 from focus import errors, session
-from focus.__main__ import main
 from focus.cli import cli, stray_variables
 from focus.engine.unit_of_work import Totals
+from focus.http.zstd import ZstdCompressor
 from focus.session import RunReport
+from tests.support.command import Ended, Focus, record, runner, settle
 
 ROOT = Path(__file__).parents[1]
 PAGES = {
@@ -35,37 +33,16 @@ PAGES = {
 }
 
 
-class Ended(NamedTuple):
-    """A command that came to its end."""
-
-    code: int
-    out: str
-    err: str
-
-
-Focus = Callable[..., Ended]
-
-
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home and working directory, no FOCUS_* variables."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
-        monkeypatch.setenv(name, str(tmp_path / "home"))
-    for name in [name for name in os.environ if name.startswith("FOCUS_")]:
-        monkeypatch.delenv(name)
+    settle(tmp_path, monkeypatch)
     return tmp_path
 
 
 @pytest.fixture
 def focus(capfd: pytest.CaptureFixture[str]) -> Focus:
-    """Runs a command in this process."""
-
-    def run(*arguments: str) -> Ended:
-        capfd.readouterr()
-        return Ended(main(arguments), *capfd.readouterr())
-
-    return run
+    return runner(capfd)
 
 
 def spawn(*arguments: str, **options: Any) -> subprocess.Popen[str]:
@@ -84,17 +61,15 @@ def web(home: Path) -> Path:
     return recorded(home, PAGES)
 
 
-def recorded(home: Path, pages: Mapping[str, tuple[str, Sequence[tuple[str, str]]]]) -> Path:
+def recorded(home: Path, web: Mapping[str, tuple[str, Sequence[tuple[str, str]]]]) -> Path:
     """A recorded web: path -> title, and the links with their texts."""
-    records = []
-    for path, (title, links) in pages.items():
+    pages = {}
+    for path, (title, links) in web.items():
         anchors = "".join(f'<p><a href="{to}">{text}</a>' for to, text in links)
-        body = f"<!doctype html><meta charset=utf-8><title>{title}</title>{anchors}<p>{title}"
-        block = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{body}".encode()
-        head = f"WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.test{path}\r\n"
-        records.append(f"{head}Content-Length: {len(block)}\r\n\r\n".encode() + block + b"\r\n\r\n")
+        head = f"<!doctype html><meta charset=utf-8><title>{title}</title>"
+        pages[f"http://a.test{path}"] = f"{head}{anchors}<p>{title}"
     file = home / "web.warc.gz"
-    file.write_bytes(b"".join(map(gzip.compress, records)))
+    record(file, pages)
     return file
 
 
@@ -127,13 +102,23 @@ def test_why_tells_what_an_index_page_adds(focus: Focus, home: Path) -> None:
 # -- a crawl, whole -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+def gzipped(data: bytes) -> bytes:
+    return gzip.compress(data)
+
+
+def flushed(data: bytes) -> bytes:
+    """A zstd frame without its end."""
+    packer = ZstdCompressor()
+    return packer.compress(data) + packer.flush(packer.FLUSH_BLOCK)
+
+
+@pytest.mark.parametrize("pack", [gzipped, flushed])
 def test_an_archive_that_breaks_off_is_told_and_read_as_far_as_it_goes(
     focus: Focus, web: Path, home: Path, pack: Callable[[bytes], bytes]
 ) -> None:
     records = gzip.decompress(web.read_bytes())
     at = records.rindex(b"<title>") + 20
-    web.write_bytes(pack(records[:at]) if pack is gzip.compress else _flushed(records[:at]))
+    web.write_bytes(pack(records[:at]))
     crawled = focus(*on(web, "--report", "r.json"))
     assert crawled.code == 0
     note = "Note: the archive is damaged, and what is missing is a 404: "
@@ -200,12 +185,6 @@ def test_too_little_of_the_system_is_one_line_that_helps(
     assert last.startswith("focus: error: ") and said in last
     assert "Traceback" not in ended.stderr
     assert "give --concurrency" not in last, "nor anything that would not help"
-
-
-def _flushed(data: bytes) -> bytes:
-    """A zstd frame without its end."""
-    packer = zstandard.ZstdCompressor().compressobj()
-    return packer.compress(data) + packer.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
 
 
 def test_crawl_export_status_and_why_work_together(focus: Focus, web: Path, home: Path) -> None:
@@ -518,7 +497,7 @@ def test_version_and_help(focus: Focus) -> None:
 
 def test_nothing_heavy_is_imported_for_help() -> None:
     heavy = ["aiohttp", "aiosqlite", "jieba", "rjieba", "opencc", "selectolax", "tldextract"]
-    heavy += ["rich", "uvloop", "numpy", "asyncio", "sqlite3", "zstandard", "warcio"]
+    heavy += ["rich", "uvloop", "numpy", "asyncio", "sqlite3", "backports", "warcio"]
     code = f"import sys, focus.cli; print([m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT

@@ -1,7 +1,5 @@
 """The parts of a cluster that need no broker: leases, flow control, shards, the end, messages."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from pathlib import Path
@@ -51,8 +49,8 @@ from focus.records import FetchResult, Link, Page, Result, Task
 from focus.score.strategy import Parent
 from focus.storage.reader import DatabaseReader
 from focus.topic.topic import from_words, to_builtins
-from tests.room import Room
-from tests.web import TinyWeb
+from tests.support.cluster import Room
+from tests.support.web import TinyWeb
 
 TERMS = Terms(queue_s=10, hold_s=10, work_s=10, ask_s=2, cut_s=5)
 
@@ -437,7 +435,7 @@ def status(number: int, idle_others: dict[int, tuple[int, int]], **more: object)
 
 
 def test_all_are_idle_when_each_has_looked_again_after_hearing_so() -> None:
-    membership = Membership(Shard(1, 2), birth=1, interval_s=1.0)
+    membership = Membership(Shard(1, 2), interval_s=1.0)
     own = status(1, {2: (2, 0)})
     assert not membership.all_idle(own), "nothing heard of the other"
     membership.record(status(2, {}), now=0.0)
@@ -454,14 +452,14 @@ def test_all_are_idle_when_each_has_looked_again_after_hearing_so() -> None:
 
 
 def test_shards_that_do_not_fit_are_named() -> None:
-    membership = Membership(Shard(1, 2), birth=1, interval_s=1.0)
+    membership = Membership(Shard(1, 2), interval_s=1.0)
     assert "3 shards" in membership.mismatch(ShardStatus(3, 3, birth=5, digest=b"d"), b"d")
     assert "other settings" in membership.mismatch(ShardStatus(2, 2, birth=5, digest=b"x"), b"d")
     assert membership.mismatch(ShardStatus(2, 2, birth=5, digest=b"d"), b"d") == ""
 
 
 def test_limits_hold_for_all_shards_together() -> None:
-    membership = Membership(Shard(1, 2), birth=1, interval_s=1.0)
+    membership = Membership(Shard(1, 2), interval_s=1.0)
     membership.record(status(2, {}, totals={"pages": 60.0, "relevant": 5.0}), now=0.0)
     sums = membership.totals({"pages": 40.0, "relevant": 1.0})
     totals = msgspec.convert(dict(sums), Totals, strict=False)

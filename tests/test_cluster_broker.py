@@ -22,7 +22,6 @@ from typing import NamedTuple
 import pytest
 import trustme
 
-from bench.live import kill, pages, served, start, wait_until
 from focus.cluster import broker as addresses
 from focus.cluster import control, worker
 from focus.cluster.broker import read_address
@@ -47,6 +46,7 @@ from focus.engine.transports import Clock
 from focus.errors import ClusterError
 from focus.session import RunPaths, RunReport, Watcher, run
 from focus.topic.topic import from_words, to_builtins
+from tests.support.processes import kill, pages, served, start, wait_until
 
 pytestmark = [
     pytest.mark.slow,

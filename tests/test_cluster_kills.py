@@ -1,16 +1,14 @@
 """A cluster whose roles and broker are killed loses nothing (long form: bench/cluster/kills.py)."""
 
-from __future__ import annotations
-
 import random
 import sys
 
 import pytest
 
-from bench.cluster.kills import Torture, torture
-from bench.live import served
 from focus.cluster import private_broker
 from focus.demo.site import generate
+from tests.support.cluster_kills import Torture, torture
+from tests.support.processes import served, slow_hosts
 
 FAULTS = ("worker", "frontier", "broker", "worker cut")
 
@@ -29,7 +27,6 @@ def tortured(tmp_path_factory: pytest.TempPathFactory) -> Torture:
     """About 150 pages, two shards and two workers, of which one has a clock that is wrong."""
     pytest.importorskip("aio_pika", reason="THE CLUSTER IS NOT TESTED: aio-pika is missing")
     web, folder = generate(seed=3, pages=150), tmp_path_factory.mktemp("kills")
-    slow = [f"--deny=//{site.host}/" for site in web.plan.sites if site.kind.delay_s]
     with served(web) as server:
         return torture(
             server,
@@ -38,7 +35,7 @@ def tortured(tmp_path_factory: pytest.TempPathFactory) -> Torture:
             rng=random.Random(3),
             workers=2,
             slots=16,
-            more=[*slow, "--per-host", "4"],
+            more=[*slow_hosts(web), "--per-host", "4"],
             skew=4000.0,
         )
 

@@ -15,7 +15,7 @@ from focus.evaluate.link_graph import PageIndex, link_graph, whole_hosts
 from focus.evaluate.ranking import TrialResult
 from focus.evaluate.variants import variants
 from focus.terminal.comparison import board_lines
-from tests.recorded import GOOD, HOST, page, record, spec, write_labels
+from tests.support.recorded import GOOD, HOST, page, record, spec, write_labels
 
 GOOD_PATHS = [f"/g/{n}" for n in range(GOOD)]
 

@@ -1,7 +1,5 @@
 """Charsets against the cases of others: html5lib, WHATWG decoders, MIME types, real pages."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """robots.txt cases by others (../shared/conformance/robots), where they are at hand."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

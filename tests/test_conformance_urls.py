@@ -4,8 +4,6 @@ Where another library's table wants something else on purpose, the table `DEVIAT
 why `focus` does not; `same_but_for_form` holds the differences that are one rule each.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The crawl over tiny webs: order, politeness, robots, redirects, failures. Virtual clock."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from itertools import pairwise
 
@@ -24,7 +22,7 @@ from focus.scheduling import retries
 from focus.score.strategy import STRATEGIES
 from focus.topic.topic import from_words, to_builtins
 from focus.workers import InlineScorer
-from tests.web import Answer, Hit, TinyWeb
+from tests.support.web import Answer, Hit, TinyWeb
 
 TOPIC = AnalysisConfig(topic=to_builtins(from_words("足球")), relevance="position")
 

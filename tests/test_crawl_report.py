@@ -1,7 +1,5 @@
 """The report of one crawl: its figures, its page, its pictures, and what goes wrong."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import sqlite3

@@ -1,7 +1,5 @@
 """A generated web that goes on publishing."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

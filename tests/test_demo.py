@@ -1,7 +1,5 @@
 """The generated web keeps its promises: the same for a seed, real in its shape, true labels."""
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import json
@@ -15,11 +13,10 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from focus.demo.hosts import SUBJECTS, TOPICS
-from focus.demo.phrases import COMMON, PHRASES
 from focus.demo.server import encode, parse_request, serve
 from focus.demo.site import DemoWeb, Response, generate
 from focus.demo.truth import write_truth
-from focus.demo.words import TO_TRADITIONAL, WORDS
+from focus.demo.words import COMMON, PHRASES, TO_TRADITIONAL, WORDS
 
 PORTAL = "http://www.xinlan.example"
 FORUM = "http://bbs.qiuyou.example"

@@ -1,7 +1,5 @@
 """The documents say what the program does."""
 
-from __future__ import annotations
-
 import importlib.util
 from collections.abc import Iterator
 from pathlib import Path

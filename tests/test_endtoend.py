@@ -3,36 +3,32 @@
 The long forms of the measurements are in bench/.
 """
 
-from __future__ import annotations
-
 import os
-import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from bench.live import (
+from focus.demo.server import DemoServer
+from focus.demo.site import DemoWeb, generate
+from tests.support.conduct import Conduct, conduct
+from tests.support.processes import (
+    LIFE_S,
+    Crawl,
     crawl_options,
-    kill,
+    endings,
+    history,
     orphans,
-    pages,
     read_copy,
     served,
+    slow_hosts,
     start,
     wait_until,
 )
-from bench.politeness import Conduct, conduct, crawl_in_lives
-from bench.slow_hosts import hold
-from bench.sockets_vs_archive import ends, history
-from focus.demo.server import DemoServer
-from focus.demo.site import DemoWeb, generate
-
-LIFE_S = 60.0
+from tests.support.slow_hosts import hold
 
 pytestmark = [
     pytest.mark.slow,
@@ -51,37 +47,6 @@ def server(web: DemoWeb) -> Iterator[DemoServer]:
         yield server
 
 
-class Run:
-    """One `focus crawl` into `folder/focus.db`."""
-
-    def __init__(self, server: DemoServer, folder: Path, *more: str) -> None:
-        self.server, self._said = server, folder / "said"
-        self._said.unlink(missing_ok=True)
-        self._before = len(server.log)
-        self.process = start(crawl_options(server, folder / "focus.db", *more), self._said)
-
-    def after(self, requests: int) -> Run:
-        """Wait until the server has seen so many requests of it."""
-        wanted = self._before + requests
-        assert wait_until(lambda: len(self.server.log) >= wanted, LIFE_S), self.said
-        return self
-
-    def send(self, number: signal.Signals) -> Run:
-        self.process.send_signal(number)
-        return self
-
-    def end(self) -> int:
-        """The exit code."""
-        try:
-            return self.process.wait(LIFE_S)
-        finally:
-            kill(self.process)
-
-    @property
-    def said(self) -> str:
-        return self._said.read_text(encoding="utf-8")
-
-
 def asked_twice(server: DemoServer) -> set[tuple[str, str]]:
     asked = [(entry.host, entry.path) for entry in server.log]
     return {one for one in asked if asked.count(one) > 1}
@@ -94,21 +59,21 @@ def test_sigterm_ends_well_and_nothing_is_asked_for_again(
     server: DemoServer, tmp_path: Path
 ) -> None:
     for _ in range(2):
-        run = Run(server, tmp_path).after(60).send(signal.SIGTERM)
+        run = Crawl(server, tmp_path).after(60).send(signal.SIGTERM)
         assert run.end() == 0
         assert "ended: terminated" in run.said
-    assert Run(server, tmp_path, "--max-pages", "200").end() == 0
+    assert Crawl(server, tmp_path, "--max-pages", "200").end() == 0
     assert asked_twice(server) == set()
 
 
 def test_ctrl_c_lets_requests_finish_and_sums_up(web: DemoWeb, tmp_path: Path) -> None:
     with served(web, latency_s=0.5) as server:
-        run = Run(server, tmp_path).after(20).send(signal.SIGINT)
+        run = Crawl(server, tmp_path).after(20).send(signal.SIGINT)
         assert run.end() == 130
         assert "requests finish" in run.said
         assert "ended: interrupted" in run.said
         assert "The same command continues it." in run.said
-        assert Run(server, tmp_path, "--max-pages", "20").end() == 0
+        assert Crawl(server, tmp_path, "--max-pages", "20").end() == 0
         assert asked_twice(server) == set()
 
 
@@ -116,7 +81,7 @@ def test_a_second_ctrl_c_ends_at_once_with_all_that_came_before(
     web: DemoWeb, tmp_path: Path
 ) -> None:
     with served(web, latency_s=5.0) as server:  # longer than any machine takes to say so
-        run = Run(server, tmp_path).after(6).send(signal.SIGINT)
+        run = Crawl(server, tmp_path).after(6).send(signal.SIGINT)
         assert wait_until(lambda: "requests finish" in run.said, LIFE_S)
         run.send(signal.SIGINT)
         assert run.end() == 130
@@ -130,14 +95,14 @@ def test_a_second_ctrl_c_ends_at_once_with_all_that_came_before(
 
 def test_a_second_crawl_of_the_database_ends_with_5(web: DemoWeb, tmp_path: Path) -> None:
     with served(web, latency_s=0.2) as slow:
-        first = Run(slow, tmp_path).after(5)
+        first = Crawl(slow, tmp_path).after(5)
         command = [sys.executable, "-m", "focus", *crawl_options(slow, tmp_path / "focus.db")]
         second = subprocess.run(command, capture_output=True, text=True, check=False)
         assert second.returncode == 5
         assert f"pid {first.process.pid}" in second.stderr
         assert first.process.poll() is None
-        kill(first.process)
-        third = Run(slow, tmp_path, "--max-pages", "10")
+        first.kill()
+        third = Crawl(slow, tmp_path, "--max-pages", "10")
         assert third.end() == 0, "a lock whose holder was killed is taken over"
 
 
@@ -158,43 +123,6 @@ def test_it_runs_as_cron_would_run_it(server: DemoServer, tmp_path: Path) -> Non
     assert "max-pages reached" in run.stderr
 
 
-# -- a full disk --------------------------------------------------------------------
-
-
-@contextmanager
-def small_disk(folder: Path, size: str) -> Iterator[None]:
-    """A tmpfs of that size at `folder`; needs root."""
-    mount = shutil.which("mount")
-    command = [str(mount), "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
-    if mount is None or subprocess.run(command, capture_output=True, check=False).returncode:
-        pytest.skip("cannot mount a small disk here")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
-
-
-def test_a_full_disk_is_one_clear_line_and_room_mends_it(
-    server: DemoServer, tmp_path: Path
-) -> None:
-    disk, calm = tmp_path / "disk", tmp_path / "calm"
-    disk.mkdir()
-    calm.mkdir()
-    slow = [f"--deny=//{site.host}/" for site in server.web.plan.sites if site.kind.delay_s]
-    options = [*slow, "--per-host", "4"]
-    assert Run(server, calm, *options).end() == 0
-    with small_disk(disk, "1500k"):
-        full = Run(server, disk, *options)
-        assert full.end() == 1
-        assert "Traceback" not in full.said
-        errors = [line for line in full.said.splitlines() if line.startswith("focus: error:")]
-        assert len(errors) == 1
-        assert "the disk is full" in errors[0]
-        subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
-        assert Run(server, disk, *options).end() == 0
-        assert len(pages(disk / "focus.db")) == len(pages(calm / "focus.db"))
-
-
 # -- politeness, by the server's log ------------------------------------------------
 
 
@@ -209,7 +137,7 @@ def test_no_host_is_asked_too_fast_or_for_what_it_forbids(
     server: DemoServer, tmp_path: Path
 ) -> None:
     options = ["--delay", "0.1", "--concurrency", "64", "--max-requests", "250"]
-    assert Run(server, tmp_path, *options).end() == 0
+    assert Crawl(server, tmp_path, *options).end() == 0
     assert_polite(conduct(server.web, server.log, 0.1))
     assert len(server.log) == 250
 
@@ -219,7 +147,7 @@ def test_several_requests_at_once_on_a_host_are_a_delay_apart_at_the_server(
 ) -> None:
     options = ["--delay", "0.3", "--per-host", "3", "--concurrency", "64", "--max-requests", "60"]
     with served(web, latency_s=1.0) as server:
-        assert Run(server, tmp_path, *options).end() == 0
+        assert Crawl(server, tmp_path, *options).end() == 0
         found = conduct(web, server.log, 0.3)
     assert found.early == []
     assert 2 <= found.most <= 3
@@ -227,7 +155,8 @@ def test_several_requests_at_once_on_a_host_are_a_delay_apart_at_the_server(
 
 
 def test_the_delay_holds_across_a_kill(server: DemoServer, tmp_path: Path) -> None:
-    crawl_in_lives(server, tmp_path, "--delay", "2.5", lives=2, requests=13)
+    for _ in range(2):
+        Crawl(server, tmp_path, "--delay", "2.5").after(13).kill()
     found = conduct(server.web, server.log, 2.5)
     assert_polite(found)
     assert found.requests >= 26
@@ -257,8 +186,8 @@ def test_a_recorded_web_is_crawled_in_the_same_order_as_the_live_one(
     replayed.mkdir()
     archive = tmp_path / "web.warc.gz"
     options = ["--strategy", "yield", "--concurrency", "1", "--max-pages", "150"]
-    slow = [f"--deny=//{site.host}/" for site in server.web.plan.sites if site.kind.delay_s]
-    assert Run(server, live, *options, *slow, "--warc", str(archive)).end() == 0
+    slow = slow_hosts(server.web)
+    assert Crawl(server, live, *options, *slow, "--warc", str(archive)).end() == 0
     asked = len(server.log)
     seeds = [part for seed in server.web.seeds for part in ("--seed", seed)]
     deny = ["--deny", "/calendar/", "--deny", "/online/", *slow]
@@ -267,13 +196,13 @@ def test_a_recorded_web_is_crawled_in_the_same_order_as_the_live_one(
     assert start([*command, "--db", str(replayed / "focus.db")], said).wait(LIFE_S) == 0
     assert len(server.log) == asked, "nothing is asked for while an archive is crawled"
     assert history(replayed / "focus.db") == history(live / "focus.db")
-    assert ends(replayed / "focus.db") == ends(live / "focus.db")
+    assert endings(replayed / "focus.db") == endings(live / "focus.db")
 
 
 def test_workers_end_with_a_killed_crawl(server: DemoServer, tmp_path: Path) -> None:
-    run = Run(server, tmp_path, "--workers", "2").after(5)
+    run = Crawl(server, tmp_path, "--workers", "2").after(5)
     children = Path(f"/proc/{run.process.pid}/task/{run.process.pid}/children").read_text()
     workers = list(map(int, children.split()))
-    kill(run.process)
+    run.kill()
     assert len(workers) == 2
     assert orphans(workers) == []

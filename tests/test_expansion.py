@@ -1,7 +1,5 @@
 """Words proposed for a topic: hand-worked weights, what is left out, and properties."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

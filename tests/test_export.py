@@ -1,7 +1,5 @@
 """export: every line a record, no cell a formula, no half file."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

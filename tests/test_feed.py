@@ -1,7 +1,5 @@
 """Feed readers can read our feeds, and recognise what they have read."""
 
-from __future__ import annotations
-
 import calendar
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from focus.alerts.delivery.feed import MAX_ENTRIES, Entry, Feed, atom, of_alert, of_user
-from tests.desk import NOON, Desk, desk, hit
+from tests.support.outbox import NOON, Desk, desk, hit
 
 feedparser = pytest.importorskip("feedparser")
 

@@ -1,7 +1,5 @@
 """The web fetcher against servers that misbehave, over loopback sockets."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import shutil
@@ -18,19 +16,18 @@ from typing import Any
 import brotli
 import msgspec
 import pytest
-import zstandard
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from focus.config import FetchConfig
 from focus.errors import ConfigError
 from focus.fetch import WebFetcher
-from focus.http import connection
+from focus.http import connection, zstd
 from focus.http.robots import from_answer
 from focus.http.tls import client_context
 from focus.records import FailureKind, FetchResult
 from tests.hostile.secure import authority
-from tests.timetravel import OWN_TIME, TimeTravel, passing
-from tests.web import TinyWeb
+from tests.support.timetravel import OWN_TIME, TimeTravel, passing
+from tests.support.web import TinyWeb
 
 pytestmark = OWN_TIME
 
@@ -417,7 +414,7 @@ def raw_deflate(data: bytes) -> bytes:
     [
         ("gzip", gzip.compress),
         ("br", brotli.compress),
-        ("zstd", zstandard.compress),
+        ("zstd", zstd.compress),
         ("deflate", raw_deflate),
     ],
 )

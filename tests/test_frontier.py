@@ -1,7 +1,5 @@
 """The frontier: order, politeness, bounded memory. No clock: `now` is an argument."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 

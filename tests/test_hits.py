@@ -1,7 +1,5 @@
 """Incremental HITS against the slow obvious version, and its bounded cost."""
 
-from __future__ import annotations
-
 import random
 from itertools import pairwise
 

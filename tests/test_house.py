@@ -4,8 +4,6 @@ LEVELS says where each package (`x/`) and each module at the top of focus/ stand
 the table in docs/design.md. A new package needs its place in both; a new module none.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import defaultdict

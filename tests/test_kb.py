@@ -1,7 +1,5 @@
 """Knowledge base: dumps of all kinds go in, entities and links come out."""
 
-from __future__ import annotations
-
 import gzip
 import sqlite3
 from collections.abc import Collection
@@ -9,11 +7,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.errors import KnowledgeError
+from focus.http import zstd
 from focus.learn.kb.base import KnowledgeBase, shipped
 from focus.learn.kb.dump import MAX_LINE, FactReader
 from focus.learn.kb.file import names_of
@@ -88,7 +86,7 @@ def test_a_list_of_aliases_adds_names(tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, zstandard.ZstdCompressor().compress])
+@pytest.mark.parametrize("pack", [gzip.compress, zstd.compress])
 def test_packed_dumps_are_read(tmp_path: Path, pack: type) -> None:
     packed = pack(DUMP.encode())
     assert imported(tmp_path, packed + packed).facts == 18  # two members, as `cat` makes them

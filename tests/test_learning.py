@@ -1,12 +1,10 @@
 """Newcomers: hosts that links lead to stand by what such hosts have brought so far."""
 
-from __future__ import annotations
-
 import pytest
 
 from focus.engine.hit_rates import EXPLORED
 from focus.records import Page, UrlState
-from tests.drawn import Walk, link, page
+from tests.support.drawn import Walk, link, page
 from tests.test_strategies import parent
 
 HOSTS = [f"h{n}" for n in range(2 * EXPLORED)]

@@ -1,7 +1,5 @@
 """Each limit on what a server may do: its option, what it changes, and what `status` calls it."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import Callable
@@ -13,8 +11,8 @@ from focus.__main__ import main
 from focus.config import CrawlConfig
 from focus.records import DropReason, FailureKind
 from focus.urls.normal_form import MAX_URL
+from tests.support.web import TinyWeb
 from tests.test_settings import BASE, Ordered, home, ordered
-from tests.web import TinyWeb
 
 __all__ = ["home", "ordered"]
 

@@ -1,7 +1,5 @@
 """Messages reach a real mail server as mails that people and servers can read."""
 
-from __future__ import annotations
-
 import asyncio
 import email
 import re
@@ -24,7 +22,7 @@ from focus.alerts.delivery.mail import Mailer, compose
 from focus.alerts.message import Message, of_lease, pieces, plain_message
 from focus.alerts.settings import MailSettings, mail_settings
 from focus.storage.alerts.records import Alert, OutboxLease, Part
-from tests.desk import NOON, Desk, M, desk, hit
+from tests.support.outbox import NOON, Desk, M, desk, hit
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning:aiosmtpd.*",

@@ -1,7 +1,5 @@
 """New pages match the alerts that they should: once, no repeat, nothing that existed before."""
 
-from __future__ import annotations
-
 import multiprocessing
 import sqlite3
 from collections.abc import Iterator
@@ -22,7 +20,7 @@ from focus.errors import ConfigError
 from focus.storage.alerts.records import LOCAL, Alert, StoredAlert, StoredPage
 from focus.storage.alerts.store import AlertStore, opened
 from focus.text.tokenisation import Segmenter
-from tests.portal import Portal, article
+from tests.support.site import Portal, article
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC).timestamp()
 DAY = 86400.0
@@ -338,13 +336,13 @@ TEXT = st.lists(
 
 @given(words=st.lists(WORD, min_size=1, max_size=3, unique=True), text=TEXT)
 def test_page_set_aside_by_its_characters_has_not_the_words(words: list[str], text: str) -> None:
-    import zstandard
+    from focus.http import zstd
 
     asked = " ".join(f'+"{word}"' for word in words)
     alert = Alert("c", ("https://a.test/",), words=asked)
     subject = Subject(alert, topic_of(alert, trusted=True), Segmenter(cut=str.split))
     page = StoredPage(1, 1, "https://a.test/", "", "", "", "", NOW, 0, True)
-    sheet = PageView(page, zstandard.compress(f"<body><p>{text}</p>".encode()))
+    sheet = PageView(page, zstd.compress(f"<body><p>{text}</p>".encode()))
     if not subject.may_match(sheet):
         assert not subject.words.satisfied(subject.matcher.counts(sheet.words_text))
 

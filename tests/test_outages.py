@@ -1,7 +1,5 @@
 """Outages under a fake clock: what is lost, when it goes on, how it ends, what is said."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec
@@ -18,8 +16,8 @@ from focus.session import SessionStore
 from focus.store import Store
 from focus.topic.topic import from_words, to_builtins
 from focus.workers import InlineScorer
-from tests.outage import Cut, Sky
-from tests.web import TinyWeb
+from tests.support.outage import Cut, Sky
+from tests.support.web import TinyWeb
 
 TOPIC = AnalysisConfig(topic=to_builtins(from_words("足球")), relevance="position")
 SCORER = InlineScorer(TOPIC)

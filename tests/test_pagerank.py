@@ -1,7 +1,5 @@
 """Incremental PageRank against the slow obvious version and its stated bound."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

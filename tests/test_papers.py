@@ -1,33 +1,21 @@
 """The papers' experiments: their files, the web they run on, and the page about them."""
 
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bench.papers import experiment as files
+from bench.papers import portal, write
 from focus.archive.replay import Archive
 from focus.score.relevance import model_class
 from focus.score.strategy import strategy_class
 
 PAPERS = Path(__file__).parents[1] / "bench" / "papers"
-_MODULES = ("experiment", "portal", "write")
 
 
-@pytest.fixture
-def papers(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
-    """The modules of bench/papers, as its scripts see them."""
-    monkeypatch.syspath_prepend(str(PAPERS))
-    try:
-        yield {name: __import__(name) for name in _MODULES}
-    finally:
-        for name in _MODULES:
-            sys.modules.pop(name, None)
-
-
-def test_every_experiment_can_be_read_and_names_what_is_there(papers: dict[str, Any]) -> None:
-    found = papers["experiment"].experiments(PAPERS, [])
+def test_every_experiment_can_be_read_and_names_what_is_there() -> None:
+    found = files.experiments(PAPERS, [])
     assert sorted(found) == ["p1-1", "p1-2", "p2", "p3", "p5"]
     for name, experiment in found.items():
         ways = experiment.ways()
@@ -43,38 +31,34 @@ def test_every_experiment_can_be_read_and_names_what_is_there(papers: dict[str, 
         assert all(len(row) == len(experiment.paper.head) for row in experiment.paper.rows)
 
 
-def test_alpha_runs_from_0_to_1_in_both_forms(papers: dict[str, Any]) -> None:
-    p3 = papers["experiment"].experiments(PAPERS, ["p3"])["p3"]
+def test_alpha_runs_from_0_to_1_in_both_forms() -> None:
+    p3 = files.experiments(PAPERS, ["p3"])["p3"]
     swept = [way for way in p3.ways() if "alpha" in way.params]
     assert len(swept) == 22
     assert {round(way.params["alpha"] + way.params["beta"], 6) for way in swept} == {1.0}
     assert sorted({way.params["alpha"] for way in swept}) == [n / 10 for n in range(11)]
 
 
-def test_a_generated_web_is_recorded_whole_and_alike(
-    papers: dict[str, Any], tmp_path: Path
-) -> None:
-    portal = papers["portal"].Portal(pages=150, hosts=6, portals=2)
-    one = papers["portal"].made(portal, tmp_path / "1")
-    other = papers["portal"].made(portal, tmp_path / "2")
+def test_a_generated_web_is_recorded_whole_and_alike(tmp_path: Path) -> None:
+    made = portal.Portal(pages=150, hosts=6, portals=2)
+    one, other = portal.made(made, tmp_path / "1"), portal.made(made, tmp_path / "2")
     assert sorted(file.name for file in one.iterdir()) == [
         "aliases.tsv", "hubs.tsv", "labels.tsv", "topics.json", "web.warc.gz",
     ]  # fmt: skip
     for file in one.iterdir():
         assert file.read_bytes() == (other / file.name).read_bytes(), file.name
-    web = papers["portal"].generate(1, pages=150, hosts=6, portals=2)
+    web = portal.generate(1, pages=150, hosts=6, portals=2)
     with Archive.open(one / "web.warc.gz", cache_dir=tmp_path / "cache") as archive:
         assert archive.damage is None
         for url in web.urls():
             assert archive.lookup(url).body == web.respond(url).body
         traps = [url for url in archive.urls() if web.canonical(url) is None]
-    assert len(traps) <= 6 * papers["portal"].MADE_UP_PER_HOST + len(web.hosts)
-    assert papers["portal"].made(portal, tmp_path / "1") == one  # not made again
+    assert len(traps) <= 6 * portal.MADE_UP_PER_HOST + len(web.hosts)
+    assert portal.made(made, tmp_path / "1") == one  # not made again
 
 
-def found_of(papers: dict[str, Any], topics: int, ours: float, theirs: float) -> Any:
+def found_of(topics: int, ours: float, theirs: float) -> Any:
     """What an experiment of two ways found: `ours` and `theirs` relevant of 100."""
-    write = papers["write"]
 
     def way(strategy: str, share: float) -> Any:
         numbers = {
@@ -105,40 +89,36 @@ def found_of(papers: dict[str, Any], topics: int, ours: float, theirs: float) ->
     ],
 )
 def test_verdicts_follow_from_the_numbers(
-    papers: dict[str, Any], topics: int, ours: float, theirs: float, said: str
+    topics: int, ours: float, theirs: float, said: str
 ) -> None:
-    claim = papers["experiment"].Claim("x", "precision", "gene", "best-first")
-    found = found_of(papers, topics, ours, theirs)
-    verdict = papers["write"].verdict(found, claim, "published", "precision")
+    claim = files.Claim("x", "precision", "gene", "best-first")
+    found = found_of(topics, ours, theirs)
+    verdict = write.verdict(found, claim, "published", "precision")
     assert verdict == f"{said}: {ours:.0%}".replace("%", ".0 %") + f" to {theirs * 100:.1f} %"
-    assert papers["write"].verdict(found, claim, "tuned", "precision") == ""
+    assert write.verdict(found, claim, "tuned", "precision") == ""
 
 
-def test_the_page_says_what_failed_and_what_is_missing(
-    papers: dict[str, Any], tmp_path: Path
-) -> None:
+def test_the_page_says_what_failed_and_what_is_missing(tmp_path: Path) -> None:
     import msgspec
 
-    p2 = {"p2": papers["experiment"].experiments(PAPERS, ["p2"])["p2"]}
+    p2 = {"p2": files.experiments(PAPERS, ["p2"])["p2"]}
     page = tmp_path / "results.md"
-    papers["write"].write(p2, tmp_path, page)
+    write.write(p2, tmp_path, page)
     assert page.read_text("utf-8").count("Not run yet") == 2
-    found = found_of(papers, 6, 0.2, 0.4)
+    found = found_of(6, 0.2, 0.4)
     (tmp_path / "p2.generated.json").write_bytes(msgspec.json.encode(found))
-    papers["write"].write(p2, tmp_path, page)
+    write.write(p2, tmp_path, page)
     text = page.read_text("utf-8")
     assert "| p2 | gene has the higher recall at the end | generated, 6 topics |" in text
     assert "**does not hold**: 20.0 % to 40.0 %" in text
     assert text.count("Not run yet") == 1
 
 
-def test_the_page_that_is_committed_is_the_one_that_is_written(
-    papers: dict[str, Any], tmp_path: Path
-) -> None:
+def test_the_page_that_is_committed_is_the_one_that_is_written(tmp_path: Path) -> None:
     results = PAPERS.parent / "results"
     page = tmp_path / "results.md"
-    papers["write"].write(papers["experiment"].experiments(PAPERS, []), results, page)
+    write.write(files.experiments(PAPERS, []), results, page)
     committed = PAPERS.parents[1] / "docs" / "results.md"
     assert page.read_text("utf-8") == committed.read_text("utf-8"), (
-        "run python bench/papers/write.py"
+        "run python -m bench.papers.write"
     )

@@ -1,7 +1,5 @@
 """Nobody but the owner reads databases and key files, and no password stands in a database."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterator
@@ -15,8 +13,8 @@ from focus.storage import private
 from focus.storage.alerts.store import AlertStore, opened
 from focus.storage.search_index import SearchIndex
 from focus.store import Store
-from tests.desk import NOON
-from tests.portal import Portal, article
+from tests.support.outbox import NOON
+from tests.support.site import Portal, article
 
 URL = "smtp://me:hunter22@mail.a.test"
 GATEWAY = "twilio://SID:TOKEN99@FROM/{phone}"

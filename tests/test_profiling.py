@@ -1,7 +1,5 @@
 """Where the time goes: stages counted once each, nothing left behind, the CLI's table."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -20,7 +18,7 @@ from focus.session import RunPaths, RunReport, Watcher, run
 from focus.terminal.profile import profile_lines
 from focus.topic.topic import from_words, to_builtins
 from focus.workers.child import make_analyst
-from tests.web import TinyWeb
+from tests.support.web import TinyWeb
 
 TOPIC = AnalysisConfig(topic=to_builtins(from_words("足球")), relevance="position")
 PAGE = "<title>足球</title><h1>足球</h1><p>足球比赛</p><a href='/b'>足球新闻</a>".encode()

@@ -1,7 +1,5 @@
 """A crawl is told of truly, safely and without ever disturbing it."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json
@@ -34,7 +32,7 @@ from focus.terminal.progress import (
 )
 from focus.terminal.summary import OFFLINE, clock, complaint, error_rate, exit_code, summary
 from focus.text.formatting import cells
-from tests.timetravel import OWN_TIME
+from tests.support.timetravel import OWN_TIME
 
 pytestmark = OWN_TIME
 

@@ -1,7 +1,5 @@
 """What the documents tell people to type, click and open is really there."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

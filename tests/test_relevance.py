@@ -1,7 +1,5 @@
 """Topic words, matching and relevance models: the worked numbers of their docstrings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

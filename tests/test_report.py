@@ -13,7 +13,7 @@ from focus.evaluate.comparison import Comparison, load
 from focus.report.comparison import comparison_html, comparison_pictures
 from focus.report.pictures import check
 from focus.terminal.comparison import board_lines
-from tests.recorded import record
+from tests.support.recorded import record
 
 
 @pytest.fixture(scope="module")

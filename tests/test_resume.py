@@ -1,7 +1,5 @@
 """A crawl that goes on knows what it must: rests, retries, homes of the scope, seeds."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -17,8 +15,8 @@ from focus.resume import restore
 from focus.session import SessionStore, allow_open_files
 from focus.store import Store
 from focus.workers import InlineScorer
+from tests.support.web import Answer, TinyWeb
 from tests.test_crawl import TOPIC, World
-from tests.web import Answer, TinyWeb
 
 DELAY_S = 5.0
 

@@ -1,7 +1,5 @@
 """The rules of robots.txt, case by case."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """search: which stored pages say what somebody looks for, and how the index keeps up."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -15,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus.__main__ import main
 from focus.admission.near_duplicates import simhash
 from focus.errors import ConfigError, FocusError, StoreError
+from focus.http import zstd
 from focus.records import Batch, HostRow, Outcome, Page, PageRow, QueueRow, UrlRow, UrlState
 from focus.storage import search_file, search_index
 from focus.storage.passages import marked, passage
@@ -34,6 +31,7 @@ from focus.storage.search_terms import matcher, pairs_that_are_words, plain, rea
 from focus.store import Store
 from focus.terminal.search_results import found_lines, marked_text
 from focus.text.tokenisation import Segmenter
+from tests.support.command import Ended, runner
 
 HOSTS = ("a.test", "b.a.test", "c.test")
 CUT = Segmenter()
@@ -43,7 +41,7 @@ def page_row(number: int, title: str, text: str, **more: Any) -> PageRow:
     """Page `number`, on the host that its number is of, fetched so many days after 1970."""
     source = f"<title>{title}</title><p>{text}</p>"
     own = {key: more.pop(key) for key in tuple(more) if key in Page.__struct_fields__}
-    fields: dict[str, Any] = {"relevance": 0.0, "body_zstd": zstandard.compress(source.encode())}
+    fields: dict[str, Any] = {"relevance": 0.0, "body_zstd": zstd.compress(source.encode())}
     fields: dict[str, Any] = {
         "id": number,
         "url": f"http://{HOSTS[number % 3]}/{number}",
@@ -560,10 +558,8 @@ def test_a_failed_start_leaves_both_files_closed(path: Path) -> None:
 # -- the command --------------------------------------------------------------------
 
 
-def run(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    capfd.readouterr()
-    code = main(("search", *arguments))
-    return (code, *capfd.readouterr())
+def run(capfd: pytest.CaptureFixture[str], *arguments: str) -> Ended:
+    return runner(capfd, "search")(*arguments)
 
 
 def test_command_finds_and_prints(path: Path, capfd: pytest.CaptureFixture[str]) -> None:

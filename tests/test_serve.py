@@ -1,7 +1,5 @@
 """`focus serve`: what people see is theirs, and what is typed is kept."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -30,8 +28,8 @@ from focus.serve.app import make_app
 from focus.serve.app_state import AppState, Kept
 from focus.serve.texts import TEXTS
 from focus.storage.alerts.records import Alert, DeliveryRecord
-from tests.desk import NOON, Clock, hit, insert
-from tests.portal import Portal, article
+from tests.support.outbox import NOON, Clock, hit, insert
+from tests.support.site import Portal, article
 
 HOME = "http://127.0.0.1:8420"
 SECRET = "correct horse battery"

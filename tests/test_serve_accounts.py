@@ -1,7 +1,5 @@
 """`focus serve`: names, addresses, what may be searched, what is logged."""
 
-from __future__ import annotations
-
 import logging
 
 import pytest
@@ -18,8 +16,8 @@ from focus.serve.address_verification import Moved
 from focus.serve.app import _ROUTES
 from focus.storage.alerts.tokens import Tokens
 from focus.storage.search_index import SearchIndex
-from tests.desk import NOON
-from tests.portal import Portal, article
+from tests.support.outbox import NOON
+from tests.support.site import Portal, article
 from tests.test_serve import SECRET, Group, alert
 from tests.test_serve import group as group  # the fixture
 

@@ -1,7 +1,5 @@
 """`focus serve` under attack: one test for each line of its promises in SECURITY.md."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections.abc import Callable
@@ -17,7 +15,7 @@ from focus.serve.accounts import Passwords
 from focus.serve.upload import MAX_FORM
 from focus.storage.alerts.inbox import Inbox
 from focus.storage.alerts.tokens import hashed
-from tests.desk import NOON
+from tests.support.outbox import NOON
 from tests.test_serve import CHEAP, SECRET, TYPED, Group, alert
 from tests.test_serve import group as group  # the fixture
 

@@ -1,7 +1,5 @@
 """Flags, variables, focus.toml and defaults make the configuration that was meant."""
 
-from __future__ import annotations
-
 import io
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Sitemaps and feeds: what is read off them, however they are written or cut."""
 
-from __future__ import annotations
-
 import gzip
 
 import pytest

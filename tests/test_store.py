@@ -1,7 +1,5 @@
 """store: whole batches, exactly as given, whatever happens to the process or the disk."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random

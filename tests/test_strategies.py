@@ -1,7 +1,5 @@
 """Strategies: what a link gives its target, on drawn tiny cases and worked numbers."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from array import array
@@ -24,8 +22,8 @@ from focus.score.strategy.gene import hops_of, pack
 from focus.score.strategy.yielding import shrunk_rate
 from focus.score.subtopics import Titled
 from focus.topic.topic import from_words, to_builtins
-from tests import drawn
-from tests.drawn import Drawn, order, page
+from tests.support import drawn
+from tests.support.drawn import Drawn, order, page
 
 PUBLISHED = pytest.mark.parametrize("published", [False, True])
 TREE = {"A": page("B C"), "B": page("D E"), "C": page("F G")}

@@ -1,19 +1,14 @@
 """Labels: asked for, stored, learned from; pages judged again and what waits ranked again."""
 
-from __future__ import annotations
-
-import gzip
 import io
 import json
 import sqlite3
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import click
 import pytest
 
-from focus.__main__ import main
 from focus.commands.label import Asker, question_lines
 from focus.errors import ConfigError
 from focus.learn.labelling import (
@@ -29,8 +24,7 @@ from focus.score.relevance.evidence import Evidence
 from focus.storage.labels import JudgedPage
 from focus.storage.lock import held
 from focus.topic.topic import from_toml, from_words
-
-Focus = Callable[..., tuple[int, str, str]]
+from tests.support.command import Focus, record, runner, settle
 
 ON = [f"http://a.test/ball{n}" for n in range(6)]
 OFF = [f"http://a.test/code{n}" for n in range(6)]
@@ -59,24 +53,11 @@ def focus(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Focus:
     """Runs a command in a folder with a recorded web and a topic file; `said` is typed."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
-        monkeypatch.setenv(name, str(tmp_path / "home"))
-    records = []
-    for url, body in web().items():
-        html = f"<!doctype html><meta charset=utf-8>{body}"
-        block = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{html}".encode()
-        head = f"WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\n"
-        records.append(f"{head}Content-Length: {len(block)}\r\n\r\n".encode() + block + b"\r\n\r\n")
-    (tmp_path / "web.warc.gz").write_bytes(b"".join(map(gzip.compress, records)))
+    settle(tmp_path, monkeypatch)
+    head = "<!doctype html><meta charset=utf-8>"
+    record(tmp_path / "web.warc.gz", {url: head + body for url, body in web().items()})
     (tmp_path / "t.toml").write_text(TOPIC, encoding="utf-8")
-
-    def run(*arguments: str, said: str = "") -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "stdin", io.StringIO(said))
-        capfd.readouterr()
-        return main(arguments), *capfd.readouterr()
-
-    return run
+    return runner(capfd)
 
 
 def crawl(db: str, *more: str) -> list[str]:

@@ -1,17 +1,12 @@
 """Topics made of words and pages, tried on pages, widened: the commands of `focus topic`."""
 
-from __future__ import annotations
-
 import asyncio
 import csv
-import gzip
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from focus.__main__ import main
 from focus.errors import ConfigError
 from focus.learn.corpus import of_html
 from focus.learn.kb.importing import import_dump
@@ -20,10 +15,8 @@ from focus.learn.topics import Bench, SourcedPage, Widening, build, widen, widen
 from focus.report import export
 from focus.score.statistics.profile import profile, suggested_threshold
 from focus.topic.topic import Topic, from_toml, from_words
-from tests.web import TinyWeb
-
-Ended = tuple[int, str, str]
-Focus = Callable[..., Ended]
+from tests.support.command import Focus, record, runner, settle
+from tests.support.web import TinyWeb
 
 BALL = ("射门", "越位", "裁判")
 CODE = ("函数", "接口", "编译")
@@ -53,21 +46,9 @@ def focus(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Focus:
     """Runs a command in a folder with web.warc.gz."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
-        monkeypatch.setenv(name, str(tmp_path / "home"))
-    records = []
-    for url, body in web().items():
-        block = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{body}".encode()
-        head = f"WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\n"
-        records.append(f"{head}Content-Length: {len(block)}\r\n\r\n".encode() + block + b"\r\n\r\n")
-    (tmp_path / "web.warc.gz").write_bytes(b"".join(map(gzip.compress, records)))
-
-    def run(*arguments: str) -> Ended:
-        capfd.readouterr()
-        return main(arguments), *capfd.readouterr()
-
-    return run
+    settle(tmp_path, monkeypatch)
+    record(tmp_path / "web.warc.gz", web())
+    return runner(capfd)
 
 
 def read(path: str) -> Topic:

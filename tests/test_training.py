@@ -1,14 +1,10 @@
 """Training: pages of all kinds in, a tested classifier out, and the command around it."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from focus.__main__ import main
 from focus.errors import ConfigError
 from focus.learn.corpus import of_html, of_text, read_pages
 from focus.learn.kb.base import shipped
@@ -18,6 +14,7 @@ from focus.score.matching import Matcher
 from focus.score.relevance import make_model
 from focus.score.relevance.bayes import page_text
 from focus.topic.topic import from_words
+from tests.support.command import Focus, runner, settle
 
 MATCHER = Matcher(from_words("足球"))
 CLUBS = ("曼联", "皇马", "巴萨", "拜仁", "阿森纳", "切尔西", "热刺", "利物浦", "罗马队", "里昂队")
@@ -128,9 +125,8 @@ def test_meta_data_count_as_text() -> None:
 @pytest.fixture
 def focus(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str, str]]:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
+) -> Focus:
+    settle(tmp_path, monkeypatch)
     for kind, texts in (("on", ON), ("off", OFF)):
         (tmp_path / kind).mkdir()
         for number, text in enumerate(texts):
@@ -138,17 +134,13 @@ def focus(
             (tmp_path / kind / f"{number}.html").write_text(page, encoding="utf-8")
     (tmp_path / "t.toml").write_text('name = "足球"\nkeywords = ["足球"]\n', encoding="utf-8")
 
-    def run(*arguments: str) -> tuple[int, str, str]:
-        capfd.readouterr()
-        return main(arguments), *capfd.readouterr()
-
-    return run
+    return runner(capfd)
 
 
 TRAIN = ("train", "--topic", "t.toml", "--positive", "on", "--negative", "off")
 
 
-def test_train_prints_its_quality_and_names_the_model(focus: Callable, tmp_path: Path) -> None:
+def test_train_prints_its_quality_and_names_the_model(focus: Focus, tmp_path: Path) -> None:
     code, out, err = focus(*TRAIN, "--entities", "--features", "30")
     assert code == 0
     assert "words and entities, calibrated" in out
@@ -165,7 +157,7 @@ def test_train_prints_its_quality_and_names_the_model(focus: Callable, tmp_path:
     assert "bayes" in shown[1]
 
 
-def test_a_model_file_of_another_version_is_made_anew(focus: Callable, tmp_path: Path) -> None:
+def test_a_model_file_of_another_version_is_made_anew(focus: Focus, tmp_path: Path) -> None:
     focus(*TRAIN)
     file = tmp_path / "t.model.json"
     data = json.loads(file.read_text(encoding="utf-8"))
@@ -195,7 +187,7 @@ def test_a_model_file_of_another_version_is_made_anew(focus: Callable, tmp_path:
         (("kb", "import", "none.tsv", "--kb", "kb.db"), "cannot be read"),
     ],
 )
-def test_misuse_is_one_clear_line(focus: Callable, arguments: tuple[str, ...], said: str) -> None:
+def test_misuse_is_one_clear_line(focus: Focus, arguments: tuple[str, ...], said: str) -> None:
     code, out, err = focus(*arguments)
     assert code in (1, 2)
     assert out == ""
@@ -204,13 +196,13 @@ def test_misuse_is_one_clear_line(focus: Callable, arguments: tuple[str, ...], s
     assert said in lines[-1]
 
 
-def test_topic_words_need_a_place_and_are_told_what_to_write(focus: Callable) -> None:
+def test_topic_words_need_a_place_and_are_told_what_to_write(focus: Focus) -> None:
     code, _, err = focus("train", "--topic", "足球", *TRAIN[3:], "-o", "m.json")
     assert code == 0
     assert 'model = "m.json"' in err
 
 
-def test_kb_commands_work_together(focus: Callable, tmp_path: Path) -> None:
+def test_kb_commands_work_together(focus: Focus, tmp_path: Path) -> None:
     (tmp_path / "d.tsv").write_text("甲\t别名\t乙\nbad\n甲\tDESC\t好\n", encoding="utf-8")
     code, out, err = focus("kb", "import", "d.tsv", "--kb", "kb.db")
     assert (code, out) == (0, "")

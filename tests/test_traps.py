@@ -1,7 +1,5 @@
 """Signs of traps in addresses, and budgets that grow with what they bring."""
 
-from __future__ import annotations
-
 import pytest
 
 from focus.admission.traps import FAR_DATES, LARGE_HOST, REPEATED, TEXTS, WATCHED_FROM, Traps
@@ -10,8 +8,8 @@ from focus.frontier import Frontier
 from focus.records import DropReason, Tally, UrlState
 from focus.scheduling.queues import Host, Queue
 from focus.scheduling.url_table import UrlTable
+from tests.support.web import TinyWeb
 from tests.test_crawl import crawl
-from tests.web import TinyWeb
 
 NOW = 1_790_000_000.0  # September 2026
 

@@ -23,7 +23,7 @@ from focus.evaluate.tuning_result import Tuned, compared
 from focus.score.strategy import strategy_class
 from focus.topic.topic import from_toml, from_words
 from focus.topic.topic_file import to_toml, with_params
-from tests.recorded import HOST, record, spec
+from tests.support.recorded import HOST, record, spec
 
 GAMMA = Range("gamma", 0.0, 1.0)
 TOPIC = f'name = "football"\nkeywords = ["足球"]  # mine\nseeds = ["{HOST}/", "{HOST}/list/bad"]\n'

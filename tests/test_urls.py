@@ -1,7 +1,5 @@
 """Addresses: what is requested, what is the same page, what an address tells."""
 
-from __future__ import annotations
-
 import hashlib
 
 import pytest

@@ -1,7 +1,5 @@
 """Visits of a site: what is asked for again, what is followed, how soon it is due again."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -21,7 +19,7 @@ from focus.learn.memory_crawl import PageSource
 from focus.records import UrlState
 from focus.storage.alerts.records import LOCAL, Alert
 from focus.storage.alerts.store import AlertStore, opened
-from tests.web import TinyWeb
+from tests.support.web import TinyWeb
 
 FRONT = "http://news.test/"
 

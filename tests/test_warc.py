@@ -5,15 +5,16 @@ import io
 import random
 import zlib
 from collections.abc import Callable
+from functools import partial
 
 import pytest
-import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.archive import warc
 from focus.archive.warc import http_answer, plain_chunks, read_records
 from focus.errors import ArchiveError
+from focus.http import zstd
 from focus.records import FailureKind
 
 
@@ -42,42 +43,35 @@ def zstd_skippable(data: bytes, magic: int) -> bytes:
 
 
 RECORDS = [record(number, 40_000) for number in range(5)]
-TRAINED = zstandard.ZstdCompressionDict(b"".join(RECORDS)[:30_000])
+DICTIONARY = zstd.ZstdDict(b"".join(RECORDS)[:30_000], is_raw=True)
 PACKINGS: dict[str, Callable[[], bytes]] = {
     "plain": lambda: b"".join(RECORDS),
     "gzip, a member each": lambda: b"".join(map(gzip.compress, RECORDS)),
     "gzip, one stream": lambda: gzip.compress(b"".join(RECORDS)),
-    "zstd, a frame each": lambda: b"".join(map(zstandard.compress, RECORDS)),
-    "zstd, one frame": lambda: zstandard.compress(b"".join(RECORDS)),
-    "zstd, a window of 2 GiB": lambda: (
-        zstandard.ZstdCompressor(
-            compression_params=zstandard.ZstdCompressionParameters(window_log=31)
-        )
-        .compressobj()
-        .compress(b"")
-        + long_window(31)
-    ),
-    "zstd, dictionary": lambda: zstd_skippable(TRAINED.as_bytes(), 0x184D2A5D) + framed(),
+    "zstd, a frame each": lambda: b"".join(map(zstd.compress, RECORDS)),
+    "zstd, one frame": lambda: zstd.compress(b"".join(RECORDS)),
+    "zstd, a window of 2 GiB": lambda: long_window(31),
+    "zstd, dictionary": lambda: zstd_skippable(DICTIONARY.dict_content, 0x184D2A5D) + framed(),
     "zstd, packed dictionary": lambda: (
-        zstd_skippable(zstandard.compress(TRAINED.as_bytes()), 0x184D2A5D) + framed()
+        zstd_skippable(zstd.compress(DICTIONARY.dict_content), 0x184D2A5D) + framed()
     ),
     "zstd, other skippable frames": lambda: framed_between(),
 }
 
 
 def long_window(log: int) -> bytes:
-    params = zstandard.ZstdCompressionParameters(window_log=log, hash_log=10, chain_log=10)
-    packer = zstandard.ZstdCompressor(compression_params=params).compressobj()
+    of = zstd.CompressionParameter
+    packer = zstd.ZstdCompressor(options={of.window_log: log, of.hash_log: 10, of.chain_log: 10})
     return packer.compress(b"".join(RECORDS)) + packer.flush()
 
 
 def framed() -> bytes:
-    return b"".join(map(zstandard.ZstdCompressor(dict_data=TRAINED).compress, RECORDS))
+    return b"".join(map(partial(zstd.compress, zstd_dict=DICTIONARY), RECORDS))
 
 
 def framed_between() -> bytes:
     gap = zstd_skippable(b"seek table", 0x184D2A5E)
-    return b"".join(zstandard.compress(one) + gap for one in RECORDS)
+    return b"".join(zstd.compress(one) + gap for one in RECORDS)
 
 
 @pytest.mark.parametrize("packing", PACKINGS)
@@ -91,7 +85,7 @@ def test_what_is_no_warc_is_refused() -> None:
             read(data)
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstd.compress])
 @pytest.mark.parametrize("each", [True, False])
 def test_of_a_cut_tail_the_beginning_is_kept(pack: Callable[[bytes], bytes], each: bool) -> None:
     blocks = [random.Random(number).randbytes(300_000).hex().encode() for number in range(3)]
@@ -155,7 +149,7 @@ def test_arbitrary_bytes_end_in_records_or_notes(tail: bytes, magic: bytes) -> N
 
 @given(st.integers(0, 5 * 90), st.binary(min_size=1, max_size=20))
 def test_overwritten_bytes_never_raise(at: int, junk: bytes) -> None:
-    for packing in (bytes, gzip.compress, zstandard.compress):
+    for packing in (bytes, gzip.compress, zstd.compress):
         data = bytearray(b"".join(packing(record(number)) for number in range(5)))
         data[at : at + len(junk)] = junk
         try:
@@ -186,7 +180,7 @@ BODY = "<p>足球</p>".encode() * 50
         (chunked(gzip.compress(BODY)), ["Transfer-Encoding: gzip, chunked"]),
         (chunked(gzip.compress(BODY)), ["Transfer-Encoding: chunked", "Content-Encoding: gzip"]),
         (gzip.compress(zlib.compress(BODY)), ["Content-Encoding: deflate, gzip"]),
-        (zstandard.compress(BODY), ["Content-Encoding: zstd"]),
+        (zstd.compress(BODY), ["Content-Encoding: zstd"]),
         (BODY, ["Transfer-Encoding: chunked", "Content-Encoding: gzip"]),
     ],
 )

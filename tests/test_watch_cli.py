@@ -1,50 +1,32 @@
 """`focus watch`: what is typed is kept, told in plain lines, and done once."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-import os
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from focus.__main__ import main
 from focus.alerts import visit
 from focus.alerts.run import alone
 from focus.errors import ConfigError, StoreLocked
 from focus.storage.alerts.records import LOCAL, WatchedSite
 from focus.storage.alerts.store import AlertStore, opened
 from focus.storage.lock import held
-from tests.portal import Portal, article
-from tests.web import TinyWeb
+from tests.support.command import Ended, Focus, runner, settle
+from tests.support.site import Portal, article
+from tests.support.web import TinyWeb
 
 DAY = 86400.0
 
 
-class Ended(NamedTuple):
-    """A command that came to its end."""
-
-    code: int
-    out: str
-    err: str
-
-
-Focus = Callable[..., Ended]
-
-
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
-        monkeypatch.setenv(name, str(tmp_path / "home"))
-    for name in [name for name in os.environ if name.startswith("FOCUS_")]:
-        monkeypatch.delenv(name)
+    settle(tmp_path, monkeypatch)
     monkeypatch.setenv("LANG", "en_US.UTF-8")
     monkeypatch.setenv("TZ", "Asia/Shanghai")
     monkeypatch.setenv("FOCUS_DB", str(tmp_path / "focus.db"))
@@ -53,11 +35,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def focus(capfd: pytest.CaptureFixture[str]) -> Focus:
-    def run(*arguments: str) -> Ended:
-        capfd.readouterr()
-        return Ended(main(("watch", *arguments)), *capfd.readouterr())
-
-    return run
+    return runner(capfd, "watch")
 
 
 class World:

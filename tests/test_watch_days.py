@@ -1,15 +1,13 @@
 """Two days of a web that goes on publishing, watched under a clock that nobody waits for."""
 
-from __future__ import annotations
-
 import statistics
 from pathlib import Path
 
 import pytest
 
-from bench.simulated import alerts, simulate
 from bench.watch_days import due_texts, kinds, score
 from focus.demo.days import BEGIN, publishing
+from tests.support.simulated import alerts, simulate
 
 DAYS = 2
 

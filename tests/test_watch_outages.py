@@ -9,11 +9,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from focus.alerts.store import LOCAL, AlertStore, opened
 
-from bench.simulated import Clock
 from focus import session
-from focus.alerts.alert import Alert, checked
+from focus.alerts.alert import checked
 from focus.alerts.health import health
 from focus.alerts.outbox_relay import Summary
 from focus.alerts.run import Ran, run_due
@@ -23,9 +21,12 @@ from focus.engine.transports import Transport
 from focus.learn.memory_crawl import PageSource
 from focus.records import FailureKind as K
 from focus.session import RunPaths
+from focus.storage.alerts.records import LOCAL, Alert
+from focus.storage.alerts.store import AlertStore, opened
 from focus.workers import InlineScorer
-from tests.outage import Cut, Sky
-from tests.web import TinyWeb
+from tests.support.outage import Cut, Sky
+from tests.support.simulated import Clock
+from tests.support.web import TinyWeb
 
 START = 1_760_000_000.0
 HOUR, DAY = 3600.0, 86_400.0

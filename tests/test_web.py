@@ -1,7 +1,5 @@
 """The tiny web that other tests crawl: both of its backends say the same."""
 
-from __future__ import annotations
-
 import asyncio
 
 import msgspec
@@ -10,7 +8,7 @@ import pytest
 from focus.config import FetchConfig
 from focus.fetch import WebFetcher
 from focus.records import FailureKind, FetchResult
-from tests.web import TinyWeb
+from tests.support.web import TinyWeb
 
 SOCKETS = FetchConfig(allow_net=("127.0.0.0/8",), total_timeout_s=2.0)
 URLS = ("/", "/gbk", "/old", "/busy", "/pdf", "/empty", "/none", "/robots.txt")

@@ -1,7 +1,5 @@
 """Webhooks carry a signature that receivers can check, and take no for an answer."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import hashlib
@@ -20,9 +18,9 @@ from focus.alerts.message import trial
 from focus.config import FetchConfig
 from focus.records import FailureKind
 from focus.storage.alerts.records import DEAD, SENT
-from tests.desk import LOOPBACK, NOON, Desk, desk
-from tests.hooks import Got, Receiver, receiving
-from tests.timetravel import OWN_TIME
+from tests.support.outbox import LOOPBACK, NOON, Desk, desk
+from tests.support.timetravel import OWN_TIME
+from tests.support.webhooks import Got, Receiver, receiving
 
 pytestmark = OWN_TIME
 

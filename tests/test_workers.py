@@ -1,7 +1,5 @@
 """The scorer pool: every page answered, only the guilty blamed, nothing left over."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import os
@@ -29,7 +27,7 @@ from focus.workers.pool import MAX_BATCH
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals and pidfd of Linux")
 
-HOOKED = "tests.analysts.Hooked"
+HOOKED = "tests.support.analysts.Hooked"
 Run = Callable[[Callable[[], Awaitable[None]]], None]
 
 
@@ -364,8 +362,8 @@ def test_ctrl_c_and_sigterm_are_not_for_workers(run: Run) -> None:
 @pytest.mark.parametrize(
     ("analyst", "reason"),
     [
-        ("tests.analysts.Unwilling", "ImportError: No module named 'dictionary'"),
-        ("tests.analysts.Dying", "SIGKILL"),
+        ("tests.support.analysts.Unwilling", "ImportError: No module named 'dictionary'"),
+        ("tests.support.analysts.Dying", "SIGKILL"),
         ("no.such.Thing", "ModuleNotFoundError: No module named 'no'"),
     ],
 )
@@ -394,7 +392,9 @@ def test_workers_that_cannot_be_replaced_end_the_pool(run: Run, tmp_path: Path) 
         file = tmp_path / "there"
         file.touch()
         config = AnalysisConfig(topic={"file": str(file)})
-        async with WorkerPool(config, workers=1, analyst="tests.analysts.Mortal") as workers:
+        async with WorkerPool(
+            config, workers=1, analyst="tests.support.analysts.Mortal"
+        ) as workers:
             assert (await workers.score(url(), b"", None)).failure is None
             file.unlink()
             for each in (url(1, "exit=1"), url(2)):

@@ -1,7 +1,8 @@
 """Measures what a page costs in a cluster and in one process, in the same run.
 
     python -m bench.cluster.cost [--pages 4000] [--workers 1] [--shards 1] [--slots 64]
-        [--strategy yield] [--site FOLDER] [--json FILE] [-- options of the crawl]
+        [--strategy yield] [--relevance evidence] [--site build/bench/site] [--json FILE]
+        [-- options of the crawls]
 
 Crawls the generated site of `make bench` (32 KB and 97 links a page) over loopback: once by
 `focus crawl`, once by frontiers and workers over a private RabbitMQ. Told is CPU per page of
@@ -9,9 +10,6 @@ each part between a tenth of the pages and the last, so that start and end do no
 what went over the frontiers' and the workers' wires: AMQP methods and bytes per page.
 """
 
-from __future__ import annotations
-
-import argparse
 import subprocess
 import sys
 import tempfile
@@ -19,15 +17,16 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from bench.cluster.cable import Cables
 from bench.cluster.meter import Meter
-from bench.resources import tell
+from bench.script import read_options, tell
 from bench.serving import Web, serving
 from bench.site import TOPIC, Site, build
 from focus.cluster.private_broker import PrivateBroker
+from tests.support.cables import Cables
 
 
 class Cost(msgspec.Struct, frozen=True):
@@ -41,7 +40,7 @@ class Cost(msgspec.Struct, frozen=True):
     mib: dict[str, float] = {}
 
 
-def crawl_options(site: Site, web: Web, given: argparse.Namespace) -> list[str]:
+def crawl_options(site: Site, web: Web, given: Any) -> list[str]:
     """The crawl, as both are told."""
     seeds = [part for seed in site.seeds for part in ("--seed", seed)]
     return [
@@ -61,7 +60,7 @@ def _start(arguments: Sequence[str], said: Path, stack: ExitStack) -> subprocess
     return process
 
 
-def alone(options: Sequence[str], given: argparse.Namespace, folder: Path) -> Cost:
+def alone(options: Sequence[str], given: Any, folder: Path) -> Cost:
     """By one process with one scorer worker."""
     with ExitStack() as stack:
         db = folder / "alone.db"
@@ -72,7 +71,7 @@ def alone(options: Sequence[str], given: argparse.Namespace, folder: Path) -> Co
         return _cost("one process", meter, ())
 
 
-def spread(options: Sequence[str], given: argparse.Namespace, folder: Path) -> Cost:
+def spread(options: Sequence[str], given: Any, folder: Path) -> Cost:
     """By a cluster."""
     with ExitStack() as stack:
         broker = stack.enter_context(PrivateBroker(folder / "broker"))
@@ -155,17 +154,7 @@ def _cost(name: str, meter: Meter, ends: Iterable[str]) -> Cost:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(prog="python -m bench.cluster.cost")
-    parser.add_argument("--pages", type=int, default=4000)
-    parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--shards", type=int, default=1)
-    parser.add_argument("--slots", type=int, default=64)
-    parser.add_argument("--strategy", default="yield")
-    parser.add_argument("--relevance", default="evidence")
-    parser.add_argument("--site", type=Path, default=Path("build/bench/site"))
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("options", nargs="*", help="more for the crawls, after --")
-    given = parser.parse_args()
+    given = read_options(__doc__)
     site = build(given.site, pages=2 * given.pages)
     with serving(site) as web, tempfile.TemporaryDirectory(prefix="focus-bench-") as folder:
         options = crawl_options(site, web, given)

@@ -1,28 +1,24 @@
 """Measures the share of the harvest that is kept when a crawl is spread over shards.
 
-    python -m bench.cluster.harvest ARCHIVE TOPICS_JSON LABELS_TSV_GZ [ALIASES_TSV]
-        [--names 足球,Java] [--orders 2] [--slots 64] [--strategy yield] [--budgets 1,3]
-        [--shards 1,2,4] [--no-exchange] [--json FILE]
+    python -m bench.cluster.harvest ARCHIVE TOPICS LABELS [ALIASES] [--topic-files DIR]
+        [--names A,B] [--orders 2] [--slots 64] [--strategy yield] [--budgets 1,3] [--shards 1,2,4]
+        [--no-exchange] [--json FILE]
 
 Each crawl makes as many requests as a topic has relevant pages, or three times as many, plus
-20, once by one process and once by each number of shards (`bench.cluster.virtual`: the real
+20, once by one process and once by each number of shards (`tests.support.virtual_cluster`: the real
 frontier, leases, credit and levels under a virtual clock, so that the same comes out
 everywhere). Told is the share of the labelled relevant pages that was found, as a mean over
 topics and orders of the seeds, and that against the one process; and the virtual time.
 """
 
-from __future__ import annotations
-
-import argparse
 import asyncio
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from statistics import mean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from bench.cluster.virtual import Form, crawl
-from bench.labelled import World, add_arguments, open_world, table
+from bench.labelled import World, open_world
+from bench.script import read_options, table
 from focus.archive.replay import Archive
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig
 from focus.crawler import Crawl, Event
@@ -32,6 +28,7 @@ from focus.evaluate.link_graph import PageIndex
 from focus.evaluate.trial import Replay
 from focus.records import UrlState
 from focus.topic.topic import to_builtins
+from tests.support.virtual_cluster import Form, crawl
 
 EXTRA = 20  # requests: robots.txt files and seeds, as `focus compare` has them
 
@@ -63,7 +60,7 @@ def found(events: Sequence[Event], world: World, topic: str, budget: int) -> Fou
     return Found(sum(bool(labels.get(page)) for page in pages) / relevant, seconds)
 
 
-def forms(given: argparse.Namespace) -> dict[str, Form | None]:
+def forms(given: Any) -> dict[str, Form | None]:
     """The ways of spreading a crawl that are compared; None: one process."""
     named: dict[str, Form | None] = {"one process": None}
     for shards in map(int, given.shards.split(",")):
@@ -74,7 +71,7 @@ def forms(given: argparse.Namespace) -> dict[str, Form | None]:
     return named
 
 
-def measure(world: World, given: argparse.Namespace) -> dict[str, dict[str, list[Found]]]:
+def measure(world: World, given: Any) -> dict[str, dict[str, list[Found]]]:
     """budget -> way -> what each topic and order of seeds came to."""
     results: dict[str, dict[str, list[Found]]] = {}
     with Archive.open(world.path) as archive:
@@ -130,18 +127,7 @@ def rows(results: dict[str, dict[str, list[Found]]]) -> list[list[object]]:
 
 def main() -> None:
     """Crawl, print, and write what was asked for."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    add_arguments(parser)
-    parser.add_argument("--orders", type=int, default=2)
-    parser.add_argument("--slots", type=int, default=64)
-    parser.add_argument("--strategy", default="yield")
-    parser.add_argument("--budgets", default="1,3")
-    parser.add_argument("--shards", default="1,2,4")
-    parser.add_argument("--no-exchange", action="store_true", help="measure that as well")
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
+    given = read_options(__doc__)
     results = measure(open_world(given), given)
     head = ["requests", "way", "recall", "kept", "worst topic", "virtual time"]
     print(table(head, rows(results)))

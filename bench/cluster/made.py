@@ -7,9 +7,6 @@ by a page of so many links, some of which nobody has seen before. About a tenth 
 relevant, and a tenth of the links looks as if it led to such a page.
 """
 
-from __future__ import annotations
-
-import argparse
 import asyncio
 import random
 from collections.abc import Callable
@@ -17,6 +14,7 @@ from contextlib import AsyncExitStack
 
 import uvloop
 
+from bench.script import read_options
 from focus.cluster import worker
 from focus.cluster.broker import read_address
 from focus.cluster.executor import TaskExecutor
@@ -172,13 +170,7 @@ def engine_of(web: MadeWeb) -> type[TaskExecutor]:
 
 def main() -> None:
     """Work until told to stop."""
-    parser = argparse.ArgumentParser(prog="python -m bench.cluster.made")
-    parser.add_argument("--amqp", required=True)
-    parser.add_argument("--slots", type=int, default=256)
-    parser.add_argument("--hosts", type=int, default=1000)
-    parser.add_argument("--links", type=int, default=97)
-    parser.add_argument("--new", type=int, default=10)
-    given = parser.parse_args()
+    given = read_options(__doc__)
     web = MadeWeb(given.hosts, given.links, given.new)
     vars(worker)["Engine"] = engine_of(web)
     role = worker.WorkerRole(

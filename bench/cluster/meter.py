@@ -5,31 +5,17 @@ meter.watch(until)         samples until `until()` says that it is over
 meter.between(0.1)         per page, from a tenth of the pages to the last
 """
 
-from __future__ import annotations
-
-import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.live import descendants
-from bench.resources import cpu_s, present_mib
+from bench.resources import cpu_s
+from tests.support.processes import count, descendants, present_mib
 
 LOOK_S = 0.25
-
-
-def count(db: Path, table: str) -> int:
-    """Rows of a table of a database that is being written; 0 while it is not there."""
-    with (
-        suppress(sqlite3.Error),
-        closing(sqlite3.connect(f"file:{db}?mode=ro", uri=True, timeout=1.0)) as opened,
-    ):
-        number: int = opened.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-        return number
-    return 0
 
 
 class Sample(NamedTuple):

@@ -6,11 +6,11 @@ A worker here has `SLOTS` requests under way, each for `ANSWER_S`, and cores eno
 scorers; a shard is given `BUSY` of a core's time.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
+
+from bench.script import table
 
 Told = Mapping[str, Any]
 
@@ -140,12 +140,6 @@ def end(cost: Costs) -> Need:
     while need(cost, workers + 1).consumers <= CONSUMERS:
         workers += 1
     return need(cost, workers)
-
-
-def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """A Markdown table."""
-    marks = ["---", *["---:"] * (len(head) - 1)]
-    return "".join(f"| {' | '.join(line)} |\n" for line in (head, marks, *lines))
 
 
 def text(cluster: Told) -> str:

@@ -11,23 +11,21 @@ further known URL took, and what went over the wires; pages/s is what one shard 
 (pages of all, each owning as many), not what this machine did.
 """
 
-from __future__ import annotations
-
-import argparse
 import subprocess
 import sys
 import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from bench.cluster.cable import Cables
 from bench.cluster.made import host_name
 from bench.cluster.meter import Meter, Sample
-from bench.resources import tell
+from bench.script import read_options, tell
 from focus.cluster.private_broker import PrivateBroker
+from tests.support.cables import Cables
 
 LIMIT_S = 1500.0
 
@@ -53,7 +51,7 @@ class Shard(msgspec.Struct, frozen=True):
     disk_kib: float
 
 
-def run(shards: int, given: argparse.Namespace, folder: Path) -> Shard:
+def run(shards: int, given: Any, folder: Path) -> Shard:
     """A crawl of made pages by so many shards."""
     with ExitStack() as stack:
         broker = stack.enter_context(PrivateBroker(folder / "broker"))
@@ -132,17 +130,7 @@ def shard(
 
 def main() -> None:
     """Run and print."""
-    parser = argparse.ArgumentParser(prog="python -m bench.cluster.sim")
-    parser.add_argument("--pages", type=int, default=20_000)
-    parser.add_argument("--slots", type=int, default=256)
-    parser.add_argument("--hosts", type=int, default=1000)
-    parser.add_argument("--links", type=int, default=97)
-    parser.add_argument("--new", type=int, default=10)
-    parser.add_argument("--shards", default="1,2")
-    parser.add_argument("--strategy", default="yield")
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("options", nargs="*", help="more for the frontier, after --")
-    given = parser.parse_args()
+    given = read_options(__doc__)
     found = []
     for shards in map(int, given.shards.split(",")):
         with tempfile.TemporaryDirectory(prefix="focus-bench-") as folder:

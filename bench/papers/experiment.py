@@ -11,13 +11,12 @@ paper           the paper's own figures, as a table
 claim           what the paper says of two ways, by which measure
 """
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 
 import msgspec
-from portal import Portal
+
+from bench.papers.portal import Portal
 
 FORMS = {"published": "as published", "tuned": "tuned"}
 

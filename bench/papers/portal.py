@@ -6,8 +6,6 @@ into a folder, in the form that `focus compare` reads. The same size and seed gi
 files; nothing of the network is needed.
 """
 
-from __future__ import annotations
-
 import re
 import uuid
 from collections import Counter

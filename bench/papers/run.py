@@ -1,31 +1,31 @@
 """Runs the papers' experiments again, then writes docs/results.md.
 
-    python bench/papers/run.py [p1-1 p2 …] [--web FOLDER] [--topics N] [--pages N] [--jobs N]
+    python -m bench.papers.run [NAMES …] [--web FOLDER] [--only generated|recorded]
+        [--topics N] [--pages N] [--seed 1] [--jobs 1] [--cache FOLDER]
 
 Each experiment (`*.toml` beside this file) runs on a generated web with the generator's own
 labels and, with --web, on a recorded one (web.warc.zst, topics.json, labels.tsv.gz …). Every
 crawl is the real engine over an archive; what was found goes into bench/results/ as JSON, and
 `write.py` makes docs/results.md of that, here after each and whenever it is called. An
 interrupted run goes on where it was. On two cores all of it takes about an hour, less with
---topics, which takes the first N topics only, and --pages, the size of the generated webs.
+--topics, which takes the first N topics only, and --pages, the size of the generated webs
+(--seed). NAMES are experiments, all by default; webs and runs are kept in --cache.
 """
 
-from __future__ import annotations
-
-import argparse
 import time
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import platformdirs
-from experiment import Experiment, Way, experiments
-from portal import made
-from write import Found, OfTopic, OfWay, TopicFound, write
 
+from bench.papers.experiment import Experiment, Way, experiments
+from bench.papers.portal import made
+from bench.papers.write import Found, OfTopic, OfWay, TopicFound, write
+from bench.script import read_options
 from focus import __version__
 from focus.evaluate.compare import RUNS, judged, open_web, plan, run_trials
 from focus.evaluate.comparison import Variant
@@ -53,7 +53,8 @@ class World(NamedTuple):
 
 def main() -> None:
     """Run the experiments that are asked for, and write the page."""
-    asked = _arguments()
+    asked = read_options(__doc__)
+    asked.cache = asked.cache or Path(platformdirs.user_cache_dir("focus")) / "papers"
     for name, experiment in experiments(HERE, asked.names).items():
         worlds = []
         if asked.only != "recorded":
@@ -73,21 +74,7 @@ def main() -> None:
             write(experiments(HERE, []), RESULTS, HERE.parents[1] / "docs" / "results.md")
 
 
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("names", nargs="*", help="experiments, all by default")
-    parser.add_argument("--web", type=Path, help="folder of a recorded web")
-    parser.add_argument("--only", choices=["generated", "recorded"], help="this web only")
-    parser.add_argument("--topics", type=int, help="the first N topics only")
-    parser.add_argument("--pages", type=int, help="size of the generated webs")
-    parser.add_argument("--seed", type=int, default=1, help="of the generated webs")
-    parser.add_argument("--jobs", type=int, default=1)
-    cache = Path(platformdirs.user_cache_dir("focus")) / "papers"
-    parser.add_argument("--cache", type=Path, default=cache, help="where webs and runs are kept")
-    return parser.parse_args()
-
-
-def _run(experiment: Experiment, world: World, asked: argparse.Namespace) -> Found:
+def _run(experiment: Experiment, world: World, asked: Any) -> Found:
     asked.cache.mkdir(parents=True, exist_ok=True)
     spec = Spec(
         archive=world.folder / world.archive,

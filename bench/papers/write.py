@@ -1,20 +1,18 @@
 """Writes docs/results.md: our figures beside the papers'.
 
-    python bench/papers/write.py
+    python -m bench.papers.write
 
 Every number and every verdict on the page comes from bench/results/*.json and from the
 papers' own figures in the experiments' files; what is prose there comes from these files.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 
 import msgspec
-from experiment import FORMS, Claim, Experiment, experiments
 
+from bench.papers.experiment import FORMS, Claim, Experiment, experiments
 from focus.metrics.significance import bootstrap, mean
 
 ENOUGH = 4
@@ -28,7 +26,7 @@ _OWN = {"relevant", "precision", "average_precision"}  # measures that exist by 
 _HEAD = """# Results
 
 Do the papers' crawlers do what the papers say, when somebody else judges them? This page is
-written by `bench/papers/run.py` from its own outputs (`bench/results/`); no number or verdict
+written by `bench.papers.run` from its own outputs (`bench/results/`); no number or verdict
 here is typed by hand, except the papers' own in the tables that say so.
 
 Each experiment runs on a **generated web** (the one of `focus demo`, labels known by

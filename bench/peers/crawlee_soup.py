@@ -1,7 +1,5 @@
 """Crawlee's BeautifulSoupCrawler: its own link finder, requests in memory, lines on disk."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

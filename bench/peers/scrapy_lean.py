@@ -1,7 +1,5 @@
 """Scrapy at its leanest: the hrefs of a page by one XPath, no link extractor, no item pipeline."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Scrapy as its tutorial has it: a CrawlSpider whose LinkExtractor finds links and their texts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import scrapy

@@ -3,8 +3,6 @@
 python PEER.py SEEDS_FILE PORT PAGES CONCURRENCY FOLDER
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

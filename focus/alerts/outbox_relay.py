@@ -16,7 +16,6 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Callable
 from random import Random
-from types import TracebackType
 from typing import Self
 
 import msgspec
@@ -67,12 +66,7 @@ class ChannelSenders:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._mailer.close()
         await self._poster.close()
 

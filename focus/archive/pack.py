@@ -21,9 +21,9 @@ from typing import BinaryIO
 from urllib.parse import unquote_to_bytes
 
 import msgspec
-import zstandard
 
 from focus.archive.warc import ArchivedAnswer
+from focus.http import zstd
 
 MAGIC = b"focuspk2"
 _TAIL = struct.Struct("<QQ8s")  # place and size of the table, MAGIC
@@ -84,9 +84,9 @@ class PackWriter:
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._places: dict[bytes, tuple[int, int]] = {}
-        self._compressor = zstandard.ZstdCompressor(level=_LEVEL)
+        self._compressor = zstd.ZstdCompressor(level=_LEVEL)
         self._encoder = msgspec.msgpack.Encoder()
-        self._url_stream = zstandard.ZstdCompressor(level=_LEVEL).compressobj()
+        self._url_stream = zstd.ZstdCompressor(level=_LEVEL)
         self._urls: list[bytes] = []
         self._at = file.write(MAGIC)
 
@@ -98,7 +98,7 @@ class PackWriter:
 
     def add(self, key: bytes, url: str, answer: ArchivedAnswer) -> None:
         """Stores an answer under a key; `url` is for lists, as archived."""
-        frame = self._compressor.compress(self._encoder.encode(answer))
+        frame = zstd.frame(self._compressor, self._encoder.encode(answer))
         self._file.write(frame)
         self._place(key, url, (self._at, len(frame)))
         self._at += len(frame)
@@ -127,9 +127,9 @@ class PackWriter:
             source=source,
             damage=damage,
         )
-        frame = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(
-            self._encoder.encode(table)
-        )
+        known = zstd.CompressionParameter
+        options: dict[int, int] = {known.compression_level: _LEVEL, known.checksum_flag: 1}
+        frame = zstd.compress(self._encoder.encode(table), options=options)
         self._file.write(urls + frame + _TAIL.pack(self._at + len(urls), len(frame), MAGIC))
 
 
@@ -141,7 +141,6 @@ class Pack:
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._unpacker = zstandard.ZstdDecompressor()
         self._decoder = msgspec.msgpack.Decoder(ArchivedAnswer)
         try:
             size = self._file.seek(0, os.SEEK_END)
@@ -180,14 +179,13 @@ class Pack:
     def urls(self) -> Iterator[str]:
         """Every URL once, in the order of their first capture."""
         offset, size = self._urls
-        text = zstandard.ZstdDecompressor().decompressobj().decompress(self._read(offset, size))
-        return iter(text.decode("utf-8", "replace").split("\n")[:-1])
+        return iter(self._frame(offset, size).decode("utf-8", "replace").split("\n")[:-1])
 
     def _frame(self, offset: int, size: int) -> bytes:
         packed = self._read(offset, size)
         try:
-            return self._unpacker.decompress(packed)
-        except zstandard.ZstdError as error:
+            return zstd.decompress(packed)
+        except zstd.ZstdError as error:
             raise PackError(str(error)) from error
 
     def _read(self, offset: int, size: int) -> bytes:

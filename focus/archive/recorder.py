@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from http.client import responses
 from pathlib import Path
-from types import TracebackType
 from urllib.parse import urlsplit
 
 from focus.errors import ArchiveError
@@ -93,12 +92,7 @@ class Recorder:
     def __enter__(self) -> Recorder:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def record(self, result: FetchResult, request_headers: Fields = ()) -> bool:

@@ -1,4 +1,8 @@
+<<<<<<< HEAD
 """Answers requests from a recorded web: a WARC file in the place of the network.
+=======
+"""Answers requests from a recorded web: a WARC or ARC file in the place of the network.
+>>>>>>> main
 
 `Archive` answers by URL from a recorded web, in the shape that the live fetcher
 has. On first use the file is turned into a pack (see `pack`) in the cache folder;
@@ -17,7 +21,6 @@ from datetime import UTC, datetime
 from functools import cached_property
 from io import BufferedReader
 from pathlib import Path
-from types import TracebackType
 from typing import IO, BinaryIO, cast
 
 import msgspec
@@ -104,12 +107,7 @@ class Archive:
     def __enter__(self) -> Archive:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -13,13 +13,14 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import BinaryIO, NamedTuple, NoReturn, Protocol
 
 import msgspec
-import zstandard
 
 from focus.archive import arc
 from focus.errors import ArchiveError
+from focus.http import zstd
 from focus.http.content_encoding import CodingError, Decoder, ends_early
 from focus.records import FailureKind
 
@@ -28,8 +29,9 @@ MAX_BODY_BYTES = 64 * 1024 * 1024
 
 _GZIP = b"\x1f\x8b\x08"
 _ZSTD = b"\x28\xb5\x2f\xfd"
+_TRAINED = b"\x37\xa4\x30\xec"  # a dictionary by zstd's own trainer; others are plain text
 _ZSTD_DICTIONARY = b"\x5d\x2a\x4d\x18"  # skippable frame of the WARC zstd specification
-_MAX_WINDOW = 2**31
+_MAX_WINDOW_LOG = 31
 _PACKED_CHUNK = 8 * 1024  # small, since zstd may blow one byte up to 32 KB
 _PLAIN_CHUNK = 1024 * 1024
 _MAX_HEAD_BYTES = 1024 * 1024
@@ -77,7 +79,7 @@ class ArchivedAnswer(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _Decoder(Protocol):
-    """What zlib's and zstandard's decompression objects have in common."""
+    """What zlib's and zstd's decompression objects have in common."""
 
     @property
     def eof(self) -> bool: ...
@@ -100,10 +102,9 @@ def plain_chunks(file: BinaryIO, note: Note) -> Iterator[bytes]:
     if magic.startswith(_GZIP):
         yield from _members(file, lambda: zlib.decompressobj(31), _GZIP, note)
     elif magic.startswith((_ZSTD, _ZSTD_DICTIONARY)):
-        unpacker = zstandard.ZstdDecompressor(
-            dict_data=_dictionary(file), max_window_size=_MAX_WINDOW
-        )
-        yield from _members(file, unpacker.decompressobj, _ZSTD, note)
+        options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: _MAX_WINDOW_LOG}
+        new = partial(zstd.ZstdDecompressor, _dictionary(file), options)
+        yield from _members(file, new, _ZSTD, note)
     elif magic == b"WARC/" or arc.BEGINNING.startswith(magic or b"x"):
         while chunk := file.read(_PLAIN_CHUNK):
             yield chunk
@@ -111,18 +112,18 @@ def plain_chunks(file: BinaryIO, note: Note) -> Iterator[bytes]:
         raise ArchiveError("not a WARC file: begins neither as WARC or ARC nor as gzip or zstd")
 
 
-def _dictionary(file: BinaryIO) -> zstandard.ZstdCompressionDict | None:
+def _dictionary(file: BinaryIO) -> zstd.ZstdDict | None:
     """The dictionary in front of the records, if the file has one."""
     if file.read(4) != _ZSTD_DICTIONARY:
         file.seek(0)
         return None
     data = file.read(int.from_bytes(file.read(4), "little"))
-    if data.startswith(_ZSTD):
-        try:
-            data = zstandard.ZstdDecompressor().decompress(data, max_output_size=_PLAIN_CHUNK * 16)
-        except zstandard.ZstdError as error:
-            raise ArchiveError(f"zstd dictionary is damaged: {error}") from error
-    return zstandard.ZstdCompressionDict(data)
+    try:
+        if data.startswith(_ZSTD):
+            data = zstd.decompress_bounded(data, _PLAIN_CHUNK * 16)
+        return zstd.ZstdDict(data, is_raw=not data.startswith(_TRAINED))
+    except (zstd.ZstdError, ValueError) as error:
+        raise ArchiveError(f"zstd dictionary is damaged: {error}") from error
 
 
 def _members(
@@ -138,7 +139,7 @@ def _members(
                 if data := decoder.decompress(pending):
                     yield data
                 pending = b"" if decoder.eof else file.read(_PACKED_CHUNK)
-        except (zlib.error, zstandard.ZstdError) as error:
+        except (zlib.error, zstd.ZstdError) as error:
             note(f"packed data is damaged after byte {start} ({error})")
         if decoder.eof:
             pending = decoder.unused_data

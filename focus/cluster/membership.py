@@ -24,9 +24,8 @@ OWN_ENDS = ("interrupted", "terminated")  # of one process; the crawl goes on wi
 class Membership:
     """The other shards, by their last status."""
 
-    def __init__(self, shard: Shard, birth: int, interval_s: float) -> None:
+    def __init__(self, shard: Shard, interval_s: float) -> None:
         self._shard = shard
-        self._birth = birth
         self._silent_s = SILENT_INTERVALS * interval_s
         self._last: dict[int, tuple[float, ShardStatus]] = {}
 

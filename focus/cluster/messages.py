@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 import msgspec
-import zstandard
 
 from focus.config import AnalysisConfig, FetchConfig
+from focus.http import zstd
 from focus.records import FailureKind, FetchResult, Listing, Page, Result, Task
 
 VERSION = 1
@@ -196,14 +196,13 @@ class ShardStatus(msgspec.Struct, frozen=True, array_like=True):
 
 T = TypeVar("T")
 _encoder = msgspec.msgpack.Encoder()
-_packer = zstandard.ZstdCompressor(level=_LEVEL)
-_unpacker = zstandard.ZstdDecompressor()
+_packer = zstd.ZstdCompressor(level=_LEVEL)
 _decoders: dict[object, msgspec.msgpack.Decoder[object]] = {}
 
 
 def pack(message: object) -> bytes:
     """A message as bytes."""
-    return bytes((VERSION,)) + _packer.compress(_encoder.encode(message))
+    return bytes((VERSION,)) + zstd.frame(_packer, _encoder.encode(message))
 
 
 def unpack(body: bytes, kind: type[T]) -> T:
@@ -214,9 +213,9 @@ def unpack(body: bytes, kind: type[T]) -> T:
     if decoder is None:
         decoder = _decoders[kind] = msgspec.msgpack.Decoder(kind)
     try:
-        plain = _unpacker.decompress(memoryview(body)[1:], max_output_size=MAX_BYTES)
+        plain = zstd.decompress_bounded(memoryview(body)[1:], MAX_BYTES)
         return decoder.decode(plain)  # type: ignore[return-value]
-    except (zstandard.ZstdError, msgspec.MsgspecError) as error:
+    except (zstd.ZstdError, msgspec.MsgspecError) as error:
         raise ValueError(str(error)) from error
 
 

@@ -66,7 +66,7 @@ class ShardContext:
         self.birth = random.getrandbits(48)
         self.began_at = self.clock()
         self.flow_control = FlowControl(HEARTBEAT_INTERVAL_S)
-        self.membership = Membership(shard, self.birth, HEARTBEAT_INTERVAL_S)
+        self.membership = Membership(shard, HEARTBEAT_INTERVAL_S)
         self.forwarded = ForwardedLinks(shard, None)
         self.other_crawls = OtherShards()
         self.newcomers: set[str] = set()  # workers that need the setup

@@ -1,6 +1,6 @@
 """A small generated web, so that one command shows a crawl without a network (`focus demo`).
 
-    words, phrases   the vocabulary and the sentence patterns, by subject
+    words            vocabulary and sentence patterns by subject, of subjects.toml
     hosts            the hosts and the character of each
     places           addresses, and the lists that belong to a topic
     plan             every article of the web with its true labels, from one seed

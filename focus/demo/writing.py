@@ -12,8 +12,19 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
-from focus.demo import phrases
-from focus.demo.words import CITIES, LATIN, NUMBERS, PEOPLE, SMALL_NUMBERS, WORDS, Vocabulary
+from focus.demo.words import (
+    CITIES,
+    COMMON,
+    LATIN,
+    LATIN_PHRASES,
+    NUMBERS,
+    PEOPLE,
+    PHRASES,
+    SMALL_NUMBERS,
+    WORDS,
+    Phrases,
+    Vocabulary,
+)
 
 NEVER, ONCE, OFTEN, TITLED = 0, 1, 2, 3
 """How strongly an article uses its subject's head word: not at all … also in its title."""
@@ -62,13 +73,13 @@ def _cut(line: str, words: Vocabulary) -> Pattern:
     return tuple(pieces)
 
 
-def _cut_all(source: phrases.Phrases, words: Vocabulary) -> Patterns:
+def _cut_all(source: Phrases, words: Vocabulary) -> Patterns:
     return Patterns(*(tuple(_cut(line, words) for line in lines) for lines in source))
 
 
-PATTERNS = {subject: _cut_all(phrases.PHRASES[subject], words) for subject, words in WORDS.items()}
-PATTERNS["english"] = _cut_all(phrases.LATIN, LATIN)
-_COMMON = tuple(_cut(line, WORDS["society"]) for line in phrases.COMMON)
+PATTERNS = {subject: _cut_all(PHRASES[subject], words) for subject, words in WORDS.items()}
+PATTERNS["english"] = _cut_all(LATIN_PHRASES, LATIN)
+_COMMON = tuple(_cut(line, WORDS["society"]) for line in COMMON)
 _HEADS_BY_STRENGTH = ((0, 0), (1, 2), (3, 5), (3, 7))
 
 

@@ -10,7 +10,6 @@ that is not coded at all although the header says so.
 from __future__ import annotations
 
 import re
-import sys
 import zlib
 from collections.abc import Callable
 from functools import partial
@@ -18,10 +17,7 @@ from typing import Protocol
 
 import brotli
 
-if sys.version_info >= (3, 14):
-    from compression.zstd import DecompressionParameter, ZstdDecompressor, ZstdError
-else:
-    from backports.zstd import DecompressionParameter, ZstdDecompressor, ZstdError
+from focus.http.zstd import DecompressionParameter, ZstdDecompressor, ZstdError
 
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 MAX_LAYERS = 3

@@ -11,7 +11,6 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import msgspec
-import zstandard
 
 from focus.config import (
     AnalysisConfig,
@@ -22,6 +21,7 @@ from focus.config import (
     ScopeConfig,
 )
 from focus.crawler import Crawl, Event
+from focus.http import zstd
 from focus.records import Batch
 from focus.score.strategy import strategy_class
 from focus.session import RunPaths, open_transport
@@ -62,9 +62,8 @@ class _MemoryStore:
         self.pages: list[tuple[int, str, str]] = []
 
     async def write(self, batch: Batch) -> None:
-        unpacker = zstandard.ZstdDecompressor()
         for row in batch.pages:
-            html = unpacker.decompress(row.page.body_zstd).decode("utf-8", "replace")
+            html = zstd.decompress(row.page.body_zstd).decode("utf-8", "replace")
             self.pages.append((row.id, row.url, html))
 
     async def addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:

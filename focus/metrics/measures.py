@@ -40,14 +40,6 @@ def harvest_rate(marks: Iterable[Mark]) -> float:
     return sum(judged) / len(judged) if judged else 0.0
 
 
-def harvest_curve(marks: Sequence[Mark]) -> list[float]:
-    """Cumulative harvest rate after each request: H(k) = relevant(1…k) / judged(1…k).
-
-    Worked number: False True True -> 0, 1/2, 2/3.
-    """
-    return windowed_harvest(marks, max(1, len(marks)))
-
-
 def windowed_harvest(marks: Sequence[Mark], window: int) -> list[float]:
     """Harvest rate of the last `window` requests, after each request.
 

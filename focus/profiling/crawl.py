@@ -6,7 +6,6 @@ import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from types import TracebackType
 from typing import Any, Self
 
 from focus.archive.replay import Archive
@@ -74,12 +73,7 @@ class Profiler:
         self._cpu_s, self._began = time.thread_time(), time.monotonic()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     def _taken(

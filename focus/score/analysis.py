@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import msgspec
-import zstandard
 
 from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash, wording
 from focus.config import AnalysisConfig
 from focus.html.parser import Parsed, RawLink, parse
+from focus.http import zstd
 from focus.records import Link, Page
 from focus.score.index_pages import Role, is_index, role, series
 from focus.score.matching import Matcher
@@ -59,7 +59,7 @@ class PageAnalyst:
         chosen = (config.threshold, topic.threshold, self.model.threshold)
         self.threshold = next(value for value in chosen if value is not None)
         self._targets = Memo(self._target, _TARGETS)
-        self._compressor = zstandard.ZstdCompressor(level=config.compress_level)
+        self._compressor = zstd.ZstdCompressor(level=config.compress_level)
 
     def analyse(self, url: str, body: bytes, content_type: str | None) -> Page:
         """What the page says, how relevant it is, and what each link promises."""
@@ -106,7 +106,7 @@ class PageAnalyst:
             feeds=[feed for href in parsed.feeds if (feed := normalise(href, url))],
             index=index,
             named=self._named(document) if index else 0.0,
-            body_zstd=self._compressor.compress(source) if kept else b"",
+            body_zstd=zstd.frame(self._compressor, source) if kept else b"",
         )
 
     def _document(self, url: str, text: str, parsed: Parsed) -> Document:

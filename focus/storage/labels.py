@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
-import zstandard
 
+from focus.http.zstd import decompress_bounded
 from focus.storage.schema import LAST_ID, id_range, row_id
 from focus.storage.writer import CrawlInfo, next_ids, transaction
 
@@ -118,8 +118,7 @@ def _stored(row: Sequence[object]) -> JudgedPage:
 
 def unpacked(packed: bytes) -> str:
     """The decoded text of a page as the database keeps it."""
-    plain = zstandard.ZstdDecompressor().decompress(packed, max_output_size=MAX_TEXT)
-    return plain.decode("utf-8", "replace")
+    return decompress_bounded(packed, MAX_TEXT).decode("utf-8", "replace")
 
 
 def judged(db: sqlite3.Connection, *, crawl: int) -> list[tuple[int, float, int]]:

@@ -1,7 +1,5 @@
 """Prints the table of behaviours, or serves them to play with."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import contextlib

@@ -6,8 +6,6 @@ reset or hang. `Expect` says what a good crawler makes of it, in terms of what t
 has stored and of what the server has seen.
 """
 
-from __future__ import annotations
-
 import asyncio
 import html
 import socket

@@ -1,7 +1,5 @@
 """Ways out: redirects and links to files, other protocols and the private network."""
 
-from __future__ import annotations
-
 from tests.hostile.case import (
     OK,
     Case,

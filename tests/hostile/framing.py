@@ -1,8 +1,6 @@
 # ruff: noqa: E501 - a table reads best with a line or two for each behaviour
 """Headers without end, lengths that lie, broken chunks, and connections that break off."""
 
-from __future__ import annotations
-
 from tests.hostile.case import (
     CHUNKED,
     HEAD,

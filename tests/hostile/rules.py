@@ -1,8 +1,6 @@
 # ruff: noqa: E501 - a table reads best with a line or two for each behaviour
 """robots.txt in every state, hosts that ask for patience, sitemaps that are bombs."""
 
-from __future__ import annotations
-
 import gzip
 import time
 import zlib

@@ -5,8 +5,6 @@ called_name   the host that a ClientHello asks for
 Secured       TLS over a connection whose first bytes were looked at before
 """
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """All behaviours, by id."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

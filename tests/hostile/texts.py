@@ -1,8 +1,6 @@
 # ruff: noqa: E501 - a table reads best with a line or two for each behaviour
 """Charsets that lie, and pages made to hold a parser up."""
 
-from __future__ import annotations
-
 from tests.hostile.case import MIB, Case, Expect, Script, dropped, failed, markup, raw, reply
 
 _SCORED = Expect(("done", *failed("parse-timeout", "parse-crash", "too-large")), seconds=10.0)

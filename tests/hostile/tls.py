@@ -1,8 +1,6 @@
 # ruff: noqa: E501 - a table reads best with a line or two for each behaviour
 """Certificates that are not good, handshakes that never end, and TLS that breaks off."""
 
-from __future__ import annotations
-
 from tests.hostile.case import (
     HEAD,
     MIB,

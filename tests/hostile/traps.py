@@ -1,8 +1,6 @@
 # ruff: noqa: E501 - a table reads best with a line or two for each behaviour
 """Sites without end, and pages that say odd things about where they are."""
 
-from __future__ import annotations
-
 import re
 
 from tests.hostile.case import OK, Case, Expect, Script, Talk, dropped, markup, page, reply

@@ -15,9 +15,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO, cast
 
-import zstandard
-
 from focus.errors import KnowledgeError
+from focus.http.zstd import DecompressionParameter, ZstdError, ZstdFile
 from focus.text.formatting import printable
 
 Fact = tuple[str, str, str]
@@ -28,7 +27,7 @@ ALIAS = "别名"
 MAX_LINE = 1 << 20  # bytes; a longer line is no line of a dump
 TOLD = 10  # malformed lines that are told one by one
 _WATCHED = 20_000  # lines between two calls of `watch`
-_WINDOW = 1 << 27  # zstd --long=27; a larger one would not fit into memory
+_WINDOW_LOG = 27  # zstd --long=27; a larger one would not fit into memory
 
 
 class FactReader:
@@ -56,7 +55,7 @@ class FactReader:
             plain = stack.enter_context(_unpacked(raw))
             try:
                 yield from self._read(raw, plain)
-            except (EOFError, OSError, zlib.error, zstandard.ZstdError) as error:
+            except (EOFError, OSError, zlib.error, ZstdError) as error:
                 self.damage = f"{self._path}: breaks off after line {self.lines:,}: {error}"
             self._watch(raw.tell(), self.lines)
 
@@ -112,7 +111,6 @@ def _unpacked(raw: BinaryIO) -> BinaryIO:
     if magic.startswith(b"\x1f\x8b"):
         return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
     if magic == b"\x28\xb5\x2f\xfd":
-        unpacker = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
-        reader = unpacker.stream_reader(raw, read_across_frames=True, closefd=False)
-        return io.BufferedReader(cast(io.RawIOBase, reader), 1 << 18)
+        options: dict[int, int] = {DecompressionParameter.window_log_max: _WINDOW_LOG}
+        return cast(BinaryIO, ZstdFile(raw, options=options))
     return raw

@@ -1,0 +1,1 @@
+"""Fixtures that several tests share: small webs, sites, outboxes, clusters, browsers."""

@@ -1,0 +1,172 @@
+"""Alerts as people write them: words, schedules, quiet hours, channels, files."""
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from focus.alerts import alert, query, schedule
+from focus.errors import ConfigError
+
+SHANGHAI = ZoneInfo("Asia/Shanghai")
+
+
+def at(text: str, zone: ZoneInfo = SHANGHAI) -> float:
+    return datetime.fromisoformat(text).replace(tzinfo=zone).timestamp()
+
+
+# -- words --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "taken"),
+    [
+        ("足球", {"足球"}, True),
+        ("足球", set(), False),
+        ("足球 篮球", {"篮球"}, True),
+        ("+欧冠 决赛 抽签 -彩票", {"欧冠", "抽签"}, True),
+        ("+欧冠 决赛 抽签 -彩票", {"欧冠"}, False),
+        ("+欧冠 决赛 抽签 -彩票", {"欧冠", "决赛", "彩票"}, False),
+        ("a OR b c OR d", {"a", "d"}, True),
+        ("a OR b c OR d", {"a", "b"}, False),
+        ('"premier league" -"fantasy football"', {"premier league"}, True),
+        ('"OR"', {"OR"}, True),
+        ("＋欧冠 －彩票", {"欧冠", "彩票"}, False),
+    ],
+)
+def test_words_say_which_pages_are_asked_for(text: str, found: set[str], taken: bool) -> None:
+    assert query.parse(text).satisfied(found) is taken
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "nothing is asked for"),
+        ("-彩票", "nothing is asked for"),
+        ("OR 足球", "OR stands between"),
+        ("足球 OR", "OR stands between"),
+        ("足球 -足球", "both wanted and forbidden"),
+        (" ".join(map(str, range(101))), "more than 100"),
+    ],
+)
+def test_words_that_cannot_be_meant(text: str, reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        query.parse(text)
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_words_or_a_clear_error(text: str) -> None:
+    try:
+        parsed = query.parse(text)
+    except ConfigError as error:
+        assert "\n" not in str(error).replace(text, "")
+    else:
+        assert parsed.satisfied(parsed.wanted())
+
+
+# -- schedules ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "after", "due"),
+    [
+        ("15m", "2026-03-01T10:00", "2026-03-01T10:15"),
+        ("hourly", "2026-03-01T10:00", "2026-03-01T11:00"),
+        ("daily 07:30", "2026-03-01T07:29", "2026-03-01T07:30"),
+        ("daily 07:30", "2026-03-01T07:30", "2026-03-02T07:30"),
+        ("weekly mon 07:30", "2026-03-01T10:00", "2026-03-02T07:30"),
+        ("30 7 * * 1-5", "2026-03-06T08:00", "2026-03-09T07:30"),
+        ("auto", "2026-03-01T10:00", "2026-03-01T10:15"),
+    ],
+)
+def test_the_next_time(text: str, after: str, due: str) -> None:
+    assert schedule.parse(text).next(at(after), SHANGHAI) == at(due)
+
+
+def test_a_clock_that_is_set_forward_skips_no_day() -> None:
+    berlin = ZoneInfo("Europe/Berlin")
+    daily = schedule.parse("daily 07:30")
+    assert daily.next(at("2026-03-28T08:00", berlin), berlin) == at("2026-03-29T07:30", berlin)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("5m", "not between 15m"),
+        ("daily 25:00", "no time of day"),
+        ("weekly moo", "none of sun"),
+        ("* * * * *", "more often than"),
+        ("55,0 9,10 * * *", "more often than"),
+        ("61 * * * *", "no cron expression"),
+        ("0 0 30 2 *", "no cron expression"),
+        ("soon", "write 15m, hourly"),
+    ],
+)
+def test_schedules_that_are_none(text: str, reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        schedule.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("hours", "now", "free"),
+    [
+        ("22:00-07:00", "2026-03-01T23:30", "2026-03-02T07:00"),
+        ("22:00-07:00", "2026-03-01T03:00", "2026-03-01T07:00"),
+        ("22:00-07:00", "2026-03-01T07:00", "2026-03-01T07:00"),
+        ("22:00-07:00", "2026-03-01T12:00", "2026-03-01T12:00"),
+        ("12:00-13:00", "2026-03-01T12:30", "2026-03-01T13:00"),
+    ],
+)
+def test_quiet_hours_hold_until_they_are_over(hours: str, now: str, free: str) -> None:
+    quiet = schedule.parse_quiet(hours)
+    assert quiet is not None
+    assert quiet.release(at(now), SHANGHAI) == at(free)
+
+
+# -- alerts -------------------------------------------------------------------------
+
+GOOD = alert.Alert("足球", ("sports.example.cn", "https://b.example/zh/"), words="足球 -彩票")
+
+
+def test_a_alert_survives_a_file() -> None:
+    made = alert.checked(GOOD)
+    assert made.sites == ("https://sports.example.cn/", "https://b.example/zh/")
+    assert alert.from_json(alert.to_json([made]), "c.json") == [made]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"name": " "}, "give it a name"),
+        ({"sites": ()}, "1 to 50 sites"),
+        ({"words": ""}, "say what about"),
+        ({"min_relevance": 1.5}, "not within 0 to 1"),
+        ({"max_items": 0}, "1 to 200"),
+        ({"schedule": "soon"}, "none that is known"),
+        ({"quiet": "night"}, "write 22:00-07:00"),
+        ({"channels": ("fax:1",)}, "none of inbox"),
+        ({"channels": ("mail:me",)}, "no address"),
+        ({"channels": ("mail:a@b,c@d",)}, "no address"),
+        ({"channels": ("webhook:ftp://x/",)}, "no address"),
+        ({"sites": ("javascript:alert(1)",)}, "javascript"),
+    ],
+)
+def test_alerts_that_are_wrong(change: dict[str, object], reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        alert.checked(msgspec.structs.replace(GOOD, **change))
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"{", "c.json: no JSON list"),
+        (b'[{"name": "x"}]', "c.json: alert 1: .*sites"),
+        (b'[{"name": "x", "sites": ["a.b"], "wrods": "y"}]', "alert 1: .*wrods"),
+    ],
+)
+def test_files_of_alerts_that_are_wrong(data: bytes, reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        alert.from_json(data, "c.json")

@@ -1,0 +1,49 @@
+"""Texts that an alert has already are recognised."""
+
+from random import Random
+
+import pytest
+
+from focus.admission.near_duplicates import NEAR
+from focus.alerts.near_duplicates import ABROAD, AlertTexts
+
+TEXT = Random(1).getrandbits(64)
+HERE, THERE = "https://a.test/1", "https://b.test/1"
+
+
+def changed(bits: int) -> int:
+    """The text with so many bits flipped."""
+    return TEXT ^ sum(1 << 5 * bit for bit in range(bits))
+
+
+@pytest.mark.parametrize(
+    ("bits", "url", "is_known"),
+    [
+        (0, HERE, True),
+        (NEAR, HERE, True),
+        (NEAR + 1, HERE, False),  # another day of the same column
+        (NEAR + 1, THERE, True),  # a reprint
+        (ABROAD, THERE, True),
+        (ABROAD + 1, THERE, False),
+    ],
+)
+def test_between_sites_more_may_differ(bits: int, url: str, is_known: bool) -> None:
+    texts = AlertTexts()
+    texts.add(7, TEXT, HERE)
+    assert texts.find(changed(bits), url) == (7 if is_known else None)
+
+
+def test_the_nearest_text_is_found_and_short_ones_are_alone() -> None:
+    texts = AlertTexts()
+    texts.add(1, changed(9), HERE)
+    texts.add(2, changed(5), HERE)
+    texts.add(3, 0, HERE)
+    assert texts.find(TEXT, THERE) == 2
+    assert texts.find(0, THERE) is None
+
+
+def test_unlike_texts_are_told_apart() -> None:
+    texts, rng = AlertTexts(), Random(2)
+    for number in range(2000):
+        texts.add(number, rng.getrandbits(64) | 1, f"https://{number}.test/")
+    assert all(texts.find(rng.getrandbits(64) | 1, THERE) is None for _ in range(50))

@@ -1,0 +1,45 @@
+"""Little about few of very many ids, against a dict."""
+
+from array import array
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from focus.records import Tally
+from focus.score.graph.compact_arrays import Rows, Tallies
+
+IDS = st.integers(0, 300)
+
+
+@given(st.dictionaries(IDS, st.lists(IDS, max_size=6)), st.lists(IDS))
+def test_rows_are_a_dict_of_lists(model: dict[int, list[int]], asked: list[int]) -> None:
+    rows = Rows()
+    for source, row in model.items():
+        rows.add(source, array("I", row))
+    assert {source: list(row) for source, row in rows.items()} == model
+    assert len(rows) == len(model)
+    for source in [*asked, -1]:
+        assert (source in rows) == (source in model)
+
+
+def test_an_id_without_a_row_is_no_key() -> None:
+    with pytest.raises(KeyError):
+        Rows()[3]
+
+
+@given(st.lists(st.tuples(IDS, st.integers(0, 3), st.floats(0, 1))))
+def test_tallies_add_up(counted: list[tuple[int, int, float]]) -> None:
+    tallies, model = Tallies(), dict[int, Tally]()
+    for key, fetched, yielded in counted:
+        tally = model.setdefault(key, Tally())
+        tally.fetched += fetched
+        tally.yielded += yielded
+        assert tallies.add(key, Tally(fetched, yielded)) == tally
+    assert all(tallies.get(key) == model.get(key) for key in range(-1, 302))
+
+
+def test_what_was_got_is_a_copy() -> None:
+    tallies = Tallies()
+    tallies.add(5, Tally(1, 0.5)).fetched = 9
+    assert tallies.get(5) == Tally(1, 0.5)

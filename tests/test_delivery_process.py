@@ -1,0 +1,90 @@
+"""The delivery process: what it is told, what it tells, and what it ends though others die."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from focus.alerts import delivery_process
+from focus.alerts.outbox_relay import Summary
+from focus.errors import StoreError
+from focus.storage.alerts.records import SENT, WAITING
+from tests.support.outbox import Desk, desk
+from tests.support.webhooks import Receiver, receiving
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Desk]:
+    with desk(tmp_path) as made:
+        yield made
+
+
+def find(here: Desk, url: str, messages: int) -> None:
+    """So many messages are due."""
+    for number in range(messages):
+        here.finds(here.alert(str(number), f"webhook:{url}/{number}"), "http://a.test/1")
+    here.store.database.rows("UPDATE outbox SET due_at = 0")
+
+
+async def test_what_is_due_is_brought_and_told_of(here: Desk) -> None:
+    async with receiving(Receiver(answers=[(500, {})])) as hook:
+        find(here, hook.url, 2)
+        summary = await delivery_process.sender(here.store, here.settings())()
+    assert (summary.sent, summary.waiting, summary.items) == (1, 1, 1)
+    assert "500" in summary.failures["webhook"]
+    assert here.store.outbox.counts() == {SENT: 1, WAITING: 1}
+
+
+async def test_nobody_is_sent_out_for_nothing(here: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere")
+    deliver = delivery_process.sender(here.store, here.settings())
+    assert await deliver() == Summary()
+    find(here, "http://127.0.0.1:9", 1)
+    here.store.database.rows("UPDATE outbox SET due_at = 9e9")
+    assert await deliver() == Summary()
+
+
+async def test_what_keeps_the_courier_from_working_is_told(here: Desk, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.db"
+    broken.write_bytes(b"no database at all" * 99)
+    order = delivery_process.DeliveryOrder(str(broken), here.settings())
+    with pytest.raises(StoreError, match=r"broken\.db"):
+        await delivery_process._sent_out(order)
+
+
+_RUN = """
+import asyncio, sys
+import msgspec
+from focus.alerts import delivery_process
+order = msgspec.json.decode(sys.stdin.buffer.read(), type=delivery_process.DeliveryOrder)
+asyncio.run(delivery_process._sent_out(order))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+async def test_what_is_under_way_is_ended_though_the_run_dies(
+    here: Desk, tmp_path: Path, number: signal.Signals
+) -> None:
+    async with receiving(Receiver(delay_s=0.5)) as hook:
+        find(here, hook.url, 4)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", _RUN,
+            stdin=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        assert process.stdin is not None
+        order = delivery_process.DeliveryOrder(str(tmp_path / "watch.db"), here.settings())
+        process.stdin.write(msgspec.json.encode(order))
+        process.stdin.close()
+        await hook.has(1)
+        os.kill(process.pid, number)
+        assert process.stderr is not None
+        await process.stderr.read()  # which ends with the last that has it: the errand
+        await process.wait()
+    assert here.store.outbox.counts() == {SENT: 4}
+    assert len(set(hook.ids)) == len(hook.ids) == 4

@@ -1,0 +1,216 @@
+"""Hosts without end: what the hosts of one domain may cost together."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from focus.admission.domain_budget import (
+    AT_ADDRESS,
+    FREE_HOSTS,
+    KNOWN_HOSTS,
+    MOST_HOSTS,
+    PUT_OFFS,
+    DomainBudget,
+)
+from focus.config import PolitenessConfig, TrapConfig
+from focus.frontier import Frontier
+from focus.records import DropReason, Tally
+from focus.scheduling.queues import Host
+from focus.scheduling.url_table import UrlTable
+from tests.support.web import TinyWeb
+from tests.test_crawl import crawl
+
+
+class Crowd:
+    """Hosts, what they brought, and what follows. A pattern's budget is 100: a host costs 5."""
+
+    def __init__(self, **config: int) -> None:
+        self.frontier = Frontier(UrlTable(0), PolitenessConfig())
+        self.tallies: dict[int, Tally] = {}
+        self.domains = DomainBudget(
+            TrapConfig(**{"budget": 100, **config}),
+            self.frontier.hosts,
+            lambda host: self.tallies.get(host.id, Tally()),
+        )
+
+    def meet(self, name: str) -> Host:
+        host = self.frontier.host(name)
+        self.domains.look()
+        return host
+
+    def ask(self, name: str, requests: int = 1, relevance: float = 0.0, address: str = "") -> Host:
+        host = self.meet(name)
+        host.address = address
+        self.domains.asked(host)
+        tally = self.tallies.setdefault(host.id, Tally())
+        more = Tally(requests, requests * relevance)
+        tally.fetched += more.fetched
+        tally.yielded += more.yielded
+        self.domains.count(host, more)
+        return host
+
+
+def hosts(domain: str, number: int) -> Iterator[str]:
+    return (f"a{at}.{domain}" for at in range(number))
+
+
+def test_a_domain_of_ever_new_hosts_has_its_budget() -> None:
+    crowd = Crowd()
+    asked = [crowd.ask(name) for name in hosts("trap.test", 166)]
+    assert crowd.domains.is_spent(asked[-1]) == ""
+    last = crowd.ask("b.trap.test")
+    assert "167 hosts of trap.test brought" in crowd.domains.is_spent(last)
+    assert crowd.domains.is_spent(crowd.meet("fresh.trap.test"))
+    assert not crowd.domains.has_room("other.trap.test")
+    assert crowd.domains.has_room("another.test")
+
+
+def test_its_requests_count_as_well_as_its_hosts() -> None:
+    crowd = Crowd()
+    asked = [crowd.ask(name, requests=15) for name in hosts("trap.test", 60)]
+    assert crowd.domains.is_spent(asked[0])
+
+
+def test_hosts_of_a_domain_that_pays_are_asked_on() -> None:
+    crowd = Crowd()
+    asked = [crowd.ask(name, 10, relevance=0.02) for name in hosts("portal.test", 3 * KNOWN_HOSTS)]
+    assert crowd.domains.is_spent(asked[-1]) == ""
+    assert not crowd.domains.puts_off(asked[-1])
+
+
+def greedy(crowd: Crowd, names: Iterator[str], **brings: float) -> int:
+    """How many hosts are asked, one after the other, before one is put off."""
+    address = str(brings.pop("address", ""))
+    for number, name in enumerate(names):
+        host = crowd.meet(name)
+        host.address = address
+        if crowd.domains.puts_off(host):
+            return number
+        crowd.ask(name, int(brings["requests"]), brings["relevance"], address)
+    return -1
+
+
+def test_each_host_more_has_to_be_earned() -> None:
+    """A page about the topic on each lets half of them have one more: 200 / (1 - 0.9 / 2)."""
+    many = hosts("wild.test", 2 * MOST_HOSTS)
+    assert greedy(Crowd(), many, requests=1, relevance=0.9) == 364
+    few = hosts("wild.test", 2 * MOST_HOSTS)
+    assert greedy(Crowd(), few, requests=0, relevance=0.0) == FREE_HOSTS, "robots.txt alone"
+
+
+def test_what_pays_well_has_a_bound_all_the_same() -> None:
+    asked = greedy(Crowd(), hosts("wild.test", 2 * MOST_HOSTS), requests=5, relevance=1.0)
+    assert asked == MOST_HOSTS
+
+
+def test_a_host_is_put_off_until_its_like_have_brought_more() -> None:
+    crowd = Crowd()
+    asked = [crowd.ask(name, requests=0) for name in hosts("hoster.test", FREE_HOSTS)]
+    fresh = crowd.meet("fresh.hoster.test")
+    assert crowd.domains.puts_off(fresh)
+    crowd.tallies[asked[0].id] = Tally(3, 2.0)
+    crowd.domains.count(asked[0], Tally(3, 2.0))
+    assert not crowd.domains.puts_off(fresh)
+    assert crowd.domains.is_spent(fresh) == ""
+
+
+def test_a_host_that_was_put_off_often_is_left_alone() -> None:
+    crowd = Crowd()
+    for name in hosts("hoster.test", FREE_HOSTS):
+        crowd.ask(name, requests=0)
+    fresh = crowd.meet("fresh.hoster.test")
+    assert [crowd.domains.is_spent(fresh) for _ in range(PUT_OFFS) if crowd.domains.puts_off(fresh)]
+    assert not crowd.domains.puts_off(fresh)
+    assert crowd.domains.is_spent(fresh).startswith("200 hosts of hoster.test brought too little")
+    crowd.ask("a0.hoster.test", requests=4, relevance=0.5)
+    assert crowd.domains.is_spent(fresh) == "", "its domain has earned it after all"
+
+
+def test_hosts_of_one_address_share_a_wider_budget() -> None:
+    crowd = Crowd()
+    names = (f"www.d{number}.test" for number in range(3 * AT_ADDRESS * FREE_HOSTS))
+    asked = greedy(crowd, names, requests=1, relevance=0.0, address="192.0.2.1")
+    assert asked == AT_ADDRESS * FREE_HOSTS
+    elsewhere = crowd.meet("www.other.test")
+    elsewhere.address = "192.0.2.2"
+    assert not crowd.domains.puts_off(elsewhere)
+
+
+def test_what_an_earlier_run_asked_counts_at_the_address_where_it_is_found() -> None:
+    crowd = Crowd()
+    for number in range(AT_ADDRESS * FREE_HOSTS):
+        host = crowd.frontier.host(f"www.d{number}.test")
+        crowd.tallies[host.id] = Tally(1, 0.0)
+    crowd.domains.look()
+    for host in crowd.frontier.hosts:
+        host.address = "192.0.2.1"
+        crowd.domains.asked(host)
+    fresh = crowd.meet("fresh.test")
+    fresh.address = "192.0.2.1"
+    assert crowd.domains.puts_off(fresh)
+
+
+def test_a_host_that_pays_is_asked_on_in_a_domain_that_does_not() -> None:
+    crowd = Crowd()
+    for name in hosts("portal.test", 300):
+        crowd.ask(name)
+    assert crowd.domains.is_spent(crowd.ask("sports.portal.test", 40, relevance=0.05)) == ""
+    assert crowd.domains.is_spent(crowd.ask("weather.portal.test", 40))
+
+
+@pytest.mark.parametrize("suffix", ["github.io", "blogspot.com", "co.uk", "com.cn", "edu.cn"])
+def test_registered_names_have_nothing_to_do_with_each_other(suffix: str) -> None:
+    crowd = Crowd()
+    asked = [crowd.ask(name) for name in hosts(suffix, 2000)]
+    assert not any(map(crowd.domains.is_spent, asked))
+    assert crowd.domains.has_room(f"fresh.{suffix}")
+
+
+def test_nor_have_addresses() -> None:
+    crowd = Crowd()
+    asked = [crowd.ask(f"9.9.{n}.7:8080") for n in range(250)]
+    assert not any(map(crowd.domains.is_spent, asked))
+
+
+def test_hosts_that_bring_nothing_are_known_up_to_a_number() -> None:
+    crowd = Crowd()
+    for name in hosts("trap.test", KNOWN_HOSTS):
+        assert crowd.domains.has_room(name)
+        crowd.meet(name)
+    assert not crowd.domains.has_room("b.trap.test")
+    crowd.ask("a1.trap.test", 20, relevance=0.6)
+    for number in range(12):
+        assert crowd.domains.has_room(f"b{number}.trap.test"), "it has brought twelve pages"
+        crowd.meet(f"b{number}.trap.test")
+    assert not crowd.domains.has_room("b.trap.test")
+
+
+def test_what_was_counted_before_anybody_looked_counts() -> None:
+    """As after a restart: the hosts and what they brought are there at once."""
+    crowd = Crowd()
+    for name in hosts("trap.test", 200):
+        host = crowd.frontier.host(name)
+        crowd.tallies[host.id] = Tally(1, 0.0)
+    last = crowd.meet("b.trap.test")
+    assert crowd.domains.is_spent(last)
+
+
+@pytest.mark.parametrize("config", [{"budget": 0}, {"is_on": False}])
+def test_it_can_be_switched_off(config: dict[str, int]) -> None:
+    crowd = Crowd(**config)
+    asked = [crowd.ask(name) for name in hosts("trap.test", 300)]
+    assert crowd.domains.is_spent(asked[-1]) == ""
+    assert crowd.domains.has_room("b.trap.test")
+
+
+async def test_a_crawl_leaves_endless_hosts_and_goes_on_elsewhere() -> None:
+    web = TinyWeb()
+    web.page("http://a.test/", links=["http://h0.trap.test/", *(f"/p{n}" for n in range(300))])
+    for number in range(300):
+        web.page(f"http://a.test/p{number}")
+        web.page(f"http://h{number}.trap.test/", links=[f"http://h{number + 1}.trap.test/"])
+    run = await crawl(web, ["http://a.test/"], traps=TrapConfig(budget=40), delay_s=0.0)
+    urls = web.urls()
+    assert sum("trap.test" in url for url in urls) == 133, "40 · 10 / (1 + 40 · 0.05)"
+    assert sum("a.test" in url for url in urls) == 301
+    assert run.crawl.unit_of_work.drops[DropReason.TRAP_BUDGET] == 1

@@ -1,0 +1,82 @@
+"""Feature selection: the worked numbers, and what must hold for any counts."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from focus.errors import ConfigError
+from focus.score.statistics.feature_selection import (
+    SELECTORS,
+    ContingencyTable,
+    Counts,
+    candidates,
+    chi_square,
+    count,
+    document_frequency,
+    information_gain,
+    mutual_information,
+    select,
+)
+
+WORKED = ContingencyTable(8, 2, 2, 8)
+
+
+def test_worked_numbers() -> None:
+    assert document_frequency(WORKED) == 10
+    assert information_gain(WORKED) == pytest.approx(0.1927, abs=1e-4)
+    assert chi_square(WORKED) == pytest.approx(7.2)
+    assert mutual_information(WORKED) == pytest.approx(0.470, abs=1e-3)
+
+
+def test_a_perfect_word_tells_everything_and_a_useless_one_nothing() -> None:
+    assert information_gain(ContingencyTable(5, 0, 0, 5)) == pytest.approx(math.log(2))
+    assert information_gain(ContingencyTable(5, 5, 5, 5)) == pytest.approx(0.0)
+    assert chi_square(ContingencyTable(5, 5, 5, 5)) == 0.0
+    assert mutual_information(ContingencyTable(0, 3, 5, 2)) == -math.inf
+
+
+def test_the_papers_misprint_would_not_be_a_test_of_independence() -> None:
+    """With a + before the last factor, twice the pages do not give twice the statistic."""
+    doubled = ContingencyTable(*(2 * n for n in WORKED))
+    assert chi_square(doubled) == pytest.approx(2 * chi_square(WORKED))
+
+
+TABLES = st.builds(ContingencyTable, *(st.integers(0, 50),) * 4)
+
+
+@given(TABLES)
+def test_values_stay_in_range(table: ContingencyTable) -> None:
+    assert 0.0 <= information_gain(table) <= math.log(2) + 1e-12
+    assert 0.0 <= chi_square(table) <= sum(table) + 1e-9
+    swapped = ContingencyTable(table.b, table.a, table.d, table.c)
+    assert information_gain(swapped) == pytest.approx(information_gain(table), abs=1e-12)
+    assert chi_square(swapped) == pytest.approx(chi_square(table))
+
+
+def test_counting_and_taking_out_again() -> None:
+    samples = [({"a", "b"}, True), ({"b"}, False), ({"a"}, True)]
+    counts = count(samples)
+    assert counts == Counts(2, 1, {"a": (2, 0), "b": (1, 1)})
+    left = counts.plus(count(samples[:1]), -1)
+    assert (left.on, left.off, left.words) == (1, 1, {"a": (1, 0), "b": (0, 1)})
+
+
+def test_only_words_of_on_topic_pages_that_stand_in_two_are_chosen() -> None:
+    counts = Counts(3, 3, {"good": (3, 0), "off": (0, 3), "once": (1, 0), "both": (1, 1)})
+    assert sorted(candidates(counts)) == ["both", "good"]
+    assert select(counts, "ig", 5)[0] == "good"
+
+
+@pytest.mark.parametrize("method", SELECTORS)
+def test_equals_are_chosen_by_the_alphabet_whatever_their_order(method: str) -> None:
+    words = dict.fromkeys("dbca", (2, 1))
+    backwards = dict(reversed(words.items()))
+    assert select(Counts(4, 4, words), method, 3) == ["a", "b", "c"]
+    assert select(Counts(4, 4, backwards), method, 3) == ["a", "b", "c"]
+
+
+def test_an_unknown_method_lists_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match="ig, chi, mi, df"):
+        select(Counts(1, 1, {}), "tfidf", 3)

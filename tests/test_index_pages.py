@@ -1,0 +1,122 @@
+"""Index pages: what an address promises, what a page says and looks like."""
+
+import pytest
+
+from focus.config import AnalysisConfig
+from focus.html.reader import MAX_LD, kinds_of
+from focus.records import Page
+from focus.score.analysis import PageAnalyst
+from focus.score.index_pages import Role, role, series
+from focus.topic.topic import from_words, to_builtins
+
+ANALYST = PageAnalyst(AnalysisConfig(topic=to_builtins(from_words("足球")), url_patterns=True))
+
+
+def read(body: str, url: str = "http://h/sports/", *, head: str = "") -> Page:
+    html = f"<html><head><title>新闻</title>{head}</head><body>{body}</body></html>"
+    return ANALYST.analyse(url, html.encode(), "text/html; charset=utf-8")
+
+
+@pytest.mark.parametrize(
+    ("path", "is_what"),
+    [
+        ("/", Role.INDEX),
+        ("/index.html", Role.INDEX),
+        ("/tags/%E8%B6%B3%E7%90%83/", Role.INDEX),
+        ("/blog/categories/Java/leetcode/", Role.INDEX),
+        ("/tags", Role.INDEX),
+        ("/%E6%A0%87%E7%AD%BE/x", Role.INDEX),
+        ("/wiki/Category:Football", Role.INDEX),
+        ("/wiki/%E5%88%86%E7%B1%BB:%E8%B6%B3%E7%90%83", Role.INDEX),
+        ("/archives/2020/05/", Role.INDEX),
+        ("/2024/05/01/", Role.INDEX),
+        ("/tag/es2015/", Role.INDEX),
+        ("/?tag=x", Role.INDEX),
+        ("/page/2/", Role.FURTHER),
+        ("/tags/x/page/12", Role.FURTHER),
+        ("/tags/x/index_2.html", Role.FURTHER),
+        ("/a?cat=3&page=2", Role.FURTHER),
+        ("/2024/05/01/goal/", Role.PAGE),
+        ("/archives/12345", Role.PAGE),
+        ("/archives/12345.html", Role.PAGE),
+        ("/category/x/12345.html", Role.PAGE),
+        ("/categories/2020-05-01-goal/", Role.PAGE),
+        ("/topics/123", Role.PAGE),
+        ("/archives/2005/04/13/goal/", Role.PAGE),
+        ("/archives/2005/04/goal", Role.PAGE),
+        ("/archives/2005/04/13/", Role.INDEX),
+        ("/?p=123", Role.PAGE),
+        ("/page/about", Role.PAGE),
+        ("/vintage/wine", Role.PAGE),
+    ],
+)
+def test_an_address_promises_a_role(path: str, is_what: Role) -> None:
+    assert role(f"http://h{path}") is is_what
+
+
+def test_all_pages_of_an_index_share_its_series() -> None:
+    ways = ("/t/x", "/t/x/", "/t/x/page/3/", "/t/x/page-3.html", "/t/x/index.html", "/t/x?page=2")
+    assert {series(f"http://h{path}") for path in ways} == {"h/t/x/"}
+    assert series("https://h/a?cat=3&page=2") == series("http://h/a/?cat=3") == "h/a/?cat=3"
+    assert series("http://h/a?cat=3&page=2") != series("http://h/a?cat=4&page=2")
+
+
+def test_further_pages_are_those_of_this_very_index() -> None:
+    page = read(
+        '<a href="/tags/x/page/2/">2</a><a href="/page/2/">older</a><a href="/tags/y/">y</a>'
+        '<a href="/goal">goal</a>',
+        "http://h/tags/x/",
+    )
+    assert [link.role for link in page.links] == [Role.FURTHER, Role.INDEX, Role.INDEX, Role.PAGE]
+
+
+CARDS = '<article><p>first</p><a href="/a">a</a></article>' * 4
+LIST = "".join(
+    f'<a href="/sports/2024-05-{day}/goal-{day}.html">{day}</a>' for day in range(10, 22)
+)
+OG = '<meta property="og:type" content="article">'
+LD = '<script type="application/ld+json">{"@graph": [{"@type": "%s"}]}</script>'
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "is_index"),
+    [
+        ("", "<p>goal</p>", False),
+        (OG + LD % "Article", CARDS, False),
+        ("", CARDS, True),
+        (OG, CARDS, False),  # related articles below one
+        (LD % "NewsArticle", CARDS, False),
+        (LD % "CollectionPage", "<p>goal</p>", True),
+        ("", LIST, True),
+        ("", f"<nav>{LIST}</nav>", False),
+        ("", LIST + "<p>text</p>" * 7, False),  # an article with many links
+        ("", LIST[: len(LIST) // 2], False),
+    ],
+)
+def test_structure_tells_where_the_address_does_not(head: str, body: str, is_index: bool) -> None:
+    assert read(body, head=head).index is is_index
+
+
+def test_an_address_is_believed_before_what_the_page_says_of_itself() -> None:
+    assert read("<p>goal</p>", "http://h/tags/x/", head=OG + LD % "Article").index
+
+
+def test_an_index_page_is_named_by_title_and_address() -> None:
+    assert read("", "http://h/tags/%E8%B6%B3%E7%90%83/").named == 1.0
+    titled = f"<html><title>{'x' * 78}足球</title>".encode()
+    assert ANALYST.analyse("http://h/tags/1/", titled, None).named == 1.0
+    behind = f"<html><title>{'x' * 80}足球</title>".encode()  # the site's name
+    assert ANALYST.analyse("http://h/tags/1/", behind, None).named == 0.0
+    article = "<html><title>足球</title><p>goal".encode()
+    assert ANALYST.analyse("http://h/goal", article, None).named == 0.0
+
+
+def test_what_is_said_for_machines_is_read_as_far_as_it_can_be() -> None:
+    nested = '{"@type": "WebPage", "mainEntity": {"@type": "ItemList"}}'
+    assert list(kinds_of(nested)) == ["WebPage"]
+    assert list(kinds_of('[{"@type": ["Blog", 7]}, {"@graph": [{"@type": "Article"}, 3]}]')) == [
+        "Blog",
+        "Article",
+    ]
+    for broken in ("", "{", "7", "null", '{"@graph": 1}', "[" * 5000, " " * (MAX_LD + 1) + "{}"):
+        assert list(kinds_of(broken)) == []

@@ -1,0 +1,111 @@
+"""Measures against numbers worked by hand, and what must hold of any crawl."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from focus.metrics import measures as m
+
+MARKS = st.lists(st.sampled_from([True, False, None]), max_size=40)
+ORDERS = st.lists(st.integers(0, 30), max_size=40)
+TARGETS = st.sets(st.integers(0, 30), max_size=15)
+
+
+def test_harvest_rate_leaves_out_what_nobody_judged() -> None:
+    assert m.harvest_rate([True, False, None, True]) == pytest.approx(2 / 3)
+    assert m.harvest_rate([None]) == m.harvest_rate([]) == 0.0
+
+
+def test_harvest_curves() -> None:
+    assert m.windowed_harvest([False, True, True], 3) == pytest.approx([0, 1 / 2, 2 / 3])
+    assert m.windowed_harvest([True, False, False, True], 2) == [1, 0.5, 0, 0.5]
+    assert m.windowed_harvest([True, None, None], 2) == [1, 1, 0]
+    assert m.windowed_harvest([], 1) == []
+
+
+@given(MARKS.filter(bool))
+def test_the_cumulative_curve_ends_at_the_harvest_rate(marks: list[bool | None]) -> None:
+    assert m.windowed_harvest(marks, len(marks))[-1] == m.harvest_rate(marks)
+
+
+@given(MARKS, st.integers(1, 9))
+def test_a_window_is_the_harvest_rate_of_its_marks(marks: list[bool | None], window: int) -> None:
+    expected = [m.harvest_rate(marks[max(0, k - window) : k]) for k in range(1, len(marks) + 1)]
+    assert m.windowed_harvest(marks, window) == pytest.approx(expected)
+
+
+def test_recall_curve_counts_a_target_once_and_stays_flat() -> None:
+    assert m.recall_curve("axb", set("abcd"), 4) == [0.25, 0.25, 0.5, 0.5]
+    assert m.recall_curve("aab", set("ab"), 3) == [0.5, 0.5, 1.0]
+    assert m.recall_curve("ab", (), 2) == [0.0, 0.0]
+
+
+@given(ORDERS, TARGETS, st.integers(0, 60))
+def test_recall_is_monotone_and_a_share(order: list[int], targets: set[int], budget: int) -> None:
+    curve = m.recall_curve(order, targets, budget)
+    assert len(curve) == budget
+    assert curve == sorted(curve)
+    assert all(0 <= recall <= 1 for recall in curve)
+    if targets and budget >= len(order):
+        assert m.recall_at(curve, budget) == len(set(order) & targets) / len(targets) or not budget
+
+
+def test_recall_at_a_number_of_requests() -> None:
+    curve = [0.25, 0.5]
+    assert [m.recall_at(curve, k) for k in (0, 1, 2, 9)] == [0.0, 0.25, 0.5, 0.5]
+    assert m.recall_at([], 3) == 0.0
+
+
+def test_area_and_share_of_the_oracle() -> None:
+    assert m.area_under_recall([0, 0.5, 0.5, 1]) == 0.5
+    assert m.share_of_oracle([0, 0, 0, 1], [0, 0.5, 0.5, 1]) == 0.5
+    assert m.share_of_oracle([0, 0], [0, 0]) == 0.0
+    assert m.area_under_recall([]) == 0.0
+
+
+def test_requests_to_a_share_of_the_targets() -> None:
+    curve = [0, 0.5, 0.5, 1]
+    assert [m.requests_to(curve, share) for share in (0.5, 0.8, 1.0)] == [2, 4, 4]
+    assert m.requests_to([0.5], 0.8) is None
+    assert m.requests_to(m.recall_curve(range(10), range(10), 10), 0.7) == 7
+
+
+@given(ORDERS, TARGETS.filter(bool), st.floats(0.01, 1))
+def test_requests_to_agrees_with_the_curve(
+    order: list[int], targets: set[int], share: float
+) -> None:
+    curve = m.recall_curve(order, targets, 40)
+    k = m.requests_to(curve, share)
+    reached = [recall >= share - 1e-12 for recall in curve]
+    assert (k is None and not any(reached)) or (k is not None and reached.index(True) == k - 1)
+
+
+def test_relevant_hosts_are_counted_once() -> None:
+    assert (
+        m.relevant_hosts(["a/1", "a/2", "b/1", "c/1"], {"a/1", "a/2", "b/1"}, lambda u: u[0]) == 2
+    )
+
+
+def test_rounds_and_their_average() -> None:
+    rounds = m.precision_per_round([True, True, False, False, True], 2)
+    assert rounds == [1, 0, 1]
+    assert m.average_precision(rounds) == pytest.approx(2 / 3)
+    assert m.average_precision([]) == 0.0
+
+
+def test_efficiency_is_per_minute() -> None:
+    assert m.efficiency_per_min(30, 90) == 20
+    assert m.efficiency_per_min(3, 0) == 0.0
+
+
+def test_judge_against_labels() -> None:
+    pairs = [(True, True)] * 2 + [(True, False)] + [(False, True)] * 3 + [(True, None)] * 7
+    assert m.judge_quality(pairs) == pytest.approx((2 / 3, 2 / 5, 1 / 2))
+    assert m.judge_quality([]) == (0, 0, 0)
+    assert m.judge_quality([(False, False)]) == (0, 0, 0)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), max_size=30))
+def test_f_is_the_harmonic_mean(pairs: list[tuple[bool, bool]]) -> None:
+    p, r, f = m.judge_quality(pairs)
+    assert f == pytest.approx(2 * p * r / (p + r) if p + r else 0)

@@ -1,0 +1,226 @@
+"""Texts that are nearly the same, and pages that say "not found" with status 200."""
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from focus.admission.near_duplicates import (
+    FEWEST,
+    LOST_TEXTS,
+    NEAR,
+    NearDuplicates,
+    looks_lost,
+    simhash,
+    wording,
+)
+from focus.records import DropReason, Page, UrlState
+from focus.storage.reader import DatabaseReader
+from focus.storage.results import Selection
+from tests.support.web import TinyWeb
+from tests.test_crawl import crawl
+from tests.test_resume import Lives
+
+CHARACTERS = [chr(0x4E00 + at) for at in range(3000)]
+
+BITS = st.integers(0, 63)
+
+
+def article(seed: int, clauses: int = 120) -> str:
+    rng = random.Random(seed)
+    return "，".join("".join(rng.choices(CHARACTERS, k=rng.randint(4, 14))) for _ in range(clauses))
+
+
+def distance(one: str, other: str) -> int:
+    return (simhash(one) ^ simhash(other)).bit_count()
+
+
+def test_the_same_words_in_another_order_are_the_same_text() -> None:
+    clauses = article(1).split("，")
+    assert simhash("，".join(clauses)) == simhash("。\n".join(reversed(clauses)))
+
+
+def test_a_word_changed_hardly_matters_and_other_texts_are_far() -> None:
+    near = [distance(article(n), article(n).replace("，", "，今天，", 1)) for n in range(40)]
+    far = [distance(article(n), article(n + 1000)) for n in range(40)]
+    assert sum(bits <= NEAR for bits in near) > 25
+    assert min(far) > 4 * NEAR
+
+
+def test_one_template_filled_twice_is_two_texts() -> None:
+    template = article(7, 60)
+    rows = [
+        " ".join(f"{n}:{random.Random(n + at).randint(0, 9999)}" for n in range(40))
+        for at in (0, 999)
+    ]
+    assert distance(template + rows[0], template + rows[1]) > NEAR
+
+
+@given(st.text(max_size=300))
+def test_any_text_has_64_bits_unless_it_has_no_word(text: str) -> None:
+    assert 0 <= simhash(text) < 1 << 64
+    assert 0 <= wording(text) < 1 << 64
+    assert (simhash(text) == 0) == (re.search(r"\w", text) is None)
+
+
+def test_of_few_words_only_the_very_same_is_the_same() -> None:
+    few = " ".join(f"word{n}" for n in range(FEWEST - 1))
+    assert simhash(few, "a title") == simhash(few.replace(" ", "\n  "), "a title")
+    assert simhash(few, "a title") != simhash(few, "another title")
+    assert distance(few, few + " word1") > NEAR
+    many = few + " one more"
+    assert simhash(many, "a title") == simhash(many, "another title"), "the text is enough"
+
+
+def test_short_texts_are_never_near_each_other_by_chance() -> None:
+    texts = [simhash(f"足球 {n}", "足球") for n in range(2000)]
+    twins = NearDuplicates()
+    for number, text in enumerate(texts):
+        assert twins.find(text) is None
+        twins.add(number, text)
+    assert [twins.find(text) for text in texts] == [*range(2000)]
+
+
+def test_a_template_filled_with_other_numbers_says_the_same() -> None:
+    assert wording("2026-11-22: 17 of 3,000 seats") == wording("1999-01-02: 4 of 1,250  seats")
+    assert wording("Monday") != wording("Tuesday")
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "404 Not Found",
+        "Page not found - Example",
+        "Error 404",
+        "The page you asked for could not be found",
+        "This page doesn't exist",
+        "页面不存在 - 某网",
+        "您访问的页面不存在",
+        "对不起，找不到该页面",
+        "文章已被删除",
+    ],
+)
+def test_not_found_in_so_many_words(title: str) -> None:
+    assert looks_lost(title)
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "",
+        "Room 404 to let",
+        "How I found my way",
+        "Peugeot 404 review",
+        "寻找失踪的球员",
+        "A missing page of history",
+    ],
+)
+def test_other_titles_are_not(title: str) -> None:
+    assert not looks_lost(title)
+
+
+def test_a_twin_is_found_by_its_first() -> None:
+    seen = NearDuplicates()
+    seen.add(3, 0b1111 << 40)
+    seen.add(5, 0b1101 << 40)
+    assert seen.find(0b1100 << 40) == 3
+    seen.add(9, 0)
+    assert seen.find(0xFFFF) is None
+
+
+@given(st.integers(0, 2**64 - 1), st.sets(st.integers(0, 63), max_size=NEAR))
+def test_what_differs_in_three_bits_is_always_found(bits: int, flipped: set[int]) -> None:
+    seen = NearDuplicates()
+    seen.add(1, bits or 1)
+    assert seen.find((bits or 1) ^ sum(1 << bit for bit in flipped)) == 1
+
+
+def test_a_page_like_its_hosts_lost_ones_is_lost_too() -> None:
+    seen = NearDuplicates()
+    lost, page = Page(lost=True, simhash=77), Page(relevant=True, simhash=77)
+    assert seen.judge(1, "a.test", lost).lost
+    assert seen.judge(2, "a.test", page) == Page(lost=True, simhash=77)
+    assert seen.judge(3, "b.test", page) == page
+
+
+@pytest.fixture
+def web() -> TinyWeb:
+    web = TinyWeb()
+    web.page("http://a.test/", links=["/1", "/2", "/3", "/gone"])
+    for path, text in (("/1", article(1)), ("/2", article(1)), ("/3", article(3))):
+        web.page(
+            f"http://a.test{path}", title="足球", keywords="足球", text=text, links=["/x" + path]
+        )
+        web.page(f"http://a.test/x{path}")
+    web.page("http://a.test/gone", title="页面不存在", text="对不起", links=["/1"])
+    return web
+
+
+@given(st.lists(st.integers(1, 2**64 - 1), max_size=60), st.integers(0, 59), st.sets(BITS))
+def test_twins_are_those_that_a_look_at_all_would_find(
+    texts: list[int], near: int, flipped: set[int]
+) -> None:
+    seen = NearDuplicates()
+    for number, text in enumerate(texts):
+        seen.add(100 + number, text)
+    wanted = (texts[near % len(texts)] if texts else 1) ^ sum(1 << bit for bit in flipped)
+    at_hand = [n for n, text in enumerate(texts) if (text ^ wanted).bit_count() <= NEAR]
+    assert seen.find(wanted) == (100 + at_hand[0] if at_hand else None)
+
+
+def test_a_host_that_never_says_the_same_is_remembered_in_part() -> None:
+    seen, rng = NearDuplicates(), random.Random(1)
+    texts = [rng.getrandbits(64) for _ in range(5 * LOST_TEXTS)]
+    for text in texts:
+        seen.add_lost("a.test", text)
+    assert sum(seen.is_lost("a.test", text) for text in texts) == LOST_TEXTS
+    assert not seen.is_lost("b.test", texts[0])
+
+
+async def test_a_duplicate_is_relevant_once_and_its_links_count(web: TinyWeb) -> None:
+    run = await crawl(web, ["http://a.test/"])
+    assert run.crawl.unit_of_work.totals.relevant == 2
+    assert "http://a.test/x/2" in run.pages
+    relevant = [event.url for event in run.events if event.relevant]
+    assert relevant == ["http://a.test/1", "http://a.test/3"]
+
+
+async def test_a_mirror_of_short_pages_brings_nothing_twice() -> None:
+    web = TinyWeb()
+    names = [f"{n}" for n in range(20)]
+    mirrors = [f"/mirror/{name}" for name in names] + [f"/CASE/{name}" for name in names]
+    web.page("http://a.test/", links=[f"/{name}" for name in names] + mirrors)
+    for name in names:
+        for folder in ("", "/mirror", "/CASE"):
+            url = f"http://a.test{folder}/{name}"
+            web.page(url, title=f"足球 {name}", keywords="足球", text="足球。")
+    run = await crawl(web, ["http://a.test/"])
+    relevant = [event.url for event in run.events if event.relevant]
+    assert relevant == [f"http://a.test/{name}" for name in names]
+    assert len(run.pages) == 61
+
+
+async def test_a_soft_404_is_no_page(web: TinyWeb) -> None:
+    run = await crawl(web, ["http://a.test/"])
+    assert "http://a.test/gone" not in run.pages
+    assert run.crawl.unit_of_work.drops[DropReason.SOFT_404] == 1
+
+
+async def test_status_why_and_export_know_duplicates(web: TinyWeb, tmp_path: Path) -> None:
+    lives = Lives(web, tmp_path, "http://a.test/")
+    await lives.live(requests=3)
+    ends = await lives.live()  # the first was fetched in another life
+    assert ends["http://a.test/2"] is UrlState.DONE
+    with DatabaseReader(tmp_path / "x.db") as reader:
+        assert reader.status(1).duplicates == 1
+        assert reader.why(1, "http://a.test/2").duplicate_of == "http://a.test/1"
+        assert reader.why(1, "http://a.test/gone").reason == "soft-404"
+        marked = dict(reader.rows(Selection(), ("url", "duplicate_of")))
+        assert {url: of for url, of in marked.items() if of} == {
+            "http://a.test/2": "http://a.test/1"
+        }
+        kept = [url for (url,) in reader.rows(Selection(duplicates=False), ("url",))]
+        assert set(marked) - set(kept) == {"http://a.test/2"}

@@ -1,0 +1,572 @@
+"""Everything that is due reaches its receiver once, whatever breaks on the way."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+
+from focus.alerts import outbox_lease, outbox_relay, settings, unsubscribe
+from focus.alerts.delivery import Delivered, DeliveryOutcome, NotDelivered, apprise, mail
+from focus.alerts.message import Message
+from focus.alerts.outbox_relay import ChannelSenders
+from focus.alerts.texts import LANGUAGES, TEXTS, told
+from focus.errors import ConfigError
+from focus.storage.alerts.records import DEAD, SENT, WAITING
+from tests.support.outbox import NOON, Desk, desk
+from tests.support.webhooks import Receiver, receiving
+
+ME, YOU = "mail:me@a.test", "mail:you@a.test"
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Desk]:
+    with desk(tmp_path) as made:
+        yield made
+
+
+class Post:
+    """Stands for all channels: what was sent, and what each answer shall be."""
+
+    def __init__(self, *outcomes: DeliveryOutcome | Exception) -> None:
+        self.outcomes = list(outcomes)
+        self.sent: list[tuple[str, Message]] = []
+
+    async def __call__(
+        self, ways: ChannelSenders, message: Message, *, user: int, channel: str
+    ) -> DeliveryOutcome:
+        self.sent.append((channel, message))
+        await asyncio.sleep(0)
+        outcome = self.outcomes.pop(0) if self.outcomes else Delivered()
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    @property
+    def ids(self) -> list[str]:
+        return [message.id for _, message in self.sent]
+
+
+def install(monkeypatch: pytest.MonkeyPatch, *outcomes: DeliveryOutcome | Exception) -> Post:
+    post = Post(*outcomes)
+
+    async def send(
+        self: ChannelSenders, message: Message, *, user: int, channel: str
+    ) -> DeliveryOutcome:
+        return await post(self, message, user=user, channel=channel)
+
+    monkeypatch.setattr(ChannelSenders, "send", send)
+    return post
+
+
+# -- what goes into a message -------------------------------------------------------
+
+
+async def test_a_digest_has_all_that_is_due_by_one_channel_grouped_by_alert(
+    here: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post = install(monkeypatch)
+    football = here.alert("足球", ME, YOU, "inbox", "feed")
+    travel = here.alert("旅游", ME)
+    here.finds(football, "http://a.test/1", "http://a.test/2")
+    here.finds(travel, "http://a.test/3")
+    summary = await here.deliver()
+    assert summary == outbox_relay.Summary(sent=2, items=5)
+    told = {
+        channel: {group.name: [item.match.url for item in group.items] for group in message.groups}
+        for channel, message in post.sent
+    }
+    both = ["http://a.test/1", "http://a.test/2"]
+    assert told == {ME: {"足球": both, "旅游": ["http://a.test/3"]}, YOU: {"足球": both}}
+    assert await here.deliver() == outbox_relay.Summary()
+
+
+async def test_immediate_messages_tell_of_one_page_each(
+    here: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post = install(monkeypatch)
+    here.finds(here.alert("足球", ME, digest=False), "http://a.test/1", "http://a.test/2")
+    here.finds(here.alert("旅游", ME), "http://a.test/3", "http://a.test/4")
+    assert (await here.deliver()).sent == 3
+    sizes = [sum(len(group.items) for group in message.groups) for _, message in post.sent]
+    assert sorted(sizes) == [1, 1, 2]
+
+
+async def test_the_best_of_a_alert_come_first_and_the_rest_stays_in_the_inbox(
+    here: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post = install(monkeypatch)
+    alert = here.alert("足球", ME, max_items=2)
+    here.finds(alert, "http://a.test/1", relevance=0.5)
+    (best,) = here.finds(alert, "http://a.test/2", relevance=0.9)
+    here.finds(alert, "http://a.test/3", relevance=0.7)
+    with here.store.database.transaction() as db:
+        db.execute("UPDATE alert_match SET duplicate_of = ? WHERE url = 'http://a.test/1'", (best,))
+    assert (await here.deliver()).items == 3
+    (group,) = post.sent[0][1].groups
+    assert [item.match.relevance for item in group.items] == [0.9, 0.7]
+    assert (group.more, group.items[0].similar) == (1, 1)
+    assert here.column("SELECT state FROM outbox") == [SENT] * 3
+
+
+async def test_a_hit_is_noted_once_per_channel(here: Desk) -> None:
+    alert = here.alert("足球", ME, "inbox", "feed")
+    (number,) = here.finds(alert, "http://a.test/1")
+    with here.store.transaction():
+        again = here.store.outbox.enqueue(
+            1, alert, matches=[number], channels=[ME, YOU], due_at=NOON
+        )
+    assert again == 1
+    assert here.column("SELECT channel FROM outbox ORDER BY id") == [ME, YOU]
+
+
+# -- when it goes -------------------------------------------------------------------
+
+
+async def test_quiet_hours_hold_delivery_until_they_end(
+    here: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post = install(monkeypatch)
+    # Nine o'clock UTC is 17:00 in Shanghai.
+    here.finds(here.alert("足球", ME, quiet="16:30-18:00"), "http://a.test/1")
+    here.finds(here.alert("旅游", ME), "http://a.test/2")
+    assert (await here.deliver()).items == 1
+    assert here.store.outbox.next_due() == NOON + 3600
+    here.clock.now += 3599
+    assert (await here.deliver()).items == 0
+    here.clock.now += 1
+    assert (await here.deliver()).items == 1
+    assert [message.groups[0].name for _, message in post.sent] == ["旅游", "足球"]
+
+
+async def test_the_persons_quiet_hours_hold_where_a_alert_has_none(
+    here: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch)
+    person = here.user("b", quiet="08:00-10:00", zone="UTC")
+    here.finds(here.alert("足球", ME, user=person), "http://a.test/1")
+    here.finds(here.alert("旅游", ME, user=person, quiet="23:00-01:00"), "http://a.test/2")
+    assert (await here.deliver()).items == 1
+    assert here.store.outbox.next_due() == NOON + 3600
+
+
+async def test_a_retry_that_falls_into_quiet_hours_waits_as_a_whole(
+    here: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post = install(monkeypatch, NotDelivered("busy"))
+    here.finds(here.alert("足球", ME, quiet="17:01-18:00"), "http://a.test/1")
+    here.finds(here.alert("旅游", ME), "http://a.test/2")
+    assert (await here.deliver()).waiting == 1
+    here.clock.now += 120
+    assert (await here.deliver()).sent == 0
+    here.clock.now = NOON + 3600
+    assert (await here.deliver()).items == 2
+    assert len(set(post.ids)) == 1
+
+
+# -- failing ------------------------------------------------------------------------
+
+
+async def test_retries_come_later_and_later_and_end(
+    here: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post = install(monkeypatch, *[NotDelivered(f"no {n}") for n in range(9)])
+    here.finds(here.alert("足球", ME), "http://a.test/1")
+    waits = []
+    for _ in range(4):
+        assert (await here.deliver()).waiting == 1
+        due = here.store.outbox.next_due()
+        assert due is not None
+        waits.append(due - here.clock.now)
+        here.clock.now = due - 1
+        assert await here.deliver() == outbox_relay.Summary()
+        here.clock.now = due
+    last = await here.deliver()
+    assert (last.dead, last.failures) == (1, {"mail": "no 4"})
+    assert here.store.outbox.next_due() is None
+    assert len(set(post.ids)) == 1, "a message keeps its id"
+    assert len(post.ids) == outbox_relay.MAX_TRIES
+    assert all(60 <= wait <= 86400 for wait in waits)
+    assert [round(wait / 60) for wait in waits] == sorted(round(wait / 60) for wait in waits)
+    assert waits[0] < 66
+    assert waits[-1] > 20 * 3600
+    lines = here.store.outbox.deliveries()
+    assert [line.state for line in lines] == [DEAD, *[WAITING] * 4]
+    assert [line.detail for line in lines] == [f"no {n}" for n in (4, 3, 2, 1, 0)]
+    assert here.store.outbox.counts() == {DEAD: 1}
+
+
+async def test_what_was_given_up_can_be_started_anew_by_its_owner(
+    here: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post = install(monkeypatch, NotDelivered("no such user", retry=False))
+    here.finds(here.alert("足球", ME), "http://a.test/1")
+    assert (await here.deliver()).dead == 1
+    (line,) = here.store.outbox.deliveries()
+    assert here.store.outbox.again(2, line.batch, now=NOON) == 0
+    assert here.store.outbox.again(1, line.batch, now=NOON) == 1
+    assert (await here.deliver()).sent == 1
+    assert here.store.outbox.again(1, line.batch, now=NOON) == 0
+    assert len(set(post.ids)) == 1
+
+
+def test_reasons_are_told_in_the_readers_language() -> None:
+    detail = "mail server 127.0.0.1:25: Connection refused"
+    assert told(detail, "en") == detail
+    assert told(detail, "zh-CN") == "邮件服务器 127.0.0.1:25：连接被拒绝"
+    assert told(mail.UNSET, "zh").startswith("尚未设置邮件服务器")
+    for text in TEXTS.values():
+        assert set(text) == set(LANGUAGES)
+
+
+def test_waiting_times_stay_within_their_bounds_whatever_chance_says() -> None:
+    for seed in range(200):
+        waits = [outbox_relay.wait_s(tries, Random(seed)) for tries in range(1, 5)]
+        assert waits == sorted(waits)
+        assert 60 <= waits[0] <= waits[-1] <= 86400
+
+
+async def test_a_receiver_may_ask_for_more_time_but_not_for_less(
+    here: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, NotDelivered("slow down", retry_after_s=7200.0))
+    here.finds(here.alert("足球", ME), "http://a.test/1")
+    await here.deliver()
+    assert here.store.outbox.next_due() == NOON + 7200
+
+
+async def test_what_is_new_after_a_failure_goes_out_in_a_message_of_its_own(
+    here: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post = install(monkeypatch, NotDelivered("busy"))
+    alert = here.alert("足球", ME)
+    here.finds(alert, "http://a.test/1")
+    await here.deliver()
+    here.finds(alert, "http://a.test/2")
+    here.clock.now += 70
+    assert (await here.deliver()).sent == 2
+    assert post.ids[0] in post.ids[1:]
+    assert len(set(post.ids)) == 2
+
+
+async def test_a_mail_server_that_is_away_is_asked_once_per_round_and_all_are_told(
+    here: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post = install(monkeypatch, NotDelivered("no connection", everyone=True))
+    for name in "abc":
+        here.finds(here.alert(name, f"mail:{name}@a.test"), f"http://a.test/{name}")
+    assert (await here.deliver()).waiting == 3
+    assert len(post.sent) == 1
+    assert [line.detail for line in here.store.outbox.deliveries()] == ["no connection"] * 3
+
+
+# -- what must not go any more ------------------------------------------------------
+
+
+async def test_nothing_goes_to_a_channel_that_was_taken_off(
+    here: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post = install(monkeypatch, NotDelivered("busy"))
+    alert = here.alert("足球", ME)
+    here.finds(alert, "http://a.test/1")
+    await here.deliver()
+    definition = here.store.alerts.named(1, "足球").alert
+    changed = msgspec.structs.replace(definition, channels=("inbox",))
+    here.store.alerts.change(alert, changed, now=here.clock())
+    here.clock.now += 100
+    assert await here.deliver() == outbox_relay.Summary()
+    assert len(post.sent) == 1
+    assert here.store.outbox.deliveries()[0].detail == "the channel was taken off the alert"
+
+
+async def test_what_was_deleted_is_left_out_of_a_batch(
+    here: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post = install(monkeypatch, NotDelivered("busy"))
+    here.finds(here.alert("足球", ME), "http://a.test/1", "http://a.test/2")
+    await here.deliver()
+    with here.store.database.transaction() as db:
+        db.execute("UPDATE alert_match SET deleted = 1 WHERE url = 'http://a.test/1'")
+    here.clock.now += 100
+    assert (await here.deliver()).items == 1
+    assert [item.match.url for item in post.sent[1][1].groups[0].items] == ["http://a.test/2"]
+
+
+async def test_the_disabled_and_those_who_may_not_are_sent_nothing(
+    here: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post = install(monkeypatch)
+    off, plain = here.user("off", disabled=1), here.user("plain")
+    here.finds(here.alert("a", ME, user=off), "http://a.test/1")
+    here.finds(here.alert("b", "apprise:json://a.test", user=plain), "http://a.test/2")
+    here.finds(here.alert("c", "apprise:json://a.test"), "http://a.test/3")
+    assert (await here.deliver()).sent == 1
+    assert [message.groups[0].name for _, message in post.sent] == ["c"]
+    details = {line.detail for line in here.store.outbox.deliveries()}
+    assert details >= {"the account is disabled", "apprise channels are for administrators"}
+
+
+async def test_a_link_in_the_mail_stops_it(here: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    post = install(monkeypatch)
+    here.base_url = "https://focus.a.test"
+    alert = here.alert("足球", ME, YOU)
+    here.finds(alert, "http://a.test/1")
+    await here.deliver()
+    link = dict(post.sent)[ME].unsubscribe
+    assert link.startswith("https://focus.a.test/unsubscribe/")
+    token = link.rpartition("/")[2]
+    assert token not in str(here.store.database.rows("SELECT * FROM token"))
+    assert unsubscribe.look(here.store, "wrong", now=NOON) is None
+    stopped = unsubscribe.stop(here.store, token, now=NOON)
+    assert stopped == (1, ME, ["足球"])
+    assert here.store.alerts.named(1, "足球").alert.channels == (YOU,)
+    again = unsubscribe.stop(here.store, token, now=NOON)
+    assert again is not None
+    assert again.alerts == []
+
+
+# -- several couriers, and killed ones ----------------------------------------------
+
+
+async def test_couriers_at_once_send_each_message_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post = install(monkeypatch)
+    with desk(tmp_path) as one, desk(tmp_path) as other:
+        for number in range(20):
+            channel = f"webhook:http://a.test/{number}"
+            one.finds(one.alert(str(number), channel), "http://a.test/1")
+        first, second = await asyncio.gather(one.deliver(), other.deliver())
+    assert first.sent + second.sent == 20
+    assert first.sent
+    assert second.sent
+    assert Counter(channel for channel, _ in post.sent).most_common(1)[0][1] == 1
+
+
+class Killed(Exception):
+    """The process ends here."""
+
+
+async def test_killed_before_sending_nothing_is_lost(
+    here: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post = install(monkeypatch, Killed())
+    here.finds(here.alert("足球", ME), "http://a.test/1", "http://a.test/2")
+    with pytest.raises(Killed):
+        await here.deliver()
+    here.finds(here.store.alerts.named(1, "足球").id, "http://a.test/3")
+    here.clock.now += outbox_lease.LEASE_S - 1
+    assert (await here.deliver()).items == 1, "only what is new: the rest is still leased"
+    here.clock.now += 1
+    assert (await here.deliver()).items == 2
+    assert [sum(len(g.items) for g in message.groups) for _, message in post.sent] == [2, 1, 2]
+    assert post.ids[0] == post.ids[2] != post.ids[1]
+
+
+@pytest.mark.parametrize("step", ["leased", "sent"])
+async def test_killed_around_its_own_notes_the_message_keeps_its_id(
+    here: Desk, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    post = install(monkeypatch)
+    here.finds(here.alert("足球", ME), "http://a.test/1")
+
+    def killed(*_: Any, **__: Any) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        if step == "leased":
+            patch.setattr(outbox_relay, "of_lease", killed)
+        else:
+            patch.setattr(here.store.outbox, "ended", killed)
+        with pytest.raises(Killed):
+            await here.deliver()
+    (batch,) = here.column("SELECT batch FROM outbox")
+    here.clock.now += outbox_lease.LEASE_S
+    assert (await here.deliver()).sent == 1
+    assert set(post.ids) == {batch}
+    assert await here.deliver() == outbox_relay.Summary()
+
+
+async def test_a_late_answer_does_not_undo_what_another_relay_has_done(here: Desk) -> None:
+    here.finds(here.alert("足球", ME), "http://a.test/1")
+    slow = outbox_lease.lease(here.store, "mail", due=NOON, now=NOON)
+    later = NOON + outbox_lease.LEASE_S
+    quick = outbox_lease.lease(here.store, "mail", due=later, now=later)
+    assert slow is not None
+    assert quick is not None
+    assert slow.batch == quick.batch
+    here.store.outbox.ended(quick, SENT, now=later, detail="")
+    here.store.outbox.retried(slow, now=later + 1, due_at=later + 61, reason="timed out")
+    assert here.store.outbox.counts() == {SENT: 1}
+    assert len(here.store.outbox.deliveries()) == 1
+
+
+_RELAY = """
+import asyncio, sys, time
+from pathlib import Path
+from random import Random
+from focus.config import FetchConfig
+from focus.alerts import outbox_relay, settings
+from focus.storage.alerts.store import opened
+async def run(path):
+    with opened(Path(path), now=0.0, language="zh", zone="UTC") as here:
+        known = settings.read(here, fetch=FetchConfig(allow_net=("127.0.0.0/8",)))
+        print("ready", flush=True)
+        await outbox_relay.deliver_due(here, known, clock=time.time, rng=Random(), lease_s=0.0)
+asyncio.run(run(sys.argv[1]))
+"""
+
+
+@pytest.mark.slow
+async def test_sigkill_in_mid_delivery_loses_nothing(tmp_path: Path) -> None:
+    """Each of 60 messages arrives; twice only what was under way when the axe fell."""
+    wanted, workers = 60, outbox_relay.AT_ONCE["webhook"]
+    async with receiving(Receiver(delay_s=0.02)) as hook:
+        with desk(tmp_path) as here:
+            for number in range(wanted):
+                alert = here.alert(str(number), f"webhook:{hook.url}/{number}")
+                here.finds(alert, "http://a.test/1")
+            here.store.database.rows("UPDATE outbox SET due_at = 0")
+        kills = 0
+        for more in (1, 3, 2, 5, 0):
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-c", _RELAY, str(tmp_path / "watch.db"),
+                stdout=asyncio.subprocess.PIPE,
+            )  # fmt: skip
+            assert process.stdout is not None
+            await process.stdout.readline()
+            if more:
+                await hook.has(len(hook.requests) + more)
+                kills += process.returncode is None
+                os.kill(process.pid, signal.SIGKILL)
+            assert await process.wait() in (0, -signal.SIGKILL)
+        ids = Counter(hook.ids)
+    repeated = sum(ids.values()) - len(ids)
+    assert len(ids) == wanted
+    assert kills
+    assert repeated <= kills * workers
+
+
+# -- trying a channel, settings -----------------------------------------------------
+
+
+async def test_a_test_message_is_sent_at_once_and_logged(
+    here: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post = install(monkeypatch, Delivered("fine"), NotDelivered("no"))
+    for _ in range(2):
+        await outbox_relay.send_test(
+            here.store, here.settings(), user=1, channel=ME, clock=here.clock
+        )
+    assert post.sent[0][1].subject == "focus 测试消息"
+    assert [(line.state, line.detail) for line in here.store.outbox.deliveries()] == [
+        (DEAD, "no"),
+        (SENT, "fine"),
+    ]
+    with pytest.raises(ConfigError, match="pigeon"):
+        await outbox_relay.send_test(
+            here.store, here.settings(), user=1, channel="pigeon:x", clock=here.clock
+        )
+
+
+def test_apprise_is_for_administrators(monkeypatch: pytest.MonkeyPatch) -> None:
+    apprise.check_may_add(ME, admin=False)
+    with pytest.raises(ConfigError, match="for administrators") as told:
+        apprise.check_may_add("apprise:tgram://12345:secret/1", admin=False)
+    assert "secret" not in str(told.value)
+    monkeypatch.setattr(apprise, "available", lambda: False)
+    with pytest.raises(ConfigError, match=r"pip install"):
+        apprise.check_may_add("apprise:tgram://12345:secret/1", admin=True)
+
+
+async def test_without_apprise_there_is_one_clear_line(
+    here: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(apprise, "available", lambda: False)
+    here.finds(here.alert("a", "apprise:json://a.test"), "http://a.test/1")
+    assert (await here.deliver()).failures == {"apprise": apprise.MISSING}
+
+
+@pytest.mark.filterwarnings("ignore")  # of a library of many hands
+async def test_apprise_brings_it_to_other_services(here: Desk) -> None:
+    pytest.importorskip("apprise")
+    async with receiving() as hook:
+        address = f"json://127.0.0.1:{hook.port}/x"
+        apprise.check_may_add(f"apprise:{address}", admin=True)
+        with pytest.raises(ConfigError, match="no such service"):
+            apprise.check_may_add("apprise:nosuch://a", admin=True)
+        here.finds(here.alert("足球", f"apprise:{address}"), "http://a.test/1")
+        assert (await here.deliver()).sent == 1
+        hook.answers = [(500, {})]
+        here.finds(here.store.alerts.named(1, "足球").id, "http://a.test/2")
+        assert (await here.deliver()).waiting == 1
+    told = msgspec.json.decode(hook.requests[0].body)
+    assert told["title"] == "足球：标题 1"
+    assert "http://a.test/1" in told["message"]
+
+
+def test_settings_are_kept_and_secrets_masked(here: Desk) -> None:
+    first = settings.read(here.store)
+    assert settings.read(here.store).key == first.key
+    with here.store.transaction():
+        url = "smtp://me:pass%20word@mail.a.test"
+        settings.put_sealed(here.store, "smtp", {"url": url, "from": "focus@a.test"}, first.key)
+        here.store.settings.put("base_url", "https://focus.a.test/")
+    read = settings.read(here.store)
+    assert read.mail is not None
+    assert (read.mail.password, read.mail.port, read.mail.tls) == ("pass word", 587, "starttls")
+    assert read.base_url == "https://focus.a.test"
+    given = settings.read(here.store, smtp_url="smtps://other.test", mail_from="x@a.test")
+    assert given.mail is not None
+    assert (given.mail.host, given.mail.port, given.mail.tls) == ("other.test", 465, "always")
+    for text in (repr(read), str(settings.shown(here.store, read.key)), repr(read.mail)):
+        assert "pass" not in text.replace("pass=", "")
+        assert read.key.hex() not in text
+
+
+@pytest.mark.parametrize(
+    ("url", "sender", "reason"),
+    [
+        ("mail.a.test", "a@a.test", "write it like smtp://"),
+        ("smtp://a.test:x", "a@a.test", "write it like smtp://"),
+        ("smtp://a.test/path", "a@a.test", "write it like smtp://"),
+        ("smtp://a.test", "", "set FOCUS_MAIL_FROM"),
+        ("smtp://a.test", "a@a.test\r\nBcc: b@b.test", "set FOCUS_MAIL_FROM"),
+        ("smtp://a.test?starttls=maybe", "a@a.test", "on or off"),
+        ("smtp://a.test?tls=1", "a@a.test", "unknown 'tls'"),
+        ("smtp://me:geheim@a.test?starttls=off", "a@a.test", "unencrypted"),
+    ],
+)
+def test_a_mail_server_that_cannot_be_meant(url: str, sender: str, reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason) as told:
+        settings.mail_settings(url, sender)
+    assert "geheim" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["focus.a.test", "ftp://a.test", "https://a.test/\r\nX: y", "http://"]
+)
+def test_a_base_url_that_leads_nowhere(url: str) -> None:
+    with pytest.raises(ConfigError, match="write it like https://"):
+        settings.checked_base_url(url)
+
+
+@pytest.mark.parametrize(
+    ("channel", "shown"),
+    [
+        ("mail:a@b.test", "mail:a@b.test"),
+        ("webhook:https://u:p@a.test:8443/T0/secret?k=1", "webhook:https://a.test:8443/***"),
+        ("webhook:https://a.test", "webhook:https://a.test"),
+        ("apprise:tgram://123:abc/5", "apprise:tgram://***"),
+        ("inbox", "inbox"),
+    ],
+)
+def test_channels_are_shown_without_their_secrets(channel: str, shown: str) -> None:
+    assert settings.masked_channel(channel) == shown

@@ -1,0 +1,227 @@
+"""Dates of publication as pages say them, and snippets of their text."""
+
+from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from focus.alerts import message
+from focus.alerts.publication_date import EARLIEST, instant, of_url, published_at
+from focus.alerts.snippet import MARK, aligned, plain, snippet
+from focus.score.matching import Matcher
+from focus.text.formatting import cells
+from focus.text.tokenisation import Segmenter
+from focus.topic.topic import from_words
+
+SHANGHAI = ZoneInfo("Asia/Shanghai")
+URL = "https://example.org/news/a.html"
+MORNING = datetime(2026, 11, 21, 8, 30, tzinfo=SHANGHAI).timestamp()
+FETCHED = MORNING + 6 * 3600
+
+
+def said(html: str, url: str = URL, *, fetched_at: float = FETCHED) -> float | None:
+    return published_at(html, url, fetched_at=fetched_at, zone=SHANGHAI)
+
+
+# -- where ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<script type="ld+json">{"datePublished": "2026-11-21T08:30:00+08:00"}</script>',
+        '<script type="application/ld+json">{"datePublished":"2026-11-21T00:30:00Z"}</script>',
+        r'<script type="ld+json">{"datePublished":"2026-11-21T08:30\u002B08:00"}</script>',
+        '<meta property="article:published_time" content="2026-11-21T08:30:00+08:00">',
+        "<META NAME=PubDate CONTENT='2026-11-21 08:30:00'>",
+        '<meta content="2026-11-21 08:30" itemprop="datePublished" />',
+        '<meta name="weibo: article:create_at" content="x">'
+        '<meta name="weibo:article:create_at" content="2026-11-21 08:30:00">',
+        '<meta name="date" content="1999"><meta name="pubdate" content="2026/11/21 8:30">',
+        '<span itemprop="datePublished">2026-11-21 08:30</span>',
+        '<span itemprop="datePublished" content="2026-11-21T08:30">yesterday</span>',
+        '<time datetime="2026-11-20">ad</time><h1>A</h1><time datetime="2026-11-21T08:30">.</time>',
+        '<time datetime="2026-11-20">a</time><time pubdate datetime="2026-11-21T08:30">b</time>',
+        "<h1>决赛</h1><div>2026年11月21日 08:30 来源：新华社</div><p>2022年12月18日 20:00</p>",
+        "<h1>决赛</h1><div>来源：体育 <span>2026-11-21 08:30:00</span></div>",
+        "<h1>A</h1><p>Published: <b>21 November 2026</b>, 8:30 am</p>",
+        "<h1>A</h1><p>Nov. 21, 2026 8:30 AM</p>",
+        "<title>决赛_体育</title><body>2020-01-01 00:00 <h2>决赛</h2>2026年11月21日8时30分",
+        "<h1>A</h1><script>var d = '2020-01-01 10:00'</script>2026.11.21 上午8:30",
+    ],
+)
+def test_page_says_when_it_was_published(html: str) -> None:
+    assert said(html) == MORNING
+
+
+@pytest.mark.parametrize(
+    "byline", ["来源：新华社", "來源：中央社", "责任编辑：王一", "By A. Writer"]
+)
+def test_a_day_without_an_hour_is_believed_beside_a_byline(byline: str) -> None:
+    midnight = datetime(2026, 11, 21, tzinfo=SHANGHAI).timestamp()
+    assert said(f'<h1>决赛</h1><p class="meta">2026-11-21 {byline}</p>') == midnight
+    assert said("<h1>决赛</h1><p>2026-11-21 北京 大雪</p>") is None
+
+
+@pytest.mark.parametrize(
+    ("path", "day"),
+    [
+        ("/2026/11/21/a.html", 21),
+        ("/china/2026-11-20/doc-x.shtml", 20),
+        ("/a/20261119/123.htm", 19),
+        ("/202611/18/t.html", 18),
+        ("/art/t20261117_5678.html", 17),
+        ("/blog/2026-11-16-final.html", 16),
+    ],
+)
+def test_address_is_the_last_resort(path: str, day: int) -> None:
+    midnight = datetime(2026, 11, day, tzinfo=SHANGHAI).timestamp()
+    assert said("<h1>no date</h1>", f"https://example.org{path}") == midnight
+    assert said('<meta name=pubdate content="2026-11-21 08:30">', URL + path) == MORNING
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "",
+        "<h1>History</h1><p>On 18 December 2022 the final was played; in 2026-11-21 nothing was.",
+        '<meta name="pubdate" content="soon">',
+        '<meta name="pubdate" content="1970-01-01T00:00:00Z">',  # before the web
+        '<meta name="pubdate" content="2027-11-21">',  # in the future
+        '<meta property="article:modified_time" content="2026-11-21T08:30:00+08:00">',
+        '<script>{"datePublished":"2026-13-45T99:00"}</script>',
+        '<meta name="pubdate" content="',
+        "<time datetime",
+        "datepublished",
+    ],
+)
+def test_page_says_nothing_of_use(html: str) -> None:
+    assert said(html) is None
+
+
+def test_implausible_date_gives_way_to_the_next() -> None:
+    html = (
+        '<script>{"datePublished": "0001-01-01T00:00:00Z"}</script>'
+        '<meta name="pubdate" content="2099-01-01"><h1>A</h1> 2026-11-21 08:30'
+    )
+    assert said(html) == MORNING
+
+
+@pytest.mark.parametrize(
+    "path", ["/p/20269999/x", "/id/1202611211", "/2026/", "/v20261121", "/2026/13/45/"]
+)
+def test_number_in_address_is_no_date(path: str) -> None:
+    assert of_url(f"https://example.org{path}", UTC) is None
+
+
+# -- how ------------------------------------------------------------------------------
+
+moments = st.datetimes(datetime(1995, 1, 2), datetime(2035, 1, 1)).map(
+    lambda moment: moment.replace(second=0, microsecond=0)
+)
+FORMS = [
+    "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y/%m/%d %H:%M:%S", "%Y.%m.%d %H:%M",
+    "%Y年%m月%d日 %H:%M", "%Y年%m月%d日%H时%M分", "%Y%m%d%H%M%S", "%d %B %Y, %H:%M",
+    "%a, %d %b %Y %H:%M:%S", "%B %d, %Y %I:%M %p", "%Y-%m-%d %I:%M:%S%p",
+]  # fmt: skip
+
+
+@given(moment=moments, form=st.sampled_from(FORMS))
+def test_every_form_reads_as_the_same_instant(moment: datetime, form: str) -> None:
+    expected = moment.replace(tzinfo=SHANGHAI).timestamp()
+    assert instant(moment.strftime(form), SHANGHAI) == expected
+    assert instant(f"发布：{moment.strftime(form)} 来源", SHANGHAI) == expected
+
+
+@given(moment=moments, minutes=st.integers(-14 * 60, 14 * 60))
+def test_offset_goes_before_the_zone_given(moment: datetime, minutes: int) -> None:
+    aware = moment.replace(tzinfo=timezone(timedelta(minutes=minutes)))
+    assert instant(aware.isoformat(), SHANGHAI) == aware.timestamp()
+
+
+@given(moment=moments)
+def test_epoch_is_read_in_seconds_and_milliseconds(moment: datetime) -> None:
+    seconds = moment.replace(tzinfo=UTC, year=2015).timestamp() if moment.day < 29 else 1.5e9
+    assert instant(f"{seconds:.0f}", SHANGHAI) == instant(f"{seconds:.0f}123", SHANGHAI) == seconds
+
+
+ATOMS = st.sampled_from([
+    "<meta ", "name=", "pubdate", '"', "'", "content=", ">", "<time ", "datetime=", "<h1>",
+    "</h1>", '"datePublished":', "itemprop=datePublished", "2026", "-", "11", "21", "年", "月",
+    "日", " ", ":", "08", "30", "T", "Z", "+99:99", "Nov", "<!--", "-->", "<script", "</script>",
+    "&nbsp;", "İ", "<",
+])  # fmt: skip
+
+
+@given(html=st.one_of(st.text(), st.lists(ATOMS, max_size=60).map("".join)), url=st.text())
+def test_nothing_raises_and_what_comes_is_plausible(html: str, url: str) -> None:
+    found = said(html, f"https://a.test/{url}")
+    assert found is None or EARLIEST <= found <= FETCHED + 86400
+
+
+# -- snippets -------------------------------------------------------------------------
+
+MATCHER = Matcher(from_words("足球,欧冠,machine learning"), Segmenter(cut=str.split))
+
+
+def cut(text: str, width: int = 240) -> str:
+    text = plain(text)
+    return snippet(text, MATCHER.spans(aligned(text)), width=width)
+
+
+def test_snippet_marks_words_in_whole_sentences() -> None:
+    text = "今天天气很好。\n欧冠决赛在周六进行。足球迷很高兴。下周再说。\n其他新闻。"
+    m = MARK
+    assert cut(text, 40) == f"{m}欧冠{m}决赛在周六进行。{m}足球{m}迷很高兴。"
+
+
+def test_snippet_finds_other_script_case_and_width() -> None:
+    assert cut("ＭＡＣＨＩＮＥ Learning 與歐冠。") == (
+        f"{MARK}ＭＡＣＨＩＮＥ Learning{MARK} 與{MARK}歐冠{MARK}。"
+    )
+
+
+def test_snippet_of_a_long_sentence_is_cut_around_the_word() -> None:
+    found = cut("长" * 300 + "足球" + "短" * 300, 60)
+    assert found.startswith("…长")
+    assert f"{MARK}足球{MARK}" in found
+    assert found.endswith("短…")
+    assert cells(found.replace(MARK, "")) <= 60
+
+
+def test_snippet_without_matches_is_the_beginning() -> None:
+    assert cut("First sentence. Second one. " + "Third " * 90, 30) == "First sentence. Second one."
+    assert cut("") == ""
+
+
+def test_snippet_cuts_no_latin_word() -> None:
+    found = cut("alpha beta gamma machine learning delta epsilon zeta eta theta iota kappa", 40)
+    words = found.replace(MARK, "").strip("…").split()
+    assert set(words) <= set(
+        "alpha beta gamma machine learning delta epsilon zeta eta theta iota kappa".split()
+    )
+
+
+def test_messages_read_the_same_marks() -> None:
+    assert message.MARK == MARK
+
+
+def test_marks_of_the_page_itself_are_taken_out() -> None:
+    assert cut(f"{MARK}a{MARK} 足球") == f"a {MARK}足球{MARK}"
+
+
+PIECES = st.sampled_from(
+    ["足球", "歐冠", "Machine  Learning", "。", ". ", "\n", "x", "词", " ", "İ", "ﬃ"]
+)
+
+
+@given(text=st.one_of(st.text(), st.lists(PIECES, max_size=80).map("".join)))
+def test_snippet_is_short_and_its_marks_pair(text: str) -> None:
+    found = cut(text, 50)
+    assert found.count(MARK) % 2 == 0
+    assert "\n" not in found
+    bare = found.replace(MARK, "")
+    assert cells(bare) <= 52
+    assert len(aligned(text)) == len(text)

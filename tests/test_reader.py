@@ -1,0 +1,512 @@
+"""query: what a crawl found, in the order asked for, and why each URL is where it is."""
+
+import asyncio
+import os
+import sqlite3
+import sys
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from focus.errors import ConfigError, StoreError
+from focus.records import Batch, HostRow, Outcome, Page, PageRow, QueueRow, UrlRow, UrlState
+from focus.storage import reader as query
+from focus.storage import results, schema
+from focus.storage import writer as database
+from focus.storage.lock import held
+from focus.storage.reader import DatabaseReader, last_crawl
+from focus.storage.results import FIELDS, QUALITY_T, Selection, columns, parse_since
+from focus.store import Store
+
+HOSTS = ("sport.example", "b.sport.example", "xsport.example")
+PAGES = 6  # of the 9 URLs of the small crawl: 0…5
+
+
+def url_row(number: int, **more: Any) -> UrlRow:
+    fields: dict[str, Any] = {
+        "id": number,
+        "key": bytes([number]) * 16,
+        "url": f"https://{HOSTS[number % 3]}/news/{number}",
+        "queue": number % 3,
+        "depth": 0 if number == 0 else 1 + (number > 3),
+        "priority": 10.0 - number,
+        "parent": None if number == 0 else (number - 1) // 3,
+        "anchor": "" if number == 0 else f"链接 {number}",
+    }
+    return UrlRow(**(fields | more))
+
+
+def page_row(number: int, **more: Any) -> PageRow:
+    relevance = (0.75, 0.0, 1.5, 0.6, 0.6, 0.2)[number]
+    page = Page(
+        title=f"标题 {number}",
+        relevance=relevance,
+        relevant=relevance > 0.5,
+        parts={"title": relevance},
+        matched={"title": ["足球"]},
+        charset="utf-8",
+    )
+    fields: dict[str, Any] = {
+        "id": number,
+        "url": f"https://{HOSTS[number % 3]}/news/{number}",
+        "nth": number + 1,
+        "rank": 7 - number,
+        "status": 200,
+        "fetched_at": 86400.0 * (number + 1),
+        "elapsed_s": 0.1,
+        "raw_bytes": 1000 + number,
+        "priority": 10.0 - number,
+        "pagerank": (0.02, 0.04, 0.01, 0.03, 0.005, 0.0)[number],
+        "page": page,
+    }
+    return PageRow(**(fields | more))
+
+
+def small_batch() -> Batch:
+    return Batch(
+        queues=[QueueRow(n, n, "", 2, (3.0, 5.0, 0.0)[n]) for n in range(3)],
+        hosts=[HostRow(n, HOSTS[n]) for n in range(3)],
+        urls=[url_row(n) for n in range(9)],
+        pages=[page_row(n) for n in range(PAGES)],
+        outcomes=[
+            *(Outcome(id=n, state=UrlState.DONE) for n in range(PAGES)),
+            Outcome(id=6, state=UrlState.FAILED, reason="http-4xx", detail="404", tries=1),
+            Outcome(id=7, state=UrlState.DROPPED, reason="robots"),
+        ],
+        counters={"requests": 8.0},
+        now=100.0,
+    )
+
+
+def make(
+    path: Path,
+    *batches: Batch,
+    topic: str = "足球",
+    finish: bool = True,
+    hubs_and_authorities: Iterable[tuple[int, float, float]] = (),
+) -> int:
+    """A crawl with these batches; its id."""
+
+    async def fill() -> int:
+        async with Store.open(path, now=0.0, pid=1) as store:
+            identity = {"seeds": ["x"], "topic": topic, "strategy": "bfs"}
+            config = '{"limits": {"max_pages": 6}}'
+            crawl = (await store.begin_crawl(identity, config, fresh=True, now=1.0)).id
+            for batch in batches:
+                await store.write(crawl, batch)
+            if finish:
+                await store.finish(
+                    crawl,
+                    reason="max-pages",
+                    report_json='{"pages":6}',
+                    hubs_and_authorities=hubs_and_authorities,
+                    now=200.0,
+                )
+            return crawl
+
+    return asyncio.run(fill())
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    made = tmp_path / "focus.db"
+    make(made, small_batch())
+    return made
+
+
+def found(path: Path, selection: Selection, *fields: str) -> list[Any]:
+    with DatabaseReader(path) as reader:
+        rows = list(reader.rows(selection, fields or ("nth",)))
+    return [row[0] if len(row) == 1 else row for row in rows]
+
+
+# -- results ----------------------------------------------------------------------------------
+
+
+def test_a_result_has_every_field(path: Path) -> None:
+    with DatabaseReader(path) as reader:
+        rows = list(reader.rows(Selection(limit=2)))
+    assert len(FIELDS) == len(columns()) == len(rows[1])
+    row = dict(zip(FIELDS, rows[1], strict=True))
+    parts, matched = row.pop("parts"), row.pop("matched")
+    assert row.pop("duplicate_of") is None
+    assert msgspec.json.decode(parts) == {"title": 0.0}
+    assert msgspec.json.decode(matched) == {"title": ["足球"]}
+    assert row == {
+        "url": "https://b.sport.example/news/1",
+        "final_url": "https://b.sport.example/news/1",
+        "title": "标题 1",
+        "description": "",
+        "keywords": "",
+        "language": "",
+        "relevance": 0.0,
+        "relevant": False,
+        "priority": 9.0,
+        "pagerank": 0.04,
+        "authority": 0.0,
+        "hub": 0.0,
+        "quality": 0.5,
+        "depth": 1,
+        "parent": "https://sport.example/news/0",
+        "anchor": "链接 1",
+        "status": 200,
+        "fetched_at": "1970-01-03T00:00:00.000Z",
+        "strategy": "bfs",
+        "topic": "足球",
+        "crawl": 1,
+        "nth": 2,
+        "rank": 6,
+        "bytes": 1001,
+        "charset": "utf-8",
+        "content_type": "",
+    }
+    assert (rows[0][FIELDS.index("parent")], rows[0][FIELDS.index("anchor")]) == (None, None)
+    assert type(row["relevant"]) is bool
+
+
+def test_quality_mixes_pagerank_and_relevance_by_p4(path: Path) -> None:
+    # R 0.02 of at most 0.04 and relevance 0.75 of at most 1.5: ½·½ + ½·½
+    assert found(path, Selection(limit=1), "quality") == [pytest.approx(0.5)]
+    every = found(path, Selection(), "pagerank", "relevance", "quality")
+    for rank, relevance, quality in every:
+        mixed = QUALITY_T * rank / 0.04 + (1 - QUALITY_T) * relevance / 1.5
+        assert quality == pytest.approx(mixed) and 0 <= quality <= 1
+
+
+def test_hubs_and_authorities_are_kept_and_sorted_by(tmp_path: Path) -> None:
+    path = tmp_path / "focus.db"
+    make(path, small_batch(), hubs_and_authorities=[(1, 1.0, 0.2), (3, 0.5, 1.0), (4, 0.0, 0.2)])
+    assert found(path, Selection(sort="authority", limit=3), "nth", "authority") == [
+        (4, 1.0),
+        (2, 0.2),
+        (5, 0.2),
+    ]
+    assert found(path, Selection(sort="hub", limit=2), "nth", "hub") == [(2, 1.0), (4, 0.5)]
+
+
+def test_relevance_within_one_is_not_stretched() -> None:
+    assert "0.5 * p.relevance" in results.quality_sql({1: (0.5, 0.9)})
+    assert "0.5 * p.pagerank" in results.quality_sql({1: (0.0, 0.9)})  # no PageRank at all
+
+
+@pytest.mark.parametrize(
+    ("selection", "numbers"),
+    [
+        (Selection(), [1, 2, 3, 4, 5, 6]),
+        (Selection(sort="relevance"), [3, 1, 4, 5, 6, 2]),
+        (Selection(sort="quality"), [3, 4, 1, 2, 5, 6]),
+        (Selection(sort="fetched", limit=2), [6, 5]),
+        (Selection(relevant=True), [1, 3, 4, 5]),
+        (Selection(min_relevance=0.6, sort="relevance"), [3, 1, 4, 5]),
+        (Selection(since=86400.0 * 5), [5, 6]),
+        (Selection(host="sport.example"), [1, 2, 4, 5]),
+        (Selection(host="B.sport.example"), [2, 5]),
+        (Selection(host="example"), [1, 2, 3, 4, 5, 6]),
+        (Selection(host="ort.example"), []),
+        (Selection(limit=0), []),
+        (Selection(topic="足球", crawl="all"), [1, 2, 3, 4, 5, 6]),
+    ],
+)
+def test_selections(path: Path, selection: Selection, numbers: list[int]) -> None:
+    assert found(path, selection) == numbers
+
+
+def test_duplicates_and_noindex_pages_are_no_results(tmp_path: Path) -> None:
+    batch = small_batch()
+    batch.outcomes[1] = Outcome(id=1, state=UrlState.DROPPED, reason="duplicate")
+    hidden = msgspec.structs.replace(batch.pages[2].page, noindex=True)
+    batch.pages[2] = msgspec.structs.replace(batch.pages[2], page=hidden)
+    make(tmp_path / "x.db", batch)
+    assert found(tmp_path / "x.db", Selection()) == [1, 4, 5, 6]
+
+
+def test_crawls_are_chosen_by_word_number_and_topic(path: Path) -> None:
+    make(path, small_batch(), topic="篮球")
+    assert found(path, Selection(), "crawl") == [2] * PAGES
+    assert found(path, Selection(crawl="1", limit=1), "crawl", "topic") == [(1, "足球")]
+    assert found(path, Selection(crawl="all"), "crawl") == [1] * PAGES + [2] * PAGES
+    assert found(path, Selection(topic="足球"), "crawl") == [1] * PAGES
+    for bad in (Selection(crawl="3"), Selection(topic="chess")):
+        with pytest.raises(ConfigError, match=r"there are: 1 \(足球\), 2 \(篮球\)"):
+            found(path, bad)
+
+
+@given(
+    pages=st.lists(
+        st.tuples(st.floats(0, 2), st.floats(0, 1), st.booleans(), st.integers(0, 4)), max_size=600
+    ),
+    sort=st.sampled_from(["", "relevance", "fetched", "quality"]),
+)
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+def test_the_order_is_that_of_a_plain_sort(
+    pages: list[tuple[float, float, bool, int]], sort: str, tmp_path_factory: Any
+) -> None:
+    rows = [
+        page_row(
+            0, id=n, nth=n + 1, pagerank=rank, fetched_at=float(day),
+            page=Page(relevance=relevance, relevant=hit),
+        )
+        for n, (relevance, rank, hit, day) in enumerate(pages)
+    ]  # fmt: skip
+    database = tmp_path_factory.mktemp("order") / "x.db"
+    make(database, Batch(urls=[url_row(0, id=n) for n in range(len(rows))], pages=rows))
+    every = found(database, Selection(sort=sort), "nth", "relevance", "quality", "fetched_at")
+    keys = {
+        "": lambda row: row[0],
+        "relevance": lambda row: (-row[1], row[0]),
+        "quality": lambda row: (-row[2], row[0]),
+        "fetched": lambda row: (-float(row[3][17:19]), -row[0]),
+    }
+    assert len(every) == len(rows)
+    assert every == sorted(every, key=keys[sort])
+
+
+def test_unknown_fields_and_orders_name_the_known_ones(path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"unknown field 'tilte'; the fields are: url, final_url"):
+        found(path, Selection(), "url", "tilte")
+    orders = "quality, relevance, authority, hub, fetched"
+    with pytest.raises(ConfigError, match=f"the orders are: {orders}"):
+        found(path, Selection(sort="size"))
+
+
+def test_reading_rows_leaves_no_lock_behind(path: Path) -> None:
+    async def writes_go_on() -> None:
+        with DatabaseReader(path) as reader:
+            rows = reader.rows(Selection())
+            next(rows)
+            async with Store.open(path, now=0.0, pid=1, busy_s=0.05) as store:
+                await store.heartbeat(1, now=300.0)
+                busy, _, _ = await (
+                    await store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                ).fetchone() or (1, 0, 0)
+                assert busy == 0
+            assert len(list(rows)) == PAGES - 1
+
+    asyncio.run(writes_go_on())
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("7d", 1_000_000 - 7 * 86400),
+        ("1.5h", 1_000_000 - 5400),
+        ("30m", 1_000_000 - 1800),
+        ("2w", 1_000_000 - 14 * 86400),
+        ("1970-01-02", 86400),
+        ("1970-01-01T01:00", 3600),
+        ("1970-01-01T01:00:00+01:00", 0),
+        ("1970-01-01T00:00:10Z", 10),
+    ],
+)
+def test_since_takes_dates_and_spans(text: str, seconds: float) -> None:
+    assert parse_since(text, now=1_000_000.0) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "7y", "2025-13-01", "d"])
+def test_since_refuses_the_rest_with_an_example(text: str) -> None:
+    with pytest.raises(ConfigError, match="write 2025-12-31"):
+        parse_since(text, now=0.0)
+
+
+# -- status -----------------------------------------------------------------------------------
+
+
+def test_status_counts_without_a_pass_over_the_urls(path: Path) -> None:
+    with DatabaseReader(path) as reader:
+        status = reader.status(1)
+    assert status.states == {"waiting": 1, "fetching": 0, "done": 6, "failed": 1, "dropped": 1}
+    assert (status.crawl.pages, status.crawl.relevant, status.crawl.reason) == (6, 4, "max-pages")
+    assert status.harvest_rate == status.harvest_last_100 == pytest.approx(4 / 6)
+    assert [(h.name, h.yielded) for h in status.hosts] == [
+        ("b.sport.example", 5.0),
+        ("sport.example", 3.0),
+    ]
+    assert [(r.reason, r.urls) for r in status.failures] == [("http-4xx", 1)]
+    assert [(r.reason, r.urls) for r in status.drops] == [("robots", 1)]
+    assert status.limits == {"max_pages": 6}
+    assert (status.counters, status.report) == ({"requests": 8.0}, {"pages": 6})
+    assert msgspec.json.decode(msgspec.json.encode(status))["states"]["done"] == 6
+
+
+def test_harvest_of_the_last_pages_looks_at_the_last_ones(tmp_path: Path) -> None:
+    hit, miss = Page(relevant=True), Page()
+    rows = [page_row(0, id=n, nth=n + 1, page=hit if n < 100 else miss) for n in range(150)]
+    make(tmp_path / "x.db", Batch(urls=[url_row(0, id=n) for n in range(150)], pages=rows))
+    with DatabaseReader(tmp_path / "x.db") as reader:
+        assert reader.status(1).harvest_last_100 == 0.5
+
+
+def test_a_crawl_is_running_while_its_process_holds_the_database(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    make(path, small_batch(), finish=False)
+    make(path, small_batch())
+    with DatabaseReader(path) as reader:
+        assert [crawl.running for crawl in reader.crawls()] == [False, False]
+        with held(path, pid=os.getpid()):
+            assert [crawl.running for crawl in reader.crawls()] == [True, False]
+        with pytest.raises(ConfigError, match="no crawl 9"):
+            reader.status(9)
+
+
+# -- why --------------------------------------------------------------------------------------
+
+
+def test_why_shows_the_way_from_a_seed_and_the_score(path: Path) -> None:
+    with DatabaseReader(path) as reader:
+        why = reader.why(1, "https://b.sport.example/news/4")
+        assert why == reader.why(1, "https://elsewhere.example/", key=bytes([4]) * 16)
+    assert [(s.url[-1], s.anchor, s.depth, s.relevance) for s in why.path] == [
+        ("0", "", 0, 0.75),
+        ("1", "链接 1", 1, 0.0),
+        ("4", "链接 4", 2, 0.6),
+    ]
+    assert (why.state, why.reason) == ("done", "")
+    assert why.page is not None
+    assert (why.page.nth, why.page.rank, why.page.priority) == (5, 3, 6.0)
+    assert (why.page.parts, why.page.matched) == ({"title": 0.6}, {"title": ["足球"]})
+    assert why.page.relevant is True
+
+
+def test_why_tells_failures_drops_and_what_waits(path: Path) -> None:
+    with DatabaseReader(path) as reader:
+        failed, dropped, waiting = (
+            reader.why(1, f"https://{HOSTS[n % 3]}/news/{n}") for n in (6, 7, 8)
+        )
+    assert (failed.state, failed.reason, failed.detail, failed.tries) == (
+        "failed", "http-4xx", "404", 1,
+    )  # fmt: skip
+    assert (dropped.state, dropped.reason, dropped.page) == ("dropped", "robots", None)
+    assert (waiting.state, waiting.priority, len(waiting.path)) == ("waiting", 2.0, 3)
+
+
+def test_why_ends_where_parents_go_in_a_circle(tmp_path: Path) -> None:
+    ring = [url_row(n, parent=(n + 1) % 3) for n in range(3)]
+    make(tmp_path / "x.db", Batch(urls=[*ring, url_row(3, parent=77)]))
+    with DatabaseReader(tmp_path / "x.db") as reader:
+        assert len(reader.why(1, ring[0].url).path) == 3
+        assert len(reader.why(1, url_row(3).url).path) == 1  # its parent is not known
+
+
+def test_why_names_the_nearest_urls_of_one_never_seen(path: Path) -> None:
+    with DatabaseReader(path) as reader:
+        why = reader.why(1, "https://sport.example/news/66")
+        assert (why.state, why.path, why.nearest[0]) == ("", [], "https://sport.example/news/6")
+        assert sorted(why.nearest) == [f"https://sport.example/news/{n}" for n in (0, 3, 6)]
+        assert reader.why(1, "https://unknown.example/").nearest == []
+
+
+# -- files ------------------------------------------------------------------------------------
+
+
+def test_no_database_and_foreign_files_get_one_line(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="there is no database at"):
+        DatabaseReader(tmp_path / "none.db")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "text").write_text("hello " * 99)
+    with pytest.raises(StoreError, match="not a database"):
+        DatabaseReader(tmp_path / "text")
+    sqlite3.connect(tmp_path / "other.db").execute("CREATE TABLE t (x)").connection.close()
+    with pytest.raises(StoreError, match="another program"):
+        DatabaseReader(tmp_path / "other.db")
+
+
+def test_a_database_with_a_view_is_refused_unread(path: Path) -> None:
+    db = sqlite3.connect(path)
+    db.executescript(
+        "ALTER TABLE crawl RENAME TO crawl_; CREATE VIEW crawl AS WITH RECURSIVE n(id) AS "
+        "(SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT id, id AS topic FROM n"
+    )
+    db.close()
+    with pytest.raises(StoreError, match=r"has a view \(crawl\)"):
+        DatabaseReader(path)
+
+
+ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
+
+
+def test_a_read_without_end_is_given_up(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with DatabaseReader(path) as reader:
+        monkeypatch.setattr("focus.storage.reader.READ_S", -1.0)
+        with pytest.raises(StoreError, match="took more than"):
+            reader.run(lambda db: db.execute(ENDLESS).fetchone())
+        monkeypatch.undo()
+        assert reader.status(1).crawl.id == 1
+
+
+def test_a_signal_ends_a_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with DatabaseReader(path) as reader:
+        looks = iter([True])
+
+        def is_late() -> bool:
+            if next(looks, False):
+                raise SystemExit(143)  # as the handler of a signal does, wherever it is heard
+            return False
+
+        reader._db.set_progress_handler(is_late, 1000)
+        with pytest.raises(KeyboardInterrupt):
+            reader.run(lambda db: db.execute(ENDLESS).fetchone())
+
+
+def test_the_file_of_a_newer_focus_is_refused(path: Path) -> None:
+    db = sqlite3.connect(path)
+    db.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
+    db.close()
+    with pytest.raises(StoreError, match="newer"):
+        DatabaseReader(path)
+
+
+def test_the_file_of_an_older_focus_is_brought_up_to_date(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = (*schema.MIGRATIONS, "CREATE TABLE trial (id INTEGER PRIMARY KEY);")
+    monkeypatch.setattr(schema, "MIGRATIONS", steps)
+    monkeypatch.setattr(schema, "VERSION", len(steps))
+    with DatabaseReader(path) as reader:
+        assert reader.crawls()
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (len(steps),)
+        assert db.execute("SELECT * FROM trial").fetchall() == []
+
+
+def test_the_crawl_that_would_be_continued_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    assert last_crawl(path, {"a": 1}) is None
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        database.prepare(db, path)
+        database.begin(db, identity={"a": 1}, config="{}", fresh=False, now=1.0)
+    assert last_crawl(path, {"a": 1}) == 1
+    assert last_crawl(path, {"a": 2}) is None
+
+
+def test_a_reader_cannot_write(path: Path) -> None:
+    with DatabaseReader(path) as reader, pytest.raises(sqlite3.OperationalError):
+        reader._db.execute("DELETE FROM crawl")
+
+
+def test_names_with_signs_of_a_uri_are_names(tmp_path: Path) -> None:
+    path = tmp_path / "a%20b?c#d 球.db"
+    make(path, small_batch())
+    assert found(path, Selection(limit=1)) == [1]
+
+
+def test_an_empty_database_has_no_crawl_and_no_rows(tmp_path: Path) -> None:
+    async def touch() -> None:
+        async with Store.open(tmp_path / "x.db", now=0.0, pid=1):
+            pass
+
+    asyncio.run(touch())
+    assert found(tmp_path / "x.db", Selection()) == []
+    with DatabaseReader(tmp_path / "x.db") as reader:
+        assert reader.crawls() == []
+
+
+def test_reading_needs_no_event_loop() -> None:
+    code = "import sys, focus.storage.reader; sys.exit('asyncio' in sys.modules)"
+    assert os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-c", code]) == 0
+    assert query.DatabaseReader is DatabaseReader

@@ -1,0 +1,109 @@
+"""Shards' databases read as one: the same numbers as of one crawl."""
+
+import json
+from pathlib import Path
+from random import Random
+
+import pytest
+from click.testing import CliRunner
+
+from focus.cli import cli
+from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, PolitenessConfig
+from focus.errors import ConfigError
+from focus.storage.reader import DatabaseReader
+from focus.storage.report_reader import figures
+from focus.storage.results import Selection
+from focus.storage.shard_merge import as_one
+from focus.topic.topic import from_words, to_builtins
+from tests.support.cluster import Room
+from tests.support.web import TinyWeb
+
+
+def web(host: str, pages: int = 9) -> TinyWeb:
+    drawn = TinyWeb()
+    for number in range(pages):
+        links = [f"http://{host}/{each}" for each in (2 * number + 1, 2 * number + 2)]
+        drawn.page(f"http://{host}/{number}", links=links, title=f"足球 {host} {number}")
+    return drawn
+
+
+async def crawl(host: str, folder: Path, topic: str = "足球") -> Path:
+    config = CrawlConfig(
+        seeds=(f"http://{host}/0",),
+        strategy="bfs",
+        politeness=PolitenessConfig(delay_s=0.0),
+        limits=LimitConfig(max_pages=8),
+        analysis=AnalysisConfig(topic=to_builtins(from_words(topic)), relevance="position"),
+    )
+    await Room(web(host), rng=Random(1)).crawl(config, folder / f"{host}.db")
+    return folder / f"{host}.db"
+
+
+@pytest.fixture
+async def shards(tmp_path: Path) -> list[Path]:
+    return [await crawl("a.test", tmp_path), await crawl("b.test", tmp_path)]
+
+
+async def test_everything_adds_up(shards: list[Path]) -> None:
+    each = []
+    for path in shards:
+        with DatabaseReader(path) as reader:
+            each.append(reader.status(1))
+    with (
+        as_one(shards, bodies=True) as one,
+        DatabaseReader(one.path, running=one.running) as reader,
+    ):
+        both = reader.status(1)
+        rows = list(reader.rows(Selection(), ("url", "parent", "nth", "title", "text")))
+        told = figures(reader, 1)
+    for state, number in both.states.items():
+        assert number == sum(status.states[state] for status in each)
+    assert both.counters["requests"] == sum(status.counters["requests"] for status in each)
+    assert both.crawl.pages == len(rows) == 16
+    assert {host.name for host in both.hosts} == {"a.test", "b.test"}
+    assert told.crawl.relevant == sum(status.crawl.relevant for status in each)
+    for url, parent, _, title, text in rows:
+        host, number = url.split("/")[2:]
+        assert title == f"足球 {host} {number}"
+        assert text is not None
+        assert parent == (None if number == "0" else f"http://{host}/{(int(number) - 1) // 2}")
+
+
+async def test_requests_are_interleaved_and_each_is_one(shards: list[Path]) -> None:
+    with as_one(shards, bodies=False) as one, DatabaseReader(one.path) as reader:
+        rows = list(reader.rows(Selection(), ("nth", "url")))
+        links = reader.run(lambda db: db.execute("SELECT source, targets FROM link").fetchall())
+    numbers = [nth for nth, _ in rows]
+    assert numbers == sorted(set(numbers))
+    assert numbers[-1] <= 18, "16 pages and two robots.txt"
+    hosts = [url.split("/")[2] for _, url in rows]
+    assert set(hosts[:4]) == set(hosts[-4:]) == {"a.test", "b.test"}
+    assert len(links) == 16
+
+
+async def test_one_database_is_read_as_it_is(shards: list[Path]) -> None:
+    with as_one(shards[:1], "1", bodies=False) as one:
+        assert one == (shards[0], None)
+
+
+async def test_what_does_not_belong_together_is_refused(shards: list[Path], tmp_path: Path) -> None:
+    other = await crawl("c.test", tmp_path, topic="篮球")
+    cases = [
+        ([shards[0], other], "latest", "different topics"),
+        ([shards[0], shards[0]], "latest", "named twice"),
+        (shards, "1", "latest crawl of each"),
+    ]
+    for paths, crawls, said in cases:
+        with pytest.raises(ConfigError, match=said), as_one(paths, crawls, bodies=False):
+            pass
+
+
+async def test_commands_take_several(shards: list[Path], tmp_path: Path) -> None:
+    given = [part for path in shards for part in ("--db", str(path))]
+    ended = CliRunner().invoke(cli, ["status", *given, "--json"])
+    assert json.loads(ended.stdout)["status"]["crawl"]["pages"] == 16
+    ended = CliRunner().invoke(cli, ["export", *given, "--fields", "url"])
+    assert len(ended.stdout.splitlines()) == 16
+    page = tmp_path / "report.html"
+    assert CliRunner().invoke(cli, ["report", *given, "-o", str(page)]).exit_code == 0
+    assert "a.test" in page.read_text(encoding="utf-8")

@@ -1,0 +1,186 @@
+"""Sitemaps and feeds as sources of links: which are asked for, and what comes of them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from focus.config import CrawlConfig, FetchConfig, LimitConfig, PolitenessConfig, ScopeConfig
+from focus.crawler import Crawl, Event
+from focus.engine.transports import ReplayTransport
+from focus.http.sitemap import read_listing
+from focus.records import Batch, FetchResult, UrlState
+from focus.storage import writer
+from focus.workers import InlineScorer
+from tests.support.web import TinyWeb
+from tests.test_crawl import TOPIC, World
+
+
+class ListingWorld(World):
+    """A tiny web where sitemaps and feeds are read."""
+
+    def lookup(self, url: str, *, robots: bool, fetched_at: float, elapsed_s: float) -> FetchResult:
+        result = super().lookup(url, robots=robots, fetched_at=fetched_at, elapsed_s=elapsed_s)
+        answer = self.web.answers.get(url)
+        listing = read_listing(answer.body) if answer is not None and not robots else None
+        if listing is None or answer is None or answer.status != 200:
+            return result
+        return msgspec.structs.replace(result, failure=None, detail="", body=b"", listing=listing)
+
+
+class Keeper:
+    """Keeps what a crawl would write."""
+
+    def __init__(self) -> None:
+        self.batches: list[Batch] = []
+
+    async def write(self, batch: Batch) -> None:
+        self.batches.append(batch)
+
+    async def addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
+        return []
+
+
+def sitemap(web: TinyWeb, url: str, *urls: str, root: str = "urlset", lastmod: str = "") -> None:
+    entry = "url" if root == "urlset" else "sitemap"
+    changed = f"<lastmod>{lastmod}</lastmod>" if lastmod else ""
+    rows = "".join(f"<{entry}><loc>{each}</loc>{changed}</{entry}>" for each in urls)
+    web.status(url, 200, body=f"<{root}>{rows}</{root}>".encode())
+
+
+async def crawl(
+    web: TinyWeb,
+    *seeds: str,
+    wanted: bool = True,
+    per_host: int = 50,
+    scope: ScopeConfig = ScopeConfig(),  # noqa: B008
+    ignore_robots: bool = False,
+) -> tuple[Crawl, list[Event], Keeper]:
+    config = CrawlConfig(
+        seeds=seeds,
+        strategy="bfs",
+        concurrency=1,
+        sitemaps_per_host=per_host,
+        fetch=FetchConfig(listings=wanted),
+        politeness=PolitenessConfig(ignore_robots=ignore_robots),
+        scope=scope,
+        limits=LimitConfig(max_requests=200),
+        analysis=TOPIC,
+    )
+    events: list[Event] = []
+    keeper = Keeper()
+    world = ListingWorld(web) if wanted else World(web)
+    transport = ReplayTransport(world, InlineScorer(TOPIC), start=1000.0)
+    engine = Crawl(config, transport, observe=events.append, crawl_store=keeper)
+    engine.sow(seeds)
+    await engine.run()
+    return engine, events, keeper
+
+
+@pytest.fixture
+def web() -> TinyWeb:
+    web = TinyWeb()
+    web.page("http://a.test/")
+    web.page("http://a.test/deep")
+    web.page("http://b.test/")
+    return web
+
+
+async def test_what_robots_txt_names_is_asked_for_and_its_links_followed(web: TinyWeb) -> None:
+    web.robots("a.test", "Sitemap: http://a.test/maps/all.xml\nSitemap: /more.xml")
+    sitemap(web, "http://a.test/maps/all.xml", "http://a.test/deep", lastmod="2026-01-01")
+    engine, events, keeper = await crawl(web, "http://a.test/")
+    assert "http://a.test/deep" in [e.url for e in events if e.state is UrlState.DONE]
+    assert "http://a.test/more.xml" in web.urls()
+    assert "http://a.test/sitemap.xml" not in web.urls()
+    assert engine.unit_of_work.drops == {"listing": 1}
+    kept = [each for batch in keeper.batches for each in batch.lastmods]
+    assert [when for _, when in kept] == [1_767_225_600.0]
+
+
+async def test_sitemap_xml_is_tried_where_none_is_named(web: TinyWeb) -> None:
+    sitemap(web, "http://a.test/sitemap.xml", "http://a.test/deep")
+    await crawl(web, "http://a.test/")
+    assert "http://a.test/deep" in web.urls()
+    await crawl(web, "http://b.test/", ignore_robots=True)
+    assert "http://b.test/sitemap.xml" in web.urls()
+
+
+async def test_nothing_is_asked_for_unless_wanted(web: TinyWeb) -> None:
+    web.robots("a.test", "Sitemap: http://a.test/all.xml")
+    await crawl(web, "http://a.test/", wanted=False)
+    assert web.urls() == ["http://a.test/"]
+
+
+async def test_hosts_that_are_no_seeds_are_not_asked(web: TinyWeb) -> None:
+    web.page("http://a.test/", links=["http://b.test/"])
+    await crawl(web, "http://a.test/")
+    assert "http://b.test/" in web.urls()
+    assert "http://b.test/sitemap.xml" not in web.urls()
+
+
+async def test_an_index_leads_to_its_sitemaps_the_latest_first(web: TinyWeb) -> None:
+    web.status(
+        "http://a.test/sitemap.xml",
+        200,
+        body=b"<sitemapindex><sitemap><loc>http://a.test/old.xml</loc></sitemap><sitemap><loc>"
+        b"http://a.test/new.xml</loc><lastmod>2026-01-01</lastmod></sitemap></sitemapindex>",
+    )
+    sitemap(web, "http://a.test/new.xml", "http://a.test/deep")
+    await crawl(web, "http://a.test/")
+    asked = web.urls()
+    assert asked.index("http://a.test/new.xml") < asked.index("http://a.test/old.xml")
+    assert "http://a.test/deep" in asked
+
+
+async def test_a_host_gets_no_more_requests_for_listings_than_its_budget(web: TinyWeb) -> None:
+    many = [f"http://a.test/{n}.xml" for n in range(40)]
+    sitemap(web, "http://a.test/sitemap.xml", *many, root="sitemapindex")
+    await crawl(web, "http://a.test/", per_host=5)
+    assert sum(url.endswith(".xml") for url in web.urls()) == 5
+
+
+async def test_robots_txt_forbids_sitemaps_like_anything_else(web: TinyWeb) -> None:
+    web.robots("a.test", "User-agent: *\nDisallow: /maps/\nSitemap: http://a.test/maps/all.xml")
+    engine, _, _ = await crawl(web, "http://a.test/")
+    assert "http://a.test/maps/all.xml" not in web.urls()
+    assert engine.unit_of_work.drops == {"robots": 1}
+
+
+async def test_scope_and_deny_hold_for_listings_and_allow_does_not(web: TinyWeb) -> None:
+    web.robots("a.test", "Sitemap: http://b.test/all.xml\nSitemap: /no.xml\nSitemap: /yes.xml")
+    scope = ScopeConfig(scope="host", deny=("no",), allow=("deep", "/$"))
+    sitemap(web, "http://a.test/yes.xml", "http://a.test/deep", "http://a.test/else")
+    await crawl(web, "http://a.test/", scope=scope)
+    assert set(web.urls()) == {"http://a.test/", "http://a.test/yes.xml", "http://a.test/deep"}
+
+
+async def test_a_sitemap_speaks_for_its_own_site_only(web: TinyWeb) -> None:
+    sitemap(web, "http://a.test/sitemap.xml", "http://b.test/", "http://www.a.test/")
+    await crawl(web, "http://a.test/")
+    assert "http://b.test/" not in web.urls()
+    assert "http://www.a.test/" in web.urls()
+
+
+async def test_feeds_of_seeds_and_relevant_pages_are_read(web: TinyWeb) -> None:
+    feed = '<link rel="alternate" type="application/rss+xml" href="/feed.xml">'
+    web.page("http://a.test/", head=feed, links=["/dull", "/good"])
+    web.page("http://a.test/dull", head=feed.replace("feed", "dull"))
+    web.page("http://a.test/good", head=feed.replace("feed", "good"), title="足球", keywords="足球")
+    body = (
+        "<rss><channel><item><title>足球</title><link>http://b.test/</link></item></channel></rss>"
+    )
+    web.status("http://a.test/feed.xml", 200, body=body.encode())
+    await crawl(web, "http://a.test/")
+    assert {"http://a.test/feed.xml", "http://a.test/good.xml", "http://b.test/"} <= set(web.urls())
+    assert "http://a.test/dull.xml" not in web.urls()
+
+
+def test_the_database_has_a_place_for_it(tmp_path: Path) -> None:
+    import sqlite3
+
+    with sqlite3.connect(tmp_path / "x.db") as db:
+        writer.prepare(db, path=tmp_path / "x.db")
+        assert db.execute("SELECT * FROM lastmod").fetchall() == []
+    db.close()

@@ -1,0 +1,175 @@
+"""Rests of hosts that become slow, and limits for hosts that share an address."""
+
+import pytest
+
+from focus.config import PolitenessConfig
+from focus.frontier import Frontier
+from focus.records import FetchResult
+from focus.scheduling.queues import Host
+from focus.scheduling.throttling import Addresses, Throttle, machine, throttled
+from focus.scheduling.url_table import UrlTable
+
+MOST_S = 60.0
+
+
+def after(*latencies: float, status: int = 200, most_s: float = MOST_S) -> float:
+    throttle = Throttle()
+    for latency in latencies:
+        throttle = throttled(throttle, latency, status, most_s)
+    return throttle.rest_s
+
+
+def test_a_host_that_is_always_slow_is_not_rested() -> None:
+    assert after(*[5.0] * 20) == 0.0
+
+
+def test_a_host_that_becomes_slow_rests_and_recovers() -> None:
+    assert after(0.2, 0.2, 4.0) == pytest.approx(2.0)
+    assert after(0.2, 0.2, 4.0, 4.0) == pytest.approx(3.0)
+    assert after(0.2, 0.2, 4.0, 4.0, 0.2) == pytest.approx(1.5)
+    assert after(0.2, 0.2, 4.0, *[0.2] * 10) == 0.0
+
+
+def test_small_delays_are_no_sign() -> None:
+    assert after(0.01, 0.9, 0.9) == 0.0
+
+
+def test_429_and_503_double_the_rest_up_to_the_most() -> None:
+    assert [after(*[0.1] * n, status=503) for n in (1, 2, 3)] == [1.0, 2.0, 4.0]
+    assert after(*[0.1] * 20, status=429) == MOST_S
+    assert after(*[0.1] * 20, status=429, most_s=0.0) == 0.0
+
+
+def test_an_address_has_so_many_slots() -> None:
+    addresses = Addresses(2)
+    addresses.add("192.0.2.1", 2)
+    assert not addresses.has_slot("192.0.2.1")
+    assert addresses.has_slot("192.0.2.2")
+    for host, place in ((7, -1.0), (3, -2.0), (5, -1.0), (7, -3.0), (3, 0.0)):
+        addresses.wait("192.0.2.1", host, place)
+    assert addresses.next("192.0.2.1") is None
+    addresses.add("192.0.2.1", -1)
+    line = [addresses.next("192.0.2.1") for _ in range(4)]
+    assert line == [7, 3, 5, None]  # the best first, each once
+    assert addresses.has_slot("192.0.2.1")
+
+
+def test_an_address_rests_from_one_start_to_the_next() -> None:
+    addresses = Addresses(2, 0.5)
+    addresses.start("192.0.2.1", 10.0)
+    assert addresses.woken(10.4) == [], "nobody waits"
+    assert not addresses.has_slot("192.0.2.1")
+    assert addresses.has_slot("192.0.2.2")
+    addresses.wait("192.0.2.1", 7, -1.0)
+    assert addresses.next_due() == 10.5
+    assert addresses.woken(10.5) == ["192.0.2.1"]
+    assert addresses.next("192.0.2.1") == 7
+    assert addresses.next_due() is None
+
+
+def test_who_waits_still_is_called_again_after_another_went_first() -> None:
+    addresses = Addresses(8, 0.5)
+    addresses.start("192.0.2.1", 10.0)
+    for host in (7, 3):
+        addresses.wait("192.0.2.1", host, 0.0)
+    assert addresses.woken(11.0) == ["192.0.2.1"]
+    addresses.start("192.0.2.1", 11.0)  # by one that was not in line
+    assert addresses.next("192.0.2.1") is None
+    assert addresses.next_due() == 11.5
+    assert addresses.woken(11.5) == ["192.0.2.1"]
+
+
+def test_without_a_limit_an_address_does_not_rest() -> None:
+    addresses = Addresses(0, 0.5)
+    addresses.start("192.0.2.1", 10.0)
+    assert addresses.has_slot("192.0.2.1")
+
+
+@pytest.mark.parametrize(
+    ("address", "found"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("2001:db8::7", "2001:db8::/64"),
+        ("2001:db8:0:0:ffff::1", "2001:db8::/64"),
+        ("2001:db8:0:1::1", "2001:db8:0:1::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("not: one", "not: one"),
+        ("", ""),
+    ],
+)
+def test_a_machine_has_all_the_addresses_of_its_net(address: str, found: str) -> None:
+    assert machine(address) == found
+
+
+def test_no_limit_is_none() -> None:
+    addresses = Addresses(0)
+    addresses.add("192.0.2.1", 1000)
+    assert addresses.has_slot("192.0.2.1")
+
+
+class Farm:
+    """Several hosts at one address, each with URLs that wait."""
+
+    def __init__(self, hosts: int, **politeness: float) -> None:
+        self.url_table = UrlTable(0)
+        settings = PolitenessConfig(delay_s=0.0, **politeness)  # type: ignore[arg-type]
+        self.frontier = Frontier(self.url_table, settings)
+        for number in range(4 * hosts):
+            host = self.frontier.host(f"h{number % hosts}.test")
+            queue = self.frontier.queue(host)
+            url_id = self.url_table.add(number.to_bytes(16, "big"), queue.id, 0)
+            self.frontier.push(url_id, f"http://{host.name}/{number}", 1.0)
+
+    def take(self, now: float) -> list[Host]:
+        taken = []
+        while (candidate := self.frontier.next(now)) is not None:
+            self.frontier.occupy(candidate.host, now)
+            taken.append(candidate.host)
+        return taken
+
+    def answer(self, host: Host, now: float, elapsed_s: float = 0.1) -> None:
+        fetch = FetchResult(
+            url="", fetched_at=now, status=200, address="192.0.2.1", elapsed_s=elapsed_s
+        )
+        self.frontier.answered(host, fetch, now)
+        self.frontier.release(host, now)
+
+
+def test_hosts_that_share_an_address_share_its_slots() -> None:
+    farm = Farm(5, per_ip=2)
+    first = farm.take(0.0)
+    assert len(first) == 5, "nobody knows yet where they are"
+    for host in first:
+        farm.answer(host, 1.0)
+    assert len(farm.take(1.0)) == 2
+    seen = set()
+    for now in range(2, 20):
+        for host in [each for each in farm.frontier.hosts if each.active]:
+            seen.add(host.name)
+            farm.answer(host, float(now))
+            assert sum(each.active for each in farm.frontier.hosts) <= 2
+            farm.take(float(now))
+    assert len(seen) == 5, "whoever waits for a slot gets one"
+    assert farm.take(99.0) == []
+
+
+def test_a_slow_host_is_asked_less_often() -> None:
+    farm = Farm(1, per_ip=0)
+    (host,) = farm.take(0.0)
+    farm.answer(host, 0.1)
+    (host,) = farm.take(0.1)
+    farm.answer(host, 10.0, elapsed_s=8.0)
+    assert farm.take(13.9) == []
+    assert len(farm.take(14.0)) == 1
+
+
+def test_a_host_that_is_given_up_leaves_its_slot_to_others() -> None:
+    farm = Farm(3, per_ip=1)
+    for host in farm.take(0.0):
+        farm.answer(host, 1.0)
+    (host,) = farm.take(1.0)
+    farm.answer(host, 2.0)
+    for each in farm.frontier.hosts[:2]:
+        farm.frontier.give_up(each)
+    assert [each.id for each in farm.take(2.0)] == [2]
