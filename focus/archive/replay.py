@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""Answers requests from a recorded web: a WARC file in the place of the network.
-=======
 """Answers requests from a recorded web: a WARC or ARC file in the place of the network.
->>>>>>> main
 
 `Archive` answers by URL from a recorded web, in the shape that the live fetcher
 has. On first use the file is turned into a pack (see `pack`) in the cache folder;

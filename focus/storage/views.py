@@ -112,16 +112,10 @@ class Why(msgspec.Struct, frozen=True):
     reason, detail  of a failure or a drop
     path            from a seed to this URL, both included
     duplicate_of    the URL of an earlier page with nearly the same text; "" for none
-<<<<<<< HEAD
-    link_evidence, place    evidence as the strategy keeps it; the bonus of its place as it waits
-    evidence        what its priority is the sum of, by name, where the strategy adds up: of its
-                    links, `hub` for the page that brought it, `place` for its host and pattern
-=======
     link_evidence   evidence as the strategy keeps it
     place           the bonus of its place while it waits
     evidence        what its priority is the sum of, by name, where the strategy adds up: of its
                     links, `hub` for the page that brought it, `place` for its host and shape
->>>>>>> main
     subtopics       words in the text of the link to it that are sub-topics by now
     """
 

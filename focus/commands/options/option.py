@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""The option class of `focus`: a section in the help and, if asked, a variable."""
-=======
 """The option class of `focus`: a section in the help, a variable; lines for a terminal."""
->>>>>>> main
 
 from __future__ import annotations
 

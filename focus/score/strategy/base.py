@@ -49,11 +49,7 @@ class Strategy:
     url_patterns   wants one queue per URL pattern, and `Link.pattern` filled
     contexts, cosines   wants `Link.context_score`, `Link.cosine_score` filled
     moves    priorities follow the graph: they are asked for again when ranks rise
-<<<<<<< HEAD
-    learns   `bonus` and `hub_bonus` say something: hit rates steer
-=======
     learns   `bonus` and `hub_bonus` are used: hit rates steer
->>>>>>> main
     recalls  of how many pages, the last ones, `saw` wants to be told at a restart
     """
 

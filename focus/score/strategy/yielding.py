@@ -27,11 +27,7 @@ def shrunk_rate(tally: Tally | Recent, prior: float, k: float) -> float:
 
 
 class Yield(BestLink):
-<<<<<<< HEAD
-    """priority = best-link + member·M + subtopic·S + weight·Δ(pattern) + hub·Δ(page) + newcomer·N.
-=======
     """best-link's + member·M + subtopic·S + weight·Δ(pattern) + hub·Δ(page) + newcomer·N.
->>>>>>> main
 
     M         membership, the best over in-links: m of an index page (home, section, tag,
               category, series, archive; `indexpage`) for each link in its body to a page of its
