@@ -1,4 +1,4 @@
-"""What does delivery cost?
+"""Measures what delivery costs.
 
     python -m bench.delivery [--users 200] [--alerts 20] [--hits 5]
 
