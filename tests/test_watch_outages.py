@@ -36,8 +36,8 @@ ONE, OTHER = "one.test", "other.test"
 class Desk:
     """Somebody who watches two sites, every hour, and what cron makes of it."""
 
-    def __init__(self, book: AlertStore, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.book, self.clock, self.web = book, Clock(START), TinyWeb()
+    def __init__(self, store: AlertStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.store, self.clock, self.web = store, Clock(START), TinyWeb()
         self.cuts: list[Cut] = []
         self.numbers = 0
         scorers: dict[str, InlineScorer] = {}
@@ -72,8 +72,8 @@ class Desk:
         async def deliver() -> Summary:
             return Summary()
 
-        visit = visitor(self.book, PageSource(politeness=PolitenessConfig()), clock=self.clock)
-        return await run_due(self.book, visit, deliver, clock=self.clock)
+        visit = visitor(self.store, PageSource(politeness=PolitenessConfig()), clock=self.clock)
+        return await run_due(self.store, visit, deliver, clock=self.clock)
 
     async def until(self, moment: float, every_s: float = 900.0) -> list[Ran]:
         runs = []
@@ -84,19 +84,22 @@ class Desk:
 
     def told(self) -> set[str]:
         """What was news to the alert."""
-        return {url for (url,) in self.book.rows("SELECT url FROM hit WHERE NOT baseline")}
+        return {
+            url
+            for (url,) in self.store.database.rows("SELECT url FROM alert_match WHERE NOT baseline")
+        }
 
     def remarks(self) -> str:
-        owned = self.book.alerts()[0]
-        return "\n".join(health(self.book, owned, now=self.clock()).remarks)
+        owned = self.store.alerts.all()[0]
+        return "\n".join(health(self.store, owned, now=self.clock()).remarks)
 
 
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
-    with opened(tmp_path / "f.db", now=START, language="en", zone="UTC") as book:
+    with opened(tmp_path / "f.db", now=START, language="en", zone="UTC") as store:
         wish = Alert("c", (f"http://{ONE}/", f"http://{OTHER}/"), words="足球", schedule="hourly")
-        book.add(LOCAL, checked(wish), now=START)
-        made = Desk(book, monkeypatch)
+        store.alerts.add(LOCAL, checked(wish), now=START)
+        made = Desk(store, monkeypatch)
         for site in (ONE, OTHER, ONE):
             made.publish(site)
         yield made
@@ -123,7 +126,9 @@ async def test_no_outage_loses_news(
         assert bool(hosts) == (f"{OTHER}: failing" not in desk.remarks())
     await desk.until(desk.clock() + 3 * HOUR, HOUR)
     assert "failing" not in desk.remarks(), "it fails no more"
-    begun = {url for (url,) in desk.book.rows("SELECT url FROM hit WHERE baseline")} | desk.told()
+    begun = {
+        url for (url,) in desk.store.database.rows("SELECT url FROM alert_match WHERE baseline")
+    } | desk.told()
     assert len(begun) == 3 or begin_s, "what was there is marked as seen, or told of as the best"
     desk.publish(ONE)
     desk.publish(OTHER)
@@ -147,7 +152,7 @@ async def test_a_laptop_without_a_network_stays_due(desk: Desk) -> None:
     desk.cuts.append(Cut(START, START + HOUR))
     ran = await desk.cron()
     assert (ran.all_failed, len(ran.put_off), ran.alerts) == (True, 2, 0)
-    owned = desk.book.alerts()[0]
+    owned = desk.store.alerts.all()[0]
     assert owned.checked_at is None and owned.next_at <= desk.clock(), "the next run tries again"
     assert "offline: no network here" in desk.remarks()
     assert not desk.web.log
