@@ -83,7 +83,7 @@ def test_why_tells_what_an_index_page_adds(focus: Focus, home: Path) -> None:
     pages = {
         "/": ("Portal", [("/tags/t1/", "t1")]),
         "/tags/t1/": ("足球", [("/one", "one"), ("/two", "two")]),
-        "/one": ("足球", []),
+        "/one": ("足球 1", []),
     }
     focus(*on(recorded(home, pages), "--max-pages", "3"))
     fetched = json.loads(focus("why", "a.test/one", "--db", "a.db", "--json").out)

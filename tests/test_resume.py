@@ -159,7 +159,8 @@ def catalogue() -> TinyWeb:
             links=[*members, f"/tags/t1/page/{n + 1}/"],
         )
         for member in members:
-            web.page(f"http://a.test{member}", links=["/n3"], title="足球" * (n < 3), text="足球")
+            text = f"足球 {member}"  # of its own, else it is a near-duplicate
+            web.page(f"http://a.test{member}", links=["/n3"], title="足球" * (n < 3), text=text)
     for n in range(1, 4):
         web.page(f"http://a.test/n{n}", links=[f"/n{n}{m}" for m in range(3)])
     web.page("http://b.test/", title="足球", links=["/b1"])

@@ -279,7 +279,7 @@ class LiveTransport:
         result = await _scored(self._scorer, task, fetch)
         if task.id is None:
             return result
-        return Result(task, msgspec.structs.replace(fetch, body=b""), result.page)
+        return Result(task, msgspec.structs.replace(result.fetch, body=b""), result.page)
 
     async def _fetch(self, task: Task, grow: Grow | None) -> FetchResult:
         fetch = partial(
