@@ -195,7 +195,7 @@ def _settle(store: AlertStore, web: DemoWeb) -> None:
         )
         db.execute("UPDATE alert SET checked_at = ?, next_at = ?", (NOW - 3600, NOW + DAY_S))
         db.execute("UPDATE alert_site SET begun_at = ?", (NOW - 30 * DAY_S,))
-    store.search_access.open(store.search_access.crawls(most=1000))  # searches go through all
+    store.search.open(store.search.crawls(most=1000))  # searches go through all
     for alert, crawl in store.database.rows(
         "SELECT alert, max(crawl) FROM alert_site JOIN site ON site.id = site GROUP BY 1"
     ):

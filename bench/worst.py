@@ -21,12 +21,12 @@ from typing import NamedTuple
 import brotli
 
 from focus.html.parser import parse
-from focus.html.reader import refresh_target
 from focus.html.regions import region_of
 from focus.html.size_guard import guard
 from focus.http import zstd
 from focus.http.content_encoding import Decoder
 from focus.http.robots import Robots
+from focus.http.semantics import refresh
 from tests.test_robots import HOSTILE
 
 BOMB = b"\0" * 5_000_000
@@ -73,8 +73,8 @@ def _help() -> None:
 
 
 CASES: dict[str, Case] = {
-    "meta refresh": Case(lambda: refresh_target("1" + " " * 300_000 + "x"), 0.5),
-    "meta refresh, digits": Case(lambda: refresh_target("1" * 300_000 + "x"), 0.5),
+    "meta refresh": Case(lambda: refresh("1" + " " * 300_000 + "x"), 0.5),
+    "meta refresh, digits": Case(lambda: refresh("1" * 300_000 + "x"), 0.5),
     "class names": Case(lambda: region_of("div", {"class": "a-" * 500_000 + "nav"}), 0.5),
     "attributes": Case(_attributes, 1.0),
     "depth": Case(lambda: parse("<a href=/1>x</a>" + "<div>" * 100_000 + "<a href=/2>y</a>"), 1.0),
