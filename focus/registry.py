@@ -1,7 +1,7 @@
-"""Finds strategies, models and channels by name: our own, and those that other packages add.
+"""Finds strategies and relevance models by name: our own, and those that other packages add.
 
-A package adds one by an entry point of the group (`focus.strategies`, `focus.relevance`,
-`focus.channels`), whose name is the name to be typed:
+A package adds one by an entry point of the group (`focus.strategies`, `focus.relevance`), whose
+name is the name to be typed:
 
     [project.entry-points."focus.strategies"]
     newest-first = "my_package:NewestFirst"

@@ -18,10 +18,6 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-UNFINISHED = ("focus/alerts/", "focus/serve/", "focus/storage/")
-"""Packages whose prose is being rewritten elsewhere."""
-PROMISED = {"focus.channels"}
-"""A group of entry points that focus/alerts does not read yet."""
 
 ROOMS = ("focus", "tests", "bench")
 MODULES = sorted(
@@ -46,10 +42,6 @@ AN_ATTRIBUTE = re.compile(r"([A-Za-z]\w*)\.([A-Za-z_]\w*)(?=$|[(\[ ])")
 
 def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
-
-
-def is_unfinished(path: Path) -> bool:
-    return f"{name_of(path)}/".startswith(UNFINISHED)
 
 
 @cache
@@ -89,9 +81,7 @@ def test_a_statement_is_told_from_a_question(docstring: str, is_statement: bool)
 
 def test_every_module_begins_with_a_statement() -> None:
     wrong = [
-        f"{name_of(path)}: {why}"
-        for path in MODULES
-        if not is_unfinished(path) and (why := complaint(docstring_of(path)))
+        f"{name_of(path)}: {why}" for path in MODULES if (why := complaint(docstring_of(path)))
     ]
     assert not wrong, "\n".join(wrong)
 
@@ -100,8 +90,6 @@ def test_every_package_has_a_page_that_names_its_modules() -> None:
     wrong = []
     for package in PACKAGES:
         page = docstring_of(package / "__init__.py")
-        if is_unfinished(package):
-            continue
         if len(page.splitlines()) < MIN_PAGE:
             wrong.append(f"{name_of(package)}: a page of {len(page.splitlines())} lines")
         for part in sorted(package.iterdir()):
@@ -211,7 +199,7 @@ def strangers(text: str) -> Iterator[str]:
             yield match[0]
     for ticked in TICKED.findall(text):
         name = ticked.strip("()")
-        if name in PROMISED or A_PLACEHOLDER.search(name) or name.endswith(".py"):
+        if A_PLACEHOLDER.search(name) or name.endswith(".py"):
             continue
         if A_PATH.fullmatch(name) and name.rstrip("/") not in ours().paths:
             yield name
@@ -265,7 +253,6 @@ def test_names_in_docstrings_exist() -> None:
     wrong = [
         f"{name_of(path)}: {name}"
         for path in MODULES
-        if not is_unfinished(path)
         for docstring in docstrings(path)
         for name in strangers(docstring)
     ]

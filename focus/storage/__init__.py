@@ -8,8 +8,8 @@ connections of their own and may run beside it. To read, in this order:
                                  that are their owner's alone
     writer, statements, columns  the writer's side: transactions, batches as statements, and
                                  millions of URLs read back at a restart
-    reader, views, results,      the reader's side: status, why, results, links
-    link_reader
+    reader, views, results,      the reader's side: status, why, results, links, and what a
+    link_reader, evidence        priority was added up from
     report_reader, figures,      a report's figures in one reading
     distributions, link_map
     search, search_index,        full-text search, in a file beside the database that can be
