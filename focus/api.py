@@ -213,18 +213,18 @@ class Crawling:
 
         runner = threading.Thread(target=thread, name="focus-crawl", daemon=True)
         runner.start()
+        is_over = False
         try:
             while isinstance(page := pages.get(), CrawledPage):
                 yield page
+            is_over = True
             if page is not None:
                 raise page
         finally:
             ended.set()
-            while runner.is_alive():  # room for what is still on its way
-                with_room = pages.qsize() < AHEAD
-                if not with_room:
-                    pages.get_nowait()
-                runner.join(0.01)
+            while not is_over:  # room for what is still on its way
+                is_over = not isinstance(pages.get(), CrawledPage)
+            runner.join()
 
     def run(self) -> RunReport:
         """Crawl to the end in this thread; what came of it. Ctrl-C stops it in good order."""

@@ -49,7 +49,9 @@ class IncomingResponse:
         self._robots = robots
         self.conditions = conditions or {}
         self.unchanged = False
-        self.exchange = self._new_exchange()
+        self.exchange = Exchange(config)
+        if robots:
+            self.exchange.allow(_ROBOTS_ALLOWANCE * MAX_ROBOTS_BYTES)
         self.status: int | None = None
         self.headers: tuple[tuple[str, str], ...] = ()
         self.body = b""
@@ -59,17 +61,6 @@ class IncomingResponse:
         self.truncated = False
         self.remark = ""
         self._reader: ListingReader | None = None
-
-    def begin_anew(self) -> None:
-        """The same over another connection."""
-        sent, self.exchange = self.exchange.on_sent, self._new_exchange()
-        self.exchange.on_sent = sent
-
-    def _new_exchange(self) -> Exchange:
-        exchange = Exchange(self._config)
-        if self._robots:
-            exchange.allow(_ROBOTS_ALLOWANCE * MAX_ROBOTS_BYTES)
-        return exchange
 
     @property
     def listing(self) -> Listing | None:

@@ -227,7 +227,7 @@ class DatabaseReader:
         Memory stays flat (8 bytes a result). Left out are pages that asked not to
         be indexed and URLs that were dropped after all (duplicates). `parts` and
         `matched` come as `msgspec.Raw` JSON, instants as ISO 8601 in UTC. `text`, only if
-        asked for, is the page's own text (score/content); None when its source was not kept.
+        asked for, is the page's own text (html/main_content); None when its source was not kept.
         """
         types = columns(fields)
         crawls = self.ids(selection.crawl, selection.topic)
