@@ -74,7 +74,7 @@ class PageAnalyst:
         base = normalise(parsed.base, url) if parsed.base else None
         join = Joiner(base or url, charset).join
         links = self._links(url, parsed, join)
-        document = self._document(url, text, parsed)
+        document = self._document(url, source, parsed)
         judgement = self.model.judge(document)
         relevant = judgement.relevance > self.threshold
         lost = self.config.near_duplicates and _is_lost(document)
@@ -109,7 +109,7 @@ class PageAnalyst:
             body_zstd=zstd.frame(self._compressor, source) if kept else b"",
         )
 
-    def _document(self, url: str, text: str, parsed: Parsed) -> Document:
+    def _document(self, url: str, source: bytes, parsed: Parsed) -> Document:
         masked = self.config.mask_meta
         return Document(
             title=parsed.title,
@@ -118,7 +118,7 @@ class PageAnalyst:
             headings=parsed.headings,
             links=parsed.links,
             url_words=self._words(url),
-            source=text,
+            source=source,
             blocks=parsed.blocks,
         )
 

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from focus.score.memo import Memo
+from focus.score.source_search import SourceSearch
 from focus.text.tokenisation import Segmenter, fold, has_han
 from focus.topic.topic import Topic
 
@@ -48,6 +49,7 @@ class Matcher:
         heads = {form if has_han(form) else form.split(" ", 1)[0] for form in self._exact}
         heads |= {run[0] for run in self._runs}
         self._hint = re.compile("|".join(map(re.escape, sorted(heads))))
+        self._in_source = SourceSearch(self._exact)
         self.coverage = Memo(self._coverage, 50_000)
         self.share = Memo(self._share, 20_000)
         self.cosine = Memo(self._cosine, 20_000)
@@ -75,6 +77,10 @@ class Matcher:
             if number:
                 found[word.name] = number
         return found
+
+    def is_in(self, source: bytes) -> bool:
+        """Whether any keyword stands in the source of a page (UTF-8), as `SourceSearch` sees it."""
+        return self._in_source.finds(source)
 
     def spans(self, text: str) -> list[tuple[int, int, str]]:
         """Where each keyword stands in a text already folded: [(0, 2, "足球")], in any order."""
