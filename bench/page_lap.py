@@ -6,6 +6,7 @@ It imports nothing but `focus`, so that PYTHONPATH says whose code is measured.
 """
 
 import hashlib
+import inspect
 import json
 import sys
 import time
@@ -18,7 +19,7 @@ from focus.score.analysis import PageAnalyst
 from focus.topic.topic import from_words, to_builtins
 from focus.workers.messages import Scored, pack
 
-EXTRA = "worker_s", "stages", "body_zstd"
+EXTRA = "worker_s", "stages", "body_zstd", "wording"
 
 
 def main() -> None:
@@ -27,10 +28,11 @@ def main() -> None:
     config = AnalysisConfig(topic=to_builtins(from_words(sys.argv[2])), url_patterns=True)
     analyst = PageAnalyst(config)
     digest, spent = hashlib.blake2b(digest_size=8), 0.0
+    told = {"wording": False} if "wording" in inspect.signature(analyst.analyse).parameters else {}
     analyst.analyse(*pages[0])  # dictionaries are loaded by the first page
     for url, body, kind in pages:
         began = time.process_time()
-        page = analyst.analyse(url, body, kind)
+        page = analyst.analyse(url, body, kind, **told)
         pack(Scored([page]))
         spent += time.process_time() - began
         said = {name: getattr(page, name) for name in page.__struct_fields__ if name not in EXTRA}

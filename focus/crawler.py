@@ -381,6 +381,7 @@ class Crawl:
                 depth=url_table.depth[url_id],
                 priority=candidate.priority,
                 conditions=self._conditions.pop(url_id, ()),
+                wording=self.link_handler.wants_wording(url_id),
             )
         )
 

@@ -166,6 +166,11 @@ class LinkHandler:
         )
         return self.enter(blank, link.host, link.pattern)
 
+    def wants_wording(self, url_id: int) -> bool:
+        """Whether traps will compare the text of a page that is asked for now."""
+        queue = self.frontier.queues[self.url_table.queue[url_id]]
+        return self.traps.wants_wording(queue, self.hit_rates.tallies(queue)[0].fetched)
+
     def enter(
         self, row: UrlRow, host_name: str = "", pattern: str = "", *, listing: bool = False
     ) -> int:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash, wording
+from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash
+from focus.admission.near_duplicates import wording as wording_of
 from focus.config import AnalysisConfig
 from focus.html.parser import Parsed, RawLink, parse
 from focus.http import zstd
@@ -61,8 +62,13 @@ class PageAnalyst:
         self._targets = Memo(self._target, _TARGETS)
         self._compressor = zstd.ZstdCompressor(level=config.compress_level)
 
-    def analyse(self, url: str, body: bytes, content_type: str | None) -> Page:
-        """What the page says, how relevant it is, and what each link promises."""
+    def analyse(
+        self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
+    ) -> Page:
+        """What the page says, how relevant it is, and what each link promises.
+
+        wording  whether somebody will ask for `Page.wording`, which needs the whole text
+        """
         text, charset = decode(body, content_type)
         source = text.encode("utf-8", "replace")
         parsed = parse(
@@ -101,7 +107,9 @@ class PageAnalyst:
             simhash=simhash(document.content, parsed.title)
             if self.config.near_duplicates and (relevant or lost)
             else 0,
-            wording=wording(document.content) if self.config.near_duplicates else 0,
+            wording=wording_of(document.content)
+            if wording and self.config.near_duplicates
+            else 0,
             lost=lost,
             feeds=[feed for href in parsed.feeds if (feed := normalise(href, url))],
             index=index,

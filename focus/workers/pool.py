@@ -72,12 +72,14 @@ class WorkerPool:
             await self.close()
             raise
 
-    async def score(self, url: str, body: bytes, content_type: str | None) -> Page:
+    async def score(
+        self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
+    ) -> Page:
         """The scored page, or one whose `failure` says why there is none."""
         if self._error or not self._open:
             raise FocusError(self._error or "the pool of scorer workers is not running")
         future: asyncio.Future[Page] = self._loop.create_future()
-        self._waiting.append(Waiting(Job(url, body, content_type), future))
+        self._waiting.append(Waiting(Job(url, body, content_type, wording), future))
         self._schedule()
         return await future
 
