@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 
 from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash
@@ -60,6 +58,7 @@ class PageAnalyst:
         chosen = (config.threshold, topic.threshold, self.model.threshold)
         self.threshold = next(value for value in chosen if value is not None)
         self._targets = Memo(self._target, _TARGETS)
+        self._known: dict[str, _Target] = {}  # by `Joiner.place`
         self._compressor = zstd.ZstdCompressor(level=config.compress_level)
 
     def analyse(
@@ -78,8 +77,8 @@ class PageAnalyst:
             agent=self.config.agent,
         )
         base = normalise(parsed.base, url) if parsed.base else None
-        join = Joiner(base or url, charset).join
-        links = self._links(url, parsed, join)
+        joiner = Joiner(base or url, charset)
+        links = self._links(url, parsed, joiner)
         document = self._document(url, source, parsed)
         judgement = self.model.judge(document)
         relevant = judgement.relevance > self.threshold
@@ -93,7 +92,7 @@ class PageAnalyst:
             language=parsed.language,
             charset=charset,
             canonical=normalise(parsed.canonical, url) if parsed.canonical else None,
-            refresh=join(parsed.refresh) if parsed.refresh else None,
+            refresh=joiner.join(parsed.refresh) if parsed.refresh else None,
             noindex=parsed.asked.noindex,
             nofollow=parsed.asked.nofollow,
             unavailable_after=parsed.asked.unavailable_after,
@@ -138,17 +137,24 @@ class PageAnalyst:
     def _words(self, url: str) -> str:
         return _NO_WORDS if self.config.mask_urls else words(url)
 
-    def _links(self, url: str, parsed: Parsed, join: Callable[[str], str | None]) -> list[Link]:
+    def _links(self, url: str, parsed: Parsed, joiner: Joiner) -> list[Link]:
         """The page's links: absolute, scored, each target once with its best anchor."""
-        targets, coverage = self._targets, self.matcher.coverage
+        coverage, known = self.matcher.coverage, self._known
+        if len(known) > _TARGETS:
+            known.clear()
         best: dict[bytes, tuple[_Target, RawLink, float]] = {}
         free: set[bytes] = set()  # linked to with and without nofollow
         own = fingerprint(url)
         for raw in parsed.links:
-            address = join(raw.href)
-            if address is None:
-                continue
-            target = targets[address]
+            place = joiner.place(raw.href)
+            target = known.get(place)
+            if target is None:
+                address = joiner.join(raw.href)
+                if address is None:
+                    continue
+                target = self._targets[address]
+                if place:
+                    known[place] = target
             key, score = target[0], coverage[raw.anchor]
             held = best.get(key)
             if held is None:
@@ -159,8 +165,7 @@ class PageAnalyst:
                 free.add(key)
             if (score, bool(raw.anchor)) > (held[2], bool(held[1].anchor)):
                 best[key] = (held[0], raw, score)
-        first = series(url)
-        return [self._link(*each, first, key not in free) for key, each in best.items()]
+        return [self._link(*each, url, key not in free) for key, each in best.items()]
 
     def _target(self, url: str) -> _Target:
         """What can be said of an address, whoever links to it."""
@@ -170,10 +175,10 @@ class PageAnalyst:
     def _pattern(self, url: str) -> str:
         return url_pattern(url) if self.config.url_patterns else ""
 
-    def _link(self, target: _Target, raw: RawLink, score: float, first: str, bound: bool) -> Link:
+    def _link(self, target: _Target, raw: RawLink, score: float, page: str, bound: bool) -> Link:
         coverage = self.matcher.coverage
         key, url, host, url_score, pattern, kind = target
-        if kind is Role.FURTHER and series(url) != first:
+        if kind is Role.FURTHER and series(url) != series(page):
             kind = Role.INDEX
         return Link(
             url=url,
