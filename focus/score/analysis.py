@@ -23,8 +23,8 @@ _TARGETS = 30_000  # addresses of links that are remembered
 
 _NAMING = 80  # characters of a title that name a page; the name of its site comes behind
 
-_Target = tuple[bytes, str, str, float, str, Role]
-"""Fingerprint, URL, host, score of its words, pattern, role."""
+_Target = tuple[bytes, str, str, float, str, Role, str]
+"""Fingerprint, URL, host, score of its words, pattern, role, series if that is a further page."""
 
 
 def _is_lost(page: Document) -> bool:
@@ -165,20 +165,23 @@ class PageAnalyst:
                 free.add(key)
             if (score, bool(raw.anchor)) > (held[2], bool(held[1].anchor)):
                 best[key] = (held[0], raw, score)
-        return [self._link(*each, url, key not in free) for key, each in best.items()]
+        first = series(url) if any(target[-1] for target, _, _ in best.values()) else ""
+        return [self._link(*each, first, key not in free) for key, each in best.items()]
 
     def _target(self, url: str) -> _Target:
         """What can be said of an address, whoever links to it."""
         url_score = self.matcher.coverage[self._words(url)]
-        return fingerprint(url), url, host_of(url), url_score, self._pattern(url), role(url)
+        kind = role(url)
+        of = series(url) if kind is Role.FURTHER else ""
+        return fingerprint(url), url, host_of(url), url_score, self._pattern(url), kind, of
 
     def _pattern(self, url: str) -> str:
         return url_pattern(url) if self.config.url_patterns else ""
 
-    def _link(self, target: _Target, raw: RawLink, score: float, page: str, bound: bool) -> Link:
+    def _link(self, target: _Target, raw: RawLink, score: float, first: str, bound: bool) -> Link:
         coverage = self.matcher.coverage
-        key, url, host, url_score, pattern, kind = target
-        if kind is Role.FURTHER and series(url) != series(page):
+        key, url, host, url_score, pattern, kind, of = target
+        if kind is Role.FURTHER and of != first:
             kind = Role.INDEX
         return Link(
             url=url,
