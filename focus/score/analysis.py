@@ -106,9 +106,7 @@ class PageAnalyst:
             simhash=simhash(document.content, parsed.title)
             if self.config.near_duplicates and (relevant or lost)
             else 0,
-            wording=wording_of(document.content)
-            if wording and self.config.near_duplicates
-            else 0,
+            wording=wording_of(document.content) if wording and self.config.near_duplicates else 0,
             lost=lost,
             feeds=[feed for href in parsed.feeds if (feed := normalise(href, url))],
             index=index,

@@ -36,7 +36,9 @@ class SourceSearch:
         self._is_caseless = all(each.isascii() or each.upper() == each for each in signs)
         self._anywhere = [each.encode() for each in forms if has_han(each)]
         self._words = [_whole_word(each) for each in forms if not has_han(each)]
-        self._other_forms = [form.encode() for form in _compatible() if _compatible()[form] in signs]
+        self._other_forms = [
+            form.encode() for form in _compatible() if _compatible()[form] in signs
+        ]
         self._wide = any(each.isascii() and each.isalnum() for each in signs)
 
     def finds(self, source: bytes) -> bool:
