@@ -7,6 +7,8 @@ from selectolax.lexbor import LexborNode
 
 from focus.html.dom import BLOCKS, BR, HIDDEN, TEXT, A
 
+_WRITTEN = frozenset((TEXT, BR))
+
 
 class Block(msgspec.Struct, frozen=True, gc=False):
     """A run of text in one block element (`p`, `li`, `td`…), white space folded.
@@ -44,7 +46,7 @@ class BlockReader:
                 node, place = rest.pop()
                 continue
             tag_id = node.tag_id
-            if tag_id == TEXT or tag_id == BR:
+            if tag_id in _WRITTEN:
                 text = " " if tag_id == BR else node.text_content or ""
                 if place[0] != current:
                     self._end(tag)
