@@ -31,8 +31,8 @@ from focus.config import CrawlConfig, RunPaths
 from focus.crawler import Crawl, CrawlStore
 from focus.engine.transports import Transport, ready_within
 from focus.records import Result, Task
-from focus.session import Runtime, Watcher, run
 from focus.session import RunReport as Summary
+from focus.session import Runtime, Watcher, run
 from focus.storage import cluster_leases as rows
 from focus.store import CrawlInfo, Store
 from focus.workers import InlineScorer
