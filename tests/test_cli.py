@@ -483,7 +483,8 @@ def test_missing_database_is_said_to_be_missing(focus: Focus, command: list[str]
 
 
 def test_version_and_help(focus: Focus) -> None:
-    assert focus("--version").out.startswith("focus, version ")
+    assert focus("--version").out == focus("-V").out
+    assert focus("-V").out.startswith("focus, version ")
     assert focus("-h").out.startswith("Usage: focus ")
     help_text = focus("crawl", "--help").out
     sections = ["What to crawl:", "How far:", "How fast:", "How to ask:", "Output:"]
@@ -555,7 +556,11 @@ def silent_server() -> Iterator[str]:
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals to send there")
 @pytest.mark.parametrize(
     ("signals", "code", "reason"),
-    [([signal.SIGINT] * 2, 130, "interrupted"), ([signal.SIGTERM] * 2, 0, "terminated")],
+    [
+        ([signal.SIGINT] * 2, 130, "interrupted"),
+        ([signal.SIGTERM] * 2, 0, "terminated"),
+        ([getattr(signal, "SIGHUP", signal.SIGTERM)] * 2, 0, "terminated"),
+    ],
 )
 def test_signals_end_a_crawl_in_order(signals: list[int], code: int, reason: str) -> None:
     with silent_server() as address:
