@@ -326,7 +326,7 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
         return
     from focus.terminal.answers import why_lines
 
-    tell(why_lines(answer))
+    tell(why_lines(answer), err=not answer.state)
 
 
 cli.add_command(search)

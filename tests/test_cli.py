@@ -220,8 +220,9 @@ def test_crawl_export_status_and_why_work_together(focus: Focus, web: Path, home
     assert "  0  http://a.test/" in why.out
     gone = json.loads(focus("why", "http://a.test/gone", "--db", "a.db", "--json").out)
     assert (gone["state"], gone["reason"]) == ("failed", "http-4xx")
-    unseen = focus("why", "http://a.test/nowhere", "--db", "a.db").out
-    assert unseen.startswith("http://a.test/nowhere was never seen")
+    unseen = focus("why", "http://a.test/nowhere", "--db", "a.db")
+    assert unseen.err.startswith("http://a.test/nowhere was never seen")
+    assert (unseen.code, unseen.out) == (0, "")
 
 
 def test_hubs_and_authorities_of_a_crawl_are_kept(focus: Focus, web: Path) -> None:
