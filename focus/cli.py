@@ -51,7 +51,7 @@ COMPLETE = "_FOCUS_COMPLETE"  # variable by which a shell asks
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, prog_name="focus")
+@click.version_option(__version__, "-V", "--version", prog_name="focus")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
     """Crawl a topic: from these sites, the pages about it, best first.
@@ -326,7 +326,7 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
         return
     from focus.terminal.answers import why_lines
 
-    tell(why_lines(answer))
+    tell(why_lines(answer), err=not answer.state)
 
 
 cli.add_command(search)

@@ -322,7 +322,8 @@ def _collecting_rarely() -> Iterator[None]:
 def _signals(crawl: Crawl, transport: Transport, watcher: Watcher) -> Iterator[None]:
     """Ctrl-C: stop taking URLs; again: drop what is in flight; a third time: as ever.
 
-    SIGTERM stops as Ctrl-C does, but counts as a normal end.
+    SIGTERM stops as Ctrl-C does, but counts as a normal end; so does SIGHUP, which a terminal
+    sends when it goes away, unless it is ignored (nohup).
     """
     loop = asyncio.get_running_loop()
     graces: list[asyncio.TimerHandle] = []
@@ -337,8 +338,10 @@ def _signals(crawl: Crawl, transport: Transport, watcher: Watcher) -> Iterator[N
         graces.append(loop.call_later(GRACE_S, transport.cancel))
         watcher.stopping(f"letting {transport.in_flight} requests finish, at most {GRACE_S:.0f} s")
 
-    handled = [signal.SIGINT, signal.SIGTERM]
-    for number in handled:
+    ends = [signal.SIGTERM]
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        ends.append(signal.SIGHUP)
+    for number in (signal.SIGINT, *ends):
         with contextlib.suppress(NotImplementedError):  # Windows loops have none
             loop.add_signal_handler(number, on_signal, number)
     try:
@@ -348,7 +351,8 @@ def _signals(crawl: Crawl, transport: Transport, watcher: Watcher) -> Iterator[N
             grace.cancel()
         with contextlib.suppress(NotImplementedError):
             loop.remove_signal_handler(signal.SIGINT)
-            loop.add_signal_handler(signal.SIGTERM, lambda: None)  # it is ending already
+            for number in ends:
+                loop.add_signal_handler(number, lambda: None)  # it is ending already
 
 
 def _report(

@@ -67,14 +67,16 @@ def run_loop(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def _until_terminated(work: Coroutine[Any, Any, T]) -> T:
-    """A SIGTERM cancels it, unless it sees to the signal itself by then."""
+    """A SIGTERM or SIGHUP cancels it, unless it sees to the signal itself by then."""
     import asyncio
     import signal
 
     task = asyncio.current_task()
     assert task is not None
     with suppress(NotImplementedError):  # Windows loops have none
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+            if signal.getsignal(number) != signal.SIG_IGN:
+                asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     return await work
 
 

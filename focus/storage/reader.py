@@ -354,9 +354,10 @@ def _page_of(row: Sequence[Any]) -> WhyPage:
     return msgspec.convert(named, WhyPage, strict=False)
 
 
-_CONVERT: dict[type, Callable[[Any], Any]] = {
+_CONVERT: dict[Any, Callable[[Any], Any]] = {
     bool: bool,
-    dict: lambda text: msgspec.Raw(text.encode()),
+    dict[str, float]: lambda text: msgspec.Raw(text.encode()),
+    dict[str, list[str]]: lambda text: msgspec.Raw(text.encode()),
 }
 
 _TOPICS = "SELECT id, topic FROM crawl ORDER BY opened_at, id"

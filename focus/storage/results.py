@@ -44,7 +44,7 @@ class Selection(msgspec.Struct, frozen=True):
 
 # Name -> type and SQL of every field of a result. p page, x its texts, b its source, u its
 # URL, v the URL of its parent, c its crawl; {quality} depends on the crawls selected.
-_FIELDS: dict[str, tuple[type, str]] = {
+_FIELDS: dict[str, tuple[Any, str]] = {
     "url": (str, "u.url"),
     "final_url": (str, "x.url"),
     "title": (str, "x.title"),
@@ -53,8 +53,8 @@ _FIELDS: dict[str, tuple[type, str]] = {
     "language": (str, "x.language"),
     "relevance": (float, "p.relevance"),
     "relevant": (bool, "p.relevant"),
-    "parts": (dict, "x.parts"),
-    "matched": (dict, "x.matched"),
+    "parts": (dict[str, float], "x.parts"),
+    "matched": (dict[str, list[str]], "x.matched"),
     "priority": (float, "p.priority"),
     "pagerank": (float, "p.pagerank"),
     "authority": (float, "ifnull((SELECT authority FROM hits h WHERE h.id = p.id), 0.0)"),
@@ -64,7 +64,7 @@ _FIELDS: dict[str, tuple[type, str]] = {
     "parent": (str, "v.url"),
     "anchor": (str, "u.anchor"),
     "status": (int, "p.status"),
-    "fetched_at": (str, "strftime('%Y-%m-%dT%H:%M:%fZ', p.fetched_at, 'unixepoch')"),
+    "fetched_at": (datetime, "strftime('%Y-%m-%dT%H:%M:%fZ', p.fetched_at, 'unixepoch')"),
     "strategy": (str, "c.strategy"),
     "topic": (str, "c.topic"),
     "crawl": (int, "p.crawl"),
@@ -97,8 +97,11 @@ _ORDERS = {
 }
 
 
-def columns(names: Sequence[str] = ()) -> dict[str, type]:
-    """The type of each field (`FIELDS` for none); ConfigError for an unknown one."""
+def columns(names: Sequence[str] = ()) -> dict[str, Any]:
+    """The type of each field (`FIELDS` for none); ConfigError for an unknown one.
+
+    A datetime is text in ISO 8601 (UTC), a dict JSON.
+    """
     for name in names:
         if name not in _FIELDS:
             known = ", ".join(_FIELDS)
