@@ -53,6 +53,7 @@ class ScopeConfig(msgspec.Struct, frozen=True):
     allow: tuple[str, ...] = ()  # at least one must match, if any is given
     deny: tuple[str, ...] = ()  # none may match
     max_depth: int | None = None
+    documents: bool = False  # addresses of documents that can be read are wanted
     max_url: int = 2048  # characters; nothing over 2,083 is known at all
 
 
@@ -85,6 +86,7 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
     as_published: bool = False
     agent: str = "focus"  # whom meta robots tags may speak to, besides everybody
     threshold: float | None = None  # None: the model's own
+    documents: bool = False  # read PDF, Word and other files like pages (`focus.documents`)
     max_links: int = 2000
     url_patterns: bool = False  # compute Link.pattern
     contexts: bool = False  # compute Link.context_score
