@@ -229,11 +229,11 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
         focus export --relevant --sort quality --fields url,title,relevance -o best.jsonl
     """
     from focus.report.export import export as write
-    from focus.storage.results import FIELDS, TEXT, Selection, columns, parse_since
+    from focus.storage.results import FIELDS, MADE, Selection, columns, parse_since
 
     names = [name.strip() for name in (options["fields"] or "").split(",") if name.strip()]
-    if options["text"] and TEXT not in names:
-        names = [*(names or FIELDS), TEXT]
+    if options["text"] and "text" not in names:
+        names = [*(names or FIELDS), "text"]
     types = columns(names)
     since = options["since"]
     chosen = Selection(
@@ -247,7 +247,7 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
         duplicates=options["duplicates"] == "mark",
     )
     out = None if str(options["output"]) == "-" else options["output"]
-    with _read(db, options["crawl"], bodies=TEXT in names) as reader:
+    with _read(db, options["crawl"], bodies=any(name in MADE for name in names)) as reader:
         rows = reader.rows(chosen, names or FIELDS)
         number = write(rows, types, format=options["format"], out=out, bom=options["bom"])
     if out is not None:
