@@ -38,7 +38,7 @@ from focus.http.dns import Foresight, ThreadResolver
 from focus.http.network_errors import SERVER_FAULTS, explain, one_line
 from focus.http.response import FetchFailed, IncomingResponse, redirect
 from focus.http.semantics import classify_status, retry_after_s
-from focus.http.sessions import Sessions
+from focus.http.sessions import Fields, Sessions
 from focus.http.ssrf_guard import AddressGuard, not_public
 from focus.http.tls import client_context
 from focus.records import FailureKind, FetchResult
@@ -136,7 +136,7 @@ class WebFetcher:
             url=url,
             fetched_at=started,
             status=answer.status,
-            headers=answer.headers,
+            headers=answer.headers if not self._sessions else _without_cookies(answer.headers),
             body=b"" if failure else answer.body,
             raw_bytes=exchange.received if failure else answer.raw_bytes,
             elapsed_s=time.monotonic() - begun,
@@ -294,6 +294,11 @@ class WebFetcher:
             pass
         exchange.detach()  # the answer is judged: its time is not looked at any more
         exchange.verdict = verdict
+
+
+def _without_cookies(headers: Fields) -> Fields:
+    """The headers of an answer as others may read them, in a recording or a database."""
+    return tuple(field for field in headers if field[0] != "set-cookie")
 
 
 def _endpoint(connect_to: str | None) -> str | None:

@@ -122,6 +122,7 @@ def test_a_document_of_unknown_type_is_known_by_its_bytes(kind: str) -> None:
     [
         ("text/plain; charset=gbk", b"hello", "txt"),
         ("text/plain", b"\0\0\0", None),
+        ("text/plain", b"<!doctype html><p>", None),
         ("text/html", b"<html>%PDF-", None),
         ("application/zip", b"PK\x03\x04readme", None),
         ("application/epub+zip", b"PK\x03\x04????", "epub"),

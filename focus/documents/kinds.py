@@ -18,10 +18,14 @@ TYPES = {
 }
 """Media type -> kind of document, which is also its usual ending."""
 
+LIBRARIES = ("pypdfium2", "docx", "openpyxl", "pptx")
+"""What the extra `documents` brings."""
+
 ENDINGS = re.compile(rf"\.(?:{'|'.join(sorted(set(TYPES.values())))}|md)$", re.IGNORECASE)
 """Ends the paths of addresses that are likely documents which can be read."""
 
 _PACKED = {b"word/": "docx", b"xl/": "xlsx", b"ppt/": "pptx"}
+_PAGE = re.compile(rb"\s*<(?:!doctype\s+html|html)[\s>]", re.I)  # sent as text/plain
 _ZIPPED = {"docx", "xlsx", "pptx", "epub"}
 _EPUB = b"mimetypeapplication/epub+zip"
 
@@ -47,4 +51,5 @@ def kind_of(content_type: str | None, head: bytes) -> str | None:
             return "epub"
         found = [(at, kind) for sign, kind in _PACKED.items() if (at := head.find(sign)) >= 0]
         return min(found)[1] if found else said if said in _ZIPPED else None
-    return said if said == "txt" and b"\0" not in head[:1024] else None
+    is_text = b"\0" not in head[:1024] and not _PAGE.match(head)
+    return said if said == "txt" and is_text else None

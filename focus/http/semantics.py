@@ -127,8 +127,10 @@ def is_html(content_type: str | None, head: bytes, accepted: tuple[str, ...] = H
     vague = kind in _VAGUE or kind.startswith(_VAGUE_PREFIXES) or "/" not in kind
     if kind in accepted and kind not in HTML_TYPES:
         return True
-    if head and (found := kind_of(content_type, head)):
-        return any(TYPES.get(name) == found for name in accepted)
+    if head and any(name in TYPES for name in accepted):
+        found = kind_of(content_type, head)
+        if found is not None and found in [TYPES.get(name) for name in accepted]:
+            return True
     if not head:
         return kind in accepted or (wants_html and vague)
     if kind in HTML_TYPES:
