@@ -26,12 +26,14 @@ from focus.engine.transports import Bodies, Clock, LiveTransport, ReplayTranspor
 from focus.engine.unit_of_work import Totals
 from focus.errors import ConfigError, StoreLocked
 from focus.fetch import WebFetcher
+from focus.http.sessions import Sessions, cookie_for, read_cookies, read_credentials
 from focus.profiling.crawl import Profiler
 from focus.profiling.stages import PROFILED, CrawlProfile
 from focus.records import Batch, FetchResult, UrlState
 from focus.resume import restore
 from focus.score.graph.hits import hubs_and_authorities
 from focus.store import CrawlInfo, Store
+from focus.urls.normal_form import host_of, seed_candidates
 from focus.workers import ANALYST, WorkerPool
 
 GRACE_S = 10.0  # what is in flight may take so long after a stop
@@ -295,13 +297,23 @@ async def open_transport(
             software = f"focus/{__version__}"
             observe = stack.enter_context(Recorder(paths.warc, software=software)).record
         clock = Clock()
-        web = WebFetcher(config.fetch, clock=clock)
+        web = WebFetcher(config.fetch, clock=clock, sessions=_sessions(paths, config.seeds))
         transport = LiveTransport(
             web, pool, clock=clock, observe=observe, locate=web.locate, bodies=Bodies()
         )
     stack.push_async_callback(transport.close)
     await pool.start()
     return transport
+
+
+def _sessions(paths: RunPaths, seeds: Sequence[str]) -> Sessions:
+    """What requests carry besides; ConfigError for a file that cannot be used."""
+    credentials = read_credentials(paths.credentials) if paths.credentials is not None else []
+    if paths.cookie is not None:
+        hosts = [host_of(seed_candidates(seed)[0]) for seed in seeds]
+        credentials += cookie_for(hosts, paths.cookie)
+    cookies = read_cookies(paths.cookie_file) if paths.cookie_file is not None else []
+    return Sessions(credentials, cookies, jar=paths.cookies)
 
 
 @contextlib.contextmanager

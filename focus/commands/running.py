@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -43,6 +45,15 @@ def crawled(
     code = exit_code(report, options["fail_error_rate"])
     tell(complaint(report, code), err=True)
     return code
+
+
+def invoked_as() -> str:
+    """How this command is started from here: by its name, or by its path if that is not on PATH."""
+    me = Path(sys.argv[0])
+    found = shutil.which(me.name)
+    if found is not None and Path(found).resolve() == me.resolve():
+        return me.name
+    return os.path.relpath(me) if me.exists() else "focus"
 
 
 def run_loop(work: Coroutine[Any, Any, T]) -> T:

@@ -42,6 +42,9 @@ class Selection(msgspec.Struct, frozen=True):
     duplicates: bool = True
 
 
+MADE = ("published", "modified", "author", "site", "text", "markdown")
+"""Fields that are made from a page's stored source when they are asked for (`made_fields`)."""
+
 # Name -> type and SQL of every field of a result. p page, x its texts, b its source, u its
 # URL, v the URL of its parent, c its crawl; {quality} depends on the crawls selected.
 _FIELDS: dict[str, tuple[Any, str]] = {
@@ -78,13 +81,11 @@ _FIELDS: dict[str, tuple[Any, str]] = {
         "(SELECT w.url FROM near_duplicate t JOIN url w "
         f"ON w.id = (t.id & ~{LAST_ID}) + t.of WHERE t.id = p.id)",
     ),
-    "text": (str, "b.zstd"),
+    "canonical": (str, "x.canonical"),
+    **dict.fromkeys(MADE, (str, "NULL")),
 }
 
-TEXT = "text"
-"""The field with the page's main content, which has to be made from its stored source."""
-
-FIELDS = tuple(name for name in _FIELDS if name != TEXT)
+FIELDS = tuple(name for name in _FIELDS if name not in MADE)
 """Names of the fields of a result, in the order in which they are exported unless asked."""
 
 _ORDERS = {
@@ -176,7 +177,9 @@ def conditions_sql(selection: Selection, crawls: Sequence[int]) -> tuple[list[st
 def rows_sql(fields: Sequence[str], quality: str) -> str:
     """Row id and fields of the results whose row ids are bound as a JSON array."""
     chosen = ", ".join(_FIELDS[name][1].format(quality=quality) for name in fields)
-    return _ROWS.format(columns=chosen, source=_SOURCE if TEXT in fields else "")
+    if any(name in MADE for name in fields):
+        return _ROWS.format(columns=f"{chosen}, b.zstd, x.url, p.fetched_at", source=_SOURCE)
+    return _ROWS.format(columns=chosen, source="")
 
 
 _ON_HOST = f"""
