@@ -202,7 +202,7 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
     help="Only pages fetched since 2026-01-31, 2026-01-31T18:00 or 7d ago.",
 )
 @option("--host", metavar="HOST", help="Only pages of this host and its subdomains.")
-@option("--fields", metavar="A,B,C", show_default="all", help="Only these fields, in this order.")
+@option("--fields", kind="fields", show_default="all", help="Only these fields, in this order.")
 @option(
     "--text",
     is_flag=True,
