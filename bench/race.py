@@ -5,10 +5,10 @@
 
 Takes turns: each round runs every crawler once to `--pages` pages and, but for the slowest, once
 more to `--full` pages, where the start no longer counts. `focus` runs as it comes (yield,
-evidence), by topic-pagerank, and as P1's pair (topic-pagerank, position), with everything on: robots.txt,
-politeness accounting (delay 0), the durable frontier, pages stored compressed. What is told are
-medians; ratios are of medians of this run. CPU per page is all the program used, its start
-included.
+evidence), by topic-pagerank, and as P1's pair (topic-pagerank, position), with everything on:
+robots.txt, politeness accounting (delay 0), the durable frontier, pages stored compressed. What is
+told are medians; ratios are of medians of this run. CPU per page is all the program used, its
+start included.
 """
 
 import shutil
