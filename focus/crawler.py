@@ -230,23 +230,28 @@ class Crawl:
         url_id: int,
         url: str,
         *,
+        is_listing: bool = False,
         etag: str = "",
         last_modified: str = "",
         priority: float = SEED_PRIORITY,
     ) -> bool:
-        """Ask once more for a page (or listing) that was had; False if it is under way.
+        """Ask once more for a page (or listing) that was had; False if it is in flight.
 
-        It waits before all links, as its priority is that of seeds or more. With a validator the
-        server may answer that nothing has changed; else its page is kept anew, and links that
-        are new on it become known.
+        It waits before all links, as its priority is that of seeds or more; so does one that
+        was to be asked for again by a run that was killed, even if it was laid aside since. With
+        a validator the server may answer that nothing has changed; else its page is kept anew,
+        and links that are new on it become known.
         """
-        before = UrlState(self.url_table.state[url_id])
-        if before in (UrlState.WAITING, UrlState.FETCHING):
+        state = self.url_table.state[url_id]
+        if state == UrlState.FETCHING:
             return False
+        if state != UrlState.WAITING:
+            hops = self.url_table.hops[url_id]
+            self.unit_of_work.ended(Outcome(url_id, UrlState.WAITING, hops=hops))
+        request = self.requests.setdefault(url_id, Request())
+        request.before = UrlState.DROPPED if is_listing else UrlState.DONE
         validators = (("If-None-Match", etag), ("If-Modified-Since", last_modified))
-        conditions = tuple((name, value) for name, value in validators if value)
-        self.requests[url_id] = Request(before=before, conditions=conditions)
-        self.unit_of_work.ended(Outcome(url_id, UrlState.WAITING, hops=self.url_table.hops[url_id]))
+        request.conditions = tuple((name, value) for name, value in validators if value)
         self.frontier.push(url_id, url, priority)
         return True
 

@@ -1,7 +1,8 @@
 """Restores a crawl from its database, with everything that its decisions depend on.
 
-Restored are hosts with their rests and rules, queues with their hit rates, every known URL, the
-link graph, hubs, texts that were seen. Addresses stay in the store until their queue runs dry.
+Restored are hosts with their rests, rules and addresses, queues with their hit rates, what domains
+and addresses have spent of their budgets, every known URL, the link graph, hubs, texts that were
+seen. Addresses stay in the store until their queue runs dry.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     saved = await store.load(info.id)
     _hosts(crawl, saved, ahead)
     _queues(crawl, saved)
+    crawl.link_handler.domains.restored()
     await _urls(crawl, store, info, ahead)
     _homes(crawl)
     await _graph(crawl, store, info)
@@ -60,6 +62,7 @@ def _hosts(crawl: Crawl, saved: Saved, ahead: float) -> None:
     now = crawl.transport.now()
     for row in saved.hosts:
         host = crawl.frontier.host(row.name)
+        host.address = row.address
         if row.given_up:
             host.failures = LAST_CHANCE  # its robots.txt first, and no further try
         else:

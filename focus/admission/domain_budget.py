@@ -102,6 +102,13 @@ class DomainBudget:
             elif self._crowds[end] > self.FEW:
                 self._enter(host)
 
+    def restored(self) -> None:
+        """The hosts of an earlier run are there, with what they have brought: so has what they
+        share."""
+        self.look()
+        for host in self._hosts[: len(self._was_asked)]:
+            self._groups(host)
+
     def _enter(self, host: Host) -> None:
         name = registrable_domain(host.name)
         domain = self._of[host.id] = self._domains.setdefault(name, Domain(name))

@@ -82,6 +82,7 @@ class _Visitor(Watcher):
             if crawl.revisit(
                 hub.id,
                 hub.url,
+                is_listing=hub.listing,
                 etag=hub.etag,
                 last_modified=hub.last_modified,
                 priority=SEED_PRIORITY + len(self._due) - place,

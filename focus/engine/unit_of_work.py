@@ -208,4 +208,5 @@ def _host_row(host: Host) -> HostRow:
         failures=host.failures,
         given_up=host.given_up,
         robots=dict(host.robots),
+        address=host.address,
     )
