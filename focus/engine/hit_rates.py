@@ -53,7 +53,7 @@ class HitRates:
         self._hosts: dict[int, Tally] = {}
         self._recent: dict[int, Recent] = {}  # by host
         self._newcomer_bonus = 0.0
-        self.domains = DomainBudget(traps, frontier.hosts, self.of_host)
+        self.domains = DomainBudget(traps, frontier.hosts, self._hosts)
 
     def tallies(self, queue: Queue) -> tuple[Tally, Tally]:
         """What a queue and its host have brought."""
