@@ -1,7 +1,7 @@
 """Files that a newcomer opens for a task: the table "Where to change what" of docs/design.md.
 
-The table is the source: each name in back-ticks in its middle column is one file to open
-(`NAME.py` stands for the new one). A task of LIMITS takes no more files than that.
+The table is the source: each file in back-ticks in its middle column is one to open (`NAME.py`
+stands for the new one, or whichever it concerns). A task of LIMITS takes no more files than that.
 """
 
 import re
@@ -14,10 +14,12 @@ FOCUS = ROOT / "focus"
 LIMITS = {
     "add a strategy": 4,
     "store one thing more of a page": 5,
+    "add an option": 2,
     "mend politeness, retries, robots.txt": 5,
     "understand `focus serve`": 12,
 }
 """What the plan of the house allows."""
+_IS_FILE = re.compile(r"\.py$|/$|^__init__$")
 
 
 def tasks() -> dict[str, list[str]]:
@@ -26,7 +28,7 @@ def tasks() -> dict[str, list[str]]:
     table = text.partition("## Where to change what")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (.+?) \| (.+?) \|", table, re.M)[1:]
     named = {task: re.findall(r"`([^`]+)`", files) for task, files in rows}
-    return {task: [each for each in files if not each.isupper()] for task, files in named.items()}
+    return {task: [*filter(_IS_FILE.search, names)] for task, names in named.items()}
 
 
 def missing(name: str, before: str) -> str:
