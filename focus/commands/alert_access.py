@@ -13,9 +13,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from focus.commands.options import config_file
-from focus.commands.options.option import tell
+from focus.commands.options.option import tell, tell_json
 from focus.errors import FocusError
-from focus.text.formatting import inert_json
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -33,7 +32,7 @@ def opened(db: Path, now: float) -> Iterator[AlertStore]:
         yield found
 
 
-class AlertName(click.ParamType):
+class AlertName(click.ParamType[str]):
     """The name of an alert; a shell completes those that the database has."""
 
     name = "text"
@@ -92,9 +91,6 @@ def chosen(store: AlertStore, names: Sequence[str]) -> list[StoredAlert]:
 def answer(found: Any, as_json: bool) -> None:
     """Lines, or anything as JSON."""
     if as_json:
-        import msgspec
-
-        text = msgspec.json.format(msgspec.json.encode(found), indent=2)
-        click.echo(inert_json(text))
+        tell_json(found)
         return
     tell(found)

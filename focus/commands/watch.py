@@ -10,13 +10,11 @@ import click
 
 from focus.commands.alert_access import AlertName, answer, chosen, here, opened, spoken
 from focus.commands.options.alert import WHAT, alert_options, changed, try_topic
-from focus.commands.options.option import DB, Command, option
+from focus.commands.options.option import DB, JSON, Command, option
 from focus.commands.watch_owner import me, vote
 from focus.commands.watch_send import run, test
 from focus.errors import ExportError
 from focus.text.formatting import count, inert_json, printable
-
-_JSON = option("--json", "as_json", is_flag=True, help="As JSON.")
 
 
 @click.group()
@@ -210,7 +208,7 @@ def export(db: Path, names: tuple[str, ...], output: Path) -> None:
 
 
 @watch.command(name="list", cls=Command)
-@_JSON
+@JSON
 @DB
 def list_(db: Path, as_json: bool) -> None:
     """List the alerts, when they are due, and what they brought.
@@ -232,7 +230,7 @@ def list_(db: Path, as_json: bool) -> None:
 @watch.command(cls=Command)
 @click.argument("name", type=AlertName())
 @option("--limit", type=click.IntRange(0), default=10, metavar="N", help="So many pages.")
-@_JSON
+@JSON
 @DB
 def show(db: Path, name: str, limit: int, as_json: bool) -> None:
     """Show an alert: how it fares, and what came last.
@@ -259,7 +257,7 @@ def show(db: Path, name: str, limit: int, as_json: bool) -> None:
 @watch.command(cls=Command)
 @click.argument("name", type=AlertName())
 @option("--days", type=click.FloatRange(0.1, 366), default=7, metavar="N", help="Of so many days.")
-@_JSON
+@JSON
 @DB
 def preview(db: Path, name: str, days: float, as_json: bool) -> None:
     """Show what the last days would have sent, and why.
@@ -283,7 +281,7 @@ def preview(db: Path, name: str, days: float, as_json: bool) -> None:
 
 @watch.command(cls=Command)
 @option("--limit", kind="count", default=50, help="So many lines.")
-@_JSON
+@JSON
 @DB
 def log(db: Path, limit: int, as_json: bool) -> None:
     """Show what was delivered, what failed, and what is tried again.
