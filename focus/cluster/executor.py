@@ -132,7 +132,8 @@ class TaskExecutor:
                 self._done(job, None)
                 continue
             number = job.task.lease if job.task.is_page else None
-            task = Task(number, job.task.url, "", conditions=job.task.conditions)
+            sent = job.task
+            task = Task(number, sent.url, "", conditions=sent.conditions, wording=sent.wording)
             self._running[id(task)] = (task, job)
             live.send(task)
 

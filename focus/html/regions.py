@@ -76,8 +76,10 @@ class AncestryReader:
     def of(self, node: LexborNode) -> Ancestry:
         """The place that a node's ancestors make."""
         known = self._known
+        if (parent := node.parent) is not None and (place := known.get(parent.mem_id)) is not None:
+            return place
         unknown: list[tuple[int, LexborNode]] = []
-        above = node.parent
+        above = parent
         place = _OUTSIDE
         while above is not None:
             number = above.mem_id

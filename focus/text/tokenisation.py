@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 _HAN = "\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _HAS_HAN = re.compile(f"[{_HAN}]")
@@ -80,13 +80,18 @@ class Segmenter:
     """
 
     def __init__(self, words: Iterable[str] = (), cut: Cut | None = None) -> None:
-        han = [fold(word) for word in words if has_han(word)]
-        self._cut = cut or _best_cut(han)
+        self._han = [fold(word) for word in words if has_han(word)]
+        self._given_cut = cut
         self._short = lru_cache(maxsize=50_000)(self._tokens)
 
     def tokens(self, text: str) -> tuple[str, ...]:
         """The words of a text in order: `足球Java 8！` → ("足球", "java", "8")."""
         return self._short(text) if len(text) <= _CACHED_CHARS else self._tokens(text)
+
+    @cached_property
+    def _cut(self) -> Cut:
+        """Its dictionary takes 0.13 s to load, which those who cut nothing are spared."""
+        return self._given_cut or _best_cut(self._han)
 
     def _tokens(self, text: str) -> tuple[str, ...]:
         found: list[str] = []

@@ -66,21 +66,17 @@ class Evidence(Model):
             "description": fold_body(page.description),
             "url": fold_body(page.url_words),
         }
-        if self._is_on(page):
+        if is_on := page.may_hold(self.matcher):
             texts["lead"] = page.main[:LEAD_CHARS]
         matched = self.found(**texts)
         parts = {part: self.matcher.weight(words) for part, words in matched.items()}
-        if self._is_on(page):
+        if is_on:
             self._judge_text(page, parts, matched)
             self._judge_links(page, parts)
         if not parts:
             return Judgement(0.0, parts, matched)
         z = self.params["bias"] + sum(self.params[part] * value for part, value in parts.items())
         return Judgement(1.0 / (1.0 + math.exp(-z)), parts, matched)
-
-    def _is_on(self, page: Document) -> bool:
-        """Whether a keyword may stand in the page at all; most pages end here."""
-        return page.source is None or bool(self.matcher.counts(page.source))
 
     def _judge_text(
         self, page: Document, parts: dict[str, float], matched: dict[str, list[str]]
