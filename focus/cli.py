@@ -145,7 +145,7 @@ def _crawled(order: CrawlOrder, options: dict[str, Any]) -> int:
 @option("--db", kind="file", default=Path("focus-demo/focus.db"), help="The database.")
 @click.pass_context
 def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
-    """Crawl a web made on this machine by three strategies.
+    """Crawl a web made on this machine, by three strategies.
 
     It needs no network: the web is served on this machine, crawled as any other, and the
     strategies are compared by its labels.
@@ -167,10 +167,13 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
 
     watch = lambda strategy: telling()  # noqa: E731
     outcomes = demo(db, pages=pages, seed=seed, watch=watch, done=done, run_loop=run_loop)
-    report = db.with_name("report.html")
-    write_bytes(report_page([db], "latest"), report)
+    if interrupted := outcomes[-1].report.stop_reason == "interrupted":
+        report = None
+    else:
+        report = db.with_name("report.html")
+        write_bytes(report_page([db], "latest"), report)
     tell(demo_lines(outcomes, db, report, invoked_as()))
-    ctx.exit(130 if outcomes[-1].report.stop_reason == "interrupted" else 0)
+    ctx.exit(130 if interrupted else 0)
 
 
 # -- what was found -----------------------------------------------------------------

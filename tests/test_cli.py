@@ -465,6 +465,7 @@ def test_demo_compares_strategies(focus: Focus, monkeypatch: pytest.MonkeyPatch)
             relevant=25,
             harvest_rate=0.25,
             first_relevant=7,
+            first_s=0.25,
             there=60,
         )
         done(outcome)
@@ -474,7 +475,7 @@ def test_demo_compares_strategies(focus: Focus, monkeypatch: pytest.MonkeyPatch)
     ended = focus("demo", "--pages", "500", "--seed", "2", "--db", "d.db")
     assert ended.code == 130
     assert "on it" in ended.err
-    assert "bfs         100  25 of 60    25.0%      9.0  after 7 requests" in ended.out
+    assert "bfs         100  25 of 60    25.0%      9.0  after 7 requests, 0.2 s" in ended.out
     assert "focus status --db d.db" in ended.out
 
 

@@ -32,7 +32,7 @@ def opened(db: Path, now: float) -> Iterator[AlertStore]:
         yield found
 
 
-class AlertName(click.ParamType):
+class AlertName(click.ParamType[str]):
     """The name of an alert; a shell completes those that the database has."""
 
     name = "text"
