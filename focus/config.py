@@ -13,7 +13,7 @@ from typing import Annotated
 
 import msgspec
 
-from focus.setting import FAR, FAST, NETWORK, OUTPUT, SERVER, WHAT, Setting
+from focus.setting import FAR, FAST, NETWORK, OUTPUT, SERVER, SESSION, WHAT, Setting
 
 NOFOLLOW = ("follow", "weigh", "skip")
 """What may become of links with rel=nofollow, ugc or sponsored."""
@@ -359,25 +359,25 @@ class RunPaths(msgspec.Struct, frozen=True):
     cookies: Annotated[
         bool,
         Setting(
-            NETWORK, "Send back the cookies that sites set, as long as this run lasts (a jar)."
+            SESSION, "Send back the cookies that sites set, as long as this run lasts (a jar)."
         ),
     ] = False
     cookie: Annotated[
         str | None,
         Setting(
-            NETWORK,
+            SESSION,
             'Send this to the seeds\' hosts: "NAME=VALUE; NAME=VALUE". Other users of this machine '
             "may see it; a file is safer.",
             kind="secret",
         ),
     ] = None
     cookie_file: Annotated[
-        Path | None, Setting(NETWORK, "Send the cookies of this cookies.txt (Netscape's form).")
+        Path | None, Setting(SESSION, "Send the cookies of this cookies.txt (Netscape's form).")
     ] = None
     credentials: Annotated[
         Path | None,
         Setting(
-            NETWORK,
+            SESSION,
             "Send headers, cookies and passwords to the hosts that this TOML file names (mode "
             "0600; docs/usage.md).",
         ),
