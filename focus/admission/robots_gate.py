@@ -183,7 +183,7 @@ class RobotsGate:
             self._forget(of, oldest)
 
     def _excerpt(self, body: bytes) -> bytes:
-        """What is to be kept of a file: our part, for as long as it holds, whatever we are called."""
+        """What is kept of a file: our part, which holds for its day whatever we are called."""
         return min(Robots.parse(body).excerpt(self._agent), body[:MAX_BYTES], key=len)
 
     def _forget(self, host: Host, scheme: str) -> None:
