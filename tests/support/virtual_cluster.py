@@ -98,6 +98,8 @@ class _Delivery:
 class VirtualTransport(ClusterTransport):
     """A shard's transport, whose waiting is the world's. `tasks`: its queue in the broker."""
 
+    locates = False  # a recorded web has no addresses
+
     def __init__(self, world: World, shard: Shard, flow_control: FlowControl) -> None:
         leases = Leases(shard.number << 40, Terms(work_s=1e9))
         super().__init__(leases, flow_control, clock=world.now, setup=SETUP, several=shard.of > 1)
