@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 _HAN = "\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -95,23 +95,23 @@ class Segmenter:
 
     def __init__(self, words: Iterable[str] = (), cut: Cut | None = None) -> None:
         han = [fold(word) for word in words if has_han(word)]
-        # No method of ours: a circle would keep the dictionary until garbage is looked for.
-        self._long = partial(_tokens, cut or _best_cut(han))
-        self._short = lru_cache(maxsize=50_000)(self._long)
+        self._words, self._cut = han, cut  # a dictionary is loaded for the first ideograph
+        self._short = lru_cache(maxsize=50_000)(self._tokens)
 
     def tokens(self, text: str) -> tuple[str, ...]:
         """The words of a text in order: `足球Java 8！` → ("足球", "java", "8")."""
-        return self._short(text) if len(text) <= _CACHED_CHARS else self._long(text)
+        return self._short(text) if len(text) <= _CACHED_CHARS else self._tokens(text)
 
-
-def _tokens(cut: Cut, text: str) -> tuple[str, ...]:
-    found: list[str] = []
-    for run in runs(fold(text)):
-        if run[0] >= "\u3007" and has_han(run[0]):
-            found.extend(cut(run))
-        else:
-            found.append(run)
-    return tuple(found)
+    def _tokens(self, text: str) -> tuple[str, ...]:
+        found: list[str] = []
+        for run in runs(fold(text)):
+            if run[0] >= "\u3007" and has_han(run[0]):
+                if self._cut is None:
+                    self._cut = _best_cut(self._words)
+                found.extend(self._cut(run))
+            else:
+                found.append(run)
+        return tuple(found)
 
 
 def _best_cut(words: Iterable[str]) -> Cut:
