@@ -365,9 +365,9 @@ def test_bytes_taken_for_text_do_not_raise(body: bytes) -> None:
     parse(body.decode("utf-8", "surrogateescape")).text()
 
 
-def test_two_hundred_thousand_links() -> None:
-    page = parse("<a href=x>x</a>" * 200_000)
-    assert (len(page.links), page.links_cut) == (2000, 198_000)
+def test_a_hundred_thousand_links() -> None:
+    page = parse("<a href=x>x</a>" * 100_000)
+    assert (len(page.links), page.links_cut) == (2000, 98_000)
 
 
 def test_attributes_of_one_tag_are_bounded() -> None:
