@@ -504,23 +504,31 @@ def config(**more: object) -> CrawlConfig:
     return CrawlConfig(**fields)  # type: ignore[arg-type]
 
 
-def ends(db: Path) -> Counter[tuple[object, ...]]:
+Ends = Counter[tuple[object, ...]]
+
+
+def ends(db: Path) -> Ends:
     with DatabaseReader(db) as reader:
         rows = reader.run(lambda c: c.execute("SELECT url, state, reason FROM url").fetchall())
     return Counter(rows)
 
 
-async def calm(folder: Path) -> Counter[tuple[object, ...]]:
-    await Room(web(), rng=Random(0)).crawl(config(), folder / "calm.db")
-    return ends(folder / "calm.db")
+@pytest.fixture(scope="module")
+def calm(tmp_path_factory: pytest.TempPathFactory) -> Ends:
+    """How each URL ends in peace."""
+    db = tmp_path_factory.mktemp("calm") / "calm.db"
+    asyncio.run(Room(web(), rng=Random(0)).crawl(config(), db))
+    return ends(db)
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_lost_doubled_and_late_deliveries_change_nothing(tmp_path: Path, seed: int) -> None:
+async def test_lost_doubled_and_late_deliveries_change_nothing(
+    tmp_path: Path, calm: Ends, seed: int
+) -> None:
     room = Room(web(), rng=Random(seed), lose=0.15, twice=0.3)
     report = await room.crawl(config(), tmp_path / "s.db")
     assert report.stop_reason == "frontier empty"
-    assert ends(tmp_path / "s.db") == await calm(tmp_path)
+    assert ends(tmp_path / "s.db") == calm
     assert room.lost and room.transport.leases.lost >= sum(room.lost.values())
     assert room.delivered > sum(room.web.urls().count(url) for url in set(room.web.urls()))
 
@@ -552,7 +560,7 @@ async def test_one_at_a_time_is_the_order_of_one_process(tmp_path: Path) -> None
     assert len(order) == len(set(order))
 
 
-async def test_a_shard_that_is_killed_asks_for_nothing_twice(tmp_path: Path) -> None:
+async def test_a_shard_that_is_killed_asks_for_nothing_twice(tmp_path: Path, calm: Ends) -> None:
     """Its leases are in the database; what was under way comes when it is back."""
     db = tmp_path / "s.db"
     first = Room(web(), rng=Random(1), slots=8, most=12)
@@ -563,7 +571,7 @@ async def test_a_shard_that_is_killed_asks_for_nothing_twice(tmp_path: Path) -> 
     second = Room(web(), rng=Random(2))
     report = await second.crawl(config(), db)
     assert report.stop_reason == "frontier empty"
-    assert ends(db) == await calm(tmp_path)
+    assert ends(db) == calm
 
 
 async def test_hosts_of_one_address_share_its_pace(tmp_path: Path) -> None:
@@ -593,7 +601,7 @@ DAY = 86_400.0
 @pytest.mark.parametrize("length_s", [10.0, 600.0, 3 * DAY])
 @pytest.mark.parametrize("begin_s", [0.0, 0.3, 5.0], ids=["before", "first", "later"])
 async def test_workers_without_a_network_lose_nothing(
-    tmp_path: Path, begin_s: float, length_s: float, kind: K
+    tmp_path: Path, calm: Ends, begin_s: float, length_s: float, kind: K
 ) -> None:
     settings = config(politeness=PolitenessConfig(delay_s=1.0), max_offline_s=1200.0)
     room = Room(web(), rng=Random(1))
@@ -608,11 +616,12 @@ async def test_workers_without_a_network_lose_nothing(
     else:
         assert min(hit.at for hit in room.asked if hit.at >= back) - back <= 45.0
     assert report.stop_reason == "frontier empty"
-    assert ends(tmp_path / "s.db") == await calm(tmp_path)
+    assert ends(tmp_path / "s.db") == calm
 
 
 async def test_one_host_that_workers_cannot_reach_is_given_up_and_asked_by_the_next_run(
     tmp_path: Path,
+    calm: Ends,
 ) -> None:
     settings = config(politeness=PolitenessConfig(delay_s=1.0))
     room = Room(web(), rng=Random(1))
@@ -622,7 +631,7 @@ async def test_one_host_that_workers_cannot_reach_is_given_up_and_asked_by_the_n
     assert report.failures["host-given-up"] > 0
     report = await Room(web(), rng=Random(2)).crawl(settings, tmp_path / "s.db")
     assert report.stop_reason == "frontier empty"
-    assert ends(tmp_path / "s.db") == await calm(tmp_path)
+    assert ends(tmp_path / "s.db") == calm
 
 
 def test_a_stray_says_everything() -> None:
