@@ -23,7 +23,7 @@ class Site:
         if (robots := self.gate.question(host, url, NOW)) is not None:
             self.asked += 1
             fetch = FetchResult(robots, NOW, status=200, body=self.body)
-            assert self.gate.answer(host, fetch, NOW) == (None, None, None)
+            self.gate.settle(host, self.gate.judge(host, fetch, NOW))
         return self.gate.forbids(host, url)
 
     @property
