@@ -221,6 +221,7 @@ def _damage(archive: Path | None) -> str | None:
 
 def _ranks(crawl: Crawl) -> Iterator[tuple[int, float]]:
     """(URL id, PageRank) of every page."""
+    crawl.graph.settle()
     for url_id, state in enumerate(crawl.url_table.state):
         if state == UrlState.DONE:
             yield url_id, crawl.graph.rank(url_id)
@@ -294,7 +295,9 @@ def _workers(config: CrawlConfig) -> int:
 async def open_transport(
     config: CrawlConfig, paths: RunPaths, stack: contextlib.AsyncExitStack
 ) -> Transport:
-    """The live web or a recorded one, with its scorer workers started."""
+    """The live web or a recorded one, its scorer workers on their way: the first requests go
+    out while these load their dictionaries.
+    """
     pool = WorkerPool(
         config.analysis,
         workers=_workers(config),
@@ -317,7 +320,7 @@ async def open_transport(
             web, pool, clock=clock, observe=observe, locate=web.locate, bodies=Bodies()
         )
     stack.push_async_callback(transport.close)
-    await pool.start()
+    pool.begin()
     return transport
 
 

@@ -71,7 +71,9 @@ class Pages:
         self.read += 1
         return FetchResult(url, 0.0, status=200, body=bytes(6 * MIB))
 
-    async def score(self, url: str, body: bytes, content_type: str | None) -> Page:
+    async def score(
+        self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
+    ) -> Page:
         await self.go.wait()
         self.scored += 1
         return Page()

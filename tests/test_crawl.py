@@ -488,8 +488,8 @@ async def test_pictures_and_archives_are_not_asked_for(web: TinyWeb) -> None:
 
 async def test_a_page_that_breaks_the_parser_costs_only_itself(web: TinyWeb) -> None:
     class Broken(InlineScorer):
-        async def score(self, url: str, body: bytes, content_type: str | None):  # type: ignore[no-untyped-def]
-            page = await super().score(url, body, content_type)
+        async def score(self, url: str, body: bytes, content_type: str | None, **more: bool):  # type: ignore[no-untyped-def]
+            page = await super().score(url, body, content_type, **more)
             if url.endswith("/1"):
                 return msgspec.structs.replace(page, failure=FailureKind.PARSE_CRASH)
             return page

@@ -134,7 +134,14 @@ class TaskExecutor:
                 continue
             sent = job.task
             number = sent.lease if sent.is_page else None
-            task = Task(number, sent.url, "", conditions=sent.conditions, lookup=sent.lookup)
+            task = Task(
+                number,
+                sent.url,
+                "",
+                conditions=sent.conditions,
+                wording=sent.wording,
+                lookup=sent.lookup,
+            )
             self._running[id(task)] = (task, job)
             live.send(task)
 

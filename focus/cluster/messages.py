@@ -32,6 +32,7 @@ class SentTask(msgspec.Struct, frozen=True, array_like=True):
     lease     under which the frontier knows it
     is_page   a page or listing; else a robots.txt
     tell      say at once when its request goes out
+    wording   as in `Task`
     lookup    no request, only where the URL's host is
     """
 
@@ -40,6 +41,7 @@ class SentTask(msgspec.Struct, frozen=True, array_like=True):
     is_page: bool = True
     tell: bool = False
     conditions: tuple[tuple[str, str], ...] = ()
+    wording: bool = True
     lookup: bool = False
 
 

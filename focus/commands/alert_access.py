@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from focus.commands.options import config_file
+from focus.commands.options.config_file import database, find
 from focus.commands.options.option import tell, tell_json
 from focus.errors import FocusError
 
@@ -41,7 +41,7 @@ class AlertName(click.ParamType[str]):
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """The alerts of who types; none without a database, which is not made."""
-        db = ctx.params.get("db") or config_file.database(config_file.find(Path.cwd()))
+        db = ctx.params.get("db") or database(find(Path.cwd()))
         if not db.expanduser().is_file():
             return []
         with suppress(FocusError), opened(db, time.time()) as store:

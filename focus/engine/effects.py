@@ -88,6 +88,7 @@ class Effects:
                 depth=url_table.depth[url_id],
                 priority=candidate.priority,
                 conditions=request.conditions,
+                wording=self._link_handler.wants_wording(url_id),
             )
         )
 

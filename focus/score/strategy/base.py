@@ -48,6 +48,7 @@ class Strategy:
     width    floats of evidence kept per URL
     url_patterns   wants one queue per URL pattern, and `Link.pattern` filled
     contexts, cosines   wants `Link.context_score`, `Link.cosine_score` filled
+    follows_all  evidence is never None, and has nothing to do with the other links of a page
     moves    priorities follow the graph: they are asked for again when ranks rise
     learns   `bonus` and `hub_bonus` are used: hit rates steer
     recalls  of how many pages, the last ones, `saw` wants to be told at a restart
@@ -62,6 +63,7 @@ class Strategy:
     url_patterns: ClassVar[bool] = False
     contexts: ClassVar[bool] = False
     cosines: ClassVar[bool] = False
+    follows_all: ClassVar[bool] = False
     moves: ClassVar[bool] = False
     learns: ClassVar[bool] = False
     recalls: ClassVar[int] = 0
