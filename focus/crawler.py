@@ -212,6 +212,8 @@ class Crawl:
         # Killed before the page that links to it was written: it will be found anew.
         if not self.frontier.knows(task.host) or (task.id or 0) >= len(self.url_table):
             return False
+        if task.lookup:  # its host's next turn asks anew
+            return False
         host, now = self.frontier.host(task.host), self.transport.now()
         if task.id is not None:
             if self.url_table.state[task.id] != UrlState.WAITING:

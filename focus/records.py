@@ -66,7 +66,6 @@ class DropReason(StrEnum):
     FRONTIER_FULL = "frontier-full"
     NOT_HTML = "not-html"
     REDIRECTED = "redirected"  # the target stands in its place
-    DUPLICATE = "duplicate"  # its canonical form is known
     SOFT_404 = "soft-404"  # it says "not found" with status 200
     NOINDEX = "noindex"  # meta robots or X-Robots-Tag
     LISTING = "listing"  # a sitemap or feed: its links were taken

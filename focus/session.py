@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import gc
 import os
 import signal
@@ -38,6 +39,7 @@ from focus.urls.normal_form import host_of, seed_candidates
 from focus.workers import ANALYST, WorkerPool
 
 GRACE_S = 10.0  # what is in flight may take so long after a stop
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of glibc's mallopt
 GARBAGE = 50_000
 """New objects between two looks for garbage in circles (700 by default). A page makes hundreds
 of objects and hardly a circle; what the crawl knows would be walked through again and again."""
@@ -179,6 +181,7 @@ async def run(
         )
         crawl.outages.on_change = watcher.outage
         stack.enter_context(_collecting_rarely())
+        _giving_back()
         if info.resumed:
             await restore(crawl, store, info)
             if news_from:
@@ -343,6 +346,16 @@ def _collecting_rarely() -> Iterator[None]:
     finally:
         gc.set_threshold(*before)
         gc.unfreeze()
+
+
+def _giving_back() -> None:
+    """Have glibc give back what large bodies took: else it keeps them for the next ones, and pages
+    of 8 MB leave 50 MiB behind.
+    """
+    with contextlib.suppress(OSError, AttributeError):  # another C library
+        libc = ctypes.CDLL(None)
+        libc.mallopt(_MMAP_THRESHOLD, 1 << 20)
+        libc.mallopt(_TRIM_THRESHOLD, 8 << 20)
 
 
 @contextlib.contextmanager

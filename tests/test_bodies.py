@@ -135,3 +135,4 @@ def test_who_wants_the_same_words_shares_a_dictionary(
     monkeypatch.setattr(tokenisation, "_FIRST", [frozenset({"机器学习"})])
     used = rjieba_cut(words).__self__  # type: ignore[attr-defined]
     assert (used is rjieba._DEFAULT_JIEBA) is is_shared
+    assert rjieba_cut(iter(words)).__self__ is used  # type: ignore[attr-defined]

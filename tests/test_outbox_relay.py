@@ -203,20 +203,6 @@ async def test_retries_come_later_and_later_and_end(
     assert here.store.outbox.counts() == {DEAD: 1}
 
 
-async def test_what_was_given_up_can_be_started_anew_by_its_owner(
-    here: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    post = install(monkeypatch, NotDelivered("no such user", retry=False))
-    here.finds(here.alert("足球", ME), "http://a.test/1")
-    assert (await here.deliver()).dead == 1
-    (line,) = here.store.outbox.deliveries()
-    assert here.store.outbox.again(2, line.batch, now=NOON) == 0
-    assert here.store.outbox.again(1, line.batch, now=NOON) == 1
-    assert (await here.deliver()).sent == 1
-    assert here.store.outbox.again(1, line.batch, now=NOON) == 0
-    assert len(set(post.ids)) == 1
-
-
 def test_reasons_are_told_in_the_readers_language() -> None:
     detail = "mail server 127.0.0.1:25: Connection refused"
     assert told(detail, "en") == detail

@@ -33,6 +33,7 @@ class SentTask(msgspec.Struct, frozen=True, array_like=True):
     is_page   a page or listing; else a robots.txt
     tell      say at once when its request goes out
     wording   as in `Task`
+    lookup    no request, only where the URL's host is
     """
 
     lease: int
@@ -41,6 +42,7 @@ class SentTask(msgspec.Struct, frozen=True, array_like=True):
     tell: bool = False
     conditions: tuple[tuple[str, str], ...] = ()
     wording: bool = True
+    lookup: bool = False
 
 
 class TaskBundle(msgspec.Struct, frozen=True, array_like=True):

@@ -86,6 +86,7 @@ class ShardPublisher:
                 tell=tell,
                 conditions=lease.task.conditions,
                 wording=lease.task.wording,
+                lookup=lease.task.lookup,
             )
             for lease in going
         ]

@@ -20,6 +20,7 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
+from focus.html.size_guard import MAX_BYTES
 from focus.http.semantics import refreshed
 from focus.http.sitemap import as_html
 from focus.records import FetchResult, Link, Listing, Page, Result, Task
@@ -28,7 +29,7 @@ Grow: TypeAlias = Callable[[int], Awaitable[None] | None]
 """Told of so many bytes more of a body; what it gives back is waited for."""
 
 LISTING_PART = 1000  # links of a listing that are scored at once
-BODY_BYTES = 24 * 1024 * 1024  # of bodies that are read or wait for a worker, all together
+BODY_BYTES = 16 * 1024 * 1024  # of bodies that are read or wait for a worker, all together
 UNBOUNDED = 1 << 60
 
 
@@ -136,8 +137,10 @@ async def _scored(scorer: Scorer, task: Task, fetch: FetchResult) -> Result:
         return Result(task, fetch, await _scored_listing(scorer, fetch.url, fetch.listing))
     page = None
     if not fetch.failure:
-        kind = fetch.header("content-type")
-        page = await scorer.score(fetch.url, fetch.body, kind, wording=task.wording)
+        kind, body = fetch.header("content-type"), fetch.body
+        if "html" in (kind or ""):
+            body = body[:MAX_BYTES]  # the rest would not be parsed
+        page = await scorer.score(fetch.url, body, kind, wording=task.wording)
     return Result(task, *refreshed(fetch, page))
 
 

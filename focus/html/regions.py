@@ -53,7 +53,7 @@ _SECTIONS = ("main", "article", "section")
 
 
 class Ancestry(NamedTuple):
-    """What the ancestors of a node say.
+    """Region and section of a node, by its ancestors.
 
     level      of the heading it stands in, 0 = in none
     sectioned  inside main, article or section, whose header and footer are their own

@@ -86,7 +86,7 @@ def spend(store: AlertStore, keys: list[str], *, now: float) -> None:
 
 
 class Applicant(NamedTuple):
-    """What somebody typed to get an account."""
+    """An application for an account, as typed."""
 
     name: str
     mail: str

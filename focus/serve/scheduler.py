@@ -26,7 +26,7 @@ from focus.storage.search_index import SearchIndex
 
 
 class SchedulerOptions(msgspec.Struct, frozen=True):
-    """What the server tells its scheduler: where, how to ask, how to send."""
+    """The server's orders to its scheduler: where, how to ask, how to send."""
 
     db: str
     fetch: FetchConfig = FetchConfig()

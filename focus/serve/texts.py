@@ -9,7 +9,7 @@ from focus.alerts.texts import language_of
 
 
 class Wrong(Exception):
-    """What was typed cannot be used; `key` of a sentence here says why, `values` fill it."""
+    """Typed text that cannot be used; `key` of a sentence here says why, `values` fill it."""
 
     def __init__(self, key: str, **values: object) -> None:
         super().__init__(key)

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from functools import cached_property, lru_cache
+from typing import Any
 
 _HAN = "\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _HAS_HAN = re.compile(f"[{_HAN}]")
@@ -42,20 +43,33 @@ def rjieba_cut(words: Iterable[str] = ()) -> Cut:
     """jieba's algorithm and dictionary in Rust, about 18 times as fast.
 
     Importing it loads a dictionary of 24 MiB. Who comes first has that one, with its words in it,
-    and so has everybody who wants the same words; others get one of their own.
+    and so has everybody who wants the same words; so it is with the latest other one.
     """
     import rjieba  # only where text is cut
 
     wanted = frozenset(words)
-    is_fresh = not _FIRST
-    if is_fresh:
+    if _FIRST and wanted != _FIRST[0]:
+        return _other_cut(wanted)
+    if not _FIRST:
         _FIRST.append(wanted)
-    jieba = rjieba.Jieba() if wanted != _FIRST[0] else rjieba._DEFAULT_JIEBA
-    if is_fresh or wanted != _FIRST[0]:
-        for word in sorted(wanted):
-            jieba.add_word(word, 100_000, "n")
+        _add_words(rjieba._DEFAULT_JIEBA, wanted)
+    cut: Cut = rjieba._DEFAULT_JIEBA.cut
+    return cut
+
+
+@lru_cache(maxsize=1)
+def _other_cut(words: frozenset[str]) -> Cut:
+    import rjieba
+
+    jieba = rjieba.Jieba()
+    _add_words(jieba, words)
     cut: Cut = jieba.cut
     return cut
+
+
+def _add_words(jieba: Any, words: frozenset[str]) -> None:
+    for word in sorted(words):
+        jieba.add_word(word, 100_000, "n")
 
 
 def jieba_cut(words: Iterable[str] = ()) -> Cut:

@@ -100,6 +100,8 @@ class _Delivery:
 class VirtualTransport(ClusterTransport):
     """A shard's transport, whose waiting is the world's. `tasks`: its queue in the broker."""
 
+    locates = False  # a recorded web has no addresses
+
     def __init__(self, world: World, shard: Shard, flow_control: FlowControl) -> None:
         leases = Leases(shard.number << 40, Terms(work_s=1e9))
         self.other_shards = OtherShards()

@@ -136,14 +136,6 @@ class Outbox(Statements):
                 whose = lease.user, lease.channel, lease.batch
                 self.log(DeliveryRecord(now, *whose, changed, values[0], detail))
 
-    def again(self, user: int, batch: str, *, now: float) -> int:
-        """Let a message that was given up start anew, at once and under its id; its rows."""
-        return self._db.change(
-            "UPDATE outbox SET state = 0, tries = 0, due_at = ?, error = '' "
-            "WHERE user = ? AND batch = ? AND batch <> '' AND state = 2",
-            (now, user, batch),
-        )
-
     def redirect(self, user: int, kind: str, address: str) -> None:
         """Have what waits for a person's channel of a kind go to another address."""
         self._db.change(
