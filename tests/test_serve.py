@@ -22,7 +22,7 @@ from focus.__main__ import main
 from focus.alerts.delivery import Delivered, DeliveryOutcome
 from focus.alerts.message import Message
 from focus.errors import ConfigError
-from focus.serve import address_verification, backoff, server, tokens
+from focus.serve import accounts, address_verification, backoff, server, tokens
 from focus.serve.accounts import Passwords
 from focus.serve.app import make_app
 from focus.serve.app_state import AppState, Kept
@@ -239,7 +239,7 @@ def test_a_alert_is_made_changed_paused_and_deleted(group: Group) -> None:
         ({"expires": "soon"}, "2026-12-31"),
         ({"quiet": "night"}, "22:00-07:00"),
         ({"mail": "on"}, "confirm your mail address"),
-        ({"webhooks": "ftp://a.test/"}, "webhook"),
+        ({"webhook": "ftp://a.test/"}, "webhook"),
     ],
 )
 def test_what_makes_no_alert_is_said_and_what_was_typed_stays(
@@ -556,7 +556,9 @@ def test_the_scheduler_sees_what_is_due(group: Group) -> None:
 
 
 def test_the_scheduler_is_told_all_it_needs() -> None:
-    order = server.SchedulerOptions("focus.db", smtp_url="smtp://localhost", base_url=HOME)
+    order = server.SchedulerOptions(
+        "focus.db", options={"smtp_url": "smtp://localhost"}, base_url=HOME
+    )
     assert msgspec.json.decode(msgspec.json.encode(order), type=server.SchedulerOptions) == order
 
 
@@ -714,13 +716,13 @@ def test_an_administrator_takes_over_what_the_command_line_watches(group: Group)
 
 def test_a_new_alert_begins_with_the_channels_of_its_owner(group: Group) -> None:
     client = group.member("ana", "ana@a.test")
-    typed = {"feed": "on", "webhooks": "https://hook.test/a"}
+    typed = {"feed": "on", "webhook": "https://hook.test/a"}
     assert client.post("/settings/channels", data=typed).status_code == 303
     page = client.get("/alerts/new").text
     assert "https://hook.test/a" in page
     assert re.search(r'name="feed" value="on" checked', page)
     assert not re.search(r'name="mail" value="on" checked', page)
-    assert client.post("/settings/channels", data={"webhooks": "gopher:x"}).status_code == 400
+    assert client.post("/settings/channels", data={"webhook": "gopher:x"}).status_code == 400
 
 
 def test_votes_are_counted_where_the_alert_is_shown(group: Group) -> None:
@@ -746,6 +748,7 @@ def test_short_messages_go_to_a_number_after_its_owner_typed_the_code(
         return Delivered()
 
     monkeypatch.setattr("focus.alerts.delivery.sms.apprise.deliver", taken)
+    monkeypatch.setattr("focus.alerts.delivery.sms.apprise.check", lambda url, where: None)
     client = group.member("ana")
     typed = {"name": "ana", "zone": "UTC", "language": "en", "phone": "+86 138-0013-8000"}
     assert "no SMS gateway" in client.post("/settings", data=typed).text
@@ -792,6 +795,51 @@ def test_a_gateway_has_to_name_the_place_of_the_number(group: Group) -> None:
     assert "短信网关：请在号码处写 {phone}" in answer.text
     answer = client.post("/admin", data={"registration": "invite", "sms": "nothing:{phone}"})
     assert answer.status_code == 400
+
+
+def test_a_forgotten_password_is_set_by_a_code_to_a_confirmed_phone(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[tuple[str, str]] = []
+
+    def coded(how: object, phone: str, language: str, *, code: str, kind: str = "phone") -> object:
+        sent.append((phone, code))
+        return Delivered()
+
+    monkeypatch.setattr("focus.serve.address_verification.send_code", coded)
+    boss, ana = group.member("boss"), group.member("ana")
+    assert "phone" not in group.browser().get("/forgot").text
+    gateway = "https://gate.test/?to={phone}&text={text}"
+    assert boss.post("/admin", data={"registration": "off", "sms": gateway}).status_code == 303
+    ana.post("/settings", data={"name": "ana", "zone": "UTC", "language": "en", "phone": "+4915"})
+    ana.post("/settings/code", data={"code": sent[-1][1]})
+    typed = {"name": "ana", "phone": "1"}
+    stranger = group.browser()
+    assert "Send a code" in stranger.get("/forgot").text
+    told = stranger.post("/forgot", data=typed).text
+    nobody = stranger.post("/forgot", data={**typed, "name": "eve"}).text
+    assert told.replace("ana", "eve") == nobody, "nobody learns who has an account"
+    assert [phone for phone, _ in sent] == ["+4915"] * 2
+    new = {"name": "ana", "code": sent[-1][1], "password": "another battery horse"}
+    wrong = stranger.post("/forgot/code", data={**new, "code": "x"})
+    assert wrong.status_code == 400 and "The code is wrong" in wrong.text
+    assert stranger.post("/forgot/code", data={**new, "name": "boss"}).status_code == 400
+    assert stranger.post("/forgot/code", data=new).headers["location"] == "/login?set=1"
+    assert ana.get("/inbox").headers["location"] == "/login", "all sessions are over"
+    assert stranger.post("/forgot/code", data=new).status_code == 400, "good once"
+    login = {"name": "ana", "password": new["password"]}
+    assert stranger.post("/login", data=login).headers["location"] == "/inbox"
+
+
+def test_a_code_for_another_password_is_good_for_a_quarter_of_an_hour(group: Group) -> None:
+    group.member("ana")
+    with group.app_state.store() as store:
+        store.users.set_address(group.number("ana"), "phone", "+4915")
+        found = accounts.reset_code(store, "ana", now=NOON)
+    assert found is not None
+    group.clock.now += 901
+    new = {"name": "ana", "code": found[2], "password": "another battery horse"}
+    assert group.browser().post("/forgot/code", data=new).status_code == 400
 
 
 # -- in Chinese ---------------------------------------------------------------------

@@ -18,7 +18,7 @@ To read, in this order:
     outbox_lease, outbox_relay   which message goes next, and what becomes of it
     delivery_process             the relay as a small process that outlives its run
     message, texts, delivery/    what people read, and the channels that bring it
-    unsubscribe                  one click that ends a channel
+    unsubscribe, addresses       one click that ends a channel; what may be an address
     preview, health              what would have come; how an alert fares
     settings, keyfile            how mail is sent; the key that seals passwords and signs links
     translations                 lines of ours, said in Chinese

@@ -10,6 +10,7 @@ import click
 
 from focus.commands.alert_access import answer, chosen, here, opened, spoken
 from focus.commands.options.alert import WHAT, alert_options, changed, try_topic
+from focus.commands.options.channel import ChannelCommand
 from focus.commands.options.option import DB, Command, option
 from focus.commands.watch_owner import me, vote
 from focus.commands.watch_send import run, test
@@ -37,7 +38,7 @@ def watch() -> None:
 # -- making and changing ------------------------------------------------------------
 
 
-@watch.command(cls=Command)
+@watch.command(cls=ChannelCommand, takes="alert")
 @click.argument("name")
 @alert_options
 @DB
@@ -63,7 +64,7 @@ def add(db: Path, name: str, **options: Any) -> None:
     click.echo("The next `focus watch run` visits it; let cron call that", err=True)
 
 
-@watch.command(cls=Command)
+@watch.command(cls=ChannelCommand, takes="alert")
 @click.argument("name")
 @option("--name", "new_name", section=WHAT, metavar="NAME", help="Call it so from now on.")
 @alert_options
@@ -292,7 +293,7 @@ def log(db: Path, limit: int, as_json: bool) -> None:
     Example:
         focus watch log
     """
-    from focus.alerts.settings import masked_channel
+    from focus.alerts.delivery import masked_channel
     from focus.storage.alerts.records import LOCAL
     from focus.terminal.alerts import log_lines
 

@@ -11,8 +11,8 @@ import click
 
 from focus.commands.alert_access import answer, chosen, opened
 from focus.commands.crawl import network_options
-from focus.commands.options.alert import HOW
-from focus.commands.options.option import DB, FILE, Command, option, tell
+from focus.commands.options.channel import HOW, ChannelCommand, installation_values
+from focus.commands.options.option import DB, FILE, option, tell
 from focus.text.formatting import printable
 
 if TYPE_CHECKING:
@@ -23,28 +23,13 @@ if TYPE_CHECKING:
 
 
 def sending_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Mail server, sender, where links to the web pages lead, and the key."""
+    """Where links to the web pages lead, and the key; for a `ChannelCommand`."""
     for add in reversed(_SENDING):
         function = add(function)
     return function
 
 
 _SENDING = (
-    option(
-        "--smtp-url",
-        section=HOW,
-        variable=True,
-        metavar="URL",
-        help="The mail server: smtp://user:password@mail.example.org:587.",
-    ),
-    option(
-        "--mail-from",
-        section=HOW,
-        variable=True,
-        metavar="ADDRESS",
-        show_default="the mail server's user",
-        help="Who mails come from.",
-    ),
     option(
         "--base-url",
         section=HOW,
@@ -64,7 +49,7 @@ _SENDING = (
 )
 
 
-@click.command(cls=Command)
+@click.command(cls=ChannelCommand, takes="installation")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @option("--now", "at_once", is_flag=True, help="Check all alerts (or those named), due or not.")
 @option("--dry-run", is_flag=True, help="Say what is due, and do nothing.")
@@ -122,7 +107,7 @@ def _ran(store: AlertStore, wanted: Sequence[int] | None, options: dict[str, Any
     return asyncio.run(run_due(store, visitor(store, web), deliver, clock=time.time, wanted=wanted))
 
 
-@click.command(cls=Command)
+@click.command(cls=ChannelCommand, takes="installation")
 @click.argument("name")
 @sending_options
 @network_options
@@ -139,10 +124,8 @@ def test(ctx: click.Context, /, db: Path, name: str, **options: Any) -> None:
     """
     import asyncio
 
-    from focus.alerts.alert import PULLED
-    from focus.alerts.delivery import NotDelivered
+    from focus.alerts.delivery import NotDelivered, masked_channel, sent_of
     from focus.alerts.outbox_relay import send_test
-    from focus.alerts.settings import masked_channel
     from focus.commands.settings import web_of
     from focus.storage.alerts.records import LOCAL
 
@@ -150,9 +133,7 @@ def test(ctx: click.Context, /, db: Path, name: str, **options: Any) -> None:
     with opened(db, time.time()) as store:
         owned = chosen(store, (name,))[0]
         how = settings_of(store, options, web_of(options))
-        for channel in owned.alert.channels:
-            if channel in PULLED:
-                continue
+        for channel in sent_of(owned.alert.channels):
             sending = send_test(store, how, user=LOCAL, channel=channel, clock=time.time)
             outcome = asyncio.run(sending)
             failed |= isinstance(outcome, NotDelivered)
@@ -164,9 +145,17 @@ def test(ctx: click.Context, /, db: Path, name: str, **options: Any) -> None:
 def settings_of(store: AlertStore, options: dict[str, Any], web: PageSource) -> DeliverySettings:
     """How to send, as `sending_options` say, else as was stored."""
     from focus.alerts import settings
+    from focus.alerts.delivery import check_installation
 
-    names = ("smtp_url", "mail_from", "base_url", "key_file")
-    return settings.read(store, **{name: options[name] for name in names}, fetch=web.fetch)
+    found = settings.read(
+        store,
+        options=installation_values(options),
+        base_url=options["base_url"],
+        key_file=options["key_file"],
+        fetch=web.fetch,
+    )
+    check_installation(found)
+    return found
 
 
 def _tell(ran: Ran, *, verbose: bool) -> int:

@@ -6,14 +6,13 @@ import asyncio
 
 from starlette.responses import Response
 
-from focus.alerts.alert import PULLED
-from focus.alerts.delivery import NotDelivered
+from focus.alerts.delivery import CHANNELS, NotDelivered, parted, sent_of
 from focus.alerts.health import SILENT_S, health
 from focus.alerts.outbox_relay import send_test
 from focus.alerts.preview import Preview, preview
 from focus.alerts.texts import told
 from focus.errors import ConfigError
-from focus.serve import backoff, forms, tokens
+from focus.serve import backoff, channel_fields, forms, tokens
 from focus.serve.accounts import spend
 from focus.serve.request import RequestContext
 from focus.serve.texts import Wrong
@@ -41,8 +40,10 @@ def shown(request: RequestContext, status: int = 200, **said: str) -> Response:
 def new(request: RequestContext) -> Response:
     """The empty form, and what was typed there."""
     if "name" not in request.form:
-        start = forms.fresh(request)
-        return request.page("alert_form.html", typed=start, title="new_alert", number=None)
+        fields = channel_fields.usual(request)
+        return request.page(
+            "alert_form.html", typed=forms.EMPTY, fields=fields, title="new_alert", number=None
+        )
     try:
         check_quota(request, 1)
         number = request.store.alerts.add(
@@ -64,7 +65,16 @@ def _again(
 ) -> Response:
     said = request.wrong(error)
     typed = {**dict.fromkeys(forms.EMPTY, ""), **request.form}
-    return request.page("alert_form.html", 400, typed=typed, title=title, number=number, error=said)
+    fields = channel_fields.typed(request)
+    return request.page(
+        "alert_form.html",
+        400,
+        typed=typed,
+        fields=fields,
+        title=title,
+        number=number,
+        error=said,
+    )
 
 
 def edit(request: RequestContext) -> Response:
@@ -72,7 +82,10 @@ def edit(request: RequestContext) -> Response:
     owned = _mine(request)
     if "name" not in request.form:
         typed = forms.typed_of(request, owned.alert)
-        return request.page("alert_form.html", typed=typed, title="edit", number=owned.id)
+        fields = channel_fields.of_channels(request, owned.alert.channels)
+        return request.page(
+            "alert_form.html", typed=typed, fields=fields, title="edit", number=owned.id
+        )
     try:
         made = forms.alert_of(request, owned.alert)
         request.store.alerts.change(owned.id, made, now=request.now)
@@ -95,7 +108,7 @@ def show(request: RequestContext, done: str = "", error: str = "", feed: str = "
         shown=SHOWN,
         silent_s=SILENT_S,
         votes=request.store.matches.count_votes(owned.id),
-        pushed=[each for each in owned.alert.channels if each not in PULLED],
+        pushed=sent_of(owned.alert.channels),
         done=done,
         error=error,
         feed=feed,
@@ -124,9 +137,9 @@ def test(request: RequestContext) -> Response:
     """Send a test message by one of its channels."""
     owned = _mine(request)
     channel = request.form.get("channel", "")
-    if channel not in owned.alert.channels or channel in PULLED:
+    if channel not in sent_of(owned.alert.channels):
         raise Wrong("not_found")
-    if channel.startswith("apprise:") and not request.me.admin:
+    if CHANNELS[parted(channel)[0]].admin_only and not request.me.admin:
         raise Wrong("channel_admin")
     spend(request.store, [backoff.key("test", request.me.name)], now=request.now)
     how, clock = request.app_state.settings(), request.app_state.clock

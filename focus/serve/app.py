@@ -40,6 +40,7 @@ _ROUTES: dict[str, tuple[str, Handler, str]] = {
     "/logout": ("POST", auth.logout, "all"),
     "/register": ("GET POST", auth.register, "all"),
     "/forgot": ("GET POST", auth.forgot, "all"),
+    "/forgot/code": ("POST", auth.reset_by_code, "all"),
     "/reset/{token}": ("GET POST", auth.reset, "all"),
     "/confirm/{token}": ("GET POST", auth.confirm, "all"),
     "/unsubscribe/{token}": ("GET POST", auth.unsubscribe, "all"),

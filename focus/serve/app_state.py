@@ -30,10 +30,12 @@ _log = logging.getLogger("focus.serve")
 
 
 class SendingOptions(msgspec.Struct, frozen=True):
-    """How to send, as the command line says; None and "": as was stored."""
+    """How to send, as the command line says; where it does not, as was stored.
 
-    smtp_url: str | None = None
-    mail_from: str | None = None
+    options  of channels: name -> value
+    """
+
+    options: dict[str, str] = {}
     base_url: str | None = None
     key_file: Path | None = None
     fetch: FetchConfig = FetchConfig()

@@ -32,8 +32,7 @@ class SchedulerOptions(msgspec.Struct, frozen=True):
     fetch: FetchConfig = FetchConfig()
     politeness: PolitenessConfig = PolitenessConfig()
     agent: str = "focus"
-    smtp_url: str | None = None
-    mail_from: str | None = None
+    options: dict[str, str] = {}
     base_url: str | None = None
     key_file: str | None = None
 
@@ -45,8 +44,7 @@ def run(order: SchedulerOptions) -> Ran | None:
         web = PageSource(None, order.fetch, order.politeness, order.agent)
         how = settings.read(
             store,
-            smtp_url=order.smtp_url,
-            mail_from=order.mail_from,
+            options=order.options,
             base_url=order.base_url,
             fetch=order.fetch,
             key_file=None if order.key_file is None else Path(order.key_file),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from zoneinfo import ZoneInfo
 
+from focus.alerts.delivery import masked_channel
 from focus.alerts.health import Health, SiteHealth
 from focus.alerts.message import clock_time, pieces
 from focus.alerts.preview import Preview
 from focus.alerts.run import Ran, to_visit
-from focus.alerts.settings import masked_channel
 from focus.alerts.texts import say
 from focus.storage.alerts.records import (
     DEAD,

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from focus.alerts import outbox_relay, settings
-from focus.alerts.alert import PULLED
+from focus.alerts.delivery import sent_of
 from focus.alerts.settings import DeliverySettings, MailSettings
 from focus.config import FetchConfig
 from focus.storage.alerts.records import LOCAL, Alert, Match
@@ -44,10 +44,13 @@ class Desk:
         self.store, self.clock = store, clock
         self.mail: MailSettings | None = None
         self.base_url = ""
+        self.options: dict[str, str] = {}
 
     def settings(self) -> DeliverySettings:
         """As the command line would read them."""
-        read = settings.read(self.store, base_url=self.base_url, fetch=LOOPBACK)
+        read = settings.read(
+            self.store, options=self.options, base_url=self.base_url, fetch=LOOPBACK
+        )
         return msgspec.structs.replace(read, mail=self.mail)
 
     def user(self, name: str, **columns: Any) -> int:
@@ -79,7 +82,7 @@ class Desk:
                 owned.user,
                 alert,
                 matches=numbers,
-                channels=[each for each in owned.alert.channels if each not in PULLED],
+                channels=sent_of(owned.alert.channels),
                 due_at=self.clock(),
             )
         return numbers

@@ -19,14 +19,17 @@ import base64
 import binascii
 import hashlib
 import hmac
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
-from focus.alerts.delivery import Delivered, DeliveryOutcome, NotDelivered
+from focus.alerts.delivery.channel import Channel, Delivered, DeliveryOutcome, NotDelivered
 from focus.alerts.delivery.http_post import WebPoster
 from focus.alerts.message import Message, MessageItem
+from focus.alerts.settings import MASK
 from focus.config import FetchConfig
 from focus.records import FailureKind, FetchResult
 
@@ -35,6 +38,44 @@ GONE = 410
 _ANSWER_BYTES = 64 * 1024
 _TIME_S = 30.0  # the scheme asks for 15 to 30
 _HOPELESS = frozenset({FailureKind.GUARD})
+
+
+class Webhook(Channel):
+    """A signed POST of JSON to a server of yours."""
+
+    kind, metavar, help = "webhook", "URL", "By a signed POST of JSON. Repeatable."
+    labels = {"zh": "Webhook 地址，每行一个", "en": "Webhooks, one URL per line"}
+    signs = True
+    at_once = 8
+
+    def __init__(self, *given: Any, clock: Callable[[], float]) -> None:
+        super().__init__(*given, clock=clock)
+        self._poster = WebPoster(limits(self.settings.fetch), clock=clock)
+
+    @classmethod
+    def is_address(cls, text: str) -> bool:
+        """Whether it is a URL of the web."""
+        try:
+            parts = urlsplit(text)
+            return parts.scheme in ("http", "https") and bool(parts.hostname)
+        except ValueError:
+            return False
+
+    @classmethod
+    def masked(cls, address: str) -> str:
+        """Scheme and host: paths and passwords may be secrets."""
+        parts = urlsplit(address)
+        host = parts.netloc.rpartition("@")[2]
+        return f"{parts.scheme}://{host}{'/' + MASK if parts.path.strip('/') else ''}"
+
+    async def deliver(self, message: Message, address: str, *, user: int) -> DeliveryOutcome:
+        """Post one message; what the server answers is the outcome."""
+        secret = self.settings.webhook_secret(user, f"{self.kind}:{address}")
+        return await deliver(self._poster, message, address, secret=secret, now=self.clock())
+
+    async def close(self) -> None:
+        """End the connections."""
+        await self._poster.close()
 
 
 def limits(config: FetchConfig) -> FetchConfig:

@@ -7,7 +7,7 @@
     server_limits    what a server may do to a crawl, one option per limit
     example_pages    example pages for `focus topic`
     recorded_web     what `focus compare` and `focus tune` share
-    alert            `focus watch add` and `edit`
+    alert, channel   `focus watch add` and `edit`; what follows from the channels
 
 An option's default stands in `focus.config`; its variable (FOCUS_…) and its key in focus.toml
 follow from its name. Each value is read as if it had been typed, wherever it came from, and a wrong

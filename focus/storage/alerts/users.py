@@ -42,6 +42,15 @@ class Users(Statements):
         )
         return found
 
+    def by_phone(self, name: str) -> tuple[int, str, str] | None:
+        """(id, number, language) of somebody with an account who has a telephone."""
+        found: tuple[int, str, str] | None = self._db.row(
+            "SELECT id, phone, language FROM user WHERE name = ? AND disabled = 0 "
+            "AND password IS NOT NULL AND phone IS NOT NULL",
+            (name,),
+        )
+        return found
+
     def accounts(self) -> list[Account]:
         """All accounts, by name."""
         rows = self._db.rows(
