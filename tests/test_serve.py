@@ -267,6 +267,24 @@ def test_a_saved_alert_shows_what_the_last_days_would_have_sent(group: Group) ->
     assert "<mark>足球</mark>" in page
 
 
+def test_the_secret_of_a_webhook_is_shown_and_changed(group: Group) -> None:
+    boss, ana = group.member("boss"), group.member("ana")
+    hook = "https://hook.test/T0KEN"
+    number = alert(ana, webhook=hook)
+    of_saved = re.findall(r"whsec_[\w+/=]+", ana.get(f"/alerts/{number}?saved=1").text)
+    assert not re.search("whsec_", ana.get(f"/alerts/{number}").text)
+    typed = {"channel": f"webhook:{hook}"}
+    shown = ana.post(f"/alerts/{number}/secret", data=typed).text
+    assert re.findall(r"whsec_[\w+/=]+", shown) == of_saved
+    assert "https://hook.test/***" in shown
+    changed = ana.post(f"/alerts/{number}/secret", data={**typed, "rotate": "1"}).text
+    assert re.findall(r"whsec_[\w+/=]+", changed) != of_saved
+    assert "new secret" in boss.get("/admin").text
+    assert boss.post(f"/alerts/{number}/secret", data=typed).status_code == 400
+    typed = {"channel": "webhook:https://hook.test/other"}
+    assert ana.post(f"/alerts/{number}/secret", data=typed).status_code == 400
+
+
 def test_health_tells_trouble_and_silence(group: Group) -> None:
     client = group.member("ana")
     number = alert(client)

@@ -310,6 +310,19 @@ def test_test_message_says_how_it_went(focus: Focus) -> None:
     assert focus("test", "inbox only") == Ended(0, "", "")
 
 
+def test_secret_is_shown_at_first_and_on_demand_and_changed(focus: Focus) -> None:
+    made = add(focus, "足球", "--webhook", "https://hook.test/T0KEN")
+    (secret,) = re.findall(r"whsec_[\w+/=]+", made.err)
+    assert "T0KEN" not in made.err
+    assert focus("watch", "secret", "足球").out == f"webhook:https://hook.test/***  {secret}\n"
+    changed = focus("watch", "secret", "足球", "--rotate").out
+    assert secret not in changed
+    assert focus("watch", "secret", "足球").out == changed
+    assert "whsec" not in focus("watch", "edit", "足球", "--quiet", "22:00-07:00").err
+    none = focus("watch", "secret", "无")
+    assert (none.code, "no alert" in none.err) == (2, True)
+
+
 def test_topic_file_that_is_gone_is_remarked(focus: Focus, world: World, home: Path) -> None:
     (home / "f.toml").write_text('name = "f"\nkeywords = ["足球"]\n', encoding="utf-8")
     focus("add", "f", "--site", "news.test", "--topic", "f.toml")

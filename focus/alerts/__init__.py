@@ -20,7 +20,8 @@ To read, in this order:
     message, texts, delivery/    what people read, and the channels that bring it
     unsubscribe, addresses       one click that ends a channel; what may be an address
     preview, health              what would have come; how an alert fares
-    settings, keyfile            how mail is sent; the key that seals passwords and signs links
+    settings, keyfile,           how mail is sent; the key that seals passwords and signs links;
+    sealed_channels              addresses with tokens in them, sealed
     translations                 lines of ours, said in Chinese
 
 What is due, what matches and what may go out is decided here; what is kept is asked of an

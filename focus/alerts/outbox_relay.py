@@ -24,6 +24,7 @@ import msgspec
 from focus.alerts import outbox_lease, unsubscribe
 from focus.alerts.delivery import (
     CHANNELS,
+    SEALED,
     Channel,
     Delivered,
     DeliveryOutcome,
@@ -42,6 +43,8 @@ from focus.storage.alerts.store import AlertStore
 MAX_TRIES = 5
 FIRST_WAIT_S, LONGEST_WAIT_S = 60.0, 24 * 3600.0
 _GROWTH, _JITTER = 11.0, 0.08  # 1 min, 11 min, 2 h, 22 h: five tries within two days
+
+SHUT = "its address was sealed by another key file; name that with --key-file, or type it anew"
 
 PATIENCE_S = 1.0
 """After it others are made ready though some are still under way."""
@@ -79,6 +82,8 @@ class ChannelSenders:
     async def send(self, message: Message, *, user: int, channel: str) -> DeliveryOutcome:
         """Bring one message to one address."""
         kind, address = parted(channel)
+        if address.startswith(SEALED):
+            return NotDelivered(SHUT, retry=False)
         try:
             if kind not in self._made:
                 self._made[kind] = self._given(kind)

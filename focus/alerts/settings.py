@@ -13,7 +13,6 @@ file of its own (`keyfile`).
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
@@ -86,11 +85,6 @@ class DeliverySettings(msgspec.Struct, frozen=True):
         if len(self.key) < keyfile.KEY_BYTES:
             raise ConfigError("settings have no key; read them with settings.read")
         return keyfile.derived(self.key, purpose)
-
-    def webhook_secret(self, user: int, channel: str) -> str:
-        """What a webhook's receiver checks signatures with, as `whsec_…`."""
-        secret = self.derived(f"webhook:{user}:{channel}")
-        return "whsec_" + base64.b64encode(secret).decode()
 
 
 # -- reading and writing ------------------------------------------------------------

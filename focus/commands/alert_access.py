@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from focus.commands.options.channel import key_file
 from focus.commands.options.option import tell
 from focus.text.formatting import inert_json
 
@@ -23,9 +24,12 @@ if TYPE_CHECKING:
 @contextmanager
 def opened(db: Path, now: float) -> Iterator[AlertStore]:
     """The store of --db, with the user at the command line as this machine knows them."""
+    from focus.alerts.sealed_channels import SealedChannels
     from focus.storage.alerts import store
 
-    with store.opened(db.expanduser(), now=now, language=spoken(), zone=own_zone()) as found:
+    path = db.expanduser()
+    sealed = SealedChannels.by_file(path, key_file())
+    with store.opened(path, now=now, language=spoken(), zone=own_zone(), channels=sealed) as found:
         yield found
 
 

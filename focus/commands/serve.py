@@ -10,7 +10,7 @@ import click
 
 from focus.commands.alert_access import opened, own_zone
 from focus.commands.crawl import network_options
-from focus.commands.options.channel import ChannelCommand, installation_values
+from focus.commands.options.channel import KEY, ChannelCommand, installation_values, key_file
 from focus.commands.options.option import DB, option
 from focus.commands.watch_send import sending_options
 from focus.errors import ConfigError
@@ -37,6 +37,7 @@ OPEN_FILES = 256  # a connection of each visitor, each of a visit, databases
 )
 @sending_options
 @network_options
+@KEY
 @DB
 def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any) -> None:
     """Let a group keep alerts and read news in a browser.
@@ -74,8 +75,8 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
     given = installation_values(options)
     with server.listening(host, port) as bound:
         home = server.home_of(host, port)
-        key_file: Path | None = options["key_file"]
-        how = SendingOptions(given, options["base_url"], key_file, web.fetch)
+        key = key_file()
+        how = SendingOptions(given, options["base_url"], key, web.fetch)
         path = db.expanduser()
         if forget_passwords:
             with opened(db, time.time()) as store:
@@ -93,6 +94,6 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
             web.agent,
             options=given,
             base_url=app_state.base_url or None,
-            key_file=None if key_file is None else str(key_file.absolute()),
+            key_file=None if key is None else str(key.absolute()),
         )
         server.serve(app_state, order, bound)

@@ -1,16 +1,23 @@
-"""`focus watch me` and `focus watch vote`."""
+"""`focus watch me`, `focus watch vote` and `focus watch secret`."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from focus.commands.alert_access import chosen, opened
+from focus.commands.options.channel import KEY, key_file
 from focus.commands.options.option import DB, Command, option
 from focus.errors import ConfigError
 from focus.text.formatting import count, printable
+
+if TYPE_CHECKING:
+    from focus.storage.alerts.records import Alert
+    from focus.storage.alerts.store import AlertStore
 
 _VOTES = {"yes": True, "no": False, "none": None}
 
@@ -19,6 +26,7 @@ _VOTES = {"yes": True, "no": False, "none": None}
 @click.argument("name")
 @click.argument("url")
 @click.argument("says", metavar="yes|no|none", type=click.Choice(tuple(_VOTES)))
+@KEY
 @DB
 def vote(db: Path, name: str, url: str, says: str) -> None:
     """Say whether a page is relevant; its alert learns from it.
@@ -42,6 +50,50 @@ def vote(db: Path, name: str, url: str, says: str) -> None:
 
 
 @click.command(cls=Command)
+@click.argument("name")
+@option("--rotate", is_flag=True, help="Change them; those before go on to sign for a day.")
+@KEY
+@DB
+def secret(db: Path, name: str, rotate: bool) -> None:
+    """Show the secrets by which an alert's webhooks are signed.
+
+    Receivers verify by them that a message is ours (docs/watch.md).
+
+    \b
+    Example:
+        focus watch secret 欧冠
+    """
+    now = time.time()
+    with opened(db, now) as store:
+        owned = chosen(store, (name,))[0]
+        lines = list(secrets_of(store, owned.alert, now=now, rotate=rotate))
+        if not lines:
+            raise ConfigError(
+                f"alert {printable(name)!r} has no channel that is signed (--webhook)"
+            )
+    for line in lines:
+        click.echo(line)
+
+
+def secrets_of(
+    store: AlertStore, alert: Alert, *, now: float, rotate: bool = False
+) -> Iterator[str]:
+    """A line for each channel that is signed: the channel, masked, and its secret."""
+    from focus.alerts import settings
+    from focus.alerts.delivery import masked_channel, signed_of, signing_secrets
+    from focus.storage.alerts.records import LOCAL
+
+    if not (signed := signed_of(alert.channels)):
+        return
+    how = settings.read(store, key_file=key_file())
+    for channel in signed:
+        if rotate:
+            signing_secrets.rotate(store, how, LOCAL, channel, now=now)
+        newest, *_ = signing_secrets.current(store, how, LOCAL, channel, now=now)
+        yield f"{printable(masked_channel(channel))}  {newest}"
+
+
+@click.command(cls=Command)
 @option("--language", type=click.Choice(("zh", "en")), help="Of messages.")
 @option("--zone", metavar="NAME", help="Time zone of schedules, quiet hours and dates.")
 @option(
@@ -49,6 +101,7 @@ def vote(db: Path, name: str, url: str, says: str) -> None:
     metavar="HOURS",
     help='Deliver nothing in these hours, where an alert has none of its own; "" for none.',
 )
+@KEY
 @DB
 def me(db: Path, language: str | None, zone: str | None, quiet: str | None) -> None:
     """Show or change your language, time zone and quiet hours.

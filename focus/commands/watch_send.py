@@ -11,8 +11,8 @@ import click
 
 from focus.commands.alert_access import answer, chosen, opened
 from focus.commands.crawl import network_options
-from focus.commands.options.channel import HOW, ChannelCommand, installation_values
-from focus.commands.options.option import DB, FILE, option, tell
+from focus.commands.options.channel import HOW, KEY, ChannelCommand, installation_values, key_file
+from focus.commands.options.option import DB, option, tell
 from focus.text.formatting import printable
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def sending_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Where links to the web pages lead, and the key; for a `ChannelCommand`."""
+    """Where links to the web pages lead; for a `ChannelCommand`."""
     for add in reversed(_SENDING):
         function = add(function)
     return function
@@ -37,15 +37,6 @@ _SENDING = (
         metavar="URL",
         help="Where the web pages are reached, for links in messages.",
     ),
-    option(
-        "--key-file",
-        section=HOW,
-        variable=True,
-        metavar="FILE",
-        type=FILE,
-        show_default="beside the database: focus.db.key",
-        help="What seals passwords and signs links; made on first use. Keep a copy of it.",
-    ),
 )
 
 
@@ -56,6 +47,7 @@ _SENDING = (
 @option("-v", "--verbose", is_flag=True, help="Say what was done; without, only trouble is told.")
 @sending_options
 @network_options
+@KEY
 @DB
 @click.pass_context
 def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any) -> None:
@@ -111,6 +103,7 @@ def _ran(store: AlertStore, wanted: Sequence[int] | None, options: dict[str, Any
 @click.argument("name")
 @sending_options
 @network_options
+@KEY
 @DB
 @click.pass_context
 def test(ctx: click.Context, /, db: Path, name: str, **options: Any) -> None:
@@ -151,7 +144,7 @@ def settings_of(store: AlertStore, options: dict[str, Any], web: PageSource) -> 
         store,
         options=installation_values(options),
         base_url=options["base_url"],
-        key_file=options["key_file"],
+        key_file=key_file(),
         fetch=web.fetch,
     )
     check_installation(found)

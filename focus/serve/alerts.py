@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from starlette.responses import Response
 
-from focus.alerts.delivery import CHANNELS, NotDelivered, parted, sent_of
+from focus.alerts.delivery import (
+    CHANNELS,
+    NotDelivered,
+    masked_channel,
+    parted,
+    sent_of,
+    signed_of,
+    signing_secrets,
+)
 from focus.alerts.health import SILENT_S, health
 from focus.alerts.outbox_relay import send_test
 from focus.alerts.preview import Preview, preview
@@ -94,13 +103,21 @@ def edit(request: RequestContext) -> Response:
     return request.to(f"/alerts/{owned.id}", saved=1)
 
 
-def show(request: RequestContext, done: str = "", error: str = "", feed: str = "") -> Response:
+def show(
+    request: RequestContext,
+    done: str = "",
+    error: str = "",
+    feed: str = "",
+    secrets: Sequence[tuple[str, str]] = (),
+) -> Response:
     """How an alert fares, and what the last days would have sent."""
     owned = _mine(request)
     found = None
     if ("saved" in request.query or "preview" in request.query) and not error:
         found = _previewed(request, owned)
         done = done or (request.say("saved") if "saved" in request.query else "")
+    if "saved" in request.query and not error:
+        secrets = [(each, _secret(request, each)) for each in signed_of(owned.alert.channels)]
     return request.page(
         "alert.html",
         health=health(request.store, owned, now=request.now),
@@ -109,6 +126,8 @@ def show(request: RequestContext, done: str = "", error: str = "", feed: str = "
         silent_s=SILENT_S,
         votes=request.store.matches.count_votes(owned.id),
         pushed=sent_of(owned.alert.channels),
+        signed=signed_of(owned.alert.channels),
+        secrets=secrets,
         done=done,
         error=error,
         feed=feed,
@@ -149,6 +168,28 @@ def test(request: RequestContext) -> Response:
         reason = told(outcome.reason, request.language)
         return show(request, error=request.say("test_failed", reason=reason))
     return show(request, done=request.say("test_sent"))
+
+
+def secret(request: RequestContext) -> Response:
+    """Show by what one of its channels is signed, or change it."""
+    owned = _mine(request)
+    channel = request.form.get("channel", "")
+    if channel not in signed_of(owned.alert.channels):
+        raise Wrong("not_found")
+    done = ""
+    if "rotate" in request.form:
+        how, store, me = request.app_state.settings(), request.store, request.me
+        with store.transaction():
+            signing_secrets.rotate(store, how, me.id, channel, now=request.now)
+            store.audit.note(me.name, "new secret", masked_channel(channel), now=request.now)
+        done = request.say("secret_changed")
+    return show(request, done=done, secrets=[(channel, _secret(request, channel))])
+
+
+def _secret(request: RequestContext, channel: str) -> str:
+    """What signs a channel of the asker's."""
+    how = request.app_state.settings()
+    return signing_secrets.current(request.store, how, request.me.id, channel, now=request.now)[0]
 
 
 def feed(request: RequestContext) -> Response:

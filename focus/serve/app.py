@@ -60,6 +60,7 @@ _ROUTES: dict[str, tuple[str, Handler, str]] = {
     "/alerts/{alert:int}/pause": ("POST", alerts.pause, "user"),
     "/alerts/{alert:int}/delete": ("POST", alerts.delete, "user"),
     "/alerts/{alert:int}/test": ("POST", alerts.test, "user"),
+    "/alerts/{alert:int}/secret": ("POST", alerts.secret, "user"),
     "/alerts/{alert:int}/feed": ("POST", alerts.feed, "user"),
     "/settings": ("GET POST", account_settings.settings, "user"),
     "/settings/code": ("POST", account_settings.code, "user"),

@@ -213,6 +213,17 @@ TEXTS: dict[str, tuple[str, str]] = {
     "c_quiet_hint": ("例如 22:00-07:00：此间不发送", "As 22:00-07:00: nothing is sent then"),
     "c_how": ("如何通知", "How to be told"),
     "c_always": ("收件箱总会显示。", "The inbox always has them."),
+    "secret_of": ("{channel} 的签名密钥：", "{channel} is signed by"),
+    "secret_show": ("显示签名密钥", "Show the secret"),
+    "secret_new": ("更换签名密钥", "New secret"),
+    "secret_changed": (
+        "签名密钥已更换；旧密钥一天内仍然有效。",
+        "The secret is changed. For a day the one before signs as well.",
+    ),
+    "secret_hint": (
+        "Webhook 消息带有签名，接收方用签名密钥核实消息来自本站。",
+        "Webhooks are signed; receivers verify by the secret that a message is ours.",
+    ),
     "c_digest": ("合并为一封摘要", "One digest for all that is new"),
     "c_max": ("每封最多页数", "Pages in a digest at most"),
     "c_expires": ("截止日期（可选）", "Ends on (optional)"),

@@ -17,6 +17,7 @@ import msgspec
 
 from focus.alerts import outbox_relay, settings
 from focus.alerts.delivery import sent_of
+from focus.alerts.sealed_channels import SealedChannels
 from focus.alerts.settings import DeliverySettings, MailSettings
 from focus.config import FetchConfig
 from focus.storage.alerts.records import LOCAL, Alert, Match
@@ -121,5 +122,7 @@ def insert(db: Any, one: Match) -> int:
 def desk(folder: Path, *, zone: str = "Asia/Shanghai", language: str = "zh") -> Iterator[Desk]:
     """A new store in a folder, at nine o'clock UTC."""
     clock = Clock(NOON)
-    with opened(folder / "watch.db", now=NOON, language=language, zone=zone) as store:
+    path = folder / "watch.db"
+    sealed = SealedChannels.by_file(path)
+    with opened(path, now=NOON, language=language, zone=zone, channels=sealed) as store:
         yield Desk(store, clock)

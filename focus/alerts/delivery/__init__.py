@@ -3,7 +3,8 @@
     channel                 `Channel`: what each says of itself, and `deliver`
     mail                    e-mail by SMTP
     sms, sms_gateway        short messages; how a gateway is asked over HTTP
-    webhook, http_post      signed JSON, posted
+    webhook, http_post,     signed JSON, posted; the secrets that sign, and change
+    signing_secrets
     apprise                 a library of other services
     feed                    an Atom feed: a file, or what people fetch from `focus serve`
 
@@ -32,6 +33,7 @@ from focus.registry import Registry
 __all__ = [
     "CHANNELS",
     "INBOX",
+    "SEALED",
     "Channel",
     "Delivered",
     "DeliveryOutcome",
@@ -41,10 +43,14 @@ __all__ = [
     "masked_channel",
     "parted",
     "sent_of",
+    "signed_of",
 ]
 
 INBOX = "inbox"
 """The channel of every alert: what was found stands there in any case."""
+
+SEALED = "sealed:2:"
+"""Begins an address that another key file has sealed (`alerts.sealed_channels`)."""
 
 CHANNELS: Registry[type[Channel]] = Registry(
     "focus.channels", {each.kind: each for each in (Mail, Sms, Webhook, Apprise, Feed)}
@@ -66,7 +72,7 @@ def check_channel(text: str) -> None:
     if not address:
         good = kind == INBOX or CHANNELS[kind].may_be_bare
     else:
-        good = kind != INBOX and CHANNELS[kind].is_address(address)
+        good = kind != INBOX and (address.startswith(SEALED) or CHANNELS[kind].is_address(address))
     if not good:
         raise ConfigError(f"channel {text!r}: no address that {kind} can deliver to")
 
@@ -87,9 +93,16 @@ def sent_of(channels: Iterable[str]) -> list[str]:
     ]
 
 
+def signed_of(channels: Iterable[str]) -> list[str]:
+    """Those by which messages are sent that a secret of ours signs (`signing_secrets`)."""
+    return [each for each in sent_of(channels) if CHANNELS[parted(each)[0]].signs]
+
+
 def masked_channel(channel: str) -> str:
     """A channel fit to be shown."""
     kind, address = parted(channel)
     if not address:
         return channel
-    return f"{kind}:{CHANNELS[kind].masked(address) if kind in CHANNELS else MASK}"
+    if kind not in CHANNELS or address.startswith(SEALED):
+        return f"{kind}:{MASK}"
+    return f"{kind}:{CHANNELS[kind].masked(address)}"

@@ -42,7 +42,7 @@ class WebPoster(WebFetcher):
         started, begun = self._clock(), time.monotonic()
         failure: FailureKind | None = None
         try:
-            detail = await self._exchange(method, url, body, headers, answer, reads)
+            detail = await self._requested(method, url, body, headers, answer, reads)
         except FetchFailed as error:
             failure, detail = error.kind, error.detail
         except CodingError as error:
@@ -67,7 +67,7 @@ class WebPoster(WebFetcher):
             address=exchange.address,
         )
 
-    async def _exchange(
+    async def _requested(
         self,
         method: str,
         url: str,

@@ -3,13 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
 
-from focus.commands.options.option import Command, option
+from focus.commands.options.option import FILE, OUTPUT, Command, option
 
 HOW = "How to be told"
+_KEY_FILE = "focus.key_file"  # in the context's meta
+
+
+def _remember(ctx: click.Context, _: click.Parameter, chosen: Path | None) -> None:
+    ctx.meta[_KEY_FILE] = chosen
+
+
+KEY = option(
+    "--key-file",
+    section=OUTPUT,
+    variable=True,
+    metavar="FILE",
+    type=FILE,
+    show_default="beside the database: focus.db.key",
+    help="What seals passwords and addresses, and signs; made on first use. Keep a copy of it.",
+    expose_value=False,
+    callback=_remember,
+)
+
+
+def key_file() -> Path | None:
+    """What --key-file said to the command that is running."""
+    ctx = click.get_current_context(silent=True)
+    return None if ctx is None else ctx.meta.get(_KEY_FILE)
 
 
 class ChannelCommand(Command):
