@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from focus.commands.options.option import FILE, Command, option, tell
+from focus.commands.options.option import Command, option, tell
+from focus.commands.options.value_types import KINDS
 from focus.errors import ConfigError
 from focus.terminal.progress_bar import bar
 from focus.text.formatting import count, inert_json, printable, span, table
@@ -36,8 +37,8 @@ def kb() -> None:
 
 
 @kb.command("import", cls=Command)
-@click.argument("file", type=FILE)
-@option("--kb", "base", type=FILE, required=True, metavar="FILE", help="Add it to this one.")
+@click.argument("file", type=KINDS["file"].type)
+@option("--kb", "base", kind="file", required=True, help="Add it to this one.")
 @click.pass_context
 def import_(ctx: click.Context, file: Path, base: Path) -> None:
     """Add a dump to a knowledge base, which is made if need be.
@@ -80,7 +81,7 @@ def import_lines(report: Imported, base: Path, seconds: float) -> list[str]:
 
 @kb.command(cls=Command)
 @click.argument("entity")
-@option("--kb", "base", type=FILE, metavar="FILE", help="Ask this one, not the football one.")
+@option("--kb", "base", kind="file", help="Ask this one, not the football one.")
 @option("--json", "as_json", is_flag=True, help="As JSON.")
 def show(entity: str, base: Path | None, as_json: bool) -> None:
     """Show what is known of an entity, by any of its names.

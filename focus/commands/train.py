@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.options.option import DB, FILE, Command, option, tell
+from focus.commands.options.option import DB, Command, option, tell
 from focus.errors import ConfigError
 from focus.text.formatting import count, percent, printable, table
 
@@ -61,16 +61,14 @@ _METHODS = ("ig", "chi", "mi", "df")
 @option(
     "--kb",
     "base",
-    type=FILE,
-    metavar="FILE",
+    kind="file",
     show_default="the football one that comes with focus",
     help="Know entities from this knowledge base.",
 )
 @option(
     "-o",
     "--output",
-    type=FILE,
-    metavar="FILE",
+    kind="file",
     show_default="beside the topic file",
     help="Write the model here.",
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,22 +22,14 @@ if TYPE_CHECKING:
     from focus.storage.alerts.store import AlertStore
 
 
-def sending_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Where links to the web pages lead; for a `ChannelCommand`."""
-    for add in reversed(_SENDING):
-        function = add(function)
-    return function
-
-
-_SENDING = (
-    option(
-        "--base-url",
-        section=HOW,
-        variable=True,
-        metavar="URL",
-        help="Where the web pages are reached, for links in messages.",
-    ),
+sending_options = option(
+    "--base-url",
+    section=HOW,
+    variable=True,
+    metavar="URL",
+    help="Where the web pages are reached, for links in messages.",
 )
+"""What sending needs to know beside the options of channels and the key."""
 
 
 @click.command(cls=ChannelCommand, takes="installation")

@@ -32,7 +32,6 @@ class CrawlInfo(NamedTuple):
     finished  that one had come to an end of its own (`reason`), it was not killed
     counters  totals as of its last batch; {} for a new crawl
     next_url, next_queue, next_host   first free ids
-    seen_at   its last sign of life before this, by the clock of then
     """
 
     id: int
@@ -43,7 +42,6 @@ class CrawlInfo(NamedTuple):
     next_url: int
     next_queue: int
     next_host: int
-    seen_at: float = 0.0
 
 
 class Saved(NamedTuple):
@@ -145,17 +143,17 @@ def begin(
             topic = identity.get("topic", "")
             name = topic.get("name", "") if isinstance(topic, dict) else topic
             strategy = str(identity.get("strategy", ""))
-            values = (str(name), strategy, now, digest, canonical.decode(), config)
+            values = (str(name), strategy, now, now, digest, canonical.decode(), config)
             crawl = db.execute(_NEW_CRAWL, values).lastrowid or 0
             db.execute("INSERT INTO progress VALUES (?, ?, '{}')", (crawl, now))
         else:
             crawl = row[0]
-            db.execute(_REOPEN_CRAWL, (config, crawl))
+            db.execute(_REOPEN_CRAWL, (now, config, crawl))
             db.execute(ALIVE, (now, None, crawl))
             db.execute(_FETCHING_AGAIN, id_range(crawl))
             _revive(db, crawl, revive)
         free = next_ids(db, crawl)
-    _, ended, reason, counters, seen_at = row or (crawl, None, None, "{}", now)
+    _, ended, reason, counters = row or (crawl, None, None, "{}")
     return CrawlInfo(
         id=crawl,
         resumed=row is not None,
@@ -165,7 +163,6 @@ def begin(
         next_url=free[0],
         next_queue=free[1],
         next_host=free[2],
-        seen_at=seen_at,
     )
 
 
@@ -245,13 +242,14 @@ def _execute_all(db: sqlite3.Connection, statement: str, values: list[statements
 
 
 LAST_CRAWL = """
-SELECT id, finished_at, reason, counters, heartbeat_at
+SELECT id, finished_at, reason, counters
 FROM crawl JOIN progress ON progress.crawl = crawl.id
 WHERE digest = ? ORDER BY id DESC LIMIT 1"""
 _NEW_CRAWL = """
-INSERT INTO crawl (topic, strategy, started_at, digest, identity, config)
-VALUES (?, ?, ?, ?, ?, ?)"""
-_REOPEN_CRAWL = "UPDATE crawl SET config = ?, finished_at = NULL, reason = NULL WHERE id = ?"
+INSERT INTO crawl (topic, strategy, started_at, opened_at, digest, identity, config)
+VALUES (?, ?, ?, ?, ?, ?, ?)"""
+_REOPEN_CRAWL = """
+UPDATE crawl SET opened_at = ?, config = ?, finished_at = NULL, reason = NULL WHERE id = ?"""
 ALIVE = "UPDATE progress SET heartbeat_at = ?, counters = ifnull(?, counters) WHERE crawl = ?"
 FINISH = "UPDATE crawl SET finished_at = ?, reason = ?, report = ? WHERE id = ?"
 

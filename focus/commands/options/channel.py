@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from focus.commands.options.option import FILE, OUTPUT, Command, option
+from focus.commands.options.option import Command, option
+from focus.config import OUTPUT
 
 HOW = "How to be told"
 _KEY_FILE = "focus.key_file"  # in the context's meta
@@ -22,8 +23,7 @@ KEY = option(
     "--key-file",
     section=OUTPUT,
     variable=True,
-    metavar="FILE",
-    type=FILE,
+    kind="file",
     show_default="beside the database: focus.db.key",
     help="What seals passwords and addresses, and signs; made on first use. Keep a copy of it.",
     expose_value=False,
