@@ -457,6 +457,24 @@ def test_votes_teach_the_topic_of_the_alert_and_of_no_other(desk: Desk) -> None:
     assert {"/20", "/21"} <= set(desk.sent(other))
 
 
+def test_one_vote_does_not_silence_a_young_alert(desk: Desk) -> None:
+    mine = desk.alert("足球")
+    desk.check()
+    for number in range(8):
+        desk.portal.page(f"/{number}", f"足球 {number}", article("足球", number))
+    desk.check()
+    assert votes.effect(desk.store, owned(desk, mine), trusted=True) == (8, 0)
+    desk.store.matches.vote(mine, "https://news.test/0", False)
+    assert votes.effect(desk.store, owned(desk, mine), trusted=True) == (7, 0)
+    desk.portal.page("/9", "足球 9", article("足球", 9))
+    desk.check()
+    assert "/9" in desk.sent(mine)
+    for number in range(1, 8):
+        desk.store.matches.vote(mine, f"https://news.test/{number}", False)
+    effect = votes.effect(desk.store, owned(desk, mine), trusted=True)
+    assert effect == (1, 1), "who insists is heard"
+
+
 def test_a_vote_that_is_taken_back_teaches_nothing(desk: Desk) -> None:
     mine = desk.alert("足球")
     desk.check()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,15 +23,21 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def opened(db: Path, now: float) -> Iterator[AlertStore]:
-    """The store of --db, with the user at the command line as this machine knows them."""
+def opened(db: Path, now: float, *, makes: bool = False) -> Iterator[AlertStore]:
+    """The store of --db, with the user at the command line as this machine knows them.
+
+    makes  whether a database that is not there is made; else an empty one stands for it
+    """
     from focus.alerts.sealed_channels import SealedChannels
     from focus.storage.alerts import store
 
     path = db.expanduser()
     sealed = SealedChannels.by_file(path, key_file())
-    with store.opened(path, now=now, language=spoken(), zone=own_zone(), channels=sealed) as found:
-        yield found
+    with ExitStack() as stack:
+        if not makes and not path.exists():
+            path = Path(stack.enter_context(TemporaryDirectory())) / path.name
+        found = store.opened(path, now=now, language=spoken(), zone=own_zone(), channels=sealed)
+        yield stack.enter_context(found)
 
 
 def spoken() -> str:

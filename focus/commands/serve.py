@@ -79,7 +79,7 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
         how = SendingOptions(given, options["base_url"], key, web.fetch)
         path = db.expanduser()
         if forget_passwords:
-            with opened(db, time.time()) as store:
+            with opened(db, time.time(), makes=True) as store:
                 forget_sealed(store)
         app_state = AppState(path, clock=time.time, sending=how, home=home, zone=own_zone())
         origin = app_state.base_url or home or f"http://{host}:{port}"

@@ -60,12 +60,14 @@ def add(db: Path, name: str, **options: Any) -> None:
 
     now = time.time()
     made = changed(Alert(name, ()), options, now=now)
-    with opened(db, now) as store:
+    with opened(db, now, makes=True) as store:
         store.alerts.add(LOCAL, made, now=now)
         secrets = list(secrets_of(store, made, now=now))
     click.echo(f"Alert {printable(name)}: {told(made)}", err=True)
     _tell_secrets(name, secrets)
     click.echo("The next `focus watch run` visits it; let cron call that", err=True)
+    if "feed" in made.channels:
+        click.echo("The feed is read at `focus serve`; `--feed FILE.xml` writes a file", err=True)
 
 
 @watch.command(cls=ChannelCommand, takes="alert")
@@ -189,7 +191,7 @@ def import_(db: Path, file: Path, replace: bool) -> None:
     for each in made:
         try_topic(each)
     now = time.time()
-    with opened(db, now) as store:
+    with opened(db, now, makes=True) as store:
         store.alerts.take_in(LOCAL, made, replace=replace, now=now)
     click.echo(count(len(made), "alert"), err=True)
 

@@ -32,12 +32,14 @@ def vote(db: Path, name: str, url: str, says: str) -> None:
     """Say whether a page is relevant; its alert learns from it.
 
     It is a page that was found for the alert: `focus watch show` lists them. The next run
-    judges by all votes, as after `focus label`.
+    judges by all votes, as after `focus label`; a few of them move little.
 
     \b
     Example:
         focus watch vote 欧冠 https://sports.sina.com.cn/a/1.html no
     """
+    from focus.alerts.votes import effect
+
     with opened(db, time.time()) as store:
         owned = chosen(store, (name,))[0]
         if not store.matches.vote(owned.id, url, _VOTES[says]):
@@ -46,7 +48,16 @@ def vote(db: Path, name: str, url: str, says: str) -> None:
                 f"see `focus watch show {printable(name)}`"
             )
         on, off = store.matches.count_votes(owned.id)
+        found = effect(store, owned, trusted=True)
     click.echo(f"{count(on + off, 'vote')}: {on} relevant, {off} not", err=True)
+    if found is not None and found.pages:
+        pages = count(found.pages, "other page")
+        click.echo(
+            f"By these, {found.lost:,} of {pages} found before would not be told of", err=True
+        )
+    if says != "none":
+        undo = f"focus watch vote {printable(name)} {printable(url, 200)} none"
+        click.echo(f"`{undo}` takes it back", err=True)
 
 
 @click.command(cls=Command)
@@ -122,7 +133,8 @@ def me(db: Path, language: str | None, zone: str | None, quiet: str | None) -> N
     if quiet is not None:
         parse_quiet(quiet)
     quiet = None if quiet is None else quiet.strip()
-    with opened(db, time.time()) as store:
+    says = not (language is zone is quiet is None)
+    with opened(db, time.time(), makes=says) as store:
         store.users.change(LOCAL, language=language, zone=zone, quiet=quiet)
         user = store.users.active(LOCAL)
     assert user is not None, "nobody disables the user at the command line"

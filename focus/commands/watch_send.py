@@ -58,7 +58,7 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
     from focus.terminal.alerts import due_lines
 
     now = time.time()
-    with opened(db, now) as store:
+    with opened(db, now, makes=not options["dry_run"]) as store:
         wanted = None
         if names or options["at_once"]:
             meant = chosen(store, names) if names else store.alerts.all()

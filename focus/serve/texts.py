@@ -245,6 +245,14 @@ TEXTS: dict[str, tuple[str, str]] = {
         "接管命令行的 {n} 个关注",
         "Take over the alert of the command line|Take over {n} alerts of the command line",
     ),
+    "vote_noted": ("已记下您的评价。", "Your vote is noted."),
+    "vote_undone": ("您的评价已撤销。", "Your vote is taken back."),
+    "vote_effect": (
+        "按全部评价，此前找到的其他 {n} 篇中有 {lost} 篇今后不再推送。",
+        "By all votes, {lost} of {n} other page found before would not be told of.|"
+        "By all votes, {lost} of {n} other pages found before would not be told of.",
+    ),
+    "undo": ("撤销", "Undo"),
     "votes": ("您的评价", "Your votes"),
     "votes_n": (
         "{on} 篇相关，{off} 篇不相关；判断已据此调整",
@@ -275,6 +283,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "news": ("新页面", "New pages"),
     "silent": ("{n} 天没有新页面", "nothing new for {n} day|nothing new for {n} days"),
+    "first_failed": (
+        "首次检查未成功，下次检查：{when}。暂停后再继续，即可马上检查。",
+        "The first check failed; the next is at {when}. Pause and resume to have it checked soon.",
+    ),
     "unchecked": ("尚未检查，马上就会开始", "not checked yet; it begins in a moment"),
     "preview": ("预览", "Preview"),
     "preview_would": (
