@@ -344,6 +344,31 @@ def test_feed_is_a_file_that_is_written_anew(focus: Focus, home: Path) -> None:
     assert "focus: 一" in only.read_text("utf-8")
 
 
+def test_pages_are_filtered_read_and_deleted(focus: Focus, world: World, home: Path) -> None:
+    add(focus)
+    add(focus, "二")
+    world.pages = [(f"/{n}", f"足球 {n}", article("足球", n)) for n in range(2)]
+    focus("run")
+    shown = focus("inbox", "足球").out
+    assert (shown.count("[new, 足球]"), "[new, 二]" in shown) == (2, False)
+    assert (
+        json.loads(focus("inbox", "--words", "/1", "--json").out)[0]["match"]["title"] == "足球 1"
+    )
+    assert "There are more" in focus("inbox", "--limit", "1").err
+    focus("read", "足球")
+    unread = json.loads(focus("inbox", "--unread", "--json").out)
+    assert {each["alert"] for each in unread} == {"二"}
+    wrong = focus("delete", "足球", "https://news.test/0", "https://news.test/9")
+    assert (wrong.code, "no page https://news.test/9" in wrong.err) == (2, True)
+    assert len(json.loads(focus("inbox", "足球", "--json").out)) == 2, "all or none"
+    assert focus("delete", "足球", "https://news.test/0").err == "1 page deleted\n"
+    assert "/0" not in focus("inbox", "足球").out
+    assert "/0" in focus("inbox", "二").out
+    rested(home / "focus.db")
+    focus("run")
+    assert "/0" not in focus("inbox", "足球", "--existing").out
+
+
 def test_secret_is_shown_at_first_and_on_demand_and_changed(focus: Focus) -> None:
     made = add(focus, "足球", "--webhook", "https://hook.test/T0KEN")
     (secret,) = re.findall(r"whsec_[\w+/=]+", made.err)

@@ -7,7 +7,8 @@ to be told. One run (`run`) does what is due:
 
 To read, in this order:
 
-    alert, schedule, query       what an alert may say: its checks, its times, its words
+    alert, schedule, query,      what an alert may say: its checks, its times, its words;
+    clock_change                 times move along with their owner's zone
     run                          one run, from what is due to what was delivered
     visit, revisits              a site is crawled on, by one crawl for all alerts on it; how
                                  soon a page is looked at again is learned from its news

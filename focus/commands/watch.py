@@ -13,6 +13,7 @@ from focus.commands.alert_access import answer, chosen, here, opened, spoken
 from focus.commands.options.alert import WHAT, alert_options, changed, try_topic
 from focus.commands.options.channel import KEY, ChannelCommand
 from focus.commands.options.option import DB, Command, option
+from focus.commands.watch_inbox import delete, inbox, read
 from focus.commands.watch_owner import me, secret, secrets_of, vote
 from focus.commands.watch_send import run, test
 from focus.errors import ExportError
@@ -334,5 +335,5 @@ def log(db: Path, limit: int, as_json: bool) -> None:
     answer(log_lines(masked, spoken(), zone), as_json)
 
 
-for command in (run, test, secret, vote, me):
+for command in (inbox, read, delete, run, test, secret, vote, me):
     watch.add_command(command)

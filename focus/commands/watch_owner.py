@@ -117,7 +117,8 @@ def secrets_of(
 def me(db: Path, language: str | None, zone: str | None, quiet: str | None) -> None:
     """Show or change your language, time zone and quiet hours.
 
-    At first they are those of the machine and the locale of the first `focus watch`.
+    At first they are those of the machine and the locale of the first `focus watch`. Checks by
+    the clock (daily 07:30) move along with the time zone.
 
     \b
     Example:
@@ -125,6 +126,7 @@ def me(db: Path, language: str | None, zone: str | None, quiet: str | None) -> N
     """
     from zoneinfo import available_timezones
 
+    from focus.alerts.clock_change import to_zone
     from focus.alerts.schedule import parse_quiet
     from focus.storage.alerts.records import LOCAL
 
@@ -135,7 +137,9 @@ def me(db: Path, language: str | None, zone: str | None, quiet: str | None) -> N
     quiet = None if quiet is None else quiet.strip()
     says = not (language is zone is quiet is None)
     with opened(db, time.time(), makes=says) as store:
-        store.users.change(LOCAL, language=language, zone=zone, quiet=quiet)
+        store.users.change(LOCAL, language=language, quiet=quiet)
+        if zone is not None:
+            to_zone(store, LOCAL, zone, now=time.time())
         user = store.users.active(LOCAL)
     assert user is not None, "nobody disables the user at the command line"
     for title in ("language", "zone", "quiet"):

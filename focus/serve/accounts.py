@@ -12,6 +12,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from focus.alerts.addresses import is_mail, is_phone
+from focus.alerts.clock_change import to_zone
 from focus.alerts.schedule import parse_quiet
 from focus.serve import backoff, names, tokens
 from focus.serve.texts import Wrong
@@ -245,8 +246,10 @@ def change(store: AlertStore, user: User, typed: dict[str, str], *, now: float) 
     with store.transaction():
         if name != user.name:
             _refuse_alike(store, name, but=user.id)
-        if not store.users.change(user.id, name=name, language=language, zone=zone, quiet=quiet):
+        if not store.users.change(user.id, name=name, language=language, quiet=quiet):
             raise Wrong("name_taken")
+        if zone != user.zone:
+            to_zone(store, user.id, zone, now=now)
         if name != user.name:
             store.audit.note(user.name, "rename", name, now=now)
 

@@ -17,6 +17,7 @@ from focus.storage.alerts.records import (
     WAITING,
     Alert,
     DeliveryRecord,
+    InboxEntry,
     Match,
     StoredAlert,
 )
@@ -125,6 +126,16 @@ def match_lines(match: Match, zone: ZoneInfo, similar: int = 0) -> Iterator[str]
     if snippet := printable("".join(pieces(match.snippet)), 240):
         yield f"      {snippet}"
     yield f"      why: {printable(_why(match), 200)}"
+
+
+def inbox_lines(found: Sequence[InboxEntry], zone: ZoneInfo) -> Iterator[str]:
+    """Pages with their alerts, newest first."""
+    if not found:
+        yield "No such page"
+    for each in found:
+        new = "new, " if each.match.read_at is None else ""
+        yield f"[{new}{printable(each.alert, 60)}]"
+        yield from match_lines(each.match, zone, each.similar)
 
 
 def _why(match: Match) -> str:

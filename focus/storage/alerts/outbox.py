@@ -154,6 +154,14 @@ class Outbox(Statements):
             (self._db.channels.seal(f"{kind}:{address}"), user, f"{kind}:*"),
         )
 
+    def move(self, alert: int, *, since: float, to: float) -> None:
+        """Have what waits for an alert's own time, `since` then, wait for another."""
+        sql = (
+            "UPDATE outbox SET due_at = ? WHERE alert = ? AND state = 0 AND batch = '' "
+            "AND due_at = ?"
+        )
+        self._db.change(sql, (to, alert, since))
+
     def log(self, line: DeliveryRecord) -> None:
         """A line for people."""
         sql = (
