@@ -28,7 +28,7 @@ from focus.commands.options import config_file
 from focus.commands.options.declared import said
 from focus.commands.options.option import DB, DBS, Command, option, tell
 from focus.commands.report import report_command
-from focus.commands.running import crawled, run_loop
+from focus.commands.running import crawled, invoked_as, run_loop
 from focus.commands.search import search
 from focus.commands.serve import serve
 from focus.commands.topic import topic
@@ -51,7 +51,7 @@ COMPLETE = "_FOCUS_COMPLETE"  # variable by which a shell asks
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, prog_name="focus")
+@click.version_option(__version__, "-V", "--version", prog_name="focus")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
     """Crawl a topic: from these sites, the pages about it, best first.
@@ -140,13 +140,13 @@ def _crawled(order: CrawlOrder, options: dict[str, Any]) -> int:
 
 @cli.command(cls=Command)
 @option(
-    "--pages", type=click.IntRange(100, 200_000), default=3000, metavar="N", help="Size of the web."
+    "--pages", type=click.IntRange(100, 200_000), default=2000, metavar="N", help="Size of the web."
 )
 @option("--seed", type=int, default=1, metavar="N", help="Another number, another web.")
 @option("--db", kind="file", default=Path("focus-demo/focus.db"), help="The database.")
 @click.pass_context
 def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
-    """Crawl a web made on this machine, by two strategies.
+    """Crawl a web made on this machine, by three strategies, and report.
 
     It needs no network: the web is served on this machine, crawled as any other, and the
     strategies are compared by its labels.
@@ -155,18 +155,22 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
     Example:
         focus demo --pages 1000
     """
+    from focus.commands.report import report_page
     from focus.demo.run import STRATEGIES, demo
+    from focus.report.export import write_bytes
     from focus.terminal.answers import demo_lines
     from focus.terminal.logs import telling
 
-    click.echo(f"A web of about {pages:,} pages, for 足球, by {' and '.join(STRATEGIES)}", err=True)
+    click.echo(f"A web of about {pages:,} pages, for 足球, by {', '.join(STRATEGIES)}", err=True)
 
     def done(outcome: DemoResult) -> None:
         click.echo(f"{outcome.strategy}: {outcome.relevant:,} relevant pages", err=True)
 
     watch = lambda strategy: telling()  # noqa: E731
     outcomes = demo(db, pages=pages, seed=seed, watch=watch, done=done, run_loop=run_loop)
-    tell(demo_lines(outcomes, db))
+    report = db.with_name("report.html")
+    write_bytes(report_page([db], "latest"), report)
+    tell(demo_lines(outcomes, db, report, invoked_as()))
     ctx.exit(130 if outcomes[-1].report.stop_reason == "interrupted" else 0)
 
 
@@ -226,11 +230,11 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
         focus export --relevant --sort quality --fields url,title,relevance -o best.jsonl
     """
     from focus.report.export import export as write
-    from focus.storage.results import FIELDS, TEXT, Selection, columns, parse_since
+    from focus.storage.results import FIELDS, MADE, Selection, columns, parse_since
 
     names = [name.strip() for name in (options["fields"] or "").split(",") if name.strip()]
-    if options["text"] and TEXT not in names:
-        names = [*(names or FIELDS), TEXT]
+    if options["text"] and "text" not in names:
+        names = [*(names or FIELDS), "text"]
     types = columns(names)
     since = options["since"]
     chosen = Selection(
@@ -244,7 +248,7 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
         duplicates=options["duplicates"] == "mark",
     )
     out = None if str(options["output"]) == "-" else options["output"]
-    with _read(db, options["crawl"], bodies=TEXT in names) as reader:
+    with _read(db, options["crawl"], bodies=any(name in MADE for name in names)) as reader:
         rows = reader.rows(chosen, names or FIELDS)
         number = write(rows, types, format=options["format"], out=out, bom=options["bom"])
     if out is not None:
@@ -326,7 +330,7 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
         return
     from focus.terminal.answers import why_lines
 
-    tell(why_lines(answer))
+    tell(why_lines(answer), err=not answer.state)
 
 
 cli.add_command(search)

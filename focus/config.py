@@ -162,6 +162,13 @@ class ScopeConfig(msgspec.Struct, frozen=True):
         tuple[str, ...],
         Setting(FAR, "No URL that this finds something in. Repeatable.", kind="pattern"),
     ] = ()
+    documents: Annotated[
+        bool,
+        Setting(
+            FAR,
+            "Read PDF, Word, Excel, PowerPoint, EPUB and plain text like pages (extra documents).",
+        ),
+    ] = False
     max_url: Annotated[
         int,
         Setting(
@@ -240,6 +247,7 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
             name="count-duplicates",
         ),
     ] = True
+    documents: bool = False  # as `ScopeConfig.documents`
     max_links: Annotated[
         int, Setting(SERVER, "Links taken from one page; those after them are only counted.", low=0)
     ] = 2000
@@ -375,6 +383,32 @@ class RunPaths(msgspec.Struct, frozen=True):
     ] = 0.0
     warc: Annotated[
         Path | None, Setting(OUTPUT, "Record requests and responses here (WARC 1.1).")
+    ] = None
+    cookies: Annotated[
+        bool,
+        Setting(
+            NETWORK, "Send back the cookies that sites set, as long as this run lasts (a jar)."
+        ),
+    ] = False
+    cookie: Annotated[
+        str | None,
+        Setting(
+            NETWORK,
+            'Send this to the seeds\' hosts: "NAME=VALUE; NAME=VALUE". Other users of this machine '
+            "may see it; a file is safer.",
+            kind="secret",
+        ),
+    ] = None
+    cookie_file: Annotated[
+        Path | None, Setting(NETWORK, "Send the cookies of this cookies.txt (Netscape's form).")
+    ] = None
+    credentials: Annotated[
+        Path | None,
+        Setting(
+            NETWORK,
+            "Send headers, cookies and passwords to the hosts that this TOML file names (mode "
+            "0600; docs/usage.md).",
+        ),
     ] = None
     profile: Annotated[bool, Setting(OUTPUT, "Tell at the end where the time went, by stage.")] = (
         False

@@ -46,6 +46,7 @@ class FailureKind(StrEnum):
     REDIRECT = "redirect"  # no or bad Location, too many hops
     GUARD = "guard"  # the connected address is private or not opened
     NOT_HTML = "not-html"  # by type or by sniffing
+    UNREADABLE = "unreadable"  # a document that is encrypted or damaged
     EMPTY = "empty"  # a 2xx answer without a body
     PARSE_TIMEOUT = "parse-timeout"  # the worker needed longer than its limit
     PARSE_CRASH = "parse-crash"  # the worker died on this page

@@ -220,8 +220,9 @@ def test_crawl_export_status_and_why_work_together(focus: Focus, web: Path, home
     assert "  0  http://a.test/" in why.out
     gone = json.loads(focus("why", "http://a.test/gone", "--db", "a.db", "--json").out)
     assert (gone["state"], gone["reason"]) == ("failed", "http-4xx")
-    unseen = focus("why", "http://a.test/nowhere", "--db", "a.db").out
-    assert unseen.startswith("http://a.test/nowhere was never seen")
+    unseen = focus("why", "http://a.test/nowhere", "--db", "a.db")
+    assert unseen.err.startswith("http://a.test/nowhere was never seen")
+    assert (unseen.code, unseen.out) == (0, "")
 
 
 def test_hubs_and_authorities_of_a_crawl_are_kept(focus: Focus, web: Path) -> None:
@@ -483,7 +484,8 @@ def test_missing_database_is_said_to_be_missing(focus: Focus, command: list[str]
 
 
 def test_version_and_help(focus: Focus) -> None:
-    assert focus("--version").out.startswith("focus, version ")
+    assert focus("--version").out == focus("-V").out
+    assert focus("-V").out.startswith("focus, version ")
     assert focus("-h").out.startswith("Usage: focus ")
     help_text = focus("crawl", "--help").out
     sections = ["What to crawl:", "How far:", "How fast:", "How to ask:", "Output:"]
@@ -555,7 +557,11 @@ def silent_server() -> Iterator[str]:
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals to send there")
 @pytest.mark.parametrize(
     ("signals", "code", "reason"),
-    [([signal.SIGINT] * 2, 130, "interrupted"), ([signal.SIGTERM] * 2, 0, "terminated")],
+    [
+        ([signal.SIGINT] * 2, 130, "interrupted"),
+        ([signal.SIGTERM] * 2, 0, "terminated"),
+        ([getattr(signal, "SIGHUP", signal.SIGTERM)] * 2, 0, "terminated"),
+    ],
 )
 def test_signals_end_a_crawl_in_order(signals: list[int], code: int, reason: str) -> None:
     with silent_server() as address:

@@ -324,7 +324,7 @@ def status(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
 
     \b
     Example:
-        focus cluster status --json | jq .healthy
+        focus cluster status --amqp amqps://focus@broker/ --json | jq .healthy
     """
     import asyncio
 
@@ -365,7 +365,7 @@ def drain(worker: str, as_json: bool, **options: Any) -> None:
 
     \b
     Example:
-        focus cluster drain --worker worker-7
+        focus cluster drain --amqp amqps://focus@broker/ --worker worker-7
     """
     _order(options, "drain", worker, as_json=as_json)
 
@@ -396,7 +396,7 @@ def add_seeds(seeds: tuple[str, ...], as_json: bool, **options: Any) -> None:
 
     \b
     Example:
-        focus cluster add-seeds sports.sohu.com sports.qq.com
+        focus cluster add-seeds --amqp amqps://focus@broker/ sports.sohu.com sports.qq.com
     """
     import asyncio
 

@@ -134,7 +134,8 @@ _TELLING = [
         section=OUTPUT,
         variable=True,
         kind="file",
-        help="Append a line for every request here, in --log-format.",
+        help="Append a line for every request here, in --log-format; a file that was renamed "
+        "is begun anew (logrotate).",
     ),
 ]
 

@@ -81,18 +81,24 @@ def import_lines(report: Imported, base: Path, seconds: float) -> list[str]:
 
 @kb.command(cls=Command)
 @click.argument("entity")
-@option("--kb", "base", kind="file", help="Ask this one, not the football one.")
+@option(
+    "--kb",
+    "base",
+    kind="file",
+    default=Path("football"),
+    help="Ask this one; football: the one that comes with focus.",
+)
 @option("--json", "as_json", is_flag=True, help="As JSON.")
-def show(entity: str, base: Path | None, as_json: bool) -> None:
+def show(entity: str, base: Path, as_json: bool) -> None:
     """Show what is known of an entity, by any of its names.
 
     \b
     Example:
         focus kb show 红魔
     """
-    from focus.learn.kb.base import KnowledgeBase, shipped
+    from focus.learn.kb.base import opened
 
-    with KnowledgeBase.open(base) if base is not None else shipped() as known:
+    with opened(base) as known:
         found = known.find(entity)
     if as_json:
         import msgspec
@@ -100,8 +106,7 @@ def show(entity: str, base: Path | None, as_json: bool) -> None:
         click.echo(inert_json(msgspec.json.format(msgspec.json.encode(found))).decode())
         return
     if not found:
-        where = str(base) if base is not None else "the football knowledge base of focus"
-        raise ConfigError(f"{entity}: nothing of that name in {where}")
+        raise ConfigError(f"{entity}: nothing of that name in the knowledge base {base}")
     for each in found[:SHOWN]:
         tell(entity_lines(each))
     if len(found) > SHOWN:

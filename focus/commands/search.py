@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
-from focus.commands.options.option import DB, Command, option
+from focus.commands.options.option import DB, Command, option, tell
 from focus.errors import ConfigError
 from focus.terminal.progress_bar import bar
-from focus.text.formatting import inert_json
+from focus.text.formatting import count, inert_json
 
 
 class SearchCommand(Command):
@@ -88,6 +88,9 @@ def search(query: tuple[str, ...], db: Path, as_json: bool, **options: Any) -> N
         import msgspec
 
         click.echo(inert_json(msgspec.json.format(msgspec.json.encode(results))).decode())
+        return
+    if not results.pages:
+        tell([f"Nothing found in {count(results.indexed, 'page')}"], err=True)
         return
     marking = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     for line in found_lines(results, mark=_bold if marking else str):

@@ -99,7 +99,7 @@ def train(**options: Any) -> None:
 
 
 def _extractor(topic: Topic, options: dict[str, Any], stack: ExitStack) -> Extractor:
-    from focus.learn.kb.base import KnowledgeBase, shipped
+    from focus.learn.kb.base import SHIPPED, opened
     from focus.learn.training import Extractor
     from focus.score.matching import Matcher
 
@@ -107,7 +107,7 @@ def _extractor(topic: Topic, options: dict[str, Any], stack: ExitStack) -> Extra
     base = options["base"]
     if base is None and not options["entities"]:
         return Extractor(segmenter)
-    known = KnowledgeBase.open(base, segmenter) if base is not None else shipped(segmenter)
+    known = opened(base or Path(SHIPPED.stem), segmenter)
     return Extractor(segmenter, stack.enter_context(known))
 
 

@@ -32,6 +32,7 @@ class CrawlInfo(NamedTuple):
     finished  that one had come to an end of its own (`reason`), it was not killed
     counters  totals as of its last batch; {} for a new crawl
     next_url, next_queue, next_host   first free ids
+    seen_at   its last sign of life before this, by the clock of then
     """
 
     id: int
@@ -42,6 +43,7 @@ class CrawlInfo(NamedTuple):
     next_url: int
     next_queue: int
     next_host: int
+    seen_at: float = 0.0
 
 
 class Saved(NamedTuple):
@@ -153,7 +155,7 @@ def begin(
             db.execute(_FETCHING_AGAIN, id_range(crawl))
             _revive(db, crawl, revive)
         free = next_ids(db, crawl)
-    _, ended, reason, counters = row or (crawl, None, None, "{}")
+    _, ended, reason, counters, seen_at = row or (crawl, None, None, "{}", now)
     return CrawlInfo(
         id=crawl,
         resumed=row is not None,
@@ -163,6 +165,7 @@ def begin(
         next_url=free[0],
         next_queue=free[1],
         next_host=free[2],
+        seen_at=seen_at,
     )
 
 
@@ -242,7 +245,7 @@ def _execute_all(db: sqlite3.Connection, statement: str, values: list[statements
 
 
 LAST_CRAWL = """
-SELECT id, finished_at, reason, counters
+SELECT id, finished_at, reason, counters, heartbeat_at
 FROM crawl JOIN progress ON progress.crawl = crawl.id
 WHERE digest = ? ORDER BY id DESC LIMIT 1"""
 _NEW_CRAWL = """

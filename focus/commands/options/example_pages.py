@@ -32,7 +32,8 @@ KB = option(
     "--kb",
     "base",
     kind="file",
-    help="Know other names of things from this knowledge base (`focus kb import`).",
+    help="Know other names of things from this knowledge base (`focus kb import`); football: the "
+    "one that comes with focus.",
 )
 
 
@@ -78,9 +79,9 @@ def knowledge(path: Path | None, stack: ExitStack) -> KnowledgeBase | None:
     """The knowledge base of --kb, open until the stack ends."""
     if path is None:
         return None
-    from focus.learn.kb.base import KnowledgeBase
+    from focus.learn.kb.base import opened
 
-    return stack.enter_context(KnowledgeBase.open(path))
+    return stack.enter_context(opened(path))
 
 
 def complain(line: str) -> None:

@@ -194,6 +194,7 @@ KINDS = {
     "count": ValueKind("N", click.IntRange(1)),
     "number": ValueKind("NUMBER", float),
     "text": ValueKind("TEXT", str),
+    "secret": ValueKind("TEXT", str),
     "time": ValueKind("TIME", checked(read_span)),
     "positive time": ValueKind("TIME", checked(positive_span)),
     "size": ValueKind("SIZE", checked(read_size)),
