@@ -19,7 +19,7 @@ from argon2 import PasswordHasher
 from starlette.testclient import TestClient
 
 from focus.__main__ import main
-from focus.alerts.delivery import Delivered, DeliveryOutcome
+from focus.alerts.delivery import CHANNELS, Channel, Delivered, DeliveryOutcome
 from focus.alerts.message import Message
 from focus.errors import ConfigError
 from focus.serve import accounts, address_verification, backoff, server, tokens
@@ -345,7 +345,7 @@ def test_pages_are_read_judged_and_deleted(group: Group) -> None:
     number = alert(client)
     [page] = group.finds(number, "https://a.test/1")
     where = client.post(f"/inbox/{page}/relevant", data={"alert": str(number)})
-    assert where.headers["location"] == f"/inbox?alert={number}#match-{page}"
+    assert where.headers["location"] == f"/inbox?alert={number}&voted={page}#match-{page}"
     assert group.rows("SELECT vote FROM alert_match") == [(1,)]
     client.post(f"/inbox/{page}/irrelevant")
     assert group.rows("SELECT vote FROM alert_match") == [(0,)]
@@ -741,6 +741,33 @@ def test_a_new_alert_begins_with_the_channels_of_its_owner(group: Group) -> None
     assert re.search(r'name="feed" value="on" checked', page)
     assert not re.search(r'name="mail" value="on" checked', page)
     assert client.post("/settings/channels", data={"webhook": "gopher:x"}).status_code == 400
+
+
+class Bottle(Channel):
+    """Another package's."""
+
+    kind, metavar, help = "bottle", "FOLDER", "By a file in this folder."
+    labels = {"en": "Folders, one per line"}
+    admin_only = True
+
+    @classmethod
+    def is_address(cls, text: str) -> bool:
+        return text.startswith("/")
+
+
+def test_a_channel_of_another_package_has_its_field(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(CHANNELS._ours, "bottle", Bottle)
+    boss, ana = group.member("boss", language="zh"), group.member("ana")
+    assert re.search(r"<label .*>Folders, one per line</label>", boss.get("/alerts/new").text)
+    assert "Folders" not in ana.get("/alerts/new").text
+    number = alert(boss, bottle="/sea/one\n/sea/two")
+    assert "/sea/one\n/sea/two</textarea>" in boss.get(f"/alerts/{number}/edit").text
+    assert "<span>bottle:***</span>" in boss.get(f"/alerts/{number}").text
+    assert boss.post("/alerts/new", data={**TYPED, "name": "b", "bottle": "sea"}).status_code == 400
+    refused = ana.post("/alerts/new", data={**TYPED, "bottle": "/sea"})
+    assert "for administrators" in refused.text
 
 
 def test_votes_are_counted_where_the_alert_is_shown(group: Group) -> None:

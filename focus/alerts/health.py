@@ -35,9 +35,9 @@ class SiteHealth(msgspec.Struct, frozen=True):
     unmatched: int
 
     @property
-    def is_tried(self) -> bool:
-        """Whether it was visited, with whatever success."""
-        return self.site.visited_at is not None or self.site.failing_since is not None
+    def is_failing(self) -> bool:
+        """Whether its last visit brought no answer."""
+        return self.site.failing_since is not None
 
 
 class Health(msgspec.Struct, frozen=True):
@@ -118,8 +118,8 @@ def _remarks(
     except FocusError as error:
         remarks.append(str(error))
     if state == "active" and owned.checked_at is None:
-        tried = any(each.is_tried for each in sites)
-        remarks.append(first_failed(owned, owned.next_at, zone) if tried else UNCHECKED)
+        failed = any(each.is_failing for each in sites)
+        remarks.append(first_failed(owned, owned.next_at, zone) if failed else UNCHECKED)
     elif state == "active" and silent_s >= SILENT_S:
         remarks.append(f"nothing new for {silent_s / 86400.0:.0f} days")
     return remarks

@@ -215,11 +215,6 @@ def _match(store: AlertStore, alerts: Sequence[StoredAlert], ran: Ran, *, now: f
         ]
 
 
-def _is_first(store: AlertStore, owned: StoredAlert) -> bool:
-    """Whether an alert's sites have failed no more than once."""
-    return all(site.failures <= 1 for site in store.sites.of([owned.id]))
-
-
 def _end(store: AlertStore, alerts: Sequence[StoredAlert], ran: Ran, *, now: float) -> None:
     """Note that these alerts were checked, and when they are due again."""
     zones = store.users.zones()
@@ -232,8 +227,9 @@ def _end(store: AlertStore, alerts: Sequence[StoredAlert], ran: Ran, *, now: flo
                 ran.welcomed += matching.welcome(store, owned, now=now)
             checked_at = now if begun else owned.checked_at
             store.alerts.checked(owned.id, now=checked_at, next_at=next_at)
-        if checked_at is None:
+        failing = [site.failures for site in store.sites.of([owned.id]) if site.failing_since]
+        if checked_at is None and failing:
             failed = first_failed(owned, next_at, zone_of(zones[owned.user]))
-            told = ran.failures if _is_first(store, owned) else ran.lasting
+            told = ran.failures if max(failing) == 1 else ran.lasting
             told.append(f"alert {owned.alert.name!r}: {failed}")
         ran.alerts += 1

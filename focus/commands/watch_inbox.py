@@ -81,7 +81,7 @@ def read(db: Path, name: str | None) -> None:
 @KEY
 @DB
 def delete(db: Path, name: str, urls: tuple[str, ...]) -> None:
-    """Delete pages that were found for an alert; they do not come again.
+    """Delete pages of an alert; they do not come again.
 
     All of them, or none if the alert has one of them not. `focus watch inbox` lists them.
 
