@@ -1,4 +1,4 @@
-"""Write docs/cli.md from the commands themselves: python docs/make_cli.py"""
+"""Write docs/cli.md and docs/focus.1 from the commands themselves: python docs/make_cli.py"""
 
 from __future__ import annotations
 
@@ -58,18 +58,21 @@ in powers of 1,024.
 
 
 CHANNELS_INTRO = """\
-Where `focus watch add` and the form in the browser let messages go; the inbox has every page in any case.
-Packages of others [add channels](api.md) by an entry point."""
+Where `focus watch add` and the form in the browser let messages go; the inbox has every page in any
+case. Packages of others [add channels](api.md) by an entry point."""
 
 
 def page() -> str:
     """The whole page."""
-    parts = [INTRO]
-    for name in sorted(cli.commands, key=_order):
-        for full_name, command in _with_subcommands(name, cli.commands[name]):
-            parts.append("\n".join(_command(full_name, command)))
+    parts = [INTRO, *("\n".join(_command(name, command)) for name, command in commands())]
     parts.append("\n".join(_channels()))
     return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).rstrip() + "\n"
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    """All commands with their full names, in the order of the page."""
+    for name in sorted(cli.commands, key=_order):
+        yield from _with_subcommands(name, cli.commands[name])
 
 
 def _with_subcommands(name: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
@@ -149,3 +152,6 @@ def _row(option: click.Option, ctx: click.Context) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
+    import make_man  # it needs this module
+
+    make_man.PAGE.write_text(make_man.page(), encoding="utf-8")

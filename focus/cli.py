@@ -146,7 +146,7 @@ def _crawled(order: CrawlOrder, options: dict[str, Any]) -> int:
 @option("--db", kind="file", default=Path("focus-demo/focus.db"), help="The database.")
 @click.pass_context
 def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
-    """Crawl a web made on this machine, by three strategies, and report.
+    """Crawl a web made on this machine, by three strategies.
 
     It needs no network: the web is served on this machine, crawled as any other, and the
     strategies are compared by its labels.
@@ -168,10 +168,13 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
 
     watch = lambda strategy: telling()  # noqa: E731
     outcomes = demo(db, pages=pages, seed=seed, watch=watch, done=done, run_loop=run_loop)
-    report = db.with_name("report.html")
-    write_bytes(report_page([db], "latest"), report)
+    if interrupted := outcomes[-1].report.stop_reason == "interrupted":
+        report = None
+    else:
+        report = db.with_name("report.html")
+        write_bytes(report_page([db], "latest"), report)
     tell(demo_lines(outcomes, db, report, invoked_as()))
-    ctx.exit(130 if outcomes[-1].report.stop_reason == "interrupted" else 0)
+    ctx.exit(130 if interrupted else 0)
 
 
 # -- what was found -----------------------------------------------------------------
@@ -199,7 +202,7 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
     help="Only pages fetched since 2026-01-31, 2026-01-31T18:00 or 7d ago.",
 )
 @option("--host", metavar="HOST", help="Only pages of this host and its subdomains.")
-@option("--fields", metavar="A,B,C", show_default="all", help="Only these fields, in this order.")
+@option("--fields", kind="fields", show_default="all", help="Only these fields, in this order.")
 @option(
     "--text",
     is_flag=True,

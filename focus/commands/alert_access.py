@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from focus.commands.options.channel import key_file
+from focus.commands.options.config_file import database, find
 from focus.commands.options.option import tell
+from focus.errors import FocusError
 from focus.text.formatting import inert_json
 
 if TYPE_CHECKING:
@@ -38,6 +42,24 @@ def opened(db: Path, now: float, *, makes: bool = False) -> Iterator[AlertStore]
             path = Path(stack.enter_context(TemporaryDirectory())) / path.name
         found = store.opened(path, now=now, language=spoken(), zone=own_zone(), channels=sealed)
         yield stack.enter_context(found)
+
+
+class AlertName(click.ParamType):
+    """The name of an alert; a shell completes those that the database has."""
+
+    name = "text"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The alerts of who types; none without a database, which is not made."""
+        db = ctx.params.get("db") or database(find(Path.cwd()))
+        if not db.expanduser().is_file():
+            return []
+        with suppress(FocusError), opened(db, time.time()) as store:
+            names = [owned.alert.name for owned in chosen(store, ())]
+            return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+        return []
 
 
 def spoken() -> str:

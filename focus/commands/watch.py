@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from focus.commands.alert_access import answer, chosen, here, opened, spoken
+from focus.commands.alert_access import AlertName, answer, chosen, here, opened, spoken
 from focus.commands.options.alert import WHAT, alert_options, changed, try_topic
 from focus.commands.options.channel import KEY, ChannelCommand
 from focus.commands.options.option import DB, Command, option
@@ -72,7 +72,7 @@ def add(db: Path, name: str, **options: Any) -> None:
 
 
 @watch.command(cls=ChannelCommand, takes="alert")
-@click.argument("name")
+@click.argument("name", type=AlertName())
 @option("--name", "new_name", section=WHAT, metavar="NAME", help="Call it so from now on.")
 @alert_options
 @KEY
@@ -114,7 +114,7 @@ def _tell_secrets(name: str, secrets: Sequence[str]) -> None:
 
 
 @watch.command(cls=Command)
-@click.argument("name")
+@click.argument("name", type=AlertName())
 @KEY
 @DB
 def pause(db: Path, name: str) -> None:
@@ -130,7 +130,7 @@ def pause(db: Path, name: str) -> None:
 
 
 @watch.command(cls=Command)
-@click.argument("name")
+@click.argument("name", type=AlertName())
 @KEY
 @DB
 def resume(db: Path, name: str) -> None:
@@ -152,7 +152,7 @@ def _pause(db: Path, name: str, *, paused: bool) -> None:
 
 
 @watch.command(cls=Command)
-@click.argument("name")
+@click.argument("name", type=AlertName())
 @KEY
 @DB
 def rm(db: Path, name: str) -> None:
@@ -198,7 +198,7 @@ def import_(db: Path, file: Path, replace: bool) -> None:
 
 
 @watch.command(cls=Command)
-@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.argument("names", metavar="[NAME]...", nargs=-1, type=AlertName())
 @option(
     "-o",
     "--output",
@@ -256,7 +256,7 @@ def list_(db: Path, as_json: bool) -> None:
 
 
 @watch.command(cls=Command)
-@click.argument("name")
+@click.argument("name", type=AlertName())
 @option("--limit", type=click.IntRange(0), default=10, metavar="N", help="So many pages.")
 @_JSON
 @KEY
@@ -284,7 +284,7 @@ def show(db: Path, name: str, limit: int, as_json: bool) -> None:
 
 
 @watch.command(cls=Command)
-@click.argument("name")
+@click.argument("name", type=AlertName())
 @option("--days", type=click.FloatRange(0.1, 366), default=7, metavar="N", help="Of so many days.")
 @_JSON
 @KEY

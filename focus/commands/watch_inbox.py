@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from focus.commands.alert_access import answer, chosen, here, opened
+from focus.commands.alert_access import AlertName, answer, chosen, here, opened
 from focus.commands.options.channel import KEY
 from focus.commands.options.option import DB, Command, option
 from focus.errors import ConfigError
@@ -15,7 +15,7 @@ from focus.text.formatting import count, printable
 
 
 @click.command(cls=Command)
-@click.argument("name", required=False)
+@click.argument("name", required=False, type=AlertName())
 @option("--days", type=click.FloatRange(0.01, 3660), metavar="N", help="Found in so many days.")
 @option("--words", metavar="WORDS", default="", help="With these in title, passage or address.")
 @option("--unread", is_flag=True, help="Only what was not read yet.")
@@ -57,7 +57,7 @@ def inbox(
 
 
 @click.command(cls=Command)
-@click.argument("name", required=False)
+@click.argument("name", required=False, type=AlertName())
 @KEY
 @DB
 def read(db: Path, name: str | None) -> None:
@@ -76,7 +76,7 @@ def read(db: Path, name: str | None) -> None:
 
 
 @click.command(cls=Command)
-@click.argument("name")
+@click.argument("name", type=AlertName())
 @click.argument("urls", metavar="URL...", nargs=-1, required=True)
 @KEY
 @DB

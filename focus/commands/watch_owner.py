@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from focus.commands.alert_access import chosen, opened
+from focus.commands.alert_access import AlertName, chosen, opened
 from focus.commands.options.channel import KEY, key_file
 from focus.commands.options.option import DB, Command, option
 from focus.errors import ConfigError
@@ -23,7 +23,7 @@ _VOTES = {"yes": True, "no": False, "none": None}
 
 
 @click.command(cls=Command)
-@click.argument("name")
+@click.argument("name", type=AlertName())
 @click.argument("url")
 @click.argument("says", metavar="yes|no|none", type=click.Choice(tuple(_VOTES)))
 @KEY
@@ -61,7 +61,7 @@ def vote(db: Path, name: str, url: str, says: str) -> None:
 
 
 @click.command(cls=Command)
-@click.argument("name")
+@click.argument("name", type=AlertName())
 @option("--rotate", is_flag=True, help="Change them; those before go on to sign for a day.")
 @KEY
 @DB

@@ -155,7 +155,7 @@ def _step_line(step: Step) -> str:
 
 
 def demo_lines(
-    outcomes: Sequence[DemoResult], database: Path, report: Path, focus: str
+    outcomes: Sequence[DemoResult], database: Path, report: Path | None, focus: str
 ) -> list[str]:
     """What the strategies of a demo came to, and what to try next; `focus` starts the command."""
     head = ("strategy", "pages", "relevant", "harvest", "pages/s", "first relevant")
@@ -177,7 +177,8 @@ def demo_lines(
         "Relevant means: written about the topic by the generator, whatever a crawler thinks.",
         *table([head, *rows], right={1, 2, 3, 4}),
         "",
-        f"The report on the last is {report}: open it in a browser. Try next:",
+        *([f"The report on the last is {report}: open it in a browser."] if report else []),
+        f"Database {database}. Try next:",
         f"  {focus} status --db {database}",
         f"  {focus} export --db {database} --relevant --sort quality --limit 3",
         f"  {focus} crawl --seed sports.sina.com.cn --topic 足球 --max-pages 100 --dry-run",

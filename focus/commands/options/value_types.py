@@ -178,6 +178,23 @@ class RegisteredName(NamedTuple):
         ]
 
 
+class FieldNames(click.ParamType):
+    """Names of fields of a result, with commas between them; a shell completes the last one."""
+
+    name = "fields"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The fields that begin so and are not named yet."""
+        from focus.storage.results import FIELDS, MADE
+
+        *before, start = incomplete.split(",")
+        fixed = "".join(f"{name}," for name in before)
+        known = [name for name in (*FIELDS, *MADE) if name not in before]
+        return [CompletionItem(fixed + name) for name in known if name.startswith(start)]
+
+
 STRATEGY = RegisteredName("focus.score.strategy", "STRATEGIES", "strategy")
 MODEL = RegisteredName("focus.score.relevance", "RELEVANCE", "relevance model")
 
@@ -205,6 +222,7 @@ KINDS = {
     "strategy": ValueKind("NAME", checked(STRATEGY.read), STRATEGY.complete),
     "model": ValueKind("NAME", checked(MODEL.read), MODEL.complete),
     "parameter": ValueKind("NAME=NUMBER", checked(parameter)),
+    "fields": ValueKind("A,B,C", FieldNames()),
     "pattern": ValueKind("REGEX", checked(pattern)),
     "network": ValueKind("CIDR", checked(network)),
     "endpoint": ValueKind("ADDR:PORT", checked(endpoint)),
