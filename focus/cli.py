@@ -26,7 +26,7 @@ from focus.commands.kb import kb
 from focus.commands.label import label
 from focus.commands.options import config_file
 from focus.commands.options.declared import said
-from focus.commands.options.option import DB, DBS, Command, option, tell
+from focus.commands.options.option import DB, DBS, JSON, Command, option, tell, tell_json
 from focus.commands.report import report_command
 from focus.commands.running import crawled, invoked_as, run_loop
 from focus.commands.search import search
@@ -36,7 +36,6 @@ from focus.commands.train import train
 from focus.commands.tune import tune_command
 from focus.commands.watch import watch
 from focus.errors import ConfigError
-from focus.text.formatting import inert_json
 
 if TYPE_CHECKING:
     from focus.commands.settings import CrawlOrder
@@ -259,13 +258,12 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
 
 
 _CRAWL = option("--crawl", default="latest", metavar="ID", help="This crawl.")
-_JSON = option("--json", "as_json", is_flag=True, help="As JSON.")
 
 
 @cli.command(cls=Command)
 @DBS
 @_CRAWL
-@_JSON
+@JSON
 def status(db: tuple[Path, ...], crawl: str, as_json: bool) -> None:
     """Show the crawls of a database, and how one stands.
 
@@ -278,7 +276,7 @@ def status(db: tuple[Path, ...], crawl: str, as_json: bool) -> None:
         found = [reader.status(number, crawls) for number in reader.ids(crawl)[-1:]]
     one, name = found[0] if found else None, ", ".join(map(str, db))
     if as_json:
-        _print_json({"database": name, "crawls": crawls, "status": one})
+        tell_json({"database": name, "crawls": crawls, "status": one})
         return
     from focus.terminal.answers import status_lines
 
@@ -302,7 +300,7 @@ def _read(db: tuple[Path, ...], crawl: str, *, bodies: bool) -> Iterator[Databas
 @cli.command(cls=Command)
 @DB
 @_CRAWL
-@_JSON
+@JSON
 @click.argument("url")
 def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
     """Tell why a URL was taken when it was, or why it was not.
@@ -329,7 +327,7 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
         found = reader.why(number, candidates[0], key=fingerprint(candidates[0]))
         answer = explained(reader, number, found)
     if as_json:
-        _print_json(answer)
+        tell_json(answer)
         return
     from focus.terminal.answers import why_lines
 
@@ -375,9 +373,3 @@ def completion(shell: str) -> None:
     kind = get_completion_class(shell)
     assert kind is not None
     click.echo(kind(cli, {}, "focus", COMPLETE).source())
-
-
-def _print_json(value: Any) -> None:
-    import msgspec
-
-    click.echo(inert_json(msgspec.json.format(msgspec.json.encode(value))).decode())

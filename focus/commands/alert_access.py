@@ -15,9 +15,8 @@ from click.shell_completion import CompletionItem
 
 from focus.commands.options.channel import key_file
 from focus.commands.options.config_file import database, find
-from focus.commands.options.option import tell
+from focus.commands.options.option import tell, tell_json
 from focus.errors import FocusError
-from focus.text.formatting import inert_json
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -44,7 +43,7 @@ def opened(db: Path, now: float, *, makes: bool = False) -> Iterator[AlertStore]
         yield stack.enter_context(found)
 
 
-class AlertName(click.ParamType):
+class AlertName(click.ParamType[str]):
     """The name of an alert; a shell completes those that the database has."""
 
     name = "text"
@@ -103,9 +102,6 @@ def chosen(store: AlertStore, names: Sequence[str]) -> list[StoredAlert]:
 def answer(found: Any, as_json: bool) -> None:
     """Lines, or anything as JSON."""
     if as_json:
-        import msgspec
-
-        text = msgspec.json.format(msgspec.json.encode(found), indent=2)
-        click.echo(inert_json(text))
+        tell_json(found)
         return
     tell(found)

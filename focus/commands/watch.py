@@ -12,14 +12,12 @@ import click
 from focus.commands.alert_access import AlertName, answer, chosen, here, opened, spoken
 from focus.commands.options.alert import WHAT, alert_options, changed, try_topic
 from focus.commands.options.channel import KEY, ChannelCommand
-from focus.commands.options.option import DB, Command, option
+from focus.commands.options.option import DB, JSON, Command, option
 from focus.commands.watch_inbox import delete, inbox, read
 from focus.commands.watch_owner import me, secret, secrets_of, vote
 from focus.commands.watch_send import run, test
 from focus.errors import ExportError
 from focus.text.formatting import count, inert_json, printable
-
-_JSON = option("--json", "as_json", is_flag=True, help="As JSON.")
 
 
 @click.group()
@@ -235,7 +233,7 @@ def export(db: Path, names: tuple[str, ...], output: Path) -> None:
 
 
 @watch.command(name="list", cls=Command)
-@_JSON
+@JSON
 @KEY
 @DB
 def list_(db: Path, as_json: bool) -> None:
@@ -258,7 +256,7 @@ def list_(db: Path, as_json: bool) -> None:
 @watch.command(cls=Command)
 @click.argument("name", type=AlertName())
 @option("--limit", type=click.IntRange(0), default=10, metavar="N", help="So many pages.")
-@_JSON
+@JSON
 @KEY
 @DB
 def show(db: Path, name: str, limit: int, as_json: bool) -> None:
@@ -286,7 +284,7 @@ def show(db: Path, name: str, limit: int, as_json: bool) -> None:
 @watch.command(cls=Command)
 @click.argument("name", type=AlertName())
 @option("--days", type=click.FloatRange(0.1, 366), default=7, metavar="N", help="Of so many days.")
-@_JSON
+@JSON
 @KEY
 @DB
 def preview(db: Path, name: str, days: float, as_json: bool) -> None:
@@ -311,7 +309,7 @@ def preview(db: Path, name: str, days: float, as_json: bool) -> None:
 
 @watch.command(cls=Command)
 @option("--limit", kind="count", default=50, help="So many lines.")
-@_JSON
+@JSON
 @KEY
 @DB
 def log(db: Path, limit: int, as_json: bool) -> None:

@@ -9,7 +9,7 @@ import click
 
 from focus.commands.alert_access import AlertName, answer, chosen, here, opened
 from focus.commands.options.channel import KEY
-from focus.commands.options.option import DB, Command, option
+from focus.commands.options.option import DB, JSON, Command, option
 from focus.errors import ConfigError
 from focus.text.formatting import count, printable
 
@@ -20,8 +20,8 @@ from focus.text.formatting import count, printable
 @option("--words", metavar="WORDS", default="", help="With these in title, passage or address.")
 @option("--unread", is_flag=True, help="Only what was not read yet.")
 @option("--existing", is_flag=True, help="What existed when an alert began, too.")
-@option("--limit", type=click.IntRange(1), default=30, metavar="N", help="So many pages.")
-@option("--json", "as_json", is_flag=True, help="As JSON.")
+@option("--limit", kind="count", default=30, help="So many pages.")
+@JSON
 @KEY
 @DB
 def inbox(

@@ -178,7 +178,7 @@ class RegisteredName(NamedTuple):
         ]
 
 
-class FieldNames(click.ParamType):
+class FieldNames(click.ParamType[str]):
     """Names of fields of a result, with commas between them; a shell completes the last one."""
 
     name = "fields"
