@@ -4,10 +4,13 @@ import json
 import re
 import subprocess
 import sys
+import threading
 import urllib.request
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -25,10 +28,10 @@ from focus.errors import ConfigError
 from focus.serve import accounts, address_verification, backoff, server, tokens
 from focus.serve.accounts import Passwords
 from focus.serve.app import make_app
-from focus.serve.app_state import AppState, Kept
+from focus.serve.app_state import AppState, Kept, SendingOptions
 from focus.serve.texts import TEXTS
 from focus.storage.alerts.records import Alert, DeliveryRecord
-from tests.support.outbox import NOON, Clock, hit, insert
+from tests.support.outbox import LOOPBACK, NOON, Clock, hit, insert
 from tests.support.site import Portal, article
 
 HOME = "http://127.0.0.1:8420"
@@ -842,19 +845,40 @@ def test_a_gateway_has_to_name_the_place_of_the_number(group: Group) -> None:
     assert answer.status_code == 400
 
 
+class Gateway(BaseHTTPRequestHandler):
+    """An SMS gateway: what it was asked for, (number, six digits of the text)."""
+
+    sent: ClassVar[list[tuple[str, str]]] = []
+
+    def do_GET(self) -> None:
+        asked = parse_qs(urlsplit(self.path).query)
+        self.sent.append((asked["to"][0], re.findall(r"\d{6}", asked["text"][0])[0]))
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"code": 0}')
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def gateway() -> Iterator[str]:
+    Gateway.sent.clear()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Gateway) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/?to={{phone}}&text={{text}}"
+        server.shutdown()
+        thread.join()
+
+
 def test_a_forgotten_password_is_set_by_a_code_to_a_confirmed_phone(
-    group: Group, monkeypatch: pytest.MonkeyPatch
+    group: Group, gateway: str
 ) -> None:
-    sent: list[tuple[str, str]] = []
-
-    def coded(how: object, phone: str, language: str, *, code: str, kind: str = "phone") -> object:
-        sent.append((phone, code))
-        return Delivered()
-
-    monkeypatch.setattr("focus.serve.address_verification.send_code", coded)
+    sent = Gateway.sent
+    group.app_state.sending = SendingOptions(fetch=LOOPBACK)
     boss, ana = group.member("boss"), group.member("ana")
     assert "phone" not in group.browser().get("/forgot").text
-    gateway = "https://gate.test/?to={phone}&text={text}"
     assert boss.post("/admin", data={"registration": "off", "sms": gateway}).status_code == 303
     ana.post("/settings", data={"name": "ana", "zone": "UTC", "language": "en", "phone": "+4915"})
     ana.post("/settings/code", data={"code": sent[-1][1]})
