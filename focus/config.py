@@ -25,6 +25,7 @@ USER_AGENT = "focus/0.1 (focused crawler; contact not set)"
 
 WHAT, FAR, FAST = "What to crawl", "How far", "How fast"
 SERVER, NETWORK, OUTPUT = "What a server may do", "How to ask", "Output"
+SESSION = "As whom to ask"
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -387,25 +388,25 @@ class RunPaths(msgspec.Struct, frozen=True):
     cookies: Annotated[
         bool,
         Setting(
-            NETWORK, "Send back the cookies that sites set, as long as this run lasts (a jar)."
+            SESSION, "Send back the cookies that sites set, as long as this run lasts (a jar)."
         ),
     ] = False
     cookie: Annotated[
         str | None,
         Setting(
-            NETWORK,
+            SESSION,
             'Send this to the seeds\' hosts: "NAME=VALUE; NAME=VALUE". Other users of this machine '
             "may see it; a file is safer.",
             kind="secret",
         ),
     ] = None
     cookie_file: Annotated[
-        Path | None, Setting(NETWORK, "Send the cookies of this cookies.txt (Netscape's form).")
+        Path | None, Setting(SESSION, "Send the cookies of this cookies.txt (Netscape's form).")
     ] = None
     credentials: Annotated[
         Path | None,
         Setting(
-            NETWORK,
+            SESSION,
             "Send headers, cookies and passwords to the hosts that this TOML file names (mode "
             "0600; docs/usage.md).",
         ),

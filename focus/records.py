@@ -290,6 +290,7 @@ class HostRow(msgspec.Struct, frozen=True):
     given_up        too many: its URLs are failed as they come up
     robots          scheme -> robots.txt as fetched: (body, status, expires_at);
                     status 0 = unreachable
+    address         the machine that it was last found at, "" as long as that is not known
     """
 
     id: int
@@ -298,6 +299,7 @@ class HostRow(msgspec.Struct, frozen=True):
     failures: int = 0
     given_up: bool = False
     robots: dict[str, tuple[bytes, int, float]] = {}
+    address: str = ""
 
 
 class UrlRow(msgspec.Struct, frozen=True):

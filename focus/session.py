@@ -22,6 +22,7 @@ from focus.archive.replay import Archive
 from focus.config import CrawlConfig, RunPaths
 from focus.crawler import Crawl, CrawlStore, Event
 from focus.engine.outages import Outage
+from focus.engine.partition import Partition
 from focus.engine.transports import Bodies, Clock, LiveTransport, ReplayTransport, Transport
 from focus.engine.unit_of_work import Totals
 from focus.errors import ConfigError, StoreLocked
@@ -120,6 +121,11 @@ class Runtime:
         del store, info
         return await open_transport(config, paths, stack)
 
+    def partition(self, config: CrawlConfig) -> Partition:
+        """Whose hosts are whose."""
+        del config
+        return Partition()
+
     def crawl_store(self, store: Store, info: CrawlInfo) -> CrawlStore:
         """Where its batches go."""
         return SessionStore(store, info.id)
@@ -164,7 +170,13 @@ async def run(
             profiler = stack.enter_context(Profiler(_workers(config)))
         transport = await around.transport(config, paths, store, info, stack)
         crawl_store = around.crawl_store(store, info)
-        crawl = Crawl(config, transport, crawl_store=crawl_store, observe=watcher.event)
+        crawl = Crawl(
+            config,
+            transport,
+            partition=around.partition(config),
+            crawl_store=crawl_store,
+            observe=watcher.event,
+        )
         crawl.outages.on_change = watcher.outage
         stack.enter_context(_collecting_rarely())
         if info.resumed:
@@ -394,7 +406,7 @@ def _report(
         hosts=len(crawl.frontier.hosts),
         failures=dict(unit_of_work.failures.most_common()),
         dropped=dict(unit_of_work.drops.most_common()),
-        seed_failures=dict(crawl.failure_handler.of_seeds),
+        seed_failures=dict(crawl.seeds.failures),
         database=str(paths.db),
         outage=crawl.outages.outage,
         warc=str(paths.warc) if paths.warc else None,

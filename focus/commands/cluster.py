@@ -148,7 +148,10 @@ def frontier(ctx: click.Context, /, shard: str, **options: Any) -> None:
     ctx.exit(_frontier(order, address, shard, options))
 
 
-_WORKERS_OWN = ("archive", "warc", "workers")
+_WORKERS_OWN = (
+    *("archive", "warc", "workers"),
+    *("cookies", "cookie", "cookie_file", "credentials"),  # no frontier makes requests
+)
 frontier.params = [each for each in frontier.params if each.name not in _WORKERS_OWN]
 
 

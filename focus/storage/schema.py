@@ -57,7 +57,8 @@ CREATE TABLE host (
     next_at  REAL NOT NULL,        -- not to be asked before
     failures INTEGER NOT NULL,     -- in a row, the host's own fault
     given_up INTEGER NOT NULL,     -- 1: too many of them
-    robots   BLOB                  -- MessagePack of HostRow.robots; NULL: never fetched
+    robots   BLOB,                 -- MessagePack of HostRow.robots; NULL: never fetched
+    address  TEXT NOT NULL         -- the machine it was last found at; '': not known
 );
 
 -- A queue of the frontier: one host's URLs of one pattern.
