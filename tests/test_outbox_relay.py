@@ -423,9 +423,11 @@ from pathlib import Path
 from random import Random
 from focus.config import FetchConfig
 from focus.alerts import outbox_relay, settings
+from focus.alerts.sealed_channels import SealedChannels
 from focus.storage.alerts.store import opened
 async def run(path):
-    with opened(Path(path), now=0.0, language="zh", zone="UTC") as here:
+    sealed = SealedChannels.by_file(Path(path))
+    with opened(Path(path), now=0.0, language="zh", zone="UTC", channels=sealed) as here:
         known = settings.read(here, fetch=FetchConfig(allow_net=("127.0.0.0/8",)))
         print("ready", flush=True)
         await outbox_relay.deliver_due(here, known, clock=time.time, rng=Random(), lease_s=0.0)
