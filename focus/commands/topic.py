@@ -75,6 +75,12 @@ def topic() -> None:
     help="Let this model judge pages.",
 )
 @option("--threshold", type=float, metavar="NUMBER", help="Relevant is what has more than this.")
+@option(
+    "--as-published",
+    type=click.Choice(["p4", "p5"]),
+    help="Weigh the examples' words by this paper's formula, not as tuned since: p4, (F/Z)·"
+    "log(D/Di); p5, the improved TF-IDF. What is rare is told by the pages given.",
+)
 @KB
 @option(
     "-o", "--output", type=FILE, metavar="FILE", show_default="NAME.toml", help="Write it here."
@@ -110,7 +116,7 @@ def new(ctx: click.Context, /, name: str, **options: Any) -> None:
         base = knowledge(options["base"], stack)
         if base is not None:
             made = with_aliases(made, base, on)
-        made = build(made, on, off)
+        made = build(made, on, off, paper=options["as_published"] or "")
         if base is not None and on:
             made = with_entities(made, base, on)
     _write(target, made)
