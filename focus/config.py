@@ -89,6 +89,7 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
     url_patterns: bool = False  # compute Link.pattern
     contexts: bool = False  # compute Link.context_score
     cosines: bool = False  # compute Link.cosine_score
+    euclids: bool = False  # compute Link.euclid_score
     keep: str = "all"  # all | relevant | none: which bodies come back compressed
     mask_meta: bool = False  # hide meta keywords and description (comparisons)
     mask_urls: bool = False  # hide the words of URLs (comparisons)

@@ -79,7 +79,7 @@ def _forms(text: str) -> tuple[str, ...]:
     type=checked(MODEL.read),
     shell_complete=MODEL.complete,
     metavar="NAME",
-    default=("evidence",),
+    show_default="evidence; as published the paper's",
     help="The model that guides the crawls. Repeatable.",
 )
 @option(

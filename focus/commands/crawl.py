@@ -94,7 +94,7 @@ _WHAT_OPTIONS = [
     _flag(
         "--as-published",
         section=WHAT,
-        help="Strategy and model as in their papers, not as tuned since.",
+        help="Strategy, relevance model and topic as in the paper, not as tuned since.",
     ),
     _crawl(
         "--param",

@@ -155,7 +155,9 @@ def batches(trials: Iterable[Trial], jobs: int) -> list[TrialBatch]:
     """Trials that score pages alike put together; the largest first, split if they are few."""
     alike: dict[tuple[bytes, bool], list[Trial]] = {}
     for trial in trials:
-        bare = msgspec.structs.replace(trial.config.analysis, contexts=False, cosines=False)
+        bare = msgspec.structs.replace(
+            trial.config.analysis, contexts=False, cosines=False, euclids=False
+        )
         alike.setdefault((msgspec.json.encode(bare), trial.whole is None), []).append(trial)
     pieces = -(-jobs // max(1, len(alike)))
     parts = [part[at::pieces] for part in alike.values() for at in range(pieces)]
@@ -169,6 +171,7 @@ def _batch(trials: list[Trial]) -> TrialBatch:
         analyses[0],
         contexts=any(each.contexts for each in analyses),
         cosines=any(each.cosines for each in analyses),
+        euclids=any(each.euclids for each in analyses),
     )
     return TrialBatch(union, tuple(trials), trials[0].whole)
 

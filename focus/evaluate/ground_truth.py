@@ -251,15 +251,19 @@ def analysis_of(
     kind = model_class(relevance)
     differs = bool(kind.published) or kind.published_threshold is not None
     wanted = strategy_class(variant.strategy) if variant else None
+    published = variant is not None and variant.form == "published"
+    if published and wanted is not None and wanted.published_topic == "keywords":
+        topic = msgspec.structs.replace(topic, features={})
     return AnalysisConfig(
         topic=to_builtins(topic),
         relevance=relevance,
         params=dict(params),
         learned=learned,
-        as_published=differs and variant is not None and variant.form == "published",
+        as_published=differs and published,
         url_patterns=True,
         contexts=wanted is not None and wanted.contexts,
         cosines=wanted is not None and wanted.cosines,
+        euclids=wanted is not None and wanted.euclids,
         keep="none",
         mask_meta=variant is not None and variant.mask in ("meta", "both"),
         mask_urls=variant is not None and variant.mask in ("urls", "both"),
