@@ -206,7 +206,8 @@ class DatabaseReader:
             if parent is None:
                 break
             number = row_id(number >> schema.ID_BITS, parent)
-        return steps[::-1]
+        way = enumerate(reversed(steps))
+        return [msgspec.structs.replace(step, depth=links) for links, step in way]
 
     def _nearest(self, crawl: int, url: str) -> list[str]:
         """Known URLs of the same host, the longest common beginning first."""

@@ -54,6 +54,7 @@ class Strategy:
              `Link.euclid_score` filled
     moves    priorities follow the graph: they are asked for again when ranks rise
     learns   `bonus` and `hub_bonus` are used: hit rates steer
+    remainder   what a priority holds beside `parts`, "" for nothing
     recalls  of how many pages, the last ones, `saw` wants to be told at a restart
     """
 
@@ -72,6 +73,7 @@ class Strategy:
     euclids: ClassVar[bool] = False
     moves: ClassVar[bool] = False
     learns: ClassVar[bool] = False
+    remainder: ClassVar[str] = ""
     recalls: ClassVar[int] = 0
 
     def __init__(

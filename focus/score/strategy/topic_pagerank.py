@@ -38,6 +38,7 @@ class TopicPageRank(Strategy):
     defaults = {"gamma": 0.06, "raw": 0.0}
     published = {"gamma": 0.8, "raw": None, "T": 0.5, "W": 20.0, "a": 1.5, "D": 2.0}
     moves = True
+    remainder = "importance"
 
     def __init__(
         self, params: Mapping[str, float], graph: PageRank, *, as_published: bool = False
@@ -76,6 +77,11 @@ class TopicPageRank(Strategy):
         if self.as_published:
             return link_evidence[0]
         return self._mix(self._rank(url_id), link_evidence[0])
+
+    def parts(self, link_evidence: LinkEvidence) -> dict[str, float]:
+        if self.as_published:
+            return {"weight": link_evidence[0]}
+        return {"similarity": (1.0 - self._gamma) * link_evidence[0]}
 
     def _mix(self, importance: float, similarity: float) -> float:
         return self._gamma * importance + (1.0 - self._gamma) * similarity
