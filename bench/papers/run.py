@@ -22,11 +22,12 @@ from typing import Any, NamedTuple
 import msgspec
 import platformdirs
 
-from bench.papers.experiment import Experiment, Way, experiments
+from bench.papers.experiment import FORMS, Experiment, Way, experiments
 from bench.papers.portal import made
 from bench.papers.write import Found, OfTopic, OfWay, TopicFound, write
 from bench.script import read_options
 from focus import __version__
+from focus.archive.replay import Archive
 from focus.evaluate.compare import RUNS, judged, open_web, plan, run_trials
 from focus.evaluate.comparison import Variant
 from focus.evaluate.ground_truth import Inputs, JudgedWeb, Prepared, Spec
@@ -34,8 +35,12 @@ from focus.evaluate.judgments import Remarks, TopicTask, read_topics
 from focus.evaluate.ranking import TopicTruth, TrialResult
 from focus.evaluate.trial import Trial
 from focus.evaluate.variants import variants
+from focus.learn.topics import SourcedPage, build, sample
 from focus.metrics import measures
 from focus.metrics.significance import mean
+from focus.text.charset import decode
+from focus.topic.topic import Topic
+from focus.urls.normal_form import host_of
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "results"
@@ -91,12 +96,18 @@ def _run(experiment: Experiment, world: World, asked: Any) -> Found:
     web, inputs, remarks = open_web(spec, _silent), Inputs(spec), Remarks()
     tasks = _tasks(experiment, world, spec, inputs)[: asked.topics]
     _, prepared = judged(spec, tasks, web, inputs, remarks)
-    ways = experiment.ways()
+    ways, described = experiment.ways(), _described(experiment, world, tasks, asked.cache)
     trials = [
         trial
         for each in prepared
         for way in ways
-        for trial in _trials(experiment, spec, each, way, web)
+        for trial in _trials(
+            experiment,
+            spec,
+            each._replace(task=TopicTask(described[way.form, each.task.name], each.task.seeds)),
+            way,
+            web,
+        )
     ]
     done = time.perf_counter()
     outcomes, _ = run_trials(spec, trials, asked.cache / RUNS, _silent)
@@ -127,31 +138,66 @@ def _silent(what: str, done: int, of: int) -> None:
 
 
 def _tasks(experiment: Experiment, world: World, spec: Spec, inputs: Inputs) -> list[TopicTask]:
-    """Topics and seeds: on the generated web the experiment's own."""
+    """Topics and seeds: on the generated web the experiment's own topics."""
     tasks = read_topics(inputs.text("topics", spec.topics), "topics")
-    if world.name != "generated":
-        return tasks
     by_name = {task.name: task for task in tasks}
-    return [
-        TopicTask(by_name[name].topic, _seeds(experiment, world, by_name[name], inputs, spec))
-        for name in experiment.topics
-    ]
+    if world.name == "generated":
+        tasks = [by_name[name] for name in experiment.topics]
+    return [TopicTask(task.topic, _seeds(experiment, world, task, inputs, spec)) for task in tasks]
+
+
+def _described(
+    experiment: Experiment, world: World, tasks: Sequence[TopicTask], cache: Path
+) -> dict[tuple[str, str], Topic]:
+    """(Form, topic) -> the topic as that form describes it, from the experiment's own seeds.
+
+    What is rare, and what other classes say (P5's w_kc), is told by the seeds of the other
+    topics. No label is read but those that drew the seeds.
+    """
+    if experiment.topic == "keywords":
+        return {(form, task.name): task.topic for form in FORMS for task in tasks}
+    pages: dict[str, list[SourcedPage]] = {}
+    with Archive.open(world.folder / world.archive, cache_dir=cache) as archive:
+        for task in tasks:
+            answers = [(url, archive.lookup(url)) for url in task.seeds]
+            pages[task.name] = [
+                sample(url, decode(answer.body, answer.header("content-type"))[0])
+                for url, answer in answers
+            ]
+    made = {}
+    for task in tasks:
+        off = [page for name, found in pages.items() if name != task.name for page in found]
+        for form in FORMS:
+            paper = experiment.topic if form == "published" else ""
+            made[form, task.name] = build(task.topic, pages[task.name], off, paper=paper)
+    return made
 
 
 def _seeds(
     experiment: Experiment, world: World, task: TopicTask, inputs: Inputs, spec: Spec
 ) -> tuple[str, ...]:
-    wanted = experiment.generated.seeds
+    of_world = experiment.generated if world.name == "generated" else experiment.recorded
+    wanted = of_world.seeds
     if isinstance(wanted, int):
         rows = (line.split("\t") for line in inputs.text("labels", spec.labels).splitlines())
         on = sorted(row[0] for row in rows if row[1:3] == [task.name, "1"])
-        return tuple(Random(f"seeds/{task.name}").sample(on, min(wanted, len(on))))
-    fronts = task.seeds[: experiment.generated.portals]
-    if wanted == "fronts":
-        return fronts
+        return tuple(Random(f"seeds/{task.name}").sample(on, min(wanted, max(1, len(on) // 5))))
+    if wanted == "own":
+        return task.seeds
     text = inputs.text("hubs", spec.hubs)
     lists = {line.partition("\t")[0] for line in text.splitlines() if f"\t{task.name}\t" in line}
-    return tuple(_channel(front, lists) for front in fronts)
+    if wanted == "listings":
+        return _listings(lists, experiment.recorded.lists)
+    fronts = task.seeds[: experiment.generated.portals]
+    return fronts if wanted == "fronts" else tuple(_channel(front, lists) for front in fronts)
+
+
+def _listings(lists: set[str], number: int) -> tuple[str, ...]:
+    """The shortest address of a list of the topic of each host, so many of them."""
+    first: dict[str, str] = {}
+    for url in sorted(lists, key=lambda url: (len(url), url)):
+        first.setdefault(host_of(url), url)
+    return tuple(first.values())[:number]
 
 
 def _channel(front: str, lists: set[str]) -> str:
@@ -171,9 +217,7 @@ def _trials(
 
 def _variant(way: Way) -> Variant:
     params = [(f"{way.strategy}.{name}", value) for name, value in way.params.items()]
-    (variant,) = variants(
-        [way.strategy], forms=[way.form], relevance=[way.relevance], params=params
-    )
+    (variant,) = variants([way.strategy], forms=[way.form], relevance=[way.model], params=params)
     return msgspec.structs.replace(variant, id=way.name)
 
 
@@ -188,7 +232,7 @@ def _way(
     for each in prepared:
         ours = [o for o in outcomes if o.variant == way.name and o.topic == each.task.name]
         topics.append(_of_topic(experiment, each, ours))
-    return OfWay(way.name, way.strategy, way.form, way.relevance, variant.params, topics)
+    return OfWay(way.name, way.strategy, way.form, way.model, variant.params, topics)
 
 
 def _of_topic(experiment: Experiment, each: Prepared, outcomes: Sequence[TrialResult]) -> OfTopic:
