@@ -22,6 +22,7 @@ from focus import __version__
 from focus.commands.cluster import cluster
 from focus.commands.compare import compare_command
 from focus.commands.crawl import NETWORK_NAMES, REACH_NAMES, crawl_options
+from focus.commands.judge import judge
 from focus.commands.kb import kb
 from focus.commands.label import label
 from focus.commands.options import config_file
@@ -339,7 +340,17 @@ cli.add_command(search)
 
 # -- teaching it --------------------------------------------------------------------
 
-for command in (topic, train, label, kb, compare_command, tune_command, report_command, watch):
+for command in (
+    topic,
+    train,
+    label,
+    judge,
+    kb,
+    compare_command,
+    tune_command,
+    report_command,
+    watch,
+):
     cli.add_command(command)
 cli.add_command(serve)
 cli.add_command(cluster)

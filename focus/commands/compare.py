@@ -63,6 +63,13 @@ def _forms(text: str) -> tuple[str, ...]:
     help="No labels: let this relevance model judge.",
 )
 @option(
+    "--judgments",
+    section=WEB,
+    type=FILE,
+    metavar="TSV",
+    help="Score by these judgments of `focus judge`, too, with intervals.",
+)
+@option(
     "--strategy",
     section=WAYS,
     multiple=True,
@@ -231,6 +238,7 @@ def _spec(options: dict[str, Any]) -> Spec:
         or (None if judged else beside(folder, "labels.tsv.gz", "labels.tsv")),
         hubs=options["hubs"] or (None if judged else beside(folder, "hubs.tsv")),
         aliases=options["aliases"] or beside(folder, "aliases.tsv"),
+        judgments=options["judgments"],
         judge=judged,
         variants=tuple(
             variants(

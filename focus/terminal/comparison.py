@@ -17,6 +17,8 @@ def board_lines(comparison: Comparison, *, width: int = 160) -> list[str]:
     console = Console(file=io.StringIO(), width=width, highlight=False, color_system=None)
     for group in comparison.groups:
         console.print(_table(comparison, group))
+    if comparison.judged:
+        console.print(_judged_table(comparison))
     out = console.file.getvalue()  # type: ignore[attr-defined]
     notes = [
         f"Note: {remark.count:,} {remark.what}, e.g. {remark.example}"
@@ -50,6 +52,23 @@ def _table(comparison: Comparison, group: VariantGroup) -> Table:
         table.add_column(head, justify="left" if head == "strategy" else "right", no_wrap=True)
     for each in sorted(group.scores, key=lambda s: -(s.measures["auc"].value or 0.0)):
         table.add_row(*_row(comparison, each))
+    return table
+
+
+def _judged_table(comparison: Comparison) -> Table:
+    """The scores by judgments of a sample."""
+    topics, caption = comparison.judged[0].topics, "recall of the sampled pages on topic"
+    table = Table(
+        title=f"by judgments of a sample; {topics} topics",
+        caption=f"{caption}; in brackets 95 % over topics and pages",
+        box=box.SIMPLE,
+    )
+    for head in ("way", "judged pages fetched", "harvest", "recall", "AUC"):
+        table.add_column(head, justify="left" if head == "way" else "right", no_wrap=True)
+    for each in sorted(comparison.judged, key=lambda score: -score.auc.value):
+        numbers = (each.harvest, each.recall, each.auc)
+        cells = (f"{_number(n.value)} ({_number(n.low)}-{_number(n.high)})" for n in numbers)
+        table.add_row(each.variant, f"{each.judged:.0f}", *cells)
     return table
 
 
