@@ -26,7 +26,8 @@ from focus.commands.judge import judge
 from focus.commands.kb import kb
 from focus.commands.label import label
 from focus.commands.options import config_file
-from focus.commands.options.option import DB, DBS, FILE, Command, option, tell
+from focus.commands.options.declared import said
+from focus.commands.options.option import DB, DBS, Command, option, tell
 from focus.commands.report import report_command
 from focus.commands.running import crawled, run_loop
 from focus.commands.search import search
@@ -119,12 +120,12 @@ def crawl(ctx: click.Context, /, **options: Any) -> None:
 
     order = settings.order(options)
     if options["dry_run"]:
-        from focus.commands.preview import order_lines
+        from focus.commands.preview import HAVE_ROWS, order_lines
         from focus.session import identity
         from focus.storage.reader import last_crawl
 
         known = None if order.paths.fresh else last_crawl(order.paths.db, identity(order.config))
-        tell(order_lines(order, continues=known))
+        tell(order_lines(order, said(ctx, but=HAVE_ROWS), continues=known))
         return
     ctx.exit(_crawled(order, options))
 
@@ -143,9 +144,7 @@ def _crawled(order: CrawlOrder, options: dict[str, Any]) -> int:
     "--pages", type=click.IntRange(100, 200_000), default=3000, metavar="N", help="Size of the web."
 )
 @option("--seed", type=int, default=1, metavar="N", help="Another number, another web.")
-@option(
-    "--db", type=FILE, default=Path("focus-demo/focus.db"), metavar="FILE", help="The database."
-)
+@option("--db", kind="file", default=Path("focus-demo/focus.db"), help="The database.")
 @click.pass_context
 def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
     """Crawl a web made on this machine, by two strategies.
@@ -190,9 +189,7 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
     help="Write here; - is the standard output.",
 )
 @option("--relevant", is_flag=True, help="Only relevant pages.")
-@option(
-    "--min-relevance", type=float, metavar="NUMBER", help="Only pages of at least this relevance."
-)
+@option("--min-relevance", kind="number", help="Only pages of at least this relevance.")
 @option(
     "--since",
     metavar="WHEN",

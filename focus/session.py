@@ -19,7 +19,7 @@ import msgspec
 from focus import __version__
 from focus.archive.recorder import Recorder
 from focus.archive.replay import Archive
-from focus.config import CrawlConfig
+from focus.config import CrawlConfig, RunPaths
 from focus.crawler import Crawl, CrawlStore, Event
 from focus.engine.outages import Outage
 from focus.engine.transports import Bodies, Clock, LiveTransport, ReplayTransport, Transport
@@ -39,25 +39,6 @@ GARBAGE = 50_000
 """New objects between two looks for garbage in circles (700 by default). A page makes hundreds
 of objects and hardly a circle; what the crawl knows would be walked through again and again."""
 SPARE_FILES = 128  # descriptors for all that is no connection: database, workers, look-ups
-
-
-class RunPaths(msgspec.Struct, frozen=True):
-    """Where a run reads and writes.
-
-    archive   crawl this recorded web instead of the network
-    warc      record what is fetched there
-    wait_s    how long to wait for a database that another crawl holds
-    profile   find out where the time goes
-    retry_failed  kinds of failures of earlier runs: what failed by them waits again
-    """
-
-    db: Path
-    archive: Path | None = None
-    warc: Path | None = None
-    fresh: bool = False
-    wait_s: float = 0.0
-    profile: bool = False
-    retry_failed: tuple[str, ...] = ()
 
 
 class RunReport(msgspec.Struct, frozen=True):

@@ -12,13 +12,20 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from bench.wildcard import Everywhere, Request, load
 from focus import session
-from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, LimitConfig, PolitenessConfig
+from focus.config import (
+    AnalysisConfig,
+    CrawlConfig,
+    FetchConfig,
+    LimitConfig,
+    PolitenessConfig,
+    RunPaths,
+)
 from focus.crawler import Crawl
 from focus.engine.transports import ReplayTransport, latency_s
 from focus.fetch import WebFetcher
 from focus.http.dns import Foresight
 from focus.records import FailureKind, FetchResult, Result, Task
-from focus.session import RunPaths, Watcher
+from focus.session import Watcher
 from focus.workers import InlineScorer
 from tests.support.web import TinyWeb
 from tests.test_crawl import TOPIC, World

@@ -1,6 +1,7 @@
 """The documents say what the program does."""
 
 import importlib.util
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -65,3 +66,15 @@ def test_every_crawl_option_but_dry_run_has_its_variable() -> None:
     for option in cli.commands["crawl"].params:
         name = max(option.opts, key=len).removeprefix("--").upper().replace("-", "_")
         assert option.envvar == (None if name == "DRY_RUN" else f"FOCUS_{name}")
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
+def test_a_cluster_command_that_is_shown_has_its_broker(page: Path) -> None:
+    text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+    lines = [line for block in re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S)
+             for line in block.splitlines()]  # fmt: skip
+    is_set = False
+    for line in lines:
+        is_set |= "FOCUS_AMQP=" in line
+        if re.search(r"focus cluster (?!start)[a-z]", line):
+            assert is_set or "--amqp" in line, line

@@ -237,6 +237,27 @@ def test_crawls_are_chosen_by_word_number_and_topic(path: Path) -> None:
             found(path, bad)
 
 
+def test_the_latest_crawl_is_the_one_run_last_whatever_its_web_took_for_the_time(
+    tmp_path: Path,
+) -> None:
+    async def fill(*runs: tuple[str, float, float]) -> None:
+        async with Store.open(tmp_path / "f.db", now=0.0, pid=1) as store:
+            for topic, now, recorded in runs:
+                identity = {"seeds": ["x"], "topic": topic, "strategy": "bfs"}
+                info = await store.begin_crawl(identity, "{}", fresh=False, now=now)
+                await store.write(info.id, Batch(counters={"requests": 1.0}, now=recorded))
+                await store.finish(info.id, reason="x", report_json="{}", now=recorded)
+
+    def latest() -> list[int]:
+        with DatabaseReader(tmp_path / "f.db") as reader:
+            return reader.ids("latest")
+
+    asyncio.run(fill(("archive", 10.0, 9e9), ("live", 20.0, 21.0)))
+    assert latest() == [2]
+    asyncio.run(fill(("archive", 30.0, 9e9)))
+    assert latest() == [1]
+
+
 @given(
     pages=st.lists(
         st.tuples(st.floats(0, 2), st.floats(0, 1), st.booleans(), st.integers(0, 4)), max_size=600

@@ -23,12 +23,12 @@ from focus.alerts import revisits
 from focus.alerts.page_match import topic_of
 from focus.alerts.run import Offline
 from focus.alerts.schedule import parse, zone_of
-from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, ScopeConfig
+from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, RunPaths, ScopeConfig
 from focus.crawler import Crawl, Event
 from focus.errors import ConfigError, TopicError
 from focus.learn.memory_crawl import PageSource
 from focus.records import SEED_PRIORITY, UrlState
-from focus.session import RunPaths, RunReport, Watcher, run
+from focus.session import RunReport, Watcher, run
 from focus.storage.alerts.records import LOCAL, DueHub, WatchedSite
 from focus.storage.alerts.store import AlertStore
 from focus.store import CrawlInfo

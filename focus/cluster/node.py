@@ -30,12 +30,12 @@ from focus.cluster.shard_context import OpenShard, ShardContext
 from focus.cluster.sharding import Shard
 from focus.cluster.topology import packed
 from focus.cluster.transport import ClusterTransport
-from focus.config import CrawlConfig
+from focus.config import CrawlConfig, RunPaths
 from focus.crawler import Crawl, CrawlStore
 from focus.engine.transports import Transport
 from focus.errors import ClusterError
 from focus.records import Task
-from focus.session import RunPaths, Runtime
+from focus.session import Runtime
 from focus.storage import cluster_leases as rows
 from focus.store import CrawlInfo, Store
 from focus.urls.normal_form import seed_candidates

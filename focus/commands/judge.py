@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.options.option import DB, FILE, Command, option, tell
+from focus.commands.options.option import DB, Command, option, tell
 from focus.errors import ConfigError, ExportError
 from focus.text.formatting import inert_json
 
@@ -32,20 +32,18 @@ _WORDS = {"y": "yes", "n": "no", "p": "partly", "s": "skip"}
 )
 @option(
     "--depth",
-    type=click.IntRange(1),
-    metavar="N",
+    kind="count",
     show_default="all",
     help="Only what the first N requests of each crawl brought.",
 )
-@option("--number", type=click.IntRange(1), default=150, metavar="N", help="Draw so many pages.")
+@option("--number", kind="count", default=150, help="Draw so many pages.")
 @option("--seed", type=int, default=0, metavar="N", help="Draw others.")
 @option(
     "--answers",
-    type=FILE,
-    metavar="FILE",
+    kind="file",
     help="Take answers from this file, a URL and y, n or p on a line, and ask nothing.",
 )
-@option("-o", "--output", type=FILE, default=Path("judgments.tsv"), help="Keep judgments here.")
+@option("-o", "--output", kind="file", default=Path("judgments.tsv"), help="Keep judgments here.")
 @option("--json", "as_json", is_flag=True, help="What came of it, as JSON.")
 def judge(db: Path, crawl: str, pool: str | None, output: Path, **options: Any) -> None:
     """Judge a sample of a crawl's pages, and so measure the crawl and its judge.

@@ -18,7 +18,7 @@ from focus.commands.options.example_pages import (
     page_options,
     sources,
 )
-from focus.commands.options.option import FILE, Command, option, tell
+from focus.commands.options.option import Command, option, tell
 from focus.commands.options.value_types import MODEL, checked
 from focus.errors import ConfigError, ExportError, TopicError
 from focus.terminal.progress_bar import bar
@@ -67,24 +67,16 @@ def topic() -> None:
 )
 @option("--seed", multiple=True, metavar="URL", help="Where a crawl begins. Repeatable.")
 @example_options
-@option(
-    "--relevance",
-    type=checked(MODEL.read),
-    shell_complete=MODEL.complete,
-    metavar="MODEL",
-    help="Let this model judge pages.",
-)
-@option("--threshold", type=float, metavar="NUMBER", help="Relevant is what has more than this.")
+@option("--relevance", kind="model", metavar="MODEL", help="Let this model judge pages.")
+@option("--threshold", kind="number", help="Relevant is what has more than this.")
 @option(
     "--as-published",
-    type=click.Choice(["p4", "p5"]),
+    type=click.Choice(("p4", "p5")),
     help="Weigh the examples' words by this paper's formula, not as tuned since: p4, (F/Z)·"
     "log(D/Di); p5, the improved TF-IDF. What is rare is told by the pages given.",
 )
 @KB
-@option(
-    "-o", "--output", type=FILE, metavar="FILE", show_default="NAME.toml", help="Write it here."
-)
+@option("-o", "--output", kind="file", show_default="NAME.toml", help="Write it here.")
 @option("--force", is_flag=True, help="Write over a file that is there.")
 @page_options
 @click.pass_context
@@ -237,8 +229,7 @@ def test(ctx: click.Context, /, file: str, pages: tuple[str, ...], **options: An
 @example_options
 @option(
     "--pilot",
-    type=click.IntRange(1),
-    metavar="N",
+    kind="count",
     show_default=f"{PILOT} with --archive, else none",
     help="Crawl with so many requests for it first, of the archive or the network.",
 )
@@ -257,8 +248,7 @@ def test(ctx: click.Context, /, file: str, pages: tuple[str, ...], **options: An
 @option(
     "-o",
     "--output",
-    type=FILE,
-    metavar="FILE",
+    kind="file",
     help="Write the topic with these words here; without it nothing is written.",
 )
 @option("--force", is_flag=True, help="Write over a file that is there (but for the topic's own).")

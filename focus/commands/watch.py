@@ -282,7 +282,7 @@ def preview(db: Path, name: str, days: float, as_json: bool) -> None:
 
 
 @watch.command(cls=Command)
-@option("--limit", type=click.IntRange(1), default=50, metavar="N", help="So many lines.")
+@option("--limit", kind="count", default=50, help="So many lines.")
 @_JSON
 @DB
 def log(db: Path, limit: int, as_json: bool) -> None:

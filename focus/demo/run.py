@@ -15,13 +15,20 @@ from typing import Any
 
 import msgspec
 
-from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, LimitConfig, PolitenessConfig
+from focus.config import (
+    AnalysisConfig,
+    CrawlConfig,
+    FetchConfig,
+    LimitConfig,
+    PolitenessConfig,
+    RunPaths,
+)
 from focus.crawler import Event
 from focus.demo.site import DemoWeb, generate
 from focus.errors import FocusError
 from focus.records import UrlState
 from focus.score.strategy import strategy_class
-from focus.session import RunPaths, RunReport, Watcher, run
+from focus.session import RunReport, Watcher, run
 from focus.topic.topic import from_words, to_builtins
 
 TOPIC = "足球"

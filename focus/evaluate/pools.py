@@ -17,7 +17,7 @@ import msgspec
 
 from focus.errors import ConfigError
 from focus.metrics.sampling import Drawn, Estimate, draw
-from focus.metrics.significance import bootstrap, mean
+from focus.metrics.significance import mean
 
 WORDS = ("y", "yes", "n", "no", "p", "partly")
 VALUES = {"y": 1.0, "p": 0.5, "n": 0.0}
@@ -220,14 +220,15 @@ def _estimated(
     rng = Random("judgments")
     value = mean([mean([measure(run, budget) for run in runs]) for runs, budget in rows])
 
-    def again(topics: Sequence[tuple[list[list[tuple[SampledPage, int]]], int]]) -> float:
+    def again() -> float:
         found = []
-        for runs, budget in topics:
+        for runs, budget in rng.choices(rows, k=len(rows)):
             places = rng.choices(range(len(runs[0])), k=len(runs[0]))
             found.append(mean([measure([run[at] for at in places], budget) for run in runs]))
         return mean(found)
 
-    low, high = bootstrap(rows, rng, statistic=again, resamples=RESAMPLES)
+    drawn = sorted(again() for _ in range(RESAMPLES))
+    low, high = drawn[round(0.025 * (RESAMPLES - 1))], drawn[round(0.975 * (RESAMPLES - 1))]
     return Estimate(value, min(low, value), max(high, value))
 
 

@@ -18,13 +18,14 @@ from focus.config import (
     FetchConfig,
     LimitConfig,
     PolitenessConfig,
+    RunPaths,
     ScopeConfig,
 )
 from focus.crawler import Crawl, Event
 from focus.http import zstd
 from focus.records import Batch
 from focus.score.strategy import strategy_class
-from focus.session import RunPaths, open_transport
+from focus.session import open_transport
 from focus.topic.topic import Topic, to_builtins
 
 _PILOT_STRATEGY = "yield"

@@ -360,8 +360,7 @@ _CONVERT: dict[type, Callable[[Any], Any]] = {
     dict: lambda text: msgspec.Raw(text.encode()),
 }
 
-_TOPICS = """
-SELECT id, topic FROM crawl JOIN progress ON progress.crawl = crawl.id ORDER BY heartbeat_at, id"""
+_TOPICS = "SELECT id, topic FROM crawl ORDER BY opened_at, id"
 _CONFIG = """
 SELECT config, counters, report FROM crawl JOIN progress ON progress.crawl = crawl.id
 WHERE id = ?"""
@@ -371,8 +370,7 @@ ifnull(n, 0), ifnull(hits, 0) FROM crawl JOIN progress ON progress.crawl = crawl
 LEFT JOIN (SELECT crawl, count(*) AS n, sum(relevant) AS hits FROM page GROUP BY crawl) AS found
 ON found.crawl = crawl.id ORDER BY id"""
 _UNDER_WAY = """
-SELECT id FROM crawl JOIN progress ON progress.crawl = crawl.id WHERE finished_at IS NULL
-ORDER BY heartbeat_at DESC LIMIT 1"""
+SELECT id FROM crawl WHERE finished_at IS NULL ORDER BY opened_at DESC LIMIT 1"""
 _DUPLICATES = "SELECT count(*) FROM near_duplicate WHERE id BETWEEN ? AND ?"
 _DUPLICATE_OF = f"""
 SELECT url.url FROM near_duplicate n JOIN url ON url.id = (n.id & ~{LAST_ID}) + n.of

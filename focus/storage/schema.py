@@ -33,6 +33,8 @@ CREATE TABLE crawl (
     topic        TEXT NOT NULL,   -- its name; before what may be long, as rows read it
     strategy     TEXT NOT NULL,   -- its name
     started_at   REAL NOT NULL,   -- Unix seconds, like every instant here
+    opened_at    REAL NOT NULL,   -- when its last run began, by this machine's clock: the latest
+                                  -- crawl has the largest (a recorded web's own time is another)
     finished_at  REAL,            -- NULL: under way, or its process was killed
     reason       TEXT,            -- why it ended; NULL as above
     digest       BLOB NOT NULL,   -- SHA-256 of `identity`: which command continues it

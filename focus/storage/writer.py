@@ -145,12 +145,12 @@ def begin(
             topic = identity.get("topic", "")
             name = topic.get("name", "") if isinstance(topic, dict) else topic
             strategy = str(identity.get("strategy", ""))
-            values = (str(name), strategy, now, digest, canonical.decode(), config)
+            values = (str(name), strategy, now, now, digest, canonical.decode(), config)
             crawl = db.execute(_NEW_CRAWL, values).lastrowid or 0
             db.execute("INSERT INTO progress VALUES (?, ?, '{}')", (crawl, now))
         else:
             crawl = row[0]
-            db.execute(_REOPEN_CRAWL, (config, crawl))
+            db.execute(_REOPEN_CRAWL, (now, config, crawl))
             db.execute(ALIVE, (now, None, crawl))
             db.execute(_FETCHING_AGAIN, id_range(crawl))
             _revive(db, crawl, revive)
@@ -249,9 +249,10 @@ SELECT id, finished_at, reason, counters, heartbeat_at
 FROM crawl JOIN progress ON progress.crawl = crawl.id
 WHERE digest = ? ORDER BY id DESC LIMIT 1"""
 _NEW_CRAWL = """
-INSERT INTO crawl (topic, strategy, started_at, digest, identity, config)
-VALUES (?, ?, ?, ?, ?, ?)"""
-_REOPEN_CRAWL = "UPDATE crawl SET config = ?, finished_at = NULL, reason = NULL WHERE id = ?"
+INSERT INTO crawl (topic, strategy, started_at, opened_at, digest, identity, config)
+VALUES (?, ?, ?, ?, ?, ?, ?)"""
+_REOPEN_CRAWL = """
+UPDATE crawl SET opened_at = ?, config = ?, finished_at = NULL, reason = NULL WHERE id = ?"""
 ALIVE = "UPDATE progress SET heartbeat_at = ?, counters = ifnull(?, counters) WHERE crawl = ?"
 FINISH = "UPDATE crawl SET finished_at = ?, reason = ?, report = ? WHERE id = ?"
 

@@ -27,12 +27,12 @@ from focus.cluster.leases import POISON, Lease, Leases, Terms
 from focus.cluster.messages import Hello, WorkerReport, answer_of, pack, unpack
 from focus.cluster.sharding import Shard
 from focus.cluster.transport import ClusterTransport
-from focus.config import CrawlConfig
+from focus.config import CrawlConfig, RunPaths
 from focus.crawler import Crawl, CrawlStore
 from focus.engine.transports import Transport, ready_within
 from focus.records import Result, Task
-from focus.session import RunPaths, Runtime, Watcher, run
 from focus.session import RunReport as Summary
+from focus.session import Runtime, Watcher, run
 from focus.storage import cluster_leases as rows
 from focus.store import CrawlInfo, Store
 from focus.workers import InlineScorer

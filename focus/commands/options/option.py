@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import click
 
+from focus.commands.options.value_types import KINDS
+from focus.config import OUTPUT
 from focus.text.formatting import inert
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-WHAT, FAR, FAST = "What to crawl", "How far", "How fast"
-SERVER, NETWORK, OUTPUT = "What a server may do", "How to ask", "Output"
-
-FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 def tell(lines: Iterable[str], *, err: bool = False) -> None:
@@ -58,21 +54,41 @@ class Command(click.Command):
 
 
 def option(
-    *names: str, section: str = "Options", variable: bool = False, **attributes: Any
+    *names: str, section: str = "Options", variable: bool = False, kind: str = "", **attributes: Any
 ) -> Decorator:
-    """A `click.option` of ours; `variable`: FOCUS_NAME sets it, too."""
+    """A `click.option` of ours.
+
+    variable  FOCUS_NAME sets it, too
+    kind      how its text is read, a key of `KINDS`: gives type, metavar and completion
+    """
     if variable:
         long = max(names, key=len).removeprefix("--")
         attributes |= {"envvar": "FOCUS_" + long.upper().replace("-", "_"), "show_envvar": True}
+    if kind:
+        found = KINDS[kind]
+        how = {"metavar": found.metavar, "type": found.type, "shell_complete": found.complete}
+        attributes = how | attributes
     attributes.setdefault("show_default", True)
     return click.option(*names, cls=Option, section=section, **attributes)
+
+
+def adding(options: Iterable[Decorator]) -> Decorator:
+    """A decorator that gives a command these options, in this order."""
+
+    last_first = [*options][::-1]
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        for each in last_first:
+            function = each(function)
+        return function
+
+    return add
 
 
 _DB: dict[str, Any] = {
     "section": OUTPUT,
     "variable": True,
-    "metavar": "FILE",
-    "type": FILE,
+    "kind": "file",
     "show_default": "focus.db beside focus.toml, else in the user's data folder",
 }
 DB = option("--db", **_DB, help="The database.")
