@@ -46,7 +46,7 @@ _WORDS = {"y": "yes", "n": "no", "p": "partly", "s": "skip"}
 @option("-o", "--output", kind="file", default=Path("judgments.tsv"), help="Keep judgments here.")
 @option("--json", "as_json", is_flag=True, help="What came of it, as JSON.")
 def judge(db: Path, crawl: str, pool: str | None, output: Path, **options: Any) -> None:
-    """Judge a sample of a crawl's pages, and so measure the crawl and its judge.
+    """Judge a sample of pages, and so measure crawl and judge.
 
     Pages are drawn from those that the judge took for relevant and from the others, and shown
     in random order without what the judge said. Answers are kept as they come; the same command

@@ -13,7 +13,7 @@ from focus.metrics.sampling import Bin, Estimate, reliability, share
 from focus.text.formatting import count, percent, printable, table
 
 
-class Judged(msgspec.Struct, frozen=True):
+class JudgedSample(msgspec.Struct, frozen=True):
     """What a judged sample says of a crawl or pool.
 
     precision   share on topic of all pages; relevant, others: of what the judge took for
@@ -36,7 +36,7 @@ class Judged(msgspec.Struct, frozen=True):
     error: float
 
 
-def summed_up(pages: Sequence[SampledPage], all_pages: int, requests: int | None) -> Judged:
+def summed_up(pages: Sequence[SampledPage], all_pages: int, requests: int | None) -> JudgedSample:
     """The estimates of a sample; `requests` of the crawl, None for a pool."""
     said = [page.said for page in pages if page.said]
     strata = by_stratum(pages)
@@ -52,7 +52,7 @@ def summed_up(pages: Sequence[SampledPage], all_pages: int, requests: int | None
         if page.said and page.relevance is not None
     ]
     bins, error = reliability(numbers) if numbers else ([], 0.0)
-    return Judged(
+    return JudgedSample(
         pages=all_pages,
         drawn=len(pages),
         on=said.count("y"),
@@ -78,7 +78,7 @@ def question_lines(question: LabelQuestion, number: int, of: int) -> list[str]:
     ]
 
 
-def judging_lines(found: Judged, output: Path) -> list[str]:
+def judging_lines(found: JudgedSample, output: Path) -> list[str]:
     """What came of it, for people."""
     judged = found.on + found.partly + found.off
     lines = [
