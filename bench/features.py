@@ -97,7 +97,7 @@ def crawled(given: Any, topics: Path, out: Path) -> Shares:
     )
     (group,) = compare(spec).groups
     return {
-        score.strategy: {
+        score.variant.partition("/")[0]: {
             topic.topic: mean([each["oracle_share"] or 0.0 for each in topic.orders])
             for topic in score.topics
         }

@@ -65,6 +65,15 @@ class LimitConfig(msgspec.Struct, frozen=True):
         Setting(FAR, "End after so much was received, e.g. 500M or 2G.", name="max-bytes"),
     ] = None
     target: Annotated[int | None, Setting(FAR, "End after so many relevant pages.")] = None
+    stop_harvest: Annotated[
+        float | None,
+        Setting(
+            FAR,
+            "End when fewer than this share of the next 500 requests are expected to bring a "
+            "relevant page, e.g. 0.02.",
+            kind="share",
+        ),
+    ] = None
 
 
 class FetchConfig(msgspec.Struct, frozen=True):

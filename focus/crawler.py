@@ -30,6 +30,7 @@ from focus.engine.failures import FailureHandler
 from focus.engine.limits import Limits
 from focus.engine.links import LinkHandler
 from focus.engine.outages import Outages
+from focus.engine.outlooks import Outlooks
 from focus.engine.relevance_feedback import RelevanceFeedback, make_feedback
 from focus.engine.results import ResultHandler
 from focus.engine.sitemaps import SitemapHandler
@@ -151,6 +152,13 @@ class Crawl:
             self.failure_handler,
             max_redirects=config.max_redirects,
             agent=config.agent,
+        )
+        self.outlooks = Outlooks(
+            self.url_table,
+            self.frontier,
+            self.link_handler.hit_rates,
+            self.unit_of_work,
+            least=config.limits.stop_harvest,
         )
         self._crawl_store = crawl_store
         self._observe = observe
@@ -422,6 +430,8 @@ class Crawl:
     def _report(self, task: Task, fetch: FetchResult, page: Page | None) -> None:
         state = None if task.id is None else UrlState(self.url_table.state[task.id])
         scored = page if state is UrlState.DONE else None
+        if self.outlooks.ended(relevant=scored is not None and scored.relevant):
+            self.stop("stop-harvest reached")
         self._observe(
             Event(
                 nth=self.unit_of_work.totals.requests,

@@ -9,6 +9,7 @@
     outages, uplink     whether the network at large is away, so that no host is blamed for it
     relevance_feedback  relevant pages fed back to a model that adapts
     limits              when a crawl ends, and which URLs are held back until then
+    outlooks            what the next requests will bring, and whether that is enough
     unit_of_work        everything that is still to be written, taken as one batch
 
 A task goes out by a transport and comes back as a `Result`. `ResultHandler.take_in` decides what

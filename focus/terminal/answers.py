@@ -46,6 +46,9 @@ def status_lines(database: str, crawls: Sequence[CrawlSummary], status: Status |
         ("dropped", _reasons(status.drops)),
         ("repeated", f"{count(status.duplicates, 'page')} with nearly the text of another"),
     ]
+    if counters.get("outlook_high"):
+        named = ("outlook", "outlook_low", "outlook_high")
+        rows.append(("outlook", outlook_text(*(counters[name] for name in named))))
     lines += table(rows)
     if status.hosts:
         hosts = [
@@ -57,6 +60,11 @@ def status_lines(database: str, crawls: Sequence[CrawlSummary], status: Status |
             *table([("host", "yield", "requests"), *hosts], indent="    ", right={1, 2}),
         ]
     return lines
+
+
+def outlook_text(expected: float, low: float, high: float) -> str:
+    """What the next requests of a crawl are expected to bring, with its 80 % interval."""
+    return f"next 1,000 requests: about {expected:,.0f} relevant ({low:,.0f} to {high:,.0f})"
 
 
 def _crawl_row(crawl: CrawlSummary) -> tuple[str, ...]:

@@ -193,6 +193,7 @@ class ValueKind(NamedTuple):
 KINDS = {
     "count": ValueKind("N", click.IntRange(1)),
     "number": ValueKind("NUMBER", float),
+    "share": ValueKind("SHARE", click.FloatRange(0.0, 1.0, min_open=True, max_open=True)),
     "text": ValueKind("TEXT", str),
     "time": ValueKind("TIME", checked(read_span)),
     "positive time": ValueKind("TIME", checked(positive_span)),
