@@ -1,15 +1,15 @@
 """Runs the papers' experiments again, then writes docs/results.md.
 
     python -m bench.papers.run [NAMES …] [--web FOLDER] [--only generated|recorded]
-        [--topics N] [--pages N] [--seed 1] [--jobs 1] [--cache FOLDER]
+        [--topics N] [--topic NAME]… [--pages N] [--seed 1] [--jobs 1] [--cache FOLDER]
 
 Each experiment (`*.toml` beside this file) runs on a generated web with the generator's own
 labels and, with --web, on a recorded one (web.warc.zst, topics.json, labels.tsv.gz …). Every
 crawl is the real engine over an archive; what was found goes into bench/results/ as JSON, and
 `write.py` makes docs/results.md of that, here after each and whenever it is called. An
 interrupted run goes on where it was. On two cores all of it takes about an hour, less with
---topics, which takes the first N topics only, and --pages, the size of the generated webs
-(--seed). NAMES are experiments, all by default; webs and runs are kept in --cache.
+--topics, which takes the first N topics only, --topic, these, and --pages, the size of the
+generated webs (--seed). NAMES are experiments, all by default; webs and runs are kept in --cache.
 """
 
 import time
@@ -94,7 +94,9 @@ def _run(experiment: Experiment, world: World, asked: Any) -> Found:
         cache_dir=asked.cache,
     )
     web, inputs, remarks = open_web(spec, _silent), Inputs(spec), Remarks()
-    tasks = _tasks(experiment, world, spec, inputs)[: asked.topics]
+    tasks = _tasks(experiment, world, spec, inputs)
+    wanted = [task for task in tasks if not asked.topic or task.name in asked.topic]
+    tasks = wanted[: asked.topics]
     _, prepared = judged(spec, tasks, web, inputs, remarks)
     ways, described = experiment.ways(), _described(experiment, world, tasks, asked.cache)
     trials = [
