@@ -306,8 +306,8 @@ def in_memory(urls: int, pops: int = 20_000) -> dict[str, object]:
         for (key, url, queue), priority in zip(rows, priorities, strict=True):
             if url_table.find(key) < 0:
                 frontier.push(url_table.add(key, queue, 1), url, priority)
-        if frontier.is_full:
-            frontier.relist(frontier.spill())
+        if frontier.memory.is_full:
+            frontier.relist(frontier.memory.spill())
         took = time.thread_time() - began
         spent.append(took / len(rows))
         slowest = max(slowest, took)

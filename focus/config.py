@@ -25,6 +25,7 @@ USER_AGENT = "focus/0.1 (focused crawler; contact not set)"
 
 WHAT, FAR, FAST = "What to crawl", "How far", "How fast"
 SERVER, NETWORK, OUTPUT = "What a server may do", "How to ask", "Output"
+SESSION = "As whom to ask"
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -171,6 +172,13 @@ class ScopeConfig(msgspec.Struct, frozen=True):
         tuple[str, ...],
         Setting(FAR, "No URL that this finds something in. Repeatable.", kind="pattern"),
     ] = ()
+    documents: Annotated[
+        bool,
+        Setting(
+            FAR,
+            "Read PDF, Word, Excel, PowerPoint, EPUB and plain text like pages (extra documents).",
+        ),
+    ] = False
     max_url: Annotated[
         int,
         Setting(
@@ -249,6 +257,7 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
             name="count-duplicates",
         ),
     ] = True
+    documents: bool = False  # as `ScopeConfig.documents`
     max_links: Annotated[
         int, Setting(SERVER, "Links taken from one page; those after them are only counted.", low=0)
     ] = 2000
@@ -386,6 +395,32 @@ class RunPaths(msgspec.Struct, frozen=True):
     ] = 0.0
     warc: Annotated[
         Path | None, Setting(OUTPUT, "Record requests and responses here (WARC 1.1).")
+    ] = None
+    cookies: Annotated[
+        bool,
+        Setting(
+            SESSION, "Send back the cookies that sites set, as long as this run lasts (a jar)."
+        ),
+    ] = False
+    cookie: Annotated[
+        str | None,
+        Setting(
+            SESSION,
+            'Send this to the seeds\' hosts: "NAME=VALUE; NAME=VALUE". Other users of this machine '
+            "may see it; a file is safer.",
+            kind="secret",
+        ),
+    ] = None
+    cookie_file: Annotated[
+        Path | None, Setting(SESSION, "Send the cookies of this cookies.txt (Netscape's form).")
+    ] = None
+    credentials: Annotated[
+        Path | None,
+        Setting(
+            SESSION,
+            "Send headers, cookies and passwords to the hosts that this TOML file names (mode "
+            "0600; docs/usage.md).",
+        ),
     ] = None
     profile: Annotated[bool, Setting(OUTPUT, "Tell at the end where the time went, by stage.")] = (
         False

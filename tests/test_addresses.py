@@ -169,7 +169,7 @@ async def test_a_name_without_an_address_is_a_failure_as_ever() -> None:
     live.names = {"www.d0.test": None}
     engine = await crawl(live, order(seeds))
     assert engine.unit_of_work.failures == {"host-given-up": 1}
-    assert engine.failure_handler.of_seeds[seeds[0]].startswith("dns: robots.txt")
+    assert engine.seeds.failures[seeds[0]].startswith("dns: robots.txt")
     assert engine.unit_of_work.totals.pages == 1
 
 

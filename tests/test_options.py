@@ -30,6 +30,7 @@ SAMPLES: dict[str, tuple[str, Any]] = {
     "network": ("10.0.0.0/8", "10.0.0.0/8"),
     "endpoint": ("127.0.0.1:8080", "127.0.0.1:8080"),
     "proxy": ("http://proxy.test:80", "http://proxy.test:80"),
+    "secret": ("a=1", "a=1"),
     "file": ("web.warc", Path("web.warc")),
     "flag": ("", True),
 }
@@ -104,7 +105,7 @@ def test_a_dry_run_says_what_was_set_and_by_what(
 ) -> None:
     monkeypatch.setenv("FOCUS_PROXY", "http://me:secret@proxy.test:80")
     found = {"slowdown": "90s", "allow_net": ["10.0.0.0/8", "::1"]}
-    arguments = ["--insecure", "--delay", "2s", "--max-body", "1M"]
+    arguments = ["--insecure", "--delay", "2s", "--max-body", "1M", "--cookie", "sid=secret"]
     ctx = crawl.make_context("crawl", arguments, default_map=found)
     assert said(ctx, but={"delay"}) == [
         "--max-body 1M",
@@ -112,6 +113,7 @@ def test_a_dry_run_says_what_was_set_and_by_what(
         "--allow-net 10.0.0.0/8,::1/128 (focus.toml)",
         "--insecure",
         "--slowdown 1m30s (focus.toml)",
+        "--cookie …",
     ]
 
 

@@ -82,14 +82,15 @@ class _Visitor(Watcher):
             if crawl.revisit(
                 hub.id,
                 hub.url,
+                is_listing=hub.listing,
                 etag=hub.etag,
                 last_modified=hub.last_modified,
                 priority=SEED_PRIORITY + len(self._due) - place,
             ):
                 self.seen.append(hub)
-        for url_id, text in crawl.failure_handler.seeds.items():
+        for url_id, text in crawl.seeds.typed.items():
             if crawl.url_table.is_waiting(url_id):  # never had yet: whatever was laid aside
-                crawl.failure_handler.requeue(url_id, seed_candidates(text)[0], hops=0)
+                crawl.requeue(url_id, seed_candidates(text)[0])
 
     def had(self) -> list[DueHub]:
         """The pages asked for again that came."""

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from focus.commands.crawl import REACH_NAMES, crawl_options, reach_options
 from focus.commands.options.declared import said
-from focus.commands.options.option import Command, adding, option, tell
+from focus.commands.options.option import JSON, Command, adding, option, tell, tell_json
 from focus.commands.running import crawled, run_loop
 from focus.errors import ConfigError
 
@@ -65,7 +65,6 @@ _BROKER_OPTIONS = [
     ),
 ]
 _SLOTS = option("--slots", section=CLUSTER, kind="count", default=64, help="Requests at once.")
-_JSON = option("--json", "as_json", is_flag=True, help="As JSON.")
 
 
 broker_options = adding(_BROKER_OPTIONS)
@@ -149,7 +148,10 @@ def frontier(ctx: click.Context, /, shard: str, **options: Any) -> None:
     ctx.exit(_frontier(order, address, shard, options))
 
 
-_WORKERS_OWN = ("archive", "warc", "workers")
+_WORKERS_OWN = (
+    *("archive", "warc", "workers"),
+    *("cookies", "cookie", "cookie_file", "credentials"),  # no frontier makes requests
+)
 frontier.params = [each for each in frontier.params if each.name not in _WORKERS_OWN]
 
 
@@ -315,7 +317,7 @@ def _reach_of(crawl: Sequence[str]) -> list[str]:
 
 @cluster.command(cls=Command)
 @broker_options
-@_JSON
+@JSON
 @click.pass_context
 def status(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
     """Show shards, workers and what waits between them.
@@ -340,7 +342,7 @@ def status(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
 
 @cluster.command(cls=Command)
 @broker_options
-@_JSON
+@JSON
 def stop(as_json: bool, **options: Any) -> None:
     """End the crawl and all its roles.
 
@@ -357,7 +359,7 @@ def stop(as_json: bool, **options: Any) -> None:
 @cluster.command(cls=Command)
 @option("--worker", default="", metavar="NAME", show_default="all", help="Only this worker.")
 @broker_options
-@_JSON
+@JSON
 def drain(worker: str, as_json: bool, **options: Any) -> None:
     """Let workers finish what they have, and end.
 
@@ -390,7 +392,7 @@ def _order(options: dict[str, Any], what: str, worker: str, *, as_json: bool) ->
 @cluster.command("add-seeds", cls=Command)
 @click.argument("seeds", nargs=-1, required=True, metavar="URL...")
 @broker_options
-@_JSON
+@JSON
 def add_seeds(seeds: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Add seeds to a crawl that is under way.
 
@@ -415,11 +417,7 @@ def add_seeds(seeds: tuple[str, ...], as_json: bool, **options: Any) -> None:
 
 
 def _tell(found: Any) -> None:
-    import msgspec
-
-    from focus.text.formatting import inert_json
-
     if isinstance(found, list):
         tell(found)
     else:
-        click.echo(inert_json(msgspec.json.format(msgspec.json.encode(found))).decode())
+        tell_json(found)

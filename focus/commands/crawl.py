@@ -13,7 +13,7 @@ from focus.cluster.reach import Reach
 from focus.commands.options.declared import DECLARED, declared
 from focus.commands.options.option import DB, adding, option
 from focus.commands.options.value_types import ANY_KIND
-from focus.config import FAR, FAST, NETWORK, OUTPUT, SERVER, WHAT
+from focus.config import FAR, FAST, NETWORK, OUTPUT, SERVER, SESSION, WHAT
 
 _GIVEN = [
     option(
@@ -134,12 +134,21 @@ _TELLING = [
         section=OUTPUT,
         variable=True,
         kind="file",
-        help="Append a line for every request here, in --log-format.",
+        help="Append a line for every request here, in --log-format; a file that was renamed "
+        "is begun anew (logrotate).",
     ),
 ]
 
 crawl_options = adding(
-    [*_GIVEN, *declared(FAR), *declared(FAST), *declared(SERVER), *_ASKING, *_TELLING]
+    [
+        *_GIVEN,
+        *declared(FAR),
+        *declared(FAST),
+        *declared(SERVER),
+        *_ASKING,
+        *declared(SESSION),
+        *_TELLING,
+    ]
 )
 """All options of `focus crawl`, in the order of its help."""
 

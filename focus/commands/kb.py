@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from focus.commands.options.option import Command, option, tell
+from focus.commands.options.option import JSON, Command, option, tell, tell_json
 from focus.commands.options.value_types import KINDS
 from focus.errors import ConfigError
 from focus.terminal.progress_bar import bar
-from focus.text.formatting import count, inert_json, printable, span, table
+from focus.text.formatting import count, printable, span, table
 
 if TYPE_CHECKING:
     from focus.learn.kb.importing import Imported
@@ -88,7 +88,7 @@ def import_lines(report: Imported, base: Path, seconds: float) -> list[str]:
     default=Path("football"),
     help="Ask this one; football: the one that comes with focus.",
 )
-@option("--json", "as_json", is_flag=True, help="As JSON.")
+@JSON
 def show(entity: str, base: Path, as_json: bool) -> None:
     """Show what is known of an entity, by any of its names.
 
@@ -101,9 +101,7 @@ def show(entity: str, base: Path, as_json: bool) -> None:
     with opened(base) as known:
         found = known.find(entity)
     if as_json:
-        import msgspec
-
-        click.echo(inert_json(msgspec.json.format(msgspec.json.encode(found))).decode())
+        tell_json(found)
         return
     if not found:
         raise ConfigError(f"{entity}: nothing of that name in the knowledge base {base}")

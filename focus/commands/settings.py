@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from msgspec.structs import replace
 from focus import __version__
 from focus.commands.options.declared import filled
 from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, PolitenessConfig, RunPaths
+from focus.documents.kinds import LIBRARIES, TYPES
 from focus.errors import ConfigError, TopicError
 from focus.learn.memory_crawl import PageSource
 from focus.learn.model_file import applied
@@ -147,6 +149,7 @@ def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) ->
             contexts=wanted.contexts,
             cosines=wanted.cosines,
             euclids=wanted.euclids,
+            documents=config.scope.documents,
         ),
     )
 
@@ -156,7 +159,19 @@ def _fetch(options: Mapping[str, Any]) -> FetchConfig:
     if options["proxy"] and options["connect_to"]:
         raise ConfigError("--proxy and --connect-to exclude each other; give one of them")
     agent = user_agent(options["user_agent"], options["contact"])
-    return replace(filled(FetchConfig, options), user_agent=agent)
+    config = replace(filled(FetchConfig, options), user_agent=agent)
+    if options.get("documents"):
+        _check_documents()
+        config = replace(config, content_types=(*config.content_types, *TYPES))
+    return config
+
+
+def _check_documents() -> None:
+    """ConfigError where the libraries that read documents are missing."""
+    if missing := [name for name in LIBRARIES if find_spec(name) is None]:
+        raise ConfigError(
+            f"--documents needs {', '.join(missing)}: pip install 'focus-crawler[documents]'"
+        )
 
 
 def user_agent(name: str | None, contact: str | None) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.alert_access import answer, chosen, opened
+from focus.commands.alert_access import AlertName, answer, chosen, opened
 from focus.commands.crawl import network_options
 from focus.commands.options.alert import HOW
 from focus.commands.options.option import DB, Command, adding, option, tell
@@ -60,7 +60,7 @@ sending_options = adding(
 
 
 @click.command(cls=Command)
-@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.argument("names", metavar="[NAME]...", nargs=-1, type=AlertName())
 @option("--now", "at_once", is_flag=True, help="Check all alerts (or those named), due or not.")
 @option("--dry-run", is_flag=True, help="Say what is due, and do nothing.")
 @option("-v", "--verbose", is_flag=True, help="Say what was done; without, only trouble is told.")
@@ -118,7 +118,7 @@ def _ran(store: AlertStore, wanted: Sequence[int] | None, options: dict[str, Any
 
 
 @click.command(cls=Command)
-@click.argument("name")
+@click.argument("name", type=AlertName())
 @sending_options
 @network_options
 @DB

@@ -193,8 +193,8 @@ def next_ids(db: sqlite3.Connection, crawl: int) -> list[int]:
 def load(db: sqlite3.Connection, crawl: int) -> Saved:
     span = id_range(crawl)
     hosts = [
-        HostRow(number, name, next_at, failures, bool(given_up), _robots(robots))
-        for number, name, next_at, failures, given_up, robots in db.execute(_HOSTS, span)
+        HostRow(number, name, next_at, failures, bool(given_up), _robots(robots), address)
+        for number, name, next_at, failures, given_up, robots, address in db.execute(_HOSTS, span)
     ]
     queues = [
         QueueRow(number, host, pattern, fetched, yielded, bonus, tuple(recent))
@@ -261,7 +261,7 @@ SELECT id & {schema.LAST_ID}, host, pattern, fetched, yielded, bonus,
 recent_fetched, recent_yielded, recent_at FROM queue
 WHERE id BETWEEN ? AND ? ORDER BY id"""
 _HOSTS = f"""
-SELECT id & {schema.LAST_ID}, name, next_at, failures, given_up, robots FROM host
+SELECT id & {schema.LAST_ID}, name, next_at, failures, given_up, robots, address FROM host
 WHERE id BETWEEN ? AND ? ORDER BY id"""
 GRAPH = f"""
 SELECT id & {schema.LAST_ID}, source, targets FROM link

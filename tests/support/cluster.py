@@ -22,7 +22,7 @@ import msgspec
 
 from focus.cluster.batch_writer import ShardStore
 from focus.cluster.flow_control import FlowControl
-from focus.cluster.forwarded_links import ForwardedLinks, accept
+from focus.cluster.forwarded_links import ForwardedLinks
 from focus.cluster.leases import POISON, Lease, Leases, Terms
 from focus.cluster.messages import Hello, WorkerReport, answer_of, pack, unpack
 from focus.cluster.sharding import Shard
@@ -127,10 +127,9 @@ class Room(Runtime):
         return self.transport
 
     def crawl_store(self, store: Store, info: CrawlInfo) -> CrawlStore:
-        return ShardStore(store, info.id, self.transport, ForwardedLinks(Shard(), None))
+        return ShardStore(store, info.id, self.transport, ForwardedLinks(Shard()))
 
     async def opened(self, crawl: Crawl, store: Store, info: CrawlInfo) -> None:
-        self.transport.on_link = partial(accept, crawl)
         found = await store.run(partial(rows.leases, crawl=info.id))
         for row in found:
             task = msgspec.msgpack.decode(row.task, type=Task)

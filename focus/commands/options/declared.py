@@ -128,6 +128,7 @@ def said(ctx: click.Context, *, but: Container[str]) -> list[str]:
             value = ctx.params[each.key]
             items = value if each.is_many else [each.typed(value)]
             text = re.sub(r"//[^/@]*@", "//", ",".join(map(str, items)))
+            text = "…" if each.kind == "secret" else text
             by = _SOURCES[source].format(each.variable)
             found.append(f"--{each.name}{'' if each.type is bool else f' {text}'}{by}")
     return found

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
+import msgspec
 
 from focus.commands.options.value_types import KINDS
 from focus.config import OUTPUT
-from focus.text.formatting import inert
+from focus.text.formatting import inert, inert_json
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -18,6 +19,11 @@ def tell(lines: Iterable[str], *, err: bool = False) -> None:
     """Print lines in which strangers may have a say: nothing in them acts on a terminal."""
     for line in lines:
         click.echo(inert(line), err=err)
+
+
+def tell_json(value: Any) -> None:
+    """Print a value as JSON, indented, with nothing in it that acts on a terminal."""
+    click.echo(inert_json(msgspec.json.format(msgspec.json.encode(value))).decode())
 
 
 class Option(click.Option):
@@ -92,6 +98,7 @@ _DB: dict[str, Any] = {
     "show_default": "focus.db beside focus.toml, else in the user's data folder",
 }
 DB = option("--db", **_DB, help="The database.")
+JSON = option("--json", "as_json", is_flag=True, help="As JSON.")
 DBS = option(
     "--db", **_DB, multiple=True, help="The database; of a cluster those of all shards. Repeatable."
 )

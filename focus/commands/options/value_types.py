@@ -178,6 +178,23 @@ class RegisteredName(NamedTuple):
         ]
 
 
+class FieldNames(click.ParamType[str]):
+    """Names of fields of a result, with commas between them; a shell completes the last one."""
+
+    name = "fields"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The fields that begin so and are not named yet."""
+        from focus.storage.results import FIELDS, MADE
+
+        *before, start = incomplete.split(",")
+        fixed = "".join(f"{name}," for name in before)
+        known = [name for name in (*FIELDS, *MADE) if name not in before]
+        return [CompletionItem(fixed + name) for name in known if name.startswith(start)]
+
+
 STRATEGY = RegisteredName("focus.score.strategy", "STRATEGIES", "strategy")
 MODEL = RegisteredName("focus.score.relevance", "RELEVANCE", "relevance model")
 
@@ -195,6 +212,7 @@ KINDS = {
     "number": ValueKind("NUMBER", float),
     "share": ValueKind("SHARE", click.FloatRange(0.0, 1.0, min_open=True, max_open=True)),
     "text": ValueKind("TEXT", str),
+    "secret": ValueKind("TEXT", str),
     "time": ValueKind("TIME", checked(read_span)),
     "positive time": ValueKind("TIME", checked(positive_span)),
     "size": ValueKind("SIZE", checked(read_size)),
@@ -205,6 +223,7 @@ KINDS = {
     "strategy": ValueKind("NAME", checked(STRATEGY.read), STRATEGY.complete),
     "model": ValueKind("NAME", checked(MODEL.read), MODEL.complete),
     "parameter": ValueKind("NAME=NUMBER", checked(parameter)),
+    "fields": ValueKind("A,B,C", FieldNames()),
     "pattern": ValueKind("REGEX", checked(pattern)),
     "network": ValueKind("CIDR", checked(network)),
     "endpoint": ValueKind("ADDR:PORT", checked(endpoint)),
