@@ -334,8 +334,8 @@ def chapters(path: Path) -> Iterator[str]:
         yield (
             f"Ours on {c['pages']:,} pages of the recorded web, by the words that trafilatura "
             f"finds, too: precision {_figure('', c['precision'])}, "
-            f"recall {_figure('', c['recall'])}, F {_figure('', c['f1'])}. There is no claim to hold it "
-            "against.\n"
+            f"recall {_figure('', c['recall'])}, F {_figure('', c['f1'])}. There is no claim to "
+            "hold it against.\n"
         )
     yield "## P3, chapter 4: naive Bayes with entities of a knowledge base\n"
     yield (
