@@ -85,11 +85,11 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     text: str
     measure: str
-    paper: str = ""
-    why: str = ""
     better: str = ""
     worse: str = ""
     peak: float | None = None
+    paper: str = ""
+    why: str = ""
 
 
 class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
