@@ -310,7 +310,7 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
     part with the words that were found; or why it failed, was dropped, or still waits.
     Evidence is what its priority was added up from: of the links to it (member: an index page
     that names the topic lists it; subtopic: its text has a word that relevant pages have in
-    their titles), of the hub that brought it and, while it waits, of its place. Named are
+    their titles), of the hub that brought it and of its place. Named are
     keywords and features of the topic in the link's text or address. Ahead is what was taken
     before it since its parent was, or waits with more priority now.
 

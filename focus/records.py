@@ -364,6 +364,7 @@ class PageRow(msgspec.Struct, frozen=True):
     nth       number of the request that brought it, counting every request from 1
     rank      how many waiting URLs there were when it was taken
     place     which request to its host it was, of those that came to an end
+    bonus     of its host and URL pattern when it was taken, beside its priority
     targets   URL ids of its links, in document order
     """
 
@@ -383,6 +384,7 @@ class PageRow(msgspec.Struct, frozen=True):
     last_modified: str = ""
     targets: tuple[int, ...] = ()
     place: int = 0
+    bonus: float = 0.0
 
 
 class Batch(msgspec.Struct):

@@ -89,7 +89,9 @@ def test_why_tells_what_an_index_page_adds(focus: Focus, home: Path) -> None:
     fetched = json.loads(focus("why", "a.test/one", "--db", "a.db", "--json").out)
     assert fetched["evidence"]["home"] == 1.0
     assert fetched["evidence"]["member"] == 3.0
-    assert sum(fetched["evidence"].values()) == pytest.approx(fetched["priority"], abs=1e-3)
+    total = fetched["priority"] + fetched["page"]["bonus"]
+    assert sum(fetched["evidence"].values()) == pytest.approx(total, abs=1e-3)
+    assert fetched["evidence"]["place"] == pytest.approx(fetched["page"]["bonus"], abs=1e-3) != 0.0
     waiting = json.loads(focus("why", "a.test/two", "--db", "a.db", "--json").out)
     assert waiting["state"] == "waiting"
     assert {"home", "member", "hub", "place"} <= set(waiting["evidence"])

@@ -103,7 +103,7 @@ JOIN queue ON queue.id = (url.id & ~{LAST_ID}) + url.queue
 JOIN host ON host.id = (url.id & ~{LAST_ID}) + queue.host"""
 _PARENT = "SELECT nth FROM url JOIN page USING (id) WHERE url.id BETWEEN ? AND ? AND url = ?"
 _BETWEEN = f"""
-SELECT url.url, host.name, page.priority FROM page JOIN url USING (id) {_HOST}
+SELECT url.url, host.name, page.priority + page.bonus FROM page JOIN url USING (id) {_HOST}
 WHERE page.crawl = ? AND page.nth > ? AND page.nth < ? ORDER BY page.nth DESC"""
 _BEFORE = f"""
 SELECT url.url, host.name, priority + ifnull(queue.bonus, 0) AS stands FROM url {_HOST}

@@ -91,6 +91,7 @@ class WhyPage(msgspec.Struct, frozen=True):
 
     nth, rank   the how-manieth request, among so many waiting URLs, at `priority`
     parts       relevance by part of the page; `matched` the topic's words there
+    bonus       of its host and URL pattern, beside `priority`
     """
 
     nth: int
@@ -105,6 +106,7 @@ class WhyPage(msgspec.Struct, frozen=True):
     title: str
     parts: dict[str, float]
     matched: dict[str, list[str]]
+    bonus: float = 0.0
 
 
 class Ahead(msgspec.Struct, frozen=True):
@@ -128,7 +130,7 @@ class Why(msgspec.Struct, frozen=True):
     path            from a seed to this URL, both included
     duplicate_of    the URL of an earlier page with nearly the same text; "" for none
     link_evidence   evidence as the strategy keeps it
-    place           the bonus of its place while it waits
+    place           the bonus of its place, now or when it was taken
     evidence        what its priority is the sum of, by name, where the strategy adds up: of its
                     links, `hub` for the page that brought it, `place` for its host and shape
     named           keywords and features of the topic in the text of the link or its address
