@@ -50,11 +50,12 @@ class Recorded(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Way(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One way of crawling."""
+    """One way of crawling. rule: the strategy's form, if not that of its numbers' row."""
 
     strategy: str
     form: str
     relevance: str = ""
+    rule: str = ""
     params: dict[str, float] = {}
 
     @property

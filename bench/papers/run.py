@@ -219,7 +219,9 @@ def _trials(
 
 def _variant(way: Way) -> Variant:
     params = [(f"{way.strategy}.{name}", value) for name, value in way.params.items()]
-    (variant,) = variants([way.strategy], forms=[way.form], relevance=[way.model], params=params)
+    (variant,) = variants(
+        [way.strategy], forms=[way.rule or way.form], relevance=[way.model], params=params
+    )
     return msgspec.structs.replace(variant, id=way.name)
 
 
