@@ -59,7 +59,7 @@ from focus.scheduling.url_table import UrlTable
 from focus.score.graph.pagerank import PageRank
 from focus.score.strategy import make_strategy
 
-BATCH = 64  # answers that one transaction writes, a quarter of what is in flight if less
+BATCH = 64  # answers that one transaction writes, a quarter of what may be in flight if less
 MANY = 500_000  # waiting URLs that are better looked through in a thread: 10 ms and more
 _UNBOUNDED = 1 << 60
 
@@ -179,6 +179,7 @@ class Crawl:
             agent=config.agent,
             max_redirects=config.max_redirects,
             locates=self.transport.locates and config.politeness.per_ip > 0,
+            left=set() if config.cookies else None,
         )
 
     def _link_handler(self) -> LinkHandler:
@@ -218,6 +219,8 @@ class Crawl:
         """Wait for a task that an earlier run sent; False if its result is of no use now."""
         # Killed before the page that links to it was written: it will be found anew.
         if not self.frontier.knows(task.host) or (task.id or 0) >= len(self.url_table):
+            return False
+        if task.lookup:  # its host's next turn asks anew
             return False
         host, now = self.frontier.host(task.host), self.transport.now()
         if task.id is not None:
@@ -436,7 +439,7 @@ class Crawl:
 
     async def _commit_if_due(self) -> None:
         waited_s = self.transport.now() - self._committed_at
-        most = min(BATCH, self.transport.in_flight // 4)
+        most = min(BATCH, self.config.concurrency // 4)
         if self.unit_of_work.unwritten > most or waited_s >= self.config.commit_every_s:
             await self._commit()
 

@@ -66,7 +66,6 @@ class DropReason(StrEnum):
     FRONTIER_FULL = "frontier-full"
     NOT_HTML = "not-html"
     REDIRECTED = "redirected"  # the target stands in its place
-    DUPLICATE = "duplicate"  # its canonical form is known
     SOFT_404 = "soft-404"  # it says "not found" with status 200
     NOINDEX = "noindex"  # meta robots or X-Robots-Tag
     LISTING = "listing"  # a sitemap or feed: its links were taken
@@ -200,7 +199,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     failure      set when the page could not be parsed; the rest is then empty
     terms        a relevant page's strongest words, {} unless the model adapts to them
     simhash      64 bits of a relevant page's text (`near_duplicates.simhash`), 0: not computed
-    wording      64 bits of its text without numbers (`near_duplicates.wording`), 0: not computed
+    wording      64 bits of its text without numbers (`near_duplicates.wording`), 0: not asked for
     lost         it says "not found", though with status 200
     duplicate_of  URL id of an earlier page with nearly the same text, set by the crawl: this
                  one is then not relevant, whatever its relevance
@@ -251,6 +250,7 @@ class Task(msgspec.Struct, frozen=True):
     depth      links from a seed
     priority   what it was taken at
     conditions  headers that ask for an answer only if the page has changed
+    wording    whether `Page.wording` will be asked for
     """
 
     id: int | None
@@ -262,6 +262,7 @@ class Task(msgspec.Struct, frozen=True):
     priority: float = 0.0
     conditions: tuple[tuple[str, str], ...] = ()
     lookup: bool = False
+    wording: bool = True
 
 
 class Result(msgspec.Struct, frozen=True):

@@ -198,7 +198,7 @@ def test_nothing_in_a_database_acts_on_a_terminal(focus: Focus, web: Path, home:
     [
         ("-n 64", "crawl --seed http://a.test/ --topic x --concurrency 1", "open files"),
         ("-n 64", "serve --port 8431", "open files"),
-        ("-v 150000", "crawl --seed http://a.test/ --topic x", "ulimit -v"),
+        ("-v 120000", "crawl --seed http://a.test/ --topic x", "ulimit -v"),
         ("-v 60000", "serve --port 8431", "ulimit -v"),
     ],
 )

@@ -144,6 +144,18 @@ def test_evidence_worked_number(football: Matcher) -> None:
     assert judgement.relevance == pytest.approx(0.911, abs=1e-3)
 
 
+def test_evidence_names_the_words_of_every_part(football: Matcher) -> None:
+    model = make_model("evidence", football, {})
+    links = [
+        RawLink("/tags/x", "#足球"),
+        RawLink("/1", "英超第三轮的足球战报，一条长长的链接文字"),
+        RawLink("/2", "新闻"),
+    ]
+    judgement = model.judge(Document(title="足球", blocks=text("足球"), links=links))
+    assert judgement.parts.keys() == judgement.matched.keys()
+    assert judgement.matched["tag"] == judgement.matched["anchors"] == ["足球"]
+
+
 def test_evidence_reads_tags_but_not_tag_clouds(football: Matcher) -> None:
     model = make_model("evidence", football, {})
     tag = RawLink("/tags/x", "#足球")

@@ -98,7 +98,7 @@ class VariantGroup(msgspec.Struct, frozen=True):
 
 
 class Timing(msgspec.Struct, frozen=True):
-    """What it took. ms_per_page: variant -> CPU ms per page, analysis and engine."""
+    """The time a comparison took. ms_per_page: variant -> CPU ms per page, analysis and engine."""
 
     seconds: float
     trials: int

@@ -64,7 +64,7 @@ _DECIMALS = 6
 
 
 class Cost(msgspec.Struct, frozen=True):
-    """What a trial took; differs from run to run.
+    """Time and memory of a trial; differs from run to run.
 
     engine_ms    CPU time per request of everything but the analysis of pages
     analysis_ms  time per page to parse and score it, when that was done
@@ -100,7 +100,7 @@ class TrialResult(msgspec.Struct, frozen=True):
 
 
 class TopicTruth(msgspec.Struct, frozen=True):
-    """What is true of a topic.
+    """A topic's relevant pages, by its labels.
 
     page_of   number of a page -> the number it is counted as (`TrialResult.pages` has the first)
     labels    of pages, by the second

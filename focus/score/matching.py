@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from focus.score.memo import Memo
+from focus.score.source_search import SourceSearch
 from focus.score.statistics.vector import background, euclid, term_counts, tf_idf
 from focus.text.tokenisation import Segmenter, fold, has_han
 from focus.topic.topic import Topic
@@ -61,17 +62,26 @@ class Matcher:
         self._exact = {form for word in self._words for form in word.forms}
         self._parts = tuple(form for form in self._exact if has_han(form))
         self.segmenter = segmenter or Segmenter(self.segmenter_words)
-        cuts = [self.segmenter.tokens(form) for form in sorted(self._exact)]
-        self._runs = tuple(cut for cut in cuts if len(cut) > 1)
         # A text without any of these holds no keyword, in no form: most texts, at once.
-        heads = {form if has_han(form) else form.split(" ", 1)[0] for form in self._exact}
-        heads |= {run[0] for run in self._runs}
-        self._hint = re.compile("|".join(map(re.escape, sorted(heads))))
+        self._heads = {form if has_han(form) else form.split(" ", 1)[0] for form in self._exact}
+        self._hint = _any_of(self._heads)
+        self._in_source = SourceSearch(self._exact)
         self.coverage = Memo(self._coverage, 50_000)
         self.promise = Memo(self._promise, 50_000) if self._features else self.coverage
         self.share = Memo(self._share, 20_000)
         self.cosine = Memo(self._cosine, 20_000)
         self.euclid = Memo(self._euclid, 20_000)
+
+    @cached_property
+    def _runs(self) -> tuple[tuple[str, ...], ...]:
+        """The keywords that are several tokens."""
+        cuts = [self.segmenter.tokens(form) for form in sorted(self._exact)]
+        return tuple(cut for cut in cuts if len(cut) > 1)
+
+    @cached_property
+    def _token_hint(self) -> re.Pattern[str]:
+        """What a text with a keyword among its tokens holds for sure."""
+        return _any_of(self._heads | {run[0] for run in self._runs})
 
     @property
     def longest(self) -> int:
@@ -96,6 +106,10 @@ class Matcher:
             if number:
                 found[word.name] = number
         return found
+
+    def is_in(self, source: bytes) -> bool:
+        """Whether any keyword stands in the source of a page (UTF-8), as `SourceSearch` sees it."""
+        return self._in_source.finds(source)
 
     def spans(self, text: str) -> list[tuple[int, int, str]]:
         """Where each keyword stands in a text already folded: [(0, 2, "足球")], in any order."""
@@ -161,7 +175,9 @@ class Matcher:
     def _share(self, text: str) -> tuple[int, int]:
         """(matched, all) tokens of a short text."""
         tokens = self.segmenter.tokens(text)
-        return self.matched_tokens(tokens) if self._hint.search(fold(text)) else (0, len(tokens))
+        return (
+            self.matched_tokens(tokens) if self._token_hint.search(fold(text)) else (0, len(tokens))
+        )
 
     def _cosine(self, text: str) -> float:
         """Cosine of a short text's words, each once, and the topic's vector (P2 eq. 1).
@@ -205,6 +221,10 @@ def _word(text: str, weight: float, converters: Iterable[Callable[[str], str]]) 
     left = r"(?<![a-z0-9])" if folded[0].isalnum() else ""
     right = r"(?![a-z0-9])" if folded[-1].isalnum() else ""
     return _Word(text, weight, forms, re.compile(left + body + right))
+
+
+def _any_of(parts: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, sorted(parts))))
 
 
 def _count(word: _Word, text: str) -> int:

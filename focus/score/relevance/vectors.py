@@ -48,7 +48,7 @@ class VectorModel(Model):
         """
         if len(self.topic) > len(self.keywords):
             return self.full_vector(page)
-        if page.source is not None and not self.matcher.counts(page.source):
+        if not page.may_hold(self.matcher):
             return {}
         texts = (page.title, page.keywords, page.description, page.content[:MAX_CHARS])
         if not self.matcher.counts(fold_body("\n".join(texts))):

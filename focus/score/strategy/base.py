@@ -52,6 +52,7 @@ class Strategy:
     url_patterns   wants one queue per URL pattern, and `Link.pattern` filled
     contexts, cosines, euclids   wants `Link.context_score`, `Link.cosine_score`,
              `Link.euclid_score` filled
+    follows_all  evidence is never None, and has nothing to do with the other links of a page
     moves    priorities follow the graph: they are asked for again when ranks rise
     learns   `bonus` and `hub_bonus` are used: hit rates steer
     remainder   what a priority holds beside `parts`, "" for nothing
@@ -71,6 +72,7 @@ class Strategy:
     contexts: ClassVar[bool] = False
     cosines: ClassVar[bool] = False
     euclids: ClassVar[bool] = False
+    follows_all: ClassVar[bool] = False
     moves: ClassVar[bool] = False
     learns: ClassVar[bool] = False
     remainder: ClassVar[str] = ""
