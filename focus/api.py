@@ -303,7 +303,7 @@ def open(path: str | Path) -> Database:
 
 
 class Database:
-    """Pages, links and status in a database; a crawl may be writing it. Close it, or use it in a `with`.
+    """A database, which a crawl may be writing. Close it, or use it in a `with`.
 
     `crawl` is an id, "latest" or "all" wherever it is asked for.
     """
