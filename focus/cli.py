@@ -69,8 +69,8 @@ def cli(ctx: click.Context) -> None:
     ctx.default_map = config_file.defaults(found, {"crawl": crawl})
     database = config_file.database(found)
     for name, command in cli.commands.items():
-        for each in command.params:
-            if each.name == "db" and name != "demo":
+        for each in command.params if name not in ("demo", "serve") else ():
+            if each.name == "db":
                 default = [database] if each.multiple else database
                 ctx.default_map.setdefault(name, {}).setdefault("db", default)
     asked = {**ctx.default_map.get("crawl", {}), "db": database}

@@ -299,6 +299,12 @@ class CrawlConfig(msgspec.Struct, frozen=True):
     min_priority: Annotated[
         float | None, Setting(FAR, "Drop links that the strategy gives less than this.")
     ] = None
+    cookies: Annotated[
+        bool,
+        Setting(
+            SESSION, "Send back the cookies that sites set, as long as this run lasts (a jar)."
+        ),
+    ] = False
     fetch: FetchConfig = FetchConfig()
     max_redirects: Annotated[int, Setting(SERVER, "Follow so many in a row (redirect).", low=0)] = (
         10
@@ -356,12 +362,6 @@ class RunPaths(msgspec.Struct, frozen=True):
     warc: Annotated[
         Path | None, Setting(OUTPUT, "Record requests and responses here (WARC 1.1).")
     ] = None
-    cookies: Annotated[
-        bool,
-        Setting(
-            SESSION, "Send back the cookies that sites set, as long as this run lasts (a jar)."
-        ),
-    ] = False
     cookie: Annotated[
         str | None,
         Setting(

@@ -171,6 +171,7 @@ class Crawl:
             agent=config.agent,
             max_redirects=config.max_redirects,
             locates=self.transport.locates and config.politeness.per_ip > 0,
+            left=set() if config.cookies else None,
         )
 
     def _link_handler(self) -> LinkHandler:

@@ -315,7 +315,7 @@ async def open_transport(
             software = f"focus/{__version__}"
             observe = stack.enter_context(Recorder(paths.warc, software=software)).record
         clock = Clock()
-        web = WebFetcher(config.fetch, clock=clock, sessions=_sessions(paths, config.seeds))
+        web = WebFetcher(config.fetch, clock=clock, sessions=_sessions(config, paths))
         transport = LiveTransport(
             web, pool, clock=clock, observe=observe, locate=web.locate, bodies=Bodies()
         )
@@ -324,14 +324,14 @@ async def open_transport(
     return transport
 
 
-def _sessions(paths: RunPaths, seeds: Sequence[str]) -> Sessions:
+def _sessions(config: CrawlConfig, paths: RunPaths) -> Sessions:
     """What requests carry besides; ConfigError for a file that cannot be used."""
     credentials = read_credentials(paths.credentials) if paths.credentials is not None else []
     if paths.cookie is not None:
-        hosts = [host_of(seed_candidates(seed)[0]) for seed in seeds]
+        hosts = [host_of(seed_candidates(seed)[0]) for seed in config.seeds]
         credentials += cookie_for(hosts, paths.cookie)
     cookies = read_cookies(paths.cookie_file) if paths.cookie_file is not None else []
-    return Sessions(credentials, cookies, jar=paths.cookies)
+    return Sessions(credentials, cookies, jar=config.cookies)
 
 
 @contextlib.contextmanager

@@ -154,6 +154,8 @@ class Effects:
     def _drop(self, intent: i.Drop, now: float) -> None:
         url_id, reason, detail = intent.id, intent.reason, intent.detail
         self._ended(Outcome(url_id, UrlState.DROPPED, str(reason), detail, hops=intent.hops))
+        if self._view.left is not None and reason is DropReason.REDIRECTED:
+            self._view.left.add(url_id)
         if reason is DropReason.LISTING:
             self._seeds.note(url_id)
         elif reason is not DropReason.REDIRECTED:
@@ -185,6 +187,8 @@ class Effects:
             del self._seeds.fallbacks[url_id]
         if (request := self._requests.get(url_id)) is not None:
             request.tries = 0
+        if self._view.left is not None:
+            self._view.left.discard(url_id)
         self._url_table.hops[url_id] = intent.hops
         self._unit_of_work.ended(Outcome(url_id, UrlState.WAITING, hops=intent.hops, url=url))
         self._frontier.push(url_id, url, self._url_table.priority[url_id])

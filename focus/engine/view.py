@@ -64,6 +64,7 @@ class View(NamedTuple):
 
     agent      whom robots.txt and X-Robots-Tag may speak to, besides everybody
     locates    hosts are looked up before they are asked
+    left       URLs that redirected, where cookies are kept: with one, they may answer; else None
     """
 
     url_table: UrlTable
@@ -76,6 +77,7 @@ class View(NamedTuple):
     agent: str
     max_redirects: int
     locates: bool
+    left: set[int] | None = None
 
     def request(self, url_id: int) -> Request:
         """The request for a URL that is not over yet."""
