@@ -429,7 +429,8 @@ class Crawl:
 
     async def _commit_if_due(self) -> None:
         waited_s = self.transport.now() - self._committed_at
-        most = min(BATCH, self.config.concurrency // 4)
+        # A quarter of what may be under way: else nothing could be sent before all is written.
+        most = min(BATCH, min(self.config.concurrency, self.transport.window) // 4)
         if self.unit_of_work.unwritten > most or waited_s >= self.config.commit_every_s:
             await self._commit()
 
