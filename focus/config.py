@@ -37,6 +37,15 @@ class LimitConfig(msgspec.Struct, frozen=True):
         Setting(FAR, "End after so much was received, e.g. 500M or 2G.", name="max-bytes"),
     ] = None
     target: Annotated[int | None, Setting(FAR, "End after so many relevant pages.")] = None
+    stop_harvest: Annotated[
+        float | None,
+        Setting(
+            FAR,
+            "End when fewer than this share of the next 500 requests are expected to bring a "
+            "relevant page, e.g. 0.02.",
+            kind="share",
+        ),
+    ] = None
 
 
 class FetchConfig(msgspec.Struct, frozen=True):
@@ -226,6 +235,7 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
     url_patterns: bool = False  # compute Link.pattern
     contexts: bool = False  # compute Link.context_score
     cosines: bool = False  # compute Link.cosine_score
+    euclids: bool = False  # compute Link.euclid_score
     keep: Annotated[
         str,
         Setting(OUTPUT, "Of which pages to keep the text.", choices=("all", "relevant", "none")),
@@ -284,7 +294,8 @@ class CrawlConfig(msgspec.Struct, frozen=True):
     ] = "yield"
     params: dict[str, float] = {}
     as_published: Annotated[
-        bool, Setting(WHAT, "Strategy and model as in their papers, not as tuned since.")
+        bool,
+        Setting(WHAT, "Strategy, relevance model and topic as in the paper, not as tuned since."),
     ] = False
     limits: LimitConfig = LimitConfig()
     max_offline_s: Annotated[

@@ -32,6 +32,7 @@ from focus.engine.intents import Ask, Drop, Fail, PutBack, Requeue
 from focus.engine.limits import Limits
 from focus.engine.links import LinkHandler
 from focus.engine.outages import Outages
+from focus.engine.outlooks import Outlooks
 from focus.engine.partition import Partition
 from focus.engine.ranking import Ranker
 from focus.engine.relevance_feedback import RelevanceFeedback, make_feedback
@@ -156,6 +157,13 @@ class Crawl:
         began_at = self._committed_at = transport.now()
         others = self.partition.others
         self.limits = Limits(config, self.unit_of_work, others, began_at=began_at)
+        self.outlooks = Outlooks(
+            self.url_table,
+            self.frontier,
+            self.link_handler.hit_rates,
+            self.unit_of_work,
+            least=config.limits.stop_harvest,
+        )
         self.relevance_feedback: RelevanceFeedback | None = None
 
     def _view(self) -> View:
@@ -388,6 +396,8 @@ class Crawl:
         task, fetch, page = result.task, result.fetch, result.page
         state = None if task.id is None else UrlState(self.url_table.state[task.id])
         scored = page if state is UrlState.DONE else None
+        if self.outlooks.ended(relevant=scored is not None and scored.relevant):
+            self.stop("stop-harvest reached")
         self._observe(
             Event(
                 nth=self.unit_of_work.totals.requests,

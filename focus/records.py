@@ -165,6 +165,7 @@ class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
     pattern        class of the path (`url_pattern`), "" when not asked for
     role         of the target: 0 a page, 1 an index page, 2 a further page of this very index
     cosine_score cosine of the anchor text and the topic, 0…1, 0 when not asked for
+    euclid_score likeness of the anchor's vector and the topic's by P3 eq. 5-2, likewise
     """
 
     url: str
@@ -180,6 +181,7 @@ class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
     pattern: str = ""
     cosine_score: float = 0.0
     role: int = 0
+    euclid_score: float = 0.0
 
 
 class Page(msgspec.Struct, frozen=True, array_like=True):
@@ -363,6 +365,7 @@ class PageRow(msgspec.Struct, frozen=True):
     nth       number of the request that brought it, counting every request from 1
     rank      how many waiting URLs there were when it was taken
     place     which request to its host it was, of those that came to an end
+    bonus     of its host and URL pattern when it was taken, beside its priority
     targets   URL ids of its links, in document order
     """
 
@@ -382,6 +385,7 @@ class PageRow(msgspec.Struct, frozen=True):
     last_modified: str = ""
     targets: tuple[int, ...] = ()
     place: int = 0
+    bonus: float = 0.0
 
 
 class Batch(msgspec.Struct):

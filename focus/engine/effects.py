@@ -75,6 +75,7 @@ class Effects:
         url_table, host, url_id = self._url_table, candidate.host, candidate.id
         request = self._requests.setdefault(url_id, Request())
         request.rank = url_table.counts[UrlState.WAITING] + 1
+        request.bonus = self._view.queue(url_id).bonus
         self._unit_of_work.sent(url_id)
         self._link_handler.domains.asked(host)
         self._frontier.occupy(host, candidate.start_at)

@@ -320,6 +320,7 @@ def _halved(link: Link) -> Link:
         heading_score=link.heading_score / 2,
         context_score=link.context_score / 2,
         cosine_score=link.cosine_score / 2,
+        euclid_score=link.euclid_score / 2,
     )
 
 

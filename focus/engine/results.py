@@ -187,6 +187,7 @@ def _row(url_id: int, task: Task, fetch: FetchResult, page: Page, view: View) ->
         elapsed_s=fetch.elapsed_s,
         raw_bytes=fetch.raw_bytes,
         priority=task.priority,
+        bonus=view.request(url_id).bonus,
         pagerank=0.0,
         page=msgspec.structs.replace(page, links=[]),  # they are known URLs by then
         content_type=fetch.header("content-type") or "",

@@ -141,15 +141,15 @@ class PageAnalyst:
 
     def _named(self, page: Document) -> float:
         """How much of the topic the title and address of an index page name."""
-        coverage = self.matcher.coverage
-        return max(coverage[page.title[:_NAMING]], coverage[page.url_words])
+        promise = self.matcher.promise
+        return max(promise[page.title[:_NAMING]], promise[page.url_words])
 
     def _words(self, url: str) -> str:
         return _NO_WORDS if self.config.mask_urls else words(url)
 
     def _links(self, url: str, parsed: Parsed, joiner: Joiner) -> list[Link]:
         """The page's links: absolute, scored, each target once with its best anchor."""
-        coverage, known = self.matcher.coverage, self._known
+        promise, known = self.matcher.promise, self._known
         if len(known) > _TARGETS:
             known.clear()
         best: dict[bytes, tuple[_Target, RawLink, float]] = {}
@@ -165,7 +165,7 @@ class PageAnalyst:
                 target = self._targets[address]
                 if place:
                     known[place] = target
-            key, score = target[0], coverage[raw.anchor]
+            key, score = target[0], promise[raw.anchor]
             held = best.get(key)
             if held is None:
                 if key != own:
@@ -180,7 +180,7 @@ class PageAnalyst:
 
     def _target(self, url: str) -> _Target:
         """What can be said of an address, whoever links to it."""
-        url_score = self.matcher.coverage[self._words(url)]
+        url_score = self.matcher.promise[self._words(url)]
         kind = role(url)
         of = series(url) if kind is Role.FURTHER else ""
         return fingerprint(url), url, host_of(url), url_score, self._pattern(url), kind, of
@@ -189,7 +189,7 @@ class PageAnalyst:
         return url_pattern(url) if self.config.url_patterns else ""
 
     def _link(self, target: _Target, raw: RawLink, score: float, first: str, bound: bool) -> Link:
-        coverage = self.matcher.coverage
+        promise = self.matcher.promise
         key, url, host, url_score, pattern, kind, of = target
         if kind is Role.FURTHER and of != first:
             kind = Role.INDEX
@@ -200,11 +200,12 @@ class PageAnalyst:
             anchor=raw.anchor,
             anchor_score=score,
             url_score=url_score,
-            heading_score=coverage[raw.heading] if raw.heading else 0.0,
-            context_score=coverage[raw.context] if raw.context else 0.0,
+            heading_score=promise[raw.heading] if raw.heading else 0.0,
+            context_score=promise[raw.context] if raw.context else 0.0,
             region=raw.region,
             nofollow=raw.nofollow and bound,
             pattern=pattern,
             cosine_score=self.matcher.cosine[raw.anchor] if self.config.cosines else 0.0,
             role=kind,
+            euclid_score=self.matcher.euclid[raw.anchor] if self.config.euclids else 0.0,
         )

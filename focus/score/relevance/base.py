@@ -92,7 +92,7 @@ class Model:
     published_threshold: ClassVar[float | None] = None
     adapts: ClassVar[bool] = False
     defaults: ClassVar[Mapping[str, float]] = {}
-    published: ClassVar[Mapping[str, float]] = {}
+    published: ClassVar[Mapping[str, float | None]] = {}
 
     def __init__(self, matcher: Matcher, params: Mapping[str, float]) -> None:
         self.matcher = matcher

@@ -82,6 +82,7 @@ class Yield(BestLink):
     width = _WIDTH + 3  # M; the m of an index page as handed on by the page before it; S
     url_patterns = True
     learns = True
+    remainder = "hub"
     recalls = RECALLED
 
     def __init__(
