@@ -112,7 +112,9 @@ def _wiki(title: str, body: str, subjects: frozenset[str] = frozenset()) -> str:
         f'<li><a href="/wiki/{name}">{name.replace("_", " ")}</a></li>'
         for name in ("Main_Page", "Special:Categories", "Help:Contents", "Project:About")
     )
-    foot = " | ".join(f'<a href="{_category(name)}">{_cased(name)}</a>' for name in sorted(subjects))
+    foot = " | ".join(
+        f'<a href="{_category(name)}">{_cased(name)}</a>' for name in sorted(subjects)
+    )
     catlinks = f'<div id="catlinks">Categories: {foot}</div>' if foot else ""
     return page(
         f"{escape(title)} - Computing Wiki",
@@ -166,7 +168,9 @@ def _categories(web: Web, of_wiki: list[Entry]) -> None:
             items = "".join(f"<li>{_item(entry)}</li>" for entry in part)
             head = f'<h1>Category:{_cased(name)}</h1><p>Pages in category "{_cased(name)}"</p>'
             url = WIKI + _category(name, start).replace("&amp;", "&")
-            web.pages[url] = _wiki(f"Category:{_cased(name)}", f"{head}{more}<ul>{items}</ul>{more}")
+            web.pages[url] = _wiki(
+                f"Category:{_cased(name)}", f"{head}{more}<ul>{items}</ul>{more}"
+            )
             for topic in {name} & set(TOPICS):
                 web.hubs[url, topic] = "category"
 

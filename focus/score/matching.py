@@ -1,7 +1,8 @@
 """Finds topic words in a text, without tokens.
 
 A keyword with an ideograph matches wherever it stands (足球赛 matches 足球); any
-other matches as a whole word or run of words (`java` does not match `javascript`).
+other matches as a whole word or run of words (`java` does not match `javascript`), in the
+singular and the plural (`games` matches `game`), a phrase also with hyphens or as one word.
 Traditional and simplified forms match each other: each keyword is looked for in
 both scripts, which is cheaper than converting every page.
 """
@@ -14,10 +15,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from focus.score.memo import Memo
+from focus.text import inflection
 from focus.text.tokenisation import Segmenter, fold, has_han
 from focus.topic.topic import Topic
 
 _FULLWIDTH = re.compile("[\uff10-\uff5a]")
+_LATIN = "a-z0-9\u00df-\u00f6\u00f8-\u024f"  # what a word runs on with
+_PART = 3  # letters: `machine learning` is machinelearning, `c language` not clanguage
 
 
 def fold_body(text: str) -> str:
@@ -30,6 +34,7 @@ class _Word(NamedTuple):
     weight: float
     forms: tuple[str, ...]
     pattern: re.Pattern[str] | None  # None: plain substring
+    head: str  # what no text with the word is without
 
 
 class Matcher:
@@ -45,7 +50,8 @@ class Matcher:
         cuts = [self.segmenter.tokens(form) for form in sorted(self._exact)]
         self._runs = tuple(cut for cut in cuts if len(cut) > 1)
         # A text without any of these holds no keyword, in no form: most texts, at once.
-        heads = {form if has_han(form) else form.split(" ", 1)[0] for form in self._exact}
+        heads = {form for form in self._exact if has_han(form)}
+        heads |= {word.head for word in self._words if word.pattern}
         heads |= {run[0] for run in self._runs}
         self._hint = re.compile("|".join(map(re.escape, sorted(heads))))
         self.coverage = Memo(self._coverage, 50_000)
@@ -64,7 +70,7 @@ class Matcher:
 
     @property
     def forms(self) -> dict[str, tuple[str, ...]]:
-        """Each keyword as it is looked for: folded, in both scripts."""
+        """Each keyword as it is looked for: folded, in both scripts or numbers."""
         return {word.name: word.forms for word in self._words}
 
     def counts(self, text: str) -> dict[str, int]:
@@ -140,19 +146,31 @@ class Matcher:
 
 def _word(text: str, weight: float, converters: Iterable[Callable[[str], str]]) -> _Word:
     folded = " ".join(fold(text).split())
-    forms = tuple(dict.fromkeys([folded, *(convert(folded) for convert in converters)]))
     if has_han(folded):
-        return _Word(text, weight, forms, None)
-    body = r"\s+".join(re.escape(part) for part in folded.split())
-    left = r"(?<![a-z0-9])" if folded[0].isalnum() else ""
-    right = r"(?![a-z0-9])" if folded[-1].isalnum() else ""
-    return _Word(text, weight, forms, re.compile(left + body + right))
+        forms = tuple(dict.fromkeys([folded, *(convert(folded) for convert in converters)]))
+        return _Word(text, weight, forms, None, forms[0])
+    forms = _latin_forms(text)
+    bodies = "|".join(r"[\s_-]+".join(map(re.escape, form.split(" "))) for form in forms)
+    left = rf"(?<![{_LATIN}])" if folded[0].isalnum() else ""
+    right = rf"(?![{_LATIN}])" if folded[-1].isalnum() else ""
+    head = forms[0].split(" ", 1)[0]
+    while not all(form.startswith(head) for form in forms):
+        head = head[:-1]
+    return _Word(text, weight, forms, re.compile(f"{left}(?:{bodies}){right}"), head)
+
+
+def _latin_forms(text: str) -> tuple[str, ...]:
+    """In both numbers; a phrase of parts of three letters or more also as one word."""
+    forms = [fold(form) for form in inflection.forms(" ".join(text.split()))]
+    if min(map(len, forms[0].split(" "))) >= _PART:
+        forms += [form.replace(" ", "") for form in forms]
+    return tuple(dict.fromkeys(forms))
 
 
 def _count(word: _Word, text: str) -> int:
     if word.pattern is None:
         return sum(text.count(form) for form in word.forms)
-    if word.forms[0].split(" ", 1)[0] not in text:
+    if word.head not in text:
         return 0
     return len(word.pattern.findall(text))
 
