@@ -27,13 +27,20 @@ import msgspec
 import uvloop
 
 from bench.script import read_options, tell
-from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, LimitConfig, PolitenessConfig
+from focus.config import (
+    AnalysisConfig,
+    CrawlConfig,
+    FetchConfig,
+    LimitConfig,
+    PolitenessConfig,
+    RunPaths,
+)
 from focus.crawler import Crawl
 from focus.engine.unit_of_work import Totals
 from focus.frontier import Frontier
 from focus.records import Batch, FetchResult, Link, Page, Result, Task
 from focus.scheduling.url_table import UrlTable
-from focus.session import RunPaths, Watcher, _collecting_rarely, identity, run
+from focus.session import Watcher, _collecting_rarely, identity, run
 from focus.store import Store
 from focus.topic.topic import from_words, to_builtins
 from tests.support.processes import peak_mib, present_mib
@@ -299,8 +306,8 @@ def in_memory(urls: int, pops: int = 20_000) -> dict[str, object]:
         for (key, url, queue), priority in zip(rows, priorities, strict=True):
             if url_table.find(key) < 0:
                 frontier.push(url_table.add(key, queue, 1), url, priority)
-        if frontier.is_full:
-            frontier.relist(frontier.spill())
+        if frontier.memory.is_full:
+            frontier.relist(frontier.memory.spill())
         took = time.thread_time() - began
         spent.append(took / len(rows))
         slowest = max(slowest, took)

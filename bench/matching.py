@@ -25,8 +25,8 @@ from random import Random
 from bench.script import read_options
 from focus.alerts import matching, outbox_relay, settings
 from focus.alerts.page_match import PageView
-from focus.alerts.publication_date import published_at
 from focus.alerts.run import run_due
+from focus.html.publication_date import published_at
 from focus.storage.alerts.pages import LAST
 from focus.storage.alerts.records import LOCAL, Alert, WatchedSite
 from focus.storage.alerts.store import AlertStore, opened

@@ -27,9 +27,9 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from bench.script import read_options
 from focus import session
-from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, LimitConfig
+from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, LimitConfig, RunPaths
 from focus.fetch import WebFetcher
-from focus.session import RunPaths, RunReport, Watcher
+from focus.session import RunReport, Watcher
 from focus.topic.topic import from_words, to_builtins
 
 ADDRESS = "127.0.0.1"

@@ -1,4 +1,4 @@
-"""Write docs/cli.md from the commands themselves: python docs/make_cli.py"""
+"""Write docs/cli.md and docs/focus.1 from the commands themselves: python docs/make_cli.py"""
 
 from __future__ import annotations
 
@@ -58,11 +58,14 @@ in powers of 1,024.
 
 def page() -> str:
     """The whole page."""
-    parts = [INTRO]
-    for name in sorted(cli.commands, key=_order):
-        for full_name, command in _with_subcommands(name, cli.commands[name]):
-            parts.append("\n".join(_command(full_name, command)))
+    parts = [INTRO, *("\n".join(_command(name, command)) for name, command in commands())]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).rstrip() + "\n"
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    """All commands with their full names, in the order of the page."""
+    for name in sorted(cli.commands, key=_order):
+        yield from _with_subcommands(name, cli.commands[name])
 
 
 def _with_subcommands(name: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
@@ -130,3 +133,6 @@ def _row(option: click.Option, ctx: click.Context) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
+    import make_man  # it needs this module
+
+    make_man.PAGE.write_text(make_man.page(), encoding="utf-8")

@@ -17,6 +17,7 @@ of them.
     admission/       whether a URL may be asked for at all
     fetch            a URL to an answer; http/ holds its parts
     archive/         recorded webs, in the place of the network
+    documents/       PDF, Word and the like, made into pages
     html/ text/ urls/    a page, its words, its addresses
     workers/         processes in which pages are parsed and scored
     score/           relevance of a page, priority of a link

@@ -25,9 +25,10 @@ from focus.commands.crawl import NETWORK_NAMES, REACH_NAMES, crawl_options
 from focus.commands.kb import kb
 from focus.commands.label import label
 from focus.commands.options import config_file
-from focus.commands.options.option import DB, DBS, FILE, Command, option, tell
+from focus.commands.options.declared import said
+from focus.commands.options.option import DB, DBS, JSON, Command, option, tell, tell_json
 from focus.commands.report import report_command
-from focus.commands.running import crawled, run_loop
+from focus.commands.running import crawled, invoked_as, run_loop
 from focus.commands.search import search
 from focus.commands.serve import serve
 from focus.commands.topic import topic
@@ -35,7 +36,6 @@ from focus.commands.train import train
 from focus.commands.tune import tune_command
 from focus.commands.watch import watch
 from focus.errors import ConfigError
-from focus.text.formatting import inert_json
 
 if TYPE_CHECKING:
     from focus.commands.settings import CrawlOrder
@@ -50,7 +50,7 @@ COMPLETE = "_FOCUS_COMPLETE"  # variable by which a shell asks
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, prog_name="focus")
+@click.version_option(__version__, "-V", "--version", prog_name="focus")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
     """Crawl a topic: from these sites, the pages about it, best first.
@@ -118,12 +118,12 @@ def crawl(ctx: click.Context, /, **options: Any) -> None:
 
     order = settings.order(options)
     if options["dry_run"]:
-        from focus.commands.preview import order_lines
+        from focus.commands.preview import HAVE_ROWS, order_lines
         from focus.session import identity
         from focus.storage.reader import last_crawl
 
         known = None if order.paths.fresh else last_crawl(order.paths.db, identity(order.config))
-        tell(order_lines(order, continues=known))
+        tell(order_lines(order, said(ctx, but=HAVE_ROWS), continues=known))
         return
     ctx.exit(_crawled(order, options))
 
@@ -139,15 +139,13 @@ def _crawled(order: CrawlOrder, options: dict[str, Any]) -> int:
 
 @cli.command(cls=Command)
 @option(
-    "--pages", type=click.IntRange(100, 200_000), default=3000, metavar="N", help="Size of the web."
+    "--pages", type=click.IntRange(100, 200_000), default=2000, metavar="N", help="Size of the web."
 )
 @option("--seed", type=int, default=1, metavar="N", help="Another number, another web.")
-@option(
-    "--db", type=FILE, default=Path("focus-demo/focus.db"), metavar="FILE", help="The database."
-)
+@option("--db", kind="file", default=Path("focus-demo/focus.db"), help="The database.")
 @click.pass_context
 def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
-    """Crawl a web made on this machine, by two strategies.
+    """Crawl a web made on this machine, by three strategies.
 
     It needs no network: the web is served on this machine, crawled as any other, and the
     strategies are compared by its labels.
@@ -156,19 +154,26 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
     Example:
         focus demo --pages 1000
     """
+    from focus.commands.report import report_page
     from focus.demo.run import STRATEGIES, demo
+    from focus.report.export import write_bytes
     from focus.terminal.answers import demo_lines
     from focus.terminal.logs import telling
 
-    click.echo(f"A web of about {pages:,} pages, for 足球, by {' and '.join(STRATEGIES)}", err=True)
+    click.echo(f"A web of about {pages:,} pages, for 足球, by {', '.join(STRATEGIES)}", err=True)
 
     def done(outcome: DemoResult) -> None:
         click.echo(f"{outcome.strategy}: {outcome.relevant:,} relevant pages", err=True)
 
     watch = lambda strategy: telling()  # noqa: E731
     outcomes = demo(db, pages=pages, seed=seed, watch=watch, done=done, run_loop=run_loop)
-    tell(demo_lines(outcomes, db))
-    ctx.exit(130 if outcomes[-1].report.stop_reason == "interrupted" else 0)
+    if interrupted := outcomes[-1].report.stop_reason == "interrupted":
+        report = None
+    else:
+        report = db.with_name("report.html")
+        write_bytes(report_page([db], "latest"), report)
+    tell(demo_lines(outcomes, db, report, invoked_as()))
+    ctx.exit(130 if interrupted else 0)
 
 
 # -- what was found -----------------------------------------------------------------
@@ -189,16 +194,14 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
     help="Write here; - is the standard output.",
 )
 @option("--relevant", is_flag=True, help="Only relevant pages.")
-@option(
-    "--min-relevance", type=float, metavar="NUMBER", help="Only pages of at least this relevance."
-)
+@option("--min-relevance", kind="number", help="Only pages of at least this relevance.")
 @option(
     "--since",
     metavar="WHEN",
     help="Only pages fetched since 2026-01-31, 2026-01-31T18:00 or 7d ago.",
 )
 @option("--host", metavar="HOST", help="Only pages of this host and its subdomains.")
-@option("--fields", metavar="A,B,C", show_default="all", help="Only these fields, in this order.")
+@option("--fields", kind="fields", show_default="all", help="Only these fields, in this order.")
 @option(
     "--text",
     is_flag=True,
@@ -229,11 +232,11 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
         focus export --relevant --sort quality --fields url,title,relevance -o best.jsonl
     """
     from focus.report.export import export as write
-    from focus.storage.results import FIELDS, TEXT, Selection, columns, parse_since
+    from focus.storage.results import FIELDS, MADE, Selection, columns, parse_since
 
     names = [name.strip() for name in (options["fields"] or "").split(",") if name.strip()]
-    if options["text"] and TEXT not in names:
-        names = [*(names or FIELDS), TEXT]
+    if options["text"] and "text" not in names:
+        names = [*(names or FIELDS), "text"]
     types = columns(names)
     since = options["since"]
     chosen = Selection(
@@ -247,7 +250,7 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
         duplicates=options["duplicates"] == "mark",
     )
     out = None if str(options["output"]) == "-" else options["output"]
-    with _read(db, options["crawl"], bodies=TEXT in names) as reader:
+    with _read(db, options["crawl"], bodies=any(name in MADE for name in names)) as reader:
         rows = reader.rows(chosen, names or FIELDS)
         number = write(rows, types, format=options["format"], out=out, bom=options["bom"])
     if out is not None:
@@ -255,13 +258,12 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
 
 
 _CRAWL = option("--crawl", default="latest", metavar="ID", help="This crawl.")
-_JSON = option("--json", "as_json", is_flag=True, help="As JSON.")
 
 
 @cli.command(cls=Command)
 @DBS
 @_CRAWL
-@_JSON
+@JSON
 def status(db: tuple[Path, ...], crawl: str, as_json: bool) -> None:
     """Show the crawls of a database, and how one stands.
 
@@ -274,7 +276,7 @@ def status(db: tuple[Path, ...], crawl: str, as_json: bool) -> None:
         found = [reader.status(number, crawls) for number in reader.ids(crawl)[-1:]]
     one, name = found[0] if found else None, ", ".join(map(str, db))
     if as_json:
-        _print_json({"database": name, "crawls": crawls, "status": one})
+        tell_json({"database": name, "crawls": crawls, "status": one})
         return
     from focus.terminal.answers import status_lines
 
@@ -298,7 +300,7 @@ def _read(db: tuple[Path, ...], crawl: str, *, bodies: bool) -> Iterator[Databas
 @cli.command(cls=Command)
 @DB
 @_CRAWL
-@_JSON
+@JSON
 @click.argument("url")
 def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
     """Tell why a URL was taken when it was, or why it was not.
@@ -325,11 +327,11 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
         found = reader.why(number, candidates[0], key=fingerprint(candidates[0]))
         answer = explained(reader, number, found)
     if as_json:
-        _print_json(answer)
+        tell_json(answer)
         return
     from focus.terminal.answers import why_lines
 
-    tell(why_lines(answer))
+    tell(why_lines(answer), err=not answer.state)
 
 
 cli.add_command(search)
@@ -371,9 +373,3 @@ def completion(shell: str) -> None:
     kind = get_completion_class(shell)
     assert kind is not None
     click.echo(kind(cli, {}, "focus", COMPLETE).source())
-
-
-def _print_json(value: Any) -> None:
-    import msgspec
-
-    click.echo(inert_json(msgspec.json.format(msgspec.json.encode(value))).decode())

@@ -2,9 +2,8 @@
 
     _dispatch   the frontier gives its best URL; its host's robots.txt comes first
     receive     the transport brings results: fetched, parsed and scored
-    _take_in    a result becomes a page, a redirect, a failure or a drop
-    links       (`engine.links`) known or new, evidence from this page, graph, priority
-    failures    (`engine.failures`) another try, a failure, a drop
+    decide      (`engine.results`) what follows from each, as a list of intents
+    apply       (`engine.effects`) that is done: links, priorities, states, hosts
     _commit     everything that follows from a few pages, in one transaction
 
 One coroutine decides everything here, so a crawl is a function of its input: the
@@ -22,40 +21,44 @@ from typing import Protocol
 import msgspec
 
 from focus.admission.domain_budget import PUT_OFF_S
+from focus.admission.near_duplicates import NearDuplicates
 from focus.admission.robots_gate import RobotsGate
 from focus.admission.scope import Scope
 from focus.admission.traps import Traps
 from focus.config import CrawlConfig
-from focus.engine.failures import FailureHandler
+from focus.engine.effects import Effects
+from focus.engine.failures import shut
+from focus.engine.intents import Ask, Drop, Fail, PutBack, Requeue
 from focus.engine.limits import Limits
 from focus.engine.links import LinkHandler
 from focus.engine.outages import Outages
+from focus.engine.partition import Partition
+from focus.engine.ranking import Ranker
 from focus.engine.relevance_feedback import RelevanceFeedback, make_feedback
-from focus.engine.results import ResultHandler
+from focus.engine.results import counted, decide
 from focus.engine.sitemaps import SitemapHandler
+from focus.engine.sowing import Sower
 from focus.engine.transports import Transport
 from focus.engine.unit_of_work import UnitOfWork
+from focus.engine.view import Request, Seeds, View
 from focus.frontier import Frontier
 from focus.records import (
     SEED_PRIORITY,
     Batch,
     DropReason,
-    FetchResult,
+    FailureKind,
     Outcome,
     Page,
     Result,
     Task,
-    UrlRow,
     UrlState,
 )
-from focus.scheduling.queues import Candidate, Host
+from focus.scheduling.queues import Candidate
 from focus.scheduling.url_table import UrlTable
 from focus.score.graph.pagerank import PageRank
 from focus.score.strategy import make_strategy
-from focus.urls.normal_form import fingerprint, host_of, seed_candidates
 
 BATCH = 64  # answers that one transaction writes, a quarter of what is in flight if less
-PATIENCE = 8  # URLs looked at again before one is taken, where a page moves all priorities
 MANY = 500_000  # waiting URLs that are better looked through in a thread: 10 ms and more
 _UNBOUNDED = 1 << 60
 
@@ -97,75 +100,91 @@ def _nofollow(config: CrawlConfig) -> str:
 
 
 class Crawl:
-    """One crawl over a transport. `crawl_store` None: nothing is kept (comparisons)."""
+    """One crawl over a transport.
+
+    partition    whose hosts are whose; None: all are this crawl's
+    crawl_store  None: nothing is kept (comparisons)
+    """
 
     def __init__(
         self,
         config: CrawlConfig,
         transport: Transport,
         *,
+        partition: Partition | None = None,
         crawl_store: CrawlStore | None = None,
         observe: Callable[[Event], None] = lambda event: None,
     ) -> None:
         self.config = config
         self.transport = transport
+        self.partition = partition or Partition()
+        self._crawl_store = crawl_store
+        self._observe = observe
         self.graph = PageRank(prompt=config.as_published)
-        strategy = make_strategy(
+        self.strategy = make_strategy(
             config.strategy, config.params, self.graph, as_published=config.as_published
         )
-        self.url_table = UrlTable(strategy.width)
+        self.url_table = UrlTable(self.strategy.width)
+        self.ranker = Ranker(self.strategy, self.url_table)
         self.frontier = Frontier(
             self.url_table,
             config.politeness,
+            self.ranker,
+            others=self.partition.others,
             strict=config.concurrency == 1,
             capacity=config.frontier_memory if crawl_store is not None else _UNBOUNDED,
-            rescore=self._present_priority if strategy.moves or strategy.learns else None,
-            patience=PATIENCE if strategy.moves else math.inf,
             is_told=transport.is_live,
         )
         if transport.is_live and config.politeness.per_host > 1:
             transport.on_sent = self._sent
         self.unit_of_work = UnitOfWork(self.url_table, self.frontier, keep=crawl_store is not None)
-        self.robots_gate = RobotsGate(config.politeness, config.agent)
         self.scope = Scope(config.scope)
-        self.failure_handler = FailureHandler(self.url_table, self.frontier, self.unit_of_work)
-        self.link_handler = LinkHandler(
-            strategy,
+        self.seeds = Seeds()
+        self.requests: dict[int, Request] = {}
+        self.view = self._view()
+        self.link_handler = self._link_handler()
+        self.sitemap_handler = SitemapHandler(
+            self.link_handler,
+            self.view.robots_gate,
+            wanted=config.fetch.listings,
+            per_host=config.sitemaps_per_host,
+        )
+        self.effects = Effects(self.view, self.link_handler, self.sitemap_handler, transport)
+        self._sower = Sower(self.view, self.link_handler, self.sitemap_handler, self.effects)
+        self.outages = Outages(self.view, self.effects, transport, config.max_offline_s)
+        self.stop_reason = ""
+        began_at = self._committed_at = transport.now()
+        others = self.partition.others
+        self.limits = Limits(config, self.unit_of_work, others, began_at=began_at)
+        self.relevance_feedback: RelevanceFeedback | None = None
+
+    def _view(self) -> View:
+        config = self.config
+        return View(
+            url_table=self.url_table,
+            frontier=self.frontier,
+            unit_of_work=self.unit_of_work,
+            requests=self.requests,
+            seeds=self.seeds,
+            robots_gate=RobotsGate(config.politeness, config.agent),
+            near_duplicates=NearDuplicates(),
+            agent=config.agent,
+            max_redirects=config.max_redirects,
+            locates=self.transport.locates and config.politeness.per_ip > 0,
+        )
+
+    def _link_handler(self) -> LinkHandler:
+        return LinkHandler(
+            self.ranker,
             url_table=self.url_table,
             frontier=self.frontier,
             unit_of_work=self.unit_of_work,
             scope=self.scope,
-            traps=Traps(config.traps, now=transport.now()),
-            min_priority=config.min_priority,
-            nofollow=_nofollow(config),
+            partition=self.partition,
+            traps=Traps(self.config.traps, now=self.transport.now()),
+            min_priority=self.config.min_priority,
+            nofollow=_nofollow(self.config),
         )
-        self.sitemap_handler = SitemapHandler(
-            self.link_handler,
-            self.robots_gate,
-            wanted=config.fetch.listings,
-            per_host=config.sitemaps_per_host,
-        )
-        self.result_handler = ResultHandler(
-            self.link_handler,
-            self.sitemap_handler,
-            self.failure_handler,
-            max_redirects=config.max_redirects,
-            agent=config.agent,
-        )
-        self._crawl_store = crawl_store
-        self._observe = observe
-        self._locates = transport.locates and config.politeness.per_ip > 0
-        self._hops: dict[int, str] = {}  # host -> where its robots.txt redirects to
-        self._taken_at: dict[int, int] = {}  # id in flight -> URLs waiting when it was taken
-        self._conditions: dict[int, tuple[tuple[str, str], ...]] = {}
-        notes = self._taken_at, self._conditions
-        self.outages = Outages(
-            self.failure_handler, self.robots_gate, transport, *notes, config.max_offline_s
-        )
-        self.stop_reason = ""
-        self._committed_at = transport.now()
-        self.limits = Limits(config, self.frontier, self.unit_of_work, began_at=self._committed_at)
-        self.relevance_feedback: RelevanceFeedback | None = None
 
     def _clock(self) -> float:
         """The clock of intervals: seconds, or requests where time is not real."""
@@ -179,41 +198,13 @@ class Crawl:
             if change is not None:
                 await self.transport.update(change)
 
-    def _present_priority(self, url_id: int) -> float:
-        return self.link_handler.present_priority(url_id)
-
     def sow(self, seeds: Iterable[str]) -> None:
         """Enter the seeds, as typed; one without a scheme is tried as https, then http."""
-        strategy = self.link_handler.strategy
-        border = self.link_handler.border
-        for text in seeds:
-            url, *others = seed_candidates(text)
-            self.scope.add_home(url)
-            if border is not None and not border.owns(host_of(url)):
-                border.seed(text, url)
-                continue
-            key = fingerprint(url)
-            if (url_id := self.url_table.find(key)) >= 0:  # named twice, or of an earlier run
-                self._sown_before(url_id, text, url, others)
-                continue
-            url_id = self.link_handler.enter(UrlRow(-1, key, url, queue=-1, depth=0, priority=0.0))
-            self.failure_handler.seeds[url_id] = text
-            if self.url_table.state[url_id] != UrlState.WAITING:
-                self.failure_handler.of_seeds[text] = (
-                    "not wanted by --allow, --deny or its file type"
-                )
-            if others:
-                self.failure_handler.fallbacks[url_id] = others[0]
-            self.link_handler.strengthen(url_id, strategy.seed(), SEED_PRIORITY, None)
-            self.sitemap_handler.add_home(url)
+        self._sower.sow(seeds, self.transport.now())
 
-    def _sown_before(self, url_id: int, text: str, url: str, others: Iterable[str]) -> None:
-        self.failure_handler.seeds.setdefault(url_id, text)
-        if self.url_table.state[url_id] == UrlState.WAITING:
-            for other in others:
-                self.failure_handler.fallbacks.setdefault(url_id, other)
-                if self.frontier.host(host_of(url)).failures:  # both may have failed before
-                    self.failure_handler.requeue(url_id, url, hops=0)
+    def requeue(self, url_id: int, url: str) -> None:
+        """Let a URL wait (again) under this address."""
+        self.effects.apply([Requeue(url_id, url)], self.transport.now())
 
     def readopt(self, task: Task) -> bool:
         """Wait for a task that an earlier run sent; False if its result is of no use now."""
@@ -225,8 +216,9 @@ class Crawl:
             if self.url_table.state[task.id] != UrlState.WAITING:
                 return False
             self.url_table.move(task.id, UrlState.FETCHING)
-            self._taken_at[task.id] = self.url_table.counts[UrlState.WAITING] + 1
-        elif host.active or self.robots_gate.question(host, task.url, now) is None:
+            rank = self.url_table.counts[UrlState.WAITING] + 1
+            self.requests.setdefault(task.id, Request()).rank = rank
+        elif host.active or self.view.robots_gate.question(host, task.url, now) is None:
             return False
         self.frontier.occupy(host, now)
         if task.id is None:
@@ -238,23 +230,28 @@ class Crawl:
         url_id: int,
         url: str,
         *,
+        is_listing: bool = False,
         etag: str = "",
         last_modified: str = "",
         priority: float = SEED_PRIORITY,
     ) -> bool:
-        """Ask once more for a page (or listing) that was had; False if it is under way.
+        """Ask once more for a page (or listing) that was had; False if it is in flight.
 
-        It waits before all links, as its priority is that of seeds or more. With a validator the
-        server may answer that nothing has changed; else its page is kept anew, and links that
-        are new on it become known.
+        It waits before all links, as its priority is that of seeds or more; so does one that
+        was to be asked for again by a run that was killed, even if it was laid aside since. With
+        a validator the server may answer that nothing has changed; else its page is kept anew,
+        and links that are new on it become known.
         """
-        before = UrlState(self.url_table.state[url_id])
-        if before in (UrlState.WAITING, UrlState.FETCHING):
+        state = self.url_table.state[url_id]
+        if state == UrlState.FETCHING:
             return False
+        if state != UrlState.WAITING:
+            hops = self.url_table.hops[url_id]
+            self.unit_of_work.ended(Outcome(url_id, UrlState.WAITING, hops=hops))
+        request = self.requests.setdefault(url_id, Request())
+        request.before = UrlState.DROPPED if is_listing else UrlState.DONE
         validators = (("If-None-Match", etag), ("If-Modified-Since", last_modified))
-        self._conditions[url_id] = tuple((name, value) for name, value in validators if value)
-        self.result_handler.again[url_id] = before
-        self.unit_of_work.ended(Outcome(url_id, UrlState.WAITING, hops=self.url_table.hops[url_id]))
+        request.conditions = tuple((name, value) for name, value in validators if value)
         self.frontier.push(url_id, url, priority)
         return True
 
@@ -271,19 +268,25 @@ class Crawl:
                 self.outages.look(may_send=self._may_send())
             if not self.transport.in_flight and (reason := self._end_reason()):
                 break
-            for result in self.outages.sift(await self.transport.receive(self._wake_at())):
+            results = await self.transport.receive(self._wake_at())
+            for crossing in self.partition.arrived():
+                self._sower.arrive(crossing, self.transport.now())
+            for result in self.outages.sift(results):
                 await self._adapt(self._take_in(result))
             self._shed()
             await self._commit_if_due()
         self.stop_reason = reason
-        self.failure_handler.put_back(self._taken_at)
+        states, now = self.url_table.state, self.transport.now()
+        left = [PutBack(each) for each in self.requests if states[each] == UrlState.FETCHING]
+        self.effects.apply(left, now)  # all was dropped (`Transport.cancel`)
         await self._commit()
         return reason
 
     def _shed(self) -> None:
         """Drop what a bounded frontier has no room for."""
-        for url_id in self.frontier.shed(self.link_handler.strategy.bound):
-            self.failure_handler.drop(url_id, DropReason.FRONTIER_FULL)
+        shed = self.frontier.shed(self.strategy.bound)
+        drops = [Drop(url_id, DropReason.FRONTIER_FULL) for url_id in shed]
+        self.effects.apply(drops, self.transport.now())
 
     def stop(self, reason: str) -> None:
         """Take no new URLs; `run` ends when what is in flight has come home."""
@@ -295,7 +298,7 @@ class Crawl:
             return reason
         if self.outages.is_busy:
             return "offline" if self.outages.is_over(self.transport.now()) else ""
-        waits = self.frontier.next_due() is not None or self.frontier.hungry
+        waits = self.frontier.next_due() is not None or self.frontier.memory.hungry
         # Nobody is there to do it: it will be done.
         halts = not self.transport.window and self.url_table.counts[UrlState.WAITING]
         return "" if waits or halts or self.transport.expects else "frontier empty"
@@ -329,34 +332,32 @@ class Crawl:
 
     def _dispatch(self) -> None:
         while self._may_send():
-            is_idle = not self.transport.in_flight
-            candidate = self.limits.next(self.transport.now(), is_idle=is_idle)
+            now = self.transport.now()
+            budget = self.limits.budget(is_idle=not self.transport.in_flight)
+            candidate = self.frontier.next(now, budget)
             if candidate is None:
                 return
-            host, start_at = candidate.host, candidate.start_at
-            if spent := self.link_handler.spent_on(candidate.id, candidate.priority):
-                self.failure_handler.drop(candidate.id, DropReason.TRAP_BUDGET, spent)
-                continue
-            if shut := self.robots_gate.shut(host, candidate.url):
-                self.failure_handler.shut(candidate.id, host, shut)
-                continue
-            if self._must_wait(candidate):
+            url_id, url, host, _, start_at = candidate
+            gate = self.view.robots_gate
+            if spent := self.link_handler.spent_on(url_id, candidate.priority):
+                self.effects.apply([Drop(url_id, DropReason.TRAP_BUDGET, spent)], now)
+            elif why := gate.shut(host, url):
+                self.effects.apply(shut(url_id, host, why, self.view), now)
+            elif self._must_wait(candidate):
                 self.frontier.put_back(candidate)
-                continue
-            hop = self._hops.pop(host.id, None)
-            robots = hop or self.robots_gate.question(host, candidate.url, start_at)
-            if robots is not None:
+            elif (robots := gate.question(host, url, start_at)) is not None:
                 self.frontier.put_back(candidate)
-                self._ask_robots(host, robots, start_at)
-            elif self.robots_gate.forbids(host, candidate.url):
-                self.failure_handler.drop(candidate.id, DropReason.ROBOTS, "robots.txt forbids it")
+                self.effects.apply([Ask(host, robots, start_at)], now)
+            elif gate.forbids(host, url):
+                forbidden = Drop(url_id, DropReason.ROBOTS, "robots.txt forbids it")
+                self.effects.apply([forbidden], now)
             else:
-                self._send(candidate)
+                self.effects.send(candidate)
 
     def _must_wait(self, candidate: Candidate) -> bool:
         """Whether a host is set aside: until it is found, or its domain has earned more hosts."""
         host, now = candidate.host, self.transport.now()
-        if self._locates and not host.located:
+        if self.view.locates and not host.located:
             self.frontier.rest(host, math.inf, now)
             self.transport.send(Task(None, candidate.url, host.name, lookup=True))
             return True
@@ -365,61 +366,23 @@ class Crawl:
             return True
         return False
 
-    def _send(self, candidate: Candidate) -> None:
-        url_table, host, url_id = self.url_table, candidate.host, candidate.id
-        self._taken_at[url_id] = url_table.counts[UrlState.WAITING] + 1
-        self.unit_of_work.sent(url_id)
-        self.link_handler.domains.asked(host)
-        self.frontier.occupy(host, candidate.start_at)
-        self.transport.send(
-            Task(
-                id=url_id,
-                url=candidate.url,
-                host=host.name,
-                start_at=candidate.start_at,
-                hops=url_table.hops[url_id],
-                depth=url_table.depth[url_id],
-                priority=candidate.priority,
-                conditions=self._conditions.pop(url_id, ()),
-            )
-        )
-
     def _sent(self, task: Task) -> None:
         self.frontier.sent(self.frontier.host(task.host), self.transport.now())
-
-    def _ask_robots(self, host: Host, url: str, start_at: float) -> None:
-        """Have a robots.txt fetched; the host does nothing else until it is settled."""
-        self.link_handler.domains.asked(host)
-        self.frontier.occupy(host, start_at)
-        self.frontier.rest(host, math.inf, start_at)
-        self.transport.send(Task(id=None, url=url, host=host.name, start_at=start_at))
 
     # -- results in ---------------------------------------------------------------
 
     def _take_in(self, result: Result) -> Page | None:
         """Draw the conclusions; the page as it counts now."""
-        task, fetch, page = result.task, result.fetch, self.result_handler.counted(result)
-        host = self.frontier.host(task.host)
-        if task.lookup:
-            self.frontier.located(host, fetch.address or "", self.transport.now())
+        now = self.transport.now()
+        result = counted(result, self.view)
+        self.effects.apply(decide(result, self.view, now), now)
+        if result.task.lookup:
             return None
-        totals = self.unit_of_work.totals
-        totals.requests += 1
-        totals.bytes += fetch.raw_bytes
-        self.frontier.answered(host, fetch, self.transport.now())
-        self.frontier.release(host, self.transport.now())
-        if task.id is None:
-            totals.robots += 1
-            self._robots_came(host, fetch)
-        else:
-            rank = self._taken_at.pop(task.id, 0)
-            self.result_handler.take_in(
-                task.id, task, fetch, page, now=self.transport.now(), rank=rank
-            )
-        self._report(task, fetch, page)
-        return page
+        self._report(result)
+        return result.page
 
-    def _report(self, task: Task, fetch: FetchResult, page: Page | None) -> None:
+    def _report(self, result: Result) -> None:
+        task, fetch, page = result.task, result.fetch, result.page
         state = None if task.id is None else UrlState(self.url_table.state[task.id])
         scored = page if state is UrlState.DONE else None
         self._observe(
@@ -437,25 +400,6 @@ class Crawl:
             )
         )
 
-    def _robots_came(self, host: Host, fetch: FetchResult) -> None:
-        now, failure_handler = self.transport.now(), self.failure_handler
-        turn = self.robots_gate.answer(host, fetch, now)
-        host.next_at = max(host.next_at, now + host.delay_s)  # by the Crawl-delay it has told
-        self.unit_of_work.host_changed(host)
-        if turn.ask is not None and self._locates:
-            self._hops[host.id] = turn.ask  # in its turn, by the pace of host and address
-            self.frontier.rest(host, 0.0, now)
-        elif turn.ask is not None:
-            self._ask_robots(host, turn.ask, max(now, host.next_at))
-        elif turn.wait_s is not None and not failure_handler.fall_back(host):
-            self.frontier.rest(host, now + turn.wait_s, now)
-        elif turn.failure is not None and not failure_handler.fall_back(host):
-            self.link_handler.hit_rates.lost(host, self.failure_handler.seeds)
-            failure_handler.give_up(host, turn.failure, f"robots.txt: {fetch.detail}")
-        else:
-            self.frontier.rest(host, 0.0, now)
-            self.sitemap_handler.rules_came(host)
-
     # -- keeping ----------------------------------------------------
 
     async def _refill(self) -> None:
@@ -463,17 +407,20 @@ class Crawl:
 
         What waits there was written before memory let go of it: no need to write now.
         """
-        if self._crawl_store is None or not self.frontier.hungry:
+        frontier, memory = self.frontier, self.frontier.memory
+        if self._crawl_store is None or not memory.hungry:
             return
-        frontier, hungry = self.frontier, sorted(self.frontier.hungry)
+        hungry = sorted(memory.hungry)
         if sum(len(frontier.queues[queue_id].away) for queue_id in hungry) > MANY:
-            recalled = await asyncio.to_thread(lambda: [*map(frontier.recall, hungry)])
+            recalled = await asyncio.to_thread(lambda: [*map(memory.recall, hungry)])
         else:
-            recalled = [*map(frontier.recall, hungry)]
+            recalled = [*map(memory.recall, hungry)]
         urls = dict(await self._crawl_store.addresses([*chain.from_iterable(recalled)]))
         for queue_id, ids in zip(hungry, recalled, strict=True):
             if frontier.queues[queue_id].host.given_up:
-                self.failure_handler.fail_all(ids, "as the rest of its host")
+                kind, why = FailureKind.HOST_GIVEN_UP, "as the rest of its host"
+                fails = [Fail(url_id, kind, why) for url_id in ids]
+                self.effects.apply(fails, self.transport.now())
             else:
                 frontier.refill(queue_id, [(each, urls[each]) for each in ids])
 
@@ -489,5 +436,5 @@ class Crawl:
         self._committed_at = now
         if self._crawl_store is not None and not self.unit_of_work.is_empty:
             await self._crawl_store.write(self.unit_of_work.take(now))
-            if self.frontier.is_full:
-                self.frontier.relist(await asyncio.to_thread(self.frontier.spill))
+            if self.frontier.memory.is_full:
+                self.frontier.relist(await asyncio.to_thread(self.frontier.memory.spill))

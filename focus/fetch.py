@@ -38,6 +38,7 @@ from focus.http.dns import Foresight, ThreadResolver
 from focus.http.network_errors import SERVER_FAULTS, explain, one_line
 from focus.http.response import FetchFailed, IncomingResponse, redirect
 from focus.http.semantics import classify_status, retry_after_s
+from focus.http.sessions import Fields, Sessions
 from focus.http.ssrf_guard import AddressGuard, not_public
 from focus.http.tls import client_context
 from focus.records import FailureKind, FetchResult
@@ -62,6 +63,7 @@ class WebFetcher:
 
     clock     Unix seconds; for `fetched_at` and dates in Retry-After
     resolver  names to addresses; None: the system's
+    sessions  cookies and passwords to send; None: none
 
     Raises ConfigError for a proxy, address or network that makes no sense.
     How many fetches run at once is the caller's business.
@@ -73,8 +75,10 @@ class WebFetcher:
         *,
         clock: Callable[[], float] = time.time,
         resolver: AbstractResolver | None = None,
+        sessions: Sessions | None = None,
     ) -> None:
         self._config = config
+        self._sessions = sessions or Sessions()
         self._clock = clock
         self._names = Foresight(resolver or ThreadResolver(config.concurrency))
         self._guard = AddressGuard(config.allow_net)
@@ -132,7 +136,7 @@ class WebFetcher:
             url=url,
             fetched_at=started,
             status=answer.status,
-            headers=answer.headers,
+            headers=answer.headers if not self._sessions else _without_cookies(answer.headers),
             body=b"" if failure else answer.body,
             raw_bytes=exchange.received if failure else answer.raw_bytes,
             elapsed_s=time.monotonic() - begun,
@@ -178,7 +182,7 @@ class WebFetcher:
     async def _exchange(
         self, url: str, target: _Target, answer: IncomingResponse, started: float
     ) -> str:
-        headers = dict(answer.conditions)
+        headers = {**self._sessions.headers(url), **dict(answer.conditions)}
         if target.host is not None:
             headers["Host"] = target.host
         proxy = self._config.proxy
@@ -186,6 +190,7 @@ class WebFetcher:
             target.url, headers=headers, proxy=proxy, allow_redirects=False
         ) as response:
             answer.take_head(response)
+            self._sessions.learn(url, response.headers.getall("Set-Cookie", ()))
             status = response.status
             if retry_after := response.headers.get("Retry-After"):
                 answer.retry_after_s = retry_after_s(retry_after, started)
@@ -289,6 +294,11 @@ class WebFetcher:
             pass
         exchange.detach()  # the answer is judged: its time is not looked at any more
         exchange.verdict = verdict
+
+
+def _without_cookies(headers: Fields) -> Fields:
+    """The headers of an answer as others may read them, in a recording or a database."""
+    return tuple(field for field in headers if field[0] != "set-cookie")
 
 
 def _endpoint(connect_to: str | None) -> str | None:

@@ -14,8 +14,9 @@ the same order. With `strict` (one request at a time) the best URL of all is tak
 and its start put off until its host is due: the order is then the strategy's own,
 whatever the delays.
 
-Memory is bounded: past `capacity` the worst URLs of the longest queues are let go
-(`spill`, only after they are in the store) and come back by `refill`.
+Where requests are limited, poor URLs are held back (`scheduling.holding_back`). Memory is
+bounded: past `capacity` the worst URLs of the longest queues are let go, once they are in the
+store, and come back by `refill` (`scheduling.url_memory`).
 No clock, no I/O: `now` is an argument.
 """
 
@@ -23,35 +24,44 @@ from __future__ import annotations
 
 import heapq
 import math
-from array import array
-from collections.abc import Callable, Iterable
-
-import numpy as np
-import numpy.typing as npt
+from collections.abc import Iterable
+from typing import Protocol
 
 from focus.config import PolitenessConfig
 from focus.records import FetchResult, UrlState
-from focus.scheduling.queues import Candidate, Host, Key, Queue, Ranking
+from focus.scheduling.holding_back import Budget, HoldBack, OtherCrawls
+from focus.scheduling.queues import Candidate, Host, Queue, Ranking
 from focus.scheduling.retries import LAST_CHANCE
 from focus.scheduling.throttling import Addresses, machine, throttled
+from focus.scheduling.url_memory import UrlMemory
 from focus.scheduling.url_table import UrlTable
-
-RUN = 10_000  # entries sorted at once: about 5 ms in which no other thread can run
-AT_ONCE = 500_000  # URLs sorted by queue at once, to need little memory
 
 ON_ITS_WAY = 0.1
 """Share of the delay that a request may need from here to its server."""
 
 
+class Ranks(Protocol):
+    """What makes the priorities of URLs.
+
+    is_steady  those of waiting URLs never fall by themselves
+    patience   URLs that one `next` finds to have fallen before it takes the best as it is
+    """
+
+    is_steady: bool
+    patience: float
+
+    def present_priority(self, url_id: int) -> float:
+        """A waiting URL's priority as of now: asked when it is about to be taken, so that
+        strategies may be lazy about numbers that fall."""
+
+
 class Frontier:
     """The queues of every host and the politeness clock, over the known URLs.
 
-    per_host   requests under way at once on one host
-    delay_s    rest of a host between two requests
+    ranker     makes the priorities; None: they stay as they were given
+    others     crawls that share the limits of this one
     capacity   URLs held in memory; the rest waits in the store
-    rescore    id -> the URL's priority as of now; asked when it is about to be
-               taken, so that strategies may be lazy about numbers that fall
-    patience   URLs that one `next` finds to have fallen before it takes the best as it is
+    memory     those URLs
     is_told    `sent` is called for every request: with several at once on a host, the
                delay then runs between the moments of sending, as a server sees it
                (making a connection takes one longer than another); and addresses rest,
@@ -59,38 +69,37 @@ class Frontier:
     """
 
     SLACK = 1.05
-    _KEEP = 8  # URLs that a trimmed queue keeps at least
 
     def __init__(
         self,
         url_table: UrlTable,
         politeness: PolitenessConfig,
+        ranker: Ranks | None = None,
         *,
+        others: OtherCrawls | None = None,
         strict: bool = False,
         capacity: int = 200_000,
-        rescore: Callable[[int], float] | None = None,
-        patience: float = math.inf,
         is_told: bool = False,
     ) -> None:
         self.url_table = url_table
         self.hosts: list[Host] = []
         self.queues: list[Queue] = []
-        self.hungry: set[int] = set()
+        self.memory = UrlMemory(url_table, self.queues, capacity)
+        self._is_live = self.memory.is_live
+        self._urls, self._is_deferred = self.memory.urls, self.memory.deferred
         self._by_name: dict[str, Host] = {}
         self._ready = Ranking()
         self._wheel: list[tuple[float, int]] = []
         self._deferred: list[tuple[float, int]] = []
-        self._is_deferred: set[int] = set()
-        self._urls: dict[int, str] = {}
         self._per_host = politeness.per_host
         self._delay_s = politeness.delay_s
         rest_s = politeness.delay_s / max(1, politeness.per_ip) if is_told else 0.0
         self._addresses = Addresses(politeness.per_ip, rest_s)
         self._most_rest_s = politeness.max_slowdown_s
         self._strict = strict
-        self._capacity = capacity
-        self._rescore = rescore
-        self._patience = patience
+        self._ranker = ranker if ranker is not None and not ranker.is_steady else None
+        self._held_back = HoldBack(others)
+        self.reconsider = self._held_back.reconsider
         self._holds = is_told and politeness.per_host > 1 and politeness.delay_s > 0
 
     # -- hosts and queues ---------------------------------------------------------
@@ -153,13 +162,23 @@ class Frontier:
 
     # -- URLs out -----------------------------------------------------------------
 
-    def next(self, now: float, least: float = -math.inf) -> Candidate | None:
+    def next(self, now: float, budget: Budget | None = None) -> Candidate | None:
         """Take the best URL that may be asked for now; its state becomes FETCHING.
 
-        None: nobody is due (see `next_due`) with a URL worth `least` or more, or nothing
-        waits at all. Then `occupy` its host when the request goes out and `release` it
-        when it has ended, or `put_back` the candidate.
+        None: nobody is due (see `next_due`), or nobody with a URL that is worth what is left
+        of the budget, or nothing waits at all. Then `occupy` its host when the request goes
+        out and `release` it when it has ended, or `put_back` the candidate.
         """
+        if budget is None:
+            return self._best(now, -math.inf)
+        candidate = self._best(now, self._held_back.least(self, budget, now))
+        if candidate is not None or not budget.is_idle:
+            return candidate
+        is_in_vain = self._held_back.is_in_vain(self.next_due(), now)
+        return self._best(now, -math.inf) if is_in_vain else None
+
+    def _best(self, now: float, least: float) -> Candidate | None:
+        """The best URL that may be asked for now, if its priority is at least that."""
         self._wake(now)
         tries = 0
         while (host_id := self._ready.best()) is not None:
@@ -180,8 +199,8 @@ class Frontier:
                 self._relist(queue)
                 continue
             negated, url_id = queue.heap[0]
-            if self._rescore is not None and tries < self._patience:
-                priority = self._rescore(url_id)
+            if self._ranker is not None and tries < self._ranker.patience:
+                priority = self._ranker.present_priority(url_id)
                 if priority < -negated:
                     tries += 1
                     self.improve(url_id, priority)
@@ -277,7 +296,7 @@ class Frontier:
         queues = self.queues
         left = [i for i in self._is_deferred if queues[self.url_table.queue[i]].host is host]
         for queue in host.queues.values():
-            left += [entry[1] for entry in self._live(queue)]
+            left += [entry[1] for entry in self.memory.live(queue)]
             queue.heap = []
             self._relist(queue)
         for url_id in left:
@@ -298,9 +317,7 @@ class Frontier:
         worst = heapq.nsmallest(
             waiting - int(most), url_table.waiting(), key=lambda i: (url_table.priority[i], -i)
         )
-        for url_id in worst:
-            self._urls.pop(url_id, None)
-            self._is_deferred.discard(url_id)
+        self.memory.forget(worst)
         for queue_id in sorted({url_table.queue[url_id] for url_id in worst}):
             self._relist(self.queues[queue_id])
         return worst
@@ -316,108 +333,30 @@ class Frontier:
 
     # -- bounded memory -----------------------------------------------------------
 
-    # `spill` and `recall` walk over many URLs. They may run in a thread, with no lock, as
-    # long as nothing else is asked of the frontier meanwhile but `sent`.
-
-    @property
-    def is_full(self) -> bool:
-        """Whether more URLs are held than there is room for."""
-        return len(self._urls) > self._capacity
-
-    def spill(self) -> list[Queue]:
-        """Let go of the worst URLs, which must all be in the store: what an `is_full` one does.
-
-        Returns the queues that have another head now; `relist` must follow.
-        """
-        keep, changed = self._share(), []
-        for queue in self.queues:
-            if len(queue.heap) > keep:
-                head, live = queue.heap[0], _in_order(self._live(queue))
-                queue.heap, rest = live[:keep], live[keep:]
-                for _, url_id in rest:
-                    del self._urls[url_id]
-                    queue.away.append(url_id)
-                if rest:
-                    queue.floor = min(rest[0], queue.floor or rest[0])
-                if live[:1] != [head]:
-                    changed.append(queue)
-        return changed
-
     def relist(self, queues: Iterable[Queue]) -> None:
         """Bring the rankings up to date with queues whose heads have changed."""
         for queue in queues:
             self._relist(queue)
 
-    def recall(self, queue_id: int) -> list[int]:
-        """The best ids of a hungry queue that wait in the store; `refill` must follow.
-
-        One pass over all that the queue has there, for half as many as it may keep here.
-        """
-        queue, limit = self.queues[queue_id], (self._share() + 1) // 2
-        away = np.frombuffer(queue.away, np.uint32)
-        away = away[np.frombuffer(self.url_table.state, np.uint8)[away] == UrlState.WAITING]
-        worths = np.frombuffer(self.url_table.priority)[away]
-        found = _largest(worths, limit + 1 + len(self._is_deferred))
-        keys = zip((-worths[found]).tolist(), away[found].tolist(), found.tolist(), strict=True)
-        best = sorted(key for key in keys if key[1] not in self._is_deferred)
-        queue.floor = best[limit][:2] if len(best) > limit else None
-        del best[limit:]
-        queue.away = array("I", np.delete(away, [place for *_, place in best]).tobytes())
-        self.hungry.discard(queue_id)
-        return [url_id for _, url_id, _ in best]
-
     def refill(self, queue_id: int, rows: Iterable[tuple[int, str]]) -> None:
-        """Let (id, url) that `recall` has named stand in their queue again."""
+        """Let (id, url) that `UrlMemory.recall` has named stand in their queue again."""
         queue = self.queues[queue_id]
-        for url_id, url in rows:
-            self._urls[url_id] = url
-            heapq.heappush(queue.heap, (-self.url_table.priority[url_id], url_id))
+        self.memory.bring(queue, rows)
         self._relist(queue)
 
     def reopen(self) -> None:
         """After a restart: all that waits is in the store."""
-        states = np.frombuffer(self.url_table.state, np.uint8)
-        owners = np.frombuffer(self.url_table.queue, np.uint32)
-        for start in range(0, len(states), AT_ONCE):
-            ids = start + np.flatnonzero(states[start : start + AT_ONCE] == UrlState.WAITING)
-            ids = ids[np.argsort(owners[ids], kind="stable")].astype(np.uint32)
-            names, firsts = np.unique(owners[ids], return_index=True)
-            for queue_id, part in zip(names.tolist(), np.split(ids, firsts)[1:], strict=True):
-                self.queues[queue_id].away.frombytes(part.tobytes())
-        for queue in self.queues:
-            queue.floor = (-math.inf, -1) if queue.away else None
-            self._relist(queue)
+        self.memory.reopen()
+        self.relist(self.queues)
 
     def lay_aside(self, before: float) -> None:
         """After `reopen`: let nothing that waits now be taken, of URLs under that id."""
-        for queue in self.queues:
-            queue.away = array("I", [url_id for url_id in queue.away if url_id >= before])
-            queue.floor = (-math.inf, -1) if queue.away else None
-            self.hungry.discard(queue.id)
-            self._relist(queue)
+        self.memory.lay_aside(before)
         self._deferred = [each for each in self._deferred if each[1] >= before]
         heapq.heapify(self._deferred)
-        self._is_deferred = {url_id for _, url_id in self._deferred}
-
-    def _share(self) -> int:
-        """How many URLs a queue may keep in memory when there is not room for all."""
-        return max(self._KEEP, self._capacity // (2 * max(1, len(self.queues))))
+        self.relist(self.queues)
 
     # -- inside -------------------------------------------------------------------
-
-    def _is_live(self, entry: Key) -> bool:
-        """Whether a heap entry still says the truth about its URL."""
-        url_id, url_table = entry[1], self.url_table
-        return (
-            url_table.state[url_id] == UrlState.WAITING
-            and url_table.priority[url_id] == -entry[0]
-            and url_id in self._urls
-            and url_id not in self._is_deferred
-        )
-
-    def _live(self, queue: Queue) -> Iterable[Key]:
-        """The true entries of a queue, each once, in no order."""
-        return dict.fromkeys(entry for entry in queue.heap if self._is_live(entry))
 
     def _wake(self, now: float) -> None:
         """Bring back hosts and addresses whose rest is over and URLs whose retry is due."""
@@ -470,20 +409,7 @@ class Frontier:
         while heap and not self._is_live(heap[0]):
             heapq.heappop(heap)
         if queue.floor is not None and (not heap or heap[0] > queue.floor):
-            self.hungry.add(queue.id)
+            self.memory.hungry.add(queue.id)
         head = (heap[0][0] - queue.bonus, heap[0][1]) if heap else None
         queue.host.order.set(queue.id, head)
         self._list(queue.host)
-
-
-def _largest(values: npt.NDArray[np.float64], most: int) -> npt.NDArray[np.intp]:
-    """Where the `most` largest are, and all that equal the least of them."""
-    if len(values) <= most:
-        return np.arange(len(values))
-    return np.flatnonzero(values >= np.partition(values, -most)[-most])
-
-
-def _in_order(entries: Iterable[Key]) -> list[Key]:
-    """Sorted, in steps that are short enough for other threads to come in between."""
-    left = list(entries)
-    return list(heapq.merge(*(sorted(left[n : n + RUN]) for n in range(0, len(left), RUN))))

@@ -46,6 +46,7 @@ class FailureKind(StrEnum):
     REDIRECT = "redirect"  # no or bad Location, too many hops
     GUARD = "guard"  # the connected address is private or not opened
     NOT_HTML = "not-html"  # by type or by sniffing
+    UNREADABLE = "unreadable"  # a document that is encrypted or damaged
     EMPTY = "empty"  # a 2xx answer without a body
     PARSE_TIMEOUT = "parse-timeout"  # the worker needed longer than its limit
     PARSE_CRASH = "parse-crash"  # the worker died on this page
@@ -289,6 +290,7 @@ class HostRow(msgspec.Struct, frozen=True):
     given_up        too many: its URLs are failed as they come up
     robots          scheme -> robots.txt as fetched: (body, status, expires_at);
                     status 0 = unreachable
+    address         the machine that it was last found at, "" as long as that is not known
     """
 
     id: int
@@ -297,6 +299,7 @@ class HostRow(msgspec.Struct, frozen=True):
     failures: int = 0
     given_up: bool = False
     robots: dict[str, tuple[bytes, int, float]] = {}
+    address: str = ""
 
 
 class UrlRow(msgspec.Struct, frozen=True):

@@ -1,7 +1,8 @@
 """Restores a crawl from its database, with everything that its decisions depend on.
 
-Restored are hosts with their rests and rules, queues with their hit rates, every known URL, the
-link graph, hubs, texts that were seen. Addresses stay in the store until their queue runs dry.
+Restored are hosts with their rests, rules and addresses, queues with their hit rates, what domains
+and addresses have spent of their budgets, every known URL, the link graph, hubs, texts that were
+seen. Addresses stay in the store until their queue runs dry.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import numpy as np
 
 from focus.crawler import Crawl
 from focus.engine.unit_of_work import Totals
+from focus.engine.view import Request
 from focus.errors import StoreError
 from focus.records import Recent, Tally, UrlState
 from focus.scheduling.retries import LAST_CHANCE, MAX_WAIT_S
@@ -28,26 +30,27 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     saved = await store.load(info.id)
     _hosts(crawl, saved, ahead)
     _queues(crawl, saved)
+    crawl.link_handler.domains.restored()
     await _urls(crawl, store, info, ahead)
     _homes(crawl)
     await _graph(crawl, store, info)
     hit_rates = crawl.link_handler.hit_rates
-    if crawl.link_handler.strategy.learns:
+    if crawl.strategy.learns:
         for hub, fetched, yielded in await store.hubs(info.id):
-            hit_rates.count_hub(hub, Tally(fetched, yielded))
+            crawl.ranker.count_hub(hub, Tally(fetched, yielded))
         if not any(row.bonus for row in saved.queues):
             hit_rates.reset_bonuses()  # the file was an older focus's, which kept none
     for url_id, simhash in await store.simhashes(info.id):
-        crawl.result_handler.near_duplicates.add(url_id, simhash)
+        crawl.view.near_duplicates.add(url_id, simhash)
     crawl.frontier.reopen()
     crawl.unit_of_work.resume(msgspec.convert(info.counters, Totals))
-    if crawl.link_handler.strategy.learns:
+    if crawl.strategy.learns:
         hit_rates.set_newcomer_bonus()
     await _titles(crawl, store, info)
 
 
 async def _titles(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
-    strategy = crawl.link_handler.strategy
+    strategy = crawl.strategy
     if strategy.recalls:
         titles = await store.titles(info.id, strategy.recalls)
         strategy.resume(crawl.unit_of_work.totals.pages - len(titles))
@@ -59,12 +62,13 @@ def _hosts(crawl: Crawl, saved: Saved, ahead: float) -> None:
     now = crawl.transport.now()
     for row in saved.hosts:
         host = crawl.frontier.host(row.name)
+        host.address = row.address
         if row.given_up:
             host.failures = LAST_CHANCE  # its robots.txt first, and no further try
         else:
             host.failures, host.robots = row.failures, dict(row.robots)
         for scheme in host.robots:
-            crawl.robots_gate.restore(host, scheme)
+            crawl.view.robots_gate.restore(host, scheme)
         # Nobody wrote down what was asked in the moment before a kill: a whole rest.
         next_at = min(row.next_at - ahead, now + MAX_WAIT_S)
         host.next_at = max(next_at, now + host.delay_s)
@@ -86,7 +90,7 @@ async def _urls(crawl: Crawl, store: Store, info: CrawlInfo, ahead: float) -> No
     async for urls in store.urls(info.id):
         url_table.restore(urls)
         for url_id, tries, retry_at in urls.retries:
-            crawl.unit_of_work.tries[url_id] = tries
+            crawl.requests[url_id] = Request(tries=tries)
             at = min((retry_at or 0.0) - ahead, now + MAX_WAIT_S)
             frontier.defer(url_id, None, max(now, at))
     if len(url_table) != info.next_url:

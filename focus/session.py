@@ -19,19 +19,22 @@ import msgspec
 from focus import __version__
 from focus.archive.recorder import Recorder
 from focus.archive.replay import Archive
-from focus.config import CrawlConfig
+from focus.config import CrawlConfig, RunPaths
 from focus.crawler import Crawl, CrawlStore, Event
 from focus.engine.outages import Outage
+from focus.engine.partition import Partition
 from focus.engine.transports import Bodies, Clock, LiveTransport, ReplayTransport, Transport
 from focus.engine.unit_of_work import Totals
 from focus.errors import ConfigError, StoreLocked
 from focus.fetch import WebFetcher
+from focus.http.sessions import Sessions, cookie_for, read_cookies, read_credentials
 from focus.profiling.crawl import Profiler
 from focus.profiling.stages import PROFILED, CrawlProfile
 from focus.records import Batch, FetchResult, UrlState
 from focus.resume import restore
 from focus.score.graph.hits import hubs_and_authorities
 from focus.store import CrawlInfo, Store
+from focus.urls.normal_form import host_of, seed_candidates
 from focus.workers import ANALYST, WorkerPool
 
 GRACE_S = 10.0  # what is in flight may take so long after a stop
@@ -39,25 +42,6 @@ GARBAGE = 50_000
 """New objects between two looks for garbage in circles (700 by default). A page makes hundreds
 of objects and hardly a circle; what the crawl knows would be walked through again and again."""
 SPARE_FILES = 128  # descriptors for all that is no connection: database, workers, look-ups
-
-
-class RunPaths(msgspec.Struct, frozen=True):
-    """Where a run reads and writes.
-
-    archive   crawl this recorded web instead of the network
-    warc      record what is fetched there
-    wait_s    how long to wait for a database that another crawl holds
-    profile   find out where the time goes
-    retry_failed  kinds of failures of earlier runs: what failed by them waits again
-    """
-
-    db: Path
-    archive: Path | None = None
-    warc: Path | None = None
-    fresh: bool = False
-    wait_s: float = 0.0
-    profile: bool = False
-    retry_failed: tuple[str, ...] = ()
 
 
 class RunReport(msgspec.Struct, frozen=True):
@@ -137,6 +121,11 @@ class Runtime:
         del store, info
         return await open_transport(config, paths, stack)
 
+    def partition(self, config: CrawlConfig) -> Partition:
+        """Whose hosts are whose."""
+        del config
+        return Partition()
+
     def crawl_store(self, store: Store, info: CrawlInfo) -> CrawlStore:
         """Where its batches go."""
         return SessionStore(store, info.id)
@@ -181,7 +170,13 @@ async def run(
             profiler = stack.enter_context(Profiler(_workers(config)))
         transport = await around.transport(config, paths, store, info, stack)
         crawl_store = around.crawl_store(store, info)
-        crawl = Crawl(config, transport, crawl_store=crawl_store, observe=watcher.event)
+        crawl = Crawl(
+            config,
+            transport,
+            partition=around.partition(config),
+            crawl_store=crawl_store,
+            observe=watcher.event,
+        )
         crawl.outages.on_change = watcher.outage
         stack.enter_context(_collecting_rarely())
         if info.resumed:
@@ -314,13 +309,23 @@ async def open_transport(
             software = f"focus/{__version__}"
             observe = stack.enter_context(Recorder(paths.warc, software=software)).record
         clock = Clock()
-        web = WebFetcher(config.fetch, clock=clock)
+        web = WebFetcher(config.fetch, clock=clock, sessions=_sessions(paths, config.seeds))
         transport = LiveTransport(
             web, pool, clock=clock, observe=observe, locate=web.locate, bodies=Bodies()
         )
     stack.push_async_callback(transport.close)
     await pool.start()
     return transport
+
+
+def _sessions(paths: RunPaths, seeds: Sequence[str]) -> Sessions:
+    """What requests carry besides; ConfigError for a file that cannot be used."""
+    credentials = read_credentials(paths.credentials) if paths.credentials is not None else []
+    if paths.cookie is not None:
+        hosts = [host_of(seed_candidates(seed)[0]) for seed in seeds]
+        credentials += cookie_for(hosts, paths.cookie)
+    cookies = read_cookies(paths.cookie_file) if paths.cookie_file is not None else []
+    return Sessions(credentials, cookies, jar=paths.cookies)
 
 
 @contextlib.contextmanager
@@ -341,7 +346,8 @@ def _collecting_rarely() -> Iterator[None]:
 def _signals(crawl: Crawl, transport: Transport, watcher: Watcher) -> Iterator[None]:
     """Ctrl-C: stop taking URLs; again: drop what is in flight; a third time: as ever.
 
-    SIGTERM stops as Ctrl-C does, but counts as a normal end.
+    SIGTERM stops as Ctrl-C does, but counts as a normal end; so does SIGHUP, which a terminal
+    sends when it goes away, unless it is ignored (nohup).
     """
     loop = asyncio.get_running_loop()
     graces: list[asyncio.TimerHandle] = []
@@ -356,8 +362,10 @@ def _signals(crawl: Crawl, transport: Transport, watcher: Watcher) -> Iterator[N
         graces.append(loop.call_later(GRACE_S, transport.cancel))
         watcher.stopping(f"letting {transport.in_flight} requests finish, at most {GRACE_S:.0f} s")
 
-    handled = [signal.SIGINT, signal.SIGTERM]
-    for number in handled:
+    ends = [signal.SIGTERM]
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        ends.append(signal.SIGHUP)
+    for number in (signal.SIGINT, *ends):
         with contextlib.suppress(NotImplementedError):  # Windows loops have none
             loop.add_signal_handler(number, on_signal, number)
     try:
@@ -367,7 +375,8 @@ def _signals(crawl: Crawl, transport: Transport, watcher: Watcher) -> Iterator[N
             grace.cancel()
         with contextlib.suppress(NotImplementedError):
             loop.remove_signal_handler(signal.SIGINT)
-            loop.add_signal_handler(signal.SIGTERM, lambda: None)  # it is ending already
+            for number in ends:
+                loop.add_signal_handler(number, lambda: None)  # it is ending already
 
 
 def _report(
@@ -397,7 +406,7 @@ def _report(
         hosts=len(crawl.frontier.hosts),
         failures=dict(unit_of_work.failures.most_common()),
         dropped=dict(unit_of_work.drops.most_common()),
-        seed_failures=dict(crawl.failure_handler.of_seeds),
+        seed_failures=dict(crawl.seeds.failures),
         database=str(paths.db),
         outage=crawl.outages.outage,
         warc=str(paths.warc) if paths.warc else None,

@@ -12,13 +12,20 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from bench.wildcard import Everywhere, Request, load
 from focus import session
-from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, LimitConfig, PolitenessConfig
+from focus.config import (
+    AnalysisConfig,
+    CrawlConfig,
+    FetchConfig,
+    LimitConfig,
+    PolitenessConfig,
+    RunPaths,
+)
 from focus.crawler import Crawl
 from focus.engine.transports import ReplayTransport, latency_s
 from focus.fetch import WebFetcher
 from focus.http.dns import Foresight
 from focus.records import FailureKind, FetchResult, Result, Task
-from focus.session import RunPaths, Watcher
+from focus.session import Watcher
 from focus.workers import InlineScorer
 from tests.support.web import TinyWeb
 from tests.test_crawl import TOPIC, World
@@ -162,7 +169,7 @@ async def test_a_name_without_an_address_is_a_failure_as_ever() -> None:
     live.names = {"www.d0.test": None}
     engine = await crawl(live, order(seeds))
     assert engine.unit_of_work.failures == {"host-given-up": 1}
-    assert engine.failure_handler.of_seeds[seeds[0]].startswith("dns: robots.txt")
+    assert engine.seeds.failures[seeds[0]].startswith("dns: robots.txt")
     assert engine.unit_of_work.totals.pages == 1
 
 

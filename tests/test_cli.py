@@ -220,8 +220,9 @@ def test_crawl_export_status_and_why_work_together(focus: Focus, web: Path, home
     assert "  0  http://a.test/" in why.out
     gone = json.loads(focus("why", "http://a.test/gone", "--db", "a.db", "--json").out)
     assert (gone["state"], gone["reason"]) == ("failed", "http-4xx")
-    unseen = focus("why", "http://a.test/nowhere", "--db", "a.db").out
-    assert unseen.startswith("http://a.test/nowhere was never seen")
+    unseen = focus("why", "http://a.test/nowhere", "--db", "a.db")
+    assert unseen.err.startswith("http://a.test/nowhere was never seen")
+    assert (unseen.code, unseen.out) == (0, "")
 
 
 def test_hubs_and_authorities_of_a_crawl_are_kept(focus: Focus, web: Path) -> None:
@@ -422,14 +423,34 @@ def test_completion_is_printed(focus: Focus, shell: str) -> None:
     assert "_FOCUS_COMPLETE" in focus("completion", shell).out
 
 
-def test_shell_completes_names_of_strategies(home: Path) -> None:
+def completed(*words: str) -> list[str]:
+    """What bash offers for the last of these words."""
     environment = {
         **os.environ, "PYTHONPATH": str(ROOT), "_FOCUS_COMPLETE": "bash_complete",
-        "COMP_WORDS": "focus crawl --strategy top", "COMP_CWORD": "3",
+        "COMP_WORDS": " ".join(["focus", *words]), "COMP_CWORD": str(len(words)),
     }  # fmt: skip
     command = [sys.executable, "-m", "focus"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.stdout == "plain,topic-pagerank\n"
+    assert done.stderr == ""
+    return [line.removeprefix("plain,") for line in done.stdout.split()]
+
+
+def test_shell_completes_names_of_strategies(home: Path) -> None:
+    assert completed("crawl", "--strategy", "top") == ["topic-pagerank"]
+
+
+def test_shell_completes_the_last_of_several_fields(home: Path) -> None:
+    assert completed("export", "--fields", "url,tit") == ["url,title"]
+    assert completed("export", "--fields", "title,tit") == []
+
+
+def test_shell_completes_names_of_alerts_and_makes_no_database(focus: Focus, home: Path) -> None:
+    assert completed("watch", "show", "--db", "w.db", "欧") == []
+    assert not Path("w.db").exists()
+    for name in ("欧冠", "欧联", "中超"):
+        focus("watch", "add", name, "--site", "https://a.test/", "--words", "球", "--db", "w.db")
+    assert completed("watch", "show", "--db", "w.db", "欧") == ["欧冠", "欧联"]
+    assert completed("watch", "run", "--db", "w.db", "中") == ["中超"]
 
 
 def test_demo_compares_strategies(focus: Focus, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -444,6 +465,7 @@ def test_demo_compares_strategies(focus: Focus, monkeypatch: pytest.MonkeyPatch)
             relevant=25,
             harvest_rate=0.25,
             first_relevant=7,
+            first_s=0.25,
             there=60,
         )
         done(outcome)
@@ -453,7 +475,7 @@ def test_demo_compares_strategies(focus: Focus, monkeypatch: pytest.MonkeyPatch)
     ended = focus("demo", "--pages", "500", "--seed", "2", "--db", "d.db")
     assert ended.code == 130
     assert "on it" in ended.err
-    assert "bfs         100  25 of 60    25.0%      9.0  after 7 requests" in ended.out
+    assert "bfs         100  25 of 60    25.0%      9.0  after 7 requests, 0.2 s" in ended.out
     assert "focus status --db d.db" in ended.out
 
 
@@ -483,7 +505,8 @@ def test_missing_database_is_said_to_be_missing(focus: Focus, command: list[str]
 
 
 def test_version_and_help(focus: Focus) -> None:
-    assert focus("--version").out.startswith("focus, version ")
+    assert focus("--version").out == focus("-V").out
+    assert focus("-V").out.startswith("focus, version ")
     assert focus("-h").out.startswith("Usage: focus ")
     help_text = focus("crawl", "--help").out
     sections = ["What to crawl:", "How far:", "How fast:", "How to ask:", "Output:"]
@@ -555,7 +578,11 @@ def silent_server() -> Iterator[str]:
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals to send there")
 @pytest.mark.parametrize(
     ("signals", "code", "reason"),
-    [([signal.SIGINT] * 2, 130, "interrupted"), ([signal.SIGTERM] * 2, 0, "terminated")],
+    [
+        ([signal.SIGINT] * 2, 130, "interrupted"),
+        ([signal.SIGTERM] * 2, 0, "terminated"),
+        ([getattr(signal, "SIGHUP", signal.SIGTERM)] * 2, 0, "terminated"),
+    ],
 )
 def test_signals_end_a_crawl_in_order(signals: list[int], code: int, reason: str) -> None:
     with silent_server() as address:

@@ -38,13 +38,14 @@ from focus.config import (
     FetchConfig,
     LimitConfig,
     PolitenessConfig,
+    RunPaths,
     ScopeConfig,
 )
 from focus.demo.server import DemoServer, LogEntry
 from focus.demo.site import DemoWeb, generate
 from focus.engine.transports import Clock
 from focus.errors import ClusterError
-from focus.session import RunPaths, RunReport, Watcher, run
+from focus.session import RunReport, Watcher, run
 from focus.topic.topic import from_words, to_builtins
 from tests.support.processes import kill, pages, served, start, wait_until
 

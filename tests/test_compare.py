@@ -73,6 +73,29 @@ def test_an_informed_strategy_beats_an_uninformed_one(web: Path, tmp_path: Path)
     assert versus.ratio and versus.ratio > 1
 
 
+def test_a_narrow_terminal_gets_fewer_columns_and_whole_figures(web: Path, tmp_path: Path) -> None:
+    found = compare(spec(web, "bfs", "best-first", out=tmp_path, baseline="bfs"))
+    wide, narrow = (board_lines(found, width=width) for width in (200, 80))
+    assert max(map(len, narrow[:-2])) <= 80  # remarks and times are lines of text
+    figures = {text for line in wide for text in line.split()}
+    heads = next(line for line in narrow if "AUC" in line).split()
+    assert {"strategy", "AUC", "R@T"} <= set(heads)
+    for name in ("bfs", "best-first"):
+        row = next(line for line in narrow if line.split()[:1] == [name]).split()
+        assert set(row) <= figures
+    assert any("no room for " in line for line in narrow)
+    assert not any("no room for " in line for line in wide)
+
+
+def test_one_topic_has_no_interval(web: Path, tmp_path: Path) -> None:
+    found = compare(spec(web, "bfs", "best-first", out=tmp_path, baseline="bfs"))
+    score = found.groups[0].scores[0]
+    assert (score.measures["auc"].low, score.measures["auc"].high, score.band) == (None, None, [])
+    assert score.versus == {} or score.versus["auc"].low is None
+    text = "\n".join(board_lines(found))
+    assert f"{score.measures['auc'].value:.3f}".lstrip("0") + "-" not in text
+
+
 def test_no_crawl_is_above_the_oracle(web: Path, tmp_path: Path) -> None:
     found = compare(spec(web, "bfs", "best-first", "best-link", "dfs", out=tmp_path))
     for score in found.groups[0].scores:

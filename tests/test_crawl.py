@@ -325,7 +325,7 @@ async def test_troubles_of_seeds_are_told() -> None:
     web.status("http://a.test/", 404)
     web.robots("b.test", "User-agent: *\nDisallow: /")
     run = await crawl(web, ["http://gone.test/", "http://a.test/", "http://b.test/"])
-    failures = run.crawl.failure_handler.of_seeds
+    failures = run.crawl.seeds.failures
     assert "dns" in failures["http://gone.test/"]
     assert "http-4xx" in failures["http://a.test/"]
     assert "robots" in failures["http://b.test/"]

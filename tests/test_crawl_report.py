@@ -174,6 +174,20 @@ def test_yields_are_those_of_status_with_the_learned_rate(found: CrawlFigures) -
     assert pattern.rate == pytest.approx((4.5 + k * first.rate) / (6 + k))
 
 
+def test_only_yield_has_url_patterns_and_learned_rates(path: Path, tmp_path: Path) -> None:
+    make(tmp_path / "bfs.db", batch(), config='{"strategy": "bfs"}')
+    pages = {}
+    for name in ("focus", "bfs"):
+        with DatabaseReader(tmp_path / f"{name}.db") as reader:
+            found = figures(reader, 1)
+        pages[name] = crawl_html(found)
+    assert found.hosts[0].yielded == 4.5
+    assert (found.hosts[0].rate, found.patterns, found.patterns_known) == (None, [], 0)
+    for text in ("learned rate", "Learned rate", "URL patterns</h3>"):
+        assert text in pages["focus"]
+        assert text not in pages["bfs"]
+
+
 def test_politeness_measures_the_rest_between_requests(found: CrawlFigures) -> None:
     host = next(each for each in found.polite if each.host == "a.example")
     # pages 0, 2, 6, 8, 10 as requests 2, 6, 12, 14, 18: 2 s apart each, 0.5 s long

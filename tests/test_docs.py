@@ -1,6 +1,9 @@
 """The documents say what the program does."""
 
+import importlib
 import importlib.util
+import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -39,6 +42,15 @@ def test_cli_page_is_what_the_commands_say(make_cli: ModuleType) -> None:
     assert (DOCS / "cli.md").read_text(encoding="utf-8") == make_cli.page(), message
 
 
+def test_manual_page_is_what_the_commands_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(DOCS)
+    shown = (DOCS / "focus.1").read_text(encoding="utf-8")
+    assert shown == importlib.import_module("make_man").page(), "run `python docs/make_cli.py`"
+    for name, command in COMMANDS:
+        assert f"\n.SS focus {name}\n".replace("-", "\\-") in shown, name
+        assert not command.params or "\n.TP\n" in shown
+
+
 @pytest.mark.parametrize(("name", "command"), COMMANDS)
 def test_command_has_help_that_ends_with_an_example(name: str, command: click.Command) -> None:
     assert command.help
@@ -65,3 +77,32 @@ def test_every_crawl_option_but_dry_run_has_its_variable() -> None:
     for option in cli.commands["crawl"].params:
         name = max(option.opts, key=len).removeprefix("--").upper().replace("-", "_")
         assert option.envvar == (None if name == "DRY_RUN" else f"FOCUS_{name}")
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
+def test_a_cluster_command_that_is_shown_has_its_broker(page: Path) -> None:
+    text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+    lines = [line for block in re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S)
+             for line in block.splitlines()]  # fmt: skip
+    is_set = False
+    for line in lines:
+        is_set |= "FOCUS_AMQP=" in line
+        if re.search(r"focus cluster (?!start)[a-z]", line):
+            assert is_set or "--amqp" in line, line
+
+
+def test_a_package_index_shows_no_link_that_leads_nowhere() -> None:
+    built = tomllib.loads((DOCS.parent / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]
+    text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    assert "](docs/usage.md)" in text
+    for each in built["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:
+        text = re.sub(each["pattern"], each["replacement"], text)
+    assert all(link.startswith("https://") for link in re.findall(r"\]\(([^)]+)\)", text))
+    assert "[" not in text.partition("```")[0]
+
+
+def test_what_ci_needs_is_not_in_the_source_distribution() -> None:
+    built = tomllib.loads((DOCS.parent / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]
+    included = built["build"]["targets"]["sdist"]["include"]
+    assert all(name.startswith("/") for name in included)  # else `bench` would be any `bench`
+    assert not [name for name in included if name.startswith("/.")]

@@ -30,7 +30,7 @@ class Crowd:
         self.domains = DomainBudget(
             TrapConfig(**{"budget": 100, **config}),
             self.frontier.hosts,
-            lambda host: self.tallies.get(host.id, Tally()),
+            self.tallies,
         )
 
     def meet(self, name: str) -> Host:

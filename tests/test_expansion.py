@@ -94,6 +94,24 @@ def test_a_word_of_one_site_needs_other_pages_there_or_titles() -> None:
     assert "cup" in weights(propose([*titled, *goals], off))
 
 
+def test_a_host_of_few_pages_that_all_have_a_word_vouches_for_none() -> None:
+    """On 160 of 250 pages of one site, and on all 3 of another: 日期, 备注 and vs are like that."""
+    big = [sight("big", "date", "goal") for _ in range(160)] + [sight("big") for _ in range(90)]
+    small = [sight("small", "date") for _ in range(3)]
+    third = [sight("third", "goal") for _ in range(4)] + [sight("third") for _ in range(6)]
+    found = propose([*big, *small, *third], [sight("off", "code") for _ in range(9)])
+    assert weights(found).keys() == {"goal"}
+
+
+def test_the_name_of_a_site_is_none() -> None:
+    on = [sight("goalpost.example", "goalpost", "keeper") for _ in range(6)]
+    on += [sight("goalpost.example", "other") for _ in range(6)]
+    off = [sight("goalpost.example", "code") for _ in range(12)]
+    found = propose(on, off)
+    assert weights(found).keys() == {"keeper", "other"}
+    assert reason(found, "goalpost") == "the name of goalpost.example"
+
+
 def test_files_are_no_site() -> None:
     on = [sight("", "goal") for _ in range(10)]
     assert weights(propose(on, [])) == {"goal": MAX_WEIGHT}

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ from focus.errors import ConfigError, ExportError
 from focus.report.export import FORMATS, export, write_csv, write_jsonl
 
 ROOT = Path(__file__).parents[1]
-COLUMNS = {"url": str, "parts": dict, "relevance": float, "relevant": bool, "nth": int}
+COLUMNS: dict[str, Any] = {
+    "url": str, "parts": dict[str, float], "relevance": float, "relevant": bool, "nth": int
+}  # fmt: skip
 ROWS: list[tuple[Any, ...]] = [
     ("https://a.example/球", msgspec.Raw(b'{"title":0.5}'), 0.1 + 0.2, True, 1),
     ("https://b.example/", msgspec.Raw(b"{}"), 2.0, False, 2),
@@ -117,17 +120,25 @@ def test_parquet_keeps_types(tmp_path: Path) -> None:
     assert export(iter(ROWS * 5000), COLUMNS, format="parquet", out=out) == 15_000
     table = parquet.read_table(out)
     assert [str(field.type) for field in table.schema] == [
-        "string", "string", "double", "bool", "int64",
+        "string", "map<string, double>", "double", "bool", "int64",
     ]  # fmt: skip
     assert table.num_rows == 15_000
     assert table.slice(0, 1).to_pylist() == [
         {
             "url": ROWS[0][0],
-            "parts": '{"title":0.5}',
+            "parts": [("title", 0.5)],
             "relevance": 0.1 + 0.2,
             "relevant": True,
             "nth": 1,
         }
+    ]
+    times = [("2026-01-31T18:00:00.250Z", msgspec.Raw(b'{"url":["a","b"]}')), (None, None)]
+    columns = {"fetched_at": datetime, "matched": dict[str, list[str]]}
+    export(times, columns, format="parquet", out=out)
+    instant = datetime(2026, 1, 31, 18, 0, 0, 250_000, tzinfo=UTC)
+    assert parquet.read_table(out).to_pylist() == [
+        {"fetched_at": instant, "matched": [("url", ["a", "b"])]},
+        {"fetched_at": None, "matched": None},
     ]
     assert export([], COLUMNS, format="parquet", out=out) == 0
     assert parquet.read_table(out).num_rows == 0

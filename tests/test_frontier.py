@@ -10,15 +10,17 @@ from hypothesis import strategies as st
 from focus.config import PolitenessConfig
 from focus.frontier import Frontier
 from focus.records import UrlState
+from focus.scheduling.holding_back import Budget
 from focus.scheduling.quantiles import nth_best
 from focus.scheduling.queues import Ranking
+from focus.scheduling.url_memory import UrlMemory
 from focus.scheduling.url_table import UrlTable
 
 
 def trim(frontier: Frontier) -> None:
     """Let go of what there is no room for, as a crawl does after it was written."""
-    if frontier.is_full:
-        frontier.relist(frontier.spill())
+    if frontier.memory.is_full:
+        frontier.relist(frontier.memory.spill())
 
 
 class World:
@@ -62,8 +64,8 @@ class World:
 
     def feed(self) -> None:
         """Refill hungry queues from the store, as the crawl does before each `next`."""
-        for queue_id in sorted(self.frontier.hungry):
-            ids = self.frontier.recall(queue_id)
+        for queue_id in sorted(self.frontier.memory.hungry):
+            ids = self.frontier.memory.recall(queue_id)
             self.frontier.refill(queue_id, [(i, self.urls[i]) for i in ids])
 
 
@@ -135,9 +137,19 @@ def test_a_better_priority_moves_a_url_forward_once() -> None:
     assert world.drain() == ["http://h/b", "http://h/a"]
 
 
+class _Worths:
+    """Priorities by a table."""
+
+    is_steady = False
+    patience = math.inf
+
+    def __init__(self, worths: dict[int, float]) -> None:
+        self.present_priority = worths.__getitem__
+
+
 def test_a_stale_priority_is_asked_for_again_when_taken() -> None:
     now_worth = {0: 1.0, 1: 2.0}
-    world = World(rescore=now_worth.__getitem__)
+    world = World(ranker=_Worths(now_worth))
     world.add("http://h/a", 9)
     world.add("http://h/b", 2)
     assert world.drain() == ["http://h/b", "http://h/a"]
@@ -199,7 +211,7 @@ def test_giving_a_host_up_returns_what_waited() -> None:
 
 def test_memory_is_bounded_and_the_order_stays() -> None:
     small, large = World(capacity=3), World()
-    small.frontier._KEEP = 2  # type: ignore[misc]
+    small.frontier.memory.KEEP = 2  # type: ignore[misc]
     for number in range(40):
         for world in (small, large):
             world.add(f"http://h{number % 2}/{number}", (number * 7) % 11)
@@ -210,7 +222,7 @@ def test_memory_is_bounded_and_the_order_stays() -> None:
 
 def test_better_evidence_for_a_spilled_url_brings_it_back() -> None:
     world = World(capacity=2)
-    world.frontier._KEEP = 1  # type: ignore[misc]
+    world.frontier.memory.KEEP = 1  # type: ignore[misc]
     ids = [world.add(f"http://h/{n}", 10 - n) for n in range(8)]
     trim(world.frontier)
     world.frontier.improve(ids[7], 99.0)
@@ -327,13 +339,13 @@ def test_sheds_nothing_until_there_are_five_per_cent_too_many() -> None:
 
 def test_sheds_what_waits_for_a_retry_and_what_only_the_store_has() -> None:
     world = World(capacity=1)
-    Frontier._KEEP, kept = 2, Frontier._KEEP
+    UrlMemory.KEEP, kept = 2, UrlMemory.KEEP
     try:
         for n in range(8):
             world.add(f"http://h/{n}", float(n))
         trim(world.frontier)
     finally:
-        Frontier._KEEP = kept
+        UrlMemory.KEEP = kept
     world.url_table.priority[5] = 0.0
     world.frontier.defer(5, "http://h/5", until=10.0)
     for url_id in world.frontier.shed(3):
@@ -345,18 +357,33 @@ def test_sheds_what_waits_for_a_retry_and_what_only_the_store_has() -> None:
 # -- held back ----------------------------------------------------------------------
 
 
-def test_what_is_worth_less_than_is_asked_for_stays() -> None:
+LAST = Budget(left=0, spent=1, is_idle=True)  # one request more, for the best of all
+
+
+def test_what_is_poor_stays_while_a_limited_crawl_has_better_to_come() -> None:
     world = World(delay_s=5.0)
     world.add("http://good.test/1", 2.0)
     world.add("http://good.test/2", 1.9)
     world.add("http://poor.test/1", 0.5)
     assert world.take() == "http://good.test/1"
     world.finish("http://good.test/1", 0.0)
-    assert world.frontier.next(0.0, 1.0) is None
+    assert world.frontier.next(0.0, LAST) is None
     assert world.frontier.next_due() == 5.0
-    resumed = world.frontier.next(5.0, 1.0)
+    resumed = world.frontier.next(5.0, LAST)
     assert resumed is not None and resumed.url == "http://good.test/2"
     assert world.take(5.0) == "http://poor.test/1"
+
+
+def test_what_is_poor_is_taken_when_nothing_better_comes_up_soon() -> None:
+    world = World(delay_s=60.0)
+    world.add("http://good.test/1", 2.0)
+    world.add("http://good.test/2", 1.9)
+    world.add("http://poor.test/1", 0.5)
+    assert world.take() == "http://good.test/1"
+    world.finish("http://good.test/1", 0.0)
+    assert world.frontier.next(0.0, LAST._replace(is_idle=False)) is None
+    taken = world.frontier.next(0.0, LAST)
+    assert taken is not None and taken.url == "http://poor.test/1"
 
 
 def test_worth_of_the_nth_best_counts_bonuses_and_only_what_waits() -> None:

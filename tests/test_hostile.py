@@ -40,6 +40,7 @@ from focus.config import (
     FetchConfig,
     LimitConfig,
     PolitenessConfig,
+    RunPaths,
     ScopeConfig,
 )
 from focus.fetch import WebFetcher
@@ -47,7 +48,7 @@ from focus.http import connection
 from focus.http.tls import client_context
 from focus.records import FailureKind, UrlState
 from focus.scheduling import retries
-from focus.session import RunPaths, RunReport
+from focus.session import RunReport
 from focus.terminal.logs import JsonLog, Several, TextLog
 from focus.topic.topic import from_words, to_builtins
 from focus.urls.normal_form import normalise

@@ -20,7 +20,7 @@ FOCUS = ROOT / "focus"
 LEVELS = [
     "errors; config; records; metrics/",
     "text/; topic/; scheduling/; workers/; registry",
-    "urls/; frontier",
+    "urls/; documents/; frontier",
     "http/",
     "html/; admission/; archive/; fetch",
     "score/",

@@ -67,7 +67,7 @@ async def test_a_seed_without_a_scheme_goes_on_in_plain(web: TinyWeb) -> None:
     shut(web, "https", FailureKind.TLS)
     run = await crawl(web, ["a.test/x"])
     assert run.pages == ["http://a.test/x"]
-    assert run.crawl.failure_handler.of_seeds == {}
+    assert run.crawl.seeds.failures == {}
 
 
 async def test_one_page_that_breaks_tls_costs_that_page(web: TinyWeb) -> None:

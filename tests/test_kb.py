@@ -7,12 +7,14 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from focus.cli import cli
 from focus.errors import KnowledgeError
 from focus.http import zstd
-from focus.learn.kb.base import KnowledgeBase, shipped
+from focus.learn.kb.base import KnowledgeBase, opened, shipped
 from focus.learn.kb.dump import MAX_LINE, FactReader
 from focus.learn.kb.file import names_of
 from focus.learn.kb.importing import Imported, import_dump
@@ -282,3 +284,26 @@ def _allowed(text: str, start: int, words: Collection[str]) -> list[tuple[int, i
 
 
 _SEGMENTER = Segmenter()
+
+
+def test_the_shipped_one_is_opened_by_its_name_unless_a_file_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with opened(Path("football")) as known:
+        assert known.find("红魔")[0].name == "曼联"
+    with pytest.raises(KnowledgeError, match="rugby"):
+        opened(Path("rugby"))
+    imported(tmp_path, "苹果公司\t别名\tApple\n")
+    (tmp_path / "kb.db").rename(tmp_path / "football")
+    with opened(Path("football")) as known:
+        assert known.find("红魔") == []
+
+
+def test_topic_new_takes_the_names_of_the_shipped_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(cli, ["topic", "new", "曼联", "--kb", "football"])
+    assert result.exit_code == 0, result.output
+    assert "红魔" in (tmp_path / "曼联.toml").read_text("utf-8")

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, PolitenessConfig
+from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, PolitenessConfig, RunPaths
 from focus.crawler import Crawl
 from focus.frontier import Frontier
 from focus.profiling.crawl import _LOOP, Profiler
 from focus.profiling.stages import MEANING, PROFILED, CrawlProfile, Stage, stage_rows
 from focus.profiling.stopwatch import Stopwatch, watching
 from focus.profiling.worker import ProfiledAnalyst
-from focus.session import RunPaths, RunReport, Watcher, run
+from focus.session import RunReport, Watcher, run
 from focus.terminal.profile import profile_lines
 from focus.topic.topic import from_words, to_builtins
 from focus.workers.child import make_analyst

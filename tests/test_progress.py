@@ -296,6 +296,19 @@ def test_quiet_tells_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr() == ("", "")
 
 
+def test_a_log_file_that_was_renamed_is_begun_anew(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.log"
+    with telling(quiet=True, log_file=path) as teller:
+        teller.say("one")
+        path.rename(tmp_path / "crawl.log.1")
+        teller.say("two")
+        path.unlink()
+        teller.say("three")
+        teller.say("four")
+    assert [line.split()[-1] for line in path.read_text("utf-8").splitlines()] == ["three", "four"]
+    assert (tmp_path / "crawl.log.1").read_text("utf-8").split()[-1] == "one"
+
+
 @pytest.mark.parametrize("form", ["text", "json"])
 async def test_log_file_gets_every_request_even_if_quiet(
     form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.alerts import message
-from focus.alerts.publication_date import EARLIEST, instant, of_url, published_at
 from focus.alerts.snippet import MARK, aligned, plain, snippet
+from focus.html.publication_date import EARLIEST, instant, of_url, published_at
 from focus.score.matching import Matcher
 from focus.text.formatting import cells
 from focus.text.tokenisation import Segmenter
@@ -49,6 +49,8 @@ def said(html: str, url: str = URL, *, fetched_at: float = FETCHED) -> float | N
         "<h1>A</h1><p>Published: <b>21 November 2026</b>, 8:30 am</p>",
         "<h1>A</h1><p>Nov. 21, 2026 8:30 AM</p>",
         "<title>决赛_体育</title><body>2020-01-01 00:00 <h2>决赛</h2>2026年11月21日8时30分",
+        "<h1>A</h1><p>发布于 <time>2026-11-21 08:30</time>",
+        "<h1>A</h1><span title='2026-11-21 08:30:00 +0800 CST'>yesterday</span>",
         "<h1>A</h1><script>var d = '2020-01-01 10:00'</script>2026.11.21 上午8:30",
     ],
 )
@@ -63,6 +65,19 @@ def test_a_day_without_an_hour_is_believed_beside_a_byline(byline: str) -> None:
     midnight = datetime(2026, 11, 21, tzinfo=SHANGHAI).timestamp()
     assert said(f'<h1>决赛</h1><p class="meta">2026-11-21 {byline}</p>') == midnight
     assert said("<h1>决赛</h1><p>2026-11-21 北京 大雪</p>") is None
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<h1>决赛</h1><p>发布于 2026-11-21</p>",
+        "<h1>决赛</h1><p>发表于 <time>2026-11-21</time></p>",
+        "<h1>决赛</h1><time> 2026-11-21 </time>",
+        "<h1>决赛</h1><div><span>2026-11-21</span> · 1 min</div>",
+    ],
+)
+def test_a_day_that_stands_alone_is_believed(html: str) -> None:
+    assert said(html) == datetime(2026, 11, 21, tzinfo=SHANGHAI).timestamp()
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,14 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from focus.config import CrawlConfig, PolitenessConfig, ScopeConfig
 from focus.crawler import Crawl, Event
 from focus.engine.transports import ReplayTransport
 from focus.errors import ConfigError, StoreError
-from focus.records import FailureKind, UrlState
+from focus.records import FailureKind, FetchResult, UrlState
 from focus.resume import restore
 from focus.session import SessionStore, allow_open_files
 from focus.store import Store
@@ -185,6 +186,34 @@ async def test_what_index_pages_and_newcomers_told_outlives_a_restart(tmp_path: 
     assert all(order == orders[0] for order in orders)
     # what the tag lists on its last page comes before news that were found sooner
     assert urls.index("http://a.test/m32") < urls.index("http://a.test/n31")
+
+
+class _OneMachine(World):
+    """All hosts are found at one address."""
+
+    def lookup(self, url: str, *, robots: bool, fetched_at: float, elapsed_s: float) -> FetchResult:
+        found = super().lookup(url, robots=robots, fetched_at=fetched_at, elapsed_s=elapsed_s)
+        return msgspec.structs.replace(found, address="192.0.2.1")
+
+
+async def test_what_the_hosts_of_an_address_have_spent_outlives_a_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("focus.admission.domain_budget.FREE_HOSTS", 2)
+    monkeypatch.setattr("focus.admission.domain_budget.AT_ADDRESS", 1)
+    web = TinyWeb()
+    web.page("http://a.test/", links=["http://b.test/", "/more"])
+    web.page("http://b.test/")
+    lives = Lives(web, tmp_path, "http://a.test/")
+    lives.world = _OneMachine(web)
+    await lives.live()
+    await lives.live(0)
+    domains = lives.crawl.link_handler.domains
+    first, fresh = lives.crawl.frontier.host("a.test"), lives.crawl.frontier.host("c.test")
+    fresh.address = first.address
+    domains.look()
+    assert first.address == "192.0.2.1"
+    assert domains.puts_off(fresh), "two hosts were asked there, and brought next to nothing"
 
 
 def test_more_requests_at_once_than_files_may_be_open_are_refused() -> None:

@@ -12,9 +12,8 @@ from focus.__main__ import main
 from focus.cli import cli, crawl
 from focus.commands.options import config_file
 from focus.commands.settings import CrawlOrder, read_topic, split_params, user_agent
-from focus.config import AnalysisConfig, CrawlConfig, FetchConfig
+from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, RunPaths
 from focus.errors import ConfigError
-from focus.session import RunPaths
 
 Ordered = Callable[..., CrawlOrder]
 BASE = ["--seed", "a.test", "--topic", "足球"]

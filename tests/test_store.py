@@ -267,7 +267,10 @@ def test_a_batch_means_its_changes_one_after_the_other(
 async def test_queues_and_hosts_come_back_and_are_replaced(store: Store) -> None:
     crawl = await begin(store)
     robots = {"https": (b"User-agent: *\n\xff", 200, 9.5), "http": (b"", 0, 1.0)}
-    hosts = [HostRow(0, "a.example", 5.5, 2, True, robots), HostRow(1, "b.example:81")]
+    hosts = [
+        HostRow(0, "a.example", 5.5, 2, True, robots, "192.0.2.1"),
+        HostRow(1, "b.example:81"),
+    ]
     queues = [QueueRow(0, 0, "/D/", 3, 1.5), QueueRow(1, 1)]
     await store.write(crawl, Batch(hosts=hosts[:1], queues=queues[::-1]))
     await store.write(crawl, Batch(hosts=hosts, queues=[QueueRow(1, 1, "", 7, 2.0)]))

@@ -183,7 +183,7 @@ def test_a_model_file_of_another_version_is_made_anew(focus: Focus, tmp_path: Pa
         ((*TRAIN, "--positive", "none"), "there is no such file"),
         ((*TRAIN, "--from-crawl", "1", "--db", "none.db"), "there is no database"),
         (("crawl", "--topic", "t.toml", "--relevance", "bayes", "--seed", "a.test"), "focus train"),
-        (("kb", "show", "无此物"), "nothing of that name"),
+        (("kb", "show", "无此物"), "nothing of that name in the knowledge base football"),
         (("kb", "import", "none.tsv", "--kb", "kb.db"), "cannot be read"),
     ],
 )

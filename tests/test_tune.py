@@ -19,8 +19,9 @@ from focus.evaluate.judgments import TopicTask, read_topics
 from focus.evaluate.link_graph import BESIDE_A_CRAWL, code_digest
 from focus.evaluate.search_space import Range, fitted, near, read_range, spread
 from focus.evaluate.tune import Search, base_variant, tune
-from focus.evaluate.tuning_result import Tuned, compared
+from focus.evaluate.tuning_result import Tried, Tuned, compared
 from focus.score.strategy import strategy_class
+from focus.terminal.tuning import tuned_lines
 from focus.topic.topic import from_toml, from_words
 from focus.topic.topic_file import to_toml, with_params
 from tests.support.recorded import HOST, record, spec
@@ -157,6 +158,8 @@ def test_the_gain_is_that_of_the_means_over_topics() -> None:
     assert found.low == 0.0
     by_crawl = compared(ours, theirs, "seed orders")
     assert (by_crawl.units, by_crawl.ties) == (3, 2)
+    alone = compared({"a": [0.5]}, {"a": [0.4]}, "topics")
+    assert (alone.gain, alone.low, alone.high) == (0.1, None, None)
 
 
 # -- the search ---------------------------------------------------------------------
@@ -174,6 +177,10 @@ def test_a_search_finds_what_is_better_and_says_the_same_twice(web: Path) -> Non
     assert without_times(other) == without_times(found)
     assert other.continued == 0  # what a finished search crawled is not kept
     msgspec.json.decode(msgspec.json.encode(found), type=Tuned)
+    alone = compared({"a": [0.5]}, {"a": [0.4]}, "seed orders")
+    best = Tried({"gamma": 0.123}, 0.5)
+    lines = tuned_lines(msgspec.structs.replace(found, best=best, confirmed=alone))
+    assert any("+0.1000 (+25.0%), no interval over 1 crawl; 1 won" in line for line in lines)
 
 
 def test_the_number_of_processes_changes_nothing(web: Path) -> None:

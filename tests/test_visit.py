@@ -232,6 +232,26 @@ async def test_a_page_due_alone_is_asked_for_alone(
     assert asked(web) == ["/a"]
 
 
+async def test_a_page_that_a_killed_visit_was_to_ask_for_again_is_asked_by_the_next(
+    served: tuple[TinyWeb, PageSource], store: AlertStore
+) -> None:
+    """It waits in the database, with all that was there before and is laid aside."""
+    web, how = served
+    front(web, "/a", "/b", etag='"1"')
+    await look(store, how)
+    asked(web)
+    watched(store, a=0.1)
+    with store.database.transaction() as db:
+        db.execute("UPDATE revisit SET next_at = 0 WHERE fresh < 0.2")
+        waiting = "UPDATE url SET state = ? WHERE url = 'https://news.test/a'"
+        db.execute(waiting, (int(UrlState.WAITING),))
+    await look(store, how)
+    assert asked(web) == ["/a"]
+    assert store.database.rows("SELECT state FROM url WHERE url = 'https://news.test/a'") == [
+        (int(UrlState.DONE),)
+    ]
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "2130706433", "[::ffff:127.0.0.1]", "localhost"])
 async def test_nobody_can_have_a_site_of_our_own_network_looked_up(
     tmp_path: Path, host: str

@@ -16,11 +16,10 @@ from focus.alerts.health import health
 from focus.alerts.outbox_relay import Summary
 from focus.alerts.run import Ran, run_due
 from focus.alerts.visit import visitor
-from focus.config import CrawlConfig, PolitenessConfig
+from focus.config import CrawlConfig, PolitenessConfig, RunPaths
 from focus.engine.transports import Transport
 from focus.learn.memory_crawl import PageSource
 from focus.records import FailureKind as K
-from focus.session import RunPaths
 from focus.storage.alerts.records import LOCAL, Alert
 from focus.storage.alerts.store import AlertStore, opened
 from focus.workers import InlineScorer

@@ -22,7 +22,7 @@ parts of their names.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 
 from focus.admission.traps import HOST_SHARE, pays
 from focus.config import TrapConfig
@@ -38,6 +38,7 @@ MOST_HOSTS = 10_000  # known or asked of a domain, whatever they bring
 AT_ADDRESS = 10  # domains that an address may have the hosts of
 PUT_OFF_S = 60.0
 PUT_OFFS = 2
+_NOTHING = Tally()
 
 
 class Domain:
@@ -66,17 +67,17 @@ class DomainBudget:
     """Hosts of one crawl by domain.
 
     hosts      all that are known, in order of their ids; it grows
-    tally_of   what a host has brought so far
+    tallies    host -> what it has brought so far
     """
 
     FEW = 50  # hosts that may share an end of their names before anybody looks closer
 
     def __init__(
-        self, config: TrapConfig, hosts: Sequence[Host], tally_of: Callable[[Host], Tally]
+        self, config: TrapConfig, hosts: Sequence[Host], tallies: Mapping[int, Tally]
     ) -> None:
         self._budget = config.budget if config.is_on else 0
         self._hosts = hosts
-        self._tally_of = tally_of
+        self._tallies = tallies
         self._was_asked = bytearray()  # of the hosts that were looked at
         self._crowds: Counter[str] = Counter()
         self._domains: dict[str, Domain] = {}
@@ -102,6 +103,13 @@ class DomainBudget:
             elif self._crowds[end] > self.FEW:
                 self._enter(host)
 
+    def restored(self) -> None:
+        """The hosts of an earlier run are there, with what they have brought: so has what they
+        share."""
+        self.look()
+        for host in self._hosts[: len(self._was_asked)]:
+            self._groups(host)
+
     def _enter(self, host: Host) -> None:
         name = registrable_domain(host.name)
         domain = self._of[host.id] = self._domains.setdefault(name, Domain(name))
@@ -124,11 +132,14 @@ class DomainBudget:
                 each.asked += 1
 
     def count(self, host: Host, more: Tally) -> None:
-        """Requests to a host came to their end; `tally_of` has counted them."""
+        """Requests to a host came to their end; `tallies` has counted them."""
         if (domain := self._of.get(host.id)) is not None:
             self._add(domain, more)
         if (there := self._at.get(host.id)) is not None:
             self._add(there, more)
+
+    def _tally_of(self, host: Host) -> Tally:
+        return self._tallies.get(host.id, _NOTHING)
 
     def _groups(self, host: Host) -> list[Domain]:
         """Domain and address of a host, as far as they are known."""

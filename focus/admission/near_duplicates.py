@@ -116,15 +116,20 @@ class NearDuplicates:
     def judge(self, url_id: int, host: str, page: Page) -> Page:
         """A page as it counts: lost if it is like its host's lost ones, else relevant once."""
         if page.lost or self.is_lost(host, page.simhash):
-            self.add_lost(host, page.simhash)
             return structs.replace(page, lost=True, relevant=False)
         if not (page.simhash and page.relevant):
             return page
         duplicate_of = self.find(page.simhash)
         if duplicate_of is not None and duplicate_of != url_id:
             return structs.replace(page, duplicate_of=duplicate_of, relevant=False)
-        self.add(url_id, page.simhash)
         return page
+
+    def remember(self, url_id: int, host: str, page: Page) -> None:
+        """Know a page again that was judged."""
+        if page.lost:
+            self.add_lost(host, page.simhash)
+        elif page.relevant:
+            self.add(url_id, page.simhash)
 
     def find(self, simhash: int) -> int | None:
         """The first page whose text is nearly this one; None if there is none."""

@@ -24,17 +24,21 @@ _OF_THE_NAME = {FailureKind.DNS, FailureKind.DNS_TEMPORARY, FailureKind.GUARD}
 
 
 class Turn(NamedTuple):
-    """The next step after an answer: one is set, or none when the host may be asked on: the rules
-    are in, or its other scheme is left.
+    """The next step after an answer: one of the first three is set, or the host may be asked on,
+    since its rules are in or its other scheme is left.
 
     ask         URL to ask next (a redirect)
     wait_s      ask again after so many seconds
     failure     no way: give the host up for this reason
+    rules       the rules as `Host.robots` keeps them
+    shut        why nothing is asked for by this scheme any more
     """
 
     ask: str | None = None
     wait_s: float | None = None
     failure: FailureKind | None = None
+    rules: tuple[bytes, int, float] | None = None
+    shut: str = ""
 
 
 class RobotsGate:
@@ -45,10 +49,13 @@ class RobotsGate:
         self._agent = agent
         self._rules: dict[tuple[int, str], tuple[Robots, float]] = {}
         self._asked: dict[int, tuple[str, int, int]] = {}  # host -> scheme, hops, failed tries
+        self._hops: dict[int, str] = {}  # host -> where its robots.txt redirected to
         self._shut: dict[tuple[int, str], str] = {}  # host, scheme -> why it is left alone
 
     def question(self, host: Host, url: str, now: float) -> str | None:
         """The robots.txt that must be fetched before this URL, None when it is known."""
+        if self._hops and (hop := self._hops.pop(host.id, None)) is not None:
+            return hop
         scheme, _, rest = url.partition("://")
         _, expires_at = self._rules.get((host.id, scheme), (None, 0.0))
         if self._config.ignore_robots or expires_at > now:
@@ -79,33 +86,43 @@ class RobotsGate:
         found = [(scheme, self._rules[host.id, scheme][0].sitemaps) for scheme in host.robots]
         return next((each for each in found if each[1]), found[0] if found else ("http", ()))
 
-    def answer(self, host: Host, fetch: FetchResult, now: float) -> Turn:
-        """Take in what came of a question."""
+    def judge(self, host: Host, fetch: FetchResult, now: float) -> Turn:
+        """What comes of an answer to a question; `settle` follows."""
         scheme, hops, tries = self._asked[host.id]
         if fetch.redirect_to is not None and hops < MAX_HOPS:
             target = normalise(fetch.redirect_to, fetch.url)
             if target is not None:
-                self._asked[host.id] = (scheme, hops + 1, tries)
                 return Turn(ask=target)
         if fetch.failure is None or fetch.failure in _ANSWERED:
             found = fetch.failure is None and fetch.redirect_to is None
             status = (fetch.status or 200) if found else 404
-            expires_at = now + self._config.robots_ttl_s
-            host.failures = 0
-            host.robots[scheme] = (fetch.body if found else b"", status, expires_at)
-            self.restore(host, scheme)
-            del self._asked[host.id]
-            return Turn()
-        tries += 1
-        self._asked[host.id] = (scheme, 0, tries)
-        again_s = wait_s(fetch.failure, tries, fetch.retry_after_s)
+            return Turn(
+                rules=(fetch.body if found else b"", status, now + self._config.robots_ttl_s)
+            )
+        again_s = wait_s(fetch.failure, tries + 1, fetch.retry_after_s)
         if again_s is not None and host.failures < LAST_CHANCE:
             return Turn(wait_s=again_s)
         if fetch.failure not in _OF_THE_NAME and self._has_other_door(host, scheme):
-            self._shut[host.id, scheme] = f"{fetch.failure}: robots.txt: {fetch.detail}"
-            del self._asked[host.id]
-            return Turn()
+            return Turn(shut=f"{fetch.failure}: robots.txt: {fetch.detail}")
         return Turn(failure=fetch.failure)
+
+    def settle(self, host: Host, turn: Turn) -> None:
+        """Take in what was judged of an answer."""
+        scheme, hops, tries = self._asked.pop(host.id)
+        if turn.rules is not None:
+            host.failures = 0
+            host.robots[scheme] = turn.rules
+            self.restore(host, scheme)
+        elif turn.shut:
+            self._shut[host.id, scheme] = turn.shut
+        elif turn.ask is not None:
+            self._asked[host.id] = (scheme, hops + 1, tries)
+        else:
+            self._asked[host.id] = (scheme, 0, tries + 1)
+
+    def ask_later(self, host: Host, url: str) -> None:
+        """The next `question` is where the robots.txt of a host redirected to."""
+        self._hops[host.id] = url
 
     def _has_other_door(self, host: Host, scheme: str) -> bool:
         """Whether a host may be there by its other scheme; of plain HTTP we assume it."""

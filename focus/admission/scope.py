@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from focus.config import ScopeConfig
+from focus.documents.kinds import ENDINGS
 from focus.errors import ConfigError
 from focus.records import DropReason
 from focus.urls.normal_form import host_of, registrable_domain
@@ -35,6 +36,7 @@ class Scope:
         self._allow = [_compiled("--allow", pattern) for pattern in config.allow]
         self._deny = [_compiled("--deny", pattern) for pattern in config.deny]
         self.max_depth = config.max_depth
+        self._documents = config.documents
         self._max_url = config.max_url
         self._homes: set[str] = set()
 
@@ -55,7 +57,7 @@ class Scope:
             return DropReason.SCOPE
         if len(url) > self._max_url:
             return DropReason.URL_TOO_LONG
-        if not listing and _is_file(url):
+        if not listing and _is_file(url, self._documents):
             return DropReason.NOT_HTML
         if any(pattern.search(url) for pattern in self._deny):
             return DropReason.DENIED
@@ -64,9 +66,14 @@ class Scope:
         return None
 
 
-def _is_file(url: str) -> bool:
-    """Whether the name at the end of a URL's path is that of a file, not of a host."""
+def _is_file(url: str, documents: bool) -> bool:
+    """Whether the name at the end of a URL's path is that of a file, not of a page or a host.
+
+    documents  those that can be read are as good as pages
+    """
     path, mark, _ = url[url.find("/", 8) :].partition("?")
+    if documents and ENDINGS.search(path):
+        return False
     return bool(_FILES.search(path) or (not mark and _DOCUMENTS.search(path)))
 
 

@@ -13,7 +13,7 @@ To read, in this order:
                                  soon a page is looked at again is learned from its news
     matching                     new pages against all alerts of a site, 500 in a transaction
     page_match, snippet,         what decides about one page: words, then the topic's judge;
-    publication_date, votes      its date, its passage, what votes have taught
+    votes                        its passage, what votes have taught
     near_duplicates              which earlier text a page repeats
     outbox_lease, outbox_relay   which message goes next, and what becomes of it
     delivery_process             the relay as a small process that outlives its run

@@ -21,13 +21,13 @@ import msgspec
 
 from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash
 from focus.alerts import query
-from focus.alerts.publication_date import published_at
 from focus.alerts.query import WordQuery
 from focus.alerts.snippet import aligned, plain, snippet
 from focus.config import AnalysisConfig
 from focus.errors import TopicError
 from focus.html.main_content import main_blocks
 from focus.html.parser import Parsed, parse
+from focus.html.publication_date import published_at
 from focus.learn.model_file import LearnedTopic, applied
 from focus.score.matching import Matcher, fold_body
 from focus.score.relevance import Document, Judgement, make_model

@@ -23,12 +23,12 @@ from focus.alerts import revisits
 from focus.alerts.page_match import topic_of
 from focus.alerts.run import Offline
 from focus.alerts.schedule import parse, zone_of
-from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, ScopeConfig
+from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, RunPaths, ScopeConfig
 from focus.crawler import Crawl, Event
 from focus.errors import ConfigError, TopicError
 from focus.learn.memory_crawl import PageSource
 from focus.records import SEED_PRIORITY, UrlState
-from focus.session import RunPaths, RunReport, Watcher, run
+from focus.session import RunReport, Watcher, run
 from focus.storage.alerts.records import LOCAL, DueHub, WatchedSite
 from focus.storage.alerts.store import AlertStore
 from focus.store import CrawlInfo
@@ -82,14 +82,15 @@ class _Visitor(Watcher):
             if crawl.revisit(
                 hub.id,
                 hub.url,
+                is_listing=hub.listing,
                 etag=hub.etag,
                 last_modified=hub.last_modified,
                 priority=SEED_PRIORITY + len(self._due) - place,
             ):
                 self.seen.append(hub)
-        for url_id, text in crawl.failure_handler.seeds.items():
+        for url_id, text in crawl.seeds.typed.items():
             if crawl.url_table.is_waiting(url_id):  # never had yet: whatever was laid aside
-                crawl.failure_handler.requeue(url_id, seed_candidates(text)[0], hops=0)
+                crawl.requeue(url_id, seed_candidates(text)[0])
 
     def had(self) -> list[DueHub]:
         """The pages asked for again that came."""

@@ -9,11 +9,12 @@ twice, or late, does no harm.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from focus.cluster.messages import ForwardedLink
 from focus.cluster.sharding import Shard, owner
-from focus.crawler import Crawl
+from focus.cluster.shared_budget import OtherShards
+from focus.engine.partition import Crossing, Partition
 from focus.records import Link, UrlRow
 from focus.score.strategy import LinkEvidence, Parent
 from focus.urls.normal_form import fingerprint, host_of
@@ -22,13 +23,20 @@ MEMORY = 200_000  # links that are remembered as sent, with their evidence
 _SLACK = 1e-6
 
 
-class ForwardedLinks:
-    """The links that a shard has for others, until `take`."""
+class ForwardedLinks(Partition):
+    """The partition of a shard: links that it has for others, until `take`, and theirs for it.
 
-    def __init__(self, shard: Shard, max_depth: int | None) -> None:
+    others  the other shards; None: nothing is known of them
+    """
+
+    def __init__(
+        self, shard: Shard, others: OtherShards | None = None, *, max_depth: int | None = None
+    ) -> None:
         self.shard = shard
+        self.others = others
         self.max_depth = max_depth
         self._outgoing: list[tuple[int, ForwardedLink]] = []
+        self._arrived: list[ForwardedLink] = []
         self._sent: OrderedDict[bytes, LinkEvidence] = OrderedDict()
 
     def owns(self, host: str) -> bool:
@@ -37,8 +45,10 @@ class ForwardedLinks:
 
     def part(
         self, parent: Parent, links: Sequence[Link], evidence: Sequence[LinkEvidence | None]
-    ) -> tuple[list[Link], list[LinkEvidence | None]]:
+    ) -> tuple[Sequence[Link], Sequence[LinkEvidence | None]]:
         """The links that stay; the others are on their way, if they are new or better."""
+        if self.shard.of == 1:
+            return links, evidence
         stay, kept = [], []
         for link, link_evidence in zip(links, evidence, strict=True):
             if self.owns(link.host):
@@ -63,19 +73,25 @@ class ForwardedLinks:
             ForwardedLink(link.url, link.key, link.host, depth, link_evidence, anchor=link.anchor)
         )
 
-    def seed(self, text: str, url: str) -> None:
-        """A seed, as typed, that another shard owns."""
-        self.send(forwarded_seed(text, url))
-
-    def redirect(
-        self, row: UrlRow, link_evidence: LinkEvidence, priority: float, *, is_home: bool
-    ) -> None:
-        """The target of a redirect that another shard owns."""
-        self.send(_forwarded_link(row, link_evidence, priority, is_home=is_home))
-
-    def listing(self, row: UrlRow, link_evidence: LinkEvidence, priority: float) -> None:
-        """A feed of a page of ours that another shard owns."""
-        self.send(_forwarded_link(row, link_evidence, priority, listing=True))
+    def forward(self, crossing: Crossing) -> None:
+        """Send a seed, a redirect's target or a feed to the shard that owns its host."""
+        row, typed = crossing.row, crossing.typed
+        self.send(
+            forwarded_seed(typed, row.url)
+            if typed
+            else ForwardedLink(
+                url=row.url,
+                key=row.key,
+                host=host_of(row.url),
+                depth=row.depth,
+                link_evidence=row.link_evidence,
+                priority=row.priority,
+                anchor=row.anchor,
+                hops=row.hops,
+                is_home=crossing.is_home,
+                listing=crossing.listing,
+            )
+        )
 
     def send(self, link: ForwardedLink) -> None:
         """Let one go, whatever went before."""
@@ -91,45 +107,21 @@ class ForwardedLinks:
         """Whether nothing is to go."""
         return not self._outgoing
 
+    def came(self, link: ForwardedLink) -> None:
+        """Another shard has sent a link."""
+        self._arrived.append(link)
 
-def _forwarded_link(
-    row: UrlRow,
-    link_evidence: LinkEvidence,
-    priority: float,
-    *,
-    is_home: bool = False,
-    listing: bool = False,
-) -> ForwardedLink:
-    return ForwardedLink(
-        url=row.url,
-        key=row.key,
-        host=host_of(row.url),
-        depth=row.depth,
-        link_evidence=link_evidence,
-        priority=priority,
-        anchor=row.anchor,
-        hops=row.hops,
-        is_home=is_home,
-        listing=listing,
-    )
+    def arrived(self) -> Iterable[Crossing]:
+        """What other shards have sent, once."""
+        arrived, self._arrived = self._arrived, []
+        return map(_crossing, arrived)
 
 
-def forwarded_seed(text: str, url: str) -> ForwardedLink:
-    """A seed for the shard that owns its host; `url` is what `text` means."""
-    return ForwardedLink(url, fingerprint(url), host_of(url), 0, is_home=True, typed=text)
-
-
-def accept(crawl: Crawl, link: ForwardedLink) -> None:
-    """Take in another shard's link as one of a page of this shard, as far as it is known here."""
-    if link.typed:
-        crawl.sow((link.typed,))
-        return
-    if link.is_home:
-        crawl.scope.add_home(link.url)
+def _crossing(link: ForwardedLink) -> Crossing:
     row = UrlRow(
-        -1,
-        link.key,
-        link.url,
+        id=-1,
+        key=link.key,
+        url=link.url,
         queue=-1,
         depth=link.depth,
         priority=link.priority,
@@ -137,4 +129,9 @@ def accept(crawl: Crawl, link: ForwardedLink) -> None:
         anchor=link.anchor,
         hops=link.hops,
     )
-    crawl.link_handler.arrive(row, link.host, listing=link.listing)
+    return Crossing(row, link.listing, link.is_home, link.typed)
+
+
+def forwarded_seed(text: str, url: str) -> ForwardedLink:
+    """A seed for the shard that owns its host; `url` is what `text` means."""
+    return ForwardedLink(url, fingerprint(url), host_of(url), 0, is_home=True, typed=text)

@@ -133,8 +133,8 @@ class Heartbeat:
             context.shard.number, {each.shard: each.priorities for each in (own, *others)}
         )
         context.transport.used = sum(each.in_flight for each in others)
-        context.other_crawls.update(own, others, context.membership.totals({}), context.clock())
-        context.opened.crawl.limits.reconsider()
+        context.other_shards.update(own, others, context.membership.totals({}), context.clock())
+        context.opened.crawl.frontier.reconsider()
         totals = msgspec.convert(dict(context.membership.totals(own.totals)), Totals, strict=False)
         reason = context.membership.ended() or reached(context.opened.crawl.config.limits, totals)
         if not reason and context.membership.all_idle(own):

@@ -21,7 +21,6 @@ from focus.cluster.batch_writer import ShardStore
 from focus.cluster.broker import LOST, Address
 from focus.cluster.connection import PublishRefused, ReconnectingConnection
 from focus.cluster.consumer import ShardConsumer
-from focus.cluster.forwarded_links import accept
 from focus.cluster.heartbeat import Heartbeat
 from focus.cluster.leases import Lease, Leases, Terms
 from focus.cluster.messages import ModelUpdate, WorkerSetup, digest
@@ -30,12 +29,13 @@ from focus.cluster.shard_context import OpenShard, ShardContext
 from focus.cluster.sharding import Shard
 from focus.cluster.topology import packed
 from focus.cluster.transport import ClusterTransport
-from focus.config import CrawlConfig
+from focus.config import CrawlConfig, RunPaths
 from focus.crawler import Crawl, CrawlStore
+from focus.engine.partition import Partition
 from focus.engine.transports import Transport
 from focus.errors import ClusterError
 from focus.records import Task
-from focus.session import RunPaths, Runtime
+from focus.session import Runtime
 from focus.storage import cluster_leases as rows
 from focus.store import CrawlInfo, Store
 from focus.urls.normal_form import seed_candidates
@@ -89,6 +89,7 @@ class ShardNode(Runtime):
             clock=context.clock,
             setup=context.digest,
             several=context.is_several,
+            on_link=context.forwarded.came,
         )
         context.is_new = not info.resumed
         context.was_killed = info.resumed and not info.finished
@@ -116,6 +117,10 @@ class ShardNode(Runtime):
             )
         return before._replace(run=before.run + 1)
 
+    def partition(self, config: CrawlConfig) -> Partition:
+        self.context.forwarded.max_depth = config.scope.max_depth
+        return self.context.forwarded
+
     def crawl_store(self, store: Store, info: CrawlInfo) -> CrawlStore:
         self._crawl_store = ShardStore(
             store, info.id, self.context.transport, self.context.forwarded
@@ -125,12 +130,7 @@ class ShardNode(Runtime):
     async def opened(self, crawl: Crawl, store: Store, info: CrawlInfo) -> None:
         context = self.context
         context.opened = OpenShard(crawl, store, info.id, self._crawl_store)
-        context.forwarded.max_depth = crawl.config.scope.max_depth
-        if context.is_several:
-            crawl.link_handler.border = context.forwarded
-            crawl.limits.other_crawls = context.other_crawls
         context.transport.leases.rest_s = lambda name: crawl.frontier.host(name).rest_s
-        context.transport.on_link = partial(accept, crawl)
         context.transport.on_update = self._update
         for url in await store.run(partial(rows.homes, crawl=info.id)):
             crawl.scope.add_home(seed_candidates(url)[0])

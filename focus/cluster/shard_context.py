@@ -67,8 +67,8 @@ class ShardContext:
         self.began_at = self.clock()
         self.flow_control = FlowControl(HEARTBEAT_INTERVAL_S)
         self.membership = Membership(shard, HEARTBEAT_INTERVAL_S)
-        self.forwarded = ForwardedLinks(shard, None)
-        self.other_crawls = OtherShards()
+        self.other_shards = OtherShards()
+        self.forwarded = ForwardedLinks(shard, self.other_shards if shard.of > 1 else None)
         self.newcomers: set[str] = set()  # workers that need the setup
         self.is_new = False
         self.was_killed = False

@@ -1,9 +1,9 @@
 """Shares limits between shards: each one's part of a budget, and the worth of a URL among all.
 
 Where requests are limited a crawl holds back URLs that would use them up before better ones
-come (`engine/limits.py`). A shard cannot know by itself which these are. So each tells the
-others the priority quantiles of its waiting URLs (`scheduling/quantiles.py`), and all hold back
-below the same priority: that of the n-th best URL of all shards.
+come (`scheduling/holding_back.py`). A shard cannot know by itself which these are. So each tells
+the others the priority quantiles of its waiting URLs (`scheduling/quantiles.py`), and all hold
+back below the same priority: that of the n-th best URL of all shards.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from focus.cluster.messages import ShardStatus
 from focus.crawler import Crawl
-from focus.engine.limits import HOLD_S
+from focus.scheduling.holding_back import HOLD_S
 from focus.scheduling.quantiles import priority_quantiles
 
 Quantiles = Sequence[tuple[int, float]]

@@ -36,7 +36,7 @@ class ClusterTransport:
     used      tasks of other shards that are away: what they leave may be used, too
     setup     name of the settings that workers must have taken over
     several   other shards may send links at any time: an empty frontier is no end
-    on_link   takes in a link of another shard
+    on_link   told of each link of another shard
     """
 
     is_live = True
@@ -50,6 +50,7 @@ class ClusterTransport:
         clock: Callable[[], float],
         setup: bytes,
         several: bool = False,
+        on_link: Callable[[ForwardedLink], None] = lambda link: None,
     ) -> None:
         self.now = clock
         self.leases = leases
@@ -61,7 +62,7 @@ class ClusterTransport:
         self.activity = 0
         self.expects = several
         self.on_sent: Callable[[Task], None] | None = None
-        self.on_link: Callable[[ForwardedLink], None] = lambda link: None
+        self._on_link = on_link
         self.on_update: Callable[[bytes], None] = lambda payload: None
         self.outgoing = asyncio.Event()  # a lease may be ready
         self._ready = asyncio.Event()
@@ -135,7 +136,7 @@ class ClusterTransport:
             for link in links:
                 if link.is_home:
                     self._homes.append(link.typed or link.url)
-                self.on_link(link)
+                self._on_link(link)
             self._owed.append(delivery)
 
     async def update(self, payload: bytes) -> None:

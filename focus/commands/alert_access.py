@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
-from focus.commands.options.option import tell
-from focus.text.formatting import inert_json
+from focus.commands.options import config_file
+from focus.commands.options.option import tell, tell_json
+from focus.errors import FocusError
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -27,6 +30,24 @@ def opened(db: Path, now: float) -> Iterator[AlertStore]:
 
     with store.opened(db.expanduser(), now=now, language=spoken(), zone=own_zone()) as found:
         yield found
+
+
+class AlertName(click.ParamType[str]):
+    """The name of an alert; a shell completes those that the database has."""
+
+    name = "text"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The alerts of who types; none without a database, which is not made."""
+        db = ctx.params.get("db") or config_file.database(config_file.find(Path.cwd()))
+        if not db.expanduser().is_file():
+            return []
+        with suppress(FocusError), opened(db, time.time()) as store:
+            names = [owned.alert.name for owned in chosen(store, ())]
+            return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+        return []
 
 
 def spoken() -> str:
@@ -70,9 +91,6 @@ def chosen(store: AlertStore, names: Sequence[str]) -> list[StoredAlert]:
 def answer(found: Any, as_json: bool) -> None:
     """Lines, or anything as JSON."""
     if as_json:
-        import msgspec
-
-        text = msgspec.json.format(msgspec.json.encode(found), indent=2)
-        click.echo(inert_json(text))
+        tell_json(found)
         return
     tell(found)

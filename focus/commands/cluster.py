@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,8 @@ from click.core import ParameterSource
 from msgspec.structs import replace
 
 from focus.commands.crawl import REACH_NAMES, crawl_options, reach_options
-from focus.commands.options.option import FILE, Command, Decorator, option, tell
+from focus.commands.options.declared import said
+from focus.commands.options.option import JSON, Command, adding, option, tell, tell_json
 from focus.commands.running import crawled, run_loop
 from focus.errors import ConfigError
 
@@ -37,16 +38,14 @@ _BROKER_OPTIONS = [
         "--amqp-password-file",
         section=CLUSTER,
         variable=True,
-        metavar="FILE",
-        type=FILE,
+        kind="file",
         help="The first line of this file is the broker's password.",
     ),
     option(
         "--amqp-ca",
         section=CLUSTER,
         variable=True,
-        metavar="FILE",
-        type=FILE,
+        kind="file",
         help="Trust the certificates in this file (PEM), with amqps://.",
     ),
     option(
@@ -65,23 +64,11 @@ _BROKER_OPTIONS = [
         help="One of several clusters on a broker.",
     ),
 ]
-_SLOTS = option(
-    "--slots",
-    section=CLUSTER,
-    type=click.IntRange(1),
-    default=64,
-    metavar="N",
-    help="Requests at once.",
-)
-_JSON = option("--json", "as_json", is_flag=True, help="As JSON.")
+_SLOTS = option("--slots", section=CLUSTER, kind="count", default=64, help="Requests at once.")
 
 
-def broker_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """How to reach the broker, and which cluster there."""
-    add: Decorator
-    for add in reversed(_BROKER_OPTIONS):
-        function = add(function)
-    return function
+broker_options = adding(_BROKER_OPTIONS)
+"""How to reach the broker, and which cluster there."""
 
 
 def address_of(options: dict[str, Any]) -> Address:
@@ -153,14 +140,18 @@ def frontier(ctx: click.Context, /, shard: str, **options: Any) -> None:
     address = address_of(options)
     order = _for_cluster(ctx, settings.order(options | dict.fromkeys(_WORKERS_OWN)))
     if options["dry_run"]:
-        from focus.commands.preview import order_lines
+        from focus.commands.preview import HAVE_ROWS, order_lines
 
-        _tell([*order_lines(order), f"  shard       {shard} of cluster {options['cluster']}"])
+        also = said(ctx, but=HAVE_ROWS)
+        _tell([*order_lines(order, also), f"  shard       {shard} of cluster {options['cluster']}"])
         return
     ctx.exit(_frontier(order, address, shard, options))
 
 
-_WORKERS_OWN = ("archive", "warc", "workers")
+_WORKERS_OWN = (
+    *("archive", "warc", "workers"),
+    *("cookies", "cookie", "cookie_file", "credentials"),  # no frontier makes requests
+)
 frontier.params = [each for each in frontier.params if each.name not in _WORKERS_OWN]
 
 
@@ -196,16 +187,14 @@ def _frontier(order: CrawlOrder, address: Address, shard: str, options: dict[str
 @option(
     "--processes",
     section=CLUSTER,
-    type=click.IntRange(1),
-    metavar="N",
+    kind="count",
     show_default="cores - 1",
     help="Processes that read and score pages.",
 )
 @option(
     "--warc",
     section=CLUSTER,
-    metavar="DIR",
-    type=click.Path(file_okay=False, path_type=Path),
+    kind="folder",
     help="Record requests and responses in a file of this folder (WARC 1.1).",
 )
 @option("--name", section=CLUSTER, metavar="NAME", help="What it is called in `cluster status`.")
@@ -268,9 +257,8 @@ def worker(ctx: click.Context, /, **options: Any) -> None:
 @option(
     "--folder",
     section=CLUSTER,
-    metavar="DIR",
     default=Path("focus-cluster"),
-    type=click.Path(file_okay=False, path_type=Path),
+    kind="folder",
     help="Where the shards keep their databases: shard1.db and so on.",
 )
 @broker_options
@@ -329,7 +317,7 @@ def _reach_of(crawl: Sequence[str]) -> list[str]:
 
 @cluster.command(cls=Command)
 @broker_options
-@_JSON
+@JSON
 @click.pass_context
 def status(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
     """Show shards, workers and what waits between them.
@@ -338,7 +326,7 @@ def status(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
 
     \b
     Example:
-        focus cluster status --json | jq .healthy
+        focus cluster status --amqp amqps://focus@broker/ --json | jq .healthy
     """
     import asyncio
 
@@ -354,7 +342,7 @@ def status(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
 
 @cluster.command(cls=Command)
 @broker_options
-@_JSON
+@JSON
 def stop(as_json: bool, **options: Any) -> None:
     """End the crawl and all its roles.
 
@@ -371,7 +359,7 @@ def stop(as_json: bool, **options: Any) -> None:
 @cluster.command(cls=Command)
 @option("--worker", default="", metavar="NAME", show_default="all", help="Only this worker.")
 @broker_options
-@_JSON
+@JSON
 def drain(worker: str, as_json: bool, **options: Any) -> None:
     """Let workers finish what they have, and end.
 
@@ -379,7 +367,7 @@ def drain(worker: str, as_json: bool, **options: Any) -> None:
 
     \b
     Example:
-        focus cluster drain --worker worker-7
+        focus cluster drain --amqp amqps://focus@broker/ --worker worker-7
     """
     _order(options, "drain", worker, as_json=as_json)
 
@@ -404,13 +392,13 @@ def _order(options: dict[str, Any], what: str, worker: str, *, as_json: bool) ->
 @cluster.command("add-seeds", cls=Command)
 @click.argument("seeds", nargs=-1, required=True, metavar="URL...")
 @broker_options
-@_JSON
+@JSON
 def add_seeds(seeds: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Add seeds to a crawl that is under way.
 
     \b
     Example:
-        focus cluster add-seeds sports.sohu.com sports.qq.com
+        focus cluster add-seeds --amqp amqps://focus@broker/ sports.sohu.com sports.qq.com
     """
     import asyncio
 
@@ -429,11 +417,7 @@ def add_seeds(seeds: tuple[str, ...], as_json: bool, **options: Any) -> None:
 
 
 def _tell(found: Any) -> None:
-    import msgspec
-
-    from focus.text.formatting import inert_json
-
     if isinstance(found, list):
         tell(found)
     else:
-        click.echo(inert_json(msgspec.json.format(msgspec.json.encode(found))).decode())
+        tell_json(found)

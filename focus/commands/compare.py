@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.options.option import FILE, Command, option
+from focus.commands.options.option import Command, option
 from focus.commands.options.recorded_web import (
     ALIASES,
     ARCHIVE,
@@ -22,7 +21,7 @@ from focus.commands.options.recorded_web import (
     WEB,
     beside,
 )
-from focus.commands.options.value_types import MODEL, STRATEGY, checked, parameter, positive_span
+from focus.commands.options.value_types import checked
 from focus.errors import ConfigError
 from focus.terminal.progress_bar import bar
 
@@ -46,9 +45,8 @@ def _forms(text: str) -> tuple[str, ...]:
 @option(
     "--topics",
     section=WEB,
-    type=FILE,
+    kind="file",
     required=True,
-    metavar="FILE",
     help="topics.json: a list of {name, keywords, seeds}.",
 )
 @LABELS
@@ -57,28 +55,17 @@ def _forms(text: str) -> tuple[str, ...]:
 @option(
     "--judge",
     section=WEB,
-    type=checked(MODEL.read),
-    shell_complete=MODEL.complete,
+    kind="model",
     metavar="MODEL",
     help="No labels: let this relevance model judge.",
 )
-@option(
-    "--strategy",
-    section=WAYS,
-    multiple=True,
-    type=checked(STRATEGY.read),
-    shell_complete=STRATEGY.complete,
-    metavar="NAME",
-    help="Repeatable.",
-)
+@option("--strategy", section=WAYS, multiple=True, kind="strategy", help="Repeatable.")
 @option("--all-strategies", section=WAYS, is_flag=True, help="All of them.")
 @option(
     "--relevance",
     section=WAYS,
     multiple=True,
-    type=checked(MODEL.read),
-    shell_complete=MODEL.complete,
-    metavar="NAME",
+    kind="model",
     default=("evidence",),
     help="The model that guides the crawls. Repeatable.",
 )
@@ -95,8 +82,7 @@ def _forms(text: str) -> tuple[str, ...]:
     "--param",
     section=WAYS,
     multiple=True,
-    type=checked(parameter),
-    metavar="NAME=NUMBER",
+    kind="parameter",
     help="For all that have it, or for one: topic-pagerank.gamma=0.3. Repeatable.",
 )
 @option(
@@ -128,19 +114,11 @@ def _forms(text: str) -> tuple[str, ...]:
 @option(
     "--seed-orders",
     section=HOW,
-    type=click.IntRange(1),
+    kind="count",
     default=6,
-    metavar="N",
     help="Crawls per topic, each with its seeds in another order.",
 )
-@option(
-    "--concurrency",
-    section=HOW,
-    type=click.IntRange(1),
-    default=1,
-    metavar="N",
-    help="Requests at once.",
-)
+@option("--concurrency", section=HOW, kind="count", default=1, help="Requests at once.")
 @option(
     "--eager",
     section=HOW,
@@ -150,9 +128,8 @@ def _forms(text: str) -> tuple[str, ...]:
 @option(
     "--delay",
     section=HOW,
-    type=checked(positive_span),
+    kind="positive time",
     default="1s",
-    metavar="TIME",
     help="Between requests to a host, by the virtual clock.",
 )
 @JOBS
@@ -162,7 +139,7 @@ def _forms(text: str) -> tuple[str, ...]:
     section=HOW,
     required=True,
     metavar="FOLDER",
-    type=click.Path(file_okay=False, path_type=Path),
+    kind="folder",
     help="results.json, results.csv, report.html and the crawls themselves.",
 )
 @option(

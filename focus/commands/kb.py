@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from focus.commands.options.option import FILE, Command, option, tell
+from focus.commands.options.option import JSON, Command, option, tell, tell_json
+from focus.commands.options.value_types import KINDS
 from focus.errors import ConfigError
 from focus.terminal.progress_bar import bar
-from focus.text.formatting import count, inert_json, printable, span, table
+from focus.text.formatting import count, printable, span, table
 
 if TYPE_CHECKING:
     from focus.learn.kb.importing import Imported
@@ -36,8 +37,8 @@ def kb() -> None:
 
 
 @kb.command("import", cls=Command)
-@click.argument("file", type=FILE)
-@option("--kb", "base", type=FILE, required=True, metavar="FILE", help="Add it to this one.")
+@click.argument("file", type=KINDS["file"].type)
+@option("--kb", "base", kind="file", required=True, help="Add it to this one.")
 @click.pass_context
 def import_(ctx: click.Context, file: Path, base: Path) -> None:
     """Add a dump to a knowledge base, which is made if need be.
@@ -80,27 +81,30 @@ def import_lines(report: Imported, base: Path, seconds: float) -> list[str]:
 
 @kb.command(cls=Command)
 @click.argument("entity")
-@option("--kb", "base", type=FILE, metavar="FILE", help="Ask this one, not the football one.")
-@option("--json", "as_json", is_flag=True, help="As JSON.")
-def show(entity: str, base: Path | None, as_json: bool) -> None:
+@option(
+    "--kb",
+    "base",
+    kind="file",
+    default=Path("football"),
+    help="Ask this one; football: the one that comes with focus.",
+)
+@JSON
+def show(entity: str, base: Path, as_json: bool) -> None:
     """Show what is known of an entity, by any of its names.
 
     \b
     Example:
         focus kb show 红魔
     """
-    from focus.learn.kb.base import KnowledgeBase, shipped
+    from focus.learn.kb.base import opened
 
-    with KnowledgeBase.open(base) if base is not None else shipped() as known:
+    with opened(base) as known:
         found = known.find(entity)
     if as_json:
-        import msgspec
-
-        click.echo(inert_json(msgspec.json.format(msgspec.json.encode(found))).decode())
+        tell_json(found)
         return
     if not found:
-        where = str(base) if base is not None else "the football knowledge base of focus"
-        raise ConfigError(f"{entity}: nothing of that name in {where}")
+        raise ConfigError(f"{entity}: nothing of that name in the knowledge base {base}")
     for each in found[:SHOWN]:
         tell(entity_lines(each))
     if len(found) > SHOWN:

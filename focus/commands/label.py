@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from focus.commands.options.option import DB, FILE, Command, option, tell
+from focus.commands.options.option import DB, Command, option, tell
 from focus.errors import ConfigError
 from focus.terminal.progress_bar import bar
 from focus.text.formatting import count, printable
@@ -24,10 +24,8 @@ _PROMPT = "on topic? [y]es [n]o [s]kip [q]uit "
 
 @click.command(cls=Command)
 @option("--crawl", default="latest", metavar="ID", help="This crawl.")
-@option("--topic", type=FILE, required=True, metavar="FILE", help="The topic file (.toml).")
-@option(
-    "--limit", type=click.IntRange(1), default=50, metavar="N", help="Ask about so many at most."
-)
+@option("--topic", kind="file", required=True, help="The topic file (.toml).")
+@option("--limit", kind="count", default=50, help="Ask about so many at most.")
 @option("--rank-only", is_flag=True, help="Ask nothing; judge and rank by what is known already.")
 @DB
 def label(db: Path, crawl: str, topic: Path, limit: int, rank_only: bool) -> None:

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from focus.commands.settings import CrawlOrder, Params
 
 MAX_WORDS = 20  # of a topic
+HAVE_ROWS = frozenset(
+    "strategy relevance scope allow deny max_pages max_requests max_time max_bytes target "
+    "delay per_host ignore_robots archive".split()
+)
+"""The declared options that a dry run tells of by rows of their own."""
 
 
 def strategies_lines() -> list[str]:
@@ -44,8 +49,13 @@ def _number_lines(defaults: Mapping[str, float], published: Mapping[str, float])
         yield f"      as published: {numbers(published)}"
 
 
-def order_lines(order: CrawlOrder, *, continues: int | None = None) -> list[str]:
-    """What `focus crawl` would do; `continues` is the crawl that it would go on with."""
+def order_lines(
+    order: CrawlOrder, also: Iterable[str] = (), *, continues: int | None = None
+) -> list[str]:
+    """What `focus crawl` would do; `continues` is the crawl that it would go on with.
+
+    also   the options that were set and are in no row of their own
+    """
     config, paths = order.config, order.paths
     strategy, model = spelled_params(order)
     limits = {name: getattr(config.limits, name) for name in config.limits.__struct_fields__}
@@ -57,6 +67,7 @@ def order_lines(order: CrawlOrder, *, continues: int | None = None) -> list[str]
         ("scope", _scope_text(config.scope)),
         ("limits", limits_text(limits)),
         ("pace", _pace_text(config)),
+        *([("also", printable(", ".join(also)))] if also else ()),
         ("User-Agent", config.fetch.user_agent),
         ("world", f"archive {paths.archive}" if paths.archive else "the network"),
         ("database", str(paths.db)),

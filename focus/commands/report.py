@@ -74,6 +74,11 @@ def _check(out: Path, db: Sequence[Path], *, png: bool) -> None:
         check()
 
 
+def report_page(db: Sequence[Path], crawl: str) -> bytes:
+    """The page of a crawl."""
+    return _content(_figures(db, crawl), as_json=False)
+
+
 def _figures(db: Sequence[Path], crawl: str) -> CrawlFigures:
     from focus.storage.reader import DatabaseReader
     from focus.storage.report_reader import figures

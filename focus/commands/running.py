@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -45,6 +47,15 @@ def crawled(
     return code
 
 
+def invoked_as() -> str:
+    """How this command is started from here: by its name, or by its path if that is not on PATH."""
+    me = Path(sys.argv[0])
+    found = shutil.which(me.name)
+    if found is not None and Path(found).resolve() == me.resolve():
+        return me.name
+    return os.path.relpath(me) if me.exists() else "focus"
+
+
 def run_loop(work: Coroutine[Any, Any, T]) -> T:
     """Run to the end on uvloop where there is one: a TLS connection costs it a fifth.
 
@@ -67,14 +78,16 @@ def run_loop(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def _until_terminated(work: Coroutine[Any, Any, T]) -> T:
-    """A SIGTERM cancels it, unless it sees to the signal itself by then."""
+    """A SIGTERM or SIGHUP cancels it, unless it sees to the signal itself by then."""
     import asyncio
     import signal
 
     task = asyncio.current_task()
     assert task is not None
     with suppress(NotImplementedError):  # Windows loops have none
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+            if signal.getsignal(number) != signal.SIG_IGN:
+                asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     return await work
 
 

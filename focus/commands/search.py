@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
-from focus.commands.options.option import DB, Command, option
+from focus.commands.options.option import DB, JSON, Command, option, tell, tell_json
 from focus.errors import ConfigError
 from focus.terminal.progress_bar import bar
-from focus.text.formatting import inert_json
+from focus.text.formatting import count
 
 
 class SearchCommand(Command):
@@ -45,7 +45,7 @@ def _protected(arg: str) -> str:
 @option("--relevant", is_flag=True, help="Only relevant pages.")
 @option("--limit", type=click.IntRange(1, 1000), default=10, metavar="N", help="Show so many.")
 @option("--offset", type=click.IntRange(0), default=0, metavar="N", help="Leave out the first N.")
-@option("--json", "as_json", is_flag=True, help="As JSON.")
+@JSON
 def search(query: tuple[str, ...], db: Path, as_json: bool, **options: Any) -> None:
     """Search title and main text of stored pages, best first.
 
@@ -85,9 +85,10 @@ def search(query: tuple[str, ...], db: Path, as_json: bool, **options: Any) -> N
     if not results.indexed:
         raise ConfigError(f"{db} holds no page yet; `focus crawl` fetches some")
     if as_json:
-        import msgspec
-
-        click.echo(inert_json(msgspec.json.format(msgspec.json.encode(results))).decode())
+        tell_json(results)
+        return
+    if not results.pages:
+        tell([f"Nothing found in {count(results.indexed, 'page')}"], err=True)
         return
     marking = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     for line in found_lines(results, mark=_bold if marking else str):

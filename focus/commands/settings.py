@@ -10,28 +10,23 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from focus import __version__
-from focus.commands.options.politeness import traps
-from focus.config import (
-    AnalysisConfig,
-    CrawlConfig,
-    FetchConfig,
-    LimitConfig,
-    PolitenessConfig,
-    ScopeConfig,
-)
+from focus.commands.options.declared import filled
+from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, PolitenessConfig, RunPaths
+from focus.documents.kinds import LIBRARIES, TYPES
 from focus.errors import ConfigError, TopicError
 from focus.learn.memory_crawl import PageSource
 from focus.learn.model_file import applied
 from focus.score.relevance import RELEVANCE, Model, model_class
 from focus.score.strategy import STRATEGIES, Strategy, strategy_class
-from focus.session import RunPaths
 from focus.topic.topic import Topic, from_toml, from_words, to_builtins
 from focus.urls.normal_form import host_of, seed_candidates
 
@@ -96,7 +91,7 @@ def read_topic(text: str) -> Topic:
         topic = from_toml(read_text(path, "topic file"), str(path))
         if topic.model is None:
             return topic
-        return msgspec.structs.replace(topic, model=str(path.parent / topic.model))
+        return replace(topic, model=str(path.parent / topic.model))
     return from_words(text)
 
 
@@ -123,85 +118,54 @@ def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) ->
         ours = {**topic_params(topic, wanted), **ours}
         models = {**topic_params(topic, model_class(relevance)), **models}
     topic, learned = applied(topic, relevance, models)
-    return CrawlConfig(
+    config = filled(CrawlConfig, options)
+    agent = product(options["user_agent"])
+    alone = options["proxy"] or options["connect_to"]
+    return replace(
+        config,
         seeds=seeds,
-        strategy=strategy,
         params=ours,
-        as_published=options["as_published"],
-        min_priority=options["min_priority"],
-        agent=product(options["user_agent"]),
-        nofollow=options["nofollow"],
-        concurrency=options["concurrency"],
-        eager=options["eager"],
-        workers=options["workers"],
-        parse_limit_s=options["parse_timeout"],
-        max_redirects=options["max_redirects"],
-        max_offline_s=options["max_offline"],
-        fetch=_fetch(options),
-        politeness=PolitenessConfig(
-            per_host=options["per_host"],
-            delay_s=options["delay"],
-            per_ip=0 if options["proxy"] or options["connect_to"] else options["per_ip"],
-            max_slowdown_s=options["slowdown"],
-            ignore_robots=options["ignore_robots"],
+        agent=agent,
+        fetch=replace(
+            _fetch(options),
+            max_raw_bytes=options["max_raw"] or options["max_body"],
+            concurrency=config.concurrency,
         ),
-        scope=ScopeConfig(
-            scope=options["scope"],
-            allow=options["allow"],
-            deny=options["deny"],
-            max_depth=options["max_depth"],
-            max_url=options["max_url"],
-        ),
-        traps=traps(options),
-        limits=_limits(options),
-        analysis=AnalysisConfig(
+        politeness=replace(config.politeness, per_ip=0) if alone else config.politeness,
+        analysis=replace(
+            config.analysis,
             topic=to_builtins(topic),
             relevance=relevance,
             params=models,
             learned=learned,
-            as_published=options["as_published"],
-            agent=product(options["user_agent"]),
-            threshold=options["threshold"],
+            as_published=config.as_published,
+            agent=agent,
             url_patterns=wanted.url_patterns,
             contexts=wanted.contexts,
             cosines=wanted.cosines,
-            keep=options["keep"],
-            near_duplicates=not options["count_duplicates"],
-            max_links=options["max_links"],
+            documents=config.scope.documents,
         ),
     )
 
 
-def _limits(options: Mapping[str, Any]) -> LimitConfig:
-    return LimitConfig(
-        max_pages=options["max_pages"],
-        max_requests=options["max_requests"],
-        max_time_s=options["max_time"],
-        max_bytes=options["max_bytes"],
-        target=options["target"],
-    )
-
-
 def _fetch(options: Mapping[str, Any]) -> FetchConfig:
+    """How to ask, as far as it was said."""
     if options["proxy"] and options["connect_to"]:
         raise ConfigError("--proxy and --connect-to exclude each other; give one of them")
-    return FetchConfig(
-        user_agent=user_agent(options["user_agent"], options["contact"]),
-        connect_timeout_s=options["connect_timeout"],
-        read_timeout_s=options["read_timeout"],
-        total_timeout_s=options["timeout"],
-        max_body_bytes=options["max_body"],
-        max_raw_bytes=options["max_raw"] or options["max_body"],
-        max_header_bytes=options["max_headers"],
-        min_rate_bytes_s=options["min_rate"],
-        content_types=options["content_type"],
-        listings=options["sitemaps"],
-        allow_net=options["allow_net"],
-        insecure=options["insecure"],
-        proxy=options["proxy"],
-        connect_to=options["connect_to"],
-        concurrency=options["concurrency"],
-    )
+    agent = user_agent(options["user_agent"], options["contact"])
+    config = replace(filled(FetchConfig, options), user_agent=agent)
+    if options.get("documents"):
+        _check_documents()
+        config = replace(config, content_types=(*config.content_types, *TYPES))
+    return config
+
+
+def _check_documents() -> None:
+    """ConfigError where the libraries that read documents are missing."""
+    if missing := [name for name in LIBRARIES if find_spec(name) is None]:
+        raise ConfigError(
+            f"--documents needs {', '.join(missing)}: pip install 'focus-crawler[documents]'"
+        )
 
 
 def user_agent(name: str | None, contact: str | None) -> str:
@@ -284,15 +248,9 @@ def _places(options: Mapping[str, Any]) -> RunPaths:
         raise ConfigError("--warc records the network; with --archive there is nothing to record")
     if archive is not None and not archive.is_file():
         raise ConfigError(f"--archive {archive}: there is no such file")
-    return RunPaths(
-        db=Path(options["db"]).expanduser(),
-        archive=archive,
-        warc=warc,
-        fresh=options["fresh"],
-        wait_s=options["wait"],
-        retry_failed=tuple(chain.from_iterable(options["retry_failed"])),
-        profile=options["profile"],
-    )
+    db = Path(options["db"]).expanduser()
+    kinds = tuple(chain.from_iterable(options["retry_failed"]))
+    return filled(RunPaths, options, db=db, retry_failed=kinds)
 
 
 def _check_writable(path: Path | None) -> None:
@@ -303,14 +261,5 @@ def _check_writable(path: Path | None) -> None:
 
 def web_of(options: Mapping[str, Any], archive: Path | None = None) -> PageSource:
     """How to ask for single pages, as `network_options` say, or whom: a recorded web."""
-    if options["proxy"] and options["connect_to"]:
-        raise ConfigError("--proxy and --connect-to exclude each other; give one of them")
-    fetch = FetchConfig(
-        user_agent=user_agent(options["user_agent"], options["contact"]),
-        allow_net=options["allow_net"],
-        insecure=options["insecure"],
-        proxy=options["proxy"],
-        connect_to=options["connect_to"],
-    )
-    politeness = PolitenessConfig(ignore_robots=options["ignore_robots"])
+    fetch, politeness = _fetch(options), filled(PolitenessConfig, options)
     return PageSource(archive, fetch, politeness, product(options["user_agent"]))

@@ -18,11 +18,11 @@ from focus.commands.options.example_pages import (
     page_options,
     sources,
 )
-from focus.commands.options.option import FILE, Command, option, tell
+from focus.commands.options.option import JSON, Command, option, tell, tell_json
 from focus.commands.options.value_types import MODEL, checked
 from focus.errors import ConfigError, ExportError, TopicError
 from focus.terminal.progress_bar import bar
-from focus.text.formatting import count, inert_json, printable
+from focus.text.formatting import count, printable
 
 if TYPE_CHECKING:
     from focus.learn.memory_crawl import PageSource
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 PILOT = 300  # requests of a pilot crawl
 _EVERY = "all"  # relevance models
-
-_JSON = option("--json", "as_json", is_flag=True, help="As JSON.")
 
 
 def _model(text: str) -> str:
@@ -67,18 +65,10 @@ def topic() -> None:
 )
 @option("--seed", multiple=True, metavar="URL", help="Where a crawl begins. Repeatable.")
 @example_options
-@option(
-    "--relevance",
-    type=checked(MODEL.read),
-    shell_complete=MODEL.complete,
-    metavar="MODEL",
-    help="Let this model judge pages.",
-)
-@option("--threshold", type=float, metavar="NUMBER", help="Relevant is what has more than this.")
+@option("--relevance", kind="model", metavar="MODEL", help="Let this model judge pages.")
+@option("--threshold", kind="number", help="Relevant is what has more than this.")
 @KB
-@option(
-    "-o", "--output", type=FILE, metavar="FILE", show_default="NAME.toml", help="Write it here."
-)
+@option("-o", "--output", kind="file", show_default="NAME.toml", help="Write it here.")
 @option("--force", is_flag=True, help="Write over a file that is there.")
 @page_options
 @click.pass_context
@@ -154,7 +144,7 @@ def _made_lines(
 
 @topic.command(cls=Command)
 @click.argument("file", metavar="FILE|WORDS")
-@_JSON
+@JSON
 def show(file: str, as_json: bool) -> None:
     """Show a topic: words, weights, and where they came from.
 
@@ -168,7 +158,7 @@ def show(file: str, as_json: bool) -> None:
     if as_json:
         from focus.topic.topic import to_builtins
 
-        _print_json(to_builtins(subject))
+        tell_json(to_builtins(subject))
         return
     from focus.terminal.topics import topic_lines
 
@@ -190,7 +180,7 @@ def show(file: str, as_json: bool) -> None:
     show_default="the topic's",
     help="Ask this model, or all of them. Repeatable.",
 )
-@_JSON
+@JSON
 @page_options
 @click.pass_context
 def test(ctx: click.Context, /, file: str, pages: tuple[str, ...], **options: Any) -> None:
@@ -216,7 +206,7 @@ def test(ctx: click.Context, /, file: str, pages: tuple[str, ...], **options: An
         raise ConfigError("no page to judge")
     said = [(each, bench.judge(each.page), bench.absent) for each in found]
     if options["as_json"]:
-        _print_json([show_topics.tested(*each) for each in said])
+        tell_json([show_topics.tested(*each) for each in said])
         return
     for number, each in enumerate(said):
         tell([""] * (number > 0) + show_topics.tested_lines(*each))
@@ -231,8 +221,7 @@ def test(ctx: click.Context, /, file: str, pages: tuple[str, ...], **options: An
 @example_options
 @option(
     "--pilot",
-    type=click.IntRange(1),
-    metavar="N",
+    kind="count",
     show_default=f"{PILOT} with --archive, else none",
     help="Crawl with so many requests for it first, of the archive or the network.",
 )
@@ -247,12 +236,11 @@ def test(ctx: click.Context, /, file: str, pages: tuple[str, ...], **options: An
     help="No word gets more than this.",
 )
 @option("--explain", is_flag=True, help="With the evidence, and what was left out and why.")
-@_JSON
+@JSON
 @option(
     "-o",
     "--output",
-    type=FILE,
-    metavar="FILE",
+    kind="file",
     help="Write the topic with these words here; without it nothing is written.",
 )
 @option("--force", is_flag=True, help="Write over a file that is there (but for the topic's own).")
@@ -303,7 +291,7 @@ def _tell_expansion(found: TopicExpansion, options: dict[str, Any]) -> None:
     if options["as_json"]:
         import msgspec
 
-        _print_json(msgspec.to_builtins(found))
+        tell_json(msgspec.to_builtins(found))
         return
     from focus.terminal.topics import expansion_lines
 
@@ -394,9 +382,3 @@ def _relative(made: Topic, path: Path) -> Topic:
     folder = path.absolute().parent
     name = Path(os.path.relpath(Path(made.model).absolute(), folder)).as_posix()
     return msgspec.structs.replace(made, model=name)
-
-
-def _print_json(value: Any) -> None:
-    import msgspec
-
-    click.echo(inert_json(msgspec.json.format(msgspec.json.encode(value))).decode())

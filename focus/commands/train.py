@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.options.option import DB, FILE, Command, option, tell
+from focus.commands.options.option import DB, Command, option, tell
 from focus.errors import ConfigError
 from focus.text.formatting import count, percent, printable, table
 
@@ -61,16 +61,14 @@ _METHODS = ("ig", "chi", "mi", "df")
 @option(
     "--kb",
     "base",
-    type=FILE,
-    metavar="FILE",
+    kind="file",
     show_default="the football one that comes with focus",
     help="Know entities from this knowledge base.",
 )
 @option(
     "-o",
     "--output",
-    type=FILE,
-    metavar="FILE",
+    kind="file",
     show_default="beside the topic file",
     help="Write the model here.",
 )
@@ -101,7 +99,7 @@ def train(**options: Any) -> None:
 
 
 def _extractor(topic: Topic, options: dict[str, Any], stack: ExitStack) -> Extractor:
-    from focus.learn.kb.base import KnowledgeBase, shipped
+    from focus.learn.kb.base import SHIPPED, opened
     from focus.learn.training import Extractor
     from focus.score.matching import Matcher
 
@@ -109,7 +107,7 @@ def _extractor(topic: Topic, options: dict[str, Any], stack: ExitStack) -> Extra
     base = options["base"]
     if base is None and not options["entities"]:
         return Extractor(segmenter)
-    known = KnowledgeBase.open(base, segmenter) if base is not None else shipped(segmenter)
+    known = opened(base or Path(SHIPPED.stem), segmenter)
     return Extractor(segmenter, stack.enter_context(known))
 
 

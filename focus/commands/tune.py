@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.options.option import FILE, Command, option, tell
+from focus.commands.options.option import Command, option, tell
 from focus.commands.options.recorded_web import (
     ALIASES,
     ARCHIVE,
@@ -21,7 +21,7 @@ from focus.commands.options.recorded_web import (
     WEB,
     beside,
 )
-from focus.commands.options.value_types import MODEL, STRATEGY, checked, parameter_name
+from focus.commands.options.value_types import checked, parameter_name
 from focus.errors import ConfigError, TopicError
 from focus.terminal.progress_bar import bar
 
@@ -44,11 +44,7 @@ def _range(text: str) -> Range:
 @click.command("tune", cls=Command)
 @ARCHIVE
 @option(
-    "--topics",
-    section=WEB,
-    type=FILE,
-    metavar="FILE",
-    help="topics.json: a list of {name, keywords, seeds}.",
+    "--topics", section=WEB, kind="file", help="topics.json: a list of {name, keywords, seeds}."
 )
 @option(
     "--topic",
@@ -64,27 +60,16 @@ def _range(text: str) -> Range:
 @option(
     "--judge",
     section=WEB,
-    type=checked(MODEL.read),
-    shell_complete=MODEL.complete,
+    kind="model",
     metavar="MODEL",
     show_default="without labels, the model that guides: self-judged",
     help="Let this relevance model judge.",
 )
-@option(
-    "--strategy",
-    section=TUNED,
-    required=True,
-    type=checked(STRATEGY.read),
-    shell_complete=STRATEGY.complete,
-    metavar="NAME",
-    help="Whose numbers.",
-)
+@option("--strategy", section=TUNED, required=True, kind="strategy", help="Whose numbers.")
 @option(
     "--relevance",
     section=TUNED,
-    type=checked(MODEL.read),
-    shell_complete=MODEL.complete,
-    metavar="NAME",
+    kind="model",
     show_default="the topic file's, else evidence",
     help="The model that guides the crawls; its numbers may be tuned, too.",
 )
@@ -120,9 +105,8 @@ def _range(text: str) -> Range:
 @option(
     "--seed-orders",
     section=HOW,
-    type=click.IntRange(1),
+    kind="count",
     default=4,
-    metavar="N",
     help="Crawls per topic, each with its seeds in another order.",
 )
 @JOBS
@@ -130,8 +114,7 @@ def _range(text: str) -> Range:
     "-o",
     "--output",
     section=HOW,
-    metavar="FILE",
-    type=FILE,
+    kind="file",
     show_default="the topic file",
     help="Write the numbers into this topic file (.toml), or all that was found (.json).",
 )

@@ -8,15 +8,13 @@ from typing import Any
 
 import click
 
-from focus.commands.alert_access import answer, chosen, here, opened, spoken
+from focus.commands.alert_access import AlertName, answer, chosen, here, opened, spoken
 from focus.commands.options.alert import WHAT, alert_options, changed, try_topic
-from focus.commands.options.option import DB, Command, option
+from focus.commands.options.option import DB, JSON, Command, option
 from focus.commands.watch_owner import me, vote
 from focus.commands.watch_send import run, test
 from focus.errors import ExportError
 from focus.text.formatting import count, inert_json, printable
-
-_JSON = option("--json", "as_json", is_flag=True, help="As JSON.")
 
 
 @click.group()
@@ -64,7 +62,7 @@ def add(db: Path, name: str, **options: Any) -> None:
 
 
 @watch.command(cls=Command)
-@click.argument("name")
+@click.argument("name", type=AlertName())
 @option("--name", "new_name", section=WHAT, metavar="NAME", help="Call it so from now on.")
 @alert_options
 @DB
@@ -94,7 +92,7 @@ def edit(db: Path, name: str, new_name: str | None, **options: Any) -> None:
 
 
 @watch.command(cls=Command)
-@click.argument("name")
+@click.argument("name", type=AlertName())
 @DB
 def pause(db: Path, name: str) -> None:
     """Stop checking an alert; `resume` goes on.
@@ -109,7 +107,7 @@ def pause(db: Path, name: str) -> None:
 
 
 @watch.command(cls=Command)
-@click.argument("name")
+@click.argument("name", type=AlertName())
 @DB
 def resume(db: Path, name: str) -> None:
     """Go on with an alert that was paused; it is due at once.
@@ -130,7 +128,7 @@ def _pause(db: Path, name: str, *, paused: bool) -> None:
 
 
 @watch.command(cls=Command)
-@click.argument("name")
+@click.argument("name", type=AlertName())
 @DB
 def rm(db: Path, name: str) -> None:
     """Forget an alert with all that was found for it.
@@ -174,7 +172,7 @@ def import_(db: Path, file: Path, replace: bool) -> None:
 
 
 @watch.command(cls=Command)
-@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.argument("names", metavar="[NAME]...", nargs=-1, type=AlertName())
 @option(
     "-o",
     "--output",
@@ -210,7 +208,7 @@ def export(db: Path, names: tuple[str, ...], output: Path) -> None:
 
 
 @watch.command(name="list", cls=Command)
-@_JSON
+@JSON
 @DB
 def list_(db: Path, as_json: bool) -> None:
     """List the alerts, when they are due, and what they brought.
@@ -230,9 +228,9 @@ def list_(db: Path, as_json: bool) -> None:
 
 
 @watch.command(cls=Command)
-@click.argument("name")
+@click.argument("name", type=AlertName())
 @option("--limit", type=click.IntRange(0), default=10, metavar="N", help="So many pages.")
-@_JSON
+@JSON
 @DB
 def show(db: Path, name: str, limit: int, as_json: bool) -> None:
     """Show an alert: how it fares, and what came last.
@@ -257,9 +255,9 @@ def show(db: Path, name: str, limit: int, as_json: bool) -> None:
 
 
 @watch.command(cls=Command)
-@click.argument("name")
+@click.argument("name", type=AlertName())
 @option("--days", type=click.FloatRange(0.1, 366), default=7, metavar="N", help="Of so many days.")
-@_JSON
+@JSON
 @DB
 def preview(db: Path, name: str, days: float, as_json: bool) -> None:
     """Show what the last days would have sent, and why.
@@ -282,8 +280,8 @@ def preview(db: Path, name: str, days: float, as_json: bool) -> None:
 
 
 @watch.command(cls=Command)
-@option("--limit", type=click.IntRange(1), default=50, metavar="N", help="So many lines.")
-@_JSON
+@option("--limit", kind="count", default=50, help="So many lines.")
+@JSON
 @DB
 def log(db: Path, limit: int, as_json: bool) -> None:
     """Show what was delivered, what failed, and what is tried again.

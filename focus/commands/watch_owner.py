@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from focus.commands.alert_access import chosen, opened
+from focus.commands.alert_access import AlertName, chosen, opened
 from focus.commands.options.option import DB, Command, option
 from focus.errors import ConfigError
 from focus.text.formatting import count, printable
@@ -16,7 +16,7 @@ _VOTES = {"yes": True, "no": False, "none": None}
 
 
 @click.command(cls=Command)
-@click.argument("name")
+@click.argument("name", type=AlertName())
 @click.argument("url")
 @click.argument("says", metavar="yes|no|none", type=click.Choice(tuple(_VOTES)))
 @DB

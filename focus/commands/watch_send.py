@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.alert_access import answer, chosen, opened
+from focus.commands.alert_access import AlertName, answer, chosen, opened
 from focus.commands.crawl import network_options
 from focus.commands.options.alert import HOW
-from focus.commands.options.option import DB, FILE, Command, option, tell
+from focus.commands.options.option import DB, Command, adding, option, tell
 from focus.text.formatting import printable
 
 if TYPE_CHECKING:
@@ -22,50 +22,45 @@ if TYPE_CHECKING:
     from focus.storage.alerts.store import AlertStore
 
 
-def sending_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Mail server, sender, where links to the web pages lead, and the key."""
-    for add in reversed(_SENDING):
-        function = add(function)
-    return function
-
-
-_SENDING = (
-    option(
-        "--smtp-url",
-        section=HOW,
-        variable=True,
-        metavar="URL",
-        help="The mail server: smtp://user:password@mail.example.org:587.",
-    ),
-    option(
-        "--mail-from",
-        section=HOW,
-        variable=True,
-        metavar="ADDRESS",
-        show_default="the mail server's user",
-        help="Who mails come from.",
-    ),
-    option(
-        "--base-url",
-        section=HOW,
-        variable=True,
-        metavar="URL",
-        help="Where the web pages are reached, for links in messages.",
-    ),
-    option(
-        "--key-file",
-        section=HOW,
-        variable=True,
-        metavar="FILE",
-        type=FILE,
-        show_default="beside the database: focus.db.key",
-        help="What seals passwords and signs links; made on first use. Keep a copy of it.",
-    ),
+sending_options = adding(
+    (
+        option(
+            "--smtp-url",
+            section=HOW,
+            variable=True,
+            metavar="URL",
+            help="The mail server: smtp://user:password@mail.example.org:587.",
+        ),
+        option(
+            "--mail-from",
+            section=HOW,
+            variable=True,
+            metavar="ADDRESS",
+            show_default="the mail server's user",
+            help="Who mails come from.",
+        ),
+        option(
+            "--base-url",
+            section=HOW,
+            variable=True,
+            metavar="URL",
+            help="Where the web pages are reached, for links in messages.",
+        ),
+        option(
+            "--key-file",
+            section=HOW,
+            variable=True,
+            kind="file",
+            show_default="beside the database: focus.db.key",
+            help="What seals passwords and signs links; made on first use. Keep a copy of it.",
+        ),
+    )
 )
+"""Mail server, sender, where links to the web pages lead, and the key."""
 
 
 @click.command(cls=Command)
-@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.argument("names", metavar="[NAME]...", nargs=-1, type=AlertName())
 @option("--now", "at_once", is_flag=True, help="Check all alerts (or those named), due or not.")
 @option("--dry-run", is_flag=True, help="Say what is due, and do nothing.")
 @option("-v", "--verbose", is_flag=True, help="Say what was done; without, only trouble is told.")
@@ -123,7 +118,7 @@ def _ran(store: AlertStore, wanted: Sequence[int] | None, options: dict[str, Any
 
 
 @click.command(cls=Command)
-@click.argument("name")
+@click.argument("name", type=AlertName())
 @sending_options
 @network_options
 @DB

@@ -1,4 +1,4 @@
-"""Runs `focus demo`: one generated web, crawled by two strategies.
+"""Runs `focus demo`: one generated web, crawled by three strategies.
 
 A child process serves the web on loopback; each strategy crawls it through the same
 engine and options that a user has, and the generator's own labels judge the pages.
@@ -15,19 +15,26 @@ from typing import Any
 
 import msgspec
 
-from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, LimitConfig, PolitenessConfig
+from focus.config import (
+    AnalysisConfig,
+    CrawlConfig,
+    FetchConfig,
+    LimitConfig,
+    PolitenessConfig,
+    RunPaths,
+)
 from focus.crawler import Event
 from focus.demo.site import DemoWeb, generate
 from focus.errors import FocusError
 from focus.records import UrlState
 from focus.score.strategy import strategy_class
-from focus.session import RunPaths, RunReport, Watcher, run
+from focus.session import RunReport, Watcher, run
 from focus.topic.topic import from_words, to_builtins
 
 TOPIC = "足球"
-STRATEGIES = ("bfs", "topic-pagerank")
+STRATEGIES = ("bfs", "topic-pagerank", "yield")
 SHARE = 4  # each strategy may fetch one page in so many
-DELAY_S = 0.02
+DELAY_S = 0.01
 
 
 class DemoResult(msgspec.Struct, frozen=True):
@@ -35,6 +42,7 @@ class DemoResult(msgspec.Struct, frozen=True):
 
     relevant         fetched pages that are about the topic in truth
     first_relevant   number of the request that brought the first of them, 0 = none
+    first_s          seconds from the first request to it
     there            pages of the web that are about the topic in truth
     """
 
@@ -42,6 +50,7 @@ class DemoResult(msgspec.Struct, frozen=True):
     report: RunReport
     relevant: int
     first_relevant: int
+    first_s: float
     there: int
 
     @property
@@ -57,17 +66,20 @@ class TruthCounter(Watcher):
         self._web = web
         self._labels = web.labels(TOPIC)
         self._seen: set[str] = set()
-        self.first_relevant = 0
+        self._began: float | None = None
+        self.first_relevant, self.first_s = 0, 0.0
         self.inner = inner
         self.started = inner.started  # type: ignore[method-assign]
         self.stopping = inner.stopping  # type: ignore[method-assign]
 
     def event(self, event: Event) -> None:
         """A request came to an end."""
+        self._began = event.at if self._began is None else self._began
         url = self._web.canonical(event.url) if event.state is UrlState.DONE else None
         if url is not None and self._labels.get(url) and url not in self._seen:
             self._seen.add(url)
-            self.first_relevant = self.first_relevant or event.nth
+            if not self.first_relevant:
+                self.first_relevant, self.first_s = event.nth, event.at - self._began
         self.inner.event(event)
 
     @property
@@ -105,7 +117,7 @@ def demo(
                 judge = TruthCounter(web, watcher)
                 config = _config(web, strategy, address, pages)
                 report = run_loop(run(config, RunPaths(db=db, fresh=True), judge))
-            counts = (judge.relevant, judge.first_relevant, judge.there)
+            counts = (judge.relevant, judge.first_relevant, judge.first_s, judge.there)
             outcomes.append(DemoResult(strategy, report, *counts))
             done(outcomes[-1])
             if report.stop_reason in ("interrupted", "terminated"):
@@ -115,6 +127,7 @@ def demo(
 
 def _config(web: DemoWeb, strategy: str, address: str, pages: int) -> CrawlConfig:
     """What `focus crawl --seed … --topic 足球 --connect-to … --delay 0.02` would make."""
+    wanted = strategy_class(strategy)
     return CrawlConfig(
         seeds=tuple(web.seeds),
         strategy=strategy,
@@ -123,7 +136,10 @@ def _config(web: DemoWeb, strategy: str, address: str, pages: int) -> CrawlConfi
         politeness=PolitenessConfig(delay_s=DELAY_S),
         limits=LimitConfig(max_pages=pages // SHARE),
         analysis=AnalysisConfig(
-            topic=to_builtins(from_words(TOPIC)), url_patterns=strategy_class(strategy).url_patterns
+            topic=to_builtins(from_words(TOPIC)),
+            url_patterns=wanted.url_patterns,
+            contexts=wanted.contexts,
+            cosines=wanted.cosines,
         ),
     )
 

@@ -16,16 +16,16 @@ ones count less.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from focus.admission.domain_budget import DomainBudget
+from focus.config import TrapConfig
+from focus.engine.ranking import Ranker
 from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
 from focus.records import Page, Recent, Tally, UrlState
 from focus.scheduling.queues import Host, Queue
 from focus.scheduling.url_table import UrlTable
-from focus.score.graph.compact_arrays import Tallies
-from focus.score.strategy import Strategy
 
 _NOTHING = Tally()
 _NOTHING_YET = Recent()
@@ -34,38 +34,31 @@ _FEW_QUEUES = 64  # of a host: beyond, only the queue itself is looked at after 
 
 
 class HitRates:
-    """Tallies of one crawl. `reweigh(url_id, bonus)`: what a URL's hub adds has changed."""
+    """Tallies of one crawl. `domains`: the budgets that hosts share, by what they brought."""
 
     def __init__(
         self,
-        strategy: Strategy,
+        ranker: Ranker,
         *,
         url_table: UrlTable,
         frontier: Frontier,
         unit_of_work: UnitOfWork,
-        domains: DomainBudget,
-        reweigh: Callable[[int, float], None],
+        traps: TrapConfig,
     ) -> None:
-        self._strategy = strategy
+        self._ranker = ranker
+        self._strategy = ranker.strategy
         self._url_table = url_table
         self._frontier = frontier
         self._unit_of_work = unit_of_work
-        self._domains = domains
-        self._reweigh = reweigh
         self._hosts: dict[int, Tally] = {}
         self._recent: dict[int, Recent] = {}  # by host
-        self._hubs = Tallies()
         self._newcomer_bonus = 0.0
+        self.domains = DomainBudget(traps, frontier.hosts, self._hosts)
 
     def tallies(self, queue: Queue) -> tuple[Tally, Tally]:
         """What a queue and its host have brought."""
         tallies = self._unit_of_work.queue_tallies
         return tallies.get(queue.id, _NOTHING), self._hosts.get(queue.host.id, _NOTHING)
-
-    def hub_bonus(self, url_id: int) -> float:
-        """What the hub of a URL adds to its priority."""
-        hub = self._hubs.get(self._url_table.parent[url_id])
-        return 0.0 if hub is None else self._strategy.hub_bonus(hub)
 
     def outcome(self, url_id: int, page: Page | None) -> None:
         """A request for a URL came to its end; `page` None: it brought none."""
@@ -84,7 +77,7 @@ class HitRates:
         if first and self._url_table.depth[url_id]:
             self.newcomer_came(reward)
         if hub >= 0:
-            tally = self.count_hub(hub, Tally(1, reward))
+            tally = self._ranker.count_hub(hub, Tally(1, reward))
             self._unit_of_work.hub_changed(hub, tally)
             self._reweigh_children(hub, tally)
 
@@ -127,7 +120,7 @@ class HitRates:
         for tally in (self._unit_of_work.queue_tallies.setdefault(queue.id, Tally()), host):
             tally.fetched += more.fetched
             tally.yielded += more.yielded
-        self._domains.count(queue.host, more)
+        self.domains.count(queue.host, more)
 
     def of_host(self, host: Host) -> Tally:
         """What a host has brought."""
@@ -158,10 +151,6 @@ class HitRates:
             recent.fetched += 1.0
             recent.yielded += reward
             url_table[key] = recent
-
-    def count_hub(self, hub: int, more: Tally) -> Tally:
-        """Add to the tally of a page whose links were followed; what that comes to."""
-        return self._hubs.add(hub, more)
 
     def restore(self, queue: Queue, tally: Tally, recent: Recent) -> None:
         """What an earlier run has counted for a queue; then `restore_hosts`."""
@@ -195,9 +184,15 @@ class HitRates:
             self._unit_of_work.queue_changed(queue)
 
     def _reweigh_children(self, hub: int, tally: Tally) -> None:
-        """The rate of a hub has changed: so have the priorities of its waiting children."""
-        bonus = self._strategy.hub_bonus(tally)
-        parent, state, waiting = self._url_table.parent, self._url_table.state, UrlState.WAITING
-        for child in self._strategy.graph.row(hub):
+        """The rate of a hub has changed: its waiting children rise by what it adds now.
+
+        Those that fall stay where they stand: the frontier asks again before it takes one.
+        """
+        bonus, table, strategy = self._strategy.hub_bonus(tally), self._url_table, self._strategy
+        parent, state, waiting = table.parent, table.state, UrlState.WAITING
+        for child in strategy.graph.row(hub):
             if parent[child] == hub and state[child] == waiting:
-                self._reweigh(child, bonus)
+                priority = strategy.priority(child, table.link_evidence(child)) + bonus
+                if priority > table.priority[child]:
+                    self._frontier.improve(child, priority)
+                    self._unit_of_work.improved(child)

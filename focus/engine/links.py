@@ -1,8 +1,8 @@
 """Takes in a page's links: new URLs, better evidence, ranks, and the priorities that follow.
 
     expand       the links of a page: each target known or new, the graph, the priorities
+    offer        any other URL, as a seed, a redirect's target or a sitemap
     enter        a URL becomes known: host, queue, state
-    strengthen   the target of a redirect takes the place of its source
 
 A URL keeps the largest of each float of evidence that any link gave it; its priority
 is the strategy's function of that, so it only rises, whoever links to it.
@@ -11,20 +11,19 @@ is the strategy's function of that, so it only rises, whoever links to it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import msgspec
 
-from focus.admission.domain_budget import DomainBudget
 from focus.admission.scope import Scope
 from focus.admission.traps import Suspicion, Traps
 from focus.config import TrapConfig
 from focus.engine.hit_rates import HitRates
+from focus.engine.partition import Crossing, Partition
+from focus.engine.ranking import Ranker
 from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
 from focus.records import (
     SEED_PRIORITY,
-    Change,
     DropReason,
     FailureKind,
     Link,
@@ -37,65 +36,46 @@ from focus.score.strategy import LinkEvidence, Parent, Strategy
 from focus.urls.normal_form import host_of, url_pattern
 
 
-class Partition(Protocol):
-    """What parts the hosts of this crawl from those that others look after."""
-
-    def owns(self, host: str) -> bool:
-        """Whether a host is ours."""
-
-    def part(
-        self, parent: Parent, links: Sequence[Link], evidence: Sequence[LinkEvidence | None]
-    ) -> tuple[list[Link], list[LinkEvidence | None]]:
-        """The links that stay; it sees to the others."""
-
-    def seed(self, text: str, url: str) -> None:
-        """A seed, as typed, that is another's."""
-
-    def redirect(
-        self, row: UrlRow, link_evidence: LinkEvidence, priority: float, *, is_home: bool
-    ) -> None:
-        """A redirect's target that is another's."""
-
-    def listing(self, row: UrlRow, link_evidence: LinkEvidence, priority: float) -> None:
-        """A feed that is another's."""
-
-
 class LinkHandler:
-    """Turns links into known URLs with priorities. `min_priority`: drop new ones under it."""
+    """Turns links into known URLs with priorities.
+
+    partition     takes the URLs of hosts that are not this crawl's own
+    min_priority  new URLs under it are dropped
+    nofollow      what links with rel=nofollow are worth: follow, weigh or skip
+    """
 
     def __init__(
         self,
-        strategy: Strategy,
+        ranker: Ranker,
         *,
         url_table: UrlTable,
         frontier: Frontier,
         unit_of_work: UnitOfWork,
         scope: Scope,
+        partition: Partition | None = None,
         traps: Traps | None = None,
         min_priority: float | None = None,
         nofollow: str = "follow",
     ) -> None:
-        self.strategy = strategy
+        self.strategy: Strategy = ranker.strategy
         self.url_table = url_table
         self.frontier = frontier
         self.unit_of_work = unit_of_work
         self.scope = scope
         self.traps = traps or Traps(TrapConfig(is_on=False), now=0.0)
-        self.border: Partition | None = None
+        self.partition = partition or Partition()
+        self._priority = ranker.priority
         self._min_priority = min_priority
         self._nofollow = nofollow
         self._fresh: dict[int, UrlRow] = {}  # known since just now, priority not made yet
-        self.domains = DomainBudget(
-            self.traps.config, frontier.hosts, lambda host: self.hit_rates.of_host(host)
-        )
         self.hit_rates = HitRates(
-            strategy,
+            ranker,
             url_table=url_table,
             frontier=frontier,
             unit_of_work=unit_of_work,
-            domains=self.domains,
-            reweigh=self.reweigh,
+            traps=self.traps.config,
         )
+        self.domains = self.hit_rates.domains
 
     def expand(self, parent: Parent, links: Sequence[Link]) -> list[int]:
         """Take in a page's links; the ids of those that are followed.
@@ -103,8 +83,7 @@ class LinkHandler:
         The graph comes before the priorities, so that a child's rank counts this page.
         """
         evidence = self.evidence(parent, links)
-        if self.border is not None:
-            links, evidence = self.border.part(parent, links, evidence)
+        links, evidence = self.partition.part(parent, links, evidence)
         found = self.url_table.find_all([link.key for link in links])
         targets, followed = [], []
         for target, link, link_evidence in zip(found, links, evidence, strict=True):
@@ -198,11 +177,28 @@ class LinkHandler:
             self.unit_of_work.discovered(row)
         return url_id
 
-    def arrive(self, row: UrlRow, host: str, *, listing: bool = False) -> int:
-        """A URL with its evidence (priority: at least that) from another shard; its id."""
+    def offer(
+        self, row: UrlRow, *, listing: bool = False, is_home: bool = False, typed: str = ""
+    ) -> int:
+        """Make a URL known, with its evidence and at least its priority, here or where it belongs.
+
+        Its id; -1: its host is another crawl's. For all but a page's links (`expand`).
+        """
+        host = host_of(row.url)
+        if not self.partition.owns(host):
+            self.partition.forward(Crossing(row, listing, is_home, typed))
+            return -1
         url_id = self.url_table.find(row.key)
         if url_id < 0:
             url_id = self.enter(row, host, listing=listing)
+        self.strengthen(url_id, row.link_evidence, row.priority, row.parent)
+        return url_id
+
+    def arrive(self, row: UrlRow, *, listing: bool = False) -> int:
+        """A URL with its evidence (priority: at least that) from another crawl; its id."""
+        url_id = self.url_table.find(row.key)
+        if url_id < 0:
+            url_id = self.enter(row, listing=listing)
         if self.url_table.state[url_id] == UrlState.WAITING:
             self._weigh(url_id, row.link_evidence, None, row.anchor)
             if row.priority > 0.0:
@@ -240,7 +236,7 @@ class LinkHandler:
         fresh = self._fresh.pop(target, None)
         if fresh is not None:
             url_table.set_link_evidence(target, link_evidence or ())
-            self._admit(fresh, self.priority(target), url_table.link_evidence(target))
+            self._admit(fresh, self._priority(target), url_table.link_evidence(target))
             return
         better = changed = False
         if link_evidence is not None and url_table.gains(target, link_evidence):
@@ -253,40 +249,12 @@ class LinkHandler:
                 url_table.parent[target] = parent
         elif link_evidence is not None:
             return
-        priority = self.priority(target)
+        priority = self._priority(target)
         rises = priority > url_table.priority[target]
         if rises:
             self.frontier.improve(target, priority)
         if rises or changed:
-            self._improved(target, parent if better else None, anchor)
-
-    def _improved(self, target: int, parent: int | None, anchor: str) -> None:
-        url_table = self.url_table
-        self.unit_of_work.improved(
-            Change(
-                id=target,
-                priority=url_table.priority[target],
-                link_evidence=url_table.link_evidence(target),
-                depth=url_table.depth[target],
-                parent=parent,
-                anchor=anchor,
-            )
-        )
-
-    def priority(self, url_id: int) -> float:
-        """The priority of a URL as of now, by its evidence, the graph and its hub."""
-        priority = self.strategy.priority(url_id, self.url_table.link_evidence(url_id))
-        return priority + self.hit_rates.hub_bonus(url_id) if self.strategy.learns else priority
-
-    def reweigh(self, url_id: int, hub_bonus: float) -> None:
-        """Let a waiting URL rise by what its hub adds now.
-
-        One that falls is left where it stands: the frontier asks again before it takes it.
-        """
-        priority = self.strategy.priority(url_id, self.url_table.link_evidence(url_id)) + hub_bonus
-        if priority > self.url_table.priority[url_id]:
-            self.frontier.improve(url_id, priority)
-            self._improved(url_id, None, "")
+            self.unit_of_work.improved(target, parent if better else None, anchor)
 
     def _admit(self, row: UrlRow, priority: float, link_evidence: LinkEvidence) -> None:
         """A new URL has its priority: into the frontier, or dropped if that is too low."""
@@ -317,12 +285,7 @@ class LinkHandler:
         self._weigh(target, link_evidence, parent, "")
         if priority > self.url_table.priority[target]:
             self.frontier.improve(target, priority)
-            self._improved(target, None, "")
-
-    def present_priority(self, url_id: int) -> float:
-        """The priority of a waiting URL as of now; seeds keep theirs."""
-        stored = self.url_table.priority[url_id]
-        return stored if stored >= SEED_PRIORITY else self.priority(url_id)
+            self.unit_of_work.improved(target)
 
 
 def _halved_parent(parent: Parent) -> Parent:

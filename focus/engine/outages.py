@@ -11,17 +11,18 @@ Of a recorded web nothing is kept back: it is never offline.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 
 import msgspec
 
-from focus.admission.robots_gate import RobotsGate
-from focus.engine.failures import FailureHandler
-from focus.engine.limits import HOLD_S
+from focus.engine.effects import Effects
+from focus.engine.intents import PutBack, Rest
 from focus.engine.transports import Transport
 from focus.engine.uplink import FIRST_PAUSE_S, Uplink, Verdict, ended_at, is_answer, is_unreached
-from focus.records import Outcome, Result, Task, UrlState
+from focus.engine.view import View
+from focus.records import Result, Task
+from focus.scheduling.holding_back import HOLD_S
 from focus.scheduling.queues import Host
 
 _KNOWN_HOSTS = 4  # of an earlier run, that are asked when none has answered in this one
@@ -39,27 +40,23 @@ class Outages:
     """The outages of one crawl.
 
     most_s     an outage ends the crawl after so long
-    taken_at, conditions   the crawl's own notes of what is in flight
     on_change  called when an outage begins, and with None when it is over
     """
 
     def __init__(
         self,
-        failure_handler: FailureHandler,
-        gate: RobotsGate,
+        view: View,
+        effects: Effects,
         transport: Transport,
-        taken_at: MutableMapping[int, int],
-        conditions: MutableMapping[int, tuple[tuple[str, str], ...]],
         most_s: float,
     ) -> None:
         self.on_change: Callable[[Outage | None], object] = lambda outage: None
         self.held: list[Result] = []
         self.is_closed = False
         self.uplink = Uplink()
-        self._failure_handler, self._gate, self._transport = failure_handler, gate, transport
-        self._frontier = failure_handler.frontier
+        self._view, self._effects, self._transport = view, effects, transport
+        self._frontier = view.frontier
         self._most_s = most_s
-        self._taken_at, self._conditions = taken_at, conditions
         self._released: list[Result] = []
         self._try: Task | None = None
         self._try_at = 0.0
@@ -142,7 +139,7 @@ class Outages:
         host, now = self._frontier.host(result.task.host), self._transport.now()
         self._frontier.release(host, now)
         if is_answer(result.fetch):
-            totals = self._failure_handler.unit_of_work.totals
+            totals = self._view.unit_of_work.totals
             totals.requests += 1
             totals.robots += 1
             totals.bytes += result.fetch.raw_bytes
@@ -184,16 +181,8 @@ class Outages:
         """A request that did not leave our network was not made."""
         host = self._frontier.host(task.host)
         self._frontier.release(host, now)
-        if task.id is None:
-            self._frontier.rest(host, 0.0, now)
-            return
-        self._taken_at.pop(task.id, None)
-        if task.conditions:
-            self._conditions[task.id] = task.conditions
-        unit_of_work = self._failure_handler.unit_of_work
-        tries = unit_of_work.tries.get(task.id, 0)
-        unit_of_work.ended(Outcome(task.id, UrlState.WAITING, tries=tries, hops=task.hops))
-        self._frontier.push(task.id, task.url, task.priority)
+        waits = Rest(host) if task.id is None else PutBack(task.id, task.url, task.priority)
+        self._effects.apply([waits], now)
 
     def _send(self, now: float) -> None:
         """Ask a host that has answered; another each time."""
@@ -203,7 +192,7 @@ class Outages:
             return
         host, origin = places[self.uplink.tries % len(places)]
         start_at = self._try_at = max(now, host.next_at)
-        path = "/" if self._gate.is_open else "/robots.txt"
+        path = "/" if self._view.robots_gate.is_open else "/robots.txt"
         self._try = Task(id=None, url=origin + path, host=host.name, start_at=start_at)
         self._frontier.occupy(host, start_at)
         self._transport.send(self._try)

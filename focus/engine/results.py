@@ -1,9 +1,9 @@
-"""Handles each result: page, redirect, sitemap, failure, drop, or a page that is unchanged.
+"""Decides what follows from a result: from a page, redirect, sitemap, failure or robots.txt.
 
-_page_came      its links become known, its numbers are kept
-_redirected     another URL takes its place
-_listing_came   a sitemap or feed: what it lists becomes known
-_unchanged      a page asked for again is as it was
+    counted   the page of a result as it counts: not a second time, not if it says "not found"
+    decide    result and view -> intents, which `effects` performs in their order
+
+Nothing is changed here: the same result and the same view give the same intents.
 """
 
 from __future__ import annotations
@@ -12,16 +12,34 @@ import math
 
 import msgspec
 
-from focus.admission.near_duplicates import NearDuplicates
-from focus.engine.failures import FailureHandler
-from focus.engine.links import LinkHandler
-from focus.engine.sitemaps import SitemapHandler
+from focus.engine.failures import failed, fall_back
+from focus.engine.intents import (
+    Ask,
+    AskLater,
+    Clear,
+    Count,
+    Done,
+    Drop,
+    Enter,
+    Fail,
+    Follow,
+    FollowListing,
+    GiveUp,
+    Intent,
+    Locate,
+    Obey,
+    ReadSitemaps,
+    Remember,
+    Requeue,
+    Rest,
+    Settle,
+)
+from focus.engine.view import View
 from focus.http.robots_tag import of_headers
 from focus.records import (
     DropReason,
     FailureKind,
     FetchResult,
-    Outcome,
     Page,
     PageRow,
     Result,
@@ -29,210 +47,178 @@ from focus.records import (
     UrlRow,
     UrlState,
 )
+from focus.scheduling.queues import Host
 from focus.score.strategy import Parent
 from focus.score.subtopics import Titled
-from focus.urls.normal_form import fingerprint, host_of, normalise
+from focus.urls.normal_form import fingerprint, normalise
 
 
-class ResultHandler:
-    """Draws the conclusions of answers for one crawl.
+def counted(result: Result, view: View) -> Result:
+    """A result with its page as it counts."""
+    task, page = result.task, result.page
+    if page is None or task.id is None or page.failure is not None:
+        return result
+    judged = view.near_duplicates.judge(task.id, task.host, page)
+    return result if judged is page else msgspec.structs.replace(result, page=judged)
 
-    max_redirects  where a redirect's hops end
-    agent          whom X-Robots-Tag may speak to, besides everybody
-    """
 
-    def __init__(
-        self,
-        link_handler: LinkHandler,
-        sitemap_handler: SitemapHandler,
-        failure_handler: FailureHandler,
-        *,
-        max_redirects: int,
-        agent: str,
-    ) -> None:
-        self.link_handler = link_handler
-        self.sitemap_handler = sitemap_handler
-        self.failure_handler = failure_handler
-        self.url_table = link_handler.url_table
-        self.frontier = link_handler.frontier
-        self.unit_of_work = link_handler.unit_of_work
-        self.scope = link_handler.scope
-        self.graph = link_handler.strategy.graph
-        self.near_duplicates = NearDuplicates()
-        # In flight for another time, what they bring is not new; how they ended before.
-        self.again: dict[int, UrlState] = {}
-        self._max_redirects = max_redirects
-        self._agent = agent
+def decide(result: Result, view: View, now: float) -> list[Intent]:
+    """What is to be done after a result whose page is `counted`."""
+    task, fetch = result.task, result.fetch
+    host = view.frontier.host(task.host)
+    if task.lookup:
+        return [Locate(host, fetch.address or "")]
+    ended = Settle(host, fetch, task.id is None)
+    if task.id is None:
+        return [ended, *_rules(host, fetch, view, now)]
+    return [ended, *_of_url(task.id, task, fetch, result.page, view, now)]
 
-    def counted(self, result: Result) -> Page | None:
-        """The page of an answer as it counts: no second time, not if it says "not found"."""
-        task, page = result.task, result.page
-        if page is None or task.id is None or page.failure is not None:
-            return page
-        return self.near_duplicates.judge(task.id, task.host, page)
 
-    def take_in(
-        self,
-        url_id: int,
-        task: Task,
-        fetch: FetchResult,
-        page: Page | None,
-        *,
-        now: float,
-        rank: int,
-    ) -> None:
-        """A request for a URL came to its end.
+# -- robots.txt -----------------------------------------------------------------------
 
-        now    the crawl's clock
-        rank   how many URLs waited when it was taken
-        """
-        host = self.frontier.host(task.host)
-        failure = fetch.failure or (page.failure if page is not None else None)
-        before = self.again.pop(url_id, None)
-        is_new = before is None
-        if fetch.unchanged:
-            self._unchanged(url_id, task, before)
-        elif fetch.redirect_to is not None:
-            self._redirected(url_id, task, fetch.redirect_to)
-        elif failure is not None:
-            detail = fetch.detail or (page.detail if page else "")
-            self.failure_handler.failed(
-                task, failure, msgspec.structs.replace(fetch, detail=detail), now
-            )
-        elif page is not None:
-            self.failure_handler.came_through(url_id)
-            if fetch.listing is not None:
-                self._listing_came(url_id, task, fetch, page)
-                page = None
-            else:
-                self._page_came(url_id, task, fetch, page, rank)
-        if failure is None and host.failures:
-            host.failures = 0
-            self.unit_of_work.host_changed(host)
-        if fetch.redirect_to is None and is_new:
-            self._look_for_repeats(url_id, failure, page)
-            again = page is not None and (page.lost or page.duplicate_of is not None)
-            self.link_handler.hit_rates.outcome(url_id, None if again else page)
-            if page is not None and self.url_table.state[url_id] == UrlState.DONE:
-                hub = self.url_table.parent[url_id]
-                self.link_handler.strategy.saw(Titled(task.url, page.title, page.relevant, hub))
 
-    def _look_for_repeats(
-        self, url_id: int, failure: FailureKind | None, page: Page | None
-    ) -> None:
-        """Tell the traps whether a URL brought anything; what failed for now says nothing."""
-        if page is None and failure is not FailureKind.HTTP_4XX:
-            return
-        queue = self.frontier.queues[self.url_table.queue[url_id]]
-        fetched = self.link_handler.hit_rates.tallies(queue)[0].fetched + 1
-        is_repeat = page is None or page.lost or page.duplicate_of is not None
-        text = 0 if page is None or is_repeat else page.wording
-        is_new = page is not None and page.relevant  # one of a text before is not
-        self.link_handler.traps.saw(queue, fetched, text, is_new=is_new)
+def _rules(host: Host, fetch: FetchResult, view: View, now: float) -> list[Intent]:
+    turn = view.robots_gate.judge(host, fetch, now)
+    obey = Obey(host, turn)
+    if turn.ask is not None:
+        if view.locates:  # in its turn, by the pace of host and address
+            return [obey, AskLater(host, turn.ask)]
+        return [obey, Ask(host, turn.ask, now)]
+    others = fall_back(host, view) if turn.wait_s is not None or turn.failure else []
+    if turn.wait_s is not None and not others:
+        return [obey, Rest(host, now + turn.wait_s)]
+    if turn.failure is not None and not others:
+        return [obey, GiveUp(host, turn.failure, f"robots.txt: {fetch.detail}", is_untried=True)]
+    return [obey, *others, Rest(host), ReadSitemaps(host)]
 
-    def _unchanged(self, url_id: int, task: Task, before: UrlState | None) -> None:
-        """It is as it was when it was asked for last (304): a result still, or still none."""
-        self.failure_handler.came_through(url_id)
-        if before is UrlState.DROPPED:
-            self._listed(url_id, task, "as it was")
-        else:
-            self.unit_of_work.ended(Outcome(url_id, UrlState.DONE, hops=task.hops))
 
-    def _redirected(self, url_id: int, task: Task, location: str) -> None:
-        """The target takes the URL's place, just before its equals: same evidence, one hop more."""
-        failure_handler, hops = self.failure_handler, task.hops + 1
-        target = normalise(location, task.url)
-        if target is None or target == task.url or task.hops >= self._max_redirects:
-            failure_handler.fail(url_id, FailureKind.REDIRECT, f"hop {hops} to {location}"[:200])
-            return
-        key = fingerprint(target)
-        there = self.url_table.find(key)
-        if there == url_id:
-            failure_handler.requeue(url_id, target, hops)
-            return
-        is_seed = url_id in failure_handler.seeds
-        if is_seed:
-            self.scope.add_home(target)
-            self.sitemap_handler.add_home(target)
-        priority = math.nextafter(task.priority, math.inf)
-        row = UrlRow(-1, key, target, -1, task.depth, 0.0, parent=url_id, hops=hops)
-        border = self.link_handler.border
-        if border is not None and not border.owns(host_of(target)):
-            failure_handler.drop(url_id, DropReason.REDIRECTED, target)
-            border.redirect(row, self.url_table.link_evidence(url_id), priority, is_home=is_seed)
-            return
-        if there < 0:
-            there = self.link_handler.enter(row)
-            if is_seed:
-                failure_handler.seeds[there] = failure_handler.seeds[url_id]
-        failure_handler.drop(url_id, DropReason.REDIRECTED, target)
-        self.link_handler.strengthen(there, self.url_table.link_evidence(url_id), priority, url_id)
+# -- a URL ----------------------------------------------------------------------------
 
-    def _page_came(
-        self, url_id: int, task: Task, fetch: FetchResult, page: Page, rank: int
-    ) -> None:
-        asked = of_headers(fetch.headers, self._agent)
-        nofollow = asked.nofollow or page.nofollow
-        until = min(asked.unavailable_after, page.unavailable_after)
-        noindex = asked.noindex or page.noindex or until <= fetch.fetched_at
-        parent = self._parent(url_id, task, page)
-        targets = [] if nofollow else self.link_handler.expand(parent, page.links)
-        self.sitemap_handler.of_page(url_id, task.depth, page.feeds, relevant=page.relevant)
-        if noindex or page.lost:
-            self.unit_of_work.linked(url_id, targets)
-            lost = (DropReason.SOFT_404, "it says that there is no such page")
-            unwanted = (DropReason.NOINDEX, "meta robots or X-Robots-Tag")
-            self.failure_handler.drop(url_id, *(lost if page.lost else unwanted))
-            return
-        detail = fetch.detail if fetch.truncated else ""
-        self.unit_of_work.ended(Outcome(url_id, UrlState.DONE, detail=detail, hops=task.hops))
-        host = self.frontier.queues[self.url_table.queue[url_id]].host
-        self.unit_of_work.page(
-            PageRow(
-                id=url_id,
-                url=task.url,
-                nth=self.unit_of_work.totals.requests,
-                rank=rank,
-                status=fetch.status or 0,
-                fetched_at=fetch.fetched_at,
-                elapsed_s=fetch.elapsed_s,
-                raw_bytes=fetch.raw_bytes,
-                priority=task.priority,
-                pagerank=self.graph.rank(url_id),
-                page=msgspec.structs.replace(page, links=[]),  # they are known URLs by now
-                content_type=fetch.header("content-type") or "",
-                etag=fetch.header("etag") or "",
-                last_modified=fetch.header("last-modified") or "",
-                targets=tuple(targets),
-                place=self.link_handler.hit_rates.place(host) + 1,
-            )
-        )
 
-    def _parent(self, url_id: int, task: Task, page: Page) -> Parent:
-        """A page as its links' strategy sees it."""
-        return Parent(
-            id=url_id,
-            nth=self.unit_of_work.totals.pages + 1,
-            depth=task.depth,
-            host=task.host,
-            pattern=self.frontier.queues[self.url_table.queue[url_id]].pattern,
-            relevance=page.relevance,
-            relevant=page.relevant,
-            link_evidence=self.url_table.link_evidence(url_id),
-            index=page.index,
-            named=page.named,
-        )
+def _of_url(
+    url_id: int, task: Task, fetch: FetchResult, page: Page | None, view: View, now: float
+) -> list[Intent]:
+    failure = fetch.failure or (page.failure if page is not None else None)
+    intents: list[Intent] = []
+    if page is not None and page.failure is None:
+        intents.append(Remember(url_id, task.host, page))
+    if fetch.unchanged:
+        intents.append(_unchanged(url_id, task, view))
+    elif fetch.redirect_to is not None:
+        intents += _redirected(url_id, task, fetch.redirect_to, view)
+    elif failure is not None:
+        detail = fetch.detail or (page.detail if page else "")
+        intents += failed(task, failure, detail, fetch, view, now)
+    elif page is not None and fetch.listing is not None:
+        parent = _parent(url_id, task, page, view)
+        intents.append(FollowListing(parent, task.url, fetch, fetch.listing, page.links, task.hops))
+        page = None
+    elif page is not None:
+        intents += _page_came(url_id, task, fetch, page, view)
+    host = view.frontier.host(task.host)
+    if failure is None and host.failures:
+        intents.append(Clear(host))
+    if fetch.redirect_to is None and view.request(url_id).before is None:
+        is_kept = any(type(each) is Done for each in intents)
+        intents.append(_count(url_id, task, failure, page, view, is_kept=is_kept))
+    return intents
 
-    def _listing_came(self, url_id: int, task: Task, fetch: FetchResult, page: Page) -> None:
-        """A sitemap or feed: no page, but what it lists becomes known."""
-        assert fetch.listing is not None
-        parent = self._parent(url_id, task, page)
-        detail = self.sitemap_handler.came(parent, task.url, fetch.listing, page.links)
-        etag, last_modified = fetch.header("etag") or "", fetch.header("last-modified") or ""
-        self.unit_of_work.validated(url_id, etag, last_modified)
-        self._listed(url_id, task, detail)
 
-    def _listed(self, url_id: int, task: Task, detail: str) -> None:
-        self.unit_of_work.ended(
-            Outcome(url_id, UrlState.DROPPED, str(DropReason.LISTING), detail, hops=task.hops)
-        )
+def _unchanged(url_id: int, task: Task, view: View) -> Intent:
+    """It is as it was when it was asked for last (304): a result still, or still none."""
+    if view.request(url_id).before is UrlState.DROPPED:
+        return Drop(url_id, DropReason.LISTING, "as it was", task.hops)
+    return Done(url_id, task.hops)
+
+
+def _redirected(url_id: int, task: Task, location: str, view: View) -> list[Intent]:
+    """The target takes the URL's place, just before its equals: same evidence, one hop more."""
+    hops = task.hops + 1
+    target = normalise(location, task.url)
+    if target is None or target == task.url or task.hops >= view.max_redirects:
+        return [Fail(url_id, FailureKind.REDIRECT, f"hop {hops} to {location}"[:200])]
+    key = fingerprint(target)
+    if view.url_table.find(key) == url_id:
+        return [Requeue(url_id, target, hops)]
+    row = UrlRow(
+        id=-1,
+        key=key,
+        url=target,
+        queue=-1,
+        depth=task.depth,
+        priority=math.nextafter(task.priority, math.inf),
+        link_evidence=view.url_table.link_evidence(url_id),
+        parent=url_id,
+        hops=hops,
+    )
+    return [Enter(row, url_id), Drop(url_id, DropReason.REDIRECTED, target)]
+
+
+def _page_came(url_id: int, task: Task, fetch: FetchResult, page: Page, view: View) -> list[Intent]:
+    asked = of_headers(fetch.headers, view.agent)
+    nofollow = asked.nofollow or page.nofollow
+    until = min(asked.unavailable_after, page.unavailable_after)
+    noindex = asked.noindex or page.noindex or until <= fetch.fetched_at
+    parent, links = _parent(url_id, task, page, view), None if nofollow else page.links
+    if noindex or page.lost:
+        lost = Drop(url_id, DropReason.SOFT_404, "it says that there is no such page")
+        unwanted = Drop(url_id, DropReason.NOINDEX, "meta robots or X-Robots-Tag")
+        return [Follow(parent, links, page.feeds, None), lost if page.lost else unwanted]
+    detail = fetch.detail if fetch.truncated else ""
+    row = _row(url_id, task, fetch, page, view)
+    return [Follow(parent, links, page.feeds, row), Done(url_id, task.hops, detail)]
+
+
+def _row(url_id: int, task: Task, fetch: FetchResult, page: Page, view: View) -> PageRow:
+    """A page to be kept; its links' ids, its rank and its place follow when it is."""
+    return PageRow(
+        id=url_id,
+        url=task.url,
+        nth=view.unit_of_work.totals.requests + 1,
+        rank=view.request(url_id).rank,
+        status=fetch.status or 0,
+        fetched_at=fetch.fetched_at,
+        elapsed_s=fetch.elapsed_s,
+        raw_bytes=fetch.raw_bytes,
+        priority=task.priority,
+        pagerank=0.0,
+        page=msgspec.structs.replace(page, links=[]),  # they are known URLs by then
+        content_type=fetch.header("content-type") or "",
+        etag=fetch.header("etag") or "",
+        last_modified=fetch.header("last-modified") or "",
+    )
+
+
+def _parent(url_id: int, task: Task, page: Page, view: View) -> Parent:
+    """A page as its links' strategy sees it."""
+    return Parent(
+        id=url_id,
+        nth=view.unit_of_work.totals.pages + 1,
+        depth=task.depth,
+        host=task.host,
+        pattern=view.queue(url_id).pattern,
+        relevance=page.relevance,
+        relevant=page.relevant,
+        link_evidence=view.url_table.link_evidence(url_id),
+        index=page.index,
+        named=page.named,
+    )
+
+
+def _count(
+    url_id: int,
+    task: Task,
+    failure: FailureKind | None,
+    page: Page | None,
+    view: View,
+    *,
+    is_kept: bool,
+) -> Intent:
+    """What a request teaches; one that failed for now says nothing of repeats."""
+    if page is None:
+        return Count(url_id, None, 0 if failure is FailureKind.HTTP_4XX else None)
+    hub = view.url_table.parent[url_id]
+    titled = Titled(task.url, page.title, page.relevant, hub) if is_kept else None
+    if page.lost or page.duplicate_of is not None:
+        return Count(url_id, None, 0, titled)
+    return Count(url_id, page, page.wording, titled)

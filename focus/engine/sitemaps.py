@@ -107,24 +107,13 @@ class SitemapHandler:
         if self._asked[host] >= self._per_host:
             return False
         self._asked[host] += 1
-        row = UrlRow(-1, key, url, queue=-1, depth=depth, priority=0.0, parent=parent)
-        border = self._link_handler.border
-        if border is not None and not border.owns(host) and parent is not None:
-            border.listing(
-                row, self._url_table.link_evidence(parent), self._url_table.priority[parent]
-            )
-            return False
-        url_id = self._link_handler.enter(row, listing=True)
-        strategy = self._link_handler.strategy
         if parent is None:
-            self._link_handler.strengthen(url_id, strategy.seed(), SEED_PRIORITY, None)
+            link_evidence, priority = self._link_handler.strategy.seed(), SEED_PRIORITY
         else:
-            link_evidence, priority = (
-                self._url_table.link_evidence(parent),
-                self._url_table.priority[parent],
-            )
-            self._link_handler.strengthen(url_id, link_evidence, priority, parent)
-        return True
+            link_evidence = self._url_table.link_evidence(parent)
+            priority = self._url_table.priority[parent]
+        row = UrlRow(-1, key, url, -1, depth, priority, link_evidence, parent)
+        return self._link_handler.offer(row, listing=True) >= 0
 
 
 def _is_own(url: str, listing_url: str) -> bool:

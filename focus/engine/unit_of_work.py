@@ -54,7 +54,6 @@ class UnitOfWork:
         self.totals = Totals()
         self.failures: Counter[str] = Counter()
         self.drops: Counter[str] = Counter()
-        self.tries: dict[int, int] = {}
         self.queue_tallies: dict[int, Tally] = {}
         self.recent: dict[int, Recent] = {}  # by queue, where a strategy learns
         self._url_table = url_table
@@ -120,10 +119,20 @@ class UnitOfWork:
         if self._keep:
             self._batch.lastmods.append((url_id, changed_at))
 
-    def improved(self, change: Change) -> None:
-        """A waiting URL has better evidence."""
+    def improved(self, url_id: int, parent: int | None = None, anchor: str = "") -> None:
+        """A waiting URL has better evidence; from that page, None: from where it had it before."""
         if self._keep:
-            self._batch.changes.append(change)
+            url_table = self._url_table
+            self._batch.changes.append(
+                Change(
+                    id=url_id,
+                    priority=url_table.priority[url_id],
+                    link_evidence=url_table.link_evidence(url_id),
+                    depth=url_table.depth[url_id],
+                    parent=parent,
+                    anchor=anchor,
+                )
+            )
 
     def sent(self, url_id: int) -> None:
         """A request for a URL went out."""
@@ -133,10 +142,6 @@ class UnitOfWork:
     def ended(self, outcome: Outcome) -> None:
         """A URL moves to another state (told to the known URLs as well)."""
         self._url_table.move(outcome.id, outcome.state)
-        if outcome.state is UrlState.WAITING:
-            self.tries[outcome.id] = outcome.tries
-        else:
-            self.tries.pop(outcome.id, None)
         if outcome.state is UrlState.FAILED:
             self.failures[outcome.reason] += 1
         elif outcome.state is UrlState.DROPPED:
@@ -203,4 +208,5 @@ def _host_row(host: Host) -> HostRow:
         failures=host.failures,
         given_up=host.given_up,
         robots=dict(host.robots),
+        address=host.address,
     )

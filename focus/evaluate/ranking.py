@@ -120,7 +120,8 @@ class TopicTruth(msgspec.Struct, frozen=True):
 class Mean(msgspec.Struct, frozen=True):
     """A measure over topics: mean, 95 % bootstrap interval, mean without the easiest topic.
 
-    topics  how many it is defined for
+    topics     how many it is defined for
+    low, high  None of one topic: it has no interval
     """
 
     value: float | None
@@ -283,9 +284,8 @@ def _variant_score(variant: str, topics: list[TopicScore]) -> VariantScore:
     found = {}
     for name in MEASURES:
         known = _known(topics, name)
-        low = high = None
-        if name in TESTED and known:
-            low, high = bootstrap(known, Random(name), statistic=mean)
+        ends = bootstrap(known, Random(name), statistic=mean) if name in TESTED else None
+        low, high = ends or (None, None)
         found[name] = Mean(
             _rounded(mean(known)) if known else None, len(known), _rounded(low), _rounded(high)
         )
@@ -340,9 +340,10 @@ def _versus(ours: VariantScore, theirs: VariantScore, name: str) -> Versus:
         if (a := mine.measures[name]) is not None and (b := other.measures[name]) is not None
     ]
     left, right = [a for a, _ in both], [b for _, b in both]
-    low = high = None
+    ends = None
     if _ratio(both) is not None:
-        low, high = bootstrap(both, Random(name), statistic=lambda pairs: _ratio(pairs) or 0.0)
+        ends = bootstrap(both, Random(name), statistic=lambda pairs: _ratio(pairs) or 0.0)
+    low, high = ends or (None, None)
     counted = wins(left, right)
     return Versus(
         ratio=_rounded(_ratio(both)),

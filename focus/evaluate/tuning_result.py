@@ -28,14 +28,15 @@ class Confirmed(msgspec.Struct, frozen=True):
     """The best values against the defaults on the other half.
 
     gain    difference of the AUCs, with its 95 % bootstrap interval over `unit`s
+            (None over one)
     topics  topic -> AUC with the best values, and with the defaults
     """
 
     auc: float
     auc_defaults: float
     gain: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     unit: str
     units: int
     wins: int
@@ -82,16 +83,14 @@ def compared(
     else:
         pairs = [pair for name in ours for pair in zip(ours[name], theirs[name], strict=True)]
     left, right = [a for a, _ in topics.values()], [b for _, b in topics.values()]
-    low, high = bootstrap(
-        pairs, Random("gain"), statistic=lambda drawn: mean([a - b for a, b in drawn])
-    )
+    ends = bootstrap(pairs, Random("gain"), statistic=lambda drawn: mean([a - b for a, b in drawn]))
     counted = wins([a for a, _ in pairs], [b for _, b in pairs])
     return Confirmed(
         auc=round(mean(left), 6),
         auc_defaults=round(mean(right), 6),
         gain=round(mean(left) - mean(right), 6),
-        low=round(low, 6),
-        high=round(high, 6),
+        low=None if ends is None else round(ends.low, 6),
+        high=None if ends is None else round(ends.high, 6),
         unit="topic" if halves == "topics" else "crawl",
         units=len(pairs),
         wins=counted.wins,

@@ -6,6 +6,9 @@
     regions       body, navigation, header, footer or aside, by a node's ancestors
     blocks        the text cut into blocks, each with the share of it that is links
     contexts      the words around a link, within its block
+    publication_date  when a page was published, and changed last
+    metadata      author, site and dates, as a page says them for machines
+    markdown      the main text as Markdown, by trafilatura
     main_content  the run of blocks that is the page's own text
     dom           names and texts of single nodes
 

@@ -7,6 +7,7 @@
     dns               host names to addresses, one thread per look-up
     tls               certificates, and what a server may ask for there
     ssrf_guard        refuses addresses of private networks at the moment of connecting
+    sessions          cookies, headers and passwords, each for its hosts alone
     network_errors    an exception of the network -> a failure kind and one line for people
     robots            robots.txt parsed by RFC 9309, in bounded time
     robots_tag        X-Robots-Tag and meta robots: what a page asks of crawlers

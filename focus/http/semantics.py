@@ -14,6 +14,7 @@ from urllib.parse import urljoin
 
 import msgspec
 
+from focus.documents.kinds import TYPES, kind_of
 from focus.records import FailureKind, FetchResult, Link, Page
 from focus.urls.normal_form import fingerprint, host_of, normalise
 
@@ -115,7 +116,8 @@ def is_html(content_type: str | None, head: bytes, accepted: tuple[str, ...] = H
                   b"" = not known, then the type alone decides
     accepted      media types that the crawl wants
 
-    A type outside HTML that the user accepts is taken at its word. An HTML type
+    A type outside HTML that the user accepts is taken at its word; a document of an accepted kind
+    (`documents.kinds`) is known by its first bytes, too. An HTML type
     is believed unless the bytes are plainly something else (a picture, a feed).
     A missing or vague type is sniffed for any HTML tag; a wrong one is overruled
     only by an unmistakable start (`<!doctype html` or `<html`).
@@ -125,6 +127,10 @@ def is_html(content_type: str | None, head: bytes, accepted: tuple[str, ...] = H
     vague = kind in _VAGUE or kind.startswith(_VAGUE_PREFIXES) or "/" not in kind
     if kind in accepted and kind not in HTML_TYPES:
         return True
+    if head and any(name in TYPES for name in accepted):
+        found = kind_of(content_type, head)
+        if found is not None and found in [TYPES.get(name) for name in accepted]:
+            return True
     if not head:
         return kind in accepted or (wants_html and vague)
     if kind in HTML_TYPES:

@@ -18,13 +18,14 @@ from focus.config import (
     FetchConfig,
     LimitConfig,
     PolitenessConfig,
+    RunPaths,
     ScopeConfig,
 )
 from focus.crawler import Crawl, Event
 from focus.http import zstd
 from focus.records import Batch
 from focus.score.strategy import strategy_class
-from focus.session import RunPaths, open_transport
+from focus.session import open_transport
 from focus.topic.topic import Topic, to_builtins
 
 _PILOT_STRATEGY = "yield"
@@ -125,7 +126,7 @@ async def _gather(config: CrawlConfig, web: PageSource, watch: Callable[[Event],
         crawl.sow(config.seeds)
         await crawl.run()
     pages = [Found(url, html, _seed_of(crawl, number)) for number, url, html in basket.pages]
-    return Gathered(pages, dict(crawl.failure_handler.of_seeds))
+    return Gathered(pages, dict(crawl.seeds.failures))
 
 
 def _seed_of(crawl: Crawl, url_id: int) -> str:
@@ -134,4 +135,4 @@ def _seed_of(crawl: Crawl, url_id: int) -> str:
     hops = url_table.hops[url_id]
     while hops > 0 and url_table.parent[url_id] >= 0:
         url_id, hops = url_table.parent[url_id], hops - 1
-    return crawl.failure_handler.seeds.get(url_id, "")
+    return crawl.seeds.typed.get(url_id, "")

@@ -143,7 +143,7 @@ class _Replay:
         ] = {}  # link_evidence of waiting URLs that changed
         self._brought: dict[int, str] = {}  # waiting URL with another parent -> anchor
         self._rewards_changed = False
-        crawl.link_handler.strategy.resume(0)
+        crawl.strategy.resume(0)
         self._redirected: list[tuple[int, int]] = []  # (source, target that took its place)
 
     def take(self, stored: JudgedPage, page: Page | None) -> None:
@@ -162,11 +162,11 @@ class _Replay:
 
     def _saw(self, stored: JudgedPage, relevant: bool) -> None:
         hub = self._url_table.parent[stored.id]
-        self._crawl.link_handler.strategy.saw(Titled(stored.url, stored.title, relevant, hub))
+        self._crawl.strategy.saw(Titled(stored.url, stored.title, relevant, hub))
 
     def _count(self, stored: JudgedPage, page: Page) -> None:
         """The page's reward has changed: for its queue, its host, and the page it came from."""
-        reward = self._crawl.link_handler.strategy.reward
+        reward = self._crawl.strategy.reward
         before = msgspec.structs.replace(page, relevance=stored.relevance)
         change = reward(page) - reward(before)
         self._crawl.unit_of_work.totals.relevant += page.relevant - stored.relevant
@@ -179,7 +179,7 @@ class _Replay:
             self._crawl.unit_of_work.totals.newcomers_yielded += change
         self._rewards_changed = True
         if (hub := self._url_table.parent[stored.id]) >= 0:
-            hit_rates.count_hub(hub, Tally(0, change))
+            self._crawl.ranker.count_hub(hub, Tally(0, change))
 
     def _give(self, stored: JudgedPage, page: Page) -> None:
         """Its links give their targets the evidence that they would give today."""
@@ -210,7 +210,7 @@ class _Replay:
     def _strengthen(
         self, target: int, link_evidence: Sequence[float], parent: int, link: Link
     ) -> None:
-        url_table, strategy = self._url_table, self._crawl.link_handler.strategy
+        url_table, strategy = self._url_table, self._crawl.strategy
         old = url_table.link_evidence(target)
         waits = url_table.state[target] == UrlState.WAITING
         if not self._touched[target]:
@@ -245,7 +245,7 @@ class _Replay:
         changes = []
         for url_id in url_table.waiting():
             self.found.waiting += 1
-            priority = self._crawl.link_handler.present_priority(url_id)
+            priority = self._crawl.ranker.present_priority(url_id)
             link_evidence = url_table.link_evidence(url_id)
             moved = abs(priority - url_table.priority[url_id]) > 1e-9
             self.found.moved += moved

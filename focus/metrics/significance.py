@@ -116,15 +116,15 @@ def bootstrap(
     statistic: Callable[[Sequence[Item]], float],
     level: float = 0.95,
     resamples: int = 10_000,
-) -> Interval:
-    """Percentile interval of a statistic over topics (Efron 1979).
+) -> Interval | None:
+    """Percentile interval of a statistic over topics (Efron 1979); None of fewer than two.
 
     Draws as many topics as there are, with replacement, `resamples` times, and takes
     the (1 ± level)/2 quantiles of the statistic. For a ratio of two strategies let an
     item be the pair of a topic, so that pairs stay together.
     """
-    if not sample:
-        return Interval(0.0, 0.0)
+    if len(sample) < 2:
+        return None  # whatever is drawn from one value is that value
     found = [statistic(rng.choices(sample, k=len(sample))) for _ in range(resamples)]
     return _middle(found, level)
 
@@ -132,8 +132,11 @@ def bootstrap(
 def bootstrap_band(
     curves: Sequence[Sequence[float]], rng: Random, *, level: float = 0.95, resamples: int = 1000
 ) -> list[Interval]:
-    """Pointwise interval of the mean curve over topics; curves are of one length."""
-    if not curves:
+    """Pointwise interval of the mean curve over topics, [] of fewer than two.
+
+    Curves are of one length.
+    """
+    if len(curves) < 2:
         return []
     draws = [rng.choices(range(len(curves)), k=len(curves)) for _ in range(resamples)]
     times = [Counter(draw).items() for draw in draws]

@@ -130,7 +130,7 @@ def _ranking(comparison: Comparison, group: VariantGroup) -> str:
     for each in _ranked(group):
         auc, ms = each.measures["auc"], comparison.timing.ms_per_page[each.variant]
         cells = [_number(each.measures[name].value, name) for name in shown]
-        ends = f"{_number(auc.low, 'auc')} – {_number(auc.high, 'auc')}"
+        ends = _ends(auc.low, auc.high)
         rows.append(
             [
                 _name(comparison, each),
@@ -163,7 +163,7 @@ def _tests(comparison: Comparison, group: VariantGroup) -> str:
     for each in _ranked(group):
         for name in TESTED:
             if (v := each.versus.get(name)) is not None:
-                ends = f"{_number(v.low, 'auc')} – {_number(v.high, 'auc')}" if v.ratio else "–"
+                ends = _ends(v.low, v.high)
                 counted = [str(v.wins), str(v.losses), str(v.ties)]
                 rows.append([_name(comparison, each), _head(name), _number(v.ratio, "auc"), ends,
                              f"{v.p:.4f}", f"{v.p_holm:.4f}", *counted])  # fmt: skip
@@ -257,6 +257,11 @@ def _head(name: str) -> str:
 
 _WHOLE = {"requests_50", "requests_80", "requests_90", "labelled", "unlabelled"}
 _SHORT = {"hosts", "efficiency_per_min"}
+
+
+def _ends(low: float | None, high: float | None) -> str:
+    """An interval; of one topic there is none."""
+    return "–" if low is None else f"{_number(low, 'auc')} – {_number(high, 'auc')}"
 
 
 def _number(value: float | None, name: str) -> str:

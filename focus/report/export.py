@@ -15,6 +15,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,7 +25,7 @@ from focus.errors import ConfigError, ExportError
 from focus.text.formatting import inert_json
 
 ExportRow = tuple[Any, ...]
-Columns = Mapping[str, type]
+Columns = Mapping[str, Any]
 
 CHUNK = 512  # rows per write
 PARQUET_CHUNK = 10_000  # rows per row group
@@ -113,7 +114,11 @@ def _cell(value: Any) -> Any:
 
 
 def write_parquet(rows: Iterable[ExportRow], columns: Columns, file: IO[bytes]) -> None:
-    """Columns in zstd; `dict` fields as JSON text. Needs the extra `parquet` (pyarrow)."""
+    """Columns in zstd, instants as timestamps, `dict` fields as maps.
+
+    Maps and no structs, as their keys hang on the relevance model of each crawl. Needs the extra
+    `parquet` (pyarrow).
+    """
     try:
         import pyarrow as arrow
         import pyarrow.parquet as parquet
@@ -121,20 +126,30 @@ def write_parquet(rows: Iterable[ExportRow], columns: Columns, file: IO[bytes]) 
         raise ExportError(
             "the format parquet needs pyarrow: pip install 'focus-crawler[parquet]'"
         ) from error
-    kinds = {str: arrow.string(), dict: arrow.string(), int: arrow.int64()}
-    kinds |= {float: arrow.float64(), bool: arrow.bool_()}
+    texts = arrow.string()
+    kinds = {str: texts, int: arrow.int64(), float: arrow.float64(), bool: arrow.bool_()}
+    kinds[datetime] = arrow.timestamp("ms", tz="UTC")
+    kinds[dict[str, float]] = arrow.map_(texts, arrow.float64())
+    kinds[dict[str, list[str]]] = arrow.map_(texts, arrow.list_(texts))
     schema = arrow.schema([(name, kinds[kind]) for name, kind in columns.items()])
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
         for part in _chunks(rows, PARQUET_CHUNK):
             arrays = [
-                arrow.array([_plain(value) for value in values], kind)
-                for values, kind in zip(zip(*part, strict=True), schema.types, strict=True)
+                arrow.array([_of_type(value, kind) for value in values], schema.field(name).type)
+                for values, (name, kind) in zip(
+                    zip(*part, strict=True), columns.items(), strict=True
+                )
             ]
             writer.write_table(arrow.Table.from_arrays(arrays, schema=schema))
 
 
-def _plain(value: Any) -> Any:
-    return bytes(value).decode() if type(value) is msgspec.Raw else value
+def _of_type(value: Any, kind: Any) -> Any:
+    """A value as arrow takes it."""
+    if value is None:
+        return None
+    if kind is datetime:
+        return datetime.fromisoformat(value)
+    return [*msgspec.json.decode(value).items()] if type(value) is msgspec.Raw else value
 
 
 FORMATS: dict[str, Callable[[Iterable[ExportRow], Columns, IO[bytes]], None]] = {

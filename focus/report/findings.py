@@ -25,7 +25,8 @@ _KEY = (
 def places(figures: CrawlFigures) -> list[str]:
     if not figures.hosts:
         return []
-    heads = ["yield", "requests", "yield/request", "learned rate"]
+    learned = any(each.rate is not None for each in figures.hosts)
+    heads = ["yield", "requests", "yield/request", *(["learned rate"] if learned else [])]
     hosts = [[printable(each.host, 60), *_yield(each)] for each in figures.hosts]
     patterns = [
         [printable(each.host, 40), printable(each.pattern, 60), *_yield(each)]
@@ -41,17 +42,21 @@ def places(figures: CrawlFigures) -> list[str]:
             f"<h3>URL patterns</h3>{_first(len(patterns), figures.patterns_known, 'URL pattern')}",
             table(["host", "pattern", *heads], patterns),
         ]
+    rates = (
+        " Learned rate: what the strategy yield expects of the next request there; with few "
+        "requests it stays near what is expected of any place."
+    )
     parts.append(
         '<p class="note">Yield: relevance of what the requests brought, added up, as in '
-        "<code>focus status</code>. Learned rate: what the strategy yield expects of the next "
-        "request there; with few requests it stays near what is expected of any place.</p>"
+        f"<code>focus status</code>.{rates if learned else ''}</p>"
     )
     return parts
 
 
 def _yield(each: YieldFigures) -> list[str]:
     mean = each.yielded / each.fetched if each.fetched else 0.0
-    return [f"{each.yielded:,.1f}", f"{each.fetched:,}", f"{mean:.3f}", f"{each.rate:.3f}"]
+    rate = [] if each.rate is None else [f"{each.rate:.3f}"]
+    return [f"{each.yielded:,.1f}", f"{each.fetched:,}", f"{mean:.3f}", *rate]
 
 
 def _first(shown: int, known: int, noun: str) -> str:

@@ -4,7 +4,9 @@
     queues       a host's queues, its politeness clock, the order among hosts
     throttling   longer rests for hosts that become slow; slots per IP address
     retries      failure kind -> wait, number of tries, whether the host is to blame
+    url_memory   which waiting URLs memory holds; the others are in the store
     quantiles    priorities of the waiting URLs at some ranks, from a sample
+    holding_back poor URLs wait while a limited crawl has better to come
 
 A URL enters the URL table once, by its fingerprint, and gets an id that it keeps for the whole
 crawl. While it waits its id stands in the queue of its host (for some strategies in one queue

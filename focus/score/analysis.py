@@ -8,9 +8,11 @@ import msgspec
 
 from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash, wording
 from focus.config import AnalysisConfig
+from focus.documents.convert import to_html
+from focus.documents.kinds import DocumentError, kind_of
 from focus.html.parser import Parsed, RawLink, parse
 from focus.http import zstd
-from focus.records import Link, Page
+from focus.records import FailureKind, Link, Page
 from focus.score.index_pages import Role, is_index, leads_on, role, series
 from focus.score.matching import Matcher
 from focus.score.memo import Memo
@@ -63,7 +65,10 @@ class PageAnalyst:
 
     def analyse(self, url: str, body: bytes, content_type: str | None) -> Page:
         """What the page says, how relevant it is, and what each link promises."""
-        text, charset = decode(body, content_type)
+        try:
+            text, charset = self._text(body, content_type)
+        except DocumentError as error:
+            return Page(failure=FailureKind.UNREADABLE, detail=str(error))
         source = text.encode("utf-8", "replace")
         parsed = parse(
             source,
@@ -108,6 +113,13 @@ class PageAnalyst:
             named=self._named(document) if index else 0.0,
             body_zstd=zstd.frame(self._compressor, source) if kept else b"",
         )
+
+    def _text(self, body: bytes, content_type: str | None) -> tuple[str, str]:
+        """The page as text, and what it was decoded by; of a document, the page made of it."""
+        kind = kind_of(content_type, body) if self.config.documents else None
+        if kind is not None:
+            return to_html(kind, body, content_type), "utf-8"
+        return decode(body, content_type)
 
     def _document(self, url: str, text: str, parsed: Parsed) -> Document:
         masked = self.config.mask_meta

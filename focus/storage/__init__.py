@@ -10,6 +10,7 @@ connections of their own and may run beside it. To read, in this order:
                                  millions of URLs read back at a restart
     reader, views, results,      the reader's side: status, why, results, links, and what a
     link_reader, evidence        priority was added up from
+    made_fields                  fields of a result that are made from its stored source
     report_reader, figures,      a report's figures in one reading
     distributions, link_map
     search, search_index,        full-text search, in a file beside the database that can be

@@ -68,14 +68,15 @@ class YieldFigures(msgspec.Struct, frozen=True):
     """What the requests to a host, or to its URLs of one pattern, gave (as in `focus status`).
 
     yielded  relevant pages, soft counts added up
-    rate     share per request as `yield` learns it: shrunk to the host's, to the crawl's
+    rate     share per request as `yield` learns it: shrunk to the host's, to the crawl's; None
+             after other strategies, which learn none
     """
 
     host: str
     pattern: str
     fetched: int
     yielded: float
-    rate: float
+    rate: float | None
 
 
 class Polite(msgspec.Struct, frozen=True):

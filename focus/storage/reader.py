@@ -22,13 +22,12 @@ from typing import Any, TypeVar
 import msgspec
 
 from focus.errors import ConfigError, StoreError
-from focus.html.main_content import main_text
-from focus.html.parser import parse
 from focus.records import UrlState
 from focus.score.subtopics import Titled
-from focus.storage import labels, results, schema, writer
+from focus.storage import results, schema, writer
 from focus.storage.lock import held, holder
-from focus.storage.results import FIELDS, TEXT, Selection, columns
+from focus.storage.made_fields import Source, make_field
+from focus.storage.results import FIELDS, MADE, Selection, columns
 from focus.storage.schema import LAST_ID, id_range, row_id
 from focus.storage.views import CrawlSummary, HostYield, Reason, Status, Step, Why, WhyPage
 from focus.storage.writer import LAST_CRAWL, digested, prepare
@@ -226,8 +225,8 @@ class DatabaseReader:
 
         Memory stays flat (8 bytes a result). Left out are pages that asked not to
         be indexed and URLs that were dropped after all (duplicates). `parts` and
-        `matched` come as `msgspec.Raw` JSON, instants as ISO 8601 in UTC. `text`, only if
-        asked for, is the page's own text (html/main_content); None when its source was not kept.
+        `matched` come as `msgspec.Raw` JSON, instants as ISO 8601 in UTC. Fields that are made
+        from the stored source (`made_fields`) are None when it was not kept.
         """
         types = columns(fields)
         crawls = self.ids(selection.crawl, selection.topic)
@@ -235,11 +234,12 @@ class DatabaseReader:
         ids = self._selected(*results.select_sql(selection, crawls, quality))
         sql = results.rows_sql(fields, quality)
         convert = [
-            (at, _main_text if name == TEXT else _CONVERT[types[name]])
+            (at, _CONVERT[types[name]])
             for at, name in enumerate(fields, 1)
-            if name == TEXT or types[name] in _CONVERT
+            if types[name] in _CONVERT
         ]
-        step = SOURCES if TEXT in fields else CHUNK
+        made = [(at, name) for at, name in enumerate(fields, 1) if name in MADE]
+        step = SOURCES if made else CHUNK
         for start in range(0, len(ids), step):
             some = ids[start : start + step].tolist()
             found = {row[0]: row for row in self._all(sql, (msgspec.json.encode(some).decode(),))}
@@ -247,7 +247,11 @@ class DatabaseReader:
                 values = list(found[number])
                 for at, function in convert:
                     values[at] = function(values[at])
-                yield tuple(values[1:])
+                if made:
+                    source = Source(*values[-3:])
+                    for at, name in made:
+                        values[at] = make_field(name, source)
+                yield tuple(values[1 : len(fields) + 1])
 
     def _largest(self, crawl: int) -> tuple[float, float]:
         """Largest PageRank and relevance of a crawl's pages."""
@@ -342,11 +346,6 @@ def _top(tally: list[Any], state: UrlState) -> list[Reason]:
     return sorted(found, key=lambda each: (-each.urls, each.reason))[:TOP]
 
 
-def _main_text(packed: bytes | None) -> str | None:
-    """A page's own text, a block a line, out of its packed source."""
-    return None if packed is None else main_text(parse(labels.unpacked(packed)).blocks())
-
-
 def _page_of(row: Sequence[Any]) -> WhyPage:
     *numbers, parts, matched = row
     values = [*numbers, msgspec.json.decode(parts), msgspec.json.decode(matched)]
@@ -354,13 +353,13 @@ def _page_of(row: Sequence[Any]) -> WhyPage:
     return msgspec.convert(named, WhyPage, strict=False)
 
 
-_CONVERT: dict[type, Callable[[Any], Any]] = {
+_CONVERT: dict[Any, Callable[[Any], Any]] = {
     bool: bool,
-    dict: lambda text: msgspec.Raw(text.encode()),
+    dict[str, float]: lambda text: msgspec.Raw(text.encode()),
+    dict[str, list[str]]: lambda text: msgspec.Raw(text.encode()),
 }
 
-_TOPICS = """
-SELECT id, topic FROM crawl JOIN progress ON progress.crawl = crawl.id ORDER BY heartbeat_at, id"""
+_TOPICS = "SELECT id, topic FROM crawl ORDER BY opened_at, id"
 _CONFIG = """
 SELECT config, counters, report FROM crawl JOIN progress ON progress.crawl = crawl.id
 WHERE id = ?"""
@@ -370,8 +369,7 @@ ifnull(n, 0), ifnull(hits, 0) FROM crawl JOIN progress ON progress.crawl = crawl
 LEFT JOIN (SELECT crawl, count(*) AS n, sum(relevant) AS hits FROM page GROUP BY crawl) AS found
 ON found.crawl = crawl.id ORDER BY id"""
 _UNDER_WAY = """
-SELECT id FROM crawl JOIN progress ON progress.crawl = crawl.id WHERE finished_at IS NULL
-ORDER BY heartbeat_at DESC LIMIT 1"""
+SELECT id FROM crawl WHERE finished_at IS NULL ORDER BY opened_at DESC LIMIT 1"""
 _DUPLICATES = "SELECT count(*) FROM near_duplicate WHERE id BETWEEN ? AND ?"
 _DUPLICATE_OF = f"""
 SELECT url.url FROM near_duplicate n JOIN url ON url.id = (n.id & ~{LAST_ID}) + n.of

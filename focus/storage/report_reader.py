@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
+from collections.abc import Mapping
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Any
@@ -66,7 +67,8 @@ def _figures(reader: DatabaseReader, db: sqlite3.Connection, crawl: int) -> Craw
     priority, tenths = distributions.priorities(db, crawl)
     polite, smallest, smallest_host = _polite(db, crawl, config.agent)
     rounds = distributions.rounds(db, crawl)
-    prior = Learner.defaults | config.params if config.strategy == "yield" else Learner.defaults
+    learns = config.strategy == Learner.name
+    prior = Learner.defaults | config.params if learns else None
     return CrawlFigures(
         crawl=status.crawl,
         settings=_settings(config),
@@ -83,9 +85,9 @@ def _figures(reader: DatabaseReader, db: sqlite3.Connection, crawl: int) -> Craw
         priority=priority,
         tenths=tenths,
         hosts_known=_count(db, "host", crawl),
-        patterns_known=_count(db, "queue", crawl),
+        patterns_known=_count(db, "queue", crawl) if learns else 0,
         hosts=_yields(db, crawl, _HOSTS, prior),
-        patterns=_yields(db, crawl, _PATTERNS, prior),
+        patterns=_yields(db, crawl, _PATTERNS, prior) if learns else [],
         polite=polite,
         smallest_s=smallest,
         smallest_host=smallest_host,
@@ -166,15 +168,16 @@ def _count(db: sqlite3.Connection, table: str, crawl: int) -> int:
 
 
 def _yields(
-    db: sqlite3.Connection, crawl: int, sql: str, prior: dict[str, float]
+    db: sqlite3.Connection, crawl: int, sql: str, prior: Mapping[str, float] | None
 ) -> list[YieldFigures]:
-    """The best places, each with its rate shrunk as `yield` would."""
-    k, p0 = prior.get("k", 0.0), prior.get("p0", 0.0)
+    """The best places; after a crawl by `yield` (`prior`: its numbers) each with its rate."""
     found = []
     for name, pattern, n, hits, host_n, host_hits in db.execute(sql, (*id_range(crawl), HOSTS)):
-        rate = shrunk_rate(Tally(host_n, host_hits), p0, k)
-        if pattern is not None:
-            rate = shrunk_rate(Tally(n, hits), rate, k)
+        rate = None
+        if prior is not None:
+            rate = shrunk_rate(Tally(host_n, host_hits), prior["p0"], prior["k"])
+            if pattern is not None:
+                rate = shrunk_rate(Tally(n, hits), rate, prior["k"])
         found.append(YieldFigures(name, pattern or "", n, hits, rate))
     return found
 

@@ -42,9 +42,12 @@ class Selection(msgspec.Struct, frozen=True):
     duplicates: bool = True
 
 
+MADE = ("published", "modified", "author", "site", "text", "markdown")
+"""Fields that are made from a page's stored source when they are asked for (`made_fields`)."""
+
 # Name -> type and SQL of every field of a result. p page, x its texts, b its source, u its
 # URL, v the URL of its parent, c its crawl; {quality} depends on the crawls selected.
-_FIELDS: dict[str, tuple[type, str]] = {
+_FIELDS: dict[str, tuple[Any, str]] = {
     "url": (str, "u.url"),
     "final_url": (str, "x.url"),
     "title": (str, "x.title"),
@@ -53,8 +56,8 @@ _FIELDS: dict[str, tuple[type, str]] = {
     "language": (str, "x.language"),
     "relevance": (float, "p.relevance"),
     "relevant": (bool, "p.relevant"),
-    "parts": (dict, "x.parts"),
-    "matched": (dict, "x.matched"),
+    "parts": (dict[str, float], "x.parts"),
+    "matched": (dict[str, list[str]], "x.matched"),
     "priority": (float, "p.priority"),
     "pagerank": (float, "p.pagerank"),
     "authority": (float, "ifnull((SELECT authority FROM hits h WHERE h.id = p.id), 0.0)"),
@@ -64,7 +67,7 @@ _FIELDS: dict[str, tuple[type, str]] = {
     "parent": (str, "v.url"),
     "anchor": (str, "u.anchor"),
     "status": (int, "p.status"),
-    "fetched_at": (str, "strftime('%Y-%m-%dT%H:%M:%fZ', p.fetched_at, 'unixepoch')"),
+    "fetched_at": (datetime, "strftime('%Y-%m-%dT%H:%M:%fZ', p.fetched_at, 'unixepoch')"),
     "strategy": (str, "c.strategy"),
     "topic": (str, "c.topic"),
     "crawl": (int, "p.crawl"),
@@ -78,13 +81,11 @@ _FIELDS: dict[str, tuple[type, str]] = {
         "(SELECT w.url FROM near_duplicate t JOIN url w "
         f"ON w.id = (t.id & ~{LAST_ID}) + t.of WHERE t.id = p.id)",
     ),
-    "text": (str, "b.zstd"),
+    "canonical": (str, "x.canonical"),
+    **dict.fromkeys(MADE, (str, "NULL")),
 }
 
-TEXT = "text"
-"""The field with the page's main content, which has to be made from its stored source."""
-
-FIELDS = tuple(name for name in _FIELDS if name != TEXT)
+FIELDS = tuple(name for name in _FIELDS if name not in MADE)
 """Names of the fields of a result, in the order in which they are exported unless asked."""
 
 _ORDERS = {
@@ -97,8 +98,11 @@ _ORDERS = {
 }
 
 
-def columns(names: Sequence[str] = ()) -> dict[str, type]:
-    """The type of each field (`FIELDS` for none); ConfigError for an unknown one."""
+def columns(names: Sequence[str] = ()) -> dict[str, Any]:
+    """The type of each field (`FIELDS` for none); ConfigError for an unknown one.
+
+    A datetime is text in ISO 8601 (UTC), a dict JSON.
+    """
     for name in names:
         if name not in _FIELDS:
             known = ", ".join(_FIELDS)
@@ -173,7 +177,9 @@ def conditions_sql(selection: Selection, crawls: Sequence[int]) -> tuple[list[st
 def rows_sql(fields: Sequence[str], quality: str) -> str:
     """Row id and fields of the results whose row ids are bound as a JSON array."""
     chosen = ", ".join(_FIELDS[name][1].format(quality=quality) for name in fields)
-    return _ROWS.format(columns=chosen, source=_SOURCE if TEXT in fields else "")
+    if any(name in MADE for name in fields):
+        return _ROWS.format(columns=f"{chosen}, b.zstd, x.url, p.fetched_at", source=_SOURCE)
+    return _ROWS.format(columns=chosen, source="")
 
 
 _ON_HOST = f"""

@@ -33,6 +33,8 @@ CREATE TABLE crawl (
     topic        TEXT NOT NULL,   -- its name; before what may be long, as rows read it
     strategy     TEXT NOT NULL,   -- its name
     started_at   REAL NOT NULL,   -- Unix seconds, like every instant here
+    opened_at    REAL NOT NULL,   -- when its last run began, by this machine's clock: the latest
+                                  -- crawl has the largest (a recorded web's own time is another)
     finished_at  REAL,            -- NULL: under way, or its process was killed
     reason       TEXT,            -- why it ended; NULL as above
     digest       BLOB NOT NULL,   -- SHA-256 of `identity`: which command continues it
@@ -55,7 +57,8 @@ CREATE TABLE host (
     next_at  REAL NOT NULL,        -- not to be asked before
     failures INTEGER NOT NULL,     -- in a row, the host's own fault
     given_up INTEGER NOT NULL,     -- 1: too many of them
-    robots   BLOB                  -- MessagePack of HostRow.robots; NULL: never fetched
+    robots   BLOB,                 -- MessagePack of HostRow.robots; NULL: never fetched
+    address  TEXT NOT NULL         -- the machine it was last found at; '': not known
 );
 
 -- A queue of the frontier: one host's URLs of one pattern.
@@ -244,7 +247,24 @@ CREATE TABLE validator (
 );
 """
 
-MIGRATIONS: tuple[str, ...] = (_CRAWLS + ALERTS,)
+PAGES = f"""CREATE VIEW pages AS
+SELECT p.id AS id, p.crawl AS crawl, c.topic AS topic, c.strategy AS strategy,
+    u.url AS url, x.url AS final_url, x.canonical AS canonical, p.status AS status,
+    x.title AS title, x.description AS description, x.keywords AS keywords,
+    x.language AS language, p.relevance AS relevance, p.relevant AS relevant,
+    u.depth AS depth, v.url AS parent, u.anchor AS anchor, p.nth AS nth,
+    p.priority AS priority, p.pagerank AS pagerank,
+    strftime('%Y-%m-%dT%H:%M:%SZ', p.fetched_at, 'unixepoch') AS fetched_at,
+    strftime('%Y-%m-%dT%H:%M:%SZ', l.changed_at, 'unixepoch') AS changed_at,
+    x.content_type AS content_type, p.raw_bytes AS bytes,
+    x.parts AS parts, x.matched AS matched
+FROM page p JOIN crawl c ON c.id = p.crawl JOIN url u ON u.id = p.id
+JOIN page_text x ON x.id = p.id LEFT JOIN url v ON v.id = (p.id & ~{LAST_ID}) + u.parent
+LEFT JOIN lastmod l ON l.id = p.id
+WHERE NOT p.noindex AND u.state <> 4"""
+"""What other programs may read of a database; its columns keep their names and meaning."""
+
+MIGRATIONS: tuple[str, ...] = (f"{_CRAWLS}{PAGES};{ALERTS}",)
 """Script n makes version n + 1 of version n (`PRAGMA user_version`). Append only, once there
 was a release."""
 
@@ -284,9 +304,9 @@ def explained(error: Exception, path: Path) -> StoreError | None:
 
 
 def check_tables(db: sqlite3.Connection, path: Path) -> None:
-    """StoreError for a database with views: ours have none, and one can be without end."""
-    row = db.execute("SELECT name FROM sqlite_schema WHERE type = 'view' LIMIT 1").fetchone()
-    if row is not None:
+    """StoreError for a view that is not ours: reading one can be without end."""
+    views = db.execute("SELECT name FROM sqlite_schema WHERE type = 'view' AND sql <> ?", (PAGES,))
+    if (row := views.fetchone()) is not None:
         raise StoreError(
             f"{path} has a view ({printable(str(row[0]), 40)}), as no database of focus has; "
             "somebody else made it: choose another --db"

@@ -170,8 +170,8 @@ class _Merging:
         for path, crawl in zip(self._paths, crawls, strict=True):
             with self._attached(path):
                 sql = """SELECT topic, strategy, started_at, finished_at, reason, digest, identity,
-                    config, heartbeat_at FROM shard.crawl JOIN shard.progress ON progress.crawl = id
-                    WHERE id = ?"""
+                    config, heartbeat_at, opened_at FROM shard.crawl
+                    JOIN shard.progress ON progress.crawl = id WHERE id = ?"""
                 rows.append(self._db.execute(sql, (crawl,)).fetchone())
         topics = sorted({row[0] for row in rows})
         if len(topics) > 1:
@@ -179,14 +179,14 @@ class _Merging:
                 f"the databases hold crawls of different topics ({', '.join(topics)}); "
                 "give those of one cluster"
             )
-        topic, strategy, *_, digest, identity, config, _ = rows[0]
+        topic, strategy, *_, digest, identity, config, _, _ = rows[0]
         ends = [row[3] for row in rows]
         ended = None if None in ends else max(ends)
         reason = None if ended is None else next(row[4] for row in rows if row[3] == ended)
-        values = (CRAWL, topic, strategy, min(row[2] for row in rows), ended, reason, digest)
+        began, opened = min(row[2] for row in rows), max(row[9] for row in rows)
         self._db.execute(
-            "INSERT INTO crawl VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
-            (*values, identity, config),
+            "INSERT INTO crawl VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
+            (CRAWL, topic, strategy, began, opened, ended, reason, digest, identity, config),
         )
         totals = msgspec.json.encode(counters).decode()
         alive = max(row[8] for row in rows)

@@ -27,7 +27,8 @@ go of the GIL at every step, and a busy loop gives it back 5 ms later."""
 # "VALUES *" stands for as many rows as a block has, see `expanded`.
 _HOST = """
 INSERT INTO host VALUES * ON CONFLICT (id) DO UPDATE SET next_at = excluded.next_at,
-failures = excluded.failures, given_up = excluded.given_up, robots = excluded.robots"""
+failures = excluded.failures, given_up = excluded.given_up, robots = excluded.robots,
+address = excluded.address"""
 _QUEUE = """
 INSERT INTO queue VALUES * ON CONFLICT (id) DO UPDATE SET
 fetched = excluded.fetched, yielded = excluded.yielded, bonus = excluded.bonus,
@@ -148,7 +149,8 @@ def _merged_outcomes(outcomes: list[Outcome]) -> Iterable[Outcome]:
 
 def _host(base: int, host: HostRow) -> Row:
     robots = msgspec.msgpack.encode(host.robots) if host.robots else None
-    return base | host.id, host.name, host.next_at, host.failures, host.given_up, robots
+    row = base | host.id, host.name, host.next_at, host.failures, host.given_up, robots
+    return *row, host.address
 
 
 def _queue(base: int, queue: QueueRow) -> Row:

@@ -145,12 +145,12 @@ def begin(
             topic = identity.get("topic", "")
             name = topic.get("name", "") if isinstance(topic, dict) else topic
             strategy = str(identity.get("strategy", ""))
-            values = (str(name), strategy, now, digest, canonical.decode(), config)
+            values = (str(name), strategy, now, now, digest, canonical.decode(), config)
             crawl = db.execute(_NEW_CRAWL, values).lastrowid or 0
             db.execute("INSERT INTO progress VALUES (?, ?, '{}')", (crawl, now))
         else:
             crawl = row[0]
-            db.execute(_REOPEN_CRAWL, (config, crawl))
+            db.execute(_REOPEN_CRAWL, (now, config, crawl))
             db.execute(ALIVE, (now, None, crawl))
             db.execute(_FETCHING_AGAIN, id_range(crawl))
             _revive(db, crawl, revive)
@@ -193,8 +193,8 @@ def next_ids(db: sqlite3.Connection, crawl: int) -> list[int]:
 def load(db: sqlite3.Connection, crawl: int) -> Saved:
     span = id_range(crawl)
     hosts = [
-        HostRow(number, name, next_at, failures, bool(given_up), _robots(robots))
-        for number, name, next_at, failures, given_up, robots in db.execute(_HOSTS, span)
+        HostRow(number, name, next_at, failures, bool(given_up), _robots(robots), address)
+        for number, name, next_at, failures, given_up, robots, address in db.execute(_HOSTS, span)
     ]
     queues = [
         QueueRow(number, host, pattern, fetched, yielded, bonus, tuple(recent))
@@ -249,9 +249,10 @@ SELECT id, finished_at, reason, counters, heartbeat_at
 FROM crawl JOIN progress ON progress.crawl = crawl.id
 WHERE digest = ? ORDER BY id DESC LIMIT 1"""
 _NEW_CRAWL = """
-INSERT INTO crawl (topic, strategy, started_at, digest, identity, config)
-VALUES (?, ?, ?, ?, ?, ?)"""
-_REOPEN_CRAWL = "UPDATE crawl SET config = ?, finished_at = NULL, reason = NULL WHERE id = ?"
+INSERT INTO crawl (topic, strategy, started_at, opened_at, digest, identity, config)
+VALUES (?, ?, ?, ?, ?, ?, ?)"""
+_REOPEN_CRAWL = """
+UPDATE crawl SET opened_at = ?, config = ?, finished_at = NULL, reason = NULL WHERE id = ?"""
 ALIVE = "UPDATE progress SET heartbeat_at = ?, counters = ifnull(?, counters) WHERE crawl = ?"
 FINISH = "UPDATE crawl SET finished_at = ?, reason = ?, report = ? WHERE id = ?"
 
@@ -260,7 +261,7 @@ SELECT id & {schema.LAST_ID}, host, pattern, fetched, yielded, bonus,
 recent_fetched, recent_yielded, recent_at FROM queue
 WHERE id BETWEEN ? AND ? ORDER BY id"""
 _HOSTS = f"""
-SELECT id & {schema.LAST_ID}, name, next_at, failures, given_up, robots FROM host
+SELECT id & {schema.LAST_ID}, name, next_at, failures, given_up, robots, address FROM host
 WHERE id BETWEEN ? AND ? ORDER BY id"""
 GRAPH = f"""
 SELECT id & {schema.LAST_ID}, source, targets FROM link

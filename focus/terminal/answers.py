@@ -154,8 +154,10 @@ def _step_line(step: Step) -> str:
 # -- focus demo ---------------------------------------------------------------------
 
 
-def demo_lines(outcomes: Sequence[DemoResult], database: Path) -> list[str]:
-    """What the strategies of a demo came to, and what to try next."""
+def demo_lines(
+    outcomes: Sequence[DemoResult], database: Path, report: Path | None, focus: str
+) -> list[str]:
+    """What the strategies of a demo came to, and what to try next; `focus` starts the command."""
     head = ("strategy", "pages", "relevant", "harvest", "pages/s", "first relevant")
     rows = [
         (
@@ -164,7 +166,9 @@ def demo_lines(outcomes: Sequence[DemoResult], database: Path) -> list[str]:
             f"{each.relevant:,} of {each.there:,}",
             percent(each.harvest_rate),
             f"{each.report.pages_per_second:.1f}",
-            f"after {count(each.first_relevant, 'request')}" if each.first_relevant else "none",
+            f"after {count(each.first_relevant, 'request')}, {each.first_s:.1f} s"
+            if each.first_relevant
+            else "none",
         )
         for each in outcomes
     ]
@@ -173,8 +177,9 @@ def demo_lines(outcomes: Sequence[DemoResult], database: Path) -> list[str]:
         "Relevant means: written about the topic by the generator, whatever a crawler thinks.",
         *table([head, *rows], right={1, 2, 3, 4}),
         "",
+        *([f"The report on the last is {report}: open it in a browser."] if report else []),
         f"Database {database}. Try next:",
-        f"  focus status --db {database}",
-        f"  focus export --db {database} --relevant --sort quality --limit 3",
-        "  focus crawl --seed sports.sina.com.cn --topic 足球 --max-pages 100 --dry-run",
+        f"  {focus} status --db {database}",
+        f"  {focus} export --db {database} --relevant --sort quality --limit 3",
+        f"  {focus} crawl --seed sports.sina.com.cn --topic 足球 --max-pages 100 --dry-run",
     ]

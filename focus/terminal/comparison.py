@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import io
-
-from rich import box
-from rich.console import Console
-from rich.table import Table
+from collections.abc import Sequence
+from itertools import chain
+from textwrap import wrap
 
 from focus.evaluate.comparison import Comparison, VariantGroup
 from focus.evaluate.ranking import VariantScore
+from focus.text.formatting import cells, count, table
 
 
 def board_lines(comparison: Comparison, *, width: int = 160) -> list[str]:
     """The tables, what there is to remark, and what it took."""
-    console = Console(file=io.StringIO(), width=width, highlight=False, color_system=None)
-    for group in comparison.groups:
-        console.print(_table(comparison, group))
-    out = console.file.getvalue()  # type: ignore[attr-defined]
+    tables = [[*_table(comparison, group, width), ""] for group in comparison.groups]
     notes = [
         f"Note: {remark.count:,} {remark.what}, e.g. {remark.example}"
         for remark in comparison.remarks
@@ -28,41 +24,57 @@ def board_lines(comparison: Comparison, *, width: int = 160) -> list[str]:
         f"{timing.seconds:,.0f} s over {timing.jobs} processes; peak memory of one "
         f"{timing.peak_rss_mb:,.0f} MB"
     )
-    return [*(line.rstrip() for line in out.splitlines()), *notes, took]
+    return [*chain.from_iterable(tables), *notes, took]
 
 
-def _table(comparison: Comparison, group: VariantGroup) -> Table:
-    judged = comparison.judge
-    number = len(comparison.topics)
-    table = Table(
-        title=f"relevance {group.relevance}{group.setting}; {number} topics; judged by {judged}",
-        caption=_caption(group),
-        box=box.SIMPLE,
-        padding=(0, 1),
-        collapse_padding=True,
-        pad_edge=False,
-    )
-    heads = (
-        "strategy", "R@T", "R@2T", "AUC", "95 %", "oracle", "ratio", "p Holm", "W/L", "w/o easy",
-        "harvest", "labels", "hosts", "to 50 %", "model P/R", "ms",
-    )  # fmt: skip
-    for head in heads:
-        table.add_column(head, justify="left" if head == "strategy" else "right", no_wrap=True)
-    for each in sorted(group.scores, key=lambda s: -(s.measures["auc"].value or 0.0)):
-        table.add_row(*_row(comparison, each))
-    return table
+def _table(comparison: Comparison, group: VariantGroup, width: int) -> list[str]:
+    """A table of the columns that there is room for, with whole figures."""
+    ranked = sorted(group.scores, key=lambda score: -(score.measures["auc"].value or 0.0))
+    rows = [_HEADS, *(_row(comparison, each) for each in ranked)]
+    shown = _fitting(rows, width)
+    topics = count(len(comparison.topics), "topic")
+    lines = [f"relevance {group.relevance}{group.setting}; {topics}; judged by {comparison.judge}"]
+    lines += table([[row[at] for at in shown] for row in rows], right=range(1, len(shown)))
+    left_out = [_HEADS[at] for at in range(len(_HEADS)) if at not in shown]
+    notes = [_MEANINGS[_HEADS[at]] for at in shown if _HEADS[at] in _MEANINGS]
+    if group.easiest and "w/o easy" not in left_out:
+        notes.append(f"easiest topic: {group.easiest}")
+    if left_out:
+        notes.append(
+            f"no room for {', '.join(left_out)} (a wider terminal or results.csv has them)"
+        )
+    return [*lines, *wrap("; ".join(notes), width, initial_indent="  ", subsequent_indent="  ")]
 
 
-def _caption(group: VariantGroup) -> str:
-    parts = [
-        "AUC with its bootstrap interval over topics, as a share of the oracle's, against the "
-        "baseline, and without the easiest topic",
-        "harvest among labelled pages",
-        "labels: pages fetched with one/without",
-        "requests to 50 % of the targets (topics that got there)",
-        "ms of CPU per page",
-    ]
-    return "; ".join(parts) + (f". Easiest topic: {group.easiest}" if group.easiest else "")
+def _fitting(rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """The most telling columns that fit, in their order; the first two always."""
+    widths = [max(map(cells, column)) + 2 for column in zip(*rows, strict=True)]
+    chosen: list[int] = []
+    for at in sorted(range(len(_HEADS)), key=lambda at: _TELLING.index(_HEADS[at])):
+        if len(chosen) < 2 or sum(widths[each] for each in (*chosen, at)) <= width:
+            chosen.append(at)
+    return sorted(chosen)
+
+
+_HEADS = [
+    "strategy", "R@T", "R@2T", "AUC", "95 %", "oracle", "ratio", "p Holm", "W/L", "w/o easy",
+    "harvest", "labels", "hosts", "to 50 %", "model P/R", "ms",
+]  # fmt: skip
+_TELLING = [
+    "strategy", "AUC", "95 %", "R@T", "ratio", "p Holm", "W/L", "harvest", "R@2T", "oracle",
+    "to 50 %", "w/o easy", "hosts", "model P/R", "labels", "ms",
+]  # fmt: skip
+_MEANINGS = {
+    "R@T": "R@T: recall after as many requests as there are targets",
+    "95 %": "95 %: bootstrap interval of the AUC over topics",
+    "oracle": "oracle: AUC as a share of the best possible",
+    "ratio": "ratio, p, W/L: AUC against the baseline's",
+    "w/o easy": "w/o easy: without the easiest topic",
+    "harvest": "harvest: among labelled pages",
+    "labels": "labels: pages fetched with one/without",
+    "to 50 %": "to 50 %: requests to half of the targets (topics that got there)",
+    "ms": "ms: CPU per page",
+}
 
 
 def _row(comparison: Comparison, score: VariantScore) -> list[str]:
@@ -75,7 +87,7 @@ def _row(comparison: Comparison, score: VariantScore) -> list[str]:
         _number(m["recall_T"].value),
         _number(m["recall_2T"].value),
         _number(auc.value),
-        f"{_number(auc.low)}-{_number(auc.high)}",
+        "-" if auc.low is None else f"{_number(auc.low)}-{_number(auc.high)}",
         _number(m["oracle_share"].value),
         "" if against is None else f"{against.ratio or 0:.2f}",
         "baseline" if against is None else f"{against.p_holm:.3f}",

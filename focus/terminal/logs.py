@@ -7,6 +7,7 @@ Several   more than one of them at once
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -28,6 +29,39 @@ from focus.terminal.summary import summary
 from focus.text.formatting import inert_json
 
 
+class LogFile:
+    """A file that is appended to, and made anew when it was renamed or removed (logrotate)."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._open()
+
+    def _open(self) -> None:
+        self._file = self._path.open("a", encoding="utf-8", errors="backslashreplace")
+        self._held = os.fstat(self._file.fileno())
+
+    def write(self, text: str) -> None:
+        """Append a line; OSError when that fails."""
+        if not self._is_there():
+            self._file.close()
+            self._open()
+        self._file.write(text)
+
+    def _is_there(self) -> bool:
+        try:
+            return os.path.samestat(self._path.stat(), self._held)
+        except FileNotFoundError:
+            return False
+
+    def flush(self) -> None:
+        """Bring what was written to the file."""
+        self._file.flush()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+
 class Printer:
     """Lines to a stream. If that fails (closed pipe, full disk) the rest is left unsaid.
 
@@ -35,9 +69,11 @@ class Printer:
     """
 
     def __init__(
-        self, stream: IO[str], complain: Callable[[str], object] = lambda reason: None
+        self,
+        stream: IO[str] | LogFile,
+        complain: Callable[[str], object] = lambda reason: None,
     ) -> None:
-        self._stream: IO[str] | None = stream
+        self._stream: IO[str] | LogFile | None = stream
         self._complain = complain
 
     def __call__(self, line: str) -> None:
@@ -223,9 +259,9 @@ def _on_stderr(verbose: bool, as_json: bool) -> Teller:
 
 
 @contextmanager
-def _appended(path: Path) -> Iterator[IO[str]]:
+def _appended(path: Path) -> Iterator[LogFile]:
     try:
-        file = path.open("a", encoding="utf-8", errors="backslashreplace")
+        file = LogFile(path)
     except OSError as error:
         raise ConfigError(f"--log-file {path}: cannot be written: {error.strerror}") from None
     try:

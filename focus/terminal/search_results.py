@@ -45,7 +45,5 @@ def marked_text(passage: Passage, mark: Mark) -> str:
 
 
 def _summary(results: Results) -> str:
-    if not results.pages:
-        return f"Nothing found in {count(results.indexed, 'page')}"
     more = "" if results.complete else "more than "
     return f"{more}{count(results.pages, 'page')} of {results.indexed:,}".capitalize()

@@ -53,11 +53,14 @@ def _confirmation(tuned: Tuned) -> Iterable[str]:
     found = tuned.confirmed
     share = found.gain / found.auc_defaults if found.auc_defaults else 0.0
     chosen = " ".join(f"{name}={value:.4g}" for name, value in tuned.best.values.items())
+    interval = f"no interval over {count(found.units, found.unit)}"
+    if found.low is not None and found.high is not None:
+        ends = f"{found.low:+.4f} to {found.high:+.4f}"
+        interval = f"95 % interval {ends} over {count(found.units, found.unit)}"
     yield (
         f"Confirmed: {chosen} has an AUC of {found.auc:.4f} against {found.auc_defaults:.4f} with "
-        f"the defaults: {found.gain:+.4f} ({share:+.1%}), 95 % interval {found.low:+.4f} to "
-        f"{found.high:+.4f} over {count(found.units, found.unit)}; "
+        f"the defaults: {found.gain:+.4f} ({share:+.1%}), {interval}; "
         f"{found.wins} won, {found.losses} lost, {found.ties} equal"
     )
-    if found.low <= 0 < found.gain:
+    if found.low is not None and found.low <= 0 < found.gain:
         yield "Note: the interval holds 0: the gain may be luck"

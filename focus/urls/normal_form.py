@@ -22,6 +22,7 @@ from typing import Any, Final
 
 import ada_url
 
+from focus.config import MAX_URL
 from focus.errors import ConfigError
 from focus.text.codecs import escape_query
 from focus.urls.patterns import url_pattern, words
@@ -44,9 +45,6 @@ __all__ = [
     "url_pattern",
     "words",
 ]
-
-MAX_URL: Final = 2083
-"""Characters. Longer URLs are dropped."""
 
 _MAX_RAW: Final = 8 * MAX_URL
 """Characters of an href as written, before white space, dot segments and fragment go."""

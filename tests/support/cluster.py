@@ -22,17 +22,17 @@ import msgspec
 
 from focus.cluster.batch_writer import ShardStore
 from focus.cluster.flow_control import FlowControl
-from focus.cluster.forwarded_links import ForwardedLinks, accept
+from focus.cluster.forwarded_links import ForwardedLinks
 from focus.cluster.leases import POISON, Lease, Leases, Terms
 from focus.cluster.messages import Hello, WorkerReport, answer_of, pack, unpack
 from focus.cluster.sharding import Shard
 from focus.cluster.transport import ClusterTransport
-from focus.config import CrawlConfig
+from focus.config import CrawlConfig, RunPaths
 from focus.crawler import Crawl, CrawlStore
 from focus.engine.transports import Transport, ready_within
 from focus.records import Result, Task
-from focus.session import RunPaths, Runtime, Watcher, run
 from focus.session import RunReport as Summary
+from focus.session import Runtime, Watcher, run
 from focus.storage import cluster_leases as rows
 from focus.store import CrawlInfo, Store
 from focus.workers import InlineScorer
@@ -127,10 +127,9 @@ class Room(Runtime):
         return self.transport
 
     def crawl_store(self, store: Store, info: CrawlInfo) -> CrawlStore:
-        return ShardStore(store, info.id, self.transport, ForwardedLinks(Shard(), None))
+        return ShardStore(store, info.id, self.transport, ForwardedLinks(Shard()))
 
     async def opened(self, crawl: Crawl, store: Store, info: CrawlInfo) -> None:
-        self.transport.on_link = partial(accept, crawl)
         found = await store.run(partial(rows.leases, crawl=info.id))
         for row in found:
             task = msgspec.msgpack.decode(row.task, type=Task)

@@ -15,6 +15,7 @@ import msgspec
 from focus.admission.scope import Scope
 from focus.config import PolitenessConfig, ScopeConfig
 from focus.engine.links import LinkHandler
+from focus.engine.ranking import Ranker
 from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
 from focus.records import SEED_PRIORITY, Link, Outcome, UrlRow, UrlState
@@ -80,15 +81,11 @@ class Walk:
         self.web = web
         self.strategy = make_strategy(name, params, PageRank(), as_published=as_published)
         self.url_table = UrlTable(self.strategy.width)
-        self.frontier = Frontier(
-            self.url_table,
-            PolitenessConfig(),
-            strict=True,
-            rescore=lambda i: self.link_handler.present_priority(i) if self.strategy.moves else 1e9,
-        )
+        ranker = Ranker(self.strategy, self.url_table)
+        self.frontier = Frontier(self.url_table, PolitenessConfig(), ranker, strict=True)
         self.unit_of_work = UnitOfWork(self.url_table, self.frontier, keep=False)
-        self.link_handler: LinkHandler = LinkHandler(
-            self.strategy,
+        self.link_handler = LinkHandler(
+            ranker,
             url_table=self.url_table,
             frontier=self.frontier,
             unit_of_work=self.unit_of_work,

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from focus.alerts.publication_date import published_at
 from focus.archive.recorder import packed_record, whole_members
 from focus.archive.replay import Archive
 from focus.archive.warc import http_answer, plain_chunks, read_records
@@ -22,6 +21,7 @@ from focus.config import AnalysisConfig
 from focus.demo.site import DemoWeb, generate
 from focus.errors import ArchiveError, ConfigError, FocusError, TopicError
 from focus.html.parser import parse
+from focus.html.publication_date import published_at
 from focus.http import zstd
 from focus.http.content_encoding import CodingError, Decoder
 from focus.http.robots import Robots, from_answer

@@ -27,14 +27,13 @@ from focus.alerts.delivery import Delivered, DeliveryOutcome
 from focus.alerts.message import Message
 from focus.alerts.run import run_due
 from focus.alerts.visit import visitor
-from focus.config import AnalysisConfig, CrawlConfig, PolitenessConfig
+from focus.config import AnalysisConfig, CrawlConfig, PolitenessConfig, RunPaths
 from focus.demo.days import BEGIN, PublishingWeb
 from focus.engine.transports import ReplayTransport, Transport
 from focus.http.semantics import classify_status, redirect_target
 from focus.http.sitemap import read_listing
 from focus.learn.memory_crawl import PageSource
 from focus.records import FailureKind, FetchResult, Task
-from focus.session import RunPaths
 from focus.storage.alerts.records import LOCAL, Alert
 from focus.storage.alerts.store import opened
 from focus.workers import InlineScorer

@@ -26,7 +26,7 @@ from msgspec.structs import asdict, replace
 
 from focus.cluster import slot_share
 from focus.cluster.flow_control import FlowControl
-from focus.cluster.forwarded_links import ForwardedLinks, accept
+from focus.cluster.forwarded_links import ForwardedLinks
 from focus.cluster.leases import Lease, Leases, Terms
 from focus.cluster.messages import (
     ForwardedLink,
@@ -100,9 +100,18 @@ class VirtualTransport(ClusterTransport):
 
     def __init__(self, world: World, shard: Shard, flow_control: FlowControl) -> None:
         leases = Leases(shard.number << 40, Terms(work_s=1e9))
-        super().__init__(leases, flow_control, clock=world.now, setup=SETUP, several=shard.of > 1)
+        self.other_shards = OtherShards()
+        shares = world.form.exchanges and shard.of > 1
+        self.forwarded = ForwardedLinks(shard, self.other_shards if shares else None)
+        super().__init__(
+            leases,
+            flow_control,
+            clock=world.now,
+            setup=SETUP,
+            several=shard.of > 1,
+            on_link=self.forwarded.came,
+        )
         self._world = world
-        self.forwarded, self.other_crawls = ForwardedLinks(shard, None), OtherShards()
         self.tasks: deque[Lease] = deque()
         self.collected_at = 0.0
         self.until: float | None = None
@@ -143,12 +152,8 @@ class World:
         shard, flow_control = Shard(number, self.form.shards), FlowControl(1e9)
         flow_control.hello(Hello("all", SETUP, self.form.slots), self._clock)
         transport = VirtualTransport(self, shard, flow_control)
-        crawl = Crawl(config, transport, observe=self.events.append)
         transport.forwarded.max_depth = config.scope.max_depth
-        if transport.expects:
-            crawl.link_handler.border = transport.forwarded
-            crawl.limits.other_crawls = transport.other_crawls if self.form.exchanges else None
-        transport.on_link = partial(accept, crawl)
+        crawl = Crawl(config, transport, partition=transport.forwarded, observe=self.events.append)
         transport.share = 1.0 / shard.of
         transport.used = 0 if self.form.exchanges else 1 << 40
         return crawl, transport
@@ -306,8 +311,8 @@ class World:
             totals = sum((Counter(each.totals) for each in others), Counter[str]())
             transport.share = slot_share.share(own.shard, priorities)
             transport.used = sum(each.in_flight for each in others)
-            transport.other_crawls.update(own, others, totals, self._clock)
-            crawl.limits.reconsider()
+            transport.other_shards.update(own, others, totals, self._clock)
+            crawl.frontier.reconsider()
 
     def _ended(self) -> str:
         most = self._limits.max_requests

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.options.option import option
+from focus.commands.options.option import adding, option
 from focus.errors import ConfigError
 from focus.text.formatting import printable, read_span
 
@@ -19,100 +18,97 @@ if TYPE_CHECKING:
 WHAT, WHEN, HOW = "What about", "When", "How to be told"
 
 
-def alert_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say what an alert is; none has a default of its own."""
-    for add in reversed(_CONCERN):
-        function = add(function)
-    return function
-
-
-_CONCERN = (
-    option(
-        "--site",
-        section=WHAT,
-        multiple=True,
-        metavar="URL",
-        help="A site, or a section of one, to be looked at. Repeatable.",
-    ),
-    option(
-        "--words",
-        section=WHAT,
-        metavar="WORDS",
-        help='What a page must have: +must -not "a phrase" a OR b; of bare words, any.',
-    ),
-    option(
-        "--topic",
-        section=WHAT,
-        metavar="WORDS|FILE",
-        help="Judge by this topic; without it, by the words.",
-    ),
-    option(
-        "--min-relevance",
-        section=WHAT,
-        type=click.FloatRange(0, 1),
-        metavar="NUMBER",
-        show_default="the judge's threshold",
-        help="Tell of pages of at least this relevance.",
-    ),
-    option(
-        "--language",
-        section=WHAT,
-        multiple=True,
-        metavar="CODE",
-        help="Tell of pages in this language, as zh or en. Repeatable.",
-    ),
-    option(
-        "--every",
-        section=WHEN,
-        metavar="WHEN",
-        show_default="auto",
-        help="15m, hourly, daily 07:30, weekly mon 07:30, a cron expression, or auto: when "
-        "news is likely.",
-    ),
-    option(
-        "--quiet",
-        section=WHEN,
-        metavar="HOURS",
-        help="Deliver nothing in these hours, as 22:00-07:00; checks go on.",
-    ),
-    option(
-        "--expires",
-        section=WHEN,
-        metavar="WHEN",
-        help="Stop at this date (2026-12-31) or after this time (30d); never: do not.",
-    ),
-    option("--mail", section=HOW, multiple=True, metavar="ADDRESS", help="By mail. Repeatable."),
-    option(
-        "--webhook",
-        section=HOW,
-        multiple=True,
-        metavar="URL",
-        help="By a signed POST of JSON. Repeatable.",
-    ),
-    option(
-        "--apprise",
-        section=HOW,
-        multiple=True,
-        metavar="URL",
-        help="By another service, through apprise. Repeatable.",
-    ),
-    option("--feed", section=HOW, is_flag=True, help="In an Atom feed."),
-    option(
-        "--digest/--immediate",
-        section=HOW,
-        default=None,
-        show_default="digest",
-        help="One message for all that is new, or one for each page.",
-    ),
-    option(
-        "--max-items",
-        section=HOW,
-        type=click.IntRange(1),
-        metavar="N",
-        show_default="20",
-        help="Pages in a digest at most; the rest stays in the inbox.",
-    ),
+alert_options = adding(
+    (
+        option(
+            "--site",
+            section=WHAT,
+            multiple=True,
+            metavar="URL",
+            help="A site, or a section of one, to be looked at. Repeatable.",
+        ),
+        option(
+            "--words",
+            section=WHAT,
+            metavar="WORDS",
+            help='What a page must have: +must -not "a phrase" a OR b; of bare words, any.',
+        ),
+        option(
+            "--topic",
+            section=WHAT,
+            metavar="WORDS|FILE",
+            help="Judge by this topic; without it, by the words.",
+        ),
+        option(
+            "--min-relevance",
+            section=WHAT,
+            type=click.FloatRange(0, 1),
+            metavar="NUMBER",
+            show_default="the judge's threshold",
+            help="Tell of pages of at least this relevance.",
+        ),
+        option(
+            "--language",
+            section=WHAT,
+            multiple=True,
+            metavar="CODE",
+            help="Tell of pages in this language, as zh or en. Repeatable.",
+        ),
+        option(
+            "--every",
+            section=WHEN,
+            metavar="WHEN",
+            show_default="auto",
+            help="15m, hourly, daily 07:30, weekly mon 07:30, a cron expression, or auto: when "
+            "news is likely.",
+        ),
+        option(
+            "--quiet",
+            section=WHEN,
+            metavar="HOURS",
+            help="Deliver nothing in these hours, as 22:00-07:00; checks go on.",
+        ),
+        option(
+            "--expires",
+            section=WHEN,
+            metavar="WHEN",
+            help="Stop at this date (2026-12-31) or after this time (30d); never: do not.",
+        ),
+        option(
+            "--mail", section=HOW, multiple=True, metavar="ADDRESS", help="By mail. Repeatable."
+        ),
+        option(
+            "--webhook",
+            section=HOW,
+            multiple=True,
+            metavar="URL",
+            help="By a signed POST of JSON. Repeatable.",
+        ),
+        option(
+            "--apprise",
+            section=HOW,
+            multiple=True,
+            metavar="URL",
+            help="By another service, through apprise. Repeatable.",
+        ),
+        option("--feed", section=HOW, is_flag=True, help="In an Atom feed."),
+        option(
+            "--digest/--immediate",
+            section=HOW,
+            default=None,
+            show_default="digest",
+            help="One message for all that is new, or one for each page.",
+        ),
+        option(
+            "--max-items",
+            section=HOW,
+            kind="count",
+            show_default="20",
+            help="Pages in a digest at most; the rest stays in the inbox.",
+        ),
+    )
 )
+"""The options that say what an alert is; none has a default of its own."""
 
 
 def changed(before: Alert, options: dict[str, Any], *, now: float) -> Alert:

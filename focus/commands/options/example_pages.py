@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from focus.commands.crawl import network_options
-from focus.commands.options.option import DB, FILE, option
+from focus.commands.options.option import DB, adding, option
 from focus.errors import ConfigError
 from focus.text.formatting import printable
 
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
 
 ARCHIVE = option(
     "--archive",
-    type=FILE,
-    metavar="FILE",
+    kind="file",
     help="Take pages from this recorded web (.warc or .arc, plain, .gz or .zst), not the network.",
 )
 CRAWL = option(
@@ -33,29 +31,25 @@ CRAWL = option(
 KB = option(
     "--kb",
     "base",
-    type=FILE,
-    metavar="FILE",
-    help="Know other names of things from this knowledge base (`focus kb import`).",
+    kind="file",
+    help="Know other names of things from this knowledge base (`focus kb import`); football: the "
+    "one that comes with focus.",
 )
 
 
-def page_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Where pages of URLs come from: --archive, --crawl, --db, and how to ask the network."""
-    for add in (network_options, DB, CRAWL, ARCHIVE):
-        function = add(function)
-    return function
+page_options = adding([ARCHIVE, CRAWL, DB, network_options])
+"""Where pages of URLs come from: --archive, --crawl, --db, and how to ask the network."""
 
-
-def example_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """--example and --not-example."""
-    for name, which in (("--not-example", "off"), ("--example", "on")):
-        function = option(
-            name,
-            multiple=True,
-            metavar="FILE|DIR|URL",
-            help=f"A page {which} topic, or a folder or .jsonl file of them. Repeatable.",
-        )(function)
-    return function
+example_options = adding(
+    option(
+        name,
+        multiple=True,
+        metavar="FILE|DIR|URL",
+        help=f"A page {which} topic, or a folder or .jsonl file of them. Repeatable.",
+    )
+    for name, which in (("--example", "on"), ("--not-example", "off"))
+)
+"""--example and --not-example."""
 
 
 def sources(ctx: click.Context, options: dict[str, Any]) -> Sources:
@@ -85,9 +79,9 @@ def knowledge(path: Path | None, stack: ExitStack) -> KnowledgeBase | None:
     """The knowledge base of --kb, open until the stack ends."""
     if path is None:
         return None
-    from focus.learn.kb.base import KnowledgeBase
+    from focus.learn.kb.base import opened
 
-    return stack.enter_context(KnowledgeBase.open(path))
+    return stack.enter_context(opened(path))
 
 
 def complain(line: str) -> None:

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
-from focus.text.formatting import inert
+from focus.commands.options.value_types import KINDS
+from focus.config import OUTPUT
+from focus.text.formatting import inert, inert_json
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-WHAT, FAR, FAST = "What to crawl", "How far", "How fast"
-SERVER, NETWORK, OUTPUT = "What a server may do", "How to ask", "Output"
-
-FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 def tell(lines: Iterable[str], *, err: bool = False) -> None:
     """Print lines in which strangers may have a say: nothing in them acts on a terminal."""
     for line in lines:
         click.echo(inert(line), err=err)
+
+
+def tell_json(value: Any) -> None:
+    """Print a value as JSON, indented, with nothing in it that acts on a terminal."""
+    click.echo(inert_json(msgspec.json.format(msgspec.json.encode(value))).decode())
 
 
 class Option(click.Option):
@@ -58,24 +60,45 @@ class Command(click.Command):
 
 
 def option(
-    *names: str, section: str = "Options", variable: bool = False, **attributes: Any
+    *names: str, section: str = "Options", variable: bool = False, kind: str = "", **attributes: Any
 ) -> Decorator:
-    """A `click.option` of ours; `variable`: FOCUS_NAME sets it, too."""
+    """A `click.option` of ours.
+
+    variable  FOCUS_NAME sets it, too
+    kind      how its text is read, a key of `KINDS`: gives type, metavar and completion
+    """
     if variable:
         long = max(names, key=len).removeprefix("--")
         attributes |= {"envvar": "FOCUS_" + long.upper().replace("-", "_"), "show_envvar": True}
+    if kind:
+        found = KINDS[kind]
+        how = {"metavar": found.metavar, "type": found.type, "shell_complete": found.complete}
+        attributes = how | attributes
     attributes.setdefault("show_default", True)
     return click.option(*names, cls=Option, section=section, **attributes)
+
+
+def adding(options: Iterable[Decorator]) -> Decorator:
+    """A decorator that gives a command these options, in this order."""
+
+    last_first = [*options][::-1]
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        for each in last_first:
+            function = each(function)
+        return function
+
+    return add
 
 
 _DB: dict[str, Any] = {
     "section": OUTPUT,
     "variable": True,
-    "metavar": "FILE",
-    "type": FILE,
+    "kind": "file",
     "show_default": "focus.db beside focus.toml, else in the user's data folder",
 }
 DB = option("--db", **_DB, help="The database.")
+JSON = option("--json", "as_json", is_flag=True, help="As JSON.")
 DBS = option(
     "--db", **_DB, multiple=True, help="The database; of a cluster those of all shards. Repeatable."
 )

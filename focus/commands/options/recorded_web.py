@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
-from focus.commands.options.option import FILE, option
+from focus.commands.options.option import option
 from focus.commands.options.value_types import checked
 
 WEB, HOW = "The web and its labels", "How"
@@ -29,32 +27,28 @@ def beside(folder: Path | None, *names: str) -> Path | None:
 ARCHIVE = option(
     "--archive",
     section=WEB,
-    type=FILE,
+    kind="file",
     required=True,
-    metavar="FILE",
     help="The recorded web (.warc or .arc, plain, .gz or .zst).",
 )
 LABELS = option(
     "--labels",
     section=WEB,
-    type=FILE,
-    metavar="FILE",
+    kind="file",
     show_default="labels.tsv.gz or labels.tsv beside the topics",
     help="Which page is about which topic: url, topic, 0 or 1.",
 )
 HUBS = option(
     "--hubs",
     section=WEB,
-    type=FILE,
-    metavar="FILE",
+    kind="file",
     show_default="hubs.tsv beside the topics",
     help="Listing pages: counted neither way.",
 )
 ALIASES = option(
     "--aliases",
     section=WEB,
-    type=FILE,
-    metavar="FILE",
+    kind="file",
     show_default="aliases.tsv beside the topics",
     help="URLs of one page: counted once.",
 )
@@ -66,11 +60,4 @@ BUDGET = option(
     metavar="N|Nx",
     help="Requests per crawl, or times the relevant pages that can be reached, plus 20.",
 )
-JOBS = option(
-    "--jobs",
-    section=HOW,
-    type=click.IntRange(1),
-    metavar="N",
-    show_default="cores",
-    help="Processes.",
-)
+JOBS = option("--jobs", section=HOW, kind="count", show_default="cores", help="Processes.")

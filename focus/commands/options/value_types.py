@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from ipaddress import ip_network
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import click
@@ -177,5 +178,58 @@ class RegisteredName(NamedTuple):
         ]
 
 
+class FieldNames(click.ParamType[str]):
+    """Names of fields of a result, with commas between them; a shell completes the last one."""
+
+    name = "fields"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The fields that begin so and are not named yet."""
+        from focus.storage.results import FIELDS, MADE
+
+        *before, start = incomplete.split(",")
+        fixed = "".join(f"{name}," for name in before)
+        known = [name for name in (*FIELDS, *MADE) if name not in before]
+        return [CompletionItem(fixed + name) for name in known if name.startswith(start)]
+
+
 STRATEGY = RegisteredName("focus.score.strategy", "STRATEGIES", "strategy")
 MODEL = RegisteredName("focus.score.relevance", "RELEVANCE", "relevance model")
+
+
+class ValueKind(NamedTuple):
+    """What an option takes: its name in the help, how it is read, how a shell completes it."""
+
+    metavar: str
+    type: Any
+    complete: Any = None
+
+
+KINDS = {
+    "count": ValueKind("N", click.IntRange(1)),
+    "number": ValueKind("NUMBER", float),
+    "text": ValueKind("TEXT", str),
+    "secret": ValueKind("TEXT", str),
+    "time": ValueKind("TIME", checked(read_span)),
+    "positive time": ValueKind("TIME", checked(positive_span)),
+    "size": ValueKind("SIZE", checked(read_size)),
+    "positive size": ValueKind("SIZE", checked(positive_size)),
+    "file": ValueKind("FILE", click.Path(dir_okay=False, path_type=Path)),
+    "input": ValueKind("FILE", click.Path(dir_okay=False, allow_dash=True, path_type=Path)),
+    "folder": ValueKind("DIR", click.Path(file_okay=False, path_type=Path)),
+    "strategy": ValueKind("NAME", checked(STRATEGY.read), STRATEGY.complete),
+    "model": ValueKind("NAME", checked(MODEL.read), MODEL.complete),
+    "parameter": ValueKind("NAME=NUMBER", checked(parameter)),
+    "fields": ValueKind("A,B,C", FieldNames()),
+    "pattern": ValueKind("REGEX", checked(pattern)),
+    "network": ValueKind("CIDR", checked(network)),
+    "endpoint": ValueKind("ADDR:PORT", checked(endpoint)),
+    "proxy": ValueKind("URL", checked(proxy_url)),
+    "contact": ValueKind("URL|MAIL", checked(contact)),
+    "header": ValueKind("TEXT", checked(header_text)),
+    "media type": ValueKind("TYPE", checked(media_type)),
+    "failures": ValueKind("[KIND]", checked(failure_kinds)),
+}
+"""How texts are read, by the name that a declaration says."""

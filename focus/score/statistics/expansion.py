@@ -29,6 +29,7 @@ ONE_HOST = 0.5  # factor for a word that only one site vouches for
 FURNITURE = 0.7  # share of a host's pages from which on a word belongs to the site
 FEW_PAGES = 8  # of a host: too few to tell what belongs to it
 FEW_OFF = 5  # irrelevant pages of a host: too few to compare with
+SITE_NAME = 4  # characters of a word that names the site when it is in the host
 FEWEST_TITLES = 2  # for a word of a single site with too few other pages to compare with
 LEAST, SURE = 0.1, 0.3  # sureness under which a word is none, from which it weighs most
 MAX_WEIGHT = 0.15
@@ -164,7 +165,7 @@ class _Tally:
             lift = _lift(at, elsewhere)
             mass += math.sqrt(at.on)
             total += math.sqrt(at.on) * math.log(lift)
-            vouching += at.on > 1 and lift >= _NOTICEABLE
+            vouching += at.on > 1 and lift >= _NOTICEABLE and not _is_mute(word, at)
         lift = math.exp(total / mass)
         sureness = BASE_RATE * lift / (BASE_RATE * lift + 1.0 - BASE_RATE)
         if vouching < 2 and len(self._on_at) > 1:
@@ -193,8 +194,12 @@ class _Tally:
         """Why a word is no keyword after all; "" if it may be one."""
         if self._idf(proposal.word) < MIN_IDF:
             return "an everyday word"
+        word, told = proposal.word, [at for at in proposal.hosts if at.on > 1]
+        named = [at.host for at in proposal.hosts if _is_name_of(word, at)]
         furnished = [at.host for at in proposal.hosts if _is_furniture(at)]
-        free = [at for at in proposal.hosts if at.host not in furnished and at.on > 1]
+        free = [at for at in told if not _is_furniture(at) and not _is_mute(word, at)]
+        if named and not free:
+            return f"the name of {named[0]}"
         if furnished and not any(at.off_all >= FEW_OFF for at in free):
             return f"on nearly every page of {', '.join(furnished[:_SHOWN_HOSTS])}"
         if len(free) < 2 and len(self._on_at) > 1:
@@ -214,6 +219,17 @@ class _Tally:
 def _lift(at: AtHost, elsewhere: float) -> float:
     share_off = (at.off + PRIOR_PAGES * elsewhere) / (at.off_all + PRIOR_PAGES)
     return at.on / (at.on_all + 1) / share_off
+
+
+def _is_mute(word: str, at: AtHost) -> bool:
+    """Whether a host says nothing for a word: it bears the name, or nearly all of its few pages
+    have the word and hardly any other page is there to compare with."""
+    is_small = bool(at.host) and at.on_all + at.off_all < FEW_PAGES and at.off_all < FEW_OFF
+    return _is_name_of(word, at) or (is_small and at.on > FURNITURE * at.on_all)
+
+
+def _is_name_of(word: str, at: AtHost) -> bool:
+    return len(word) >= SITE_NAME and word.isascii() and word in at.host
 
 
 def _is_furniture(at: AtHost) -> bool:

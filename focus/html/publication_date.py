@@ -1,17 +1,20 @@
-"""Finds when a page says that it was published.
+"""Finds when a page says that it was published, and when it was changed last.
 
 Asked for in this order, the first plausible answer counts:
 
     JSON-LD         "datePublished": "2026-11-21T08:30:00+08:00"
     meta            article:published_time, pubdate, publishdate, weibo:article:create_at, …
     itemprop        datePublished on any element (schema.org microdata)
-    <time>          the one marked pubdate, else the first one after the heading
+    <time>          the one marked pubdate, else the first one after the heading; its text, where
+                    it has no datetime
     text            `2026年11月21日 08:30` under the heading, with a time of day or a label:
                     `发布于 2026-11-21`, `2026-11-21 来源：新华社`
+    alone           an element under the heading whose text or title is a date: <span>2026-11-21
     the address     /2026/11/21/, /2026-11-21/, /20261121/, t20261121_123.html
 
 A date without a zone is of the zone given, a day without a time its first minute. Dates
-before 1995 and later than a day after the page was fetched are mistakes of the page.
+before 1995 and later than a day after the page was fetched are mistakes of the page. Of changes
+only what is marked as one for machines counts: JSON-LD, meta, itemprop.
 """
 
 from __future__ import annotations
@@ -38,6 +41,13 @@ _METAS = (
     "dc.date.created", "dcterms.created", "dcterms.date", "dc.date", "date",
 )  # fmt: skip
 """Names of meta elements, the most trusted first."""
+
+_CHANGED = (
+    "article:modified_time", "og:article:modified_time", "og:updated_time", "og:modified_time",
+    "datemodified", "bytedance:updated_time", "weibo:article:update_at", "lastmod",
+    "last-modified", "dcterms.modified", "dc.date.modified", "modified", "revised",
+)  # fmt: skip
+"""The same of the last change."""
 
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _MONTH = r"(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
@@ -66,10 +76,13 @@ _FORMS = (_NUMERIC, _DAY_FIRST, _MONTH_FIRST, _COMPACT)
 
 _NAME = re.compile(r"""\b(?:property|name|itemprop)\s*=\s*["']?([^"'\s>]{1,60})""")
 _CONTENT = re.compile(r"""\b(?:content|datetime)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+))""")
-_LINKED = re.compile(r'"datepublished"\s*:\s*"([^"]{4,60})"')
+_LINKED = {
+    key: re.compile(rf'"{key}"\s*:\s*"([^"]{{4,60}})"') for key in ("datepublished", "datemodified")
+}
 _TITLE_END = re.compile(r"[<_|–—]| - ")  # after it the site's name
 _TAGS = re.compile(r"<[^<>]*>")
-_LABEL = re.compile(r"(?:发布|發布|发表|發表|时间|時間|日期|刊登|published|posted|date)\W{0,6}$")
+_LABEL = re.compile(r"(?:[发發](?:布|表)于?|时间|時間|日期|刊登|published|posted|date)\W{0,6}$")
+_ALONE = re.compile(r"""(?:>\s*|\btitle=["'])((?=[^<>"']*\d{4})[^<>"']{6,40}?)\s*(?:<|["'])""")
 _BYLINE = re.compile(
     r"\W{0,4}(?:来源|來源|作者|责任?编辑|責任?編輯|编辑|編輯|记者|source\b|by\b|author\b)"
 )
@@ -87,11 +100,21 @@ def published_at(html: str, url: str, *, fetched_at: float, zone: tzinfo) -> flo
     zone  of dates that name none
     """
     low = html[:MAX_CHARS].lower()
-    said = chain(_linked(low), _metas(low), _items(low), _times(low), _visible(low))
+    marked = _marked(low, "datepublished", _METAS)
+    said = chain(marked, _times(low), _visible(low), _alone(low))
     moments = chain((instant(text, zone) for text in said), (of_url(url, zone),))
-    return next(
-        (m for m in moments if m is not None and EARLIEST <= m <= fetched_at + AHEAD_S), None
-    )
+    return _first_plausible(moments, fetched_at)
+
+
+def modified_at(html: str, *, fetched_at: float, zone: tzinfo) -> float | None:
+    """When a page was changed last, as `published_at`; None: it does not say."""
+    marked = _marked(html[:MAX_CHARS].lower(), "datemodified", _CHANGED)
+    return _first_plausible((instant(text, zone) for text in marked), fetched_at)
+
+
+def _first_plausible(moments: Iterable[float | None], fetched_at: float) -> float | None:
+    latest = fetched_at + AHEAD_S
+    return next((m for m in moments if m is not None and EARLIEST <= m <= latest), None)
 
 
 def instant(text: str, zone: tzinfo) -> float | None:
@@ -154,26 +177,33 @@ def _zone(text: str) -> tzinfo:
 # -- where dates stand; all take a page in lower case -------------------------------
 
 
-def _linked(page: str) -> Iterator[str]:
+def _marked(page: str, key: str, metas: tuple[str, ...]) -> Iterator[str]:
+    """What is marked for machines: by JSON-LD, meta elements, microdata."""
+    return chain(_linked(page, key), _metas(page, metas), _items(page, key))
+
+
+def _linked(page: str, key: str) -> Iterator[str]:
     """JSON-LD, and what other scripts hold in its words."""
-    if '"datepublished"' in page:
-        yield from (match[1] for match in islice(_LINKED.finditer(page), _TRIES))
+    if f'"{key}"' in page:
+        yield from (match[1] for match in islice(_LINKED[key].finditer(page), _TRIES))
 
 
-def _metas(page: str) -> list[str]:
+def _metas(page: str, names: tuple[str, ...]) -> list[str]:
     """Contents of meta elements, the most trusted first."""
     found: dict[str, str] = {}
     for tag in _tags(page, "<meta", 200):
-        if "date" in tag or "time" in tag or "create" in tag or "published" in tag:
+        if any(
+            part in tag for part in ("date", "time", "create", "published", "modified", "revis")
+        ):
             name, content = _NAME.search(tag), _CONTENT.search(tag)
             if name and content:
                 found.setdefault(name[1], _value(content))
-    return [found[name] for name in _METAS if name in found]
+    return [found[name] for name in names if name in found]
 
 
-def _items(page: str) -> Iterator[str]:
+def _items(page: str, key: str) -> Iterator[str]:
     """Microdata: in an attribute, else the element's text."""
-    at = page.find("datepublished")
+    at = page.find(key)
     for _ in range(_TRIES):
         if at < 0:
             return
@@ -181,7 +211,7 @@ def _items(page: str) -> Iterator[str]:
         if start >= 0 and end >= 0 and "itemprop" in page[start:at]:
             content = _CONTENT.search(page[start:end])
             yield _value(content) if content else page[end + 1 : end + 60].partition("<")[0]
-        at = page.find("datepublished", at + 1)
+        at = page.find(key, at + 1)
 
 
 def _times(page: str) -> Iterable[str]:
@@ -189,9 +219,14 @@ def _times(page: str) -> Iterable[str]:
     if "<time" not in page:
         return ()
     marked = (tag for tag in _tags(page, "<time", _TRIES) if "pubdate" in tag)
-    heading = max(0, page.find("<h1"))
-    first = islice(_tags(page[heading:], "<time", 1), 1)
-    return [_value(found) for tag in chain(marked, first) if (found := _CONTENT.search(tag))]
+    said = [_value(found) for tag in marked if (found := _CONTENT.search(tag))]
+    at = page.find("<time", max(0, page.find("<h1")))
+    for tag in _tags(page[at:], "<time", 1) if at >= 0 else ():
+        if "modified" in tag:
+            continue
+        found, end = _CONTENT.search(tag), at + len(tag)
+        said.append(_value(found) if found else page[end + 1 : end + 60].partition("<")[0])
+    return said
 
 
 def _visible(page: str) -> Iterator[str]:
@@ -202,6 +237,16 @@ def _visible(page: str) -> Iterator[str]:
             before = _LABEL.search(shown, max(0, match.start() - 16), match.start())
             if match["H"] or before or _BYLINE.match(shown, match.end()):
                 yield match[0]
+
+
+def _alone(page: str) -> Iterator[str]:
+    """Elements soon under the heading that hold a date and nothing else."""
+    start = _heading(page)
+    for match in islice(_ALONE.finditer(page, start, start + _SHOWN), _TRIES):
+        text = match[1].strip()
+        for form in (_NUMERIC, _DAY_FIRST, _MONTH_FIRST):
+            if (date := form.match(text)) and (date["H"] or date.end() == len(text)):
+                yield text
 
 
 def _heading(page: str) -> int:

@@ -1,0 +1,6 @@
+#!/bin/sh
+# One alert, told by mail; run once. FOCUS_SMTP_URL=smtp://user:password@mail.example.org:587
+focus watch add 足球 --site https://sports.sina.com.cn/ --words "足球 欧冠" --every auto --mail group@example.org
+focus watch preview 足球
+# For cron, every five minutes:
+#   */5 * * * *  FOCUS_SMTP_URL=… focus watch run -q

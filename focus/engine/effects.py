@@ -1,0 +1,247 @@
+"""Performs intents on frontier, URL table, graph, unit of work and all else that a crawl changes.
+
+`apply` is the one place where a crawl changes after a result. What is to change was decided
+before (`results`, `failures`); here nothing is weighed up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from focus.engine import intents as i
+from focus.engine.links import LinkHandler
+from focus.engine.sitemaps import SitemapHandler
+from focus.engine.transports import Transport
+from focus.engine.view import Request, View
+from focus.records import DropReason, FailureKind, Outcome, Task, UrlState
+from focus.scheduling.queues import Candidate
+
+
+class Effects:
+    """Changes one crawl. `view` is what decisions see of it."""
+
+    def __init__(
+        self,
+        view: View,
+        link_handler: LinkHandler,
+        sitemap_handler: SitemapHandler,
+        transport: Transport,
+    ) -> None:
+        self._view = view
+        self._link_handler = link_handler
+        self._sitemap_handler = sitemap_handler
+        self._transport = transport
+        self._url_table = view.url_table
+        self._frontier = view.frontier
+        self._unit_of_work = view.unit_of_work
+        self._requests = view.requests
+        self._seeds = view.seeds
+        self._do: dict[type, Callable[[Any, float], None]] = {
+            i.Locate: self._locate,
+            i.Settle: self._settle,
+            i.Obey: self._obey,
+            i.Ask: self._ask,
+            i.AskLater: self._ask_later,
+            i.Rest: self._rest,
+            i.Blame: self._blame,
+            i.Clear: self._clear,
+            i.GiveUp: self._give_up,
+            i.ReadSitemaps: self._read_sitemaps,
+            i.Done: self._done,
+            i.Drop: self._drop,
+            i.Fail: self._fail,
+            i.Retry: self._retry,
+            i.Requeue: self._requeue,
+            i.PutBack: self._put_back,
+            i.Remember: self._remember,
+            i.Follow: self._follow,
+            i.FollowListing: self._follow_listing,
+            i.Enter: self._enter,
+            i.Count: self._count,
+        }
+
+    def apply(self, intents: Iterable[i.Intent], now: float) -> None:
+        """Do all of it, in its order; `now` by the crawl's clock."""
+        do = self._do
+        for intent in intents:
+            do[type(intent)](intent, now)
+
+    def send(self, candidate: Candidate) -> None:
+        """Let a URL go out that the frontier has given."""
+        url_table, host, url_id = self._url_table, candidate.host, candidate.id
+        request = self._requests.setdefault(url_id, Request())
+        request.rank = url_table.counts[UrlState.WAITING] + 1
+        self._unit_of_work.sent(url_id)
+        self._link_handler.domains.asked(host)
+        self._frontier.occupy(host, candidate.start_at)
+        self._transport.send(
+            Task(
+                id=url_id,
+                url=candidate.url,
+                host=host.name,
+                start_at=candidate.start_at,
+                hops=url_table.hops[url_id],
+                depth=url_table.depth[url_id],
+                priority=candidate.priority,
+                conditions=request.conditions,
+            )
+        )
+
+    # -- hosts --------------------------------------------------------------------
+
+    def _locate(self, intent: i.Locate, now: float) -> None:
+        self._frontier.located(intent.host, intent.address, now)
+
+    def _settle(self, intent: i.Settle, now: float) -> None:
+        totals = self._unit_of_work.totals
+        totals.requests += 1
+        totals.robots += intent.is_robots
+        totals.bytes += intent.fetch.raw_bytes
+        self._frontier.answered(intent.host, intent.fetch, now)
+        self._frontier.release(intent.host, now)
+
+    def _obey(self, intent: i.Obey, now: float) -> None:
+        host = intent.host
+        self._view.robots_gate.settle(host, intent.turn)
+        host.next_at = max(host.next_at, now + host.delay_s)  # by the Crawl-delay it has told
+        self._unit_of_work.host_changed(host)
+
+    def _ask(self, intent: i.Ask, now: float) -> None:
+        host, start_at = intent.host, max(intent.start_at, intent.host.next_at)
+        self._link_handler.domains.asked(host)
+        self._frontier.occupy(host, start_at)
+        self._frontier.rest(host, math.inf, start_at)
+        self._transport.send(Task(id=None, url=intent.url, host=host.name, start_at=start_at))
+
+    def _ask_later(self, intent: i.AskLater, now: float) -> None:
+        self._view.robots_gate.ask_later(intent.host, intent.url)
+        self._frontier.rest(intent.host, 0.0, now)
+
+    def _rest(self, intent: i.Rest, now: float) -> None:
+        self._frontier.rest(intent.host, intent.until, now)
+
+    def _blame(self, intent: i.Blame, now: float) -> None:
+        intent.host.failures += 1
+        self._unit_of_work.host_changed(intent.host)
+
+    def _clear(self, intent: i.Clear, now: float) -> None:
+        intent.host.failures = 0
+        self._unit_of_work.host_changed(intent.host)
+
+    def _give_up(self, intent: i.GiveUp, now: float) -> None:
+        host, kind, detail = intent.host, intent.kind, intent.detail
+        if intent.is_untried:
+            self._link_handler.hit_rates.lost(host, self._seeds.typed)
+        self._unit_of_work.host_changed(host)
+        why = f"{kind}: {detail}" if detail else str(kind)
+        left = self._frontier.give_up(host)
+        self.apply((i.Fail(each, FailureKind.HOST_GIVEN_UP, why[:200]) for each in left), now)
+
+    def _read_sitemaps(self, intent: i.ReadSitemaps, now: float) -> None:
+        self._sitemap_handler.rules_came(intent.host)
+
+    # -- URLs ---------------------------------------------------------------------
+
+    def _done(self, intent: i.Done, now: float) -> None:
+        self._seeds.note(intent.id)
+        self._ended(Outcome(intent.id, UrlState.DONE, detail=intent.detail, hops=intent.hops))
+
+    def _drop(self, intent: i.Drop, now: float) -> None:
+        url_id, reason, detail = intent.id, intent.reason, intent.detail
+        self._ended(Outcome(url_id, UrlState.DROPPED, str(reason), detail, hops=intent.hops))
+        if reason is DropReason.LISTING:
+            self._seeds.note(url_id)
+        elif reason is not DropReason.REDIRECTED:
+            self._seeds.note(url_id, str(reason), detail)
+
+    def _fail(self, intent: i.Fail, now: float) -> None:
+        url_id, kind, detail = intent.id, intent.kind, intent.detail
+        self._ended(Outcome(url_id, UrlState.FAILED, str(kind), detail, intent.tries))
+        told = "" if kind is FailureKind.HOST_GIVEN_UP else str(kind)  # the detail says it
+        self._seeds.note(url_id, told, detail)
+
+    def _ended(self, outcome: Outcome) -> None:
+        self._unit_of_work.ended(outcome)
+        self._requests.pop(outcome.id, None)
+
+    def _retry(self, intent: i.Retry, now: float) -> None:
+        url_id, kind, detail = intent.id, str(intent.kind), intent.detail
+        self._requests.setdefault(url_id, Request()).tries = intent.tries
+        waits = UrlState.WAITING
+        self._unit_of_work.ended(
+            Outcome(url_id, waits, kind, detail, intent.tries, intent.at, intent.hops)
+        )
+        self._frontier.defer(url_id, intent.url, intent.at)
+        self._seeds.note(url_id, kind, detail)
+
+    def _requeue(self, intent: i.Requeue, now: float) -> None:
+        url_id, url = intent.id, intent.url
+        if self._seeds.fallbacks.get(url_id) == url:
+            del self._seeds.fallbacks[url_id]
+        if (request := self._requests.get(url_id)) is not None:
+            request.tries = 0
+        self._url_table.hops[url_id] = intent.hops
+        self._unit_of_work.ended(Outcome(url_id, UrlState.WAITING, hops=intent.hops, url=url))
+        self._frontier.push(url_id, url, self._url_table.priority[url_id])
+
+    def _put_back(self, intent: i.PutBack, now: float) -> None:
+        url_id = intent.id
+        tries, hops = self._view.request(url_id).tries, self._url_table.hops[url_id]
+        self._unit_of_work.ended(Outcome(url_id, UrlState.WAITING, tries=tries, hops=hops))
+        if intent.url:
+            self._frontier.push(url_id, intent.url, intent.priority)
+
+    # -- pages --------------------------------------------------------------------
+
+    def _remember(self, intent: i.Remember, now: float) -> None:
+        self._view.near_duplicates.remember(intent.id, intent.host, intent.page)
+
+    def _follow(self, intent: i.Follow, now: float) -> None:
+        parent, row, links = intent.parent, intent.row, self._link_handler
+        targets = [] if intent.links is None else links.expand(parent, intent.links)
+        self._sitemap_handler.of_page(
+            parent.id, parent.depth, intent.feeds, relevant=parent.relevant
+        )
+        if row is None:
+            self._unit_of_work.linked(parent.id, targets)
+            return
+        self._unit_of_work.page(
+            msgspec.structs.replace(
+                row,
+                targets=tuple(targets),
+                pagerank=links.strategy.graph.rank(parent.id),
+                place=links.hit_rates.place(self._view.queue(parent.id).host) + 1,
+            )
+        )
+
+    def _follow_listing(self, intent: i.FollowListing, now: float) -> None:
+        parent, fetch = intent.parent, intent.fetch
+        detail = self._sitemap_handler.came(parent, intent.url, intent.listing, intent.links)
+        etag, last_modified = fetch.header("etag") or "", fetch.header("last-modified") or ""
+        self._unit_of_work.validated(parent.id, etag, last_modified)
+        self._drop(i.Drop(parent.id, DropReason.LISTING, detail, intent.hops), now)
+
+    def _enter(self, intent: i.Enter, now: float) -> None:
+        row, typed = intent.row, self._seeds.typed.get(intent.source)
+        if typed is not None:
+            self._link_handler.scope.add_home(row.url)
+            self._sitemap_handler.add_home(row.url)
+        known = self._url_table.find(row.key)
+        target = self._link_handler.offer(row, is_home=typed is not None)
+        if typed is not None and known < 0 <= target:
+            self._seeds.typed[target] = typed
+
+    def _count(self, intent: i.Count, now: float) -> None:
+        links, page = self._link_handler, intent.page
+        if intent.wording is not None:
+            queue = self._view.queue(intent.id)
+            fetched = links.hit_rates.tallies(queue)[0].fetched + 1
+            is_new = page is not None and page.relevant  # one of a text before is not
+            links.traps.saw(queue, fetched, intent.wording, is_new=is_new)
+        links.hit_rates.outcome(intent.id, page)
+        if intent.titled is not None:
+            links.strategy.saw(intent.titled)

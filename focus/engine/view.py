@@ -1,0 +1,91 @@
+"""Holds what decisions look at: requests that are not over yet, seeds, and the rest by reference.
+
+Whoever decides (`results`, `failures`) reads a `View` and changes nothing; `effects` changes it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from focus.admission.near_duplicates import NearDuplicates
+from focus.admission.robots_gate import RobotsGate
+from focus.engine.unit_of_work import UnitOfWork
+from focus.frontier import Frontier
+from focus.records import UrlState
+from focus.scheduling.queues import Host, Queue
+from focus.scheduling.url_table import UrlTable
+
+
+class Request(msgspec.Struct):
+    """The request for a URL, from when it is sent (or was to be repeated) to the URL's end.
+
+    rank        URLs that waited when it was taken, itself among them; 0: not yet
+    tries       times that it has failed
+    before      how the URL ended when it was asked for last; None: it never was
+    conditions  headers that ask for an answer only if the page has changed since
+    """
+
+    rank: int = 0
+    tries: int = 0
+    before: UrlState | None = None
+    conditions: tuple[tuple[str, str], ...] = ()
+
+
+_FIRST = Request()
+
+
+class Seeds:
+    """The seeds of a crawl, and what became of them.
+
+    typed      id -> as the user typed it
+    fallbacks  id -> http form of a seed without a scheme, which is tried as https first
+    failures   seed -> why it came to nothing
+    """
+
+    def __init__(self) -> None:
+        self.typed: dict[int, str] = {}
+        self.fallbacks: dict[int, str] = {}
+        self.failures: dict[str, str] = {}
+
+    def note(self, url_id: int, *why: str) -> None:
+        """Why a URL came to nothing, if it is a seed; nothing: it came through."""
+        if (typed := self.typed.get(url_id)) is None:
+            return
+        if why:
+            self.failures[typed] = ": ".join(filter(None, why))
+        else:
+            self.failures.pop(typed, None)
+
+
+class View(NamedTuple):
+    """A crawl, to be looked at.
+
+    agent      whom robots.txt and X-Robots-Tag may speak to, besides everybody
+    locates    hosts are looked up before they are asked
+    """
+
+    url_table: UrlTable
+    frontier: Frontier
+    unit_of_work: UnitOfWork
+    requests: dict[int, Request]
+    seeds: Seeds
+    robots_gate: RobotsGate
+    near_duplicates: NearDuplicates
+    agent: str
+    max_redirects: int
+    locates: bool
+
+    def request(self, url_id: int) -> Request:
+        """The request for a URL that is not over yet."""
+        return self.requests.get(url_id, _FIRST)
+
+    def queue(self, url_id: int) -> Queue:
+        """The queue that a URL belongs to."""
+        return self.frontier.queues[self.url_table.queue[url_id]]
+
+    def fallbacks(self, host: Host) -> list[tuple[int, str]]:
+        """The seeds of a host that may be tried in another scheme, and how."""
+        fallbacks = self.seeds.fallbacks.items()
+        return [(url_id, url) for url_id, url in fallbacks if self.queue(url_id).host is host]

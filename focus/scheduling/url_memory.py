@@ -1,0 +1,158 @@
+"""Bounds how many addresses of waiting URLs memory holds; those of the rest are in the store.
+
+    spill    let the worst of the longest queues go, once they are in the store
+    recall   the best ids of a queue whose URLs in memory have run dry
+    reopen   after a restart all that waits is in the store
+
+Each queue has its URLs in memory in its heap, and the ids of the others in `away`. Of those none
+is better than `floor`, so that a queue is `hungry` when its best URL may be one of them.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from array import array
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from focus.records import UrlState
+from focus.scheduling.queues import Key, Queue
+from focus.scheduling.url_table import UrlTable
+
+RUN = 10_000  # entries sorted at once: about 5 ms in which no other thread can run
+AT_ONCE = 500_000  # URLs sorted by queue at once, to need little memory
+
+
+class UrlMemory:
+    """The addresses of waiting URLs that memory holds.
+
+    urls      id -> URL
+    deferred  ids that wait for an instant of their own, and stand in no queue
+    hungry    queues whose next URL has to come from the store
+    capacity  addresses that there is room for
+    """
+
+    KEEP = 8  # URLs that a trimmed queue keeps at least
+
+    def __init__(self, url_table: UrlTable, queues: list[Queue], capacity: int) -> None:
+        self.urls: dict[int, str] = {}
+        self.deferred: set[int] = set()
+        self.hungry: set[int] = set()
+        self._url_table = url_table
+        self._queues = queues
+        self._capacity = capacity
+
+    @property
+    def is_full(self) -> bool:
+        """Whether more addresses are held than there is room for."""
+        return len(self.urls) > self._capacity
+
+    def is_live(self, entry: Key) -> bool:
+        """Whether a heap entry still says the truth about its URL."""
+        url_id, url_table = entry[1], self._url_table
+        return (
+            url_table.state[url_id] == UrlState.WAITING
+            and url_table.priority[url_id] == -entry[0]
+            and url_id in self.urls
+            and url_id not in self.deferred
+        )
+
+    def live(self, queue: Queue) -> Iterable[Key]:
+        """The true entries of a queue, each once, in no order."""
+        return dict.fromkeys(entry for entry in queue.heap if self.is_live(entry))
+
+    def forget(self, ids: Iterable[int]) -> None:
+        """URLs that wait no longer."""
+        for url_id in ids:
+            self.urls.pop(url_id, None)
+            self.deferred.discard(url_id)
+
+    # `spill` and `recall` walk over many URLs. They may run in a thread, with no lock, as
+    # long as nothing else is asked of the frontier meanwhile but `sent`.
+
+    def spill(self) -> list[Queue]:
+        """Let go of the worst URLs, which must all be in the store: what an `is_full` one does.
+
+        Returns the queues that have another head now; `Frontier.relist` must follow.
+        """
+        keep, changed = self._share(), []
+        for queue in self._queues:
+            if len(queue.heap) > keep:
+                head, live = queue.heap[0], _in_order(self.live(queue))
+                queue.heap, rest = live[:keep], live[keep:]
+                for _, url_id in rest:
+                    del self.urls[url_id]
+                    queue.away.append(url_id)
+                if rest:
+                    queue.floor = min(rest[0], queue.floor or rest[0])
+                if live[:1] != [head]:
+                    changed.append(queue)
+        return changed
+
+    def recall(self, queue_id: int) -> list[int]:
+        """The best ids of a hungry queue that wait in the store; `Frontier.refill` must follow.
+
+        One pass over all that the queue has there, for half as many as it may keep here.
+        """
+        queue, limit = self._queues[queue_id], (self._share() + 1) // 2
+        away = np.frombuffer(queue.away, np.uint32)
+        away = away[np.frombuffer(self._url_table.state, np.uint8)[away] == UrlState.WAITING]
+        worths = np.frombuffer(self._url_table.priority)[away]
+        found = _largest(worths, limit + 1 + len(self.deferred))
+        keys = zip((-worths[found]).tolist(), away[found].tolist(), found.tolist(), strict=True)
+        best = sorted(key for key in keys if key[1] not in self.deferred)
+        queue.floor = best[limit][:2] if len(best) > limit else None
+        del best[limit:]
+        queue.away = array("I", np.delete(away, [place for *_, place in best]).tobytes())
+        self.hungry.discard(queue_id)
+        return [url_id for _, url_id, _ in best]
+
+    def bring(self, queue: Queue, rows: Iterable[tuple[int, str]]) -> None:
+        """Let (id, url) that `recall` has named stand in their queue again."""
+        for url_id, url in rows:
+            self.urls[url_id] = url
+            heapq.heappush(queue.heap, (-self._url_table.priority[url_id], url_id))
+
+    def reopen(self) -> None:
+        """After a restart: all that waits is in the store."""
+        states = np.frombuffer(self._url_table.state, np.uint8)
+        owners = np.frombuffer(self._url_table.queue, np.uint32)
+        for start in range(0, len(states), AT_ONCE):
+            ids = start + np.flatnonzero(states[start : start + AT_ONCE] == UrlState.WAITING)
+            ids = ids[np.argsort(owners[ids], kind="stable")].astype(np.uint32)
+            names, firsts = np.unique(owners[ids], return_index=True)
+            for queue_id, part in zip(names.tolist(), np.split(ids, firsts)[1:], strict=True):
+                self._queues[queue_id].away.frombytes(part.tobytes())
+        self._look_away()
+
+    def lay_aside(self, before: float) -> None:
+        """After `reopen`: let nothing that waits now be taken, of URLs under that id."""
+        for queue in self._queues:
+            queue.away = array("I", [url_id for url_id in queue.away if url_id >= before])
+            self.hungry.discard(queue.id)
+        self.deferred.intersection_update([each for each in self.deferred if each >= before])
+        self._look_away()
+
+    def _look_away(self) -> None:
+        for queue in self._queues:
+            queue.floor = (-math.inf, -1) if queue.away else None
+
+    def _share(self) -> int:
+        """How many URLs a queue may keep in memory when there is not room for all."""
+        return max(self.KEEP, self._capacity // (2 * max(1, len(self._queues))))
+
+
+def _largest(values: npt.NDArray[np.float64], most: int) -> npt.NDArray[np.intp]:
+    """Where the `most` largest are, and all that equal the least of them."""
+    if len(values) <= most:
+        return np.arange(len(values))
+    return np.flatnonzero(values >= np.partition(values, -most)[-most])
+
+
+def _in_order(entries: Iterable[Key]) -> list[Key]:
+    """Sorted, in steps that are short enough for other threads to come in between."""
+    left = list(entries)
+    return list(heapq.merge(*(sorted(left[n : n + RUN]) for n in range(0, len(left), RUN))))

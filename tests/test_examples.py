@@ -1,0 +1,62 @@
+"""The examples work as they stand: commands that focus takes, files that it reads, an image."""
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from focus.cli import cli
+from tests.test_readme import commands, parse
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+SCRIPTS = sorted(EXAMPLES.glob("*/*.sh"))
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.parent.name)
+def test_a_script_is_one(script: Path) -> None:
+    subprocess.run(["sh", "-n", script], check=True)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.parent.name)
+def test_its_commands_are_those_of_focus(script: Path) -> None:
+    text = script.read_text(encoding="utf-8").replace('"$AMQP"', "amqp://u@127.0.0.1/")
+    lines = [line for line in text.replace("\\\n", " ").splitlines() if line.startswith("focus ")]
+    found = list(commands("```sh\n" + "\n".join(lines) + "\n```\n"))
+    assert found
+    for arguments in found:
+        parse(arguments)
+
+
+def test_the_crawl_of_a_night_can_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("focus.toml", "topic.toml"):
+        (tmp_path / name).write_bytes((EXAMPLES / "night" / name).read_bytes())
+    monkeypatch.chdir(tmp_path)
+    ran = CliRunner().invoke(cli, ["crawl", "--dry-run"])
+    assert ran.exit_code == 0, ran.output
+    assert "足球" in ran.output
+
+
+def test_the_notebook_compiles() -> None:
+    path = EXAMPLES / "notebook" / "crawl.py"
+    compile(path.read_text(encoding="utf-8"), str(path), "exec")
+
+
+def test_the_image_installs_extras_that_there_are() -> None:
+    image = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    extras = re.findall(r"'\.\[([\w,]+)\]'", image)
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        known = tomllib.load(file)["project"]["optional-dependencies"]
+    assert extras and set(extras[0].split(",")) <= set(known)
+
+
+def test_the_image_has_every_file_that_it_copies() -> None:
+    kept = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
+    image = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    copied = {
+        name for line in re.findall(r"^COPY (?!--)(.+) \S+$", image, re.M) for name in line.split()
+    }
+    assert copied == {each[1:] for each in kept if each.startswith("!")}

@@ -1,0 +1,105 @@
+"""What pages say of themselves for machines: author, site, last change; and Markdown."""
+
+import builtins
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from focus.errors import ExportError
+from focus.html.markdown import to_markdown
+from focus.html.metadata import PageMetadata, metadata_of
+
+NOW = datetime(2026, 11, 22, tzinfo=UTC).timestamp()
+URL = "https://a.test/x"
+
+
+def said(html: str) -> PageMetadata:
+    return metadata_of(html, URL, fetched_at=NOW)
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<meta name="author" content="李雷">',
+        '<meta property="article:author" content="https://fb.test/li"><a rel="author">李雷</a>',
+        '<span itemprop="author"><b itemprop="name">李雷</b></span>',
+        '<script type="application/ld+json">{"author": {"name": "李雷"}}</script>',
+        '<script type="application/ld+json">{"@graph": [{"author": ["李雷"]}]}</script>',
+        '<script type="application/ld+json">no json</script><meta name=author content=李雷>',
+    ],
+)
+def test_author(html: str) -> None:
+    assert said(html).author == "李雷"
+
+
+def test_several_authors_are_named_once_each() -> None:
+    html = (
+        '<script type="application/ld+json">[{"author":[{"name":"A"},{"name":"B"},"A"]}]</script>'
+    )
+    assert said(html).author == "A, B"
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<meta property="og:site_name" content="体育">',
+        '<script type="application/ld+json">{"publisher": {"name": "体育"}}</script>',
+    ],
+)
+def test_site(html: str) -> None:
+    assert said(html).site == "体育"
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<meta property="article:modified_time" content="2026-11-21T08:30:00Z">',
+        '<script type="application/ld+json">{"dateModified": "2026-11-21T08:30:00Z"}</script>',
+        '<time itemprop="dateModified" datetime="2026-11-21T08:30Z">x</time>',
+    ],
+)
+def test_last_change(html: str) -> None:
+    page = said(html)
+    assert page.modified == datetime(2026, 11, 21, 8, 30, tzinfo=UTC).timestamp()
+    assert page.published is None
+
+
+@given(st.text())
+def test_any_text_is_a_page(text: str) -> None:
+    assert said(text).site is None or "site" in text.lower() or "publisher" in text
+
+
+ARTICLE = (
+    "<html><body><nav><a href=/>首页</a></nav><article><h1>标题</h1><p>见<a href='/m'>战报</a>，"
+    "今天晚上的比赛非常精彩，双方打得难解难分，最后主队三比二获胜，全场观众起立鼓掌。</p>"
+    + "<p>上半场双方互有攻守，下半场开始以后主队连进两球，客队在终场前扳回一球。</p>"
+    * 4
+    + "<table><tr><th>队</th><th>分</th></tr><tr><td>皇马</td><td>3</td></tr></table>"
+    "</article></body></html>"
+)
+
+
+def test_markdown_keeps_headings_links_and_tables() -> None:
+    text = to_markdown(ARTICLE, URL)
+    assert "# 标题" in text and "[战报](https://a.test/m)" in text and "| 皇马 | 3 |" in text
+    assert "首页" not in text
+
+
+def test_no_page_no_markdown() -> None:
+    assert to_markdown("", URL) == ""
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *args: Any, **others: Any) -> Any:
+        if name == "trafilatura":
+            raise ImportError(name)
+        return real(name, *args, **others)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ExportError, match=r"focus-crawler\[markdown\]"):
+        to_markdown(ARTICLE, URL)

@@ -1,0 +1,159 @@
+"""An option is declared once: by flag, variable and focus.toml it comes to its field."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import focus
+from focus.cli import crawl
+from focus.commands.options import config_file
+from focus.commands.options.declared import DECLARED, Declared, said
+from focus.commands.settings import order
+from focus.config import CrawlConfig
+
+NAMES = [each.name for each in DECLARED]
+
+SAMPLES: dict[str, tuple[str, Any]] = {
+    "number": ("0.25", 0.25),
+    "time": ("77s", 77.0),
+    "size": ("77k", 77 * 1024),
+    "strategy": ("bfs", "bfs"),
+    "model": ("boolean", "boolean"),
+    "media type": ("text/plain", "text/plain"),
+    "pattern": ("a.c", "a.c"),
+    "network": ("10.0.0.0/8", "10.0.0.0/8"),
+    "endpoint": ("127.0.0.1:8080", "127.0.0.1:8080"),
+    "proxy": ("http://proxy.test:80", "http://proxy.test:80"),
+    "secret": ("a=1", "a=1"),
+    "file": ("web.warc", Path("web.warc")),
+    "flag": ("", True),
+}
+
+
+def sample(option: Declared) -> tuple[str, Any]:
+    """What is typed for an option, and what its field shall hold; not its default."""
+    if option.setting.choices:
+        other = next(each for each in option.setting.choices if each != option.default)
+        return other, other
+    if option.kind == "count":
+        number = (option.default or option.setting.low) + 1
+        return str(number), number
+    typed, value = SAMPLES[option.kind]
+    if option.kind == "flag":
+        return typed, not option.default
+    return typed, (value,) if option.is_many else value
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with a recorded web, and no FOCUS_* variables."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "web.warc").touch()
+    for option in crawl.params:
+        monkeypatch.delenv(str(option.envvar), raising=False)
+    return tmp_path
+
+
+def held(option: Declared, *flags: str) -> Any:
+    """What the field of an option holds after these flags, the variables and focus.toml."""
+    found = config_file.defaults(config_file.find(Path.cwd()), {"crawl": crawl})
+    arguments = ["--seed", "a.test", "--topic", "t", "--db", "f.db", *flags]
+    ctx = crawl.make_context("crawl", arguments, default_map=found.get("crawl"))
+    made = order(ctx.params)
+    records = {type(made.paths): made.paths, CrawlConfig: made.config}
+    for name in CrawlConfig.__struct_fields__:
+        if isinstance(part := getattr(made.config, name), msgspec.Struct):
+            records[type(part)] = part
+    return getattr(records[option.record], option.field)
+
+
+@pytest.mark.parametrize("option", DECLARED, ids=NAMES)
+def test_every_option_reaches_its_field_by_flag(option: Declared) -> None:
+    typed, value = sample(option)
+    assert held(option, f"--{option.name}", *filter(None, [typed])) == value
+    assert held(option) == option.default
+
+
+@pytest.mark.parametrize("option", DECLARED, ids=NAMES)
+def test_every_option_reaches_its_field_by_its_variable(
+    option: Declared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed, value = sample(option)
+    monkeypatch.setenv(option.variable, typed or "1")
+    assert held(option) == value
+
+
+@pytest.mark.parametrize("option", DECLARED, ids=NAMES)
+def test_every_option_reaches_its_field_by_focus_toml(option: Declared, folder: Path) -> None:
+    typed, value = sample(option)
+    (folder / "focus.toml").write_text(
+        f"[crawl]\n{option.name} = {f'{typed!r}' if typed else 'true'}\n", encoding="utf-8"
+    )
+    if option.kind == "file":
+        value = folder / value  # a path in the file counts from its folder
+    assert held(option) == value
+
+
+def test_a_dry_run_says_what_was_set_and_by_what(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FOCUS_PROXY", "http://me:secret@proxy.test:80")
+    found = {"slowdown": "90s", "allow_net": ["10.0.0.0/8", "::1"]}
+    arguments = ["--insecure", "--delay", "2s", "--max-body", "1M", "--cookie", "sid=secret"]
+    ctx = crawl.make_context("crawl", arguments, default_map=found)
+    assert said(ctx, but={"delay"}) == [
+        "--max-body 1M",
+        "--proxy http://proxy.test:80 (FOCUS_PROXY)",
+        "--allow-net 10.0.0.0/8,::1/128 (focus.toml)",
+        "--insecure",
+        "--slowdown 1m30s (focus.toml)",
+        "--cookie …",
+    ]
+
+
+NEW = """\
+    patience_s: Annotated[float, Setting(FAST, "Be patient for so long.")] = 5.0
+"""
+PROBE = """
+import sys
+from focus.cli import cli, crawl
+from focus.commands.options.declared import said
+from focus.commands.settings import order
+ctx = crawl.make_context("crawl", sys.argv[1:])
+print(order(ctx.params).config.politeness.patience_s, said(ctx, but=()))
+print("docs", crawl.get_help(ctx))
+"""
+
+
+def test_a_new_option_touches_one_file(folder: Path) -> None:
+    package = folder / "lib" / "focus"
+    shutil.copytree(Path(focus.__file__).parent, package, ignore=shutil.ignore_patterns("*.pyc"))
+    config = package / "config.py"
+    lines = config.read_text(encoding="utf-8").splitlines(keepends=True)
+    at = next(n for n, line in enumerate(lines) if line.startswith("    max_crawl_delay_s"))
+    config.write_text("".join([*lines[:at], NEW, *lines[at:]]), encoding="utf-8")
+
+    def probe(*flags: str, **variables: str) -> tuple[str, str]:
+        arguments = ["--seed", "a.test", "--topic", "t", "--db", "f.db", *flags]
+        said = subprocess.run(
+            [sys.executable, "-c", PROBE, *arguments],
+            env=os.environ | {"PYTHONPATH": str(package.parent), **variables},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        first, _, help = said.partition("\n")
+        return first, help
+
+    said, help = probe("--patience", "1m")
+    assert said == "60.0 ['--patience 1m00s']"
+    assert " ".join(help.split()).count(
+        "--patience TIME Be patient for so long. [default: 5s; FOCUS_PATIENCE]"
+    ) == 1  # fmt: skip
+    assert probe(FOCUS_PATIENCE="2m")[0] == "120.0 ['--patience 2m00s (FOCUS_PATIENCE)']"

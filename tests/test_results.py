@@ -1,0 +1,125 @@
+"""What follows from a result: the intents of made-up ones, decided without changing anything."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import pytest
+
+from focus.config import CrawlConfig
+from focus.crawler import Crawl
+from focus.engine import intents as i
+from focus.engine.results import counted, decide
+from focus.engine.transports import ReplayTransport
+from focus.records import DropReason, FailureKind, FetchResult, Link, Page, Result, Task, UrlState
+from focus.urls.normal_form import fingerprint
+from focus.workers import InlineScorer
+from tests.support.web import TinyWeb
+from tests.test_crawl import TOPIC, World
+
+SEED = "http://a.test/"
+
+
+@pytest.fixture
+def crawl() -> Crawl:
+    """A crawl whose only seed is in flight."""
+    transport = ReplayTransport(World(TinyWeb()), InlineScorer(TOPIC), start=100.0)
+    crawl = Crawl(CrawlConfig(analysis=TOPIC), transport)
+    crawl.sow([SEED])
+    candidate = crawl.frontier.next(100.0)
+    assert candidate is not None
+    crawl.effects.send(candidate)
+    return crawl
+
+
+def decided(
+    crawl: Crawl, page: Page | None = None, *, now: float = 100.0, **fetch: Any
+) -> Sequence[i.Intent]:
+    """What follows from an answer to the seed's request, but for its being counted."""
+    task = Task(0, SEED, "a.test", priority=crawl.url_table.priority[0])
+    result = counted(Result(task, FetchResult(SEED, 100.0, **fetch), page), crawl.view)
+    settled, *intents = decide(result, crawl.view, now)
+    assert type(settled) is i.Settle
+    return intents
+
+
+def kinds(intents: Sequence[i.Intent]) -> list[str]:
+    return [type(each).__name__ for each in intents]
+
+
+def link(url: str) -> Link:
+    return Link(url, fingerprint(url), "a.test")
+
+
+def test_a_page_is_followed_kept_and_counted(crawl: Crawl) -> None:
+    intents = decided(crawl, Page(title="x", links=[link(f"{SEED}1")]), status=200)
+    assert kinds(intents) == ["Remember", "Follow", "Done", "Count"]
+
+
+def test_a_page_that_asks_not_to_be_kept_is_followed_and_dropped(crawl: Crawl) -> None:
+    _, follow, drop, _ = decided(crawl, Page(noindex=True, links=[link(f"{SEED}1")]), status=200)
+    assert isinstance(follow, i.Follow) and follow.row is None and follow.links
+    assert drop == i.Drop(0, DropReason.NOINDEX, "meta robots or X-Robots-Tag")
+
+
+def test_a_redirects_target_takes_its_place_with_a_hop_more(crawl: Crawl) -> None:
+    enter, drop = decided(crawl, status=301, redirect_to="/there")
+    assert isinstance(enter, i.Enter) and enter.row.url == "http://a.test/there"
+    assert (enter.row.hops, enter.row.parent, enter.source) == (1, 0, 0)
+    assert drop == i.Drop(0, DropReason.REDIRECTED, "http://a.test/there")
+
+
+def test_a_redirect_to_the_other_scheme_of_itself_is_the_same_url(crawl: Crawl) -> None:
+    (requeue,) = decided(crawl, status=301, redirect_to="https://a.test/")
+    assert requeue == i.Requeue(0, "https://a.test/", hops=1)
+
+
+def test_a_failure_for_now_is_tried_again_and_its_host_rests(crawl: Crawl) -> None:
+    retry, blame, rest, count = decided(crawl, failure=FailureKind.TIMEOUT, detail="10 s")
+    assert isinstance(retry, i.Retry) and (retry.tries, retry.at) == (1, 110.0)
+    assert isinstance(blame, i.Blame) and isinstance(rest, i.Rest) and rest.until == 110.0
+    assert count == i.Count(0, None)
+
+
+def test_the_last_failure_of_too_many_gives_the_host_up(crawl: Crawl) -> None:
+    crawl.frontier.host("a.test").failures = 5
+    crawl.requests[0].tries = 1
+    intents = decided(crawl, failure=FailureKind.TIMEOUT)
+    assert kinds(intents) == ["Fail", "Blame", "GiveUp", "Count"]
+
+
+def test_an_answer_clears_the_failures_of_its_host(crawl: Crawl) -> None:
+    crawl.frontier.host("a.test").failures = 2
+    assert "Clear" in kinds(decided(crawl, Page(), status=200))
+
+
+def test_a_page_that_is_as_it_was_is_not_counted_again(crawl: Crawl) -> None:
+    crawl.requests[0].before = UrlState.DONE
+    assert decided(crawl, status=304, unchanged=True) == [i.Done(0, 0)]
+    crawl.requests[0].before = UrlState.DROPPED
+    assert decided(crawl, status=304, unchanged=True) == [
+        i.Drop(0, DropReason.LISTING, "as it was")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("page", "fetch"),
+    [
+        (Page(relevant=True, simhash=77, links=[link(f"{SEED}1")]), {"status": 200}),
+        (Page(lost=True, simhash=77), {"status": 200}),
+        (None, {"status": 301, "redirect_to": "http://b.test/"}),
+        (None, {"failure": FailureKind.DNS}),
+        (None, {"failure": FailureKind.HTTP_5XX}),
+    ],
+)
+def test_deciding_changes_nothing(crawl: Crawl, page: Page | None, fetch: dict[str, Any]) -> None:
+    def state() -> Any:
+        totals = msgspec.structs.asdict(crawl.unit_of_work.totals)
+        hosts = [(host.name, host.failures, host.active) for host in crawl.frontier.hosts]
+        table = crawl.url_table
+        return totals, hosts, table.state.tolist(), list(crawl.requests), crawl.seeds.failures
+
+    before = state()
+    once = decided(crawl, page, **fetch)
+    assert decided(crawl, page, **fetch) == once
+    assert state() == before
