@@ -92,8 +92,7 @@ def test_pages_of_a_manual_stand_at_their_names_alone(tmp_path: Path) -> None:
     files = {
         cpp / "index.html": '<a href="cpp/thread/index.html#x">threads</a> <a href="/away">a</a>',
         cpp / "cpp/thread/index.html": "<a class=k href='../../index.html'>top</a>",
-        python
-        / "index.html": f'{item}i18n.html">',
+        python / "index.html": f'{item}i18n.html">',
         python / "i18n.html": f'{item}l.html">',
         python / "l.html": "gettext",
     }
