@@ -29,14 +29,14 @@ test-under-load: install  ## beside busy processes; TESTS="-m timing" chooses
 quick: install  ## the tests that take no seconds
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
-lowest:  ## the quick tests with the lowest versions that pyproject.toml admits
+lowest:  ## the quick tests, or TESTS, with the lowest versions that pyproject.toml admits
 	mkdir -p build
 	.ci/lowest > build/lowest.txt
 	test -x build/lowest/bin/python || $(PYTHON) -m venv build/lowest
 	build/lowest/bin/python -m pip install --quiet --upgrade pip
 	build/lowest/bin/python -m pip install --quiet --requirement build/lowest.txt
 	build/lowest/bin/python -m pip install --quiet --no-deps --editable .
-	build/lowest/bin/python -m pytest -n auto -m "not slow"
+	build/lowest/bin/python -m pytest -n auto -m "not slow" $(TESTS)
 
 torture: install  ## minutes of kills, power cuts, full disks, stopped clocks
 	$(BIN)/python -m bench.torture

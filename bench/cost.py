@@ -103,7 +103,7 @@ def document(page: LabelledPage) -> Document:
         headings=parsed.headings,
         links=parsed.links,
         url_words=words(page.url),
-        source=page.source,
+        source=page.source.encode("utf-8", "replace"),
         blocks=parsed.blocks,
     )
 

@@ -98,7 +98,7 @@ def documents(page: LabelledPage) -> tuple[Document, Document]:
             headings=parsed.headings,
             links=parsed.links,
             url_words=words(page.url),
-            source=page.source,
+            source=page.source.encode("utf-8", "replace"),
             blocks=parsed.blocks,
         )
         for shown in (True, False)

@@ -1,11 +1,13 @@
-"""Measures what real outages cost a crawl.
+"""Measures what real outages cost a crawl, a cluster and a server that watches.
 
     python -m bench.outages [ROW ...]
 
 Needs root (network namespaces); elsewhere it says so in a line and ends. Two namespaces are
-joined by a pair of interfaces: one serves four hosts, in the other `focus crawl` runs. The link
-is taken down, the name service is stopped, one host's address is dropped; each for a while. For
-each outage a line: requests lost, time to recover, exit code, what the user reads.
+joined by a pair of interfaces: one serves four hosts, in the other `focus crawl` runs, or `focus
+cluster start` with two workers and a broker (if rabbitmq-server is installed), or `focus serve`
+with an alert on two of the hosts. The link is taken down, the name service is stopped, one host's
+address is dropped; each for a while. For each outage a line: requests lost, time to recover, exit
+code, what the user reads; of `serve`, at the alert while the network is away.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import os
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -29,8 +32,11 @@ from tests.support.processes import read_copy, wait_until
 HERE, THERE = "focus-crawl", "focus-web"
 LINK_HERE, LINK_THERE = "fo0", "fo1"
 HOSTS = {f"h{n}.test": f"10.77.0.{n + 10}" for n in range(4)}
+WATCHED = ("h1.test", "h2.test")
+"""Sites of the alert that `serve` has; one of them is the host that drops all."""
 PAGES = 40
 PATIENCE_S = 90.0
+VISIT_S = 1200.0  # until all sites of an alert were visited: the next time is 15 minutes later
 
 SERVER = """
 import http.server, socketserver, sys, threading, time
@@ -62,6 +68,7 @@ class Outage(NamedTuple):
 
     begin_s, length_s  seconds after the first request (None: before the start), and for how long
     what               link, dns or host
+    program            crawl, cluster or serve
     """
 
     name: str
@@ -69,9 +76,10 @@ class Outage(NamedTuple):
     length_s: float
     what: str = "link"
     max_offline: str = "10m"
+    program: str = "crawl"
 
 
-MATRIX = (
+_CRAWL = (
     Outage("link down before the start, 10 s", None, 10),
     Outage("link down at the first request, 10 s", 0.2, 10),
     Outage("link down later, 10 s", 8, 10),
@@ -80,6 +88,21 @@ MATRIX = (
     Outage("names do not resolve before the start, 10 s", None, 10, "dns"),
     Outage("names do not resolve, later, 10 s", 8, 10, "dns"),
     Outage("one host drops all, for good", 8, 3600, "host"),
+)
+_CLUSTER = (0, 1, 3, 4, 5, 6, 7)
+"""All of a crawl's rows, but for one of two that differ in length alone."""
+_SERVE = (
+    Outage("link down before the start, 30 s", None, 30),
+    Outage("link down at the first request, 30 s", 0.2, 30),
+    Outage("link down later, 75 s", 8, 75),
+    Outage("names do not resolve before the start, 30 s", None, 30, "dns"),
+    Outage("names do not resolve, later, 30 s", 8, 30, "dns"),
+    Outage("one host drops all, 30 s", 0.2, 30, "host"),
+)
+MATRIX = (
+    *_CRAWL,
+    *(_CRAWL[number]._replace(program="cluster") for number in _CLUSTER),
+    *(outage._replace(program="serve") for outage in _SERVE),
 )
 
 
@@ -152,36 +175,47 @@ def switch(outage: Outage, *, down: bool) -> None:
         ip("-n", THERE, "address", verb, f"{HOSTS['h2.test']}/24", "dev", LINK_THERE)
 
 
-def crawl(db: Path, said: Path, *more: str) -> subprocess.Popen[bytes]:
-    """`focus crawl` in its namespace."""
-    seeds = [part for name in HOSTS for part in ("--seed", f"http://{name}/")]
-    options = [
-        "--topic",
-        "足球",
-        "--strategy",
-        "bfs",
-        "--delay",
-        "0.5",
-        "--allow-net",
-        "10.77.0.0/24",
-    ]
-    options += ["--connect-timeout", "3", "--log-format", "text", "--db", str(db), *more]
+def _focus(said: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    """`focus` in its namespace."""
     with said.open("ab") as file:
         return subprocess.Popen(
-            ["ip", "netns", "exec", HERE, sys.executable, "-m", "focus", "crawl", *seeds, *options],
+            ["ip", "netns", "exec", HERE, sys.executable, "-m", "focus", *arguments],
+            stdout=file,
             stderr=file,
             stdin=subprocess.DEVNULL,
             start_new_session=True,
         )
 
 
+def begin(program: str, folder: Path, said: Path, max_offline: str) -> subprocess.Popen[bytes]:
+    """Start a program on all hosts, or go on with it."""
+    guard = ["--allow-net", "10.77.0.0/24"]
+    if program == "serve":
+        return _focus(said, "serve", "--port", "8431", "--db", str(folder / "focus.db"), *guard)
+    seeds = [part for name in HOSTS for part in ("--seed", f"http://{name}/")]
+    how = ["--topic", "足球", "--strategy", "bfs", "--delay", "0.5", "--connect-timeout", "3"]
+    how += ["--log-format", "text", "--max-offline", max_offline, *guard]
+    if program == "crawl":
+        return _focus(said, "crawl", *seeds, *how, "--db", str(folder / "focus.db"))
+    return _focus(said, "cluster", "start", "--folder", str(folder), *seeds, *how)
+
+
+def database(outage: Outage, folder: Path) -> Path:
+    """Where a program keeps its URLs."""
+    return folder / ("shard1.db" if outage.program == "cluster" else "focus.db")
+
+
 def run(outage: Outage, folder: Path, log: Path) -> Row:
     """One outage, and a further run after it."""
-    db, said = folder / "focus.db", folder / "said"
+    program, db, said = outage.program, database(outage, folder), folder / "said"
+    if program == "serve":
+        sites = [part for name in WATCHED for part in ("--site", f"http://{name}/")]
+        what = ["--words", "足球", "--every", "15m", "--db", str(db)]
+        _focus(folder / "added", "watch", "add", "demo", *sites, *what).wait(60)
     before = len(_requests(log))
     if outage.begin_s is None:
         switch(outage, down=True)
-    process = crawl(db, said, "--max-offline", outage.max_offline)
+    process = begin(program, folder, said, outage.max_offline)
     back: float | None = None
     try:
         if outage.begin_s is not None:
@@ -189,8 +223,14 @@ def run(outage: Outage, folder: Path, log: Path) -> Row:
             time.sleep(outage.begin_s)
             switch(outage, down=True)
         ended = wait_until(lambda: process.poll() is not None, min(outage.length_s, PATIENCE_S))
+        shown = _shown(db, folder) if program == "serve" else ""
         switch(outage, down=False)
         back = None if ended else time.time()
+        if program == "serve":
+            until = time.monotonic() + VISIT_S
+            while _missing(outage, db) and time.monotonic() < until:
+                time.sleep(2.0)
+            process.terminate()
         code = process.wait(300)
     finally:
         with suppress(ProcessLookupError):
@@ -198,10 +238,29 @@ def run(outage: Outage, folder: Path, log: Path) -> Row:
     after = [at for at in _requests(log)[before:] if back is not None and at >= back]
     recovered = min(after) - back if after and back is not None and outage.what != "host" else None
     failed = read_copy(db, "SELECT count(*) FROM url WHERE state = 3")[0][0]
-    crawl(db, folder / "again").wait(300)
-    had = read_copy(db, "SELECT count(*) FROM url WHERE state = 2")[0][0]
-    lost = len(HOSTS) * (PAGES + 1) - int(str(had))
-    return Row(outage, lost, int(str(failed)), recovered, code, _said(said))
+    if program != "serve":
+        begin(program, folder, folder / "again", "10m").wait(300)
+    return Row(
+        outage, _missing(outage, db), int(str(failed)), recovered, code, shown or _said(said)
+    )
+
+
+def _missing(outage: Outage, db: Path) -> int:
+    """Pages that are not had, of all that there are."""
+    try:
+        had = read_copy(db, "SELECT count(*) FROM url WHERE state = 2")[0][0]
+    except sqlite3.Error:
+        had = 0
+    hosts = WATCHED if outage.program == "serve" else HOSTS
+    return len(hosts) * (PAGES + 1) - int(str(had))
+
+
+def _shown(db: Path, folder: Path) -> str:
+    """What `focus watch show` says of the alert's sites."""
+    _focus(folder / "shown", "watch", "show", "demo", "--db", str(db)).wait(60)
+    lines = (folder / "shown").read_text(encoding="utf-8").splitlines()
+    told = [" ".join(line.split()) for line in lines if ": failing " in line]
+    return " / ".join(dict.fromkeys(re.sub(r"^.*?(h\d\.test: )", r"\1", line) for line in told))
 
 
 def _requests(log: Path) -> list[float]:
@@ -247,9 +306,16 @@ def matrix(rows: Sequence[Outage], show: Callable[[Row], None]) -> list[Row]:
 
 def _show(row: Row) -> None:
     recovered = "-" if row.recovered_s is None else f"{row.recovered_s:.1f}"
-    print(
-        row.outage.name, row.lost, row.failed, recovered, row.code, row.said, sep="\t", flush=True
+    cells = (
+        row.outage.program,
+        row.outage.name,
+        row.lost,
+        row.failed,
+        recovered,
+        row.code,
+        row.said,
     )
+    print(*cells, sep="\t", flush=True)
 
 
 def main() -> int:
@@ -262,7 +328,16 @@ def main() -> int:
         return 0
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the namespaces go, too
     rows = [MATRIX[number - 1] for number in given.rows] or MATRIX
-    print("outage", "lost", "failed then", "recovered s", "exit code", "the user reads", sep="\t")
+    print(
+        "program",
+        "outage",
+        "lost",
+        "failed then",
+        "recovered s",
+        "exit code",
+        "the user reads",
+        sep="\t",
+    )
     return 1 if any(row.lost for row in matrix(rows, _show)) else 0
 
 

@@ -3,11 +3,12 @@
     python -m bench.race [--pages 2000] [--full 20000] [--rounds 3] [--peers PYTHON]
         [--site build/bench/site] [--json FILE]
 
-Takes turns: each round runs `focus` and every peer once to `--pages` pages, and `focus` once
-more to `--full` pages, where its start no longer counts. `focus` runs with everything on:
-robots.txt, politeness accounting (delay 0), topic-pagerank, position, the durable frontier,
-pages stored compressed. What is told are medians; ratios are of medians of this run.
-CPU per page is all the program used, its start included.
+Takes turns: each round runs every crawler once to `--pages` pages and, but for the slowest, once
+more to `--full` pages, where the start no longer counts. `focus` runs as it comes (yield,
+evidence), by topic-pagerank, and as P1's pair (topic-pagerank, position), with everything on:
+robots.txt, politeness accounting (delay 0), the durable frontier, pages stored compressed. What is
+told are medians; ratios are of medians of this run. CPU per page is all the program used, its
+start included.
 """
 
 import shutil
@@ -29,11 +30,18 @@ from tests.support.processes import read_copy
 
 CONCURRENCY = 64
 PEERS = {
-    "scrapy_lean": "Scrapy, lean spider",
-    "scrapy_links": "Scrapy, LinkExtractor",
-    "crawlee_soup": "Crawlee, BeautifulSoup",
+    "Scrapy, lean spider": "scrapy_lean",
+    "Scrapy, LinkExtractor": "scrapy_links",
+    "Crawlee, BeautifulSoup": "crawlee_soup",
 }
-FOCUS, FULL = "focus", "focus, whole site"
+FORMS: dict[str, tuple[str, ...]] = {
+    "focus": (),
+    "focus, topic-pagerank": ("--strategy", "topic-pagerank"),
+    "focus, P1's pair": ("--strategy", "topic-pagerank", "--relevance", "position"),
+}
+"""How `focus` is run, by what is told of it."""
+SHORT_ONLY = frozenset(("Crawlee, BeautifulSoup",))
+WHOLE = ", whole site"
 _ROOT = Path(__file__).parent
 
 
@@ -73,27 +81,27 @@ def focus_command(course: Course, db: Path, pages: int, *more: str) -> list[str]
     seeds = [part for seed in course.site.seeds for part in ("--seed", seed)]
     return [
         *(sys.executable, "-m", "focus", "crawl", *seeds),
-        *("--topic", TOPIC, "--strategy", "topic-pagerank", "--relevance", "position"),
-        *("--delay", "0", "--concurrency", str(CONCURRENCY), "--max-pages", str(pages)),
+        *("--topic", TOPIC, "--delay", "0", "--concurrency", str(CONCURRENCY)),
+        *("--max-pages", str(pages)),
         *("--connect-to", f"127.0.0.1:{course.web.port}", "--allow-net", "127.0.0.0/8"),
         *("--db", str(db), *more),
     ]
 
 
-def focus_lap(course: Course, folder: Path, pages: int) -> Lap:
+def focus_lap(course: Course, folder: Path, name: str, pages: int) -> Lap:
     """One crawl by focus; it must have stored its pages."""
     db = folder / "focus.db"
-    usage = run(focus_command(course, db, pages), log=folder / "log")
+    usage = run(focus_command(course, db, pages, *FORMS[name]), log=folder / "log")
     if usage.code:
         raise SystemExit((folder / "log").read_text(encoding="utf-8"))
     return Lap(int(str(read_copy(db, "SELECT count(*) FROM page_text")[0][0])), usage)
 
 
-def peer_lap(course: Course, folder: Path, name: str) -> Lap:
+def peer_lap(course: Course, folder: Path, name: str, pages: int) -> Lap:
     """One crawl by a peer; it must have written its lines."""
     (folder / "seeds").write_text("\n".join(course.site.seeds), encoding="utf-8")
-    script = _ROOT / "peers" / f"{name}.py"
-    told = [folder / "seeds", course.web.port, course.pages, CONCURRENCY, folder]
+    script = _ROOT / "peers" / f"{PEERS[name]}.py"
+    told = [folder / "seeds", course.web.port, pages, CONCURRENCY, folder]
     usage = run([str(course.peers), str(script), *map(str, told)], log=folder / "log")
     lines = folder / "pages.jsonl"
     return Lap(lines.read_bytes().count(b"\n") if lines.exists() else 0, usage)
@@ -103,38 +111,41 @@ def absent(course: Course, name: str) -> str:
     """Why a peer cannot run, "" if it can."""
     if course.peers is None or not course.peers.exists():
         return "not installed"
-    library = name.partition("_")[0]
+    library = PEERS[name].partition("_")[0]
     tried = subprocess.run([str(course.peers), "-c", f"import {library}"], capture_output=True)
     return "" if tried.returncode == 0 else f"{library} cannot be imported"
 
 
 def race(course: Course, *, rounds: int, full: int) -> list[Row]:
-    """Rows for focus, for focus over the whole site, and for every peer."""
+    """Rows for every form of focus and every peer, and for each over the whole site."""
     laps: dict[str, list[Lap]] = {}
     disk: dict[str, list[float]] = {}
     missing = {name: absent(course, name) for name in PEERS}
+    starters = [
+        (name, pages, name + end)
+        for pages, end in ((course.pages, ""), (full, WHOLE))
+        for name in (*FORMS, *PEERS)
+        if not (end and name in SHORT_ONLY)
+    ]
     for number in range(rounds):
-        for name in (FOCUS, *PEERS, FULL):
+        for name, pages, row in starters:
             if missing.get(name):
                 continue
             with tempfile.TemporaryDirectory(prefix="focus-bench-") as tmp:
                 folder = Path(tmp)
-                if name in PEERS:
-                    lap = peer_lap(course, folder, name)
-                else:
-                    lap = focus_lap(course, folder, full if name == FULL else course.pages)
+                lap = (peer_lap if name in PEERS else focus_lap)(course, folder, name, pages)
                 if not lap.pages:
                     missing[name] = (folder / "log").read_text(errors="replace")[-200:]
                     continue
-                laps.setdefault(name, []).append(lap)
+                laps.setdefault(row, []).append(lap)
                 size = sum(file.stat().st_size for file in folder.iterdir())
-                disk.setdefault(name, []).append(size / 1024 / lap.pages)
-            print(f"round {number + 1}: {name}: {lap.pages} pages, {lap.usage}", file=sys.stderr)
+                disk.setdefault(row, []).append(size / 1024 / lap.pages)
+            print(f"round {number + 1}: {row}: {lap.pages} pages, {lap.usage}", file=sys.stderr)
     return [
-        _row(PEERS.get(name, name), laps[name], disk[name])
-        if name in laps
-        else Row(PEERS.get(name, name), trouble=missing.get(name) or "nothing came of it")
-        for name in (FOCUS, *PEERS, FULL)
+        _row(row, laps[row], disk[row])
+        if row in laps
+        else Row(row, trouble=missing.get(name) or "nothing came of it")
+        for name, _, row in starters
     ]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from focus.alerts.delivery import CHANNELS
 from focus.cli import cli
 
 PAGE = Path(__file__).with_name("cli.md")
@@ -56,9 +57,15 @@ in powers of 1,024.
 """
 
 
+CHANNELS_INTRO = """\
+Where `focus watch add` and the form in the browser let messages go; the inbox has every page in any
+case. Packages of others [add channels](api.md) by an entry point."""
+
+
 def page() -> str:
     """The whole page."""
     parts = [INTRO, *("\n".join(_command(name, command)) for name, command in commands())]
+    parts.append("\n".join(_channels()))
     return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).rstrip() + "\n"
 
 
@@ -108,6 +115,18 @@ def _command(name: str, command: click.Command) -> Iterator[str]:
             yield from ("", f"| {section} | | default | variable |", "|---|---|---|---|")
         yield _row(option, ctx)
     yield ""
+
+
+def _channels() -> Iterator[str]:
+    """How alerts are told, as the channels say themselves."""
+    yield from ("## Channels", "", CHANNELS_INTRO, "")
+    yield "| | | several at once | installation |"
+    yield "|---|---|---:|---|"
+    for kind, channel in CHANNELS.items():
+        spelled = f"`--{kind} {channel.metavar}`".replace("|", "\\|")
+        says = inspect.cleandoc(channel.__doc__ or "").split("\n")[0]
+        needs = ", ".join(f"`--{each.name}`" for each in channel.options)
+        yield f"| {spelled} | {says} | {channel.at_once} | {needs} |"
 
 
 def _prose(text: str) -> Iterator[str]:

@@ -23,7 +23,7 @@ of them.
     score/           relevance of a page, priority of a link
     engine/          what follows from an answer
     store, storage/  a crawl, written; every SQL statement; resume reads it back
-    config records errors    the words everyone shares
+    setting config records errors    options, and the words everyone shares
     topic/ learn/    what a crawl is about; topics made and taught by examples
     metrics/ evaluate/ report/    how good a crawl was; strategies compared; pages for people
     alerts/ serve/   new pages told to people; the web application

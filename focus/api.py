@@ -303,7 +303,7 @@ def open(path: str | Path) -> Database:
 
 
 class Database:
-    """What stands in a database; a crawl may be writing it. Close it, or use it in a `with`.
+    """Pages, links and status in a database, which a crawl may be writing; close it (or `with`).
 
     `crawl` is an id, "latest" or "all" wherever it is asked for.
     """

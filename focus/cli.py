@@ -22,6 +22,7 @@ from focus import __version__
 from focus.commands.cluster import cluster
 from focus.commands.compare import compare_command
 from focus.commands.crawl import NETWORK_NAMES, REACH_NAMES, crawl_options
+from focus.commands.judge import judge
 from focus.commands.kb import kb
 from focus.commands.label import label
 from focus.commands.options import config_file
@@ -69,8 +70,8 @@ def cli(ctx: click.Context) -> None:
     ctx.default_map = config_file.defaults(found, {"crawl": crawl})
     database = config_file.database(found)
     for name, command in cli.commands.items():
-        for each in command.params:
-            if each.name == "db" and name != "demo":
+        for each in command.params if name not in ("demo", "serve") else ():
+            if each.name == "db":
                 default = [database] if each.multiple else database
                 ctx.default_map.setdefault(name, {}).setdefault("db", default)
     asked = {**ctx.default_map.get("crawl", {}), "db": database}
@@ -309,7 +310,9 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
     part with the words that were found; or why it failed, was dropped, or still waits.
     Evidence is what its priority was added up from: of the links to it (member: an index page
     that names the topic lists it; subtopic: its text has a word that relevant pages have in
-    their titles), of the hub that brought it and, while it waits, of its place.
+    their titles), of the hub that brought it and of its place. Named are
+    keywords and features of the topic in the link's text or address. Ahead is what was taken
+    before it since its parent was, or waits with more priority now.
 
     \b
     Example:
@@ -339,7 +342,17 @@ cli.add_command(search)
 
 # -- teaching it --------------------------------------------------------------------
 
-for command in (topic, train, label, kb, compare_command, tune_command, report_command, watch):
+for command in (
+    topic,
+    train,
+    label,
+    judge,
+    kb,
+    compare_command,
+    tune_command,
+    report_command,
+    watch,
+):
     cli.add_command(command)
 cli.add_command(serve)
 cli.add_command(cluster)

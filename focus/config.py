@@ -3,11 +3,7 @@
 The command line merges flags > FOCUS_* variables > focus.toml > these defaults
 into one `CrawlConfig`; each package gets only its own part. Units are in the names.
 
-A field with a `Setting` is an option of `focus crawl`, declared here and nowhere else. Its long
-name is the field's without the unit (`max_body_bytes`: --max-body, `FOCUS_MAX_BODY`, `max-body` in
-focus.toml), its type follows from the field's and the unit, its default is the field's. A flag
-turns a field on that is off, or off that is on. Options stand in the help by section, and in a
-section in the order of these records, outer fields where they stand.
+A field with a `Setting` is an option of `focus crawl`; `focus.setting` says how it is read.
 """
 
 from __future__ import annotations
@@ -17,38 +13,13 @@ from typing import Annotated
 
 import msgspec
 
+from focus.setting import FAR, FAST, NETWORK, OUTPUT, SERVER, SESSION, WHAT, Setting
+
 NOFOLLOW = ("follow", "weigh", "skip")
 """What may become of links with rel=nofollow, ugc or sponsored."""
 MAX_URL = 2083
 """Characters of the longest URL that is known at all."""
 USER_AGENT = "focus/0.1 (focused crawler; contact not set)"
-
-WHAT, FAR, FAST = "What to crawl", "How far", "How fast"
-SERVER, NETWORK, OUTPUT = "What a server may do", "How to ask", "Output"
-SESSION = "As whom to ask"
-
-
-class Setting(msgspec.Struct, frozen=True):
-    """What a field needs to be an option, over its name, type and default.
-
-    section    of the help
-    help       what it means; a word in brackets at its end is what `focus status` calls a failure
-               or drop by this limit
-    name       the long name, where it is not the field's
-    kind       how texts are read (a key of `KINDS`), where the field does not say it
-    low, high  bounds of a number, time or size; a time or size of low 1 must be over 0
-    choices    the only texts that will do
-    shown      in place of the default, where that depends on others
-    """
-
-    section: str
-    help: str
-    name: str = ""
-    kind: str = ""
-    low: int = 1
-    high: int | None = None
-    choices: tuple[str, ...] = ()
-    shown: str = ""
 
 
 class LimitConfig(msgspec.Struct, frozen=True):
@@ -66,6 +37,15 @@ class LimitConfig(msgspec.Struct, frozen=True):
         Setting(FAR, "End after so much was received, e.g. 500M or 2G.", name="max-bytes"),
     ] = None
     target: Annotated[int | None, Setting(FAR, "End after so many relevant pages.")] = None
+    stop_harvest: Annotated[
+        float | None,
+        Setting(
+            FAR,
+            "End when fewer than this share of the next 500 requests are expected to bring a "
+            "relevant page, e.g. 0.02.",
+            kind="share",
+        ),
+    ] = None
 
 
 class FetchConfig(msgspec.Struct, frozen=True):
@@ -255,6 +235,7 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
     url_patterns: bool = False  # compute Link.pattern
     contexts: bool = False  # compute Link.context_score
     cosines: bool = False  # compute Link.cosine_score
+    euclids: bool = False  # compute Link.euclid_score
     keep: Annotated[
         str,
         Setting(OUTPUT, "Of which pages to keep the text.", choices=("all", "relevant", "none")),
@@ -313,7 +294,8 @@ class CrawlConfig(msgspec.Struct, frozen=True):
     ] = "yield"
     params: dict[str, float] = {}
     as_published: Annotated[
-        bool, Setting(WHAT, "Strategy and model as in their papers, not as tuned since.")
+        bool,
+        Setting(WHAT, "Strategy, relevance model and topic as in the paper, not as tuned since."),
     ] = False
     limits: LimitConfig = LimitConfig()
     max_offline_s: Annotated[
@@ -328,6 +310,12 @@ class CrawlConfig(msgspec.Struct, frozen=True):
     min_priority: Annotated[
         float | None, Setting(FAR, "Drop links that the strategy gives less than this.")
     ] = None
+    cookies: Annotated[
+        bool,
+        Setting(
+            SESSION, "Send back the cookies that sites set, as long as this run lasts (a jar)."
+        ),
+    ] = False
     fetch: FetchConfig = FetchConfig()
     max_redirects: Annotated[int, Setting(SERVER, "Follow so many in a row (redirect).", low=0)] = (
         10
@@ -385,12 +373,6 @@ class RunPaths(msgspec.Struct, frozen=True):
     warc: Annotated[
         Path | None, Setting(OUTPUT, "Record requests and responses here (WARC 1.1).")
     ] = None
-    cookies: Annotated[
-        bool,
-        Setting(
-            SESSION, "Send back the cookies that sites set, as long as this run lasts (a jar)."
-        ),
-    ] = False
     cookie: Annotated[
         str | None,
         Setting(

@@ -32,6 +32,7 @@ from focus.engine.intents import Ask, Drop, Fail, PutBack, Requeue
 from focus.engine.limits import Limits
 from focus.engine.links import LinkHandler
 from focus.engine.outages import Outages
+from focus.engine.outlooks import Outlooks
 from focus.engine.partition import Partition
 from focus.engine.ranking import Ranker
 from focus.engine.relevance_feedback import RelevanceFeedback, make_feedback
@@ -58,7 +59,7 @@ from focus.scheduling.url_table import UrlTable
 from focus.score.graph.pagerank import PageRank
 from focus.score.strategy import make_strategy
 
-BATCH = 64  # answers that one transaction writes, a quarter of what is in flight if less
+BATCH = 64  # answers that one transaction writes, a quarter of what may be in flight if less
 MANY = 500_000  # waiting URLs that are better looked through in a thread: 10 ms and more
 _UNBOUNDED = 1 << 60
 
@@ -156,6 +157,13 @@ class Crawl:
         began_at = self._committed_at = transport.now()
         others = self.partition.others
         self.limits = Limits(config, self.unit_of_work, others, began_at=began_at)
+        self.outlooks = Outlooks(
+            self.url_table,
+            self.frontier,
+            self.link_handler.hit_rates,
+            self.unit_of_work,
+            least=config.limits.stop_harvest,
+        )
         self.relevance_feedback: RelevanceFeedback | None = None
 
     def _view(self) -> View:
@@ -171,6 +179,7 @@ class Crawl:
             agent=config.agent,
             max_redirects=config.max_redirects,
             locates=self.transport.locates and config.politeness.per_ip > 0,
+            left=set() if config.cookies else None,
         )
 
     def _link_handler(self) -> LinkHandler:
@@ -210,6 +219,8 @@ class Crawl:
         """Wait for a task that an earlier run sent; False if its result is of no use now."""
         # Killed before the page that links to it was written: it will be found anew.
         if not self.frontier.knows(task.host) or (task.id or 0) >= len(self.url_table):
+            return False
+        if task.lookup:  # its host's next turn asks anew
             return False
         host, now = self.frontier.host(task.host), self.transport.now()
         if task.id is not None:
@@ -385,6 +396,8 @@ class Crawl:
         task, fetch, page = result.task, result.fetch, result.page
         state = None if task.id is None else UrlState(self.url_table.state[task.id])
         scored = page if state is UrlState.DONE else None
+        if self.outlooks.ended(relevant=scored is not None and scored.relevant):
+            self.stop("stop-harvest reached")
         self._observe(
             Event(
                 nth=self.unit_of_work.totals.requests,
@@ -426,7 +439,7 @@ class Crawl:
 
     async def _commit_if_due(self) -> None:
         waited_s = self.transport.now() - self._committed_at
-        most = min(BATCH, self.transport.in_flight // 4)
+        most = min(BATCH, self.config.concurrency // 4)
         if self.unit_of_work.unwritten > most or waited_s >= self.config.commit_every_s:
             await self._commit()
 

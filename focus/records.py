@@ -66,7 +66,6 @@ class DropReason(StrEnum):
     FRONTIER_FULL = "frontier-full"
     NOT_HTML = "not-html"
     REDIRECTED = "redirected"  # the target stands in its place
-    DUPLICATE = "duplicate"  # its canonical form is known
     SOFT_404 = "soft-404"  # it says "not found" with status 200
     NOINDEX = "noindex"  # meta robots or X-Robots-Tag
     LISTING = "listing"  # a sitemap or feed: its links were taken
@@ -166,6 +165,7 @@ class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
     pattern        class of the path (`url_pattern`), "" when not asked for
     role         of the target: 0 a page, 1 an index page, 2 a further page of this very index
     cosine_score cosine of the anchor text and the topic, 0…1, 0 when not asked for
+    euclid_score likeness of the anchor's vector and the topic's by P3 eq. 5-2, likewise
     """
 
     url: str
@@ -181,6 +181,7 @@ class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
     pattern: str = ""
     cosine_score: float = 0.0
     role: int = 0
+    euclid_score: float = 0.0
 
 
 class Page(msgspec.Struct, frozen=True, array_like=True):
@@ -198,7 +199,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     failure      set when the page could not be parsed; the rest is then empty
     terms        a relevant page's strongest words, {} unless the model adapts to them
     simhash      64 bits of a relevant page's text (`near_duplicates.simhash`), 0: not computed
-    wording      64 bits of its text without numbers (`near_duplicates.wording`), 0: not computed
+    wording      64 bits of its text without numbers (`near_duplicates.wording`), 0: not asked for
     lost         it says "not found", though with status 200
     duplicate_of  URL id of an earlier page with nearly the same text, set by the crawl: this
                  one is then not relevant, whatever its relevance
@@ -249,6 +250,7 @@ class Task(msgspec.Struct, frozen=True):
     depth      links from a seed
     priority   what it was taken at
     conditions  headers that ask for an answer only if the page has changed
+    wording    whether `Page.wording` will be asked for
     """
 
     id: int | None
@@ -260,6 +262,7 @@ class Task(msgspec.Struct, frozen=True):
     priority: float = 0.0
     conditions: tuple[tuple[str, str], ...] = ()
     lookup: bool = False
+    wording: bool = True
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -362,6 +365,7 @@ class PageRow(msgspec.Struct, frozen=True):
     nth       number of the request that brought it, counting every request from 1
     rank      how many waiting URLs there were when it was taken
     place     which request to its host it was, of those that came to an end
+    bonus     of its host and URL pattern when it was taken, beside its priority
     targets   URL ids of its links, in document order
     """
 
@@ -381,6 +385,7 @@ class PageRow(msgspec.Struct, frozen=True):
     last_modified: str = ""
     targets: tuple[int, ...] = ()
     place: int = 0
+    bonus: float = 0.0
 
 
 class Batch(msgspec.Struct):

@@ -1,7 +1,7 @@
-"""Finds strategies and relevance models by name: our own, and those that other packages add.
+"""Finds strategies, relevance models and channels by name: ours, and those of other packages.
 
-A package adds one by an entry point of the group (`focus.strategies`, `focus.relevance`), whose
-name is the name to be typed:
+A package adds one by an entry point of the group (`focus.strategies`, `focus.relevance`,
+`focus.channels`), whose name is the name to be typed:
 
     [project.entry-points."focus.strategies"]
     newest-first = "my_package:NewestFirst"

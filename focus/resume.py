@@ -67,7 +67,7 @@ def _hosts(crawl: Crawl, saved: Saved, ahead: float) -> None:
             host.failures = LAST_CHANCE  # its robots.txt first, and no further try
         else:
             host.failures, host.robots = row.failures, dict(row.robots)
-        for scheme in host.robots:
+        for scheme in list(host.robots):
             crawl.view.robots_gate.restore(host, scheme)
         # Nobody wrote down what was asked in the moment before a kill: a whole rest.
         next_at = min(row.next_at - ahead, now + MAX_WAIT_S)

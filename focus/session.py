@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import gc
 import os
 import signal
@@ -38,6 +39,7 @@ from focus.urls.normal_form import host_of, seed_candidates
 from focus.workers import ANALYST, WorkerPool
 
 GRACE_S = 10.0  # what is in flight may take so long after a stop
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of glibc's mallopt
 GARBAGE = 50_000
 """New objects between two looks for garbage in circles (700 by default). A page makes hundreds
 of objects and hardly a circle; what the crawl knows would be walked through again and again."""
@@ -179,6 +181,7 @@ async def run(
         )
         crawl.outages.on_change = watcher.outage
         stack.enter_context(_collecting_rarely())
+        _giving_back()
         if info.resumed:
             await restore(crawl, store, info)
             if news_from:
@@ -218,6 +221,7 @@ def _damage(archive: Path | None) -> str | None:
 
 def _ranks(crawl: Crawl) -> Iterator[tuple[int, float]]:
     """(URL id, PageRank) of every page."""
+    crawl.graph.settle()
     for url_id, state in enumerate(crawl.url_table.state):
         if state == UrlState.DONE:
             yield url_id, crawl.graph.rank(url_id)
@@ -291,7 +295,9 @@ def _workers(config: CrawlConfig) -> int:
 async def open_transport(
     config: CrawlConfig, paths: RunPaths, stack: contextlib.AsyncExitStack
 ) -> Transport:
-    """The live web or a recorded one, with its scorer workers started."""
+    """The live web or a recorded one, its scorer workers on their way: the first requests go
+    out while these load their dictionaries.
+    """
     pool = WorkerPool(
         config.analysis,
         workers=_workers(config),
@@ -309,23 +315,23 @@ async def open_transport(
             software = f"focus/{__version__}"
             observe = stack.enter_context(Recorder(paths.warc, software=software)).record
         clock = Clock()
-        web = WebFetcher(config.fetch, clock=clock, sessions=_sessions(paths, config.seeds))
+        web = WebFetcher(config.fetch, clock=clock, sessions=_sessions(config, paths))
         transport = LiveTransport(
             web, pool, clock=clock, observe=observe, locate=web.locate, bodies=Bodies()
         )
     stack.push_async_callback(transport.close)
-    await pool.start()
+    pool.begin()
     return transport
 
 
-def _sessions(paths: RunPaths, seeds: Sequence[str]) -> Sessions:
+def _sessions(config: CrawlConfig, paths: RunPaths) -> Sessions:
     """What requests carry besides; ConfigError for a file that cannot be used."""
     credentials = read_credentials(paths.credentials) if paths.credentials is not None else []
     if paths.cookie is not None:
-        hosts = [host_of(seed_candidates(seed)[0]) for seed in seeds]
+        hosts = [host_of(seed_candidates(seed)[0]) for seed in config.seeds]
         credentials += cookie_for(hosts, paths.cookie)
     cookies = read_cookies(paths.cookie_file) if paths.cookie_file is not None else []
-    return Sessions(credentials, cookies, jar=paths.cookies)
+    return Sessions(credentials, cookies, jar=config.cookies)
 
 
 @contextlib.contextmanager
@@ -340,6 +346,16 @@ def _collecting_rarely() -> Iterator[None]:
     finally:
         gc.set_threshold(*before)
         gc.unfreeze()
+
+
+def _giving_back() -> None:
+    """Have glibc give back what large bodies took: else it keeps them for the next ones, and pages
+    of 8 MB leave 50 MiB behind.
+    """
+    with contextlib.suppress(OSError, AttributeError):  # another C library
+        libc = ctypes.CDLL(None)
+        libc.mallopt(_MMAP_THRESHOLD, 1 << 20)
+        libc.mallopt(_TRIM_THRESHOLD, 8 << 20)
 
 
 @contextlib.contextmanager

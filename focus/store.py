@@ -162,10 +162,6 @@ class Store:
         """(URL id, links of it that were fetched, relevance they brought) of pages linked from."""
         return await self._run(partial(writer.select, sql=writer.HUBS, values=id_range(crawl)))
 
-    async def heartbeat(self, crawl: int, *, now: float) -> None:
-        """Say that the crawl is alive though nothing was written."""
-        await self._run(partial(writer.change, sql=writer.ALIVE, values=(now, None, crawl)))
-
     async def update_pageranks(self, crawl: int, values: Iterable[tuple[int, float]]) -> None:
         """Write the (URL id, PageRank) of fetched pages; others are ignored.
 

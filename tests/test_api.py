@@ -211,3 +211,57 @@ def test_a_package_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
     assert ran.returncode == 2
     assert "package broken" in ran.stderr
     assert "Traceback" not in ran.stderr
+
+
+CHANNEL = '''
+from pathlib import Path
+
+from focus.alerts.delivery import Channel, Delivered, NotDelivered
+
+
+class Bottle(Channel):
+    """A file in a folder for each message, as a bottle in the sea."""
+
+    kind, metavar, help = "bottle", "FOLDER", "By a file in this folder. Repeatable."
+    labels = {"en": "Folders, one per line", "zh": "文件夹，每行一个"}
+    is_secret = False
+
+    @classmethod
+    def is_address(cls, text):
+        return text.startswith("/")
+
+    async def deliver(self, message, address, *, user):
+        try:
+            Path(address, message.id).write_text(message.text, "utf-8")
+        except OSError as error:
+            return NotDelivered(f"{address}: {error.strerror}")
+        return Delivered("afloat")
+'''
+
+
+def test_another_package_adds_a_channel(tmp_path: Path) -> None:
+    there = install(tmp_path, "toy", CHANNEL, """\
+        [focus.channels]
+        bottle = toy:Bottle
+        """)  # fmt: skip
+    there |= {"FOCUS_DB": str(tmp_path / "f.db"), "LC_ALL": "en_US.UTF-8"}
+
+    def focus_(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "focus", *words]
+        return subprocess.run(command, env=there, capture_output=True, text=True)
+
+    assert "--bottle FOLDER" in focus_("watch", "add", "--help").stdout
+    add = ["watch", "add", "足球", "--site", "https://a.test/", "--words", "足球"]
+    assert "no address that bottle can" in focus_(*add, "--bottle", "sea").stderr
+    sea = tmp_path / "sea"
+    assert focus_(*add, "--bottle", str(sea)).returncode == 0
+    failed = focus_("watch", "test", "足球")
+    assert (failed.returncode, failed.stdout) == (
+        1, f"bottle:{sea}: failed: {sea}: No such file or directory\n",
+    )  # fmt: skip
+    sea.mkdir()
+    assert focus_("watch", "test", "足球").stdout == f"bottle:{sea}: sent\n"
+    (letter,) = sea.iterdir()
+    assert "the channel works" in letter.read_text("utf-8")
+    log = focus_("watch", "log").stdout
+    assert "afloat" in log

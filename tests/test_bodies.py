@@ -71,7 +71,9 @@ class Pages:
         self.read += 1
         return FetchResult(url, 0.0, status=200, body=bytes(6 * MIB))
 
-    async def score(self, url: str, body: bytes, content_type: str | None) -> Page:
+    async def score(
+        self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
+    ) -> Page:
         await self.go.wait()
         self.scored += 1
         return Page()
@@ -133,3 +135,4 @@ def test_who_wants_the_same_words_shares_a_dictionary(
     monkeypatch.setattr(tokenisation, "_FIRST", [frozenset({"机器学习"})])
     used = rjieba_cut(words).__self__  # type: ignore[attr-defined]
     assert (used is rjieba._DEFAULT_JIEBA) is is_shared
+    assert rjieba_cut(iter(words)).__self__ is used  # type: ignore[attr-defined]

@@ -89,7 +89,9 @@ def test_why_tells_what_an_index_page_adds(focus: Focus, home: Path) -> None:
     fetched = json.loads(focus("why", "a.test/one", "--db", "a.db", "--json").out)
     assert fetched["evidence"]["home"] == 1.0
     assert fetched["evidence"]["member"] == 3.0
-    assert sum(fetched["evidence"].values()) == pytest.approx(fetched["priority"], abs=1e-3)
+    total = fetched["priority"] + fetched["page"]["bonus"]
+    assert sum(fetched["evidence"].values()) == pytest.approx(total, abs=1e-3)
+    assert fetched["evidence"]["place"] == pytest.approx(fetched["page"]["bonus"], abs=1e-3) != 0.0
     waiting = json.loads(focus("why", "a.test/two", "--db", "a.db", "--json").out)
     assert waiting["state"] == "waiting"
     assert {"home", "member", "hub", "place"} <= set(waiting["evidence"])
@@ -97,6 +99,34 @@ def test_why_tells_what_an_index_page_adds(focus: Focus, home: Path) -> None:
     assert "  evidence   home +1.00, " in shown
     assert "member +3.00" in shown
     assert "evidence" not in focus("why", "a.test/", "--db", "a.db").out
+
+
+def test_why_tells_what_went_before_and_which_words_spoke_for_a_link(
+    focus: Focus, home: Path
+) -> None:
+    pages = {
+        "/": ("Portal", [("/one", "足球 1"), ("/two", "天气"), ("/three", "欧冠")]),
+        "/one": ("足球 1", []),
+    }
+    (home / "t.toml").write_text('name = "足球"\nkeywords = ["足球"]\n[features]\n"欧冠" = 1.0\n')
+    order = on(recorded(home, pages), "--max-pages", "2", "--strategy", "best-link")
+    focus(*["t.toml" if word == "足球" else word for word in order])
+    taken = json.loads(focus("why", "a.test/one", "--db", "a.db", "--json").out)
+    assert (taken["named"], taken["ahead"]["number"]) == (["足球"], 0)
+    last = json.loads(focus("why", "a.test/two", "--db", "a.db", "--json").out)
+    assert last["named"] == []
+    assert last["ahead"]["number"] == 1
+    assert last["ahead"]["hosts"] == [["a.test", 1]]
+    ((url, priority),) = last["ahead"]["urls"]
+    assert url == "http://a.test/three"
+    assert priority - last["priority"] == pytest.approx(2.5 * 0.15, abs=1e-3)
+    shown = focus("why", "a.test/three", "--db", "a.db").out
+    assert "  named      欧冠" in shown
+    assert "  ahead      no URL waiting with more priority" in shown
+    assert (
+        "1 URL waiting with more priority: a.test 1"
+        in focus("why", "a.test/two", "--db", "a.db").out
+    )
 
 
 # -- a crawl, whole -----------------------------------------------------------------
@@ -168,7 +198,7 @@ def test_nothing_in_a_database_acts_on_a_terminal(focus: Focus, web: Path, home:
     [
         ("-n 64", "crawl --seed http://a.test/ --topic x --concurrency 1", "open files"),
         ("-n 64", "serve --port 8431", "open files"),
-        ("-v 150000", "crawl --seed http://a.test/ --topic x", "ulimit -v"),
+        ("-v 120000", "crawl --seed http://a.test/ --topic x", "ulimit -v"),
         ("-v 60000", "serve --port 8431", "ulimit -v"),
     ],
 )

@@ -45,11 +45,13 @@ from focus.config import (
 from focus.engine.limits import reached
 from focus.engine.unit_of_work import Totals
 from focus.errors import ClusterError, ConfigError
+from focus.records import FailureKind as K
 from focus.records import FetchResult, Link, Page, Result, Task
 from focus.score.strategy import Parent
 from focus.storage.reader import DatabaseReader
 from focus.topic.topic import from_words, to_builtins
 from tests.support.cluster import Room
+from tests.support.outage import Cut
 from tests.support.web import TinyWeb
 
 TERMS = Terms(queue_s=10, hold_s=10, work_s=10, ask_s=2, cut_s=5)
@@ -502,23 +504,31 @@ def config(**more: object) -> CrawlConfig:
     return CrawlConfig(**fields)  # type: ignore[arg-type]
 
 
-def ends(db: Path) -> Counter[tuple[object, ...]]:
+Ends = Counter[tuple[object, ...]]
+
+
+def ends(db: Path) -> Ends:
     with DatabaseReader(db) as reader:
         rows = reader.run(lambda c: c.execute("SELECT url, state, reason FROM url").fetchall())
     return Counter(rows)
 
 
-async def calm(folder: Path) -> Counter[tuple[object, ...]]:
-    await Room(web(), rng=Random(0)).crawl(config(), folder / "calm.db")
-    return ends(folder / "calm.db")
+@pytest.fixture(scope="module")
+def calm(tmp_path_factory: pytest.TempPathFactory) -> Ends:
+    """How each URL ends in peace."""
+    db = tmp_path_factory.mktemp("calm") / "calm.db"
+    asyncio.run(Room(web(), rng=Random(0)).crawl(config(), db))
+    return ends(db)
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_lost_doubled_and_late_deliveries_change_nothing(tmp_path: Path, seed: int) -> None:
+async def test_lost_doubled_and_late_deliveries_change_nothing(
+    tmp_path: Path, calm: Ends, seed: int
+) -> None:
     room = Room(web(), rng=Random(seed), lose=0.15, twice=0.3)
     report = await room.crawl(config(), tmp_path / "s.db")
     assert report.stop_reason == "frontier empty"
-    assert ends(tmp_path / "s.db") == await calm(tmp_path)
+    assert ends(tmp_path / "s.db") == calm
     assert room.lost and room.transport.leases.lost >= sum(room.lost.values())
     assert room.delivered > sum(room.web.urls().count(url) for url in set(room.web.urls()))
 
@@ -550,7 +560,7 @@ async def test_one_at_a_time_is_the_order_of_one_process(tmp_path: Path) -> None
     assert len(order) == len(set(order))
 
 
-async def test_a_shard_that_is_killed_asks_for_nothing_twice(tmp_path: Path) -> None:
+async def test_a_shard_that_is_killed_asks_for_nothing_twice(tmp_path: Path, calm: Ends) -> None:
     """Its leases are in the database; what was under way comes when it is back."""
     db = tmp_path / "s.db"
     first = Room(web(), rng=Random(1), slots=8, most=12)
@@ -561,7 +571,67 @@ async def test_a_shard_that_is_killed_asks_for_nothing_twice(tmp_path: Path) -> 
     second = Room(web(), rng=Random(2))
     report = await second.crawl(config(), db)
     assert report.stop_reason == "frontier empty"
-    assert ends(db) == await calm(tmp_path)
+    assert ends(db) == calm
+
+
+async def test_hosts_of_one_address_share_its_pace(tmp_path: Path) -> None:
+    """Forty hosts on one machine, all linked from the first page: workers look them up first."""
+    hosts = [f"w{number}.test" for number in range(40)]
+    drawn = TinyWeb()
+    drawn.page("http://w0.test/", links=[f"http://{host}/a" for host in hosts])
+    for host in hosts:
+        drawn.page(f"http://{host}/a")
+    room = Room(drawn, rng=Random(1), slots=64, addresses=dict.fromkeys(hosts, "9.9.9.9"))
+    pace = PolitenessConfig(delay_s=1.0, per_ip=2)
+    report = await room.crawl(
+        config(seeds=("http://w0.test/",), politeness=pace), tmp_path / "s.db"
+    )
+    assert (report.stop_reason, report.totals.pages) == ("frontier empty", 41)
+    times = [hit.at for hit in room.asked]
+    assert len(times) == 81
+    assert max(sum(at <= each < at + 0.99 for each in times) for at in times) <= 2
+
+
+# -- outages ------------------------------------------------------------------------
+
+DAY = 86_400.0
+
+
+@pytest.mark.parametrize("kind", [K.UNREACHABLE, K.DNS_TEMPORARY, K.TIMEOUT])
+@pytest.mark.parametrize("length_s", [10.0, 600.0, 3 * DAY])
+@pytest.mark.parametrize("begin_s", [0.0, 0.3, 5.0], ids=["before", "first", "later"])
+async def test_workers_without_a_network_lose_nothing(
+    tmp_path: Path, calm: Ends, begin_s: float, length_s: float, kind: K
+) -> None:
+    settings = config(politeness=PolitenessConfig(delay_s=1.0), max_offline_s=1200.0)
+    room = Room(web(), rng=Random(1))
+    began, back = room.now, room.now + begin_s + length_s
+    room.cuts = [Cut(began + begin_s, back, kind=kind)]
+    report = await room.crawl(settings, tmp_path / "s.db")
+    if length_s > 1200.0:
+        assert report.stop_reason == "offline"
+        assert 1200.0 <= room.now - began <= 1200.0 + begin_s + 60.0
+        room = Room(web(), rng=Random(2))
+        report = await room.crawl(settings, tmp_path / "s.db")
+    else:
+        assert min(hit.at for hit in room.asked if hit.at >= back) - back <= 45.0
+    assert report.stop_reason == "frontier empty"
+    assert ends(tmp_path / "s.db") == calm
+
+
+async def test_one_host_that_workers_cannot_reach_is_given_up_and_asked_by_the_next_run(
+    tmp_path: Path,
+    calm: Ends,
+) -> None:
+    settings = config(politeness=PolitenessConfig(delay_s=1.0))
+    room = Room(web(), rng=Random(1))
+    room.cuts = [Cut(room.now, room.now + DAY, frozenset({"h3.test"}), K.TIMEOUT)]
+    report = await room.crawl(settings, tmp_path / "s.db")
+    assert (report.stop_reason, room.outages) == ("frontier empty", []), "the others answer"
+    assert report.failures["host-given-up"] > 0
+    report = await Room(web(), rng=Random(2)).crawl(settings, tmp_path / "s.db")
+    assert report.stop_reason == "frontier empty"
+    assert ends(tmp_path / "s.db") == calm
 
 
 def test_a_stray_says_everything() -> None:

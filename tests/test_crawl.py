@@ -70,6 +70,7 @@ async def crawl(
     params: dict[str, float] | None = None,
     eager: bool = False,
     nofollow: str = "follow",
+    cookies: bool = False,
     **limits: float,
 ) -> Run:
     world = web if isinstance(web, World) else World(web)
@@ -80,6 +81,7 @@ async def crawl(
         concurrency=concurrency,
         eager=eager,
         nofollow=nofollow,
+        cookies=cookies,
         politeness=PolitenessConfig(delay_s=delay_s, per_host=per_host),
         scope=scope,
         traps=traps,
@@ -235,6 +237,31 @@ async def test_redirect_loops_and_endless_chains_end() -> None:
     assert run.pages == ["http://a.test/"]
     assert run.crawl.unit_of_work.failures["redirect"] == 2, "to itself, and after ten hops"
     assert len(run.web.log) < 20
+
+
+@pytest.mark.parametrize("cookies", [True, False])
+@pytest.mark.parametrize("way", [["/1"], ["/check", "/1"]], ids=["to itself", "there and back"])
+async def test_who_sends_us_round_for_a_cookie_is_asked_once_more(
+    web: TinyWeb, way: list[str], cookies: bool
+) -> None:
+    world = World(web)
+    for url, target in zip(["/1", "/check"], way, strict=False):
+        away = Answer(status=302, headers={"location": target})
+        world.first[f"http://a.test{url}"] = [away]
+    run = await crawl(world, ["http://a.test/"], cookies=cookies)
+    assert ("http://a.test/1" in run.pages) is cookies
+    assert ("http://a.test/3" in run.pages) is cookies
+
+
+async def test_with_cookies_redirects_end_too() -> None:
+    web = TinyWeb()
+    web.page("http://a.test/", links=["/l1", "/self"])
+    web.redirect("http://a.test/l1", "/l2")
+    web.redirect("http://a.test/l2", "/l1")
+    web.redirect("http://a.test/self", "/self")
+    run = await crawl(web, ["http://a.test/"], cookies=True, max_requests=100)
+    assert run.crawl.unit_of_work.failures["redirect"] == 2
+    assert len(run.web.log) < 30
 
 
 async def test_temporary_failures_are_tried_again_later(web: TinyWeb) -> None:
@@ -488,8 +515,8 @@ async def test_pictures_and_archives_are_not_asked_for(web: TinyWeb) -> None:
 
 async def test_a_page_that_breaks_the_parser_costs_only_itself(web: TinyWeb) -> None:
     class Broken(InlineScorer):
-        async def score(self, url: str, body: bytes, content_type: str | None):  # type: ignore[no-untyped-def]
-            page = await super().score(url, body, content_type)
+        async def score(self, url: str, body: bytes, content_type: str | None, **more: bool):  # type: ignore[no-untyped-def]
+            page = await super().score(url, body, content_type, **more)
             if url.endswith("/1"):
                 return msgspec.structs.replace(page, failure=FailureKind.PARSE_CRASH)
             return page

@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from focus.alerts.delivery.feed import MAX_ENTRIES, Entry, Feed, atom, of_alert, of_user
+from focus.alerts.delivery.feed import (
+    MAX_ENTRIES,
+    Entry,
+    FeedHead,
+    atom,
+    of_alert,
+    of_user,
+    read_of,
+)
 from tests.support.outbox import NOON, Desk, desk, hit
 
 feedparser = pytest.importorskip("feedparser")
@@ -36,6 +44,10 @@ def alert_feed(here: Desk, name: str, language: str = "zh") -> bytes:
     return of_alert(
         here.store, owned, here.settings(), language=language, url="https://focus.test/feed/s3cret"
     )
+
+
+def own_feed(here: Desk, language: str) -> bytes:
+    return of_user(here.store, read_of(here.store, 1), here.settings(), 1, language=language)
 
 
 def test_a_alerts_feed_has_its_pages_newest_first(here: Desk) -> None:
@@ -67,7 +79,8 @@ def test_a_persons_feed_has_the_alerts_that_want_one(here: Desk) -> None:
     here.finds(here.alert("足球", "feed"), "http://a.test/1")
     here.finds(here.alert("旅游", "feed", "inbox"), "http://a.test/1")
     here.finds(here.alert("体育", "inbox"), "http://a.test/3")
-    document = of_user(here.store, 1, here.settings(), language="en", url="")
+    here.finds(here.alert("健康", "feed:/a/b.xml"), "http://a.test/4")
+    document = own_feed(here, "en")
     found = parsed(document)
     assert found.feed.title == "focus: all alerts"
     assert sorted(entry.tags[0].term for entry in found.entries) == ["旅游", "足球"]
@@ -78,7 +91,7 @@ def test_ids_stay_when_words_and_addresses_change(here: Desk) -> None:
     alert = here.alert("足球", "feed")
     here.finds(alert, "http://a.test/1")
     before = parsed(alert_feed(here, "足球"))
-    in_all = parsed(of_user(here.store, 1, here.settings(), language="zh", url=""))
+    in_all = parsed(own_feed(here, "zh"))
     here.base_url = "https://elsewhere.test"
     with here.store.database.transaction() as db:
         db.execute("UPDATE alert_match SET title = 'new'")
@@ -109,7 +122,7 @@ def test_any_text_and_time_gives_well_formed_valid_atom(
     title: str, snippet: str, published: float | None
 ) -> None:
     found = hit(1, "http://a.test/?a=1&b=<2>", title=title, snippet=snippet, published_at=published)
-    about = Feed("urn:uuid:1", title, "zh", NOON, "http://a.test/" + title)
+    about = FeedHead("urn:uuid:1", title, "zh", NOON, "http://a.test/" + title)
     root = ElementTree.fromstring(atom(about, [Entry("urn:uuid:2", title, found)]))
     for element in (root, *root.findall(f"{ATOM}entry")):
         for name in ("id", "title", "updated"):

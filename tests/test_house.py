@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[1]
 FOCUS = ROOT / "focus"
 
 LEVELS = [
+    "setting",
     "errors; config; records; metrics/",
     "text/; topic/; scheduling/; workers/; registry",
     "urls/; documents/; frontier",
@@ -39,8 +40,8 @@ LEVELS = [
 """From the bottom up: each imports only from levels below its own."""
 
 PURE = {
-    "errors", "config", "records", "metrics", "text", "topic", "scheduling", "html", "urls", "http",
-    "frontier", "admission", "score", "engine",
+    "setting", "errors", "config", "records", "metrics", "text", "topic", "scheduling", "html",
+    "urls", "http", "frontier", "admission", "score", "engine",
 }  # fmt: skip
 """Here nothing reaches for clock, network, environment or chance: `now`, `rng` are arguments."""
 

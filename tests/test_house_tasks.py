@@ -15,6 +15,7 @@ LIMITS = {
     "add a strategy": 4,
     "store one thing more of a page": 5,
     "add an option": 2,
+    "add a channel": 3,
     "mend politeness, retries, robots.txt": 5,
     "understand `focus serve`": 12,
 }

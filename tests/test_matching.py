@@ -6,15 +6,18 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.alerts import matching, votes
+from focus.alerts.clock_change import to_zone
 from focus.alerts.matching import Matched
 from focus.alerts.page_match import PageView, Subject, topic_of
 from focus.alerts.preview import preview
+from focus.alerts.schedule import parse
 from focus.alerts.snippet import MARK
 from focus.errors import ConfigError
 from focus.storage.alerts.records import LOCAL, Alert, StoredAlert, StoredPage
@@ -455,6 +458,60 @@ def test_votes_teach_the_topic_of_the_alert_and_of_no_other(desk: Desk) -> None:
     desk.check()
     assert {"/20", "/21"} & set(desk.sent(mine)) == {"/21"}
     assert {"/20", "/21"} <= set(desk.sent(other))
+
+
+def test_one_vote_does_not_silence_a_young_alert(desk: Desk) -> None:
+    mine = desk.alert("足球")
+    desk.check()
+    for number in range(8):
+        desk.portal.page(f"/{number}", f"足球 {number}", article("足球", number))
+    desk.check()
+    assert votes.effect(desk.store, owned(desk, mine), trusted=True) == (8, 0)
+    desk.store.matches.vote(mine, "https://news.test/0", False)
+    assert votes.effect(desk.store, owned(desk, mine), trusted=True) == (7, 0)
+    desk.portal.page("/9", "足球 9", article("足球", 9))
+    desk.check()
+    assert "/9" in desk.sent(mine)
+    for number in range(1, 8):
+        desk.store.matches.vote(mine, f"https://news.test/{number}", False)
+    effect = votes.effect(desk.store, owned(desk, mine), trusted=True)
+    assert effect == (1, 1), "who insists is heard"
+
+
+def test_checks_by_the_clock_move_with_the_zone(desk: Desk) -> None:
+    store, now = desk.store, desk.now
+    daily, often = (
+        desk.alert("足球", schedule="daily 07:30"),
+        desk.alert("足球", "b", schedule="6h"),
+    )
+    late = desk.alert("足球", "c", schedule="daily 07:30")
+    now += 60
+    to_zone(store, 1, "Asia/Shanghai", now=now)
+    before = {}
+    for number in (daily, often):
+        zone = ZoneInfo("Asia/Shanghai")
+        before[number] = parse(owned(desk, number).alert.schedule).next(now, zone)
+        store.alerts.checked(number, now=now, next_at=before[number])
+    store.alerts.checked(late, now=None, next_at=now - 5)
+    to_zone(store, 1, "America/New_York", now=now)
+    moved = owned(desk, daily).next_at
+    assert datetime.fromtimestamp(moved, ZoneInfo("America/New_York")).strftime("%H:%M") == "07:30"
+    assert now < moved <= now + 86400 and moved != before[daily]
+    assert owned(desk, often).next_at == before[often]
+    assert owned(desk, late).next_at == now - 5, "what is due stays due"
+
+
+def test_what_waits_for_an_alerts_own_time_moves_along(desk: Desk) -> None:
+    number = desk.alert("足球", schedule="daily 07:30", channels=("mail:a@b.test",))
+    desk.check()
+    desk.pages(range(1))
+    desk.check()
+    store = desk.store
+    store.alerts.checked(number, now=desk.now, next_at=desk.now + 500)
+    with store.database.transaction() as db:
+        db.execute("UPDATE outbox SET due_at = ?", (desk.now + 500,))
+    to_zone(store, 1, "America/New_York", now=desk.now)
+    assert store.outbox.next_due() == owned(desk, number).next_at != desk.now + 500
 
 
 def test_a_vote_that_is_taken_back_teaches_nothing(desk: Desk) -> None:

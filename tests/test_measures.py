@@ -87,10 +87,21 @@ def test_relevant_hosts_are_counted_once() -> None:
 
 
 def test_rounds_and_their_average() -> None:
-    rounds = m.precision_per_round([True, True, False, False, True], 2)
-    assert rounds == [1, 0, 1]
-    assert m.average_precision(rounds) == pytest.approx(2 / 3)
+    rounds = m.precision_so_far([True, True, False, False, True], 2)
+    assert rounds == [1, 0.5, 0.6]
+    assert m.average_precision(m.precision_so_far([True, True, False, False, True, False], 2)) == (
+        pytest.approx(2 / 3)
+    )
+    assert m.precision_so_far([], 2) == []
     assert m.average_precision([]) == 0.0
+
+
+def test_average_precision_is_above_the_share_when_a_crawl_drifts_as_in_p1() -> None:
+    """102 of 1,000 pages can average 16.52 % only as the mean of the precision so far."""
+    found = [31, 17, 11, 9, 8, 7, 6, 5, 4, 4]
+    marks = [n < each for each in found for n in range(100)]
+    assert sum(marks) == 102
+    assert m.average_precision(m.precision_so_far(marks, 100)) == pytest.approx(0.1652, abs=0.002)
 
 
 def test_efficiency_is_per_minute() -> None:

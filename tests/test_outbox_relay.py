@@ -14,15 +14,24 @@ import msgspec
 import pytest
 
 from focus.alerts import outbox_lease, outbox_relay, settings, unsubscribe
-from focus.alerts.delivery import Delivered, DeliveryOutcome, NotDelivered, apprise, mail
+from focus.alerts.delivery import (
+    CHANNELS,
+    Delivered,
+    DeliveryOutcome,
+    NotDelivered,
+    apprise,
+    mail,
+    masked_channel,
+)
 from focus.alerts.message import Message
 from focus.alerts.outbox_relay import ChannelSenders
 from focus.alerts.texts import LANGUAGES, TEXTS, told
 from focus.errors import ConfigError
-from focus.storage.alerts.records import DEAD, SENT, WAITING
+from focus.storage.alerts.records import DEAD, SENT, WAITING, User
 from tests.support.outbox import NOON, Desk, desk
 from tests.support.webhooks import Receiver, receiving
 
+PERSON = User(2, "ana", "ana@a.test", None, "en", "UTC", "", False, None, ())
 ME, YOU = "mail:me@a.test", "mail:you@a.test"
 
 
@@ -201,20 +210,6 @@ async def test_retries_come_later_and_later_and_end(
     assert [line.state for line in lines] == [DEAD, *[WAITING] * 4]
     assert [line.detail for line in lines] == [f"no {n}" for n in (4, 3, 2, 1, 0)]
     assert here.store.outbox.counts() == {DEAD: 1}
-
-
-async def test_what_was_given_up_can_be_started_anew_by_its_owner(
-    here: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    post = install(monkeypatch, NotDelivered("no such user", retry=False))
-    here.finds(here.alert("足球", ME), "http://a.test/1")
-    assert (await here.deliver()).dead == 1
-    (line,) = here.store.outbox.deliveries()
-    assert here.store.outbox.again(2, line.batch, now=NOON) == 0
-    assert here.store.outbox.again(1, line.batch, now=NOON) == 1
-    assert (await here.deliver()).sent == 1
-    assert here.store.outbox.again(1, line.batch, now=NOON) == 0
-    assert len(set(post.ids)) == 1
 
 
 def test_reasons_are_told_in_the_readers_language() -> None:
@@ -414,9 +409,11 @@ from pathlib import Path
 from random import Random
 from focus.config import FetchConfig
 from focus.alerts import outbox_relay, settings
+from focus.alerts.sealed_channels import SealedChannels
 from focus.storage.alerts.store import opened
 async def run(path):
-    with opened(Path(path), now=0.0, language="zh", zone="UTC") as here:
+    sealed = SealedChannels.by_file(Path(path))
+    with opened(Path(path), now=0.0, language="zh", zone="UTC", channels=sealed) as here:
         known = settings.read(here, fetch=FetchConfig(allow_net=("127.0.0.0/8",)))
         print("ready", flush=True)
         await outbox_relay.deliver_due(here, known, clock=time.time, rng=Random(), lease_s=0.0)
@@ -427,7 +424,7 @@ asyncio.run(run(sys.argv[1]))
 @pytest.mark.slow
 async def test_sigkill_in_mid_delivery_loses_nothing(tmp_path: Path) -> None:
     """Each of 60 messages arrives; twice only what was under way when the axe fell."""
-    wanted, workers = 60, outbox_relay.AT_ONCE["webhook"]
+    wanted, workers = 60, CHANNELS["webhook"].at_once
     async with receiving(Receiver(delay_s=0.02)) as hook:
         with desk(tmp_path) as here:
             for number in range(wanted):
@@ -477,13 +474,13 @@ async def test_a_test_message_is_sent_at_once_and_logged(
 
 
 def test_apprise_is_for_administrators(monkeypatch: pytest.MonkeyPatch) -> None:
-    apprise.check_may_add(ME, admin=False)
-    with pytest.raises(ConfigError, match="for administrators") as told:
-        apprise.check_may_add("apprise:tgram://12345:secret/1", admin=False)
-    assert "secret" not in str(told.value)
+    address = "tgram://12345:secret/1"
+    assert CHANNELS["apprise"].of_account(address, PERSON) is None
+    assert CHANNELS["apprise"].of_account(address, PERSON._replace(admin=True)) == address
     monkeypatch.setattr(apprise, "available", lambda: False)
-    with pytest.raises(ConfigError, match=r"pip install"):
-        apprise.check_may_add("apprise:tgram://12345:secret/1", admin=True)
+    with pytest.raises(ConfigError, match=r"pip install") as told:
+        CHANNELS["apprise"].check_new(address)
+    assert "secret" not in str(told.value)
 
 
 async def test_without_apprise_there_is_one_clear_line(
@@ -499,9 +496,9 @@ async def test_apprise_brings_it_to_other_services(here: Desk) -> None:
     pytest.importorskip("apprise")
     async with receiving() as hook:
         address = f"json://127.0.0.1:{hook.port}/x"
-        apprise.check_may_add(f"apprise:{address}", admin=True)
+        CHANNELS["apprise"].check_new(address)
         with pytest.raises(ConfigError, match="no such service"):
-            apprise.check_may_add("apprise:nosuch://a", admin=True)
+            CHANNELS["apprise"].check_new("nosuch://a")
         here.finds(here.alert("足球", f"apprise:{address}"), "http://a.test/1")
         assert (await here.deliver()).sent == 1
         hook.answers = [(500, {})]
@@ -523,7 +520,9 @@ def test_settings_are_kept_and_secrets_masked(here: Desk) -> None:
     assert read.mail is not None
     assert (read.mail.password, read.mail.port, read.mail.tls) == ("pass word", 587, "starttls")
     assert read.base_url == "https://focus.a.test"
-    given = settings.read(here.store, smtp_url="smtps://other.test", mail_from="x@a.test")
+    given = settings.read(
+        here.store, options={"smtp_url": "smtps://other.test", "mail_from": "x@a.test"}
+    )
     assert given.mail is not None
     assert (given.mail.host, given.mail.port, given.mail.tls) == ("other.test", 465, "always")
     for text in (repr(read), str(settings.shown(here.store, read.key)), repr(read.mail)):
@@ -569,4 +568,4 @@ def test_a_base_url_that_leads_nowhere(url: str) -> None:
     ],
 )
 def test_channels_are_shown_without_their_secrets(channel: str, shown: str) -> None:
-    assert settings.masked_channel(channel) == shown
+    assert masked_channel(channel) == shown

@@ -46,6 +46,21 @@ def test_is_exact_when_everything_is_pushed(rows: dict[int, list[int]]) -> None:
 
 @given(ROWS)
 @settings(deadline=None)
+def test_a_graph_that_nobody_follows_comes_to_the_same(rows: dict[int, list[int]]) -> None:
+    graph = PageRank(epsilon=1e-6)
+    graph.is_followed = False
+    graph.grow(15)
+    assert [graph.add(source, targets) for source, targets in rows.items()] == [set()] * len(rows)
+    assert {source: set(row) for source, row in graph.rows.items()} == {
+        source: set(targets) - {source} for source, targets in rows.items()
+    }
+    graph.settle()
+    exact = power_iteration(rows, 15)
+    assert [graph.rank(n) for n in range(15)] == pytest.approx(exact, abs=1e-4)
+
+
+@given(ROWS)
+@settings(deadline=None)
 def test_ranks_only_rise_and_noticeable_rises_are_named(rows: dict[int, list[int]]) -> None:
     graph = PageRank()
     graph.grow(15)

@@ -8,6 +8,7 @@ import pytest
 from bench.papers import experiment as files
 from bench.papers import portal, write
 from focus.archive.replay import Archive
+from focus.score.parameters import numbers_of
 from focus.score.relevance import model_class
 from focus.score.strategy import strategy_class
 
@@ -21,22 +22,35 @@ def test_every_experiment_can_be_read_and_names_what_is_there() -> None:
         ways = experiment.ways()
         assert len({way.name for way in ways}) == len(ways), name
         for way in ways:
-            assert way.params.keys() <= strategy_class(way.strategy).defaults.keys()
-            model_class(way.relevance)
+            published = way.form == "published"
+            kind = strategy_class(way.strategy)
+            assert way.params.keys() <= numbers_of(kind, as_published=published).keys()
+            model_class(way.model)
         names = {way.name for way in ways}
         for claim in experiment.claim:
             for form in ("as published", "tuned"):
                 for side in (claim.better, claim.worse):
                     assert not side or f"{side}, {form}" in names, (name, claim.text)
+        assert all(claim.paper for claim in experiment.claim)
+        assert experiment.topic in ("keywords", "p4", "p5")
+        assert experiment.other.keys() <= write.WEBS.keys()
         assert all(len(row) == len(experiment.paper.head) for row in experiment.paper.rows)
+
+
+def test_ways_are_guided_by_the_model_of_their_form() -> None:
+    p5 = files.experiments(PAPERS, ["p5"])["p5"]
+    models = {way.name: way.model for way in p5.ways()}
+    assert models["gene-authority, as published"] == "adaptive"
+    assert models["pagerank, as published"] == "cosine"  # named: P5's, not P1's
+    assert models["gene-authority, tuned"] == "evidence"
 
 
 def test_alpha_runs_from_0_to_1_in_both_forms() -> None:
     p3 = files.experiments(PAPERS, ["p3"])["p3"]
     swept = [way for way in p3.ways() if "alpha" in way.params]
-    assert len(swept) == 22
+    assert len(swept) == 12
     assert {round(way.params["alpha"] + way.params["beta"], 6) for way in swept} == {1.0}
-    assert sorted({way.params["alpha"] for way in swept}) == [n / 10 for n in range(11)]
+    assert sorted({way.params["alpha"] for way in swept}) == [n / 5 for n in range(6)]
 
 
 def test_a_generated_web_is_recorded_whole_and_alike(tmp_path: Path) -> None:
@@ -104,14 +118,20 @@ def test_the_page_says_what_failed_and_what_is_missing(tmp_path: Path) -> None:
     p2 = {"p2": files.experiments(PAPERS, ["p2"])["p2"]}
     page = tmp_path / "results.md"
     write.write(p2, tmp_path, page)
-    assert page.read_text("utf-8").count("Not run yet") == 2
+    assert page.read_text("utf-8").count("Not run yet on") == 2
     found = found_of(6, 0.2, 0.4)
     (tmp_path / "p2.generated.json").write_bytes(msgspec.json.encode(found))
     write.write(p2, tmp_path, page)
     text = page.read_text("utf-8")
-    assert "| p2 | gene has the higher recall at the end | generated, 6 topics |" in text
-    assert "**does not hold**: 20.0 % to 40.0 %" in text
-    assert text.count("Not run yet") == 1
+    assert "| P2 | gene has the higher recall at the end | clearly higher (curve) |" in text
+    assert "**does not hold**: 20.0 % to 40.0 % | not run |" in text
+    assert text.count("Not run yet on") == 1
+    other = msgspec.structs.replace(p2["p2"], other={"generated": "it has no chemistry."})
+    write.write({"p2": other}, tmp_path, page)
+    text = page.read_text("utf-8")
+    assert "No verdict here: it has no chemistry." in text
+    assert "no verdict: 20.0 % to 40.0 %" in text
+    assert "does not hold**: 20.0" not in text
 
 
 def test_the_page_that_is_committed_is_the_one_that_is_written(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def test_another_key_opens_nothing_and_says_so(tmp_path: Path) -> None:
         (tmp_path / "focus.db.key").unlink()
         with pytest.raises(ConfigError, match=r"focus\.db\.key: does not open .*--forget-pass"):
             settings.read(here)
-        other = settings.read(here, smtp_url="smtp://b%40b.test@b.test")
+        other = settings.read(here, options={"smtp_url": "smtp://b%40b.test@b.test"})
         assert other.mail is not None and other.mail.host == "b.test", "nothing has to be opened"
         assert "smtp" not in settings.shown(here, other.key)
         settings.forget_sealed(here)

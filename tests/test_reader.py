@@ -303,7 +303,7 @@ def test_reading_rows_leaves_no_lock_behind(path: Path) -> None:
             rows = reader.rows(Selection())
             next(rows)
             async with Store.open(path, now=0.0, pid=1, busy_s=0.05) as store:
-                await store.heartbeat(1, now=300.0)
+                await store.write(1, Batch(now=300.0))
                 busy, _, _ = await (
                     await store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 ).fetchone() or (1, 0, 0)

@@ -6,13 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from focus.config import AnalysisConfig
 from focus.errors import ConfigError, TopicError
 from focus.html.parser import Block, RawLink
 from focus.records import Region
+from focus.score.analysis import PageAnalyst
 from focus.score.matching import Matcher
 from focus.score.relevance import RELEVANCE, Document, make_model
 from focus.text.tokenisation import Segmenter, jieba_cut, rjieba_cut
-from focus.topic.topic import from_toml, from_words
+from focus.topic.topic import Keyword, Topic, from_toml, from_words, to_builtins
 
 
 def text(body: str) -> Callable[[], list[Block]]:
@@ -98,6 +100,44 @@ def test_cosine_of_an_anchor(football: Matcher) -> None:
     assert football.cosine["首页"] == 0.0
 
 
+def test_features_weigh_links_by_their_share_and_not_pages() -> None:
+    topic = Topic("足球", (Keyword("足球"),), {"欧冠": 1.0, "皇马": 0.5, "足球": 0.9})
+    matcher = Matcher(topic)
+    assert matcher.promise["欧冠 皇马"] == pytest.approx(1 - 0.85 * 0.925)
+    assert matcher.coverage["欧冠 皇马"] == 0.0
+    assert matcher.promise["足球"] == matcher.promise["足球 欧冠"] == 1.0
+    assert matcher.promise["歐冠"] == pytest.approx(0.15)  # in either script
+    assert matcher.named("皇马 vs 足球") == ["足球", "皇马"]
+
+
+def test_features_weigh_the_links_of_a_page() -> None:
+    topic = Topic("足球", (Keyword("足球"),), {"欧冠": 1.0})
+    html = "<h2>欧冠</h2><a href=/欧冠/1>欧冠</a><a href=/2>天气</a>".encode()
+    page = PageAnalyst(AnalysisConfig(topic=to_builtins(topic), cosines=True)).analyse(
+        "http://h/", html, "text/html; charset=utf-8"
+    )
+    first, second = page.links
+    scores = (first.anchor_score, first.url_score, first.heading_score)
+    assert scores == pytest.approx((0.15, 0.15, 0.15))
+    assert first.cosine_score == pytest.approx(0.5**0.5)
+    assert (second.anchor_score, second.cosine_score) == (0.0, 0.0)
+    assert page.relevance < 0.5
+
+
+def test_cosine_of_an_anchor_with_features() -> None:
+    topic = Topic("足球", (Keyword("足球"),), {"欧冠": 0.6, "皇马": 0.3})
+    assert Matcher(topic).cosine["欧冠 新闻"] == pytest.approx(0.6 / (1.45**0.5 * 2**0.5))
+
+
+def test_euclid_of_an_anchor_is_on_the_scale_of_a_page_s(football: Matcher) -> None:
+    assert football.euclid["足球 新闻"] == pytest.approx(0.5)
+    assert football.euclid["足球"] == 1.0
+    assert football.euclid["新闻"] == 0.0
+    page = Document(title="足球 新闻")
+    judged = make_model("euclid", football, {}, as_published=True).judge(page)
+    assert judged.relevance == pytest.approx(football.euclid["足球 新闻"])
+
+
 def test_position_worked_number(football: Matcher) -> None:
     page = Document(
         title="足球 新闻 体育 首页",
@@ -121,6 +161,18 @@ def test_evidence_worked_number(football: Matcher) -> None:
     judgement = model.judge(page)
     assert judgement.parts["text"] == pytest.approx(0.75)
     assert judgement.relevance == pytest.approx(0.911, abs=1e-3)
+
+
+def test_evidence_names_the_words_of_every_part(football: Matcher) -> None:
+    model = make_model("evidence", football, {})
+    links = [
+        RawLink("/tags/x", "#足球"),
+        RawLink("/1", "英超第三轮的足球战报，一条长长的链接文字"),
+        RawLink("/2", "新闻"),
+    ]
+    judgement = model.judge(Document(title="足球", blocks=text("足球"), links=links))
+    assert judgement.parts.keys() == judgement.matched.keys()
+    assert judgement.matched["tag"] == judgement.matched["anchors"] == ["足球"]
 
 
 def test_evidence_reads_tags_but_not_tag_clouds(football: Matcher) -> None:

@@ -41,7 +41,9 @@ def out(web: Path) -> Path:
     folder = web / "out"
     ways = ["bfs", "best-first", "topic-pagerank"]
     arguments = [part for way in ways for part in ("--strategy", way)]
-    (web / "table").write_text(run(web, *arguments, "--forms", "tuned,published", out=folder))
+    (web / "table").write_text(
+        run(web, *arguments, "--forms", "tuned,published", "--relevance", "evidence", out=folder)
+    )
     return folder
 
 

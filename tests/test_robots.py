@@ -224,3 +224,31 @@ def test_beyond_the_cap_on_wildcards_less_is_allowed_and_not_more() -> None:
     generous = "User-agent: *\nDisallow: /\n" + "".join(f"Allow: /*{n}b\n" for n in range(5_000))
     assert allows(generous, "/3b")
     assert not allows(generous, "/z4999c")
+
+
+_LINES = [
+    *("User-agent: focus", "User-agent: *", "User-agent: b"),
+    *("Disallow: /a", "Disallow: /a/ # why", "disallow /*c$", "Disallow: /%61?\u00fc"),
+    *("Allow: /a/b", "Allow:", "Allow: /\ufffd"),
+    *("Crawl-delay: 0.1", "Sitemap: http://a.test/s"),
+]
+
+
+@given(
+    st.lists(st.sampled_from(_LINES), max_size=20).map("\n".join),
+    st.sampled_from(["focus", "b", "c"]),
+)
+def test_an_excerpt_says_to_everybody_what_the_file_says_to_one(text: str, agent: str) -> None:
+    whole = Robots.parse(text.encode())
+    part = Robots.parse(whole.excerpt(agent))
+    for path in ("/", "/a", "/a/b", "/c", "/xc", "/a?\u00fc", "/\ufffd"):
+        url = f"http://a.test{path}"
+        assert part.allows(url, "anybody") == whole.allows(url, agent)
+    assert part.crawl_delay("anybody") == whole.crawl_delay(agent)
+    assert part.sitemaps == whole.sitemaps
+
+
+def test_an_excerpt_leaves_out_what_is_for_others() -> None:
+    text = b"User-agent: a\nDisallow: /\nUser-agent: *\nDisallow: /b # no\nCrawl-delay: 2"
+    excerpt = Robots.parse(text).excerpt("focus")
+    assert excerpt == b"User-agent: *\nCrawl-delay: 2.0\nDisallow: /b"

@@ -4,10 +4,13 @@ import json
 import re
 import subprocess
 import sys
+import threading
 import urllib.request
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -19,16 +22,16 @@ from argon2 import PasswordHasher
 from starlette.testclient import TestClient
 
 from focus.__main__ import main
-from focus.alerts.delivery import Delivered, DeliveryOutcome
+from focus.alerts.delivery import CHANNELS, Channel, Delivered, DeliveryOutcome
 from focus.alerts.message import Message
 from focus.errors import ConfigError
-from focus.serve import address_verification, backoff, server, tokens
+from focus.serve import accounts, address_verification, backoff, server, tokens
 from focus.serve.accounts import Passwords
 from focus.serve.app import make_app
-from focus.serve.app_state import AppState, Kept
+from focus.serve.app_state import AppState, Kept, SendingOptions
 from focus.serve.texts import TEXTS
 from focus.storage.alerts.records import Alert, DeliveryRecord
-from tests.support.outbox import NOON, Clock, hit, insert
+from tests.support.outbox import LOOPBACK, NOON, Clock, hit, insert
 from tests.support.site import Portal, article
 
 HOME = "http://127.0.0.1:8420"
@@ -239,7 +242,7 @@ def test_a_alert_is_made_changed_paused_and_deleted(group: Group) -> None:
         ({"expires": "soon"}, "2026-12-31"),
         ({"quiet": "night"}, "22:00-07:00"),
         ({"mail": "on"}, "confirm your mail address"),
-        ({"webhooks": "ftp://a.test/"}, "webhook"),
+        ({"webhook": "ftp://a.test/"}, "webhook"),
     ],
 )
 def test_what_makes_no_alert_is_said_and_what_was_typed_stays(
@@ -265,6 +268,24 @@ def test_a_saved_alert_shows_what_the_last_days_would_have_sent(group: Group) ->
     page = client.get(f"/alerts/{number}?preview=1").text
     assert "would have sent 1 page" in page
     assert "<mark>足球</mark>" in page
+
+
+def test_the_secret_of_a_webhook_is_shown_and_changed(group: Group) -> None:
+    boss, ana = group.member("boss"), group.member("ana")
+    hook = "https://hook.test/T0KEN"
+    number = alert(ana, webhook=hook)
+    of_saved = re.findall(r"whsec_[\w+/=]+", ana.get(f"/alerts/{number}?saved=1").text)
+    assert not re.search("whsec_", ana.get(f"/alerts/{number}").text)
+    typed = {"channel": f"webhook:{hook}"}
+    shown = ana.post(f"/alerts/{number}/secret", data=typed).text
+    assert re.findall(r"whsec_[\w+/=]+", shown) == of_saved
+    assert "https://hook.test/***" in shown
+    changed = ana.post(f"/alerts/{number}/secret", data={**typed, "rotate": "1"}).text
+    assert re.findall(r"whsec_[\w+/=]+", changed) != of_saved
+    assert "new secret" in boss.get("/admin").text
+    assert boss.post(f"/alerts/{number}/secret", data=typed).status_code == 400
+    typed = {"channel": "webhook:https://hook.test/other"}
+    assert ana.post(f"/alerts/{number}/secret", data=typed).status_code == 400
 
 
 def test_health_tells_trouble_and_silence(group: Group) -> None:
@@ -327,7 +348,7 @@ def test_pages_are_read_judged_and_deleted(group: Group) -> None:
     number = alert(client)
     [page] = group.finds(number, "https://a.test/1")
     where = client.post(f"/inbox/{page}/relevant", data={"alert": str(number)})
-    assert where.headers["location"] == f"/inbox?alert={number}#match-{page}"
+    assert where.headers["location"] == f"/inbox?alert={number}&voted={page}#match-{page}"
     assert group.rows("SELECT vote FROM alert_match") == [(1,)]
     client.post(f"/inbox/{page}/irrelevant")
     assert group.rows("SELECT vote FROM alert_match") == [(0,)]
@@ -556,7 +577,9 @@ def test_the_scheduler_sees_what_is_due(group: Group) -> None:
 
 
 def test_the_scheduler_is_told_all_it_needs() -> None:
-    order = server.SchedulerOptions("focus.db", smtp_url="smtp://localhost", base_url=HOME)
+    order = server.SchedulerOptions(
+        "focus.db", options={"smtp_url": "smtp://localhost"}, base_url=HOME
+    )
     assert msgspec.json.decode(msgspec.json.encode(order), type=server.SchedulerOptions) == order
 
 
@@ -714,13 +737,40 @@ def test_an_administrator_takes_over_what_the_command_line_watches(group: Group)
 
 def test_a_new_alert_begins_with_the_channels_of_its_owner(group: Group) -> None:
     client = group.member("ana", "ana@a.test")
-    typed = {"feed": "on", "webhooks": "https://hook.test/a"}
+    typed = {"feed": "on", "webhook": "https://hook.test/a"}
     assert client.post("/settings/channels", data=typed).status_code == 303
     page = client.get("/alerts/new").text
     assert "https://hook.test/a" in page
     assert re.search(r'name="feed" value="on" checked', page)
     assert not re.search(r'name="mail" value="on" checked', page)
-    assert client.post("/settings/channels", data={"webhooks": "gopher:x"}).status_code == 400
+    assert client.post("/settings/channels", data={"webhook": "gopher:x"}).status_code == 400
+
+
+class Bottle(Channel):
+    """Another package's."""
+
+    kind, metavar, help = "bottle", "FOLDER", "By a file in this folder."
+    labels = {"en": "Folders, one per line"}
+    admin_only = True
+
+    @classmethod
+    def is_address(cls, text: str) -> bool:
+        return text.startswith("/")
+
+
+def test_a_channel_of_another_package_has_its_field(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(CHANNELS._ours, "bottle", Bottle)
+    boss, ana = group.member("boss", language="zh"), group.member("ana")
+    assert re.search(r"<label .*>Folders, one per line</label>", boss.get("/alerts/new").text)
+    assert "Folders" not in ana.get("/alerts/new").text
+    number = alert(boss, bottle="/sea/one\n/sea/two")
+    assert "/sea/one\n/sea/two</textarea>" in boss.get(f"/alerts/{number}/edit").text
+    assert "<span>bottle:***</span>" in boss.get(f"/alerts/{number}").text
+    assert boss.post("/alerts/new", data={**TYPED, "name": "b", "bottle": "sea"}).status_code == 400
+    refused = ana.post("/alerts/new", data={**TYPED, "bottle": "/sea"})
+    assert "for administrators" in refused.text
 
 
 def test_votes_are_counted_where_the_alert_is_shown(group: Group) -> None:
@@ -746,6 +796,7 @@ def test_short_messages_go_to_a_number_after_its_owner_typed_the_code(
         return Delivered()
 
     monkeypatch.setattr("focus.alerts.delivery.sms.apprise.deliver", taken)
+    monkeypatch.setattr("focus.alerts.delivery.sms.apprise.check", lambda url, where: None)
     client = group.member("ana")
     typed = {"name": "ana", "zone": "UTC", "language": "en", "phone": "+86 138-0013-8000"}
     assert "no SMS gateway" in client.post("/settings", data=typed).text
@@ -792,6 +843,72 @@ def test_a_gateway_has_to_name_the_place_of_the_number(group: Group) -> None:
     assert "短信网关：请在号码处写 {phone}" in answer.text
     answer = client.post("/admin", data={"registration": "invite", "sms": "nothing:{phone}"})
     assert answer.status_code == 400
+
+
+class Gateway(BaseHTTPRequestHandler):
+    """An SMS gateway: what it was asked for, (number, six digits of the text)."""
+
+    sent: ClassVar[list[tuple[str, str]]] = []
+
+    def do_GET(self) -> None:
+        asked = parse_qs(urlsplit(self.path).query)
+        self.sent.append((asked["to"][0], re.findall(r"\d{6}", asked["text"][0])[0]))
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"code": 0}')
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def gateway() -> Iterator[str]:
+    Gateway.sent.clear()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Gateway) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/?to={{phone}}&text={{text}}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_forgotten_password_is_set_by_a_code_to_a_confirmed_phone(
+    group: Group, gateway: str
+) -> None:
+    sent = Gateway.sent
+    group.app_state.sending = SendingOptions(fetch=LOOPBACK)
+    boss, ana = group.member("boss"), group.member("ana")
+    assert "phone" not in group.browser().get("/forgot").text
+    assert boss.post("/admin", data={"registration": "off", "sms": gateway}).status_code == 303
+    ana.post("/settings", data={"name": "ana", "zone": "UTC", "language": "en", "phone": "+4915"})
+    ana.post("/settings/code", data={"code": sent[-1][1]})
+    typed = {"name": "ana", "phone": "1"}
+    stranger = group.browser()
+    assert "Send a code" in stranger.get("/forgot").text
+    told = stranger.post("/forgot", data=typed).text
+    nobody = stranger.post("/forgot", data={**typed, "name": "eve"}).text
+    assert told.replace("ana", "eve") == nobody, "nobody learns who has an account"
+    assert [phone for phone, _ in sent] == ["+4915"] * 2
+    new = {"name": "ana", "code": sent[-1][1], "password": "another battery horse"}
+    wrong = stranger.post("/forgot/code", data={**new, "code": "x"})
+    assert wrong.status_code == 400 and "The code is wrong" in wrong.text
+    assert stranger.post("/forgot/code", data={**new, "name": "boss"}).status_code == 400
+    assert stranger.post("/forgot/code", data=new).headers["location"] == "/login?set=1"
+    assert ana.get("/inbox").headers["location"] == "/login", "all sessions are over"
+    assert stranger.post("/forgot/code", data=new).status_code == 400, "good once"
+    login = {"name": "ana", "password": new["password"]}
+    assert stranger.post("/login", data=login).headers["location"] == "/inbox"
+
+
+def test_a_code_for_another_password_is_good_for_a_quarter_of_an_hour(group: Group) -> None:
+    group.member("ana")
+    with group.app_state.store() as store:
+        store.users.set_address(group.number("ana"), "phone", "+4915")
+        found = accounts.reset_code(store, "ana", now=NOON)
+    assert found is not None
+    group.clock.now += 901
+    new = {"name": "ana", "code": found[2], "password": "another battery horse"}
+    assert group.browser().post("/forgot/code", data=new).status_code == 400
 
 
 # -- in Chinese ---------------------------------------------------------------------

@@ -352,11 +352,28 @@ def test_topic_is_words_unless_a_file_is_there(home: Path) -> None:
 
 
 def test_parameters_go_to_whoever_knows_them() -> None:
-    given = [("gamma", 0.3), ("alpha", 0.5), ("relevance.beta", 0.6), ("strategy.T", 0.7)]
+    given = [("gamma", 0.3), ("alpha", 0.5), ("relevance.beta", 0.6), ("strategy.raw", 0.7)]
     assert split_params(given, "topic-pagerank", "position") == (
-        {"gamma": 0.3, "T": 0.7},
+        {"gamma": 0.3, "raw": 0.7},
         {"alpha": 0.5, "beta": 0.6},
     )
+
+
+def test_as_published_means_strategy_model_and_topic(ordered: Ordered, tmp_path: Path) -> None:
+    file = tmp_path / "football.toml"
+    text = 'name = "足球"\nkeywords = ["足球"]\nrelevance = "evidence"\n[features]\n"欧冠" = 0.5\n'
+    file.write_text(text, encoding="utf-8")
+
+    def analysis(*more: str) -> AnalysisConfig:
+        return ordered("--seed", "a.test", "--topic", str(file), *more).config.analysis
+
+    assert analysis("--strategy", "topic-pagerank").relevance == "evidence"
+    p1 = analysis("--strategy", "topic-pagerank", "--as-published")
+    assert (p1.relevance, p1.topic["features"]) == ("position", {})
+    p5 = analysis("--strategy", "gene-authority", "--as-published")
+    assert (p5.relevance, p5.topic["features"]) == ("adaptive", {"欧冠": 0.5})
+    chosen = analysis("--strategy", "gene", "--as-published", "--relevance", "boolean")
+    assert chosen.relevance == "boolean"
 
 
 def test_greek_letters_name_parameters(ordered: Ordered) -> None:

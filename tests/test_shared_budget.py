@@ -91,7 +91,9 @@ class Recorded:
             return FetchResult(url, fetched_at, answer.status, answer.headers, failure=kind)
         return found
 
-    async def score(self, url: str, body: bytes, content_type: str | None) -> Page:
+    async def score(
+        self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
+    ) -> Page:
         return await self._scorer.score(url, body, content_type)
 
     async def update(self, payload: bytes) -> None:

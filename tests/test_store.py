@@ -398,7 +398,6 @@ async def _drain(stream: AsyncIterator[Any]) -> list[Any]:
 WRITES: dict[str, Call] = {
     "begin_crawl": lambda s, c: s.begin_crawl(IDENTITY, "{}", fresh=False, now=2.0),
     "write": lambda s, c: s.write(c, Batch(urls=[url_row(9)], now=2000.0)),
-    "heartbeat": lambda s, c: s.heartbeat(c, now=3.0),
     "update_pageranks": lambda s, c: s.update_pageranks(c, [(0, 0.5)]),
     "finish": lambda s, c: s.finish(c, reason="x", report_json="{}", now=4.0),
 }

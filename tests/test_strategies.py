@@ -16,6 +16,7 @@ from focus.records import SEED_PRIORITY, Link, Page, Recent, Region, Tally, UrlS
 from focus.score.analysis import PageAnalyst
 from focus.score.graph.pagerank import PageRank
 from focus.score.index_pages import Role
+from focus.score.relevance import RELEVANCE
 from focus.score.strategy import STRATEGIES, Parent, Strategy, make_strategy
 from focus.score.strategy.best_link import inherited
 from focus.score.strategy.gene import hops_of, pack
@@ -115,6 +116,17 @@ def test_pagerank_order_follows_the_graph() -> None:
     assert strategy.priority(2, ()) > strategy.priority(1, ())
 
 
+def test_pagerank_as_published_takes_the_largest_share_of_a_fetched_parent() -> None:
+    strategy = make("pagerank", as_published=True)
+    strategy.graph.add(0, [1, 2, 3, 4])
+    assert strategy.priority(1, ()) == 0.25
+    strategy.graph.add(1, [2, 5])
+    assert strategy.priority(5, ()) == 0.125
+    assert strategy.priority(2, ()) == 0.25  # the maximum, not 0.25 + 0.125
+    strategy.graph.add(2, [6])
+    assert strategy.priority(6, ()) == 0.375  # but what 2 itself has to give is the sum
+
+
 def test_topic_pagerank_mixes_scaled_rank_and_similarity() -> None:
     strategy = make("topic-pagerank", gamma=0.2)
     strategy.graph.add(0, [1])
@@ -124,7 +136,6 @@ def test_topic_pagerank_mixes_scaled_rank_and_similarity() -> None:
 
 def test_topic_pagerank_as_published_has_width_and_depth() -> None:
     strategy = make("topic-pagerank", as_published=True, gamma=0.2, W=2, a=1.5, D=2)
-    strategy.graph.largest = 10.0
     links = [link(str(n)) for n in range(5)]
     relevant = strategy.evidence(parent(strategy, 1.5), links)
     assert [c is not None and c[0] > 0 for c in relevant] == [True, True, True, False, False]
@@ -134,6 +145,21 @@ def test_topic_pagerank_as_published_has_width_and_depth() -> None:
     assert all(c is not None and c[1] == 1 for c in off)
     ended = strategy.evidence(parent(strategy, 1.5, link_evidence=(0.0, 0.0)), links)
     assert ended == [None] * 5
+
+
+def test_topic_pagerank_as_published_worked_number() -> None:
+    strategy = make("topic-pagerank", as_published=True)
+    links = [link(str(n)) for n in range(40)]
+    (first, *_), last = strategy.evidence(parent(strategy, 1.2), links)[::39]
+    assert first == pytest.approx(0.8 / 40 + 0.2 * 1.2)
+    assert last == (0.0, 2.0)
+
+
+def test_numbers_that_do_nothing_in_a_form_are_refused_there() -> None:
+    with pytest.raises(ConfigError, match="no such parameter; known: gamma, raw"):
+        make("topic-pagerank", W=2.0)
+    with pytest.raises(ConfigError, match="known: D, T, W, a, gamma"):
+        make("topic-pagerank", as_published=True, raw=1.0)
 
 
 def test_yield_learns_where_pages_pay() -> None:
@@ -432,6 +458,12 @@ def test_url_structure_worked_numbers_of_table_5_2() -> None:
     assert priorities(strategy, page, links) == pytest.approx([0.6, 0.45, 0.3, 0.7])
 
 
+def test_url_structure_as_published_measures_the_anchor_by_eq_5_2() -> None:
+    strategy = make("url-structure", as_published=True)
+    links = [Link("http://g/1", b"1" * 16, "g", anchor_score=1.0, euclid_score=0.25)]
+    assert priorities(strategy, parent(strategy, 0.5), links) == [pytest.approx(0.4)]
+
+
 def test_gene_worked_numbers() -> None:
     strategy = make("gene", as_published=True)
     faded = parent(strategy, 0.9, link_evidence=(pack(1, 0.0),))
@@ -527,7 +559,7 @@ def test_seeds_are_always_followed(name: str, published: bool) -> None:
     strategy = make(name, as_published=published)
     for relevance in (0.0, 0.9):
         seed = parent(strategy, relevance)
-        evidence = strategy.evidence(seed, [link("a", 1.0, cosine_score=1.0)])
+        evidence = strategy.evidence(seed, [link("a", 1.0, cosine_score=1.0, euclid_score=1.0)])
         assert evidence[0] is not None
         assert len(evidence[0]) == strategy.width
 
@@ -538,7 +570,8 @@ def test_every_strategy_explains_itself(name: str) -> None:
     assert kind.__doc__ and kind.source and kind.summary
     assert "Worked" in kind.__doc__ or name in ("bfs", "pagerank")
     assert len(kind.summary) < 80 and kind.summary[0].islower()
-    assert set(kind.published) <= set(kind.defaults)
+    assert not kind.published_model or kind.published_model in RELEVANCE
+    assert kind.published_topic in ("keywords", "features")
 
 
 @pytest.mark.parametrize("asked", [False, True])

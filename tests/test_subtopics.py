@@ -36,8 +36,8 @@ def test_a_word_weighs_how_much_likelier_it_makes_a_page() -> None:
     """6 of 6, share 0.2: (6 + 0.4)/8 = 0.8; (0.8 - 0.2)/0.8 = 0.75."""
     found = learned(shelf())
     assert found.words == {"redis": pytest.approx(0.75)}
-    assert found.weigh("Redis Cluster") == pytest.approx(0.75)
-    assert found.weigh("weather") == found.weigh("") == 0.0
+    assert found.weights["Redis Cluster"] == pytest.approx(0.75)
+    assert found.weights["weather"] == found.weights[""] == 0.0
 
 
 def test_a_word_must_come_from_several_hubs() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from focus.commands.label import Asker, question_lines
+from focus.commands.label import question_lines
 from focus.errors import ConfigError
 from focus.learn.labelling import (
     LabelQuestion,
@@ -23,6 +23,7 @@ from focus.learn.model_file import LearnedTopic, load
 from focus.score.relevance.evidence import Evidence
 from focus.storage.labels import JudgedPage
 from focus.storage.lock import held
+from focus.terminal.asking import PageAsker
 from focus.topic.topic import from_toml, from_words
 from tests.support.command import Focus, record, runner, settle
 
@@ -283,8 +284,11 @@ def test_keys_are_read_one_by_one(
     keys = iter("xY?n \x1b")
     monkeypatch.setattr(sys, "stdin", Terminal())
     monkeypatch.setattr(click, "getchar", lambda: next(keys))
-    asker = Asker()
+    asker = PageAsker({"y": "yes", "n": "no", "s": "skip"}, kept="kept")
     question = LabelQuestion("http://a.test/", "\x1b]0;题", 0.5, {"title": ["足球"]}, "…")
-    assert [asker(question) for _ in range(4)] == ["y", "n", "s", "q"]
-    assert "\x1b" not in capfd.readouterr().err
+    lines = question_lines(question)
+    assert [asker.ask(lines) for _ in range(4)] == ["y", "n", "s", "q"]
+    shown = capfd.readouterr().err
+    assert "\x1b" not in shown
+    assert "on topic? [y]es [n]o [s]kip [q]uit" in shown
     assert "relevance 0.50; title: 足球" in question_lines(question)[3]

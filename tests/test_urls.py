@@ -1,6 +1,7 @@
 """Addresses: what is requested, what is the same page, what an address tells."""
 
 import hashlib
+from urllib.parse import urljoin
 
 import pytest
 from hypothesis import example, given, settings
@@ -49,6 +50,21 @@ HREFS = st.one_of(st.lists(PIECES, max_size=8).map("".join), st.text(max_size=40
 @example("http://a.b", BASES[0])
 def test_joining_by_slices_is_joining_by_the_parser(href: str, base: str) -> None:
     assert Joiner(base).join(href) == normalise(href, base)
+
+
+@given(HREFS, st.sampled_from(BASES))
+@example("/a", BASES[0])
+@example("//h/a", BASES[0])
+@example("http:x", BASES[0])
+@example("http://h/a", BASES[1])
+@settings(deadline=None)
+def test_what_has_one_place_leads_to_one_url_from_all_pages_of_a_site(href: str, base: str) -> None:
+    page = Joiner(base)
+    other = Joiner(urljoin(base, "/elsewhere/on/it.html"))
+    if href and (place := page.place(href)):
+        assert place == other.place(href)
+        assert page.join(href) == other.join(href)
+    assert page.place("a") == page.place("?a") == page.place("/中?中") == ""
 
 
 @settings(max_examples=1500, deadline=None)

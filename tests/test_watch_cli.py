@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -260,7 +261,9 @@ def test_trouble_of_a_site_is_told_and_shown(focus: Focus, world: World) -> None
     world.trouble = ConfigError("its robots.txt forbids it")
     ran = focus("run")
     assert ran.code == 4, "no site at all could be visited"
-    assert ran.err == "focus: news.test: its robots.txt forbids it\n"
+    first, second = ran.err.splitlines()
+    assert first == "focus: news.test: its robots.txt forbids it"
+    assert second.startswith("focus: alert '足球': its first check failed; the next is at ")
     assert "1 visit: its robots.txt forbids it" in focus("show", "足球").out
     listed = json.loads(focus("list", "--json").out)[0]
     assert listed["checked_at"] is None  # its beginning is still to come
@@ -308,6 +311,75 @@ def test_test_message_says_how_it_went(focus: Focus) -> None:
     assert focus("log").out.count("\n") == 2
     assert add(focus, "inbox only").code == 0
     assert focus("test", "inbox only") == Ended(0, "", "")
+
+
+def test_looking_makes_no_database(focus: Focus, home: Path) -> None:
+    assert "No alert yet" in focus("list").out
+    assert focus("log").code == focus("me").code == 0
+    assert "no alert" in focus("show", "足球").err
+    assert not list(home.rglob("*.db*"))
+
+
+def test_first_check_that_failed_says_when_the_next_is(focus: Focus, world: World) -> None:
+    add(focus, "足球", "--every", "daily 07:30")
+    world.trouble = ConfigError("no such host")
+    said = focus("run").err
+    assert "its first check failed; the next is at 20" in said
+    assert ":30, or now by `focus watch run --now 足球`" in said
+    assert "its first check failed" in focus("show", "足球").out
+    assert "its first check failed" not in focus("run", "--now").err
+
+
+def test_feed_is_a_file_that_is_written_anew(focus: Focus, home: Path) -> None:
+    assert "read at `focus serve`" in add(focus, "裸", "--feed").err
+    wrong = add(focus, "错", "--feed", "no/such/folder/f.xml")
+    assert (wrong.code, "make it" in wrong.err) == (2, True)
+    (home / "feeds").mkdir()
+    add(focus, "一", "--feed", "both.xml", "--feed", "feeds")
+    add(focus, "二", "--feed", str(home / "both.xml"))
+    assert focus("test", "一").out.count(": sent") == 2
+    assert "<title>focus: all alerts</title>" in (home / "both.xml").read_text("utf-8")
+    (only,) = (home / "feeds").iterdir()
+    assert only.name.endswith("一.xml")
+    assert "focus: 一" in only.read_text("utf-8")
+
+
+def test_pages_are_filtered_read_and_deleted(focus: Focus, world: World, home: Path) -> None:
+    add(focus)
+    add(focus, "二")
+    world.pages = [(f"/{n}", f"足球 {n}", article("足球", n)) for n in range(2)]
+    focus("run")
+    shown = focus("inbox", "足球").out
+    assert (shown.count("[new, 足球]"), "[new, 二]" in shown) == (2, False)
+    assert (
+        json.loads(focus("inbox", "--words", "/1", "--json").out)[0]["match"]["title"] == "足球 1"
+    )
+    assert "There are more" in focus("inbox", "--limit", "1").err
+    focus("read", "足球")
+    unread = json.loads(focus("inbox", "--unread", "--json").out)
+    assert {each["alert"] for each in unread} == {"二"}
+    wrong = focus("delete", "足球", "https://news.test/0", "https://news.test/9")
+    assert (wrong.code, "no page https://news.test/9" in wrong.err) == (2, True)
+    assert len(json.loads(focus("inbox", "足球", "--json").out)) == 2, "all or none"
+    assert focus("delete", "足球", "https://news.test/0").err == "1 page deleted\n"
+    assert "/0" not in focus("inbox", "足球").out
+    assert "/0" in focus("inbox", "二").out
+    rested(home / "focus.db")
+    focus("run")
+    assert "/0" not in focus("inbox", "足球", "--existing").out
+
+
+def test_secret_is_shown_at_first_and_on_demand_and_changed(focus: Focus) -> None:
+    made = add(focus, "足球", "--webhook", "https://hook.test/T0KEN")
+    (secret,) = re.findall(r"whsec_[\w+/=]+", made.err)
+    assert "T0KEN" not in made.err
+    assert focus("secret", "足球").out == f"webhook:https://hook.test/***  {secret}\n"
+    changed = focus("secret", "足球", "--rotate").out
+    assert secret not in changed
+    assert focus("secret", "足球").out == changed
+    assert "whsec" not in focus("edit", "足球", "--quiet", "22:00-07:00").err
+    none = focus("secret", "无")
+    assert (none.code, "no alert" in none.err) == (2, True)
 
 
 def test_topic_file_that_is_gone_is_remarked(focus: Focus, world: World, home: Path) -> None:

@@ -37,6 +37,7 @@ class Desk:
 
     def __init__(self, store: AlertStore, monkeypatch: pytest.MonkeyPatch) -> None:
         self.store, self.clock, self.web = store, Clock(START), TinyWeb()
+        self.path = store.database.path
         self.cuts: list[Cut] = []
         self.numbers = 0
         scorers: dict[str, InlineScorer] = {}
@@ -165,3 +166,46 @@ async def test_an_article_whose_host_broke_off_is_asked_for_again(desk: Desk) ->
     desk.cuts.append(Cut(at + 0.9, at + 1800.0, frozenset({ONE}), K.CONNECT))
     await desk.until(at + 6 * HOUR)
     assert f"http://{ONE}/4" in desk.told()
+
+
+@pytest.mark.parametrize("length_s", [10.0, 600.0, 1.5 * HOUR])
+@pytest.mark.parametrize("begin_s", [0.0, 0.3, 3 * HOUR], ids=["before", "first", "later"])
+@pytest.mark.parametrize("kind", [K.UNREACHABLE, K.DNS_TEMPORARY])
+@pytest.mark.parametrize("hosts", [None, frozenset({ONE})], ids=["all", "one"])
+async def test_a_server_whose_network_goes_away_loses_no_news(
+    desk: Desk, hosts: frozenset[str] | None, kind: K, begin_s: float, length_s: float
+) -> None:
+    """`focus serve` looks by itself whether something is due, and has it done again and again."""
+    server = pytest.importorskip("focus.serve.server", reason="needs focus-crawler[serve]")
+    app_state = pytest.importorskip("focus.serve.app_state").AppState(desk.path, clock=desk.clock)
+
+    async def serve(until: float) -> list[Ran]:
+        runs = []
+        while desk.clock() < until:
+            is_due = server.is_due(app_state)
+            if is_due:
+                runs.append(await desk.cron())
+            desk.clock.reach(desk.clock() + (server.REST_S if is_due else server.LOOK_S))
+        return runs
+
+    try:
+        await serve(START + begin_s)
+        begin, end = START + begin_s, START + begin_s + length_s
+        desk.cuts.append(Cut(begin, end, hosts, kind))
+        if begin_s > HOUR:
+            desk.publish(ONE)
+            desk.publish(OTHER)
+        runs = await serve(end)
+        assert len(runs) <= length_s / server.REST_S + 1, "once a minute at most"
+        if length_s > HOUR:
+            assert "no network here" in desk.remarks(), "what its user reads at the alert"
+            assert bool(hosts) == any(ran.visited and not ran.all_failed for ran in runs)
+        runs = await serve(end + 2 * HOUR)
+        assert runs and not desk.remarks()
+        if begin_s > HOUR:
+            assert {f"http://{ONE}/4", f"http://{OTHER}/5"} <= desk.told()
+        if hosts is None and length_s > HOUR:
+            back = min(hit.at for hit in desk.web.log if hit.at >= end) - end
+            assert back <= server.REST_S + 45.0
+    finally:
+        app_state.close()

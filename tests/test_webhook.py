@@ -2,17 +2,31 @@
 
 import asyncio
 import base64
-import hashlib
-import hmac
+import json
+import re
+import shutil
+import sqlite3
+import subprocess
 from collections.abc import Iterator
+from contextlib import closing
+from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 import pytest
+import standardwebhooks
+from msgspec.structs import replace
 
 from focus.alerts import outbox_relay
-from focus.alerts.delivery import Delivered, NotDelivered, webhook
+from focus.alerts.alert import checked
+from focus.alerts.delivery import (
+    Delivered,
+    NotDelivered,
+    masked_channel,
+    signing_secrets,
+    webhook,
+)
 from focus.alerts.delivery.http_post import WebPoster
 from focus.alerts.message import trial
 from focus.config import FetchConfig
@@ -31,12 +45,50 @@ def here(tmp_path: Path) -> Iterator[Desk]:
         yield made
 
 
+class Then(datetime):
+    """A receiver's clock."""
+
+    at = NOON
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> Self:
+        return cls.fromtimestamp(cls.at, tz)
+
+
 def verified(got: Got, secret: str) -> bool:
-    """As a receiver would check it, from the scheme's text."""
-    key = base64.b64decode(secret.removeprefix("whsec_"))
-    head = f"{got.headers['webhook-id']}.{got.headers['webhook-timestamp']}."
-    digest = hmac.new(key, head.encode() + got.body, hashlib.sha256).digest()
-    return got.headers["webhook-signature"] == "v1," + base64.b64encode(digest).decode()
+    """Whether the scheme's own library takes it, with a clock that shows when it was sent."""
+    Then.at = float(got.headers["webhook-timestamp"])
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("standardwebhooks.webhooks.datetime", Then)
+        try:
+            standardwebhooks.Webhook(secret).verify(got.body, got.headers)
+        except standardwebhooks.WebhookVerificationError:
+            return False
+    return True
+
+
+def documented(got: Got, secret: str) -> bool:
+    """Whether the lines of docs/watch.md take it."""
+    text = (Path(__file__).parents[1] / "docs" / "watch.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.S)
+    names: dict[str, Any] = {}
+    exec(code, names)  # our own page
+    return bool(names["is_ours"](secret, got.headers, got.body))
+
+
+def documented_for_node(got: Got, secret: str) -> bool:
+    """The same by its lines for Node."""
+    text = (Path(__file__).parents[1] / "docs" / "watch.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```js\n(.*?)```", text, re.S)
+    given = json.dumps([secret, got.headers, base64.b64encode(got.body).decode()])
+    code += f"const [s, h, b] = {given}; console.log(isOurs(s, h, Buffer.from(b, 'base64')));"
+    ran = subprocess.run(["node", "-e", code], capture_output=True, text=True, check=True)
+    return ran.stdout.strip() == "true"
+
+
+def signers(here: Desk, user: int, channel: str) -> list[str]:
+    now = here.clock()
+    return signing_secrets.current(here.store, here.settings(), user, channel, now=now)
 
 
 def test_the_schemes_own_example() -> None:
@@ -64,14 +116,14 @@ async def test_a_receiver_that_fails_and_recovers_gets_it_under_one_id(here: Des
         here.clock.now += 7200
         assert (await here.deliver()).sent == 1
         assert await here.deliver() == outbox_relay.Summary()
-    secret = here.settings().webhook_secret(1, channel)
+    (secret,) = signers(here, 1, channel)
     assert all(verified(got, secret) for got in hook.requests)
     assert len(set(hook.ids)) == 1
     assert len({got.body for got in hook.requests}) == 1
     times = [int(got.headers["webhook-timestamp"]) - int(NOON) for got in hook.requests]
     assert times == [0, 70, 7270], "of each try"
     first = hook.requests[0]
-    assert first.path == "/in"
+    assert first.path == "/in?k=1"
     assert first.headers["content-type"].startswith("application/json")
     assert msgspec.json.decode(first.body) == {
         "type": "pages.found",
@@ -142,7 +194,7 @@ async def test_what_an_answer_means(status: int, outcome: Delivered | NotDeliver
         headers = {"Location": "/elsewhere"}
     async with receiving(Receiver(answers=[(status, headers)])) as hook, WebPoster(LOOPBACK) as web:
         got = await webhook.deliver(
-            web, trial("1", "en"), hook.url + "/x", secret="whsec_AAAA", now=NOON
+            web, trial("1", "en"), hook.url + "/x", signers=["whsec_AAAA"], now=NOON
         )
     assert got == outcome
     assert [each.path for each in hook.requests] == ["/x"], "redirects are not followed"
@@ -156,7 +208,7 @@ async def test_what_an_answer_means(status: int, outcome: Delivered | NotDeliver
 async def test_addresses_of_the_own_network_are_closed(url: str) -> None:
     async with receiving() as hook, WebPoster(webhook.limits(FetchConfig())) as web:
         outcome = await webhook.deliver(
-            web, trial("1", "en"), url.format(port=hook.port), secret="whsec_AAAA", now=NOON
+            web, trial("1", "en"), url.format(port=hook.port), signers=["whsec_AAAA"], now=NOON
         )
     assert isinstance(outcome, NotDelivered)
     assert not outcome.retry
@@ -217,10 +269,75 @@ async def test_only_the_web_is_posted_to() -> None:
 
 
 def test_secrets_differ_by_person_and_address_and_stay(here: Desk) -> None:
-    known = here.settings()
-    made: list[Any] = [
-        known.webhook_secret(u, c) for u in (1, 2) for c in ("webhook:a", "webhook:b")
-    ]
+    made = [signers(here, u, c)[0] for u in (1, 2) for c in ("webhook:a", "webhook:b")]
     assert len(set(made)) == 4
-    assert made[0] == here.settings().webhook_secret(1, "webhook:a")
+    assert made[0] == signers(here, 1, "webhook:a")[0]
     assert all(len(base64.b64decode(each.removeprefix("whsec_"))) == 32 for each in made)
+
+
+async def test_for_a_day_the_secret_before_signs_as_well(here: Desk) -> None:
+    async with receiving() as hook:
+        channel = f"webhook:{hook.url}/in"
+        alert = here.alert("足球", channel)
+        (old,) = signers(here, 1, channel)
+        new = signing_secrets.rotate(here.store, here.settings(), 1, channel, now=here.clock())
+        assert signers(here, 1, channel) == [new, old]
+        here.finds(alert, "http://a.test/1")
+        await here.deliver()
+        here.clock.now += signing_secrets.OVERLAP_S
+        here.finds(alert, "http://a.test/2")
+        await here.deliver()
+    both, later = hook.requests
+    assert [verified(both, each) for each in (old, new)] == [True, True]
+    assert [verified(later, each) for each in (old, new)] == [False, True]
+    assert documented(both, new) and documented(both, old) and documented(later, new)
+    assert not documented(later, old)
+    assert not documented(later._replace(body=b"{}"), new)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no Node here")
+def test_the_lines_for_node_verify_what_the_library_verifies() -> None:
+    secret, body = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", '{"a": "足"}'.encode()
+    signed = webhook.sign(secret, "msg_1", int(NOON), body)
+    headers = {"webhook-id": "msg_1", "webhook-timestamp": str(int(NOON))}
+    got = Got("/", {**headers, "webhook-signature": f"v1,AAAA {signed}"}, body)
+    assert verified(got, secret) and documented_for_node(got, secret)
+    forged = got._replace(body=body + b" ")
+    assert not verified(forged, secret) and not documented_for_node(forged, secret)
+
+
+def test_changing_one_secret_leaves_the_others(here: Desk) -> None:
+    others = [(1, "webhook:b"), (2, "webhook:a")]
+    before = [signers(here, *each) for each in others]
+    signing_secrets.rotate(here.store, here.settings(), 1, "webhook:a", now=NOON)
+    assert [signers(here, *each) for each in others] == before
+
+
+# -- addresses are secrets ----------------------------------------------------------
+
+
+async def test_addresses_with_tokens_are_sealed_in_the_database(here: Desk) -> None:
+    async with receiving() as hook:
+        channel = f"webhook:{hook.url}/T0KEN"
+        alert = here.alert("足球", channel, "mail:me@a.test", "apprise:tgram://T0KEN/1")
+        here.store.users.set_channels(1, [channel])
+        here.finds(alert, "http://a.test/1")
+        await here.deliver()
+        assert [got.path for got in hook.requests] == ["/T0KEN"]
+    assert here.store.users.active(1).channels == (channel,)  # type: ignore[union-attr]
+    assert channel in {line.channel for line in here.store.outbox.deliveries()}
+    with closing(sqlite3.connect(here.store.path)) as raw:
+        dump = "\n".join(raw.iterdump())
+    assert "T0KEN" not in dump
+    assert "mail:me@a.test" in dump and "webhook:sealed:2:" in dump
+
+
+async def test_what_another_key_sealed_is_masked_and_cannot_be_sent_to(here: Desk) -> None:
+    here.finds(here.alert("足球", "webhook:https://a.test/T0KEN"), "http://a.test/1")
+    here.store.path.with_name("watch.db.key").unlink()
+    with desk(here.store.path.parent) as other:
+        (owned,) = other.store.alerts.all(1)
+        assert [masked_channel(each) for each in owned.alert.channels] == ["webhook:***"]
+        assert (await other.deliver()).failures == {"webhook": outbox_relay.SHUT}
+        made = replace(owned.alert, name="renamed")
+        other.store.alerts.change(owned.id, checked(made), now=NOON)

@@ -377,6 +377,27 @@ def test_workers_that_cannot_start_are_one_clear_line(run: Run, analyst: str, re
     run(main)
 
 
+def test_pages_wait_for_workers_that_are_on_their_way(run: Run) -> None:
+    async def main() -> None:
+        workers = pool(2)
+        workers.begin()
+        assert failures(await score_all(workers, [url(n) for n in range(3)])) == [None] * 3
+        await workers.close()
+
+    run(main)
+
+
+def test_a_page_hears_of_workers_that_cannot_start(run: Run) -> None:
+    async def main() -> None:
+        workers = pool(1, analyst="no.such.Thing")
+        workers.begin()
+        with pytest.raises(FocusError, match="cannot start a scorer worker"):
+            await workers.score(url(), b"", None)
+        await workers.close()
+
+    run(main)
+
+
 def test_a_missing_interpreter_is_one_clear_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
 

@@ -4,11 +4,15 @@ pages, budget   how long a crawl is: pages fetched, or requests ("3x": 3 times t
                 relevant pages that can be reached, plus 20)
 round           pages per round of the tables (P1)
 topics          on the generated web; on a recorded one all, unless --topics says fewer
+topic           how the paper describes a topic: "keywords", or by the words of its seed pages,
+                weighed as "p4" or "p5" do; the tuned form has the same pages, weighed as ours
 generated       which generated web, and where crawls begin in it
-way             strategy, form, relevance model and numbers; NAME, FORM is its name
+recorded        where they begin in a recorded one
+other           webs on which the set-up is not the paper's, and why: no verdict there
+way             strategy, form, and relevance model if not that of the form; NAME, FORM is its name
 alphas          the first way of each form is repeated with these α, and β = 1 - α (P3)
 paper           the paper's own figures, as a table
-claim           what the paper says of two ways, by which measure
+claim           what the paper says of two ways, by which measure; its figures; why ours are so
 """
 
 import tomllib
@@ -17,13 +21,15 @@ from pathlib import Path
 import msgspec
 
 from bench.papers.portal import Portal
+from focus.evaluate.variants import guide
 
 FORMS = {"published": "as published", "tuned": "tuned"}
 
 
 class Generated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The web to generate. seeds: "sports" (the portals' sports channels), "fronts" (their
-    front pages), or a number of pages on topic, drawn at random (as a search engine gives)."""
+    front pages), or a number of pages on topic, drawn at random (as a search engine gives; at
+    most a fifth of what there is)."""
 
     pages: int = 20_000
     hosts: int = 12
@@ -35,13 +41,27 @@ class Generated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Portal(pages or self.pages, self.hosts, self.portals, seed)
 
 
+class Recorded(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Seeds on a recorded web: the topic's "own", so many "listings" of the topic on different
+    hosts (lists = 1), or a number of pages on topic, drawn at random."""
+
+    seeds: str | int = "own"
+    lists: int = 1
+
+
 class Way(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One way of crawling."""
+    """One way of crawling. rule: the strategy's form, if not that of its numbers' row."""
 
     strategy: str
     form: str
-    relevance: str
+    relevance: str = ""
+    rule: str = ""
     params: dict[str, float] = {}
+
+    @property
+    def model(self) -> str:
+        """The relevance model that guides it."""
+        return self.relevance or guide(self.strategy, published=self.form == "published")
 
     @property
     def name(self) -> str:
@@ -59,13 +79,18 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`better` does better than `worse` by `measure`; or, with `peak`, α is best there."""
+    """`better` does better than `worse` by `measure`; or, with `peak`, α is best there.
+
+    paper   the paper's own figures; why: what explains ours
+    """
 
     text: str
     measure: str
     better: str = ""
     worse: str = ""
     peak: float | None = None
+    paper: str = ""
+    why: str = ""
 
 
 class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -79,6 +104,9 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     way: list[Way]
     paper: Table
     claim: list[Claim]
+    topic: str = "keywords"
+    recorded: Recorded = Recorded()
+    other: dict[str, str] = {}
     pages: int | None = None
     budget: str = "3x"
     round: int | None = None

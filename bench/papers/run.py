@@ -1,15 +1,15 @@
 """Runs the papers' experiments again, then writes docs/results.md.
 
     python -m bench.papers.run [NAMES …] [--web FOLDER] [--only generated|recorded]
-        [--topics N] [--pages N] [--seed 1] [--jobs 1] [--cache FOLDER]
+        [--topics N] [--topic NAME]… [--pages N] [--seed 1] [--jobs 1] [--cache FOLDER]
 
 Each experiment (`*.toml` beside this file) runs on a generated web with the generator's own
 labels and, with --web, on a recorded one (web.warc.zst, topics.json, labels.tsv.gz …). Every
 crawl is the real engine over an archive; what was found goes into bench/results/ as JSON, and
 `write.py` makes docs/results.md of that, here after each and whenever it is called. An
 interrupted run goes on where it was. On two cores all of it takes about an hour, less with
---topics, which takes the first N topics only, and --pages, the size of the generated webs
-(--seed). NAMES are experiments, all by default; webs and runs are kept in --cache.
+--topics, which takes the first N topics only, --topic, these, and --pages, the size of the
+generated webs (--seed). NAMES are experiments, all by default; webs and runs are kept in --cache.
 """
 
 import time
@@ -22,11 +22,12 @@ from typing import Any, NamedTuple
 import msgspec
 import platformdirs
 
-from bench.papers.experiment import Experiment, Way, experiments
+from bench.papers.experiment import FORMS, Experiment, Way, experiments
 from bench.papers.portal import made
 from bench.papers.write import Found, OfTopic, OfWay, TopicFound, write
 from bench.script import read_options
 from focus import __version__
+from focus.archive.replay import Archive
 from focus.evaluate.compare import RUNS, judged, open_web, plan, run_trials
 from focus.evaluate.comparison import Variant
 from focus.evaluate.ground_truth import Inputs, JudgedWeb, Prepared, Spec
@@ -34,8 +35,12 @@ from focus.evaluate.judgments import Remarks, TopicTask, read_topics
 from focus.evaluate.ranking import TopicTruth, TrialResult
 from focus.evaluate.trial import Trial
 from focus.evaluate.variants import variants
+from focus.learn.topics import SourcedPage, build, sample
 from focus.metrics import measures
 from focus.metrics.significance import mean
+from focus.text.charset import decode
+from focus.topic.topic import Topic
+from focus.urls.normal_form import host_of
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "results"
@@ -89,14 +94,22 @@ def _run(experiment: Experiment, world: World, asked: Any) -> Found:
         cache_dir=asked.cache,
     )
     web, inputs, remarks = open_web(spec, _silent), Inputs(spec), Remarks()
-    tasks = _tasks(experiment, world, spec, inputs)[: asked.topics]
+    tasks = _tasks(experiment, world, spec, inputs)
+    wanted = [task for task in tasks if not asked.topic or task.name in asked.topic]
+    tasks = wanted[: asked.topics]
     _, prepared = judged(spec, tasks, web, inputs, remarks)
-    ways = experiment.ways()
+    ways, described = experiment.ways(), _described(experiment, world, tasks, asked.cache)
     trials = [
         trial
         for each in prepared
         for way in ways
-        for trial in _trials(experiment, spec, each, way, web)
+        for trial in _trials(
+            experiment,
+            spec,
+            each._replace(task=TopicTask(described[way.form, each.task.name], each.task.seeds)),
+            way,
+            web,
+        )
     ]
     done = time.perf_counter()
     outcomes, _ = run_trials(spec, trials, asked.cache / RUNS, _silent)
@@ -127,31 +140,66 @@ def _silent(what: str, done: int, of: int) -> None:
 
 
 def _tasks(experiment: Experiment, world: World, spec: Spec, inputs: Inputs) -> list[TopicTask]:
-    """Topics and seeds: on the generated web the experiment's own."""
+    """Topics and seeds: on the generated web the experiment's own topics."""
     tasks = read_topics(inputs.text("topics", spec.topics), "topics")
-    if world.name != "generated":
-        return tasks
     by_name = {task.name: task for task in tasks}
-    return [
-        TopicTask(by_name[name].topic, _seeds(experiment, world, by_name[name], inputs, spec))
-        for name in experiment.topics
-    ]
+    if world.name == "generated":
+        tasks = [by_name[name] for name in experiment.topics]
+    return [TopicTask(task.topic, _seeds(experiment, world, task, inputs, spec)) for task in tasks]
+
+
+def _described(
+    experiment: Experiment, world: World, tasks: Sequence[TopicTask], cache: Path
+) -> dict[tuple[str, str], Topic]:
+    """(Form, topic) -> the topic as that form describes it, from the experiment's own seeds.
+
+    What is rare, and what other classes say (P5's w_kc), is told by the seeds of the other
+    topics. No label is read but those that drew the seeds.
+    """
+    if experiment.topic == "keywords":
+        return {(form, task.name): task.topic for form in FORMS for task in tasks}
+    pages: dict[str, list[SourcedPage]] = {}
+    with Archive.open(world.folder / world.archive, cache_dir=cache) as archive:
+        for task in tasks:
+            answers = [(url, archive.lookup(url)) for url in task.seeds]
+            pages[task.name] = [
+                sample(url, decode(answer.body, answer.header("content-type"))[0])
+                for url, answer in answers
+            ]
+    made = {}
+    for task in tasks:
+        off = [page for name, found in pages.items() if name != task.name for page in found]
+        for form in FORMS:
+            paper = experiment.topic if form == "published" else ""
+            made[form, task.name] = build(task.topic, pages[task.name], off, paper=paper)
+    return made
 
 
 def _seeds(
     experiment: Experiment, world: World, task: TopicTask, inputs: Inputs, spec: Spec
 ) -> tuple[str, ...]:
-    wanted = experiment.generated.seeds
+    of_world = experiment.generated if world.name == "generated" else experiment.recorded
+    wanted = of_world.seeds
     if isinstance(wanted, int):
         rows = (line.split("\t") for line in inputs.text("labels", spec.labels).splitlines())
         on = sorted(row[0] for row in rows if row[1:3] == [task.name, "1"])
-        return tuple(Random(f"seeds/{task.name}").sample(on, min(wanted, len(on))))
-    fronts = task.seeds[: experiment.generated.portals]
-    if wanted == "fronts":
-        return fronts
+        return tuple(Random(f"seeds/{task.name}").sample(on, min(wanted, max(1, len(on) // 5))))
+    if wanted == "own":
+        return task.seeds
     text = inputs.text("hubs", spec.hubs)
     lists = {line.partition("\t")[0] for line in text.splitlines() if f"\t{task.name}\t" in line}
-    return tuple(_channel(front, lists) for front in fronts)
+    if wanted == "listings":
+        return _listings(lists, experiment.recorded.lists)
+    fronts = task.seeds[: experiment.generated.portals]
+    return fronts if wanted == "fronts" else tuple(_channel(front, lists) for front in fronts)
+
+
+def _listings(lists: set[str], number: int) -> tuple[str, ...]:
+    """The shortest address of a list of the topic of each host, so many of them."""
+    first: dict[str, str] = {}
+    for url in sorted(lists, key=lambda url: (len(url), url)):
+        first.setdefault(host_of(url), url)
+    return tuple(first.values())[:number]
 
 
 def _channel(front: str, lists: set[str]) -> str:
@@ -172,7 +220,7 @@ def _trials(
 def _variant(way: Way) -> Variant:
     params = [(f"{way.strategy}.{name}", value) for name, value in way.params.items()]
     (variant,) = variants(
-        [way.strategy], forms=[way.form], relevance=[way.relevance], params=params
+        [way.strategy], forms=[way.rule or way.form], relevance=[way.model], params=params
     )
     return msgspec.structs.replace(variant, id=way.name)
 
@@ -188,7 +236,7 @@ def _way(
     for each in prepared:
         ours = [o for o in outcomes if o.variant == way.name and o.topic == each.task.name]
         topics.append(_of_topic(experiment, each, ours))
-    return OfWay(way.name, way.strategy, way.form, way.relevance, variant.params, topics)
+    return OfWay(way.name, way.strategy, way.form, way.model, variant.params, topics)
 
 
 def _of_topic(experiment: Experiment, each: Prepared, outcomes: Sequence[TrialResult]) -> OfTopic:
@@ -233,8 +281,8 @@ def _of_crawl(
         "precision": measures.harvest_rate(marks),
         "own_precision": measures.harvest_rate(own),
         "labelled_precision": measures.harvest_rate([ground.labels.get(page) for page in fetched]),
-        "average_precision": mean([n / size for n in by_label]),
-        "own_average_precision": mean([n / size for n in by_itself]),
+        "average_precision": measures.average_precision(measures.precision_so_far(marks, size)),
+        "own_average_precision": measures.average_precision(measures.precision_so_far(own, size)),
         "recall": curve[-1] if curve else 0.0,
         "minutes": outcome.seconds / 60,
         "efficiency": measures.efficiency_per_min(sum(marks), outcome.seconds),

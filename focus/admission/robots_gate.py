@@ -5,20 +5,30 @@ keeps the rules for a day, and refuses everything while the file cannot be had:
 4xx means no rules; 5xx or no answer means wait and, in the end, leave the host alone.
 One that cannot be reached by TLS may still be by plain HTTP, and the reverse: those are two
 servers, so only what is asked for by that scheme is left alone.
+
+What memory holds is bounded, however many hosts there are and whatever they send: of each file only
+what concerns us, `TEXT_BYTES` in all; beyond that the rules that were not needed for longest are
+forgotten, and asked for anew when that host has its turn. They are read into `Robots`, six times
+their size, when they are needed, `READ_BYTES` at a time, once for all hosts with the same text.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import NamedTuple
 
 from focus.config import PolitenessConfig
-from focus.http.robots import Robots, from_answer
+from focus.http.robots import MAX_BYTES, Robots, from_answer
 from focus.records import FailureKind, FetchResult
 from focus.scheduling.queues import Host
 from focus.scheduling.retries import LAST_CHANCE, wait_s
 from focus.urls.normal_form import normalise
 
 MAX_HOPS = 5
+TEXT_BYTES = 16 * 2**20
+"""Of rules as text: some 30,000 hosts with a file of ordinary size (500 bytes for one agent)."""
+READ_BYTES = 2**20
+"""Of texts that are held as `Robots` besides."""
 _ANSWERED = {FailureKind.HTTP_4XX, FailureKind.EMPTY, FailureKind.REDIRECT}
 _OF_THE_NAME = {FailureKind.DNS, FailureKind.DNS_TEMPORARY, FailureKind.GUARD}
 
@@ -41,13 +51,53 @@ class Turn(NamedTuple):
     shut: str = ""
 
 
-class RobotsGate:
-    """Rules per host and scheme; `agent` is the product token they are read for."""
+class ReadRules:
+    """The latest files as `Robots`, by their text: many hosts send the same one."""
 
-    def __init__(self, config: PolitenessConfig, agent: str) -> None:
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._rules: OrderedDict[bytes, tuple[bytes, Robots]] = OrderedDict()
+        self._size = 0
+
+    def read(self, status: int, text: bytes) -> Robots:
+        """What a file says, answered with that status."""
+        if not text:
+            return from_answer(status, text)
+        if found := self._rules.get(text):
+            self._rules.move_to_end(text)
+            return found[1]
+        rules = from_answer(status, text)
+        self._rules[text] = (text, rules)
+        self._size += len(text)
+        while self._size > self._most and len(self._rules) > 1:
+            self._size -= len(self._rules.popitem(last=False)[0])
+        return rules
+
+    def same(self, text: bytes) -> bytes:
+        """The text, as the object that is held already if there is one."""
+        return self._rules.get(text, (text, None))[0]
+
+
+class RobotsGate:
+    """Rules per host and scheme; `agent` is the product token they are read for.
+
+    text_bytes, read_bytes  what is held of them (see the module's head)
+    """
+
+    def __init__(
+        self,
+        config: PolitenessConfig,
+        agent: str,
+        *,
+        text_bytes: int = TEXT_BYTES,
+        read_bytes: int = READ_BYTES,
+    ) -> None:
         self._config = config
         self._agent = agent
-        self._rules: dict[tuple[int, str], tuple[Robots, float]] = {}
+        self._most = text_bytes
+        self._size = 0  # of the texts of `_used`
+        self._used: OrderedDict[tuple[int, str], Host] = OrderedDict()  # with a text, latest last
+        self._read = ReadRules(read_bytes)
         self._asked: dict[int, tuple[str, int, int]] = {}  # host -> scheme, hops, failed tries
         self._hops: dict[int, str] = {}  # host -> where its robots.txt redirected to
         self._shut: dict[tuple[int, str], str] = {}  # host, scheme -> why it is left alone
@@ -57,8 +107,10 @@ class RobotsGate:
         if self._hops and (hop := self._hops.pop(host.id, None)) is not None:
             return hop
         scheme, _, rest = url.partition("://")
-        _, expires_at = self._rules.get((host.id, scheme), (None, 0.0))
+        text, _, expires_at = host.robots.get(scheme, (b"", 0, 0.0))
         if self._config.ignore_robots or expires_at > now:
+            if text:
+                self._used.move_to_end((host.id, scheme))
             return None
         _, _, tries = self._asked.get(host.id, ("", 0, 0))
         self._asked[host.id] = (scheme, 0, tries)
@@ -69,8 +121,11 @@ class RobotsGate:
         """Whether the rules forbid a URL (after `question` gave None)."""
         if self._config.ignore_robots:
             return False
-        rules, _ = self._rules[host.id, url.partition(":")[0]]
-        return not rules.allows(url, self._agent)
+        return not self._rules(host, url.partition(":")[0]).allows(url, self._agent)
+
+    def _rules(self, host: Host, scheme: str) -> Robots:
+        text, status, _ = host.robots[scheme]
+        return self._read.read(status, text)
 
     def shut(self, host: Host, url: str) -> str:
         """Why nothing of a host is asked for by this URL's scheme, "" if it may be."""
@@ -83,7 +138,7 @@ class RobotsGate:
 
     def sitemaps(self, host: Host) -> tuple[str, tuple[str, ...]]:
         """A scheme whose rules are known, and the sitemaps that they name."""
-        found = [(scheme, self._rules[host.id, scheme][0].sitemaps) for scheme in host.robots]
+        found = [(scheme, self._rules(host, scheme).sitemaps) for scheme in host.robots]
         return next((each for each in found if each[1]), found[0] if found else ("http", ()))
 
     def judge(self, host: Host, fetch: FetchResult, now: float) -> Turn:
@@ -96,9 +151,8 @@ class RobotsGate:
         if fetch.failure is None or fetch.failure in _ANSWERED:
             found = fetch.failure is None and fetch.redirect_to is None
             status = (fetch.status or 200) if found else 404
-            return Turn(
-                rules=(fetch.body if found else b"", status, now + self._config.robots_ttl_s)
-            )
+            text = self._excerpt(fetch.body) if found else b""
+            return Turn(rules=(text, status, now + self._config.robots_ttl_s))
         again_s = wait_s(fetch.failure, tries + 1, fetch.retry_after_s)
         if again_s is not None and host.failures < LAST_CHANCE:
             return Turn(wait_s=again_s)
@@ -111,7 +165,9 @@ class RobotsGate:
         scheme, hops, tries = self._asked.pop(host.id)
         if turn.rules is not None:
             host.failures = 0
-            host.robots[scheme] = turn.rules
+            text, status, expires_at = turn.rules
+            self._forget(host, scheme)
+            host.robots[scheme] = (self._read.same(text), status, expires_at)
             self.restore(host, scheme)
         elif turn.shut:
             self._shut[host.id, scheme] = turn.shut
@@ -130,10 +186,24 @@ class RobotsGate:
         return (other in host.robots or other == "http") and (host.id, other) not in self._shut
 
     def restore(self, host: Host, scheme: str) -> None:
-        """Read `host.robots`; a Crawl-delay (up to the cap) becomes the host's delay."""
-        body, status, expires_at = host.robots[scheme]
-        rules = from_answer(status, body)
-        self._rules[host.id, scheme] = (rules, expires_at)
-        asked_s = rules.crawl_delay(self._agent)
+        """Take over `host.robots`; a Crawl-delay (up to the cap) becomes the host's delay."""
+        asked_s = self._rules(host, scheme).crawl_delay(self._agent)
         if asked_s is not None:
             host.delay_s = max(host.delay_s, min(asked_s, self._config.max_crawl_delay_s))
+        text = host.robots[scheme][0]
+        if text and (host.id, scheme) not in self._used:
+            self._used[host.id, scheme] = host
+            self._size += len(text)
+        while self._size > self._most and len(self._used) > 1:
+            (_, oldest), of = next(iter(self._used.items()))
+            self._forget(of, oldest)
+
+    def _excerpt(self, body: bytes) -> bytes:
+        """What is kept of a file: our part, which holds for its day whatever we are called."""
+        return min(Robots.parse(body).excerpt(self._agent), body[:MAX_BYTES], key=len)
+
+    def _forget(self, host: Host, scheme: str) -> None:
+        """Hold a host's rules no longer."""
+        text, _, _ = host.robots.pop(scheme, (b"", 0, 0.0))
+        if self._used.pop((host.id, scheme), None) is not None:
+            self._size -= len(text)

@@ -7,7 +7,8 @@ to be told. One run (`run`) does what is due:
 
 To read, in this order:
 
-    alert, schedule, query       what an alert may say: its checks, its times, its words
+    alert, schedule, query,      what an alert may say: its checks, its times, its words;
+    clock_change                 times move along with their owner's zone
     run                          one run, from what is due to what was delivered
     visit, revisits              a site is crawled on, by one crawl for all alerts on it; how
                                  soon a page is looked at again is learned from its news
@@ -18,9 +19,10 @@ To read, in this order:
     outbox_lease, outbox_relay   which message goes next, and what becomes of it
     delivery_process             the relay as a small process that outlives its run
     message, texts, delivery/    what people read, and the channels that bring it
-    unsubscribe                  one click that ends a channel
+    unsubscribe, addresses       one click that ends a channel; what may be an address
     preview, health              what would have come; how an alert fares
-    settings, keyfile            how mail is sent; the key that seals passwords and signs links
+    settings, keyfile,           how mail is sent; the key that seals passwords and signs links;
+    sealed_channels              addresses with tokens in them, sealed
     translations                 lines of ours, said in Chinese
 
 What is due, what matches and what may go out is decided here; what is kept is asked of an

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 
 from focus.alerts import query as words
 from focus.alerts import schedule
+from focus.alerts.delivery import check_channel
 from focus.errors import ConfigError
 from focus.storage.alerts.records import Alert
 from focus.urls.normal_form import seed_candidates
 
 MAX_SITES, MAX_ITEMS = 50, 200
-PHONE = re.compile(r"\+?\d{3,20}")
-CHANNELS = ("inbox", "feed", "mail", "webhook", "apprise", "sms")
-PULLED = ("inbox", "feed")
-"""Channels that people look into by themselves: nothing is sent."""
 
 
 def checked(alert: Alert) -> Alert:
@@ -49,28 +44,6 @@ def _site(text: str) -> str:
     """A site as a URL; one without a scheme is asked for by https."""
     url, *_ = seed_candidates(text)
     return url
-
-
-def check_channel(text: str) -> tuple[str, str]:
-    """(`mail`, `a@b.org`) of `mail:a@b.org`. ConfigError for what cannot be delivered to."""
-    kind, _, address = text.partition(":")
-    if kind not in CHANNELS:
-        raise ConfigError(f"channel {text!r}: {kind!r} is none of {', '.join(CHANNELS)}")
-    if kind in PULLED:
-        good = not address
-    elif kind == "mail":
-        user, at, host = address.rpartition("@")
-        good = bool(user and at and host) and not any(char in " \r\n,;<>" for char in address)
-    elif kind == "sms":
-        good = bool(PHONE.fullmatch(address))
-    elif kind == "webhook":
-        parts = urlsplit(address)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname)
-    else:
-        good = "://" in address
-    if not good:
-        raise ConfigError(f"channel {text!r}: no address that {kind} can deliver to")
-    return kind, address
 
 
 def to_json(alerts: Iterable[Alert]) -> bytes:

@@ -21,6 +21,7 @@ import msgspec
 
 from focus.alerts.outbox_relay import Summary, deliver_due
 from focus.alerts.run import Deliver
+from focus.alerts.sealed_channels import SealedChannels
 from focus.alerts.settings import DeliverySettings
 from focus.errors import FocusError, StoreError
 from focus.storage.alerts.store import AlertStore, opened
@@ -86,7 +87,9 @@ async def _deliver(order: DeliveryOrder) -> Summary:
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     with contextlib.suppress(NotImplementedError):  # Windows loops have none
         loop.add_signal_handler(signal.SIGTERM, stop.set)
-    with opened(Path(order.db), now=time.time(), language="en", zone="UTC") as store:
+    sealed = SealedChannels(lambda: order.settings.key)
+    path, now = Path(order.db), time.time()
+    with opened(path, now=now, language="en", zone="UTC", channels=sealed) as store:
         return await deliver_due(store, order.settings, clock=time.time, rng=Random(), stop=stop)
 
 

@@ -19,7 +19,7 @@ from focus.storage.alerts.records import (
     WatchedSite,
 )
 from focus.storage.alerts.store import AlertStore
-from focus.text.formatting import count
+from focus.text.formatting import count, printable
 
 SILENT_S = 3 * 86400.0  # without news: worth a word
 
@@ -33,6 +33,11 @@ class SiteHealth(msgspec.Struct, frozen=True):
     site: WatchedSite
     figures: SiteFigures
     unmatched: int
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether its last visit brought no answer."""
+        return self.site.failing_since is not None
 
 
 class Health(msgspec.Struct, frozen=True):
@@ -81,6 +86,15 @@ def health(store: AlertStore, owned: StoredAlert, *, now: float) -> Health:
     )
 
 
+UNCHECKED = "never checked yet; `focus watch run` does it"
+
+
+def first_failed(owned: StoredAlert, next_at: float, zone: ZoneInfo) -> str:
+    """That an alert's first check came to nothing, when the next is, and how to ask now."""
+    again = f"`focus watch run --now {printable(owned.alert.name)}`"
+    return f"its first check failed; the next is at {clock_time(next_at, zone)}, or now by {again}"
+
+
 def _failing(site: WatchedSite, zone: ZoneInfo) -> str:
     """`failing since 2026-11-21 08:30, 12 visits: ` before what is wrong."""
     if site.failing_since is None:
@@ -104,7 +118,8 @@ def _remarks(
     except FocusError as error:
         remarks.append(str(error))
     if state == "active" and owned.checked_at is None:
-        remarks.append("never checked yet; `focus watch run` does it")
+        failed = any(each.is_failing for each in sites)
+        remarks.append(first_failed(owned, owned.next_at, zone) if failed else UNCHECKED)
     elif state == "active" and silent_s >= SILENT_S:
         remarks.append(f"nothing new for {silent_s / 86400.0:.0f} days")
     return remarks

@@ -3,7 +3,8 @@
 The key is 32 random bytes, in hex, in a file of mode 0600 that is made on first use: beside the
 database (`focus.db.key`), or where --key-file says. Whoever has the database alone, say a backup,
 has neither the passwords of the mail server and the SMS gateway, which are sealed by it
-(AES-256-GCM), nor the secrets of webhooks and links to unsubscribe, which are derived from it.
+(AES-256-GCM), nor addresses with tokens in them (`sealed_channels`), nor the secrets of webhooks
+and links to unsubscribe, which are derived from it.
 """
 
 from __future__ import annotations

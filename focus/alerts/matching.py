@@ -23,7 +23,7 @@ from functools import cache
 import msgspec
 
 from focus.alerts import votes
-from focus.alerts.alert import PULLED
+from focus.alerts.delivery import sent_of
 from focus.alerts.near_duplicates import AlertTexts
 from focus.alerts.page_match import PageView, Subject, subject_key, topic_of
 from focus.errors import FocusError
@@ -212,8 +212,8 @@ _Draft = tuple[_Watcher, Match, bool]
 
 
 def _send(store: AlertStore, owned: StoredAlert, matches: Sequence[int], at: float) -> None:
-    pushed = [each for each in owned.alert.channels if each not in PULLED]
-    store.outbox.enqueue(owned.user, owned.id, matches=matches, channels=pushed, due_at=at)
+    channels = sent_of(owned.alert.channels)
+    store.outbox.enqueue(owned.user, owned.id, matches=matches, channels=channels, due_at=at)
 
 
 def welcome(store: AlertStore, owned: StoredAlert, *, now: float) -> int:

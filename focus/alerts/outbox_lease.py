@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import uuid
 
+from focus.alerts.delivery import CHANNELS, parted
 from focus.alerts.schedule import parse_quiet, zone_of
 from focus.storage.alerts.records import DEAD, DeliveryRecord, OutboxLease, OutboxRow
 from focus.storage.alerts.store import AlertStore
@@ -73,8 +74,9 @@ def refusal(row: OutboxRow) -> str:
         return _DELETED
     if row.channel not in row.alert.channels:
         return "the channel was taken off the alert"
-    if row.channel.startswith("apprise:") and not row.admin:
-        return "apprise channels are for administrators"
+    kind, _ = parted(row.channel)
+    if not row.admin and CHANNELS[kind].admin_only:
+        return f"{kind} channels are for administrators"
     return ""
 
 

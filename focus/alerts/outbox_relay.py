@@ -15,27 +15,36 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from random import Random
 from typing import Self
 
 import msgspec
 
 from focus.alerts import outbox_lease, unsubscribe
-from focus.alerts.alert import check_channel
-from focus.alerts.delivery import Delivered, DeliveryOutcome, NotDelivered, apprise, sms, webhook
-from focus.alerts.delivery.http_post import WebPoster
-from focus.alerts.delivery.mail import Mailer
+from focus.alerts.delivery import (
+    CHANNELS,
+    SEALED,
+    Channel,
+    Delivered,
+    DeliveryOutcome,
+    NotDelivered,
+    check_channel,
+    parted,
+    sent_of,
+)
 from focus.alerts.message import Message, of_lease, trial
 from focus.alerts.settings import DeliverySettings
+from focus.errors import ConfigError, FocusError
+from focus.http.network_errors import one_line
 from focus.storage.alerts.records import DEAD, SENT, DeliveryRecord, OutboxLease
 from focus.storage.alerts.store import AlertStore
-
-AT_ONCE = {"mail": 1, "webhook": 8, "apprise": 2, "sms": 1}
-"""Kinds of channel that are sent to -> messages under way at once."""
 
 MAX_TRIES = 5
 FIRST_WAIT_S, LONGEST_WAIT_S = 60.0, 24 * 3600.0
 _GROWTH, _JITTER = 11.0, 0.08  # 1 min, 11 min, 2 h, 22 h: five tries within two days
+
+SHUT = "its address was sealed by another key file; name that with --key-file, or type it anew"
 
 PATIENCE_S = 1.0
 """After it others are made ready though some are still under way."""
@@ -55,33 +64,40 @@ class Summary(msgspec.Struct):
 
 
 class ChannelSenders:
-    """The channels, with what they keep open."""
+    """The channels that are used in a round, with what they keep open."""
 
-    def __init__(self, settings: DeliverySettings, *, clock: Callable[[], float]) -> None:
-        self._settings = settings
-        self._clock = clock
-        self._mailer = Mailer(settings.mail)
-        self._poster = WebPoster(webhook.limits(settings.fetch), clock=clock)
+    def __init__(
+        self, settings: DeliverySettings, store: AlertStore, *, clock: Callable[[], float]
+    ) -> None:
+        self._made: dict[str, Channel] = {}
+        self._given = partial(_make, settings, store, clock)
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._mailer.close()
-        await self._poster.close()
+        for each in self._made.values():
+            await each.close()
 
     async def send(self, message: Message, *, user: int, channel: str) -> DeliveryOutcome:
         """Bring one message to one address."""
-        kind, _, address = channel.partition(":")
-        now = self._clock()
-        if kind == "mail":
-            return await self._mailer.deliver(message, address, now=now)
-        if kind == "apprise":
-            return await apprise.deliver(message, address)
-        if kind == "sms":
-            return await sms.deliver(message, address, gateway=self._settings.sms)
-        secret = self._settings.webhook_secret(user, channel)
-        return await webhook.deliver(self._poster, message, address, secret=secret, now=now)
+        kind, address = parted(channel)
+        if address.startswith(SEALED):
+            return NotDelivered(SHUT, retry=False)
+        try:
+            if kind not in self._made:
+                self._made[kind] = self._given(kind)
+            return await self._made[kind].deliver(message, address, user=user)
+        except FocusError:
+            raise
+        except Exception as error:  # a border: it may be somebody else's code
+            return NotDelivered(one_line(f"{type(error).__name__}: {error}"))
+
+
+def _make(
+    settings: DeliverySettings, store: AlertStore, clock: Callable[[], float], kind: str
+) -> Channel:
+    return CHANNELS[kind](settings, store, clock=clock)
 
 
 async def deliver_due(
@@ -102,12 +118,12 @@ async def deliver_due(
 
     Raises StoreError only; what receivers do is in the summary and in the delivery log.
     """
-    async with ChannelSenders(settings, clock=clock) as senders:
+    async with ChannelSenders(settings, store, clock=clock) as senders:
         round_ = _Round(store, settings, senders, clock=clock, rng=rng, lease_s=lease_s)
         round_.stop = stop or round_.stop
         try:
             async with asyncio.TaskGroup() as group:
-                for kind in AT_ONCE:
+                for kind in CHANNELS:
                     group.create_task(round_.work(kind, group))
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from None
@@ -137,8 +153,13 @@ class _Round:
     async def work(self, kind: str, group: asyncio.TaskGroup) -> None:
         """Send all that is due of a kind."""
         going: set[asyncio.Task[None]] = set()
+        try:
+            most = CHANNELS[kind].at_once
+        except ConfigError as error:  # a package that cannot be imported holds up no other
+            self.summary.failures[kind] = str(error)
+            return
         while True:
-            ready = [each async for each in self._made_ready(kind, AT_ONCE[kind] - len(going))]
+            ready = [each async for each in self._made_ready(kind, most - len(going))]
             going |= {group.create_task(self._send(kind, *each)) for each in ready}
             if not going:
                 return
@@ -208,15 +229,14 @@ async def send_test(
 ) -> DeliveryOutcome:
     """Send a test message by a channel at once; it stands in the delivery log.
 
-    Nothing to do for inbox and feed; ConfigError for a channel that is none.
+    Nothing to do for a channel that is not sent to; ConfigError for a channel that is none.
     """
     check_channel(channel)
-    kind = channel.partition(":")[0]
-    if kind not in AT_ONCE:
+    if not sent_of([channel]):
         return Delivered()
     owner = store.users.active(user)
     message = trial(uuid.uuid4().hex, owner.language if owner else "")
-    async with ChannelSenders(settings, clock=clock) as senders:
+    async with ChannelSenders(settings, store, clock=clock) as senders:
         outcome = await senders.send(message, user=user, channel=channel)
     good = isinstance(outcome, Delivered)
     state = SENT if good else DEAD

@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from focus.alerts import matching, schedule
+from focus.alerts.health import first_failed
 from focus.alerts.matching import Matched
 from focus.alerts.outbox_relay import Summary
 from focus.alerts.schedule import SHORTEST_S, zone_of
@@ -226,4 +227,9 @@ def _end(store: AlertStore, alerts: Sequence[StoredAlert], ran: Ran, *, now: flo
                 ran.welcomed += matching.welcome(store, owned, now=now)
             checked_at = now if begun else owned.checked_at
             store.alerts.checked(owned.id, now=checked_at, next_at=next_at)
+        failing = [site.failures for site in store.sites.of([owned.id]) if site.failing_since]
+        if checked_at is None and failing:
+            failed = first_failed(owned, next_at, zone_of(zones[owned.user]))
+            told = ran.failures if max(failing) == 1 else ran.lasting
+            told.append(f"alert {owned.alert.name!r}: {failed}")
         ran.alerts += 1

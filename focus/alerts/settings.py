@@ -13,7 +13,7 @@ file of its own (`keyfile`).
 
 from __future__ import annotations
 
-import base64
+from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from urllib.parse import SplitResult, parse_qs, quote, unquote, urlsplit
 import msgspec
 
 from focus.alerts import keyfile
-from focus.alerts.alert import check_channel
+from focus.alerts.addresses import is_mail
 from focus.config import FetchConfig
 from focus.errors import ConfigError
 from focus.storage.alerts.store import AlertStore
@@ -65,6 +65,7 @@ class DeliverySettings(msgspec.Struct, frozen=True):
     base_url  no slash at the end; "": there are no web pages, so no links to them
     key       derives secrets; never shown
     sms       the gateway of short messages, an apprise URL; "": there is none
+    options   of channels, as the command line gave them: name -> value
     fetch     guard, proxy and User-Agent of webhooks
     """
 
@@ -72,6 +73,7 @@ class DeliverySettings(msgspec.Struct, frozen=True):
     base_url: str = ""
     key: bytes = b""
     sms: str = ""
+    options: dict[str, str] = {}
     fetch: FetchConfig = FetchConfig()
 
     def __repr__(self) -> str:
@@ -84,11 +86,6 @@ class DeliverySettings(msgspec.Struct, frozen=True):
             raise ConfigError("settings have no key; read them with settings.read")
         return keyfile.derived(self.key, purpose)
 
-    def webhook_secret(self, user: int, channel: str) -> str:
-        """What a webhook's receiver checks signatures with, as `whsec_…`."""
-        secret = self.derived(f"webhook:{user}:{channel}")
-        return "whsec_" + base64.b64encode(secret).decode()
-
 
 # -- reading and writing ------------------------------------------------------------
 
@@ -96,24 +93,28 @@ class DeliverySettings(msgspec.Struct, frozen=True):
 def read(
     store: AlertStore,
     *,
-    smtp_url: str | None = None,
-    mail_from: str | None = None,
+    options: Mapping[str, str] | None = None,
     base_url: str | None = None,
     fetch: FetchConfig | None = None,
     key_file: Path | None = None,
 ) -> DeliverySettings:
-    """The settings that hold; ConfigError for one that makes no sense, or cannot be unsealed."""
+    """The settings that hold; ConfigError for one that makes no sense, or cannot be unsealed.
+
+    options  of channels, as the command line gave them; they go before what is stored
+    """
     place = keyfile.place(store.path, key_file)
     key = keyfile.key_of(place)
     stored = store.settings.read(*_STORED)
-    smtp = {} if smtp_url else _unsealed(stored, "smtp", key, place) or {}
-    url = smtp_url or smtp.get("url", "")
-    sender = mail_from or smtp.get("from", "")
+    given = dict(options or {})
+    smtp = {} if "smtp_url" in given else _unsealed(stored, "smtp", key, place) or {}
+    url = given.get("smtp_url") or smtp.get("url", "")
+    sender = given.get("mail_from") or smtp.get("from", "")
     return DeliverySettings(
         mail=mail_settings(url, sender) if url else None,
         base_url=checked_base_url(base_url or stored.get("base_url", "")),
         key=key,
         sms=_unsealed(stored, "sms", key, place) or "",
+        options=given,
         fetch=fetch or FetchConfig(),
     )
 
@@ -142,7 +143,7 @@ def _unsealed(stored: dict[str, Any], name: str, key: bytes, place: Path) -> Any
 
 
 def shown(store: AlertStore, key: bytes) -> dict[str, Any]:
-    """What is stored, fit to be shown: passwords masked, and left out if the key is another."""
+    """What is stored, and can be unsealed; the mail server's password is masked."""
     stored = store.settings.read(*_STORED)
     for name in _SEALED:
         text = keyfile.opened(key, name, str(stored.pop(name, "")))
@@ -150,8 +151,6 @@ def shown(store: AlertStore, key: bytes) -> dict[str, Any]:
             stored[name] = msgspec.json.decode(text)
     if "smtp" in stored:
         stored["smtp"] = {**stored["smtp"], "url": masked_url(stored["smtp"].get("url", ""))}
-    if stored.get("sms"):
-        stored["sms"] = masked_channel(f"apprise:{stored['sms']}").removeprefix("apprise:")
     return stored
 
 
@@ -176,12 +175,8 @@ def mail_settings(url: str, sender: str) -> MailSettings:
     if user and tls == "none" and not _is_local(host):
         raise ConfigError(f"{where}: a password would go unencrypted; drop starttls=off")
     sender = sender or user
-    try:
-        check_channel(f"mail:{sender}")
-    except ConfigError:
-        raise ConfigError(
-            f"{where}: {sender!r} is no address to send from; set FOCUS_MAIL_FROM"
-        ) from None
+    if not is_mail(sender):
+        raise ConfigError(f"{where}: {sender!r} is no address to send from; set FOCUS_MAIL_FROM")
     return MailSettings(host, port, tls, sender, user, password, options.get("ca"))
 
 
@@ -237,15 +232,3 @@ def masked_url(url: str) -> str:
         return f"{MASK}@{tail}"
     user, colon, _ = login.partition(":")
     return f"{scheme}://{user}{colon}{MASK if colon else ''}@{tail}"
-
-
-def masked_channel(channel: str) -> str:
-    """A channel fit to be shown: the addresses of webhooks and services are secrets themselves."""
-    kind, _, address = channel.partition(":")
-    if kind == "webhook":
-        parts = urlsplit(address)
-        host = parts.netloc.rpartition("@")[2]
-        return f"{kind}:{parts.scheme}://{host}{'/' + MASK if parts.path.strip('/') else ''}"
-    if kind == "apprise":
-        return f"{kind}:{address.partition('://')[0]}://{MASK}"
-    return channel

@@ -69,6 +69,10 @@ TEXTS: dict[str, dict[str, str]] = {
         "zh": "您的 focus 验证码：{code}，15 分钟内有效。",
         "en": "Your code for focus: {code}, good for 15 minutes.",
     },
+    "reset_code_body": {
+        "zh": "您的 focus 重设密码验证码：{code}，15 分钟内有效。请勿告诉他人。",
+        "en": "Your code to reset the focus password: {code}. Tell it to nobody.",
+    },
     "state_waiting": {"zh": "稍后重试", "en": "will be tried again"},
     "state_sent": {"zh": "已送达", "en": "sent"},
     "state_dead": {"zh": "已放弃", "en": "given up"},

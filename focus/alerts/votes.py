@@ -2,22 +2,73 @@
 
 A vote (*relevant*, *not relevant*) stands at its match. From all votes of an alert, counted
 from the beginning each time, its topic is moved as `focus label` moves one (learn.labelling):
-how much a title, a mention in the text, a tag say for this alert. Nobody else's alert is
+how much a title, a mention in the text, a tag say for this alert. A few votes move it little, so
+that one against a page does not silence an alert that has just begun. Nobody else's alert is
 touched, be it about the same words.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from focus.alerts.page_match import topic_of
 from focus.config import AnalysisConfig
 from focus.errors import ConfigError
 from focus.learn.labelling import TEACHABLE, Labelled, moved
 from focus.learn.model_file import LearnedTopic, load_for
-from focus.storage.alerts.records import Vote
+from focus.score.relevance import model_class
+from focus.score.statistics.logistic import sigmoid
+from focus.storage.alerts.records import StoredAlert, Vote
 from focus.storage.alerts.store import AlertStore
 from focus.storage.labels import JudgedPage, unpacked
 from focus.topic.topic import Topic
 
 MOST = 500  # votes of an alert that are looked at, the latest
+PATIENCE = 6.0
+"""So many votes count half: one against a page leaves the others of its kind where they are."""
+
+LOOKED_AT = 100  # pages by which the effect of votes is told
+
+
+class VoteEffect(NamedTuple):
+    """What an alert's votes come to: of `pages` found before, `lost` would not be told of now."""
+
+    pages: int
+    lost: int
+
+
+def effect(store: AlertStore, owned: StoredAlert, *, trusted: bool) -> VoteEffect | None:
+    """The effect on the pages that were found last, those voted against apart.
+
+    None where it cannot be told without reading the pages again: by other models than `evidence`.
+    ConfigError for a topic or model file that cannot be used.
+    """
+    topic = topic_of(owned.alert, trusted=trusted)
+    if (topic.relevance or AnalysisConfig().relevance) != "evidence":
+        return None
+    known = learned(store, owned.id, topic)
+    model = model_class("evidence")
+    given = topic.params.get("evidence", {})
+    numbers = {**model.defaults, **given, **(known.params.get("evidence", {}) if known else {})}
+    least = owned.alert.min_relevance
+    if least is None:
+        least = model.threshold if topic.threshold is None else topic.threshold
+    refused = {
+        vote.url
+        for vote in store.matches.votes(owned.id, most=MOST, with_source=False)
+        if not vote.relevant
+    }
+    found = [
+        match.why.get("parts", {})
+        for match in store.matches.of(owned.id, limit=LOOKED_AT)
+        if match.url not in refused
+    ]
+    lost = sum(
+        sigmoid(numbers["bias"] + sum(numbers[part] * value for part, value in parts.items()))
+        < least
+        for parts in found
+    )
+    return VoteEffect(len(found), lost)
 
 
 def learned(store: AlertStore, alert: int, topic: Topic) -> LearnedTopic | None:
@@ -34,7 +85,8 @@ def learned(store: AlertStore, alert: int, topic: Topic) -> LearnedTopic | None:
         return None
     known = load_for(topic) or LearnedTopic(topic.name)
     try:
-        return moved(known, topic, relevance, [_labelled(vote) for vote in votes])
+        pages = [_labelled(vote) for vote in votes]
+        return moved(known, topic, relevance, pages, patience=PATIENCE)
     except ConfigError:  # a topic of `bayes` that nobody has trained; judging says so
         return None
 

@@ -88,8 +88,9 @@ class TaskExecutor:
         fetch: FetchConfig = replace(setup.fetch, concurrency=self.slots)
         pool = WorkerPool(setup.analysis, workers=processes, limit_s=setup.parse_limit_s)
         clock = Clock()
+        web = WebFetcher(fetch, clock=clock)
         self._live = LiveTransport(
-            WebFetcher(fetch, clock=clock), pool, clock=clock, observe=observe, bodies=Bodies()
+            web, pool, clock=clock, observe=observe, locate=web.locate, bodies=Bodies()
         )
         self._live.on_sent = self._sent
         stack.push_async_callback(self._live.close)
@@ -131,8 +132,16 @@ class TaskExecutor:
             if now - job.came_at > self._hold_s:
                 self._done(job, None)
                 continue
-            number = job.task.lease if job.task.is_page else None
-            task = Task(number, job.task.url, "", conditions=job.task.conditions)
+            sent = job.task
+            number = sent.lease if sent.is_page else None
+            task = Task(
+                number,
+                sent.url,
+                "",
+                conditions=sent.conditions,
+                wording=sent.wording,
+                lookup=sent.lookup,
+            )
             self._running[id(task)] = (task, job)
             live.send(task)
 

@@ -29,6 +29,8 @@ class ForwardedLinks(Partition):
     others  the other shards; None: nothing is known of them
     """
 
+    is_whole = False
+
     def __init__(
         self, shard: Shard, others: OtherShards | None = None, *, max_depth: int | None = None
     ) -> None:

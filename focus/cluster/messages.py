@@ -17,7 +17,7 @@ from focus.config import AnalysisConfig, FetchConfig
 from focus.http import zstd
 from focus.records import FailureKind, FetchResult, Listing, Page, Result, Task
 
-VERSION = 1
+VERSION = 2
 MAX_BYTES = 256 * 1024 * 1024  # of a message, unpacked
 _LEVEL = 1
 
@@ -32,6 +32,8 @@ class SentTask(msgspec.Struct, frozen=True, array_like=True):
     lease     under which the frontier knows it
     is_page   a page or listing; else a robots.txt
     tell      say at once when its request goes out
+    wording   as in `Task`
+    lookup    no request, only where the URL's host is
     """
 
     lease: int
@@ -39,6 +41,8 @@ class SentTask(msgspec.Struct, frozen=True, array_like=True):
     is_page: bool = True
     tell: bool = False
     conditions: tuple[tuple[str, str], ...] = ()
+    wording: bool = True
+    lookup: bool = False
 
 
 class TaskBundle(msgspec.Struct, frozen=True, array_like=True):

@@ -85,6 +85,8 @@ class ShardPublisher:
                 is_page=lease.task.id is not None,
                 tell=tell,
                 conditions=lease.task.conditions,
+                wording=lease.task.wording,
+                lookup=lease.task.lookup,
             )
             for lease in going
         ]

@@ -40,7 +40,7 @@ class ClusterTransport:
     """
 
     is_live = True
-    locates = False  # its workers find a host; where that is, the first answer tells
+    locates = True
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class ClusterTransport:
 
     def _request_sent(self, lease_id: int) -> None:
         task = self.leases.request_sent(lease_id)
-        if task is not None and self.on_sent is not None:
+        if task is not None and self.on_sent is not None and not task.lookup:
             self.on_sent(task)
 
     def _take_poisoned(self) -> list[Result]:

@@ -2,8 +2,10 @@
 
     crawl, running, settings, preview     `focus crawl`: options, the run, the order, the dry run
     topic, train, label, tune, kb         topics made, trained, labelled, tuned; knowledge bases
+    judge                                 a sample of what crawls fetched, judged by people
     compare, report, search               comparisons, reports, stored pages
-    watch, watch_owner, watch_send, alert_access    `focus watch`: alerts, their owner, sending
+    watch, watch_owner, watch_send,       `focus watch`: alerts, their owner, sending,
+    watch_inbox, alert_access             the pages that were found
     serve                                 the web application
     cluster                               the roles of a crawl on several machines
     options/                              options that commands share, and how values are read

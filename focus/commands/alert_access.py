@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from focus.commands.options import config_file
+from focus.commands.options.channel import key_file
+from focus.commands.options.config_file import database, find
 from focus.commands.options.option import tell, tell_json
 from focus.errors import FocusError
 
@@ -24,12 +26,21 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def opened(db: Path, now: float) -> Iterator[AlertStore]:
-    """The store of --db, with the user at the command line as this machine knows them."""
+def opened(db: Path, now: float, *, makes: bool = False) -> Iterator[AlertStore]:
+    """The store of --db, with the user at the command line as this machine knows them.
+
+    makes  whether a database that is not there is made; else an empty one stands for it
+    """
+    from focus.alerts.sealed_channels import SealedChannels
     from focus.storage.alerts import store
 
-    with store.opened(db.expanduser(), now=now, language=spoken(), zone=own_zone()) as found:
-        yield found
+    path = db.expanduser()
+    sealed = SealedChannels.by_file(path, key_file())
+    with ExitStack() as stack:
+        if not makes and not path.exists():
+            path = Path(stack.enter_context(TemporaryDirectory())) / path.name
+        found = store.opened(path, now=now, language=spoken(), zone=own_zone(), channels=sealed)
+        yield stack.enter_context(found)
 
 
 class AlertName(click.ParamType[str]):
@@ -41,7 +52,7 @@ class AlertName(click.ParamType[str]):
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """The alerts of who types; none without a database, which is not made."""
-        db = ctx.params.get("db") or config_file.database(config_file.find(Path.cwd()))
+        db = ctx.params.get("db") or database(find(Path.cwd()))
         if not db.expanduser().is_file():
             return []
         with suppress(FocusError), opened(db, time.time()) as store:

@@ -59,6 +59,12 @@ def _forms(text: str) -> tuple[str, ...]:
     metavar="MODEL",
     help="No labels: let this relevance model judge.",
 )
+@option(
+    "--judgments",
+    section=WEB,
+    kind="file",
+    help="Score by these judgments of `focus judge`, too, with intervals.",
+)
 @option("--strategy", section=WAYS, multiple=True, kind="strategy", help="Repeatable.")
 @option("--all-strategies", section=WAYS, is_flag=True, help="All of them.")
 @option(
@@ -66,7 +72,7 @@ def _forms(text: str) -> tuple[str, ...]:
     section=WAYS,
     multiple=True,
     kind="model",
-    default=("evidence",),
+    show_default="evidence; as published the paper's",
     help="The model that guides the crawls. Repeatable.",
 )
 @option(
@@ -208,6 +214,7 @@ def _spec(options: dict[str, Any]) -> Spec:
         or (None if judged else beside(folder, "labels.tsv.gz", "labels.tsv")),
         hubs=options["hubs"] or (None if judged else beside(folder, "hubs.tsv")),
         aliases=options["aliases"] or beside(folder, "aliases.tsv"),
+        judgments=options["judgments"],
         judge=judged,
         variants=tuple(
             variants(

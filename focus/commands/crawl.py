@@ -13,7 +13,7 @@ from focus.cluster.reach import Reach
 from focus.commands.options.declared import DECLARED, declared
 from focus.commands.options.option import DB, adding, option
 from focus.commands.options.value_types import ANY_KIND
-from focus.config import FAR, FAST, NETWORK, OUTPUT, SERVER, SESSION, WHAT
+from focus.setting import FAR, FAST, NETWORK, OUTPUT, SERVER, SESSION, WHAT
 
 _GIVEN = [
     option(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import click
 
 from focus.commands.options.option import DB, Command, option, tell
 from focus.errors import ConfigError
+from focus.terminal.asking import PageAsker
 from focus.terminal.progress_bar import bar
 from focus.text.formatting import count, printable
 
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from focus.learn.reranking import Reranked
     from focus.learn.teaching import Taught
 
-_KEYS = {"y": "y", "n": "n", "s": "s", " ": "s", "q": "q", "\x1b": "q", "\x04": "q"}
-_PROMPT = "on topic? [y]es [n]o [s]kip [q]uit "
+_WORDS = {"y": "yes", "n": "no", "s": "skip"}
 
 
 @click.command(cls=Command)
@@ -55,50 +54,18 @@ def label(db: Path, crawl: str, topic: Path, limit: int, rank_only: bool) -> Non
     if number is None:
         raise ConfigError(f"{db} holds no crawl yet; `focus crawl` begins one")
     model = Path(subject.model) if subject.model else path_beside(topic)
+    asker = PageAsker(_WORDS, kept="the answers before it are stored")
     lesson = Lesson(db.expanduser(), number, subject, model, limit, rank_only)
     with bar("Judging again") as progress:
         taught = asyncio.run(
             teach(
                 lesson,
-                ask=Asker(),
+                ask=lambda question: asker.ask(question_lines(question)),
                 learned_to=lambda path: name_in_topic(topic, path),
                 watch=progress,
             )
         )
     tell(taught_lines(taught, model))
-
-
-class Asker:
-    """Shows a page and takes the answer: a key on a terminal, else a line."""
-
-    def __init__(self) -> None:
-        self._lines = 0
-
-    def __call__(self, question: LabelQuestion) -> str:
-        """y, n, s or q; ConfigError for a line that is none of these."""
-        tell(question_lines(question), err=True)
-        return self._key() if sys.stdin.isatty() else self._line()
-
-    def _key(self) -> str:
-        click.echo(_PROMPT, err=True, nl=False)
-        while True:
-            said = _KEYS.get(click.getchar().lower())
-            if said:
-                click.echo(said, err=True)
-                return said
-
-    def _line(self) -> str:
-        line = sys.stdin.readline()
-        self._lines += 1
-        if not line:
-            return "q"
-        said = _KEYS.get(line.strip().lower()[:1] or " ")
-        if said is None or len(line.strip()) > len("quit"):
-            raise ConfigError(
-                f"standard input, line {self._lines}: {printable(line.strip(), 40)!r} is not "
-                "y, n, s or q; the answers before it are stored"
-            )
-        return said
 
 
 def question_lines(question: LabelQuestion) -> list[str]:

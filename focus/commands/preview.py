@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from focus.config import CrawlConfig, ScopeConfig
-from focus.score.parameters import settle
+from focus.score.parameters import numbers_of, settle
 from focus.score.relevance import RELEVANCE, Model, model_class
 from focus.score.strategy import STRATEGIES, Strategy, strategy_class
 from focus.terminal.answers import limits_text
@@ -30,11 +30,16 @@ def strategies_lines() -> list[str]:
     lines = ["Strategies (--strategy): which link comes next?"]
     for strategy in STRATEGIES.values():
         lines += _entry(strategy.name, strategy.summary, strategy.source)
-        lines += _number_lines(strategy.defaults, strategy.published)
+        lines += _number_lines(strategy)
+        if strategy.published_model:
+            lines.append(
+                f"      as published: judged by {strategy.published_model}, "
+                f"the topic by {strategy.published_topic}"
+            )
     lines += ["", "Relevance models (--relevance): how much is a page about the topic?"]
     for model in RELEVANCE.values():
         lines += _entry(model.name, (model.__doc__ or "").partition("\n")[0], model.source)
-        lines += _number_lines(model.defaults, model.published)
+        lines += _number_lines(model)
         lines.append(f"      relevant over {model.threshold:g}")
     return lines
 
@@ -43,10 +48,10 @@ def _entry(name: str, summary: str, source: str) -> list[str]:
     return ["", f"  {name}", f"      {summary}", f"      source: {source}"]
 
 
-def _number_lines(defaults: Mapping[str, float], published: Mapping[str, float]) -> Iterable[str]:
-    yield f"      {numbers(defaults)}"
-    if published:
-        yield f"      as published: {numbers(published)}"
+def _number_lines(kind: type[Strategy] | type[Model]) -> Iterable[str]:
+    yield f"      {numbers(kind.defaults)}"
+    if kind.published:
+        yield f"      as published: {numbers(numbers_of(kind, as_published=True))}"
 
 
 def order_lines(
@@ -114,6 +119,6 @@ def spelled_params(order: CrawlOrder) -> tuple[str, str]:
     return spelled(strategy, config.params), spelled(model, config.analysis.params)
 
 
-def numbers(params: Mapping[str, float]) -> str:
+def numbers(params: Mapping[str, float | None]) -> str:
     """`gamma=0.2 W=20`; "no parameters" for none."""
     return " ".join(f"{name}={value:g}" for name, value in params.items()) or "no parameters"

@@ -10,7 +10,8 @@ import click
 
 from focus.commands.alert_access import opened, own_zone
 from focus.commands.crawl import network_options
-from focus.commands.options.option import DB, Command, option
+from focus.commands.options.channel import KEY, ChannelCommand, installation_values, key_file
+from focus.commands.options.option import DB, option
 from focus.commands.watch_send import sending_options
 from focus.errors import ConfigError
 
@@ -18,7 +19,7 @@ _WHERE = "Where"
 OPEN_FILES = 256  # a connection of each visitor, each of a visit, databases
 
 
-@click.command(cls=Command)
+@click.command(cls=ChannelCommand, takes="installation")
 @option("--host", section=_WHERE, default="127.0.0.1", metavar="ADDRESS", help="Listen here.")
 @option(
     "--port",
@@ -36,6 +37,7 @@ OPEN_FILES = 256  # a connection of each visitor, each of a visit, databases
 )
 @sending_options
 @network_options
+@KEY
 @DB
 def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any) -> None:
     """Let a group keep alerts and read news in a browser.
@@ -58,6 +60,7 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
         raise ConfigError(
             f"focus serve needs {error.name}; pip install 'focus-crawler[serve]'"
         ) from None
+    from focus.alerts.delivery import check_installation
     from focus.alerts.settings import forget_sealed
     from focus.commands.settings import web_of
     from focus.serve.scheduler import SchedulerOptions
@@ -69,24 +72,28 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
             "raise that (ulimit -n)"
         )
     web = web_of(options)
-    sending = {name: options[name] for name in ("smtp_url", "mail_from", "base_url")}
+    given = installation_values(options)
     with server.listening(host, port) as bound:
         home = server.home_of(host, port)
-        key_file: Path | None = options["key_file"]
-        how = SendingOptions(**sending, key_file=key_file, fetch=web.fetch)
+        key = key_file()
+        how = SendingOptions(given, options["base_url"], key, web.fetch)
         path = db.expanduser()
         if forget_passwords:
-            with opened(db, time.time()) as store:
+            with opened(db, time.time(), makes=True) as store:
                 forget_sealed(store)
         app_state = AppState(path, clock=time.time, sending=how, home=home, zone=own_zone())
         origin = app_state.base_url or home or f"http://{host}:{port}"
-        app_state.settings()
+        check_installation(app_state.settings())
         click.echo(f"focus at {origin}", err=True)
         if link := server.first_link(app_state, origin):
             click.echo(f"The first person, an administrator, registers at {link}", err=True)
-        sending["base_url"] = app_state.base_url or None
-        sending["key_file"] = None if key_file is None else str(key_file.absolute())
         order = SchedulerOptions(
-            str(app_state.path.absolute()), web.fetch, web.politeness, web.agent, **sending
+            str(app_state.path.absolute()),
+            web.fetch,
+            web.politeness,
+            web.agent,
+            options=given,
+            base_url=app_state.base_url or None,
+            key_file=None if key is None else str(key.absolute()),
         )
         server.serve(app_state, order, bound)

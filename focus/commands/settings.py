@@ -25,6 +25,7 @@ from focus.documents.kinds import LIBRARIES, TYPES
 from focus.errors import ConfigError, TopicError
 from focus.learn.memory_crawl import PageSource
 from focus.learn.model_file import applied
+from focus.score.parameters import Numbers, numbers_of
 from focus.score.relevance import RELEVANCE, Model, model_class
 from focus.score.strategy import STRATEGIES, Strategy, strategy_class
 from focus.topic.topic import Topic, from_toml, from_words, to_builtins
@@ -112,9 +113,13 @@ def read_text(path: Path, what: str) -> str:
 def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) -> CrawlConfig:
     strategy = options["strategy"]
     wanted = strategy_class(strategy)
-    relevance = options["relevance"] or topic.relevance or AnalysisConfig().relevance
-    ours, models = split_params(options["param"], strategy, relevance)
-    if not options["as_published"]:
+    published = options["as_published"]
+    theirs = wanted.published_model if published else ""
+    relevance = options["relevance"] or theirs or topic.relevance or AnalysisConfig().relevance
+    ours, models = split_params(options["param"], strategy, relevance, as_published=published)
+    if published and wanted.published_topic == "keywords":
+        topic = msgspec.structs.replace(topic, features={})
+    if not published:
         ours = {**topic_params(topic, wanted), **ours}
         models = {**topic_params(topic, model_class(relevance)), **models}
     topic, learned = applied(topic, relevance, models)
@@ -143,6 +148,7 @@ def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) ->
             url_patterns=wanted.url_patterns,
             contexts=wanted.contexts,
             cosines=wanted.cosines,
+            euclids=wanted.euclids,
             documents=config.scope.documents,
         ),
     )
@@ -186,16 +192,22 @@ def product(name: str | None) -> str:
 
 
 def split_params(
-    given: Iterable[tuple[str, float]], strategy: str, relevance: str
+    given: Iterable[tuple[str, float]],
+    strategy: str,
+    relevance: str,
+    *,
+    as_published: bool = False,
 ) -> tuple[Params, Params]:
     """The numbers for the strategy and those for the relevance model.
 
     A name goes to whichever knows it, to both if both do; `strategy.` or `relevance.`
     before it makes that plain. ConfigError for a name that neither knows.
     """
-    owners: dict[str, tuple[str, Mapping[str, float], Params]] = {
-        "strategy": (strategy, strategy_class(strategy).defaults, {}),
-        "relevance": (relevance, model_class(relevance).defaults, {}),
+    ours = numbers_of(strategy_class(strategy), as_published=as_published)
+    models = numbers_of(model_class(relevance), as_published=as_published)
+    owners: dict[str, tuple[str, Numbers, Params]] = {
+        "strategy": (strategy, ours, {}),
+        "relevance": (relevance, models, {}),
     }
     for name, value in given:
         prefix, dot, rest = name.partition(".")
@@ -209,7 +221,7 @@ def split_params(
     return owners["strategy"][2], owners["relevance"][2]
 
 
-def _unknown(name: str, bare: str, asked: list[tuple[str, Mapping[str, float]]]) -> str:
+def _unknown(name: str, bare: str, asked: list[tuple[str, Numbers]]) -> str:
     near = get_close_matches(bare, [known for _, names in asked for known in names], 1, 0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
     known = "; ".join(f"{owner}: {', '.join(names) or 'none'}" for owner, names in asked)

@@ -67,6 +67,12 @@ def topic() -> None:
 @example_options
 @option("--relevance", kind="model", metavar="MODEL", help="Let this model judge pages.")
 @option("--threshold", kind="number", help="Relevant is what has more than this.")
+@option(
+    "--as-published",
+    type=click.Choice(("p4", "p5")),
+    help="Weigh the examples' words by this paper's formula, not as tuned since: p4, (F/Z)·"
+    "log(D/Di); p5, the improved TF-IDF. What is rare is told by the pages given.",
+)
 @KB
 @option("-o", "--output", kind="file", show_default="NAME.toml", help="Write it here.")
 @option("--force", is_flag=True, help="Write over a file that is there.")
@@ -100,7 +106,7 @@ def new(ctx: click.Context, /, name: str, **options: Any) -> None:
         base = knowledge(options["base"], stack)
         if base is not None:
             made = with_aliases(made, base, on)
-        made = build(made, on, off)
+        made = build(made, on, off, paper=options["as_published"] or "")
         if base is not None and on:
             made = with_entities(made, base, on)
     _write(target, made)

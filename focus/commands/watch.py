@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ import click
 
 from focus.commands.alert_access import AlertName, answer, chosen, here, opened, spoken
 from focus.commands.options.alert import WHAT, alert_options, changed, try_topic
+from focus.commands.options.channel import KEY, ChannelCommand
 from focus.commands.options.option import DB, JSON, Command, option
-from focus.commands.watch_owner import me, vote
+from focus.commands.watch_inbox import delete, inbox, read
+from focus.commands.watch_owner import me, secret, secrets_of, vote
 from focus.commands.watch_send import run, test
 from focus.errors import ExportError
 from focus.text.formatting import count, inert_json, printable
@@ -35,9 +38,10 @@ def watch() -> None:
 # -- making and changing ------------------------------------------------------------
 
 
-@watch.command(cls=Command)
+@watch.command(cls=ChannelCommand, takes="alert")
 @click.argument("name")
 @alert_options
+@KEY
 @DB
 def add(db: Path, name: str, **options: Any) -> None:
     """Begin an alert: sites, what about, when, and how to be told.
@@ -55,16 +59,21 @@ def add(db: Path, name: str, **options: Any) -> None:
 
     now = time.time()
     made = changed(Alert(name, ()), options, now=now)
-    with opened(db, now) as store:
+    with opened(db, now, makes=True) as store:
         store.alerts.add(LOCAL, made, now=now)
+        secrets = list(secrets_of(store, made, now=now))
     click.echo(f"Alert {printable(name)}: {told(made)}", err=True)
+    _tell_secrets(name, secrets)
     click.echo("The next `focus watch run` visits it; let cron call that", err=True)
+    if "feed" in made.channels:
+        click.echo("The feed is read at `focus serve`; `--feed FILE.xml` writes a file", err=True)
 
 
-@watch.command(cls=Command)
+@watch.command(cls=ChannelCommand, takes="alert")
 @click.argument("name", type=AlertName())
 @option("--name", "new_name", section=WHAT, metavar="NAME", help="Call it so from now on.")
 @alert_options
+@KEY
 @DB
 def edit(db: Path, name: str, new_name: str | None, **options: Any) -> None:
     """Change an alert; what is not given stays as it is.
@@ -88,11 +97,23 @@ def edit(db: Path, name: str, new_name: str | None, **options: Any) -> None:
         if new_name is not None:
             made = msgspec.structs.replace(made, name=new_name)
         store.alerts.change(owned.id, made, now=now)
+        is_new = set(made.channels) - set(owned.alert.channels)
+        secrets = list(secrets_of(store, made, now=now)) if is_new else []
     click.echo(f"Alert {printable(made.name)}: {told(made)}", err=True)
+    _tell_secrets(made.name, secrets)
+
+
+def _tell_secrets(name: str, secrets: Sequence[str]) -> None:
+    """Show once what signs, and say how to see it again."""
+    for line in secrets:
+        click.echo(f"Signed by: {line}", err=True)
+    if secrets:
+        click.echo(f"`focus watch secret {printable(name)}` shows that again", err=True)
 
 
 @watch.command(cls=Command)
 @click.argument("name", type=AlertName())
+@KEY
 @DB
 def pause(db: Path, name: str) -> None:
     """Stop checking an alert; `resume` goes on.
@@ -108,6 +129,7 @@ def pause(db: Path, name: str) -> None:
 
 @watch.command(cls=Command)
 @click.argument("name", type=AlertName())
+@KEY
 @DB
 def resume(db: Path, name: str) -> None:
     """Go on with an alert that was paused; it is due at once.
@@ -129,6 +151,7 @@ def _pause(db: Path, name: str, *, paused: bool) -> None:
 
 @watch.command(cls=Command)
 @click.argument("name", type=AlertName())
+@KEY
 @DB
 def rm(db: Path, name: str) -> None:
     """Forget an alert with all that was found for it.
@@ -148,6 +171,7 @@ def rm(db: Path, name: str) -> None:
 @watch.command(name="import", cls=Command)
 @click.argument("file", type=click.Path(allow_dash=True, dir_okay=False, path_type=Path))
 @option("--replace", is_flag=True, help="Take the place of alerts of the same name.")
+@KEY
 @DB
 def import_(db: Path, file: Path, replace: bool) -> None:
     """Begin the alerts of a JSON file; - is the standard input.
@@ -166,7 +190,7 @@ def import_(db: Path, file: Path, replace: bool) -> None:
     for each in made:
         try_topic(each)
     now = time.time()
-    with opened(db, now) as store:
+    with opened(db, now, makes=True) as store:
         store.alerts.take_in(LOCAL, made, replace=replace, now=now)
     click.echo(count(len(made), "alert"), err=True)
 
@@ -181,6 +205,7 @@ def import_(db: Path, file: Path, replace: bool) -> None:
     metavar="FILE",
     help="Write here; - is the standard output.",
 )
+@KEY
 @DB
 def export(db: Path, names: tuple[str, ...], output: Path) -> None:
     """Write alerts as JSON, for `import` and for editors.
@@ -209,6 +234,7 @@ def export(db: Path, names: tuple[str, ...], output: Path) -> None:
 
 @watch.command(name="list", cls=Command)
 @JSON
+@KEY
 @DB
 def list_(db: Path, as_json: bool) -> None:
     """List the alerts, when they are due, and what they brought.
@@ -231,6 +257,7 @@ def list_(db: Path, as_json: bool) -> None:
 @click.argument("name", type=AlertName())
 @option("--limit", type=click.IntRange(0), default=10, metavar="N", help="So many pages.")
 @JSON
+@KEY
 @DB
 def show(db: Path, name: str, limit: int, as_json: bool) -> None:
     """Show an alert: how it fares, and what came last.
@@ -258,6 +285,7 @@ def show(db: Path, name: str, limit: int, as_json: bool) -> None:
 @click.argument("name", type=AlertName())
 @option("--days", type=click.FloatRange(0.1, 366), default=7, metavar="N", help="Of so many days.")
 @JSON
+@KEY
 @DB
 def preview(db: Path, name: str, days: float, as_json: bool) -> None:
     """Show what the last days would have sent, and why.
@@ -282,6 +310,7 @@ def preview(db: Path, name: str, days: float, as_json: bool) -> None:
 @watch.command(cls=Command)
 @option("--limit", kind="count", default=50, help="So many lines.")
 @JSON
+@KEY
 @DB
 def log(db: Path, limit: int, as_json: bool) -> None:
     """Show what was delivered, what failed, and what is tried again.
@@ -290,7 +319,7 @@ def log(db: Path, limit: int, as_json: bool) -> None:
     Example:
         focus watch log
     """
-    from focus.alerts.settings import masked_channel
+    from focus.alerts.delivery import masked_channel
     from focus.storage.alerts.records import LOCAL
     from focus.terminal.alerts import log_lines
 
@@ -304,5 +333,5 @@ def log(db: Path, limit: int, as_json: bool) -> None:
     answer(log_lines(masked, spoken(), zone), as_json)
 
 
-for command in (run, test, vote, me):
+for command in (inbox, read, delete, run, test, secret, vote, me):
     watch.add_command(command)

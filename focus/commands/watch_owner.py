@@ -1,16 +1,23 @@
-"""`focus watch me` and `focus watch vote`."""
+"""`focus watch me`, `focus watch vote` and `focus watch secret`."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from focus.commands.alert_access import AlertName, chosen, opened
+from focus.commands.options.channel import KEY, key_file
 from focus.commands.options.option import DB, Command, option
 from focus.errors import ConfigError
 from focus.text.formatting import count, printable
+
+if TYPE_CHECKING:
+    from focus.storage.alerts.records import Alert
+    from focus.storage.alerts.store import AlertStore
 
 _VOTES = {"yes": True, "no": False, "none": None}
 
@@ -19,17 +26,20 @@ _VOTES = {"yes": True, "no": False, "none": None}
 @click.argument("name", type=AlertName())
 @click.argument("url")
 @click.argument("says", metavar="yes|no|none", type=click.Choice(tuple(_VOTES)))
+@KEY
 @DB
 def vote(db: Path, name: str, url: str, says: str) -> None:
     """Say whether a page is relevant; its alert learns from it.
 
     It is a page that was found for the alert: `focus watch show` lists them. The next run
-    judges by all votes, as after `focus label`.
+    judges by all votes, as after `focus label`; a few of them move little.
 
     \b
     Example:
         focus watch vote 欧冠 https://sports.sina.com.cn/a/1.html no
     """
+    from focus.alerts.votes import effect
+
     with opened(db, time.time()) as store:
         owned = chosen(store, (name,))[0]
         if not store.matches.vote(owned.id, url, _VOTES[says]):
@@ -38,7 +48,60 @@ def vote(db: Path, name: str, url: str, says: str) -> None:
                 f"see `focus watch show {printable(name)}`"
             )
         on, off = store.matches.count_votes(owned.id)
+        found = effect(store, owned, trusted=True)
     click.echo(f"{count(on + off, 'vote')}: {on} relevant, {off} not", err=True)
+    if found is not None and found.pages:
+        pages = count(found.pages, "other page")
+        click.echo(
+            f"By these, {found.lost:,} of {pages} found before would not be told of", err=True
+        )
+    if says != "none":
+        undo = f"focus watch vote {printable(name)} {printable(url, 200)} none"
+        click.echo(f"`{undo}` takes it back", err=True)
+
+
+@click.command(cls=Command)
+@click.argument("name", type=AlertName())
+@option("--rotate", is_flag=True, help="Change them; those before go on to sign for a day.")
+@KEY
+@DB
+def secret(db: Path, name: str, rotate: bool) -> None:
+    """Show the secrets by which an alert's webhooks are signed.
+
+    Receivers verify by them that a message is ours (docs/watch.md).
+
+    \b
+    Example:
+        focus watch secret 欧冠
+    """
+    now = time.time()
+    with opened(db, now) as store:
+        owned = chosen(store, (name,))[0]
+        lines = list(secrets_of(store, owned.alert, now=now, rotate=rotate))
+        if not lines:
+            raise ConfigError(
+                f"alert {printable(name)!r} has no channel that is signed (--webhook)"
+            )
+    for line in lines:
+        click.echo(line)
+
+
+def secrets_of(
+    store: AlertStore, alert: Alert, *, now: float, rotate: bool = False
+) -> Iterator[str]:
+    """A line for each channel that is signed: the channel, masked, and its secret."""
+    from focus.alerts import settings
+    from focus.alerts.delivery import masked_channel, signed_of, signing_secrets
+    from focus.storage.alerts.records import LOCAL
+
+    if not (signed := signed_of(alert.channels)):
+        return
+    how = settings.read(store, key_file=key_file())
+    for channel in signed:
+        if rotate:
+            signing_secrets.rotate(store, how, LOCAL, channel, now=now)
+        newest, *_ = signing_secrets.current(store, how, LOCAL, channel, now=now)
+        yield f"{printable(masked_channel(channel))}  {newest}"
 
 
 @click.command(cls=Command)
@@ -49,11 +112,13 @@ def vote(db: Path, name: str, url: str, says: str) -> None:
     metavar="HOURS",
     help='Deliver nothing in these hours, where an alert has none of its own; "" for none.',
 )
+@KEY
 @DB
 def me(db: Path, language: str | None, zone: str | None, quiet: str | None) -> None:
     """Show or change your language, time zone and quiet hours.
 
-    At first they are those of the machine and the locale of the first `focus watch`.
+    At first they are those of the machine and the locale of the first `focus watch`. Checks by
+    the clock (daily 07:30) move along with the time zone.
 
     \b
     Example:
@@ -61,6 +126,7 @@ def me(db: Path, language: str | None, zone: str | None, quiet: str | None) -> N
     """
     from zoneinfo import available_timezones
 
+    from focus.alerts.clock_change import to_zone
     from focus.alerts.schedule import parse_quiet
     from focus.storage.alerts.records import LOCAL
 
@@ -69,8 +135,11 @@ def me(db: Path, language: str | None, zone: str | None, quiet: str | None) -> N
     if quiet is not None:
         parse_quiet(quiet)
     quiet = None if quiet is None else quiet.strip()
-    with opened(db, time.time()) as store:
-        store.users.change(LOCAL, language=language, zone=zone, quiet=quiet)
+    says = not (language is zone is quiet is None)
+    with opened(db, time.time(), makes=says) as store:
+        store.users.change(LOCAL, language=language, quiet=quiet)
+        if zone is not None:
+            to_zone(store, LOCAL, zone, now=time.time())
         user = store.users.active(LOCAL)
     assert user is not None, "nobody disables the user at the command line"
     for title in ("language", "zone", "quiet"):

@@ -11,8 +11,8 @@ import click
 
 from focus.commands.alert_access import AlertName, answer, chosen, opened
 from focus.commands.crawl import network_options
-from focus.commands.options.alert import HOW
-from focus.commands.options.option import DB, Command, adding, option, tell
+from focus.commands.options.channel import HOW, KEY, ChannelCommand, installation_values, key_file
+from focus.commands.options.option import DB, option, tell
 from focus.text.formatting import printable
 
 if TYPE_CHECKING:
@@ -22,50 +22,24 @@ if TYPE_CHECKING:
     from focus.storage.alerts.store import AlertStore
 
 
-sending_options = adding(
-    (
-        option(
-            "--smtp-url",
-            section=HOW,
-            variable=True,
-            metavar="URL",
-            help="The mail server: smtp://user:password@mail.example.org:587.",
-        ),
-        option(
-            "--mail-from",
-            section=HOW,
-            variable=True,
-            metavar="ADDRESS",
-            show_default="the mail server's user",
-            help="Who mails come from.",
-        ),
-        option(
-            "--base-url",
-            section=HOW,
-            variable=True,
-            metavar="URL",
-            help="Where the web pages are reached, for links in messages.",
-        ),
-        option(
-            "--key-file",
-            section=HOW,
-            variable=True,
-            kind="file",
-            show_default="beside the database: focus.db.key",
-            help="What seals passwords and signs links; made on first use. Keep a copy of it.",
-        ),
-    )
+sending_options = option(
+    "--base-url",
+    section=HOW,
+    variable=True,
+    metavar="URL",
+    help="Where the web pages are reached, for links in messages.",
 )
-"""Mail server, sender, where links to the web pages lead, and the key."""
+"""What sending needs to know beside the options of channels and the key."""
 
 
-@click.command(cls=Command)
+@click.command(cls=ChannelCommand, takes="installation")
 @click.argument("names", metavar="[NAME]...", nargs=-1, type=AlertName())
 @option("--now", "at_once", is_flag=True, help="Check all alerts (or those named), due or not.")
 @option("--dry-run", is_flag=True, help="Say what is due, and do nothing.")
 @option("-v", "--verbose", is_flag=True, help="Say what was done; without, only trouble is told.")
 @sending_options
 @network_options
+@KEY
 @DB
 @click.pass_context
 def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any) -> None:
@@ -84,7 +58,7 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
     from focus.terminal.alerts import due_lines
 
     now = time.time()
-    with opened(db, now) as store:
+    with opened(db, now, makes=not options["dry_run"]) as store:
         wanted = None
         if names or options["at_once"]:
             meant = chosen(store, names) if names else store.alerts.all()
@@ -117,10 +91,11 @@ def _ran(store: AlertStore, wanted: Sequence[int] | None, options: dict[str, Any
     return asyncio.run(run_due(store, visitor(store, web), deliver, clock=time.time, wanted=wanted))
 
 
-@click.command(cls=Command)
+@click.command(cls=ChannelCommand, takes="installation")
 @click.argument("name", type=AlertName())
 @sending_options
 @network_options
+@KEY
 @DB
 @click.pass_context
 def test(ctx: click.Context, /, db: Path, name: str, **options: Any) -> None:
@@ -134,10 +109,8 @@ def test(ctx: click.Context, /, db: Path, name: str, **options: Any) -> None:
     """
     import asyncio
 
-    from focus.alerts.alert import PULLED
-    from focus.alerts.delivery import NotDelivered
+    from focus.alerts.delivery import NotDelivered, masked_channel, sent_of
     from focus.alerts.outbox_relay import send_test
-    from focus.alerts.settings import masked_channel
     from focus.commands.settings import web_of
     from focus.storage.alerts.records import LOCAL
 
@@ -145,9 +118,7 @@ def test(ctx: click.Context, /, db: Path, name: str, **options: Any) -> None:
     with opened(db, time.time()) as store:
         owned = chosen(store, (name,))[0]
         how = settings_of(store, options, web_of(options))
-        for channel in owned.alert.channels:
-            if channel in PULLED:
-                continue
+        for channel in sent_of(owned.alert.channels):
             sending = send_test(store, how, user=LOCAL, channel=channel, clock=time.time)
             outcome = asyncio.run(sending)
             failed |= isinstance(outcome, NotDelivered)
@@ -159,9 +130,17 @@ def test(ctx: click.Context, /, db: Path, name: str, **options: Any) -> None:
 def settings_of(store: AlertStore, options: dict[str, Any], web: PageSource) -> DeliverySettings:
     """How to send, as `sending_options` say, else as was stored."""
     from focus.alerts import settings
+    from focus.alerts.delivery import check_installation
 
-    names = ("smtp_url", "mail_from", "base_url", "key_file")
-    return settings.read(store, **{name: options[name] for name in names}, fetch=web.fetch)
+    found = settings.read(
+        store,
+        options=installation_values(options),
+        base_url=options["base_url"],
+        key_file=key_file(),
+        fetch=web.fetch,
+    )
+    check_installation(found)
+    return found
 
 
 def _tell(ran: Ran, *, verbose: bool) -> int:

@@ -75,6 +75,7 @@ class Effects:
         url_table, host, url_id = self._url_table, candidate.host, candidate.id
         request = self._requests.setdefault(url_id, Request())
         request.rank = url_table.counts[UrlState.WAITING] + 1
+        request.bonus = self._view.queue(url_id).bonus
         self._unit_of_work.sent(url_id)
         self._link_handler.domains.asked(host)
         self._frontier.occupy(host, candidate.start_at)
@@ -88,6 +89,7 @@ class Effects:
                 depth=url_table.depth[url_id],
                 priority=candidate.priority,
                 conditions=request.conditions,
+                wording=self._link_handler.wants_wording(url_id),
             )
         )
 
@@ -153,6 +155,8 @@ class Effects:
     def _drop(self, intent: i.Drop, now: float) -> None:
         url_id, reason, detail = intent.id, intent.reason, intent.detail
         self._ended(Outcome(url_id, UrlState.DROPPED, str(reason), detail, hops=intent.hops))
+        if self._view.left is not None and reason is DropReason.REDIRECTED:
+            self._view.left.add(url_id)
         if reason is DropReason.LISTING:
             self._seeds.note(url_id)
         elif reason is not DropReason.REDIRECTED:
@@ -184,6 +188,8 @@ class Effects:
             del self._seeds.fallbacks[url_id]
         if (request := self._requests.get(url_id)) is not None:
             request.tries = 0
+        if self._view.left is not None:
+            self._view.left.discard(url_id)
         self._url_table.hops[url_id] = intent.hops
         self._unit_of_work.ended(Outcome(url_id, UrlState.WAITING, hops=intent.hops, url=url))
         self._frontier.push(url_id, url, self._url_table.priority[url_id])

@@ -11,6 +11,7 @@ is the strategy's function of that, so it only rises, whoever links to it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 
 import msgspec
 
@@ -82,9 +83,14 @@ class LinkHandler:
 
         The graph comes before the priorities, so that a child's rank counts this page.
         """
-        evidence = self.evidence(parent, links)
-        links, evidence = self.partition.part(parent, links, evidence)
-        found = self.url_table.find_all([link.key for link in links])
+        evidence: Sequence[LinkEvidence | None]
+        if self.strategy.follows_all and self.partition.is_whole:
+            found = self.url_table.find_all([link.key for link in links])
+            evidence = self._evidence_wanted(parent, links, found)
+        else:
+            evidence = self.evidence(parent, links)
+            links, evidence = self.partition.part(parent, links, evidence)
+            found = self.url_table.find_all([link.key for link in links])
         targets, followed = [], []
         for target, link, link_evidence in zip(found, links, evidence, strict=True):
             if link_evidence is None or (
@@ -103,6 +109,15 @@ class LinkHandler:
                 if state[target] == waiting:
                     self._weigh(target, None, None, "")
         return targets
+
+    def _evidence_wanted(
+        self, parent: Parent, links: Sequence[Link], found: Sequence[int]
+    ) -> list[LinkEvidence | None]:
+        """`evidence`, but () for links to URLs that have come to an end: it is of no use there."""
+        state, waiting = self.url_table.state, UrlState.WAITING
+        wanted = [target < 0 or state[target] == waiting for target in found]
+        made = iter(self.evidence(parent, [*compress(links, wanted)]))
+        return [next(made) if each else () for each in wanted]
 
     def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         """What each link gives its target, None: it is not followed.
@@ -144,6 +159,11 @@ class LinkHandler:
             anchor=link.anchor,
         )
         return self.enter(blank, link.host, link.pattern)
+
+    def wants_wording(self, url_id: int) -> bool:
+        """Whether traps will compare the text of a page that is asked for now."""
+        queue = self.frontier.queues[self.url_table.queue[url_id]]
+        return self.traps.wants_wording(queue, self.hit_rates.tallies(queue)[0].fetched)
 
     def enter(
         self, row: UrlRow, host_name: str = "", pattern: str = "", *, listing: bool = False
@@ -300,6 +320,7 @@ def _halved(link: Link) -> Link:
         heading_score=link.heading_score / 2,
         context_score=link.context_score / 2,
         cosine_score=link.cosine_score / 2,
+        euclid_score=link.euclid_score / 2,
     )
 
 

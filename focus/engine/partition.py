@@ -31,10 +31,12 @@ class Crossing(NamedTuple):
 class Partition:
     """The hosts of a crawl by itself: all.
 
-    others  crawls that share its limits; None: there are none
+    others    crawls that share its limits; None: there are none
+    is_whole  there are no hosts of others
     """
 
     others: OtherCrawls | None = None
+    is_whole = True
 
     def owns(self, host: str) -> bool:
         """Whether a host is this crawl's own."""

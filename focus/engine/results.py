@@ -132,14 +132,20 @@ def _unchanged(url_id: int, task: Task, view: View) -> Intent:
 
 
 def _redirected(url_id: int, task: Task, location: str, view: View) -> list[Intent]:
-    """The target takes the URL's place, just before its equals: same evidence, one hop more."""
+    """The target takes the URL's place, just before its equals: same evidence, one hop more.
+
+    With cookies, who sent us away may let us in when we come back.
+    """
     hops = task.hops + 1
     target = normalise(location, task.url)
-    if target is None or target == task.url or task.hops >= view.max_redirects:
+    is_same = target == task.url and view.left is None
+    if target is None or is_same or task.hops >= view.max_redirects:
         return [Fail(url_id, FailureKind.REDIRECT, f"hop {hops} to {location}"[:200])]
     key = fingerprint(target)
-    if view.url_table.find(key) == url_id:
+    if (known := view.url_table.find(key)) == url_id:
         return [Requeue(url_id, target, hops)]
+    if view.left is not None and known in view.left:
+        return [Drop(url_id, DropReason.REDIRECTED, target), Requeue(known, target, hops)]
     row = UrlRow(
         id=-1,
         key=key,
@@ -181,6 +187,7 @@ def _row(url_id: int, task: Task, fetch: FetchResult, page: Page, view: View) ->
         elapsed_s=fetch.elapsed_s,
         raw_bytes=fetch.raw_bytes,
         priority=task.priority,
+        bonus=view.request(url_id).bonus,
         pagerank=0.0,
         page=msgspec.structs.replace(page, links=[]),  # they are known URLs by then
         content_type=fetch.header("content-type") or "",

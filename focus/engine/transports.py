@@ -20,6 +20,7 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
+from focus.html.size_guard import MAX_BYTES
 from focus.http.semantics import refreshed
 from focus.http.sitemap import as_html
 from focus.records import FetchResult, Link, Listing, Page, Result, Task
@@ -28,7 +29,7 @@ Grow: TypeAlias = Callable[[int], Awaitable[None] | None]
 """Told of so many bytes more of a body; what it gives back is waited for."""
 
 LISTING_PART = 1000  # links of a listing that are scored at once
-BODY_BYTES = 24 * 1024 * 1024  # of bodies that are read or wait for a worker, all together
+BODY_BYTES = 16 * 1024 * 1024  # of bodies that are read or wait for a worker, all together
 UNBOUNDED = 1 << 60
 
 
@@ -62,8 +63,10 @@ class Fetcher(Protocol):
 class Scorer(Protocol):
     """Parses and scores pages."""
 
-    async def score(self, url: str, body: bytes, content_type: str | None) -> Page:
-        """A page, or one whose `failure` says why there is none."""
+    async def score(
+        self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
+    ) -> Page:
+        """A page, or one whose `failure` says why there is none. `wording`: fill that in."""
 
     async def update(self, payload: bytes) -> None:
         """A changed topic or model for later pages."""
@@ -134,7 +137,10 @@ async def _scored(scorer: Scorer, task: Task, fetch: FetchResult) -> Result:
         return Result(task, fetch, await _scored_listing(scorer, fetch.url, fetch.listing))
     page = None
     if not fetch.failure:
-        page = await scorer.score(fetch.url, fetch.body, fetch.header("content-type"))
+        kind, body = fetch.header("content-type"), fetch.body
+        if "html" in (kind or ""):
+            body = body[:MAX_BYTES]  # the rest would not be parsed
+        page = await scorer.score(fetch.url, body, kind, wording=task.wording)
     return Result(task, *refreshed(fetch, page))
 
 
@@ -145,7 +151,7 @@ async def _scored_listing(scorer: Scorer, url: str, listing: Listing) -> Page:
     entries = [] if listing.kind == "index" else listing.links
     for start in range(0, len(entries), LISTING_PART):
         body = as_html(entries[start : start + LISTING_PART])
-        page = await scorer.score(url, body, "text/html; charset=utf-8")
+        page = await scorer.score(url, body, "text/html; charset=utf-8", wording=False)
         links += page.links
     return Page(links=links, relevance=page.relevance, failure=page.failure, detail=page.detail)
 

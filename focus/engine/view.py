@@ -22,12 +22,14 @@ class Request(msgspec.Struct):
     """The request for a URL, from when it is sent (or was to be repeated) to the URL's end.
 
     rank        URLs that waited when it was taken, itself among them; 0: not yet
+    bonus       of its place, when it was taken
     tries       times that it has failed
     before      how the URL ended when it was asked for last; None: it never was
     conditions  headers that ask for an answer only if the page has changed since
     """
 
     rank: int = 0
+    bonus: float = 0.0
     tries: int = 0
     before: UrlState | None = None
     conditions: tuple[tuple[str, str], ...] = ()
@@ -64,6 +66,7 @@ class View(NamedTuple):
 
     agent      whom robots.txt and X-Robots-Tag may speak to, besides everybody
     locates    hosts are looked up before they are asked
+    left       URLs that redirected, where cookies are kept: with one, they may answer; else None
     """
 
     url_table: UrlTable
@@ -76,6 +79,7 @@ class View(NamedTuple):
     agent: str
     max_redirects: int
     locates: bool
+    left: set[int] | None = None
 
     def request(self, url_id: int) -> Request:
         """The request for a URL that is not over yet."""

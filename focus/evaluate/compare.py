@@ -22,7 +22,7 @@ import msgspec
 
 from focus.archive.replay import Archive
 from focus.config import CrawlConfig, LimitConfig, PolitenessConfig
-from focus.errors import ExportError
+from focus.errors import ConfigError, ExportError
 from focus.evaluate.comparison import Comparison, Timing, Variant, VariantGroup, save
 from focus.evaluate.ground_truth import (
     Inputs,
@@ -35,7 +35,16 @@ from focus.evaluate.ground_truth import (
 )
 from focus.evaluate.judgments import Judge, Remarks, TopicTask, read_topics, select
 from focus.evaluate.link_graph import BESIDE_A_CRAWL, PageIndex, Progress, code_digest, link_graph
-from focus.evaluate.ranking import POINTS, Cost, TrialResult, beats_oracle, compete, variant_scores
+from focus.evaluate.pools import JudgedScore, SampledPage, from_tsv, judged_score
+from focus.evaluate.ranking import (
+    POINTS,
+    Cost,
+    TopicTruth,
+    TrialResult,
+    beats_oracle,
+    compete,
+    variant_scores,
+)
 from focus.evaluate.trial import Trial, TrialBatch, run_batches, trial_key
 
 RUNS = "runs.jsonl"
@@ -66,6 +75,7 @@ def compare(spec: Spec, progress: Progress = _silent) -> Comparison:
     ]
     outcomes, continued = run_trials(spec, trials, spec.out / RUNS, progress)
     groups = list(_groups(spec, outcomes, prepared, remarks))
+    judged_by_people = _judged_scores(spec, outcomes, prepared, web, inputs, remarks)
     comparison = Comparison(
         judge=judge.kind,
         inputs={"archive": {"name": spec.archive.name, "sha256": web.digest}, **inputs.digests},
@@ -75,6 +85,7 @@ def compare(spec: Spec, progress: Progress = _silent) -> Comparison:
         variants=list(spec.variants),
         groups=groups,
         timing=_timing(spec, outcomes, continued, time.perf_counter() - began),
+        judged=judged_by_people,
     )
     save(comparison, spec.out)
     return comparison
@@ -155,7 +166,9 @@ def batches(trials: Iterable[Trial], jobs: int) -> list[TrialBatch]:
     """Trials that score pages alike put together; the largest first, split if they are few."""
     alike: dict[tuple[bytes, bool], list[Trial]] = {}
     for trial in trials:
-        bare = msgspec.structs.replace(trial.config.analysis, contexts=False, cosines=False)
+        bare = msgspec.structs.replace(
+            trial.config.analysis, contexts=False, cosines=False, euclids=False
+        )
         alike.setdefault((msgspec.json.encode(bare), trial.whole is None), []).append(trial)
     pieces = -(-jobs // max(1, len(alike)))
     parts = [part[at::pieces] for part in alike.values() for at in range(pieces)]
@@ -169,6 +182,7 @@ def _batch(trials: list[Trial]) -> TrialBatch:
         analyses[0],
         contexts=any(each.contexts for each in analyses),
         cosines=any(each.cosines for each in analyses),
+        euclids=any(each.euclids for each in analyses),
     )
     return TrialBatch(union, tuple(trials), trials[0].whole)
 
@@ -249,6 +263,50 @@ def _groups(
         easy = compete(group, baseline)
         name = baseline.variant if baseline else None
         yield VariantGroup(relevance, mask, name, easy, group, unrecorded)
+
+
+def _judged_scores(
+    spec: Spec,
+    outcomes: list[TrialResult],
+    prepared: list[Prepared],
+    web: JudgedWeb,
+    inputs: Inputs,
+    remarks: Remarks,
+) -> list[JudgedScore]:
+    """Every variant by the judgments of a sample, if there is one."""
+    if spec.judgments is None:
+        return []
+    grounds = {each.ground.topic: each.ground for each in prepared}
+    pages: dict[str, dict[int, SampledPage]] = {}
+    for page in from_tsv(inputs.text("judgments", spec.judgments), spec.judgments.name):
+        number = web.pages.of(page.url)
+        if page.topic not in grounds:
+            remarks.add("judgments of other topics", page.topic)
+        elif number is None:
+            remarks.add("judged pages that are not in the archive", page.url)
+        elif page.said:
+            pages.setdefault(page.topic, {})[grounds[page.topic].page_of[number]] = page
+    if not pages:
+        raise ConfigError(
+            f"--judgments {spec.judgments}: has no judgment of these topics and pages"
+        )
+    budgets = {topic: grounds[topic].budget for topic in pages}
+    found = []
+    for variant in spec.variants:
+        runs: list[dict[str, dict[int, int]]] = [{} for _ in range(spec.seed_orders)]
+        for outcome in (each for each in outcomes if each.variant == variant.id):
+            runs[outcome.order][outcome.topic] = _first_requests(outcome, grounds[outcome.topic])
+        found.append(judged_score(variant.id, runs, pages, budgets))
+    return found
+
+
+def _first_requests(outcome: TrialResult, ground: TopicTruth) -> dict[int, int]:
+    """Page -> the first request that brought it."""
+    found: dict[int, int] = {}
+    for request, number in enumerate(outcome.pages, 1):
+        if number >= 0:
+            found.setdefault(ground.page_of[number], request)
+    return found
 
 
 def _is(variant: str, baseline: str | None) -> bool:

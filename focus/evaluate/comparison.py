@@ -15,6 +15,8 @@ input, apart from `timing`):
               `measures` (name -> value, interval, without_easiest), `versus` (name -> ratio,
               interval, p, p_holm, wins …), `curve` with `band` and `topics` with
               the same for each, and for each seed order
+    judged    [{variant, topics, judged, harvest, recall, auc}]: scores by judgments of a
+              sample, each [value, low, high], where there are any
     measures  name -> meaning
     timing    seconds, CPU ms per page, peak memory: differs from run to run
 
@@ -33,6 +35,7 @@ import msgspec
 
 from focus.errors import ConfigError, ExportError
 from focus.evaluate.judgments import Remark
+from focus.evaluate.pools import JudgedScore
 from focus.evaluate.ranking import MEASURES, VariantScore
 
 SCHEMA = "focus-comparison/1"
@@ -95,7 +98,7 @@ class VariantGroup(msgspec.Struct, frozen=True):
 
 
 class Timing(msgspec.Struct, frozen=True):
-    """What it took. ms_per_page: variant -> CPU ms per page, analysis and engine."""
+    """The time a comparison took. ms_per_page: variant -> CPU ms per page, analysis and engine."""
 
     seconds: float
     trials: int
@@ -116,6 +119,7 @@ class Comparison(msgspec.Struct, frozen=True):
     variants: list[Variant]
     groups: list[VariantGroup]
     timing: Timing
+    judged: list[JudgedScore] = []
     measures: dict[str, str] = msgspec.field(default_factory=lambda: dict(MEASURES))
     schema: str = SCHEMA
 

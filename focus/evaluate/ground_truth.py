@@ -49,6 +49,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     archive      recorded web (.warc, .warc.gz, .warc.zst)
     topics       topics.json, None: they are given as such; labels, hubs and aliases may be
                  None for what is not there
+    judgments    a judgments.tsv of `focus judge` to score by as well, None: none
     judge        relevance model that judges where there are no labels
     names        only these topics, all for none
     budget       requests per crawl: "800", or "3x" = 3 times the targets + 20
@@ -63,6 +64,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     labels: Path | None = None
     hubs: Path | None = None
     aliases: Path | None = None
+    judgments: Path | None = None
     judge: str | None = None
     names: tuple[str, ...] = ()
     budget: str = "3x"
@@ -251,15 +253,19 @@ def analysis_of(
     kind = model_class(relevance)
     differs = bool(kind.published) or kind.published_threshold is not None
     wanted = strategy_class(variant.strategy) if variant else None
+    published = variant is not None and variant.form == "published"
+    if published and wanted is not None and wanted.published_topic == "keywords":
+        topic = msgspec.structs.replace(topic, features={})
     return AnalysisConfig(
         topic=to_builtins(topic),
         relevance=relevance,
         params=dict(params),
         learned=learned,
-        as_published=differs and variant is not None and variant.form == "published",
+        as_published=differs and published,
         url_patterns=True,
         contexts=wanted is not None and wanted.contexts,
         cosines=wanted is not None and wanted.cosines,
+        euclids=wanted is not None and wanted.euclids,
         keep="none",
         mask_meta=variant is not None and variant.mask in ("meta", "both"),
         mask_urls=variant is not None and variant.mask in ("urls", "both"),

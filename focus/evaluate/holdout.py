@@ -21,7 +21,7 @@ Units = dict[str, list[int]]
 
 
 class Halves(NamedTuple):
-    """What is searched on, what the result is confirmed on, and what was halved."""
+    """Topics (or orders) to search on and to confirm on, and which of the two was halved."""
 
     train: Units
     confirm: Units

@@ -54,7 +54,7 @@ class Remark(msgspec.Struct):
 
 
 class Remarks:
-    """What the input left to complain about."""
+    """Complaints about the input."""
 
     def __init__(self) -> None:
         self._found: dict[str, Remark] = {}

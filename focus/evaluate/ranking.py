@@ -34,7 +34,7 @@ MEASURES = {
     "harvest": "relevant share of the labelled pages fetched",
     "harvest_requests": "relevant pages per request, every request counting",
     "harvest_last": "the same over the last 5 % of the budget",
-    "average_precision": "mean of harvest_requests over ten rounds (P1 5.2)",
+    "average_precision": "mean over ten rounds of harvest_requests so far (P1 5.2)",
     "efficiency_per_min": "relevant pages per minute of the virtual clock (P1 eq. 5-3)",
     "requests_50": "requests until half of the targets were fetched",
     "requests_80": "requests until 80 % of the targets were fetched",
@@ -64,7 +64,7 @@ _DECIMALS = 6
 
 
 class Cost(msgspec.Struct, frozen=True):
-    """What a trial took; differs from run to run.
+    """Time and memory of a trial; differs from run to run.
 
     engine_ms    CPU time per request of everything but the analysis of pages
     analysis_ms  time per page to parse and score it, when that was done
@@ -100,7 +100,7 @@ class TrialResult(msgspec.Struct, frozen=True):
 
 
 class TopicTruth(msgspec.Struct, frozen=True):
-    """What is true of a topic.
+    """A topic's relevant pages, by its labels.
 
     page_of   number of a page -> the number it is counted as (`TrialResult.pages` has the first)
     labels    of pages, by the second
@@ -181,7 +181,7 @@ def measures(outcome: TrialResult, ground: TopicTruth) -> Measures:
     labels = [ground.labels.get(page) if page >= 0 else None for page in fetched]
     gains = [label is True for label in labels]
     last = max(1, round(_LAST * ground.budget))
-    rounds = measure.precision_per_round(gains, max(1, -(-ground.budget // _ROUNDS)))
+    rounds = measure.precision_so_far(gains, max(1, -(-ground.budget // _ROUNDS)))
     said = zip((bool(said) for said in outcome.said), labels, strict=True)
     model = measure.judge_quality(said)
     relevant, labelled = sum(gains), sum(label is not None for label in labels)

@@ -110,8 +110,12 @@ class Replay:
         self.failures += not robots and fetch.failure is not None
         return fetch
 
-    async def score(self, url: str, body: bytes, content_type: str | None) -> Page:
-        """As the scorer says; notes the page that the request brought."""
+    async def score(
+        self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
+    ) -> Page:
+        """As the scorer says; notes the page that the request brought, which the next trial gets
+        as it is: so it has everything.
+        """
         page = self._scored.get(url)
         if page is None:
             began = time.process_time()

@@ -118,7 +118,11 @@ def _own(search: Search, name: str) -> list[float]:
     found: list[float] = []
     for kind in (strategy, model):
         if owned(kind.name, kind.defaults, [(name, 0.0)], set()):
-            found += [each[bare] for each in (kind.defaults, kind.published) if bare in each]
+            found += [
+                value
+                for each in (kind.defaults, kind.published)
+                if (value := each.get(bare)) is not None
+            ]
     if not found:
         known = [*strategy.defaults, *(f"{model.name}.{each}" for each in model.defaults)]
         raise ConfigError(

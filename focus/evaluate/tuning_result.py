@@ -46,7 +46,7 @@ class Confirmed(msgspec.Struct, frozen=True):
 
 
 class Tuned(msgspec.Struct, frozen=True):
-    """What a search found; the same from the same order, apart from `seconds` and `continued`.
+    """The result of a search; the same from the same order, apart from `seconds` and `continued`.
 
     halves   what the halves consist of: "topics" or "seed orders"
     values   owner (strategy or relevance model) -> the best numbers of those searched for

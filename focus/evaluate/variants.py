@@ -5,12 +5,12 @@ They are strategies × forms × relevance models × masks × the way with links 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import product
 
 from focus.errors import ConfigError
 from focus.evaluate.comparison import Variant
-from focus.score.parameters import settle
+from focus.score.parameters import numbers_of, settle
 from focus.score.relevance import model_class
 from focus.score.strategy import strategy_class
 
@@ -26,13 +26,16 @@ def variants(
     strategies: Iterable[str],
     *,
     forms: Iterable[str] = ("tuned",),
-    relevance: Iterable[str] = ("evidence",),
+    relevance: Iterable[str] = (),
     masks: Iterable[str] = ("none",),
     unrecorded: Iterable[str] = ("ask",),
     params: Given = (),
     judge: str | None = None,
 ) -> list[Variant]:
     """Every combination, each once. `judge`: the model that judges in place of labels.
+
+    relevance   models that guide the crawls; none given: `evidence`, and as published the
+                model of the strategy's paper
 
     A parameter goes to every strategy and model that knows it, or to the one named before
     a dot. ConfigError for one that nobody here knows, and for unknown names. A strategy that
@@ -41,12 +44,15 @@ def variants(
     wanted = _once(forms)
     given, used = list(params), set[str]()
     found = {}
-    for model, mask, missing, strategy, form in product(
-        _once(relevance), _once(masks), _once(unrecorded), _once(strategies), wanted
+    for asked, mask, missing, strategy, form in product(
+        _once(relevance) or [""], _once(masks), _once(unrecorded), _once(strategies), wanted
     ):
-        if form == "published" and "tuned" in wanted and not _differs(strategy):
+        published = form == "published"
+        if published and "tuned" in wanted and not _differs(strategy, asked):
             continue
-        ours = owned(strategy, strategy_class(strategy).defaults, given, used)
+        kind = strategy_class(strategy)
+        model = asked or guide(strategy, published=published)
+        ours = owned(strategy, numbers_of(kind, as_published=published), given, used)
         models = owned(model, model_class(model).defaults, given, used)
         name = "/".join((strategy, form, model, mask, *(["skip"] if missing == "skip" else ())))
         found[name] = Variant(
@@ -66,20 +72,27 @@ def variants(
     return list(found.values())
 
 
+def guide(strategy: str, *, published: bool) -> str:
+    """The relevance model that a strategy goes with when none is named."""
+    return (strategy_class(strategy).published_model if published else "") or "evidence"
+
+
 def strategy_params(strategy: str, form: str, chosen: Mapping[str, float]) -> dict[str, float]:
     """All numbers of a strategy in one of its forms."""
     kind = strategy_class(strategy)
     return settle(strategy, kind.defaults, kind.published, chosen, as_published=form == "published")
 
 
-def _differs(strategy: str) -> bool:
-    """Whether the published form of a strategy is another than the tuned one."""
-    return bool(strategy_class(strategy).published)
+def _differs(strategy: str, asked: str) -> bool:
+    """Whether the published form of a strategy is another than the tuned one.
+
+    asked   the model that is to guide both, "" for that of each form
+    """
+    kind = strategy_class(strategy)
+    return bool(kind.published or kind.published_rule or (not asked and kind.published_model))
 
 
-def owned(
-    owner: str, defaults: Mapping[str, float], given: Given, used: set[str]
-) -> dict[str, float]:
+def owned(owner: str, defaults: Collection[str], given: Given, used: set[str]) -> dict[str, float]:
     """The given numbers that go to a strategy or model; their names are noted in `used`."""
     found = {}
     for name, value in given:

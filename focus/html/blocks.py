@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import msgspec
 from selectolax.lexbor import LexborNode
 
 from focus.html.dom import BLOCKS, BR, HIDDEN, TEXT, A
+
+_WRITTEN = frozenset((TEXT, BR))
 
 
 class Block(msgspec.Struct, frozen=True, gc=False):
@@ -22,14 +22,6 @@ class Block(msgspec.Struct, frozen=True, gc=False):
     tag: str
 
 
-class _Place(NamedTuple):
-    """Where the text in an element belongs: to which block, and to a link or not."""
-
-    block: int
-    tag: str
-    linked: bool
-
-
 class BlockReader:
     """Gathers text nodes into blocks while walking the body in document order.
 
@@ -39,28 +31,32 @@ class BlockReader:
 
     def __init__(self) -> None:
         self._done: list[Block] = []
-        self._block = -1
-        self._tag = ""
         self._pieces: list[str] = []
         self._linked: list[str] = []
 
     def read(self, body: LexborNode) -> list[Block]:
         """The visible text under a node, block by block."""
-        place, blocks = _Place(0, "body", False), 0
-        rest: list[tuple[LexborNode | None, _Place]] = []  # where to go on after an element
+        pieces, linked = self._pieces, self._linked
+        place, blocks, current = (0, "body", False), 0, -1  # block, its tag, whether in a link
+        tag = ""
+        rest: list[tuple[LexborNode | None, tuple[int, str, bool]]] = []  # after an element
         node = body.first_child
         while node is not None or rest:
             if node is None:
                 node, place = rest.pop()
                 continue
             tag_id = node.tag_id
-            child = None
-            if tag_id == TEXT:
-                self._add(node.text_content or "", place)
-            elif tag_id == BR:
-                self._add(" ", place)
-            elif tag_id not in HIDDEN:
-                child = node.first_child
+            if tag_id in _WRITTEN:
+                text = " " if tag_id == BR else node.text_content or ""
+                if place[0] != current:
+                    self._end(tag)
+                    current, tag, _ = place
+                pieces.append(text)
+                if place[2]:
+                    linked.append(text)
+                node = node.next
+                continue
+            child = None if tag_id in HIDDEN else node.first_child
             if child is None:
                 node = node.next
                 continue
@@ -68,26 +64,25 @@ class BlockReader:
             node = child
             if tag_id in BLOCKS:
                 blocks += 1
-                place = _Place(blocks, BLOCKS[tag_id], place.linked)
+                place = (blocks, BLOCKS[tag_id], place[2])
             elif tag_id == A:
-                place = _Place(place.block, place.tag, True)
-        self._end()
+                place = (place[0], place[1], True)
+        self._end(tag)
         return self._done
 
-    def _add(self, text: str, place: _Place) -> None:
-        if place.block != self._block:
-            self._end()
-            self._block, self._tag = place.block, place.tag
-        self._pieces.append(text)
-        if place.linked:
-            self._linked.append(text)
+    def _end(self, tag: str) -> None:
+        """Make a block of what was gathered."""
+        pieces, linked = self._pieces, self._linked
+        if text := _folded(pieces):
+            link_chars = 0
+            if linked:
+                link_chars = len(text if len(linked) == len(pieces) else _folded(linked))
+                if len(text) < 4 * link_chars and sum(map(str.isalnum, text)) <= link_chars:
+                    link_chars = len(text)
+            self._done.append(Block(text, link_chars, tag))
+        pieces.clear()
+        linked.clear()
 
-    def _end(self) -> None:
-        text = " ".join("".join(self._pieces).split())
-        if text:
-            link_chars = len(" ".join("".join(self._linked).split()))
-            if len(text) < 4 * link_chars and sum(map(str.isalnum, text)) <= link_chars:
-                link_chars = len(text)
-            self._done.append(Block(text, link_chars, self._tag))
-        self._pieces.clear()
-        self._linked.clear()
+
+def _folded(pieces: list[str]) -> str:
+    return " ".join((pieces[0] if len(pieces) == 1 else "".join(pieces)).split())

@@ -26,10 +26,10 @@ MENU = 10  # bytes of UTF-8 that a menu's word has: ten letters, three ideograph
 _MAX_IMPRINT = 200
 
 _PUNCTUATION = re.compile("[，。？！；、,?!;]|[.](?=\\s|$)")
-_IMPRINT = (
-    "©", "copyright", "all rights reserved", "powered by", "theme by", "版权所有", "版權所有",
-    "备案", "许可协议", "許可協議", "本站总访问", "本文链接", "转载请注明",
-)  # fmt: skip
+_IMPRINT = re.compile(
+    "©|copyright|all rights reserved|powered by|theme by|版权所有|版權所有"
+    "|备案|许可协议|許可協議|本站总访问|本文链接|转载请注明"
+)
 
 
 def main_blocks(blocks: Sequence[Block]) -> list[Block]:
@@ -96,5 +96,4 @@ def _is_sentence(block: Block) -> bool:
 def _is_imprint(block: Block) -> bool:
     if len(block.text) > _MAX_IMPRINT:
         return False
-    text = block.text.lower()
-    return any(sign in text for sign in _IMPRINT)
+    return _IMPRINT.search(block.text.lower()) is not None

@@ -53,7 +53,7 @@ _SECTIONS = ("main", "article", "section")
 
 
 class Ancestry(NamedTuple):
-    """What the ancestors of a node say.
+    """Region and section of a node, by its ancestors.
 
     level      of the heading it stands in, 0 = in none
     sectioned  inside main, article or section, whose header and footer are their own
@@ -76,8 +76,10 @@ class AncestryReader:
     def of(self, node: LexborNode) -> Ancestry:
         """The place that a node's ancestors make."""
         known = self._known
+        if (parent := node.parent) is not None and (place := known.get(parent.mem_id)) is not None:
+            return place
         unknown: list[tuple[int, LexborNode]] = []
-        above = node.parent
+        above = parent
         place = _OUTSIDE
         while above is not None:
             number = above.mem_id

@@ -80,7 +80,7 @@ class Decoder:
 
 
 class _Frame(Protocol):
-    """What zlib's and zstd's decompressors have in common."""
+    """The interface that zlib's and zstd's decompressors share."""
 
     @property
     def eof(self) -> bool: ...

@@ -112,6 +112,17 @@ class Robots:
         delays = [group.delay for group in self._groups_of(agent) if group.delay is not None]
         return max(delays, default=None)
 
+    def excerpt(self, agent: str) -> bytes:
+        """A file that says to everybody what this one says to `agent`, sitemaps included."""
+        groups = self._groups_of(agent)
+        rules = dict.fromkeys(rule for group in groups for rule in group.rules)
+        delay = self.crawl_delay(agent)
+        lines = ["User-agent: *"] * bool(rules or delay is not None)
+        lines += [f"Crawl-delay: {delay!r}"] * (delay is not None)
+        lines += [f"{'Allow' if allow else 'Disallow'}: {pattern}" for pattern, allow in rules]
+        lines += [f"Sitemap: {url}" for url in self.sitemaps]
+        return "\n".join(lines).encode()
+
     def _add_agent(self, value: str, group: _Group) -> None:
         match = _AGENT.match(value)
         if value == "*" or value[:2].strip() == "*":

@@ -26,7 +26,7 @@ _MAX_DATE_PARTS = 3  # `Wed, 25 Jun 2025 15:00:00 GMT` has a comma of its own
 
 
 class RobotsTag(msgspec.Struct, frozen=True):
-    """What is asked of us. `unavailable_after`: from then on no result, Unix seconds."""
+    """A page's wishes to us. `unavailable_after`: from then on no result, Unix seconds."""
 
     noindex: bool = False
     nofollow: bool = False

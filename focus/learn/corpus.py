@@ -102,7 +102,7 @@ def of_html(html: str) -> Document:
         description=page.description,
         headings=page.headings,
         links=page.links,
-        source=html,
+        source=html.encode("utf-8", "replace"),
         blocks=page.blocks,
     )
 

@@ -17,6 +17,7 @@ they came in.
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 
@@ -159,9 +160,17 @@ async def labelled_pages(store: Store, topic: str) -> list[Labelled]:
 
 
 def moved(
-    learned: LearnedTopic, topic: Topic, relevance: str, pages: Sequence[Labelled]
+    learned: LearnedTopic,
+    topic: Topic,
+    relevance: str,
+    pages: Sequence[Labelled],
+    *,
+    patience: float = 0.0,
 ) -> LearnedTopic:
-    """What is learned about a topic with these labels; relevance is the crawl's model."""
+    """What is learned about a topic with these labels; relevance is the crawl's model.
+
+    patience  see `moved_numbers`
+    """
     check_teachable(relevance)
     if relevance == "bayes":
         if learned.bayes is None:
@@ -173,7 +182,7 @@ def moved(
     if relevance in VECTOR_MODELS:
         vector = moved_vector(topic, relevance, pages)
         return msgspec.structs.replace(learned, features=vector)
-    numbers = moved_numbers(relevance, pages)
+    numbers = moved_numbers(relevance, pages, patience=patience)
     return msgspec.structs.replace(learned, params={**learned.params, relevance: numbers})
 
 
@@ -214,23 +223,29 @@ def _corrected(
     return calibrate(scored, prior=before)
 
 
-def moved_numbers(relevance: str, pages: Sequence[Labelled]) -> dict[str, float]:
+def moved_numbers(
+    relevance: str, pages: Sequence[Labelled], *, patience: float = 0.0
+) -> dict[str, float]:
     """Bias and weights of `evidence` as these labels correct them; {} if none says anything.
 
     Only pages with a sign of the topic count: the others have relevance 0 by whatever
     weights (what is missing there is a keyword).
+
+    patience  makes few labels move less: of n the spread is sqrt(n / (n + patience)) of what it is
+              for many. Worked: 6 and one label: 0.38, 6 labels: 0.71, 54: 0.95
     """
     tuned = model_class(relevance).defaults
     told = [(page.parts, is_on) for page, is_on in pages if page.parts]
     names = [name for name in tuned if any(name in parts for parts, _ in told)]
     if not told:
         return {}
+    share = math.sqrt(len(told) / (len(told) + patience))
     rows = [(1.0, *(parts.get(name, 0.0) for name in names)) for parts, _ in told]
     weights = fit(
         rows,
         [float(is_on) for _, is_on in told],
         prior=[tuned["bias"], *(tuned[name] for name in names)],
-        spread=[BIAS_SPREAD, *(WEIGHT_SPREAD for _ in names)],
+        spread=[share * BIAS_SPREAD, *(share * WEIGHT_SPREAD for _ in names)],
     )
     bias, *others = weights  # a sign may lose its say, but it speaks for the topic, not against
     return {"bias": bias, **{n: max(0.0, w) for n, w in zip(names, others, strict=True)}}

@@ -26,7 +26,13 @@ from focus.score.relevance.evidence import Evidence
 from focus.score.relevance.vectors import MAX_CHARS, VectorModel
 from focus.score.statistics.entities import choose, is_linkable
 from focus.score.statistics.expansion import Sighting, TopicExpansion, expand
-from focus.score.statistics.profile import FEATURES, MANY, profile, suggested_threshold
+from focus.score.statistics.profile import (
+    FEATURES,
+    MANY,
+    profile,
+    published_profile,
+    suggested_threshold,
+)
 from focus.score.statistics.vector import background, document_counts, is_term, strongest
 from focus.storage import labels
 from focus.storage.reader import DatabaseReader
@@ -59,22 +65,30 @@ def sample(url: str, html: str) -> SourcedPage:
 # -- building -----------------------------------------------------------------------
 
 
-def build(topic: Topic, on: Sequence[SourcedPage], off: Sequence[SourcedPage]) -> Topic:
+def build(
+    topic: Topic, on: Sequence[SourcedPage], off: Sequence[SourcedPage], *, paper: str = ""
+) -> Topic:
     """The topic with the features of its example pages and, for a model that compares
     vectors, a threshold that suits these; without examples, as it is.
+
+    paper   "p4" or "p5": features by its formula, and no threshold but its own
     """
     if not on:
         return topic
     matcher = Matcher(topic)
-    model = make_model("cosine", matcher, {})
+    model = make_model("cosine", matcher, {}, as_published=bool(paper))
     assert isinstance(model, VectorModel)
-    near, far = ([model.full_vector(each.page) for each in pages] for pages in (on, off))
-    found = profile(near, far, model.keywords)
+    if paper:
+        near, far = ([model.term_counts(each.page) for each in pages] for pages in (on, off))
+        found = published_profile(paper, near, far, model.keywords)
+    else:
+        near, far = ([model.full_vector(each.page) for each in pages] for pages in (on, off))
+        found = profile(near, far, model.keywords, sites=[each.host for each in on])
     given = {each.text: "given" for each in topic.keywords}
     sources = {**given, **topic.sources, **found.sources}
     topic = msgspec.structs.replace(topic, features=found.features, sources=sources)
     name = topic.relevance or Evidence.name
-    if topic.threshold is not None or not issubclass(RELEVANCE[name], VectorModel):
+    if paper or topic.threshold is not None or not issubclass(RELEVANCE[name], VectorModel):
         return topic
     model = make_model(name, Matcher(topic, matcher.segmenter), {})
     scores = [[model.judge(each.page).relevance for each in pages] for pages in (on, off)]

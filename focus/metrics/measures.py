@@ -115,22 +115,25 @@ def relevant_hosts(
     return len({host_of(page) for page in order if page in targets})
 
 
-def precision_per_round(marks: Sequence[Mark], size: int) -> list[float]:
-    """Harvest rate of each round of `size` requests (P1 tables 5-7, 5-9).
+def precision_so_far(marks: Sequence[Mark], size: int) -> list[float]:
+    """Harvest rate of all that was fetched, at the end of each round of `size` requests.
 
-    The last round may be shorter; it counts by what is in it.
-    Worked number: True True False False True with size 2 -> 1, 0, 1.
+    P1's precision (5.2, figures 5-3 and 5-7). The last round may be shorter; it counts by what
+    is in it. Worked number: True True False False True with size 2 -> 1, 1/2, 3/5.
     """
     assert size > 0
-    return [harvest_rate(marks[at : at + size]) for at in range(0, len(marks), size)]
+    ends = [*range(size, len(marks), size), len(marks)] if marks else []
+    return [harvest_rate(marks[:end]) for end in ends]
 
 
-def average_precision(rounds: Sequence[float]) -> float:
-    """Mean of the precisions of the rounds (P1 5.2; not the AP of ranked retrieval).
+def average_precision(so_far: Sequence[float]) -> float:
+    """Mean of the precisions so far of all rounds (P1 5.2; not the AP of ranked retrieval).
 
-    Worked number: 1, 0, 1 -> 2/3.
+    P1's tables 5-7 and 5-9 can be nothing else: its PageRank crawl has 102 relevant pages of
+    1,000 and an average of 16.52 %, while ten rounds of 100 have 10.2 % on average, whatever
+    their order. Worked number: rounds of 2, 0 and 1 relevant of 2: so far 1, 1/2, 1/2 -> 2/3.
     """
-    return math.fsum(rounds) / len(rounds) if rounds else 0.0
+    return math.fsum(so_far) / len(so_far) if so_far else 0.0
 
 
 def efficiency_per_min(relevant: int, elapsed_s: float) -> float:

@@ -40,7 +40,7 @@ MAIN, WORKERS, THREAD = "main", "workers", "store thread"
 
 
 class Stage(msgspec.Struct, frozen=True):
-    """What a stage took of a page's time.
+    """A stage's share of a page's time.
 
     where   main: the process that decides, its event loop; workers: all of them together;
             store thread: of the main process

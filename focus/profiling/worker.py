@@ -48,11 +48,13 @@ class ProfiledAnalyst:
         self._analyst.update(payload)
         self._watch_model()
 
-    def analyse(self, url: str, body: bytes, content_type: str | None) -> Page:
+    def analyse(
+        self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
+    ) -> Page:
         """The page with its stages."""
         between = time.thread_time() - self._left
         try:
-            page = self._analyst.analyse(url, body, content_type)
+            page = self._analyst.analyse(url, body, content_type, wording=wording)
         finally:
             stages = self._watch.take()
             self._left = time.thread_time()

@@ -24,7 +24,7 @@ BUSY = frozenset({429, 503})
 
 
 class Throttle(NamedTuple):
-    """What a host's answers have come to: its usual latency, and its extra rest; seconds."""
+    """A host's usual latency and its extra rest, by its answers so far; seconds."""
 
     usual_s: float = 0.0
     rest_s: float = 0.0

@@ -1,6 +1,7 @@
 """Everything that gives a number: the relevance of a page, the priority of a link.
 
     matching     topic words found in folded text, in both Chinese scripts
+    source_search  whether any of them stands in the bytes of a page, before its text is made
     analysis     the whole way of one page in a scorer worker: bytes -> scored `Page`
     index_pages  whether a page lists others, and which of its links lead on in its series
     subtopics    words that relevant pages have in their titles more than others do

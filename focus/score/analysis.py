@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 
-from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash, wording
+from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash
+from focus.admission.near_duplicates import wording as wording_of
 from focus.config import AnalysisConfig
 from focus.documents.convert import to_html
 from focus.documents.kinds import DocumentError, kind_of
@@ -26,8 +25,8 @@ _TARGETS = 30_000  # addresses of links that are remembered
 
 _NAMING = 80  # characters of a title that name a page; the name of its site comes behind
 
-_Target = tuple[bytes, str, str, float, str, Role]
-"""Fingerprint, URL, host, score of its words, pattern, role."""
+_Target = tuple[bytes, str, str, float, str, Role, str]
+"""Fingerprint, URL, host, score of its words, pattern, role, series if that is a further page."""
 
 
 def _is_lost(page: Document) -> bool:
@@ -61,10 +60,16 @@ class PageAnalyst:
         chosen = (config.threshold, topic.threshold, self.model.threshold)
         self.threshold = next(value for value in chosen if value is not None)
         self._targets = Memo(self._target, _TARGETS)
+        self._known: dict[str, _Target] = {}  # by `Joiner.place`
         self._compressor = zstd.ZstdCompressor(level=config.compress_level)
 
-    def analyse(self, url: str, body: bytes, content_type: str | None) -> Page:
-        """What the page says, how relevant it is, and what each link promises."""
+    def analyse(
+        self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
+    ) -> Page:
+        """What the page says, how relevant it is, and what each link promises.
+
+        wording  whether somebody will ask for `Page.wording`, which needs the whole text
+        """
         try:
             text, charset = self._text(body, content_type)
         except DocumentError as error:
@@ -77,9 +82,9 @@ class PageAnalyst:
             agent=self.config.agent,
         )
         base = normalise(parsed.base, url) if parsed.base else None
-        join = Joiner(base or url, charset).join
-        links = self._links(url, parsed, join)
-        document = self._document(url, text, parsed)
+        joiner = Joiner(base or url, charset)
+        links = self._links(url, parsed, joiner)
+        document = self._document(url, source, parsed)
         judgement = self.model.judge(document)
         relevant = judgement.relevance > self.threshold
         lost = self.config.near_duplicates and _is_lost(document)
@@ -92,7 +97,7 @@ class PageAnalyst:
             language=parsed.language,
             charset=charset,
             canonical=normalise(parsed.canonical, url) if parsed.canonical else None,
-            refresh=join(parsed.refresh) if parsed.refresh else None,
+            refresh=joiner.join(parsed.refresh) if parsed.refresh else None,
             noindex=parsed.asked.noindex,
             nofollow=parsed.asked.nofollow,
             unavailable_after=parsed.asked.unavailable_after,
@@ -106,7 +111,7 @@ class PageAnalyst:
             simhash=simhash(document.content, parsed.title)
             if self.config.near_duplicates and (relevant or lost)
             else 0,
-            wording=wording(document.content) if self.config.near_duplicates else 0,
+            wording=wording_of(document.content) if wording and self.config.near_duplicates else 0,
             lost=lost,
             feeds=[feed for href in parsed.feeds if (feed := normalise(href, url))],
             index=index,
@@ -121,7 +126,7 @@ class PageAnalyst:
             return to_html(kind, body, content_type), "utf-8"
         return decode(body, content_type)
 
-    def _document(self, url: str, text: str, parsed: Parsed) -> Document:
+    def _document(self, url: str, source: bytes, parsed: Parsed) -> Document:
         masked = self.config.mask_meta
         return Document(
             title=parsed.title,
@@ -130,30 +135,37 @@ class PageAnalyst:
             headings=parsed.headings,
             links=parsed.links,
             url_words=self._words(url),
-            source=text,
+            source=source,
             blocks=parsed.blocks,
         )
 
     def _named(self, page: Document) -> float:
         """How much of the topic the title and address of an index page name."""
-        coverage = self.matcher.coverage
-        return max(coverage[page.title[:_NAMING]], coverage[page.url_words])
+        promise = self.matcher.promise
+        return max(promise[page.title[:_NAMING]], promise[page.url_words])
 
     def _words(self, url: str) -> str:
         return _NO_WORDS if self.config.mask_urls else words(url)
 
-    def _links(self, url: str, parsed: Parsed, join: Callable[[str], str | None]) -> list[Link]:
+    def _links(self, url: str, parsed: Parsed, joiner: Joiner) -> list[Link]:
         """The page's links: absolute, scored, each target once with its best anchor."""
-        targets, coverage = self._targets, self.matcher.coverage
+        promise, known = self.matcher.promise, self._known
+        if len(known) > _TARGETS:
+            known.clear()
         best: dict[bytes, tuple[_Target, RawLink, float]] = {}
         free: set[bytes] = set()  # linked to with and without nofollow
         own = fingerprint(url)
         for raw in parsed.links:
-            address = join(raw.href)
-            if address is None:
-                continue
-            target = targets[address]
-            key, score = target[0], coverage[raw.anchor]
+            place = joiner.place(raw.href)
+            target = known.get(place)
+            if target is None:
+                address = joiner.join(raw.href)
+                if address is None:
+                    continue
+                target = self._targets[address]
+                if place:
+                    known[place] = target
+            key, score = target[0], promise[raw.anchor]
             held = best.get(key)
             if held is None:
                 if key != own:
@@ -163,21 +175,23 @@ class PageAnalyst:
                 free.add(key)
             if (score, bool(raw.anchor)) > (held[2], bool(held[1].anchor)):
                 best[key] = (held[0], raw, score)
-        first = series(url)
+        first = series(url) if any(target[-1] for target, _, _ in best.values()) else ""
         return [self._link(*each, first, key not in free) for key, each in best.items()]
 
     def _target(self, url: str) -> _Target:
         """What can be said of an address, whoever links to it."""
-        url_score = self.matcher.coverage[self._words(url)]
-        return fingerprint(url), url, host_of(url), url_score, self._pattern(url), role(url)
+        url_score = self.matcher.promise[self._words(url)]
+        kind = role(url)
+        of = series(url) if kind is Role.FURTHER else ""
+        return fingerprint(url), url, host_of(url), url_score, self._pattern(url), kind, of
 
     def _pattern(self, url: str) -> str:
         return url_pattern(url) if self.config.url_patterns else ""
 
     def _link(self, target: _Target, raw: RawLink, score: float, first: str, bound: bool) -> Link:
-        coverage = self.matcher.coverage
-        key, url, host, url_score, pattern, kind = target
-        if kind is Role.FURTHER and series(url) != first:
+        promise = self.matcher.promise
+        key, url, host, url_score, pattern, kind, of = target
+        if kind is Role.FURTHER and of != first:
             kind = Role.INDEX
         elif kind is Role.PAGE and raw.anchor and leads_on(raw.anchor):
             kind = Role.FURTHER
@@ -188,11 +202,12 @@ class PageAnalyst:
             anchor=raw.anchor,
             anchor_score=score,
             url_score=url_score,
-            heading_score=coverage[raw.heading] if raw.heading else 0.0,
-            context_score=coverage[raw.context] if raw.context else 0.0,
+            heading_score=promise[raw.heading] if raw.heading else 0.0,
+            context_score=promise[raw.context] if raw.context else 0.0,
             region=raw.region,
             nofollow=raw.nofollow and bound,
             pattern=pattern,
             cosine_score=self.matcher.cosine[raw.anchor] if self.config.cosines else 0.0,
             role=kind,
+            euclid_score=self.matcher.euclid[raw.anchor] if self.config.euclids else 0.0,
         )

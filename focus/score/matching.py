@@ -5,19 +5,29 @@ other matches as a whole word or run of words (`java` does not match `javascript
 singular and the plural (`games` matches `game`), a phrase also with hyphens or as one word.
 Traditional and simplified forms match each other: each keyword is looked for in
 both scripts, which is cheaper than converting every page.
+
+Pages are judged by keywords; links are weighed by the topic's features, too: the anchor
+欧冠 says something to a topic 足球 that learned the word from example pages.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from focus.score.memo import Memo
+from focus.score.source_search import SourceSearch
+from focus.score.statistics.vector import background, euclid, term_counts, tf_idf
 from focus.text import inflection
 from focus.text.tokenisation import Segmenter, fold, has_han
 from focus.topic.topic import Topic
+
+FEATURE_SHARE = 0.15
+"""What a feature of weight 1 adds to a link as a keyword of this weight: a word that goes with
+the topic goes with its neighbours, too, and a crawl that takes these for the topic never leaves
+them (`focus topic expand` weighs its words alike). docs/results.md has what was measured."""
 
 _FULLWIDTH = re.compile("[\uff10-\uff5a]")
 _LATIN = "a-z0-9\u00df-\u00f6\u00f8-\u024f"  # what a word runs on with
@@ -38,25 +48,46 @@ class _Word(NamedTuple):
 
 
 class Matcher:
-    """Finds a topic's keywords. Everything returned is by keyword as the user wrote it."""
+    """Finds a topic's keywords. Everything returned is by keyword as the user wrote it.
+
+    coverage   text -> how surely it means the topic by its keywords, 0…1
+    promise    the same of a link's text, to which features of the topic add their share
+    share      text -> (tokens that match a keyword, all tokens)
+    cosine, euclid   text -> likeness to the topic's vector by P2 eq. 1 and by P3 eq. 5-2, 0…1
+    """
 
     def __init__(self, topic: Topic, segmenter: Segmenter | None = None) -> None:
-        convert = _converters() if any(has_han(k.text) for k in topic.keywords) else ()
+        everything = [*(k.text for k in topic.keywords), *topic.features]
+        convert = _converters() if any(map(has_han, everything)) else ()
         self.topic = topic
         self._words = [_word(k.text, k.weight, convert) for k in topic.keywords]
+        given = {word.forms[0] for word in self._words}
+        features = [_word(text, weight, convert) for text, weight in topic.features.items()]
+        self._features = [word for word in features if word.forms[0] not in given]
         self._exact = {form for word in self._words for form in word.forms}
         self._parts = tuple(form for form in self._exact if has_han(form))
         self.segmenter = segmenter or Segmenter(self.segmenter_words)
-        cuts = [self.segmenter.tokens(form) for form in sorted(self._exact)]
-        self._runs = tuple(cut for cut in cuts if len(cut) > 1)
         # A text without any of these holds no keyword, in no form: most texts, at once.
-        heads = {form for form in self._exact if has_han(form)}
-        heads |= {word.head for word in self._words if word.pattern}
-        heads |= {run[0] for run in self._runs}
-        self._hint = re.compile("|".join(map(re.escape, sorted(heads))))
+        self._heads = {form for form in self._exact if has_han(form)}
+        self._heads |= {word.head for word in self._words if word.pattern}
+        self._hint = _any_of(self._heads)
+        self._in_source = SourceSearch(self._exact)
         self.coverage = Memo(self._coverage, 50_000)
+        self.promise = Memo(self._promise, 50_000) if self._features else self.coverage
         self.share = Memo(self._share, 20_000)
         self.cosine = Memo(self._cosine, 20_000)
+        self.euclid = Memo(self._euclid, 20_000)
+
+    @cached_property
+    def _runs(self) -> tuple[tuple[str, ...], ...]:
+        """The keywords that are several tokens."""
+        cuts = [self.segmenter.tokens(form) for form in sorted(self._exact)]
+        return tuple(cut for cut in cuts if len(cut) > 1)
+
+    @cached_property
+    def _token_hint(self) -> re.Pattern[str]:
+        """What a text with a keyword among its tokens holds for sure."""
+        return _any_of(self._heads | {run[0] for run in self._runs})
 
     @property
     def longest(self) -> int:
@@ -81,6 +112,10 @@ class Matcher:
             if number:
                 found[word.name] = number
         return found
+
+    def is_in(self, source: bytes) -> bool:
+        """Whether any keyword stands in the source of a page (UTF-8), as `SourceSearch` sees it."""
+        return self._in_source.finds(source)
 
     def spans(self, text: str) -> list[tuple[int, int, str]]:
         """Where each keyword stands in a text already folded: [(0, 2, "足球")], in any order."""
@@ -107,6 +142,24 @@ class Matcher:
         folded = fold(text)
         return self.weight(self.counts(folded)) if self._hint.search(folded) else 0.0
 
+    def _promise(self, text: str) -> float:
+        """1 - (1 - coverage)·Π(1 - s·weight) over the features in it, s `FEATURE_SHARE`.
+
+        Worked: no keyword, features of weight 1 and 0.5: 1 - 0.85·0.925 = 0.214.
+        """
+        miss = 1.0 - self.coverage[text]
+        for feature in self._found_features(fold(text)):
+            miss *= 1.0 - FEATURE_SHARE * feature.weight
+        return 1.0 - miss
+
+    def _found_features(self, folded: str) -> list[_Word]:
+        return [word for word in self._features if _count(word, folded)]
+
+    def named(self, text: str) -> list[str]:
+        """The keywords and features that speak for a link, of its text: ["足球", "欧冠"]."""
+        folded = fold(text)
+        return [*self.counts(folded), *(word.name for word in self._found_features(folded))]
+
     def matched_tokens(self, tokens: Sequence[str]) -> tuple[int, int]:
         """(matched, all) of a text's tokens; a phrase counts as one."""
         matched = sum(1 for token in tokens if self._is_match(token))
@@ -128,20 +181,41 @@ class Matcher:
     def _share(self, text: str) -> tuple[int, int]:
         """(matched, all) tokens of a short text."""
         tokens = self.segmenter.tokens(text)
-        return self.matched_tokens(tokens) if self._hint.search(fold(text)) else (0, len(tokens))
+        return (
+            self.matched_tokens(tokens) if self._token_hint.search(fold(text)) else (0, len(tokens))
+        )
 
     def _cosine(self, text: str) -> float:
-        """Cosine of a short text's and the topic's words, each word once (P2 eq. 1).
+        """Cosine of a short text's words, each once, and the topic's vector (P2 eq. 1).
 
-        With one keyword: 1/√n for a text of n different words that holds it.
+        The topic's vector are its keywords and features by their weights. Worked: one keyword
+        alone: 1/√n for a text of n different words that holds it; keyword 1 and features 0.6
+        and 0.3, a text of 2 words, the first feature and another: 0.6 / (√1.45·√2) = 0.352.
         """
         matched, _ = self.share[text]
-        if not matched:
+        if not matched and not self._features:
             return 0.0
-        different = len(set(self.segmenter.tokens(text)))
-        found = [w.weight for w in self._words if _count(w, fold(text))]
-        norm = sum(word.weight**2 for word in self._words) ** 0.5
+        different, vector = len(set(self.segmenter.tokens(text))), [*self._words, *self._features]
+        found = [word.weight for word in vector if _count(word, fold(text))]
+        norm = sum(word.weight**2 for word in vector) ** 0.5
         return min(1.0, sum(found) / (norm * different**0.5)) if found else 0.0
+
+    def _euclid(self, text: str) -> float:
+        """Likeness of a short text's TF-IDF and the topic's (P3 eq. 5-2).
+
+        Worked: topic 足球, the text 足球 新闻: the text's vector has half of the word's idf,
+        so 1 - |1 - 1/2| = 0.5.
+        """
+        keywords = self.counts(fold(text))
+        if not keywords and not self._found_features(fold(text)):
+            return 0.0
+        forms = {form for word in self._words for form in word.forms}
+        tokens = (token for token in self.segmenter.tokens(text) if token not in forms)
+        counts = term_counts(tokens) | {fold(word): n for word, n in keywords.items()}
+        given = {fold(word.name): word.weight for word in self._words}
+        return euclid(
+            tf_idf({**self.topic.features, **given}, background()), tf_idf(counts, background())
+        )
 
 
 def _word(text: str, weight: float, converters: Iterable[Callable[[str], str]]) -> _Word:
@@ -165,6 +239,10 @@ def _latin_forms(text: str) -> tuple[str, ...]:
     if min(map(len, forms[0].split(" "))) >= _PART:
         forms += [form.replace(" ", "") for form in forms]
     return tuple(dict.fromkeys(forms))
+
+
+def _any_of(parts: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, sorted(parts))))
 
 
 def _count(word: _Word, text: str) -> int:

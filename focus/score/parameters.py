@@ -3,24 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar, Protocol
 
 from focus.errors import ConfigError
+
+Numbers = Mapping[str, float | None]
+"""A paper's numbers by name; None: as published there is no such number."""
+
+
+def known(defaults: Mapping[str, float], published: Numbers, *, as_published: bool) -> Numbers:
+    """The numbers that have a meaning in this form: the tuned ones, or with the paper's."""
+    if not as_published:
+        return defaults
+    return {name: x for name, x in {**defaults, **published}.items() if x is not None}
+
+
+class Numbered(Protocol):
+    """A strategy or model, as far as its numbers go."""
+
+    defaults: ClassVar[Mapping[str, float]]
+    published: ClassVar[Numbers]
+
+
+def numbers_of(kind: type[Numbered], *, as_published: bool) -> Numbers:
+    """The numbers that a strategy or model has in one of its forms."""
+    return known(kind.defaults, kind.published, as_published=as_published)
 
 
 def settle(
     name: str,
     defaults: Mapping[str, float],
-    published: Mapping[str, float],
+    published: Numbers,
     chosen: Mapping[str, float],
     *,
     as_published: bool,
 ) -> dict[str, float]:
     """The parameters of `name`: defaults < published (if asked for) < chosen.
 
-    Raises ConfigError for a name that it does not know, listing those it does.
+    Raises ConfigError for a name that this form does not know, listing those it does.
     """
-    unknown = sorted(set(chosen) - set(defaults))
+    given = known(defaults, published, as_published=as_published)
+    unknown = sorted(set(chosen) - set(given))
     if unknown:
-        known = ", ".join(sorted(defaults)) or "none"
-        raise ConfigError(f"--param {unknown[0]}: {name} has no such parameter; known: {known}")
-    return {**defaults, **(published if as_published else {}), **chosen}
+        names = ", ".join(sorted(given)) or "none"
+        raise ConfigError(f"--param {unknown[0]}: {name} has no such parameter; known: {names}")
+    return {name: x for name, x in {**given, **chosen}.items() if x is not None}

@@ -5,7 +5,7 @@ which the texts of links do. They are learned from pages that the relevance mode
 relevant, never from pages that only such a word led to: so the topic's own word stops drift.
 
     saw      a page came: its title is counted
-    weigh    how surely a link's text speaks of a sub-topic, 0…1
+    weights  how surely a link's text speaks of a sub-topic, 0…1
 
 What is counted are the last `WINDOW` pages, index pages left out: what does not pay fades by
 itself, and a crawl that is taken up again knows the same after reading so many titles.
@@ -72,7 +72,9 @@ def surprise(on: int, n: int, pages_on: int, pages: int) -> float:
 
 
 class Subtopics:
-    """The sub-topics of one crawl. `pages`: how many it has seen, over all its runs."""
+    """The sub-topics of one crawl. `pages`: how many it has seen, over all its runs; `weights`:
+    of a link's text, that of the surest sub-topic that it names, 0.0 for none.
+    """
 
     def __init__(self) -> None:
         self.pages = 0
@@ -80,12 +82,13 @@ class Subtopics:
         self._window: deque[_Counted | None] = deque()
         self._next = FIRST
         self._any = _NONE
-        self._weights: Memo[float] = Memo(self._weigh, 20_000)
-        self._segmenter: Segmenter | None = None
+        self.weights: Memo[float] = Memo(self._weigh, 20_000)
+        self._segmenter = Segmenter()
 
     def resume(self, pages: int) -> None:
         """Begin anew, after so many pages of an earlier run that need not be counted."""
         self.pages, self._next, self.words, self._any = pages, next_draw(pages), {}, _NONE
+        self.weights.clear()
         self._window.clear()
 
     def saw(self, page: Titled) -> None:
@@ -101,8 +104,6 @@ class Subtopics:
     def _counted(self, page: Titled) -> _Counted | None:
         if role(page.url) is not Role.PAGE:
             return None
-        if self._segmenter is None:
-            self._segmenter = Segmenter()
         words = {word for word in self._segmenter.tokens(page.title[:TITLE]) if _is_word(word)}
         return tuple(sorted(words)), page.relevant, page.hub
 
@@ -131,13 +132,10 @@ class Subtopics:
         self.words = {word: weight for _, word, weight in sorted(found)[:MOST]}
         longest = sorted(self.words, key=lambda word: (-len(word), word))
         self._any = re.compile("|".join(map(re.escape, longest))) if longest else _NONE
-        self._weights = Memo(self._weigh, 20_000)
-
-    def weigh(self, text: str) -> float:
-        """The weight of the surest sub-topic that a link's text names, 0.0 for none."""
-        return self._weights[text] if self.words else 0.0
+        self.weights.clear()
 
     def _weigh(self, text: str) -> float:
+        """The weight of the surest sub-topic that a link's text names, 0.0 for none."""
         return max((self.words[word] for word in self.named(text)), default=0.0)
 
     def named(self, text: str) -> list[str]:

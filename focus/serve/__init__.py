@@ -13,7 +13,8 @@ To read, in this order:
     auth, accounts, names,       log-in, registration, sessions; nobody passes for somebody
     tokens, backoff              else; tries are counted, and wait
     address_verification         a mail address or number is used once its reader has said so
-    alerts, forms, import_export alerts: their pages, their form, files of them
+    alerts, forms,               alerts: their pages, their form and its channels,
+    channel_fields, import_export  files of them
     reading                      the inbox, the search, the delivery log
     account_settings, admin      what people and administrators may change
     texts, templates/, static/   every sentence in Chinese and English, the pages, the style

@@ -5,12 +5,11 @@ from __future__ import annotations
 import msgspec
 from starlette.responses import Response
 
-from focus.alerts.alert import check_channel
 from focus.alerts.delivery import NotDelivered
+from focus.alerts.delivery.sms import Sms
 from focus.alerts.texts import told
 from focus.errors import ConfigError
-from focus.serve import accounts, address_verification, forms, tokens
-from focus.serve.forms import MAX_WEBHOOKS
+from focus.serve import accounts, address_verification, channel_fields, tokens
 from focus.serve.request import RequestContext, download
 from focus.serve.texts import Wrong
 
@@ -48,8 +47,8 @@ def settings(request: RequestContext, **said: str) -> Response:
         shortest=accounts.SHORTEST,
         waiting=waiting,
         calling=calling,
-        gateway=bool(request.app_state.settings().sms),
-        usual=forms.fresh(request),
+        gateway=Sms.is_ready(request.app_state.settings()),
+        fields=channel_fields.usual(request),
         **{"feed": "", **said},
     )
 
@@ -133,15 +132,8 @@ def mail(request: RequestContext) -> Response:
 def channels(request: RequestContext) -> Response:
     """How a new alert tells, until its own form says otherwise."""
     try:
-        named = ["mail"] if request.form.get("mail") else []
-        named += ["sms"] if request.form.get("sms") else []
-        named += ["feed"] if request.form.get("feed") else []
-        lines = request.form.get("webhooks", "").split()[:MAX_WEBHOOKS]
-        named += [f"webhook:{url}" for url in lines]
-        for channel in named:
-            if channel not in ("mail", "sms"):
-                check_channel(channel)
-    except ConfigError as error:
+        named = channel_fields.usual_of(request)
+    except (ConfigError, Wrong) as error:
         return settings(request, error=request.wrong(error))
     request.store.users.set_channels(request.me.id, named)
     return request.to("/settings", saved=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 import threading
 from typing import Any, NamedTuple
 from zoneinfo import available_timezones
@@ -10,9 +11,9 @@ from zoneinfo import available_timezones
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from focus.alerts.alert import PHONE, check_channel
+from focus.alerts.addresses import is_mail, is_phone
+from focus.alerts.clock_change import to_zone
 from focus.alerts.schedule import parse_quiet
-from focus.errors import ConfigError
 from focus.serve import backoff, names, tokens
 from focus.serve.texts import Wrong
 from focus.storage.alerts.records import User
@@ -86,7 +87,7 @@ def spend(store: AlertStore, keys: list[str], *, now: float) -> None:
 
 
 class Applicant(NamedTuple):
-    """What somebody typed to get an account."""
+    """An application for an account, as typed."""
 
     name: str
     mail: str
@@ -152,6 +153,41 @@ def reset_token(store: AlertStore, name: str, *, now: float) -> tuple[str, str, 
         return mail, language, tokens.make(store, "reset", user=number, now=now)
 
 
+def reset_code(store: AlertStore, name: str, *, now: float) -> tuple[str, str, str] | None:
+    """(number, language, code) for a forgotten password; None where no code can go."""
+    found = store.users.by_phone(names.tidy(name))
+    if found is None:
+        return None
+    number, phone, language = found
+    code = f"{secrets.randbelow(10**6):06}"
+    with store.transaction():
+        spend(store, [backoff.key("sms", f"to {phone}")], now=now)
+        store.tokens.drop("reset_code", user=number)
+        secret = f"reset {number}:{code}"
+        tokens.make(store, "reset_code", user=number, now=now, secret=secret)
+    return phone, language, code
+
+
+def reset_by_code(
+    store: AlertStore, passwords: Passwords, *, name: str, code: str, password: str, now: float
+) -> None:
+    """Set a forgotten password by the code that came by SMS, once; all sessions are over.
+
+    Wrong("code_wrong"), and counted, for another code and for a name that has none.
+    """
+    name = names.tidy(name)
+    hashed = passwords.hash(checked_password(password, name))
+    spend(store, [backoff.key("code", f"reset {name}")], now=now)
+    found = store.users.by_phone(name)
+    secret = f"reset {found[0] if found else 0}:{code.strip()}"
+    with store.transaction():
+        used = store.tokens.use("reset_code", secret, now=now)
+        if used is None or found is None:
+            raise Wrong("code_wrong")
+        _set(store, found[0], hashed)
+        store.audit.note(f"user {found[0]}", "password", "by SMS", now=now)
+
+
 def reset(
     store: AlertStore, passwords: Passwords, *, secret: str, password: str, now: float
 ) -> None:
@@ -210,8 +246,10 @@ def change(store: AlertStore, user: User, typed: dict[str, str], *, now: float) 
     with store.transaction():
         if name != user.name:
             _refuse_alike(store, name, but=user.id)
-        if not store.users.change(user.id, name=name, language=language, zone=zone, quiet=quiet):
+        if not store.users.change(user.id, name=name, language=language, quiet=quiet):
             raise Wrong("name_taken")
+        if zone != user.zone:
+            to_zone(store, user.id, zone, now=now)
         if name != user.name:
             store.audit.note(user.name, "rename", name, now=now)
 
@@ -266,11 +304,7 @@ def checked_mail(text: str) -> str:
     mail = text.strip()
     if not mail:
         return ""
-    try:
-        check_channel(f"mail:{mail}")
-    except ConfigError:
-        raise Wrong("mail_wrong") from None
-    if len(mail) > 254 or not mail.isprintable():
+    if not is_mail(mail) or len(mail) > 254 or not mail.isprintable():
         raise Wrong("mail_wrong")
     return mail
 
@@ -278,7 +312,7 @@ def checked_mail(text: str) -> str:
 def checked_phone(text: str) -> str:
     """A number without what people write between its digits, or ""."""
     phone = re.sub(r"[\s().-]", "", text)
-    if phone and not PHONE.fullmatch(phone):
+    if phone and not is_phone(phone):
         raise Wrong("phone_wrong")
     return phone
 

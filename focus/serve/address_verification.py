@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 import uuid
 from functools import partial
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from focus.alerts.delivery import DeliveryOutcome, NotDelivered, sms
+from focus.alerts.delivery import DeliveryOutcome, NotDelivered
 from focus.alerts.delivery.mail import Mailer
+from focus.alerts.delivery.sms import SmsSender
 from focus.alerts.message import plain_message
 from focus.alerts.settings import DeliverySettings
 from focus.alerts.texts import say
@@ -168,11 +170,21 @@ def _mailed(
     return asyncio.run(send())
 
 
-def send_code(how: DeliverySettings, phone: str, language: str, *, code: str) -> DeliveryOutcome:
-    """Send somebody the code for their number."""
-    subject, body = say("phone_subject", language), say("phone_body", language, code=code)
+def send_code(
+    how: DeliverySettings, phone: str, language: str, *, code: str, kind: str = "phone"
+) -> DeliveryOutcome:
+    """Send somebody the code for their number, or for another password (`reset_code`)."""
+    subject, body = say("phone_subject", language), say(f"{kind}_body", language, code=code)
     message = plain_message(uuid.uuid4().hex, language, subject=subject, body=body)
-    return asyncio.run(sms.deliver(message, phone, gateway=how.sms))
+
+    async def send() -> DeliveryOutcome:
+        sender = SmsSender(how, clock=time.time)
+        try:
+            return await sender.send(message, phone)
+        finally:
+            await sender.close()
+
+    return asyncio.run(send())
 
 
 NOWHERE = "nobody has said where these pages are reached; start the server with --base-url"

@@ -34,7 +34,7 @@ def page(request: RequestContext, invitation: str = "") -> Response:
         registration=accounts.registration(request.store),
         choices=accounts.REGISTRATION,
         smtp=shown.get("smtp", {}),
-        gateway=shown.get("sms", ""),
+        gateway=sms.masked(shown.get("sms", "")),
         people=request.store.users.accounts(),
         audit=request.store.audit.latest(_AUDITED),
         invitation=invitation,
@@ -65,7 +65,7 @@ def _change(request: RequestContext) -> None:
             _note(request, "mail server", settings.masked_url(url))
         if gateway or "sms_off" in request.form:
             settings.put_sealed(store, "sms", gateway, key)
-            _note(request, "SMS gateway", gateway.partition("://")[0] or "off")
+            _note(request, "SMS gateway", sms.masked(gateway) or "off")
 
 
 def _note(request: RequestContext, act: str, detail: str) -> None:

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from starlette.responses import Response
 
-from focus.alerts.alert import PULLED
-from focus.alerts.delivery import NotDelivered
+from focus.alerts.delivery import (
+    CHANNELS,
+    NotDelivered,
+    masked_channel,
+    parted,
+    sent_of,
+    signed_of,
+    signing_secrets,
+)
 from focus.alerts.health import SILENT_S, health
 from focus.alerts.outbox_relay import send_test
 from focus.alerts.preview import Preview, preview
 from focus.alerts.texts import told
 from focus.errors import ConfigError
-from focus.serve import backoff, forms, tokens
+from focus.serve import backoff, channel_fields, forms, tokens
 from focus.serve.accounts import spend
 from focus.serve.request import RequestContext
 from focus.serve.texts import Wrong
@@ -41,8 +49,10 @@ def shown(request: RequestContext, status: int = 200, **said: str) -> Response:
 def new(request: RequestContext) -> Response:
     """The empty form, and what was typed there."""
     if "name" not in request.form:
-        start = forms.fresh(request)
-        return request.page("alert_form.html", typed=start, title="new_alert", number=None)
+        fields = channel_fields.usual(request)
+        return request.page(
+            "alert_form.html", typed=forms.EMPTY, fields=fields, title="new_alert", number=None
+        )
     try:
         check_quota(request, 1)
         number = request.store.alerts.add(
@@ -64,7 +74,16 @@ def _again(
 ) -> Response:
     said = request.wrong(error)
     typed = {**dict.fromkeys(forms.EMPTY, ""), **request.form}
-    return request.page("alert_form.html", 400, typed=typed, title=title, number=number, error=said)
+    fields = channel_fields.typed(request)
+    return request.page(
+        "alert_form.html",
+        400,
+        typed=typed,
+        fields=fields,
+        title=title,
+        number=number,
+        error=said,
+    )
 
 
 def edit(request: RequestContext) -> Response:
@@ -72,7 +91,10 @@ def edit(request: RequestContext) -> Response:
     owned = _mine(request)
     if "name" not in request.form:
         typed = forms.typed_of(request, owned.alert)
-        return request.page("alert_form.html", typed=typed, title="edit", number=owned.id)
+        fields = channel_fields.of_channels(request, owned.alert.channels)
+        return request.page(
+            "alert_form.html", typed=typed, fields=fields, title="edit", number=owned.id
+        )
     try:
         made = forms.alert_of(request, owned.alert)
         request.store.alerts.change(owned.id, made, now=request.now)
@@ -81,13 +103,21 @@ def edit(request: RequestContext) -> Response:
     return request.to(f"/alerts/{owned.id}", saved=1)
 
 
-def show(request: RequestContext, done: str = "", error: str = "", feed: str = "") -> Response:
+def show(
+    request: RequestContext,
+    done: str = "",
+    error: str = "",
+    feed: str = "",
+    secrets: Sequence[tuple[str, str]] = (),
+) -> Response:
     """How an alert fares, and what the last days would have sent."""
     owned = _mine(request)
     found = None
     if ("saved" in request.query or "preview" in request.query) and not error:
         found = _previewed(request, owned)
         done = done or (request.say("saved") if "saved" in request.query else "")
+    if "saved" in request.query and not error:
+        secrets = [(each, _secret(request, each)) for each in signed_of(owned.alert.channels)]
     return request.page(
         "alert.html",
         health=health(request.store, owned, now=request.now),
@@ -95,7 +125,9 @@ def show(request: RequestContext, done: str = "", error: str = "", feed: str = "
         shown=SHOWN,
         silent_s=SILENT_S,
         votes=request.store.matches.count_votes(owned.id),
-        pushed=[each for each in owned.alert.channels if each not in PULLED],
+        pushed=sent_of(owned.alert.channels),
+        signed=signed_of(owned.alert.channels),
+        secrets=secrets,
         done=done,
         error=error,
         feed=feed,
@@ -124,9 +156,9 @@ def test(request: RequestContext) -> Response:
     """Send a test message by one of its channels."""
     owned = _mine(request)
     channel = request.form.get("channel", "")
-    if channel not in owned.alert.channels or channel in PULLED:
+    if channel not in sent_of(owned.alert.channels):
         raise Wrong("not_found")
-    if channel.startswith("apprise:") and not request.me.admin:
+    if CHANNELS[parted(channel)[0]].admin_only and not request.me.admin:
         raise Wrong("channel_admin")
     spend(request.store, [backoff.key("test", request.me.name)], now=request.now)
     how, clock = request.app_state.settings(), request.app_state.clock
@@ -136,6 +168,28 @@ def test(request: RequestContext) -> Response:
         reason = told(outcome.reason, request.language)
         return show(request, error=request.say("test_failed", reason=reason))
     return show(request, done=request.say("test_sent"))
+
+
+def secret(request: RequestContext) -> Response:
+    """Show by what one of its channels is signed, or change it."""
+    owned = _mine(request)
+    channel = request.form.get("channel", "")
+    if channel not in signed_of(owned.alert.channels):
+        raise Wrong("not_found")
+    done = ""
+    if "rotate" in request.form:
+        how, store, me = request.app_state.settings(), request.store, request.me
+        with store.transaction():
+            signing_secrets.rotate(store, how, me.id, channel, now=request.now)
+            store.audit.note(me.name, "new secret", masked_channel(channel), now=request.now)
+        done = request.say("secret_changed")
+    return show(request, done=done, secrets=[(channel, _secret(request, channel))])
+
+
+def _secret(request: RequestContext, channel: str) -> str:
+    """What signs a channel of the asker's."""
+    how = request.app_state.settings()
+    return signing_secrets.current(request.store, how, request.me.id, channel, now=request.now)[0]
 
 
 def feed(request: RequestContext) -> Response:

@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from focus.alerts import settings
+from focus.alerts.sealed_channels import SealedChannels
 from focus.alerts.settings import DeliverySettings
 from focus.config import FetchConfig
 from focus.errors import FocusError
@@ -30,10 +31,12 @@ _log = logging.getLogger("focus.serve")
 
 
 class SendingOptions(msgspec.Struct, frozen=True):
-    """How to send, as the command line says; None and "": as was stored."""
+    """How to send, as the command line says; where it does not, as was stored.
 
-    smtp_url: str | None = None
-    mail_from: str | None = None
+    options  of channels: name -> value
+    """
+
+    options: dict[str, str] = {}
     base_url: str | None = None
     key_file: Path | None = None
     fetch: FetchConfig = FetchConfig()
@@ -107,6 +110,7 @@ class AppState:
         self.path, self.clock, self.home, self.zone = path, clock, home, zone
         self.sending = sending or SendingOptions()
         self.passwords = passwords or Passwords()
+        self._sealed = SealedChannels.by_file(path, self.sending.key_file)
         self.previewing = Lock()  # a preview reads thousands of pages: one at a time
         self._stores = Kept(self._connected, AlertStore.close, most=8)
         self._indexes = Kept(
@@ -128,7 +132,7 @@ class AppState:
         return self._indexes.one()
 
     def _connected(self) -> AlertStore:
-        return AlertStore(connected(self.path, any_thread=True))
+        return AlertStore(connected(self.path, any_thread=True, channels=self._sealed))
 
     def settings(self) -> DeliverySettings:
         """As they are now: an administrator may change them at any time."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 
 from starlette.responses import PlainTextResponse, Response
 
 from focus.alerts import unsubscribe as stopping
 from focus.alerts.delivery import feed as feeds
-from focus.alerts.settings import masked_channel
+from focus.alerts.delivery import masked_channel
+from focus.alerts.delivery.sms import Sms
 from focus.serve import accounts, address_verification, backoff, names, tokens
 from focus.serve.accounts import Applicant, spend
 from focus.serve.request import RequestContext
@@ -108,18 +110,53 @@ def _blank(request: RequestContext, allowed: bool) -> dict[str, object]:
 
 
 def forgot(request: RequestContext) -> Response:
-    """Mail a link to whoever has the account; the answer is the same whether there is one.
+    """Mail a link, or send a code, to whoever has the account; the answer is always the same.
 
     All that depends on the account happens after it, in a thread.
     """
+    by_sms = Sms.is_ready(request.app_state.settings())
     if "name" not in request.form:
-        return request.page("forgot.html")
+        return request.page("forgot.html", by_sms=by_sms)
     name = names.tidy(request.form["name"])
     keys = [backoff.key("reset", name), backoff.key("address", request.address)]
     early = backoff.spend(request.store, keys, now=request.now)
+    if by_sms and "phone" in request.form:
+        if not early:
+            request.app_state.soon(partial(_send_code, request, name), "focus-reset")
+        return _code_page(request, name, done=request.say("forgot_coded"))
     if not early and request.app_state.base_url:
         request.app_state.soon(partial(_mail_link, request, name), "focus-reset")
-    return request.page("forgot.html", done=request.say("forgot_sent"))
+    return request.page("forgot.html", by_sms=by_sms, done=request.say("forgot_sent"))
+
+
+def _code_page(request: RequestContext, name: str, status: int = 200, **said: str) -> Response:
+    return request.page("reset_code.html", status, name=name, shortest=accounts.SHORTEST, **said)
+
+
+def _send_code(request: RequestContext, name: str) -> None:
+    with request.app_state.store() as store, suppress(Wrong):  # had too many already
+        found = accounts.reset_code(store, name, now=request.now)
+        if found is not None:
+            phone, language, code = found
+            how = request.app_state.settings()
+            address_verification.send_code(how, phone, language, code=code, kind="reset_code")
+
+
+def reset_by_code(request: RequestContext) -> Response:
+    """Set a forgotten password by the code that came by SMS."""
+    name = request.form.get("name", "")[: accounts.LONGEST]
+    try:
+        accounts.reset_by_code(
+            request.store,
+            request.app_state.passwords,
+            name=name,
+            code=request.form.get("code", ""),
+            password=request.form.get("password", ""),
+            now=request.now,
+        )
+    except Wrong as wrong:
+        return _code_page(request, name, 400, error=request.say(wrong.key, **wrong.values))
+    return request.known(request.to("/login", set=1), "")
 
 
 def _mail_link(request: RequestContext, name: str) -> None:
@@ -195,7 +232,8 @@ def feed(request: RequestContext) -> Response:
     how, language = request.app_state.settings(), owner.language
     url = f"{request.origin}{request.path}"
     if token.alert is None:
-        text = feeds.of_user(request.store, owner.id, how, language=language, url=url)
+        mine = feeds.read_of(request.store, owner.id)
+        text = feeds.of_user(request.store, mine, how, owner.id, language=language, url=url)
     else:
         owned = next(each for each in request.store.alerts.all(owner.id) if each.id == token.alert)
         text = feeds.of_alert(request.store, owned, how, language=language, url=url)

@@ -5,32 +5,17 @@ from __future__ import annotations
 from datetime import datetime
 
 from focus.alerts.alert import checked
-from focus.alerts.delivery import apprise
 from focus.alerts.page_match import topic_of
 from focus.alerts.schedule import zone_of
+from focus.serve import channel_fields
 from focus.serve.request import Form, RequestContext
 from focus.serve.texts import Wrong
 from focus.storage.alerts.records import Alert
 
-MAX_WEBHOOKS = 5  # of one alert
 EMPTY = {
     "name": "", "sites": "", "words": "", "topic": "", "min_relevance": "", "languages": "",
-    "schedule": "auto", "quiet": "", "max_items": "20", "expires": "", "webhooks": "",
-    "apprise": "", "digest": "on",
+    "schedule": "auto", "quiet": "", "max_items": "20", "expires": "", "digest": "on",
 }  # fmt: skip
-
-
-def fresh(request: RequestContext) -> Form:
-    """The form of a new alert, with the channels that its owner wants by default."""
-    named = request.me.channels
-    hooks = [each.removeprefix("webhook:") for each in named if each.startswith("webhook:")]
-    return {
-        **EMPTY,
-        "mail": "on" if request.me.mail and ("mail" in named or not named) else "",
-        "sms": "on" if request.me.phone and "sms" in named else "",
-        "feed": "on" if "feed" in named else "",
-        "webhooks": "\n".join(hooks),
-    }
 
 
 def alert_of(request: RequestContext, before: Alert) -> Alert:
@@ -45,7 +30,7 @@ def alert_of(request: RequestContext, before: Alert) -> Alert:
             min_relevance=_decimal(request, form["min_relevance"]),
             languages=tuple(form["languages"].replace(",", " ").lower().split()),
             schedule=form["schedule"].strip() or "auto",
-            channels=_channels(request, form, before),
+            channels=channel_fields.chosen(request),
             digest=bool(form["digest"]),
             max_items=int(_decimal(request, form["max_items"], name="c_max") or 20),
             quiet=form["quiet"].strip(),
@@ -55,26 +40,6 @@ def alert_of(request: RequestContext, before: Alert) -> Alert:
     )
     topic_of(made, trusted=False)
     return made
-
-
-def _channels(request: RequestContext, form: Form, before: Alert) -> tuple[str, ...]:
-    named = ["inbox"]
-    if form.get("mail"):
-        if not request.me.mail:
-            raise Wrong("mail_first")
-        named.append(f"mail:{request.me.mail}")
-    if form.get("sms") and request.me.phone:
-        named.append(f"sms:{request.me.phone}")
-    if form.get("feed"):
-        named.append("feed")
-    named += [f"webhook:{url}" for url in _lines(form["webhooks"])[:MAX_WEBHOOKS]]
-    others = _lines(form["apprise"])
-    if others and not request.me.admin:
-        raise Wrong("channel_admin")
-    for url in others:
-        apprise.check_may_add(f"apprise:{url}", admin=request.me.admin)
-        named.append(f"apprise:{url}")
-    return tuple(dict.fromkeys(named))
 
 
 def typed_of(request: RequestContext, alert: Alert) -> Form:
@@ -92,18 +57,8 @@ def typed_of(request: RequestContext, alert: Alert) -> Form:
         "quiet": alert.quiet,
         "max_items": str(alert.max_items),
         "expires": "" if ends is None else request.when(ends)[:10],
-        "webhooks": _of_kind(alert, "webhook"),
-        "apprise": _of_kind(alert, "apprise"),
         "digest": "on" if alert.digest else "",
-        "mail": "on" if _of_kind(alert, "mail") else "",
-        "sms": "on" if _of_kind(alert, "sms") else "",
-        "feed": "on" if "feed" in alert.channels else "",
     }
-
-
-def _of_kind(alert: Alert, kind: str) -> str:
-    pairs = (each.partition(":") for each in alert.channels)
-    return "\n".join(address for name, _, address in pairs if name == kind)
 
 
 def _lines(text: str) -> list[str]:

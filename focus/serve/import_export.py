@@ -12,8 +12,7 @@ from starlette.responses import Response
 from focus.alerts.alert import from_json, to_json
 from focus.alerts.page_match import topic_of
 from focus.errors import ConfigError
-from focus.serve import alerts
-from focus.serve.forms import MAX_WEBHOOKS
+from focus.serve import alerts, channel_fields
 from focus.serve.request import RequestContext, attached
 from focus.serve.texts import Wrong
 from focus.storage.alerts.records import LOCAL, Alert
@@ -66,16 +65,8 @@ def adopt(request: RequestContext) -> Response:
 
 def _allowed(request: RequestContext, alert: Alert) -> Alert:
     """The alert with the channels that its new owner may have."""
-    me = request.me
-    mine = {"feed": True, "webhook": True, "apprise": me.admin}
-    named = [each for each in alert.channels if mine.get(each.partition(":")[0])]
-    hooks = [each for each in named if each.startswith("webhook:")][MAX_WEBHOOKS:]
-    if me.phone and any(each.startswith("sms:") for each in alert.channels):
-        named.insert(0, f"sms:{me.phone}")
-    if me.mail and any(each.startswith("mail:") for each in alert.channels):
-        named.insert(0, f"mail:{me.mail}")
-    kept = (each for each in ("inbox", *named) if each not in hooks)
-    return msgspec.structs.replace(alert, channels=tuple(dict.fromkeys(kept)))
+    channels = channel_fields.allowed(request.me, alert.channels)
+    return msgspec.structs.replace(alert, channels=channels)
 
 
 def _done(request: RequestContext, before: list[Alert], after: list[Alert]) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
+from focus.alerts import votes
 from focus.alerts.texts import told
-from focus.errors import ConfigError
+from focus.errors import ConfigError, FocusError
 from focus.serve.request import RequestContext
 from focus.serve.texts import Wrong
 from focus.storage.alerts.inbox import ACTS
-from focus.storage.alerts.records import InboxFilter
+from focus.storage.alerts.records import InboxFilter, Match, StoredAlert
 from focus.storage.results import Selection
 from focus.storage.search import search as find
 
@@ -31,7 +32,9 @@ def inbox_page(request: RequestContext) -> Response:
         page=min(_number(query.get("page", "")) or 0, _LAST_PAGE),
     )
     found = request.store.inbox.entries(request.me.id, wish, per_page=PER_PAGE)
-    names = [(each.id, each.alert.name) for each in request.store.alerts.all(request.me.id)]
+    mine = request.store.alerts.all(request.me.id)
+    names = [(each.id, each.alert.name) for each in mine]
+    voted = _number(query.get("voted", ""))
     return request.page(
         "inbox.html",
         entries=found[:PER_PAGE],
@@ -42,7 +45,23 @@ def inbox_page(request: RequestContext) -> Response:
         alerts=names,
         active=_active(request, wish, dict(names)),
         back=_filter(query),
+        voted=voted,
+        effect=_effect(request, mine, [each.match for each in found if each.match.id == voted]),
     )
+
+
+def _effect(request: RequestContext, mine: list[StoredAlert], voted: list[Match]) -> str:
+    """What votes come to that one was just added to; "" when there is nothing to say."""
+    if not voted:
+        return ""
+    owned = next(each for each in mine if each.id == voted[0].alert)
+    try:
+        found = votes.effect(request.store, owned, trusted=False)
+    except FocusError:
+        return ""  # the alert's own page says what is wrong with its topic
+    if found is None or not found.pages:
+        return ""
+    return request.say("vote_effect", n=found.pages, lost=found.lost)
 
 
 def _active(request: RequestContext, wish: InboxFilter, names: dict[int, str]) -> list[str]:
@@ -87,6 +106,8 @@ def act(request: RequestContext) -> Response:
     kept = _filter(request.form)
     if request.form.get("page", "").isdigit():
         kept["page"] = request.form["page"][:5]
+    if what in ("relevant", "irrelevant"):
+        kept["voted"] = str(number)
     response = request.to("/inbox", **kept)
     if what != "delete":
         response.headers["location"] += f"#match-{number}"

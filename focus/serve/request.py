@@ -11,9 +11,9 @@ from urllib.parse import urlencode, urlsplit
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from focus.alerts.delivery import masked_channel
 from focus.alerts.message import clock_time, pieces
 from focus.alerts.schedule import zone_of
-from focus.alerts.settings import masked_channel
 from focus.alerts.texts import told
 from focus.errors import FocusError
 from focus.serve.app_state import AppState

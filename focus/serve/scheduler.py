@@ -17,6 +17,7 @@ import msgspec
 
 from focus.alerts import delivery_process, settings
 from focus.alerts.run import AlreadyRunning, Ran, alone, run_due
+from focus.alerts.sealed_channels import SealedChannels
 from focus.alerts.visit import visitor
 from focus.config import FetchConfig, PolitenessConfig
 from focus.errors import FocusError
@@ -26,14 +27,13 @@ from focus.storage.search_index import SearchIndex
 
 
 class SchedulerOptions(msgspec.Struct, frozen=True):
-    """What the server tells its scheduler: where, how to ask, how to send."""
+    """The server's orders to its scheduler: where, how to ask, how to send."""
 
     db: str
     fetch: FetchConfig = FetchConfig()
     politeness: PolitenessConfig = PolitenessConfig()
     agent: str = "focus"
-    smtp_url: str | None = None
-    mail_from: str | None = None
+    options: dict[str, str] = {}
     base_url: str | None = None
     key_file: str | None = None
 
@@ -41,15 +41,16 @@ class SchedulerOptions(msgspec.Struct, frozen=True):
 def run(order: SchedulerOptions) -> Ran | None:
     """Do what is due and index what came; None when another program is at it."""
     path = Path(order.db)
-    with opened(path, now=time.time(), language="en", zone="UTC") as store:
+    key_file = None if order.key_file is None else Path(order.key_file)
+    sealed = SealedChannels.by_file(path, key_file)
+    with opened(path, now=time.time(), language="en", zone="UTC", channels=sealed) as store:
         web = PageSource(None, order.fetch, order.politeness, order.agent)
         how = settings.read(
             store,
-            smtp_url=order.smtp_url,
-            mail_from=order.mail_from,
+            options=order.options,
             base_url=order.base_url,
             fetch=order.fetch,
-            key_file=None if order.key_file is None else Path(order.key_file),
+            key_file=key_file,
         )
         try:
             with alone(path):

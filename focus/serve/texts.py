@@ -9,7 +9,7 @@ from focus.alerts.texts import language_of
 
 
 class Wrong(Exception):
-    """What was typed cannot be used; `key` of a sentence here says why, `values` fill it."""
+    """Typed text that cannot be used; `key` of a sentence here says why, `values` fill it."""
 
     def __init__(self, key: str, **values: object) -> None:
         super().__init__(key)
@@ -42,6 +42,12 @@ TEXTS: dict[str, tuple[str, str]] = {
         "如果有此账号且留有邮箱，重设链接已发出，一小时内有效。",
         "If there is such an account with a mail address, a link is on its way. It is good for "
         "an hour.",
+    ),
+    "forgot_code": ("发送验证码到手机", "Send a code to my phone"),
+    "forgot_coded": (
+        "如果有此账号且已确认手机号，验证码已发出，15 分钟内有效。",
+        "If there is such an account with a confirmed telephone, a code is on its way. It is good "
+        "for 15 minutes.",
     ),
     "password_set": ("密码已更新，请登录。", "Your password is set. Please log in."),
     "invited": ("您需要邀请链接才能注册。", "You need an invitation link to register."),
@@ -89,7 +95,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "You are the only administrator and others have accounts.",
     ),
     "quota": ("最多可设 {n} 个关注。", "There may be {n} alerts at most."),
-    "channel_admin": ("apprise 通道仅限管理员使用。", "Apprise channels are for administrators."),
+    "channel_admin": ("此通道仅限管理员使用。", "This channel is for administrators."),
+    "phone_first": (
+        "请先在设置中填写并确认手机号。",
+        "Give and confirm your telephone number in the settings first.",
+    ),
     "mail_first": (
         "请先在设置中填写并确认邮箱地址。",
         "Give and confirm your mail address in the settings first.",
@@ -203,13 +213,16 @@ TEXTS: dict[str, tuple[str, str]] = {
     "c_quiet_hint": ("例如 22:00-07:00：此间不发送", "As 22:00-07:00: nothing is sent then"),
     "c_how": ("如何通知", "How to be told"),
     "c_always": ("收件箱总会显示。", "The inbox always has them."),
-    "c_mail": ("发邮件到 {mail}", "By mail to {mail}"),
-    "c_sms": ("发短信到 {phone}", "By SMS to {phone}"),
-    "c_feed": ("Atom 订阅", "In my Atom feed"),
-    "c_webhooks": ("Webhook 网址，每行一个", "Webhook addresses, one per line"),
-    "c_apprise": (
-        "其他服务（apprise 网址，每行一个）",
-        "Other services (apprise URLs, one per line)",
+    "secret_of": ("{channel} 的签名密钥：", "{channel} is signed by"),
+    "secret_show": ("显示签名密钥", "Show the secret"),
+    "secret_new": ("更换签名密钥", "New secret"),
+    "secret_changed": (
+        "签名密钥已更换；旧密钥一天内仍然有效。",
+        "The secret is changed. For a day the one before signs as well.",
+    ),
+    "secret_hint": (
+        "Webhook 消息带有签名，接收方用签名密钥核实消息来自本站。",
+        "Webhooks are signed; receivers verify by the secret that a message is ours.",
     ),
     "c_digest": ("合并为一封摘要", "One digest for all that is new"),
     "c_max": ("每封最多页数", "Pages in a digest at most"),
@@ -232,6 +245,14 @@ TEXTS: dict[str, tuple[str, str]] = {
         "接管命令行的 {n} 个关注",
         "Take over the alert of the command line|Take over {n} alerts of the command line",
     ),
+    "vote_noted": ("已记下您的评价。", "Your vote is noted."),
+    "vote_undone": ("您的评价已撤销。", "Your vote is taken back."),
+    "vote_effect": (
+        "按全部评价，此前找到的其他 {n} 篇中有 {lost} 篇今后不再推送。",
+        "By all votes, {lost} of {n} other page found before would not be told of.|"
+        "By all votes, {lost} of {n} other pages found before would not be told of.",
+    ),
+    "undo": ("撤销", "Undo"),
     "votes": ("您的评价", "Your votes"),
     "votes_n": (
         "{on} 篇相关，{off} 篇不相关；判断已据此调整",
@@ -262,6 +283,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "news": ("新页面", "New pages"),
     "silent": ("{n} 天没有新页面", "nothing new for {n} day|nothing new for {n} days"),
+    "first_failed": (
+        "首次检查未成功，下次检查：{when}。暂停后再继续，即可马上检查。",
+        "The first check failed; the next is at {when}. Pause and resume to have it checked soon.",
+    ),
     "unchecked": ("尚未检查，马上就会开始", "not checked yet; it begins in a moment"),
     "preview": ("预览", "Preview"),
     "preview_would": (
@@ -347,8 +372,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "smtp_now": ("当前：{url}", "Now: {url}"),
     "sms_gateway": ("短信网关", "SMS gateway"),
     "sms_hint": (
-        "带有 {phone} 的 apprise 网址，例如 twilio://SID:TOKEN@FROM/{phone}；留空则不变",
-        "An apprise URL with {phone} in it, as twilio://SID:TOKEN@FROM/{phone}; empty: as it is",
+        "带有 {phone} 和 {text} 的网址、描述网关的 TOML（见 docs/watch.md），或 apprise 网址，例如 "
+        "twilio://SID:TOKEN@FROM/{phone}；留空则不变",
+        "A URL with {phone} and {text}, TOML that describes a gateway (docs/watch.md), or an "
+        "apprise URL, as twilio://SID:TOKEN@FROM/{phone}; empty: as it is",
     ),
     "sms_now": ("当前短信网关：{url}", "SMS gateway now: {url}"),
     "sms_off": ("停用短信", "No SMS any more"),

@@ -13,6 +13,7 @@ LIVES_S: dict[str, float | None] = {
     "invite": 7 * 86400.0,
     "mail": 86400.0,
     "phone": 900.0,
+    "reset_code": 900.0,
     "feed": None,
 }
 """Kind -> seconds that it is good for; None: until it is taken back."""

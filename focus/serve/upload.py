@@ -69,7 +69,7 @@ def _parts(content_type: str, body: bytes) -> list[tuple[str, str]]:
 
 
 class _Parts:
-    """What the parser tells: names and contents of parts, `MAX_PARTS` of them."""
+    """Names and contents of parts as the parser tells them, `MAX_PARTS` at most."""
 
     def __init__(self) -> None:
         self.found: list[tuple[str, bytearray]] = []

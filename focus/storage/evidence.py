@@ -1,17 +1,31 @@
-"""What the priority of a URL was added up from, and the sub-topics that the link to it names."""
+"""What the priority of a URL was added up from, which words spoke for it, and what went before."""
 
 from __future__ import annotations
 
+import sqlite3
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+
 import msgspec
 
-from focus.records import SEED_PRIORITY
+from focus.records import SEED_PRIORITY, UrlState
 from focus.score.graph.pagerank import PageRank
-from focus.score.strategy import STRATEGIES, make_strategy
+from focus.score.matching import Matcher
+from focus.score.strategy import STRATEGIES, Strategy, make_strategy
 from focus.score.subtopics import RECALLED, Subtopics
 from focus.storage.reader import DatabaseReader
-from focus.storage.views import Why
+from focus.storage.schema import LAST_ID, id_range
+from focus.storage.views import Ahead, Why
+from focus.topic.topic import from_builtins
+from focus.urls.normal_form import words
 
 _SMALL = 0.0005
+_SHOWN = 3  # hosts and URLs of what went before
+
+
+class _Analysis(msgspec.Struct, frozen=True):
+    topic: dict[str, object] = {}
 
 
 class _Way(msgspec.Struct, frozen=True):
@@ -20,20 +34,43 @@ class _Way(msgspec.Struct, frozen=True):
     strategy: str = ""
     params: dict[str, float] = {}
     as_published: bool = False
+    analysis: _Analysis = _Analysis()
 
 
 def explained(reader: DatabaseReader, crawl: int, why: Why) -> Why:
-    """With `evidence` and `subtopics`; a seed's is as it was, and where evidence is not added."""
+    """With `evidence`, `named`, `subtopics` and `ahead`.
+
+    A seed's is as it was; evidence is empty where a strategy does not add up.
+    """
     way = msgspec.json.decode(reader.config(crawl), type=_Way)
-    if not why.link_evidence or why.priority >= SEED_PRIORITY or way.strategy not in STRATEGIES:
+    if not why.state or why.priority >= SEED_PRIORITY:
+        return why
+    ahead = reader.run(partial(_ahead, crawl=crawl, why=why))
+    why = msgspec.structs.replace(why, named=_named(way, why), ahead=ahead)
+    if not why.link_evidence or way.strategy not in STRATEGIES:
         return why
     strategy = make_strategy(way.strategy, way.params, PageRank(), as_published=way.as_published)
-    parts = strategy.parts(why.link_evidence) if len(why.link_evidence) == strategy.width else {}
-    if parts:
-        parts |= {"hub": why.priority - sum(parts.values()), "place": why.place}
+    parts = _parts(strategy, why) if len(why.link_evidence) == strategy.width else {}
     found = {name: round(part, 4) for name, part in parts.items() if abs(part) > _SMALL}
-    words = _subtopics(reader, crawl, why.path[-1].anchor) if "subtopic" in found else []
-    return msgspec.structs.replace(why, evidence=found, subtopics=words)
+    subtopics = _subtopics(reader, crawl, why.path[-1].anchor) if "subtopic" in found else []
+    return msgspec.structs.replace(why, evidence=found, subtopics=subtopics)
+
+
+def _parts(strategy: Strategy, why: Why) -> dict[str, float]:
+    """The sum, with what the link's own evidence leaves over and the bonus of a place."""
+    parts = strategy.parts(why.link_evidence)
+    if not parts:
+        return {}
+    rest = {strategy.remainder: why.priority - sum(parts.values())} if strategy.remainder else {}
+    return {**parts, **rest, "place": why.place}
+
+
+def _named(way: _Way, why: Why) -> list[str]:
+    if not way.analysis.topic:
+        return []
+    matcher = Matcher(from_builtins(way.analysis.topic))
+    anchor = why.path[-1].anchor if why.path else ""
+    return list(dict.fromkeys([*matcher.named(anchor), *matcher.named(words(why.url))]))
 
 
 def _subtopics(reader: DatabaseReader, crawl: int, anchor: str) -> list[str]:
@@ -42,3 +79,32 @@ def _subtopics(reader: DatabaseReader, crawl: int, anchor: str) -> list[str]:
     for page in titles:
         known.saw(page)
     return known.named(anchor)
+
+
+def _ahead(db: sqlite3.Connection, *, crawl: int, why: Why) -> Ahead | None:
+    """What went before a page that came, or goes before a URL that waits."""
+    if why.page is not None and len(why.path) > 1:
+        (since,) = db.execute(_PARENT, (*id_range(crawl), why.path[-2].url)).fetchone() or (0,)
+        return _summed(db.execute(_BETWEEN, (crawl, since, why.page.nth)).fetchall())
+    if why.state == UrlState.WAITING.name.lower():
+        values = (*id_range(crawl), UrlState.WAITING, why.priority + why.place)
+        return _summed(db.execute(_BEFORE, values).fetchall())
+    return None
+
+
+def _summed(rows: Sequence[tuple[str, str, float]]) -> Ahead:
+    """Of (URL, host, priority), the most telling first."""
+    hosts = Counter(host for _, host, _ in rows).most_common(_SHOWN)
+    return Ahead(len(rows), hosts, [(url, priority) for url, _, priority in rows[:_SHOWN]])
+
+
+_HOST = f"""
+JOIN queue ON queue.id = (url.id & ~{LAST_ID}) + url.queue
+JOIN host ON host.id = (url.id & ~{LAST_ID}) + queue.host"""
+_PARENT = "SELECT nth FROM url JOIN page USING (id) WHERE url.id BETWEEN ? AND ? AND url = ?"
+_BETWEEN = f"""
+SELECT url.url, host.name, page.priority + page.bonus FROM page JOIN url USING (id) {_HOST}
+WHERE page.crawl = ? AND page.nth > ? AND page.nth < ? ORDER BY page.nth DESC"""
+_BEFORE = f"""
+SELECT url.url, host.name, priority + ifnull(queue.bonus, 0) AS stands FROM url {_HOST}
+WHERE url.id BETWEEN ? AND ? AND state = ? AND stands > ? ORDER BY stands DESC, url.id"""

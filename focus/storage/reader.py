@@ -182,7 +182,7 @@ class DatabaseReader:
             page=_page_of(pages[0]) if pages else None,
             duplicate_of=next((url for (url,) in self._all(_DUPLICATE_OF, (number,))), ""),
             link_evidence=tuple(array("f", link_evidence or b"")),
-            place=bonus if state == UrlState.WAITING else 0.0,
+            place=pages[0][-1] if pages else bonus if state == UrlState.WAITING else 0.0,
         )
 
     def titles(self, crawl: int, last: int) -> list[Titled]:
@@ -205,7 +205,8 @@ class DatabaseReader:
             if parent is None:
                 break
             number = row_id(number >> schema.ID_BITS, parent)
-        return steps[::-1]
+        way = enumerate(reversed(steps))
+        return [msgspec.structs.replace(step, depth=links) for links, step in way]
 
     def _nearest(self, crawl: int, url: str) -> list[str]:
         """Known URLs of the same host, the longest common beginning first."""
@@ -347,8 +348,8 @@ def _top(tally: list[Any], state: UrlState) -> list[Reason]:
 
 
 def _page_of(row: Sequence[Any]) -> WhyPage:
-    *numbers, parts, matched = row
-    values = [*numbers, msgspec.json.decode(parts), msgspec.json.decode(matched)]
+    *numbers, parts, matched, bonus = row
+    values = [*numbers, msgspec.json.decode(parts), msgspec.json.decode(matched), bonus]
     named = dict(zip(WhyPage.__struct_fields__, values, strict=True))
     return msgspec.convert(named, WhyPage, strict=False)
 
@@ -394,7 +395,7 @@ SELECT url, ifnull(anchor, ''), depth, relevance, parent
 FROM url LEFT JOIN page USING (id) WHERE id = ?"""
 _PAGE = """
 SELECT nth, rank, priority, status, fetched_at, relevance, relevant, noindex, pagerank, title,
-parts, matched FROM page JOIN page_text USING (id) WHERE id = ?"""
+parts, matched, bonus FROM page JOIN page_text USING (id) WHERE id = ?"""
 _OF_HOST = f"""
 SELECT url FROM url WHERE id BETWEEN ? AND ? AND queue IN (
     SELECT queue.id & {LAST_ID} FROM queue

@@ -139,7 +139,8 @@ CREATE TABLE page (
     noindex    INTEGER NOT NULL,     -- 1: asked not to be a result
     simhash    INTEGER NOT NULL,     -- 64 bits, signed; 0: not computed
     links_cut  INTEGER NOT NULL,     -- links beyond the cap per page
-    place      INTEGER NOT NULL DEFAULT 0  -- among its host's requests, from 1; 0: not known
+    place      INTEGER NOT NULL DEFAULT 0, -- among its host's requests, from 1; 0: not known
+    bonus      REAL NOT NULL DEFAULT 0     -- of its place when it was taken, beside priority
 );
 -- The course of a crawl (harvest rate, its last pages) and its pages in order.
 CREATE INDEX page_nth ON page (crawl, nth, relevant);

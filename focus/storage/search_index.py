@@ -128,13 +128,6 @@ class SearchIndex:
             self._measure()
             return done
 
-    def behind(self) -> int:
-        """Pages that `update` would look at."""
-        with self.explaining():
-            if self.writable:
-                self._follow_crawls()
-            return sum(number for _, number in self._behind())
-
     def seen(self) -> list[Seen]:
         """The crawls that have pages in the index, or will."""
         with self.explaining():

@@ -213,6 +213,7 @@ def _page(base: int, crawl: int, row: PageRow) -> Row:
         page.simhash - ((page.simhash >> 63) << 64),  # SQLite's integers are signed
         page.links_cut,
         row.place,
+        row.bonus,
     )
 
 

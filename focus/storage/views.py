@@ -76,6 +76,7 @@ class Step(msgspec.Struct, frozen=True):
     """A URL on the way from a seed, with the link that led to it.
 
     anchor     text of that link; "" for a seed
+    depth      links on this way from the seed
     relevance  of the page there; None when it was not stored
     """
 
@@ -90,6 +91,7 @@ class WhyPage(msgspec.Struct, frozen=True):
 
     nth, rank   the how-manieth request, among so many waiting URLs, at `priority`
     parts       relevance by part of the page; `matched` the topic's words there
+    bonus       of its host and URL pattern, beside `priority`
     """
 
     nth: int
@@ -104,18 +106,35 @@ class WhyPage(msgspec.Struct, frozen=True):
     title: str
     parts: dict[str, float]
     matched: dict[str, list[str]]
+    bonus: float = 0.0
+
+
+class Ahead(msgspec.Struct, frozen=True):
+    """What went before a URL: requests since its parent's, or what waits with more priority.
+
+    hosts   those that had most of them, with how many
+    urls    the first of them that wait, or the last that were taken, with their priorities,
+            the bonus of their places included where they wait
+    """
+
+    number: int
+    hosts: list[tuple[str, int]]
+    urls: list[tuple[str, float]]
 
 
 class Why(msgspec.Struct, frozen=True):
     """Why a URL is where it is. `state` "" means: never seen, see `nearest`.
 
     reason, detail  of a failure or a drop
+    depth           links from a seed by the shortest way; `path` goes by the best parents
     path            from a seed to this URL, both included
     duplicate_of    the URL of an earlier page with nearly the same text; "" for none
     link_evidence   evidence as the strategy keeps it
-    place           the bonus of its place while it waits
+    place           the bonus of its place, now or when it was taken
     evidence        what its priority is the sum of, by name, where the strategy adds up: of its
                     links, `hub` for the page that brought it, `place` for its host and shape
+    named           keywords and features of the topic in the text of the link or its address
+    ahead           what went before it, None for a seed and what was dropped
     subtopics       words in the text of the link to it that are sub-topics by now
     """
 
@@ -134,3 +153,5 @@ class Why(msgspec.Struct, frozen=True):
     place: float = 0.0
     evidence: dict[str, float] = {}
     subtopics: list[str] = []
+    named: list[str] = []
+    ahead: Ahead | None = None

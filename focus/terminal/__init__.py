@@ -7,6 +7,8 @@
     summary           a crawl's end, and its exit code
     answers           `focus status`, `why`, `demo`
     search_results    `focus search`
+    asking            a page and a question, a key as the answer
+    judging           `focus judge`
     topics            `focus topic show`, `test`, `expand`
     comparison        `focus compare`
     tuning            `focus tune`

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from zoneinfo import ZoneInfo
 
+from focus.alerts.delivery import masked_channel
 from focus.alerts.health import Health, SiteHealth
 from focus.alerts.message import clock_time, pieces
 from focus.alerts.preview import Preview
 from focus.alerts.run import Ran, to_visit
-from focus.alerts.settings import masked_channel
 from focus.alerts.texts import say
 from focus.storage.alerts.records import (
     DEAD,
@@ -17,6 +17,7 @@ from focus.storage.alerts.records import (
     WAITING,
     Alert,
     DeliveryRecord,
+    InboxEntry,
     Match,
     StoredAlert,
 )
@@ -125,6 +126,16 @@ def match_lines(match: Match, zone: ZoneInfo, similar: int = 0) -> Iterator[str]
     if snippet := printable("".join(pieces(match.snippet)), 240):
         yield f"      {snippet}"
     yield f"      why: {printable(_why(match), 200)}"
+
+
+def inbox_lines(found: Sequence[InboxEntry], zone: ZoneInfo) -> Iterator[str]:
+    """Pages with their alerts, newest first."""
+    if not found:
+        yield "No such page"
+    for each in found:
+        new = "new, " if each.match.read_at is None else ""
+        yield f"[{new}{printable(each.alert, 60)}]"
+        yield from match_lines(each.match, zone, each.similar)
 
 
 def _why(match: Match) -> str:

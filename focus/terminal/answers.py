@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from focus.records import SEED_PRIORITY
-from focus.storage.views import CrawlSummary, Reason, Status, Step, Why, WhyPage
+from focus.storage.views import Ahead, CrawlSummary, Reason, Status, Step, Why, WhyPage
 from focus.text.formatting import count, percent, printable, size, span, table
 
 if TYPE_CHECKING:
@@ -46,6 +46,9 @@ def status_lines(database: str, crawls: Sequence[CrawlSummary], status: Status |
         ("dropped", _reasons(status.drops)),
         ("repeated", f"{count(status.duplicates, 'page')} with nearly the text of another"),
     ]
+    if counters.get("outlook_high"):
+        named = ("outlook", "outlook_low", "outlook_high")
+        rows.append(("outlook", outlook_text(*(counters[name] for name in named))))
     lines += table(rows)
     if status.hosts:
         hosts = [
@@ -57,6 +60,11 @@ def status_lines(database: str, crawls: Sequence[CrawlSummary], status: Status |
             *table([("host", "yield", "requests"), *hosts], indent="    ", right={1, 2}),
         ]
     return lines
+
+
+def outlook_text(expected: float, low: float, high: float) -> str:
+    """What the next requests of a crawl are expected to bring, with its 80 % interval."""
+    return f"next 1,000 requests: about {expected:,.0f} relevant ({low:,.0f} to {high:,.0f})"
 
 
 def _crawl_row(crawl: CrawlSummary) -> tuple[str, ...]:
@@ -114,11 +122,32 @@ def why_lines(why: Why) -> list[str]:
         lines += _page_lines(why.page)
     else:
         lines.append(f"  priority {_priority(why.priority)}, depth {why.depth}")
+    if why.named:
+        lines.append(f"  named      {', '.join(map(printable, why.named))}")
     if why.evidence:
         parts = (f"{name} {part:+.2f}" for name, part in why.evidence.items())
         named = f" ({', '.join(map(printable, why.subtopics))})" if why.subtopics else ""
         lines.append(f"  evidence   {', '.join(parts)}{named}")
-    return [*lines, "", "The way from a seed:", *map(_step_line, why.path)]
+    if why.ahead is not None:
+        lines += _ahead_lines(why.ahead, taken=why.page is not None)
+    return [*lines, "", _way_head(why), *map(_step_line, why.path)]
+
+
+def _way_head(why: Why) -> str:
+    """The way goes by the best link to each page, which need not be the shortest."""
+    links = len(why.path) - 1
+    if why.depth >= links:
+        return "The way from a seed:"
+    return f"The way from a seed by the best links; the shortest has {count(why.depth, 'link')}:"
+
+
+def _ahead_lines(ahead: Ahead, *, taken: bool) -> list[str]:
+    what = "taken between its parent and it" if taken else "waiting with more priority"
+    if not ahead.number:
+        return [f"  ahead      no URL {what}"]
+    hosts = ", ".join(f"{printable(host)} {number:,}" for host, number in ahead.hosts)
+    lines = [f"  ahead      {count(ahead.number, 'URL')} {what}: {hosts}"]
+    return lines + [f"    {_priority(rank):>9}  {printable(url)}" for url, rank in ahead.urls]
 
 
 def _page_lines(page: WhyPage) -> list[str]:

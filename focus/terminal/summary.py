@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from focus.records import FailureKind
 from focus.session import RunReport
+from focus.terminal.answers import outlook_text
 from focus.terminal.profile import profile_lines
 from focus.text.formatting import count, percent, printable, size, span, table
 
@@ -68,6 +69,10 @@ def summary(report: RunReport) -> list[str]:
             f"{count(report.states.get('waiting', 0), 'URL')} on {count(report.hosts, 'host')}",
         ),
     ]
+    if totals.outlook_high:
+        rows.append(
+            ("outlook", outlook_text(totals.outlook, totals.outlook_low, totals.outlook_high))
+        )
     if report.failures:
         since = " (in this run)" if report.resumed else ""
         rows.append(("failed", _by_number(report.failures) + since))

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import Any
 
 _HAN = "\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _HAS_HAN = re.compile(f"[{_HAN}]")
@@ -42,20 +43,33 @@ def rjieba_cut(words: Iterable[str] = ()) -> Cut:
     """jieba's algorithm and dictionary in Rust, about 18 times as fast.
 
     Importing it loads a dictionary of 24 MiB. Who comes first has that one, with its words in it,
-    and so has everybody who wants the same words; others get one of their own.
+    and so has everybody who wants the same words; so it is with the latest other one.
     """
     import rjieba  # only where text is cut
 
     wanted = frozenset(words)
-    is_fresh = not _FIRST
-    if is_fresh:
+    if _FIRST and wanted != _FIRST[0]:
+        return _other_cut(wanted)
+    if not _FIRST:
         _FIRST.append(wanted)
-    jieba = rjieba.Jieba() if wanted != _FIRST[0] else rjieba._DEFAULT_JIEBA
-    if is_fresh or wanted != _FIRST[0]:
-        for word in sorted(wanted):
-            jieba.add_word(word, 100_000, "n")
+        _add_words(rjieba._DEFAULT_JIEBA, wanted)
+    cut: Cut = rjieba._DEFAULT_JIEBA.cut
+    return cut
+
+
+@lru_cache(maxsize=1)
+def _other_cut(words: frozenset[str]) -> Cut:
+    import rjieba
+
+    jieba = rjieba.Jieba()
+    _add_words(jieba, words)
     cut: Cut = jieba.cut
     return cut
+
+
+def _add_words(jieba: Any, words: frozenset[str]) -> None:
+    for word in sorted(words):
+        jieba.add_word(word, 100_000, "n")
 
 
 def jieba_cut(words: Iterable[str] = ()) -> Cut:
@@ -80,13 +94,18 @@ class Segmenter:
     """
 
     def __init__(self, words: Iterable[str] = (), cut: Cut | None = None) -> None:
-        han = [fold(word) for word in words if has_han(word)]
-        self._cut = cut or _best_cut(han)
+        self._han = [fold(word) for word in words if has_han(word)]
+        self._given_cut = cut
         self._short = lru_cache(maxsize=50_000)(self._tokens)
 
     def tokens(self, text: str) -> tuple[str, ...]:
         """The words of a text in order: `足球Java 8！` → ("足球", "java", "8")."""
         return self._short(text) if len(text) <= _CACHED_CHARS else self._tokens(text)
+
+    @cached_property
+    def _cut(self) -> Cut:
+        """Its dictionary takes 0.13 s to load, which those who cut nothing are spared."""
+        return self._given_cut or _best_cut(self._han)
 
     def _tokens(self, text: str) -> tuple[str, ...]:
         found: list[str] = []

@@ -132,6 +132,17 @@ class Joiner:
             url = self._page + query if query else self._base
         return url if len(url) <= MAX_URL else None
 
+    def place(self, href: str) -> str:
+        """A name of what `join` gives, the same for every page of a site; "": the page matters.
+
+        `/a` is named by the page's origin, `http://h/a` by itself, `a` and `?a` not at all.
+        """
+        if not href.isascii():
+            return ""  # a query in the page's encoding
+        if href.startswith(("http://", "https://")):
+            return href
+        return f"{self._origin} {href}" if href[0] == "/" and self._origin else ""
+
     def _escaped(self, href: str) -> str:
         """Percent-encoded as the parser would: in UTF-8, a query in the page's encoding."""
         if self._encoding != "utf-8":

@@ -44,7 +44,9 @@ _CPU_MARGIN = 2.0  # the parent, who measures wall time, should be first
 class Analyst(Protocol):
     """Turns bytes into a scored page. Its class is called with an `AnalysisConfig`."""
 
-    def analyse(self, url: str, body: bytes, content_type: str | None) -> Page:
+    def analyse(
+        self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
+    ) -> Page:
         """The page; may raise, hang or crash on hostile ones."""
 
     def update(self, payload: bytes) -> None:
@@ -62,7 +64,7 @@ def analyse(analyst: Analyst, job: Job) -> Page:
     """The scored page with its time; an exception becomes a failed page."""
     started = time.perf_counter()
     try:
-        page = analyst.analyse(job.url, job.body, job.content_type)
+        page = analyst.analyse(job.url, job.body, job.content_type, wording=job.wording)
     except Exception as error:  # the border: no page may end the worker
         page = failed(FailureKind.PARSE_CRASH, f"{type(error).__name__}: {error}")
     return msgspec.structs.replace(page, worker_s=time.perf_counter() - started)

@@ -32,9 +32,11 @@ class InlineScorer:
         """Load the analyst."""
         self._loaded()
 
-    async def score(self, url: str, body: bytes, content_type: str | None) -> Page:
+    async def score(
+        self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
+    ) -> Page:
         """The scored page; the loop stands still meanwhile."""
-        return analyse(self._loaded(), Job(url, body, content_type))
+        return analyse(self._loaded(), Job(url, body, content_type, wording))
 
     async def update(self, payload: bytes) -> None:
         """Hand a changed topic or model to the analyst."""

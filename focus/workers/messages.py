@@ -17,6 +17,7 @@ class Job(msgspec.Struct, frozen=True, array_like=True, gc=False):
     url: str
     body: bytes
     content_type: str | None
+    wording: bool = True
 
 
 class Setup(msgspec.Struct, frozen=True, array_like=True, tag=0):

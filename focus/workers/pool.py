@@ -72,12 +72,23 @@ class WorkerPool:
             await self.close()
             raise
 
-    async def score(self, url: str, body: bytes, content_type: str | None) -> Page:
+    def begin(self) -> None:
+        """Start all workers without waiting for them: the first pages do. Who wants one scored
+        hears of it (FocusError) when no worker can be had.
+        """
+        self._loop = asyncio.get_running_loop()
+        self._open = True
+        for _ in range(self._count):
+            self._replace_soon("")
+
+    async def score(
+        self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
+    ) -> Page:
         """The scored page, or one whose `failure` says why there is none."""
         if self._error or not self._open:
             raise FocusError(self._error or "the pool of scorer workers is not running")
         future: asyncio.Future[Page] = self._loop.create_future()
-        self._waiting.append(Waiting(Job(url, body, content_type), future))
+        self._waiting.append(Waiting(Job(url, body, content_type, wording), future))
         self._schedule()
         return await future
 
@@ -206,9 +217,7 @@ class WorkerPool:
             for batch in reversed(worker.batches):
                 self._waiting.extendleft(reversed(batch))
             worker.batches.clear()
-        task = self._loop.create_task(self._replace(worker.reason))
-        self._replacing.add(task)
-        task.add_done_callback(self._replacing.discard)
+        self._replace_soon(worker.reason)
         self._schedule()
 
     def _blame(self, worker: Worker, batch: Iterable[Waiting]) -> None:
@@ -221,6 +230,11 @@ class WorkerPool:
                 page.resolve(failed(FailureKind.PARSE_TIMEOUT, f"over {self._limit_s:g} s"))
             else:
                 page.resolve(failed(FailureKind.PARSE_CRASH, f"the worker died: {worker.reason}"))
+
+    def _replace_soon(self, reason: str) -> None:
+        task = self._loop.create_task(self._replace(reason))
+        self._replacing.add(task)
+        task.add_done_callback(self._replacing.discard)
 
     async def _replace(self, reason: str) -> None:
         while self._failed_starts < MAX_STARTS:

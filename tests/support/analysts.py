@@ -22,7 +22,9 @@ class Hooked:
     def update(self, payload: bytes) -> None:
         self.model = payload.decode()
 
-    def analyse(self, url: str, body: bytes, content_type: str | None) -> Page:
+    def analyse(
+        self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
+    ) -> Page:
         for name, (value, *_) in parse_qs(urlsplit(url).query).items():
             getattr(self, f"do_{name}")(value)
         return Page(

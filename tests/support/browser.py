@@ -217,11 +217,11 @@ def main(db: str, port: str, demo: str, smtp: str) -> None:
     sending = {"smtp_url": f"smtp://127.0.0.1:{smtp}", "mail_from": SENDER}
     home = server.home_of("127.0.0.1", int(port))
     app_state = AppState(
-        Path(db), clock=time.time, sending=SendingOptions(**sending, fetch=fetch), home=home
+        Path(db), clock=time.time, sending=SendingOptions(sending, fetch=fetch), home=home
     )
     app_state.settings()
     print(server.first_link(app_state, home), flush=True)
-    order = SchedulerOptions(db, fetch, POLITENESS, "focus", **sending, base_url=home)
+    order = SchedulerOptions(db, fetch, POLITENESS, "focus", sending, base_url=home)
     server.serve(app_state, order, server.listening("127.0.0.1", int(port)))
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
@@ -29,14 +30,16 @@ from focus.cluster.sharding import Shard
 from focus.cluster.transport import ClusterTransport
 from focus.config import CrawlConfig, RunPaths
 from focus.crawler import Crawl, CrawlStore
+from focus.engine.outages import Outage
 from focus.engine.transports import Transport, ready_within
-from focus.records import Result, Task
+from focus.records import FetchResult, Result, Task
 from focus.session import RunReport as Summary
 from focus.session import Runtime, Watcher, run
 from focus.storage import cluster_leases as rows
 from focus.store import CrawlInfo, Store
 from focus.workers import InlineScorer
-from tests.support.web import TinyWeb
+from tests.support.outage import Cut
+from tests.support.web import Hit, TinyWeb
 
 
 class RoomTransport(ClusterTransport):
@@ -72,7 +75,9 @@ class Delivery:
 class Room(Runtime):
     """Surroundings without a broker. `lose`, `twice`: shares of tasks and reports.
 
-    most    fetches: after these nothing happens any more, and `halted` is set
+    most       fetches: after these nothing happens any more, and `halted` is set
+    cuts       when workers have no network
+    addresses  host -> where it is; others are nowhere that is known
     """
 
     def __init__(
@@ -85,6 +90,8 @@ class Room(Runtime):
         poison: str = "",
         slots: int = 4,
         most: int | None = None,
+        cuts: Sequence[Cut] = (),
+        addresses: Mapping[str, str] | None = None,
     ) -> None:
         self.web, self.rng = web, rng
         self.lose, self.twice, self.poison, self.slots = lose, twice, poison, slots
@@ -92,6 +99,9 @@ class Room(Runtime):
         self.given: Counter[str] = Counter()
         self.lost: Counter[str] = Counter()
         self.most, self.halted = most, asyncio.Event()
+        self.cuts, self.addresses = cuts, addresses or {}
+        self.outages: list[Outage | None] = []
+        self.asked: list[Hit] = []  # what got through to the web, by the room's clock
         self._post: list[WorkerReport] = []
         self._tasks: list[asyncio.Task[None]] = []
         self.now = time.time()  # from here on it moves by itself
@@ -130,10 +140,14 @@ class Room(Runtime):
         return ShardStore(store, info.id, self.transport, ForwardedLinks(Shard()))
 
     async def opened(self, crawl: Crawl, store: Store, info: CrawlInfo) -> None:
+        crawl.outages.on_change = self.outages.append
         found = await store.run(partial(rows.leases, crawl=info.id))
         for row in found:
             task = msgspec.msgpack.decode(row.task, type=Task)
-            assert crawl.readopt(task)
+            if not crawl.readopt(task):  # a look-up, or a try whether the network is back
+                assert task.id is None
+                self.transport.forget([row.id])
+                continue
             self.transport.in_flight += 1
             self.transport.leases.adopt(Lease(row.id, task, row.expires_at), self.now)
         self._tasks.append(asyncio.create_task(self._drive(store, info)))
@@ -164,20 +178,32 @@ class Room(Runtime):
 
     async def _work(self, lease: Lease) -> None:
         task = lease.task
-        self.given[task.url] += 1
-        if task.url == self.poison:
+        self.given[task.url] += not task.lookup
+        if task.url == self.poison and not task.lookup:
             self._post.append(WorkerReport("w", lost=[lease.id]))
             return
         if self.lost[task.url] < POISON - 1 and self.rng.random() < self.lose:
             self.lost[task.url] += 1
             return
-        fetch = await self.web.fetch(task.url, robots=task.id is None)
+        fetch = await self._fetch(task)
         page = None
         if task.id is not None and not fetch.failure and fetch.redirect_to is None:
             page = await self.scorer.score(fetch.url, fetch.body, fetch.header("content-type"))
         answer = answer_of(lease.id, Result(task, fetch, page), self.now)
         report = unpack(pack(WorkerReport("w", answers=[answer])), WorkerReport)
         self._post += [report] * (2 if self.rng.random() < self.twice else 1)
+
+    async def _fetch(self, task: Task) -> FetchResult:
+        if task.lookup:
+            address = self.addresses.get(task.host, "")
+            return FetchResult(task.url, self.now, address=address)
+        for cut in self.cuts:
+            if cut.holds(task.host, self.now):
+                return FetchResult(task.url, self.now, failure=cut.kind, detail="no network here")
+        self.asked.append(Hit(task.url, self.now))
+        fetch = await self.web.fetch(task.url, robots=task.id is None)
+        address = self.addresses.get(task.host)
+        return msgspec.structs.replace(fetch, fetched_at=self.now, address=address)
 
     def _deliver(self) -> None:
         """Some of what is on its transport arrives."""

@@ -38,7 +38,7 @@ def link(
 ) -> Link:
     """A link to a page; `anchor` is the relevance and the cosine of its anchor."""
     url = f"http://{host}/{name}"
-    scores = {"anchor_score": anchor, "cosine_score": anchor, **more}
+    scores = {"anchor_score": anchor, "cosine_score": anchor, "euclid_score": anchor, **more}
     return Link(url=url, key=key_of(url), host=host, pattern=pattern, **scores)  # type: ignore[arg-type]
 
 

@@ -16,7 +16,8 @@ from typing import Any
 import msgspec
 
 from focus.alerts import outbox_relay, settings
-from focus.alerts.alert import PULLED
+from focus.alerts.delivery import sent_of
+from focus.alerts.sealed_channels import SealedChannels
 from focus.alerts.settings import DeliverySettings, MailSettings
 from focus.config import FetchConfig
 from focus.storage.alerts.records import LOCAL, Alert, Match
@@ -44,10 +45,13 @@ class Desk:
         self.store, self.clock = store, clock
         self.mail: MailSettings | None = None
         self.base_url = ""
+        self.options: dict[str, str] = {}
 
     def settings(self) -> DeliverySettings:
         """As the command line would read them."""
-        read = settings.read(self.store, base_url=self.base_url, fetch=LOOPBACK)
+        read = settings.read(
+            self.store, options=self.options, base_url=self.base_url, fetch=LOOPBACK
+        )
         return msgspec.structs.replace(read, mail=self.mail)
 
     def user(self, name: str, **columns: Any) -> int:
@@ -79,7 +83,7 @@ class Desk:
                 owned.user,
                 alert,
                 matches=numbers,
-                channels=[each for each in owned.alert.channels if each not in PULLED],
+                channels=sent_of(owned.alert.channels),
                 due_at=self.clock(),
             )
         return numbers
@@ -118,5 +122,7 @@ def insert(db: Any, one: Match) -> int:
 def desk(folder: Path, *, zone: str = "Asia/Shanghai", language: str = "zh") -> Iterator[Desk]:
     """A new store in a folder, at nine o'clock UTC."""
     clock = Clock(NOON)
-    with opened(folder / "watch.db", now=NOON, language=language, zone=zone) as store:
+    path = folder / "watch.db"
+    sealed = SealedChannels.by_file(path)
+    with opened(path, now=NOON, language=language, zone=zone, channels=sealed) as store:
         yield Desk(store, clock)

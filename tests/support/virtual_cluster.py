@@ -66,7 +66,9 @@ class Web(Protocol):
     def lookup(self, url: str, *, robots: bool, fetched_at: float, elapsed_s: float) -> FetchResult:
         """The stored answer."""
 
-    async def score(self, url: str, body: bytes, content_type: str | None) -> Page:
+    async def score(
+        self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
+    ) -> Page:
         """The page in it."""
 
 
@@ -97,6 +99,8 @@ class _Delivery:
 
 class VirtualTransport(ClusterTransport):
     """A shard's transport, whose waiting is the world's. `tasks`: its queue in the broker."""
+
+    locates = False  # a recorded web has no addresses
 
     def __init__(self, world: World, shard: Shard, flow_control: FlowControl) -> None:
         leases = Leases(shard.number << 40, Terms(work_s=1e9))

@@ -25,10 +25,11 @@ class Got(NamedTuple):
 
 @dataclass
 class Receiver:
-    """Answers with what it was told, one after the other, then 204."""
+    """Answers with what it was told, one after the other, then 204; `says` is every body."""
 
     answers: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     delay_s: float = 0.0
+    says: bytes = b""
     requests: list[Got] = field(default_factory=list)
     port: int = 0
     _came: asyncio.Event = field(default_factory=asyncio.Event)
@@ -50,11 +51,11 @@ class Receiver:
     async def take(self, request: web.Request) -> web.Response:
         body = await request.read()
         headers = {name.lower(): value for name, value in request.headers.items()}
-        self.requests.append(Got(request.path, headers, body))
+        self.requests.append(Got(request.path_qs, headers, body))
         self._came.set()
         await asyncio.sleep(self.delay_s)
         status, extra = self.answers.pop(0) if self.answers else (204, {})
-        return web.Response(status=status, headers=extra)
+        return web.Response(status=status, headers=extra, body=self.says)
 
 
 @asynccontextmanager

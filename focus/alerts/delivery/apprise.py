@@ -9,13 +9,12 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 
-from focus.alerts.delivery import Delivered, DeliveryOutcome, NotDelivered
+from focus.alerts.delivery.channel import Channel, Delivered, DeliveryOutcome, NotDelivered
 from focus.alerts.message import Message
-from focus.alerts.settings import masked_channel
+from focus.alerts.settings import MASK
 from focus.errors import ConfigError
 from focus.http.network_errors import one_line
 
-KIND = "apprise"
 MISSING = 'apprise is not installed; get it with: pip install "focus-crawler[apprise]"'
 
 
@@ -24,20 +23,52 @@ def available() -> bool:
     return importlib.util.find_spec("apprise") is not None
 
 
-def check_may_add(channel: str, *, admin: bool) -> None:
-    """ConfigError unless this person may send by this channel, and it can work at all."""
-    kind, _, address = channel.partition(":")
-    if kind != KIND:
-        return
-    shown = masked_channel(channel)
-    if not admin:
-        raise ConfigError(f"channel {shown!r}: apprise channels are for administrators")
+class Apprise(Channel):
+    """Any of a hundred services that the library apprise knows, by a URL each."""
+
+    kind, metavar = "apprise", "URL"
+    help = "By another service, through apprise. Repeatable."
+    labels = {
+        "zh": "其他服务（apprise 网址，每行一个）",
+        "en": "Other services (apprise URLs, one per line)",
+    }
+    admin_only = True
+    most = 50
+    at_once = 2
+
+    @classmethod
+    def is_address(cls, text: str) -> bool:
+        """Whether it looks like a URL."""
+        return "://" in text
+
+    @classmethod
+    def check_new(cls, address: str) -> None:
+        """ConfigError unless the library is there and knows such a service."""
+        check(address, f"channel {shown(address)!r}")
+
+    @classmethod
+    def masked(cls, address: str) -> str:
+        """Its scheme: all else may be a secret."""
+        return shown(address)
+
+    async def deliver(self, message: Message, address: str, *, user: int) -> DeliveryOutcome:
+        """Hand one message over."""
+        return await deliver(message, address)
+
+
+def check(url: str, where: str) -> None:
+    """ConfigError that begins with `where` for a URL that could not send."""
     if not available():
-        raise ConfigError(f"channel {shown!r}: {MISSING}")
+        raise ConfigError(f"{where}: {MISSING}")
     import apprise
 
-    if not apprise.Apprise().add(address):
-        raise ConfigError(f"channel {shown!r}: apprise knows no such service, or misses a part")
+    if not apprise.Apprise().add(url):
+        raise ConfigError(f"{where}: apprise knows no such service, or misses a part")
+
+
+def shown(url: str) -> str:
+    """A URL of apprise without what may be secret: `tgram://***`."""
+    return f"{url.partition('://')[0]}://{MASK}"
 
 
 async def deliver(message: Message, address: str) -> DeliveryOutcome:
@@ -52,15 +83,15 @@ def _notify(message: Message, address: str) -> DeliveryOutcome:
     import apprise
 
     service = apprise.Apprise()
-    shown = masked_channel(f"{KIND}:{address}")
+    where = f"apprise:{shown(address)}"
     if not service.add(address):
         return NotDelivered(
-            f"{shown}: apprise knows no such service, or misses a part", retry=False
+            f"{where}: apprise knows no such service, or misses a part", retry=False
         )
     try:
         taken = service.notify(
             body=message.text, title=message.subject, body_format=apprise.NotifyFormat.TEXT
         )
     except Exception as error:  # a border: over a hundred plug-ins of other hands
-        return NotDelivered(one_line(f"{shown}: {type(error).__name__}"))
-    return Delivered() if taken else NotDelivered(f"{shown}: the service did not take it")
+        return NotDelivered(one_line(f"{where}: {type(error).__name__}"))
+    return Delivered() if taken else NotDelivered(f"{where}: the service did not take it")

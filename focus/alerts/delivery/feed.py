@@ -1,25 +1,36 @@
 """Writes the pages found for an alert, or for a person, as an Atom feed (RFC 4287).
 
+`feed` alone is read from `focus serve`; `feed:/a/file.xml` is a file that is written anew with
+each message, `feed:/a/folder` one for each alert there.
+
 Ids hang on this installation's key, the alert and the page's URL: they stay the same when
 a title, our address or the reader's secret changes, and nobody else gives the same ones.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import secrets
 import uuid
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from focus.alerts.message import marked, pieces
+from focus.alerts.delivery.channel import Channel, Delivered, DeliveryOutcome, NotDelivered
+from focus.alerts.message import Message, marked, pieces
 from focus.alerts.settings import DeliverySettings
 from focus.alerts.texts import language_of, say
+from focus.errors import ConfigError
 from focus.storage.alerts.records import Match, StoredAlert
 from focus.storage.alerts.store import AlertStore
 from focus.text.formatting import printable
+
+if TYPE_CHECKING:
+    from focus.storage.alerts.records import User
 
 CONTENT_TYPE = "application/atom+xml; charset=utf-8"
 MAX_ENTRIES = 100
@@ -27,6 +38,81 @@ MAX_ENTRIES = 100
 _LAST = 253402300799  # the year 9999: pages may claim to be of any time
 _NAMESPACE = "http://www.w3.org/2005/Atom"
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class Feed(Channel):
+    """An Atom feed: a file or folder that is written, or read by its address in `focus serve`."""
+
+    kind, metavar = "feed", "[FILE.xml|FOLDER]"
+    help = "In an Atom feed: a file, or a folder with one for each alert; bare: of `focus serve`."
+    labels = {"zh": "我的 Atom 订阅", "en": "In my Atom feed"}
+    may_be_bare = True
+    is_secret = False
+
+    @classmethod
+    def is_address(cls, text: str) -> bool:
+        """Whether it is the whole path of something."""
+        return Path(text).is_absolute() and text.isprintable()
+
+    @classmethod
+    def typed(cls, address: str) -> str:
+        """The whole path, wherever cron calls from."""
+        return str(Path(address).expanduser().absolute()) if address else ""
+
+    @classmethod
+    def check_new(cls, address: str) -> None:
+        """ConfigError where no file can be written."""
+        folder = Path(address).parent if _is_file(address) else Path(address)
+        if address and not (folder.is_dir() and os.access(folder, os.W_OK)):
+            raise ConfigError(f"--feed {address}: cannot write into the folder {folder}; make it")
+
+    @classmethod
+    def is_sent(cls, address: str) -> bool:
+        """Files are written; what `focus serve` shows is not."""
+        return bool(address)
+
+    @classmethod
+    def of_account(cls, address: str, user: User) -> str | None:
+        """Accounts have no files."""
+        return ""
+
+    async def deliver(self, message: Message, address: str, *, user: int) -> DeliveryOutcome:
+        """Write the file, or those in the folder, anew: as all that is known now."""
+        channel = f"{self.kind}:{address}"
+        mine = [each for each in self.store.alerts.all(user) if channel in each.alert.channels]
+        owner = self.store.users.active(user)
+        language = owner.language if owner else ""
+        try:
+            if _is_file(address):
+                text = of_user(self.store, mine, self.settings, user, language=language)
+                _write(Path(address), text)
+            else:
+                for each in mine:
+                    text = of_alert(self.store, each, self.settings, language=language)
+                    _write(Path(address) / _file_name(each), text)
+        except OSError as error:
+            return NotDelivered(f"{error.filename or address}: {error.strerror}")
+        return Delivered(f"{address} is written")
+
+
+def _is_file(address: str) -> bool:
+    return Path(address).suffix in (".xml", ".atom", ".rss")
+
+
+def _file_name(owned: StoredAlert) -> str:
+    """`3-欧冠.xml`: a name within a folder, whatever the alert is called."""
+    name = re.sub(r"[^\w-]+", "_", owned.alert.name)[:60]
+    return f"{owned.id}-{name}.xml"
+
+
+def _write(path: Path, text: bytes) -> None:
+    """A file that is there whole at any time."""
+    draft = path.with_name(f".{path.name[:60]}.{secrets.token_hex(4)}")
+    try:
+        draft.write_bytes(text)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 class Entry(NamedTuple):
@@ -37,7 +123,7 @@ class Entry(NamedTuple):
     match: Match
 
 
-class Feed(NamedTuple):
+class FeedHead(NamedTuple):
     """What a feed says of itself.
 
     updated  of a feed without entries
@@ -54,12 +140,17 @@ class Feed(NamedTuple):
 
 
 def of_alert(
-    store: AlertStore, owned: StoredAlert, settings: DeliverySettings, *, language: str, url: str
+    store: AlertStore,
+    owned: StoredAlert,
+    settings: DeliverySettings,
+    *,
+    language: str,
+    url: str = "",
 ) -> bytes:
     """The feed of one alert."""
     name = printable(owned.alert.name)
     page = f"{settings.base_url}/inbox?alert={owned.id}" if settings.base_url else ""
-    about = Feed(
+    about = FeedHead(
         id=_identity(settings, f"alert:{owned.id}"),
         title=say("feed_title", language, name=name),
         language=language,
@@ -71,11 +162,16 @@ def of_alert(
 
 
 def of_user(
-    store: AlertStore, user: int, settings: DeliverySettings, *, language: str, url: str
+    store: AlertStore,
+    owned: list[StoredAlert],
+    settings: DeliverySettings,
+    user: int,
+    *,
+    language: str,
+    url: str = "",
 ) -> bytes:
-    """The feed of all of a person's alerts that have the channel `feed`."""
-    owned = [each for each in store.alerts.all(user) if "feed" in each.alert.channels]
-    about = Feed(
+    """The feed of several of a person's alerts."""
+    about = FeedHead(
         id=_identity(settings, f"user:{user}"),
         title=say("feed_title", language, name=say("feed_all", language)),
         language=language,
@@ -84,6 +180,11 @@ def of_user(
         page=f"{settings.base_url}/inbox" if settings.base_url else "",
     )
     return atom(about, _entries(store, owned, settings))
+
+
+def read_of(store: AlertStore, user: int) -> list[StoredAlert]:
+    """A person's alerts that are read in their feed at `focus serve`."""
+    return [each for each in store.alerts.all(user) if Feed.kind in each.alert.channels]
 
 
 def _entries(
@@ -109,7 +210,7 @@ def _identity(settings: DeliverySettings, of: str) -> str:
 # -- the document -------------------------------------------------------------------
 
 
-def atom(about: Feed, entries: Iterable[Entry]) -> bytes:
+def atom(about: FeedHead, entries: Iterable[Entry]) -> bytes:
     """A feed document (RFC 4287), UTF-8; everything in it is escaped."""
     listed = list(entries)
     spoken = "zh-CN" if language_of(about.language) == "zh" else "en"

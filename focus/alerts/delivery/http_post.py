@@ -1,8 +1,8 @@
 """Posts bytes to a server, and says what it answers.
 
 A POST under the same guard and limits as every fetch, for addresses that users give us:
-nothing is followed, no connection is kept, and of the answer its head alone is read: it says
-all, and the sooner it is noted, the less a kill can make us repeat.
+nothing is followed and no connection is kept. Of a webhook's answer the head alone is read: it
+says all, and the sooner it is noted, the less a kill can make us repeat.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 
 from focus.fetch import WebFetcher
+from focus.http.content_encoding import CodingError
 from focus.http.network_errors import SERVER_FAULTS, explain, one_line
 from focus.http.response import FetchFailed, IncomingResponse
 from focus.http.semantics import retry_after_s
@@ -26,13 +27,26 @@ class WebPoster(WebFetcher):
         A status of any kind is an answer (`failure` None); so there is a failure only
         where there was none. The body of the answer is not read.
         """
-        answer = IncomingResponse(self._config, robots=False)
+        return await self._ask("POST", url, body, headers, reads=False)
+
+    async def ask(
+        self, url: str, body: bytes, *, headers: Mapping[str, str], method: str
+    ) -> FetchResult:
+        """The same by any method, and with the body of the answer, of any type."""
+        return await self._ask(method, url, body, headers, reads=True)
+
+    async def _ask(
+        self, method: str, url: str, body: bytes, headers: Mapping[str, str], *, reads: bool
+    ) -> FetchResult:
+        answer = IncomingResponse(self._config, robots=reads)
         started, begun = self._clock(), time.monotonic()
         failure: FailureKind | None = None
         try:
-            detail = await self._post(url, body, headers, answer)
+            detail = await self._requested(method, url, body, headers, answer, reads)
         except FetchFailed as error:
             failure, detail = error.kind, error.detail
+        except CodingError as error:
+            failure, detail = FailureKind.PROTOCOL, str(error)
         except SERVER_FAULTS as error:
             failure, detail = explain(error)
         exchange = answer.exchange
@@ -44,6 +58,7 @@ class WebPoster(WebFetcher):
             fetched_at=started,
             status=answer.status,
             headers=answer.headers,
+            body=b"" if failure else answer.body,
             raw_bytes=exchange.received,
             elapsed_s=time.monotonic() - begun,
             failure=failure,
@@ -52,20 +67,29 @@ class WebPoster(WebFetcher):
             address=exchange.address,
         )
 
-    async def _post(
-        self, url: str, body: bytes, headers: Mapping[str, str], answer: IncomingResponse
+    async def _requested(
+        self,
+        method: str,
+        url: str,
+        body: bytes,
+        headers: Mapping[str, str],
+        answer: IncomingResponse,
+        reads: bool,
     ) -> str:
         target = self._target(url)
         ours = {**headers, "Accept": "*/*", "Connection": "close"}
         if target.host is not None:
             ours["Host"] = target.host
         with self._watch.over(answer.exchange):
-            async with self._open().post(
+            async with self._open().request(
+                method,
                 target.url,
-                data=body,
+                data=body or None,
                 headers=ours,
                 proxy=self._config.proxy,
                 allow_redirects=False,
             ) as response:
                 answer.take_head(response)
+                if reads:
+                    await answer.read(response)
                 return f"{response.status} {response.reason or ''}".strip()

@@ -22,7 +22,14 @@ from email.utils import format_datetime
 from threading import Lock
 from typing import Any
 
-from focus.alerts.delivery import Delivered, DeliveryOutcome, NotDelivered
+from focus.alerts.addresses import is_mail
+from focus.alerts.delivery.channel import (
+    Channel,
+    Delivered,
+    DeliveryOutcome,
+    InstallationOption,
+    NotDelivered,
+)
 from focus.alerts.message import Message
 from focus.alerts.settings import MASK, MailSettings
 from focus.http.network_errors import explain, one_line
@@ -103,6 +110,40 @@ def _encoding(text: str) -> str:
     """Never 8bit: not every server on the way takes it, nor lines over 998 bytes."""
     foreign = sum(not char.isascii() for char in text)
     return "base64" if foreign * _DENSE > len(text) else "quoted-printable"
+
+
+class Mail(Channel):
+    """E-mail, by the mail server of the installation (`--smtp-url`)."""
+
+    kind, metavar, help = "mail", "ADDRESS", "By mail. Repeatable."
+    labels = {"zh": "邮件（{address}）", "en": "Mail to {address}"}
+    own = "mail"
+    is_secret = False
+    options = (
+        InstallationOption(
+            "smtp-url", "URL", "The mail server: smtp://user:password@mail.example.org:587."
+        ),
+        InstallationOption(
+            "mail-from", "ADDRESS", "Who mails come from.", show_default="the mail server's user"
+        ),
+    )
+
+    def __init__(self, *given: Any, clock: Callable[[], float]) -> None:
+        super().__init__(*given, clock=clock)
+        self._mailer = Mailer(self.settings.mail)
+
+    @classmethod
+    def is_address(cls, text: str) -> bool:
+        """Whether it is `a@b.org`."""
+        return is_mail(text)
+
+    async def deliver(self, message: Message, address: str, *, user: int) -> DeliveryOutcome:
+        """Send one message; what the server says is the outcome."""
+        return await self._mailer.deliver(message, address, now=self.clock())
+
+    async def close(self) -> None:
+        """Take leave of the server."""
+        await self._mailer.close()
 
 
 class Mailer:

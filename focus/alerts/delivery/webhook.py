@@ -2,7 +2,8 @@
 
 After the Standard Webhooks scheme: `webhook-id` is the batch, the same when it is sent
 again; `webhook-timestamp` the time of this try; `webhook-signature` is `v1,` and the base64
-of HMAC-SHA256 over `id.timestamp.body` under the secret. The body:
+of HMAC-SHA256 over `id.timestamp.body` under the secret; for a day after the secret was changed
+a second one under the secret before, a space between them. The body:
 
     {"type": "pages.found", "timestamp": "2026-11-21T00:30:00Z", "data": {"alerts": [
         {"id": 3, "name": "足球", "more": 0, "items": [
@@ -19,22 +20,65 @@ import base64
 import binascii
 import hashlib
 import hmac
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
-from focus.alerts.delivery import Delivered, DeliveryOutcome, NotDelivered
+from focus.alerts.delivery import signing_secrets
+from focus.alerts.delivery.channel import Channel, Delivered, DeliveryOutcome, NotDelivered
 from focus.alerts.delivery.http_post import WebPoster
 from focus.alerts.message import Message, MessageItem
+from focus.alerts.settings import MASK
 from focus.config import FetchConfig
 from focus.records import FailureKind, FetchResult
 
-PREFIX = "whsec_"
+PREFIX = signing_secrets.PREFIX
 GONE = 410
 _ANSWER_BYTES = 64 * 1024
 _TIME_S = 30.0  # the scheme asks for 15 to 30
 _HOPELESS = frozenset({FailureKind.GUARD})
+
+
+class Webhook(Channel):
+    """A signed POST of JSON to a server of yours."""
+
+    kind, metavar, help = "webhook", "URL", "By a signed POST of JSON. Repeatable."
+    labels = {"zh": "Webhook 地址，每行一个", "en": "Webhooks, one URL per line"}
+    signs = True
+    at_once = 8
+
+    def __init__(self, *given: Any, clock: Callable[[], float]) -> None:
+        super().__init__(*given, clock=clock)
+        self._poster = WebPoster(limits(self.settings.fetch), clock=clock)
+
+    @classmethod
+    def is_address(cls, text: str) -> bool:
+        """Whether it is a URL of the web."""
+        try:
+            parts = urlsplit(text)
+            return parts.scheme in ("http", "https") and bool(parts.hostname)
+        except ValueError:
+            return False
+
+    @classmethod
+    def masked(cls, address: str) -> str:
+        """Scheme and host: paths and passwords may be secrets."""
+        parts = urlsplit(address)
+        host = parts.netloc.rpartition("@")[2]
+        return f"{parts.scheme}://{host}{'/' + MASK if parts.path.strip('/') else ''}"
+
+    async def deliver(self, message: Message, address: str, *, user: int) -> DeliveryOutcome:
+        """Post one message; what the server answers is the outcome."""
+        channel, now = f"{self.kind}:{address}", self.clock()
+        signers = signing_secrets.current(self.store, self.settings, user, channel, now=now)
+        return await deliver(self._poster, message, address, signers=signers, now=now)
+
+    async def close(self) -> None:
+        """End the connections."""
+        await self._poster.close()
 
 
 def limits(config: FetchConfig) -> FetchConfig:
@@ -50,16 +94,19 @@ def limits(config: FetchConfig) -> FetchConfig:
 
 
 async def deliver(
-    poster: WebPoster, message: Message, url: str, *, secret: str, now: float
+    poster: WebPoster, message: Message, url: str, *, signers: Sequence[str], now: float
 ) -> DeliveryOutcome:
-    """Post one message; what the server answers is the outcome. 410: never again."""
+    """Post one message, signed by each secret; what the server answers is the outcome.
+
+    410: never again.
+    """
     body = payload(message)
     identity = f"msg_{message.id}"
     headers = {
         "Content-Type": "application/json; charset=utf-8",
         "webhook-id": identity,
         "webhook-timestamp": str(int(now)),
-        "webhook-signature": sign(secret, identity, int(now), body),
+        "webhook-signature": " ".join(sign(each, identity, int(now), body) for each in signers),
     }
     return _outcome(await poster.post(url, body, headers=headers))
 

@@ -6,7 +6,7 @@
     config_file      focus.toml: found, read, made the defaults of the command line
     example_pages    example pages for `focus topic`
     recorded_web     what `focus compare` and `focus tune` share
-    alert            `focus watch add` and `edit`
+    alert, channel   `focus watch add` and `edit`; what follows from the channels
 
 A setting of a crawl is declared once, at its field in `focus.config`: its option, its variable
 (FOCUS_…), its key in focus.toml, its row in docs/cli.md and its place in the dry run follow from

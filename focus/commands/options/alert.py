@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from focus.commands.options.channel import HOW, chosen
 from focus.commands.options.option import adding, option
 from focus.errors import ConfigError
 from focus.text.formatting import printable, read_span
@@ -15,7 +16,7 @@ from focus.text.formatting import printable, read_span
 if TYPE_CHECKING:
     from focus.storage.alerts.records import Alert
 
-WHAT, WHEN, HOW = "What about", "When", "How to be told"
+WHAT, WHEN = "What about", "When"
 
 
 alert_options = adding(
@@ -75,24 +76,6 @@ alert_options = adding(
             help="Stop at this date (2026-12-31) or after this time (30d); never: do not.",
         ),
         option(
-            "--mail", section=HOW, multiple=True, metavar="ADDRESS", help="By mail. Repeatable."
-        ),
-        option(
-            "--webhook",
-            section=HOW,
-            multiple=True,
-            metavar="URL",
-            help="By a signed POST of JSON. Repeatable.",
-        ),
-        option(
-            "--apprise",
-            section=HOW,
-            multiple=True,
-            metavar="URL",
-            help="By another service, through apprise. Repeatable.",
-        ),
-        option("--feed", section=HOW, is_flag=True, help="In an Atom feed."),
-        option(
             "--digest/--immediate",
             section=HOW,
             default=None,
@@ -127,7 +110,7 @@ def changed(before: Alert, options: dict[str, Any], *, now: float) -> Alert:
         "quiet": options["quiet"],
         "digest": options["digest"],
         "max_items": options["max_items"],
-        "channels": _channels(options),
+        "channels": chosen(options),
     }
     given = {name: value for name, value in told.items() if value is not None and value != ()}
     if options["expires"] is not None:
@@ -135,15 +118,6 @@ def changed(before: Alert, options: dict[str, Any], *, now: float) -> Alert:
     made = checked(msgspec.structs.replace(before, **given))
     try_topic(made)
     return made
-
-
-def _channels(options: dict[str, Any]) -> tuple[str, ...]:
-    """The channels that were typed, () for none; the inbox is one of any that were."""
-    named = [
-        f"{kind}:{address}" for kind in ("mail", "webhook", "apprise") for address in options[kind]
-    ]
-    named += ["feed"] if options["feed"] else []
-    return ("inbox", *dict.fromkeys(named)) if named else ()
 
 
 def _topic(text: str | None) -> str | None:

@@ -20,7 +20,8 @@ import msgspec
 from click.core import ParameterSource
 
 from focus.commands.options.option import Decorator, option
-from focus.config import CrawlConfig, RunPaths, Setting
+from focus.config import CrawlConfig, RunPaths
+from focus.setting import Setting
 from focus.text.formatting import size, span
 
 Record = TypeVar("Record", bound=msgspec.Struct)

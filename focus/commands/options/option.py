@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from focus.commands.options.value_types import KINDS
-from focus.config import OUTPUT
+from focus.setting import OUTPUT
 from focus.text.formatting import inert, inert_json
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]

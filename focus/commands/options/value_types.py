@@ -210,6 +210,7 @@ class ValueKind(NamedTuple):
 KINDS = {
     "count": ValueKind("N", click.IntRange(1)),
     "number": ValueKind("NUMBER", float),
+    "share": ValueKind("SHARE", click.FloatRange(0.0, 1.0, min_open=True, max_open=True)),
     "text": ValueKind("TEXT", str),
     "secret": ValueKind("TEXT", str),
     "time": ValueKind("TIME", checked(read_span)),

@@ -1,6 +1,7 @@
 """Ranks URLs by the links between them: PageRank and HITS on what was crawled so far.
 
     pagerank         importance of every known URL, by incremental residual push
+    shares           P1's own importance, summed up once for each page (the published forms)
     hits             authorities and hubs among the fetched pages, by coordinate-wise power steps
     compact_arrays   small values for a few of very many ids
 

@@ -48,6 +48,9 @@ FEWEST, ROUND = 32, 256
 """Pages pushed at once. They wait until there are as many as are worth the arrays that they
 are pushed as: a fifth of the time of one after the other."""
 
+LATER = 64
+"""New pages that wait together where no priority follows the ranks: the same, of their shares."""
+
 
 class PageRank:
     """PageRank of a growing graph whose nodes are URL ids.
@@ -55,6 +58,8 @@ class PageRank:
     damping   d in (0, 1)
     epsilon   push threshold relative to 1 - d; smaller = more exact, slower
     prompt    push for each page and tell of every rise: P1's order, at four times the cost
+    is_followed   priorities follow the ranks; if not, pages hand on theirs 64 at a time, and
+              nobody is told
     followers are told of each page added: (source, its distinct targets) -> ids whose
               number rose there (hits.py)
     """
@@ -74,6 +79,8 @@ class PageRank:
         self._limit = array("d", [math.inf])
         self._pending: list[int] = []  # numbers, first come first served
         self.largest = self._teleport
+        self.is_followed = True
+        self._later: list[int] = []  # ids that have not handed on anything yet
         self.followers: list[Callable[[int, Sequence[int]], set[int]]] = []
 
     def __len__(self) -> int:
@@ -110,6 +117,11 @@ class PageRank:
             return set()
         self.grow(max(source, *targets, 0) + 1 if targets else source + 1)
         row = self._enter(source, targets)
+        if not (self.is_followed or self.followers):
+            self._later.append(source)
+            if len(self._later) >= LATER:
+                self._hand_on(FEWEST)
+            return set()
         risen: set[int] = set()
         if row:
             share = self.damping * self._rank[source] / len(row)
@@ -126,13 +138,23 @@ class PageRank:
         """
         fresh = [(page, links) for page, links in pages if not self._rows.of.number(page)]
         rows = [self._enter(page, links) for page, links in fresh]
-        counts = np.fromiter(map(len, rows), np.intp, len(rows))
-        amounts = np.array([self._rank[page] for page, _ in fresh])
-        shares = self.damping * amounts / np.maximum(1, counts)
-        self._spread(_ids(b"".join(rows)), np.repeat(shares, counts), None)
+        self._spread_all([page for page, _ in fresh], rows)
         for follower in self.followers:
             for (page, _), row in zip(fresh, rows, strict=True):
                 follower(page, row)
+
+    def _hand_on(self, fewest: int) -> None:
+        """Let the pages that wait hand on what they have."""
+        pages, self._later = self._later, []
+        self._spread_all(pages, [self._rows[page] for page in pages])
+        self._push(None, MAX_PUSHES * len(pages), fewest)
+
+    def _spread_all(self, pages: Sequence[int], rows: Sequence[array[int]]) -> None:
+        """Hand on the ranks of these pages, as they are now, along their rows."""
+        counts = np.fromiter(map(len, rows), np.intp, len(rows))
+        amounts = np.array([self._rank[page] for page in pages])
+        shares = self.damping * amounts / np.maximum(1, counts)
+        self._spread(_ids(b"".join(rows)), np.repeat(shares, counts), None)
 
     def _enter(self, source: int, targets: Sequence[int]) -> array[int]:
         """The row of a new page."""
@@ -146,9 +168,11 @@ class PageRank:
 
     def settle(self) -> None:
         """Push on until no residual is over its threshold, without the cap per page."""
-        self._push(set(), math.inf, 1)
+        if self._later:
+            self._hand_on(1)
+        self._push(None, math.inf, 1)
 
-    def _push(self, risen: set[int], limit: float, fewest: int) -> None:
+    def _push(self, risen: set[int] | None, limit: float, fewest: int) -> None:
         """Push residuals over their threshold, in rounds, while `fewest` pages wait for it."""
         work = 0
         while len(self._pending) >= fewest and work < limit:

@@ -16,7 +16,7 @@ from focus.score.matching import Matcher, fold_body
 class Document:
     """The parts of a page that speak of its topic; its text is read only if asked for.
 
-    source   the page as decoded: a keyword that is not in there is nowhere on the page
+    source   the page in UTF-8: a keyword that is not in there is nowhere on the page
     blocks   makes the blocks of visible text, in document order
     """
 
@@ -29,7 +29,7 @@ class Document:
         headings: Sequence[str] = (),
         links: Sequence[RawLink] = (),
         url_words: str = "",
-        source: str | None = None,
+        source: bytes | None = None,
         blocks: Callable[[], Sequence[Block]] = tuple,
     ) -> None:
         self.title = title
@@ -38,15 +38,12 @@ class Document:
         self.headings = headings
         self.links = links
         self.url_words = url_words
-        self._source = source
+        self.source = source
         self._read = blocks
 
-    @cached_property
-    def source(self) -> str | None:
-        """The decoded page, folded for matching; None when character references hide text."""
-        if self._source is None or "&#" in self._source:
-            return None
-        return fold_body(self._source)
+    def may_hold(self, matcher: Matcher) -> bool:
+        """Whether a keyword may stand in the page at all; most pages end here."""
+        return self.source is None or matcher.is_in(self.source)
 
     @cached_property
     def blocks(self) -> Sequence[Block]:
@@ -95,7 +92,7 @@ class Model:
     published_threshold: ClassVar[float | None] = None
     adapts: ClassVar[bool] = False
     defaults: ClassVar[Mapping[str, float]] = {}
-    published: ClassVar[Mapping[str, float]] = {}
+    published: ClassVar[Mapping[str, float | None]] = {}
 
     def __init__(self, matcher: Matcher, params: Mapping[str, float]) -> None:
         self.matcher = matcher

@@ -11,6 +11,8 @@ that a topic that had no part in the fit still has 0.87.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from itertools import islice
 
 from focus.html.parser import RawLink
 from focus.records import Region
@@ -18,6 +20,7 @@ from focus.score.matching import fold_body
 from focus.score.relevance.base import Document, Judgement, Model
 
 LEAD_CHARS = 300
+_NAMING_LINKS = 10  # whose anchors are looked at for the words that are named
 _TAG_EXTRA_CHARS = 6  # a tag may carry a hash sign, a count, an icon's name
 _SHORT_ANCHOR = 12
 
@@ -66,21 +69,17 @@ class Evidence(Model):
             "description": fold_body(page.description),
             "url": fold_body(page.url_words),
         }
-        if self._is_on(page):
+        if is_on := page.may_hold(self.matcher):
             texts["lead"] = page.main[:LEAD_CHARS]
         matched = self.found(**texts)
         parts = {part: self.matcher.weight(words) for part, words in matched.items()}
-        if self._is_on(page):
+        if is_on:
             self._judge_text(page, parts, matched)
-            self._judge_links(page, parts)
+            self._judge_links(page, parts, matched)
         if not parts:
             return Judgement(0.0, parts, matched)
         z = self.params["bias"] + sum(self.params[part] * value for part, value in parts.items())
         return Judgement(1.0 / (1.0 + math.exp(-z)), parts, matched)
-
-    def _is_on(self, page: Document) -> bool:
-        """Whether a keyword may stand in the page at all; most pages end here."""
-        return page.source is None or bool(self.matcher.counts(page.source))
 
     def _judge_text(
         self, page: Document, parts: dict[str, float], matched: dict[str, list[str]]
@@ -96,21 +95,31 @@ class Evidence(Model):
             miss *= 1.0 - self.matcher.weight([word]) * number / (number + half)
         parts["text"] = 1.0 - miss
 
-    def _judge_links(self, page: Document, parts: dict[str, float]) -> None:
+    def _judge_links(
+        self, page: Document, parts: dict[str, float], matched: dict[str, list[str]]
+    ) -> None:
         scored = [(self.matcher.coverage[link.anchor], link) for link in page.links if link.anchor]
         hits = [(score, link) for score, link in scored if score > 0.0]
         if not hits:
             return
         parts["anchors"] = sum(score for score, _ in hits) / max(10, len(page.links))
+        matched |= self.found(anchors=_texts(link for _, link in hits))
         longest = self.matcher.longest + _TAG_EXTRA_CHARS
-        tags = [score for score, link in hits if _is_in_body(link) and len(link.anchor) <= longest]
+        tags = [hit for hit in hits if _is_in_body(hit[1]) and len(hit[1].anchor) <= longest]
         if tags:
             short = sum(
                 1
                 for link in page.links
                 if _is_in_body(link) and 0 < len(link.anchor) <= _SHORT_ANCHOR
             )
-            parts["tag"] = max(tags) / (1.0 + short / self.params["crowd"])
+            best = max(score for score, _ in tags)
+            parts["tag"] = best / (1.0 + short / self.params["crowd"])
+            matched |= self.found(tag=_texts(link for score, link in tags if score == best))
+
+
+def _texts(links: Iterable[RawLink]) -> str:
+    """The first anchors of links, folded for matching: enough to name the words of a part."""
+    return fold_body("\n".join(link.anchor for link in islice(links, _NAMING_LINKS)))
 
 
 def _is_in_body(link: RawLink) -> bool:

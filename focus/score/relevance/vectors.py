@@ -48,7 +48,7 @@ class VectorModel(Model):
         """
         if len(self.topic) > len(self.keywords):
             return self.full_vector(page)
-        if page.source is not None and not self.matcher.counts(page.source):
+        if not page.may_hold(self.matcher):
             return {}
         texts = (page.title, page.keywords, page.description, page.content[:MAX_CHARS])
         if not self.matcher.counts(fold_body("\n".join(texts))):
@@ -57,13 +57,17 @@ class VectorModel(Model):
 
     def full_vector(self, page: Document) -> dict[str, float]:
         """The TF-IDF vector of a page, whatever it is about."""
+        return tf_idf(self.term_counts(page), background(), power=self.params["power"])
+
+    def term_counts(self, page: Document) -> dict[str, float]:
+        """How often the page says each word; in title and meta data, `head` times as often."""
         head = "\n".join((page.title, page.keywords, page.description))
         content = page.content[:MAX_CHARS]
         found = self._keyword_counts(head, content)
         counts = self._counts(head, self.params["head"])
         for word, number in self._counts(content, 1.0).items():
             counts[word] = counts.get(word, 0.0) + number
-        return tf_idf(counts | found, background(), power=self.params["power"])
+        return counts | found
 
     def _counts(self, text: str, times: float) -> dict[str, float]:
         tokens = self.matcher.segmenter.tokens(text)

@@ -1,14 +1,14 @@
 """Makes a topic's features and threshold from example pages.
 
-P4 2.3 and P5 2.1 take the strongest TF-IDF words of the example pages. How rare a word is
-comes from the language at large (vector.background), so that one page is enough; pages
-that are no examples give P5's class weights.
+P4 2.3 and P5 2.1 take the strongest TF-IDF words of the example pages. In ours how rare a
+word is comes from the language at large (vector.background), so that one page is enough;
+pages that are no examples give P5's class weights. `published_profile` has the papers' own.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 
 import msgspec
@@ -17,12 +17,17 @@ from focus.score.statistics.vector import (
     Vector,
     centroid,
     class_weights,
+    collection_idf,
     document_counts,
+    improved_tf_idf,
     strongest,
+    tf_idf,
     unit,
 )
 
 FEATURES = 50
+PUBLISHED_FEATURES = 20
+PAPERS = ("p4", "p5")
 MANY = 3  # examples from which on a word of one of them only is left out
 
 
@@ -38,9 +43,13 @@ def profile(
     off: Sequence[Vector],
     keywords: Collection[str],
     *,
+    sites: Sequence[str] = (),
     number: int = FEATURES,
 ) -> TopicProfile:
     """The strongest words of the centroid of TF-IDF vectors (P4 2.5), beside the keywords.
+
+    sites   who made each page of `on`; where several did, a word of a single site is left
+            out, so that no site's furniture becomes the topic
 
     Each vector has length 1; with pages off topic, after weighing its words by class (P5's
     w_kc). The strongest word of all, a keyword maybe, defines weight 1. Worked: {足球: 0.8,
@@ -48,13 +57,56 @@ def profile(
     """
     weight = class_weights(on, [*on, *off]) if off else (lambda word: 1.0)
     vectors = [unit({word: x * weight(word) for word, x in each.items()}) for each in on]
-    centre = centroid(vectors)
-    found, elsewhere = document_counts(on), document_counts(off)
+    found = document_counts(on)
     least = 2 if len(on) >= MANY else 1
-    top = max(centre.values(), default=1.0)
-    others = {
-        word: x / top for word, x in centre.items() if word not in keywords and found[word] >= least
-    }
+    common = {word for word, pages in found.items() if pages >= least}
+    if len(set(sites)) > 1:
+        said: dict[str, set[str]] = {site: set() for site in sites}
+        for page, site in zip(on, sites, strict=True):
+            said[site].update(page)
+        hosts = document_counts(said.values())
+        common = {word for word in common if hosts[word] > 1}
+    return _strongest(vectors, on, off, number, lambda word: word in common - set(keywords))
+
+
+def published_profile(
+    paper: str,
+    on: Sequence[Vector],
+    off: Sequence[Vector],
+    keywords: Collection[str],
+    *,
+    number: int = PUBLISHED_FEATURES,
+) -> TopicProfile:
+    """The strongest words of the centroid as a paper weighs them, beside the keywords.
+
+    paper    "p4": W = (F/Z)·log(D/D_i); "p5": the improved TF-IDF (see vector.py)
+    on, off  how often each page says each word; D and N are the pages of both
+
+    The papers do not say how many words they take, nor how these compare with an expert's:
+    the strongest has weight 1, as a keyword. Without pages off topic a word that is on every
+    example has weight 0 by P4. Worked, p4: {足球: 1, 英超: 1} on topic and {新闻: 2, 足球: 2}
+    off it, no keyword: 英超 1/2·ln 2, 足球 1/2·ln 1 = 0, so 英超 alone, with 1.
+    """
+    found, pages = document_counts([*on, *off]), len(on) + len(off)
+    if paper == "p4":
+        idf = collection_idf(found, pages)
+        vectors = [tf_idf(each, idf) for each in on]
+    else:
+        weight = class_weights(on, [*on, *off])
+        vectors = [improved_tf_idf(each, found, pages, weight=weight) for each in on]
+    return _strongest(vectors, on, off, number, lambda word: word not in keywords)
+
+
+def _strongest(
+    vectors: Sequence[Vector],
+    on: Sequence[Vector],
+    off: Sequence[Vector],
+    number: int,
+    is_wanted: Callable[[str], bool],
+) -> TopicProfile:
+    centre, found, elsewhere = centroid(vectors), document_counts(on), document_counts(off)
+    top = max(centre.values(), default=1.0) or 1.0
+    others = {word: x / top for word, x in centre.items() if x > 0.0 and is_wanted(word)}
     features = {w: round(x, 4) for w, x in strongest(others, number).items()}
     sources = {word: _source(word, (found, len(on)), (elsewhere, len(off))) for word in features}
     return TopicProfile(features, sources)

@@ -124,7 +124,7 @@ def class_weights(on: Sequence[Iterable[str]], everything: Sequence[Iterable[str
 
 
 def improved_tf_idf(
-    counts: Mapping[str, int], found: Mapping[str, int], documents: int, *, weight: Idf
+    counts: Vector, found: Mapping[str, int], documents: int, *, weight: Idf
 ) -> dict[str, float]:
     """W_ik = t_ik · ln(N / n_k + 0.1) · w_kc, divided by the page's L2 norm (P5 2.1).
 

@@ -91,4 +91,5 @@ def make_strategy(
     """A strategy with its parameters settled, over a link graph."""
     kind = strategy_class(name)
     settled = settle(name, kind.defaults, kind.published, params, as_published=as_published)
+    graph.is_followed = kind.moves
     return kind(settled, graph, as_published=as_published)

@@ -45,11 +45,17 @@ class Parent(msgspec.Struct, frozen=True):
 class Strategy:
     """A link-priority strategy. Larger priority = sooner; ties go by discovery.
 
+    published_model   the relevance model of its paper, "" if the paper has none
+    published_rule    as published it follows another rule, not only other numbers
+    published_topic   how its paper describes a topic: by "keywords", or by "features", too
     width    floats of evidence kept per URL
     url_patterns   wants one queue per URL pattern, and `Link.pattern` filled
-    contexts, cosines   wants `Link.context_score`, `Link.cosine_score` filled
+    contexts, cosines, euclids   wants `Link.context_score`, `Link.cosine_score`,
+             `Link.euclid_score` filled
+    follows_all  evidence is never None, and has nothing to do with the other links of a page
     moves    priorities follow the graph: they are asked for again when ranks rise
     learns   `bonus` and `hub_bonus` are used: hit rates steer
+    remainder   what a priority holds beside `parts`, "" for nothing
     recalls  of how many pages, the last ones, `saw` wants to be told at a restart
     """
 
@@ -57,13 +63,19 @@ class Strategy:
     source: ClassVar[str]
     summary: ClassVar[str]
     defaults: ClassVar[Mapping[str, float]] = {}
-    published: ClassVar[Mapping[str, float]] = {}
+    published: ClassVar[Mapping[str, float | None]] = {}
+    published_model: ClassVar[str] = ""
+    published_rule: ClassVar[bool] = False
+    published_topic: ClassVar[str] = "keywords"
     width: int = 0
     url_patterns: ClassVar[bool] = False
     contexts: ClassVar[bool] = False
     cosines: ClassVar[bool] = False
+    euclids: ClassVar[bool] = False
+    follows_all: ClassVar[bool] = False
     moves: ClassVar[bool] = False
     learns: ClassVar[bool] = False
+    remainder: ClassVar[str] = ""
     recalls: ClassVar[int] = 0
 
     def __init__(

@@ -22,6 +22,8 @@ class BestFirst(Strategy):
     name = "best-first"
     source = "P1 2.2.4.2"
     summary = "relevance of the parent page"
+    published_model = "cosine"
+    published_topic = "features"
     defaults = {"bound": 1e6}
     width = 1
 

@@ -41,6 +41,7 @@ class BestLink(Strategy):
         "decay": 0.5,
     }
     width = 5
+    follows_all = True
 
     def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         down = inherited(parent, parent.link_evidence[4], self.params["decay"])

@@ -21,6 +21,7 @@ class FishPosition(FishSearch):
     name = "fish-position"
     source = "P1 Table 3-3"
     summary = "parent's relevance, with width and depth"
+    published_model = "position"
     defaults = {**FishSearch.defaults, "T": 0.0}
     published = {**FishSearch.published, "T": 0.5}
 

@@ -29,6 +29,7 @@ class FishSearch(Strategy):
     name = "fish-search"
     source = "P1 Table 3-1"
     summary = "three bands by the parent's relevance, with width and depth"
+    published_model = "boolean"
     defaults = {"W": 40.0, "a": 1.5, "D": 6.0}
     published = {"W": 20.0, "a": 1.5, "D": 2.0}
     width = 2

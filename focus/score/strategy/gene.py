@@ -77,6 +77,8 @@ class Gene(Heredity):
     name = "gene"
     source = "P2 3.3, eq. 1"
     summary = "hops since the last on-topic link, then the link's relevance"
+    published_model = "cosine"
+    published_topic = "features"
     defaults = {"m0": 100.0, "b": 0.8, "f": 0.2, "w": 0.3}
     published = {"m0": 100.0, "b": 0.8, "f": 0.2, "w": 1.0}
     width = 1

@@ -44,5 +44,9 @@ class SharkSearch(Strategy):
             evidence.append((gamma * inherited + (1.0 - gamma) * near, inherited))
         return evidence
 
+    def parts(self, link_evidence: LinkEvidence) -> dict[str, float]:
+        inherited = self.params["gamma"] * link_evidence[1]
+        return {"inherit": inherited, "neighbourhood": link_evidence[0] - inherited}
+
     def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
         return link_evidence[0]

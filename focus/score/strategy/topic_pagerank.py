@@ -7,6 +7,7 @@ from itertools import chain, repeat
 
 from focus.records import Link
 from focus.score.graph.pagerank import PageRank
+from focus.score.graph.shares import Shares
 from focus.score.strategy.base import LinkEvidence, Parent, Strategy
 
 
@@ -19,31 +20,41 @@ class TopicPageRank(Strategy):
                By `focus tune` on five topics of a recorded web: AUC on five others
                .285 (γ = 0.2) → .305; on a generated web .408 → .411, and .449 with 0
 
-    As published (P1 Table 4-2) the page's own W(u) = γ·R(u) + (1 - γ)·sim(u) goes to its
-    first a·W children if W(u) > T, else to its first W children; the others get 0; the
-    depth allowance D is kept if sim(u) > T, else one less, and at 0 nothing is followed.
-    `raw` = 1 mixes the bare R of eq. 4-1, not scaled by the largest.
+    `raw` = 1 mixes R as it is, not scaled by the largest.
 
-    Worked, γ = 0.2, R(c) a quarter of the largest, sim 0.6: 0.05 + 0.48 = 0.53.
+    As published (P1 Table 4-2) the children of u get W(u) = γ·R(u)/N_u + (1 - γ)·sim(u), R as
+    in eq. 4-1 and not scaled (score/graph/shares.py), N_u the links of u: its first a·W
+    children if W(u) > T, else its first W; the others get 0. The depth allowance D is kept if
+    sim(u) > T, else one less, and at 0 nothing is followed.
+
+    Worked, γ = 0.2, R(c) a quarter of the largest, sim 0.6: 0.05 + 0.48 = 0.53. As
+    published, γ = 0.8: a seed (R = 1) of 40 links, sim 1.2: 0.8/40 + 0.2·1.2 = 0.26.
     """
 
     name = "topic-pagerank"
     source = "P1 eq. 4-2, Table 4-2"
     summary = "local PageRank mixed with relevance"
-    defaults = {"gamma": 0.06, "raw": 0.0, "T": 0.5, "W": 20.0, "a": 1.5, "D": 2.0}
-    published = {"gamma": 0.8}
+    published_model = "position"
+    defaults = {"gamma": 0.06, "raw": 0.0}
+    published = {"gamma": 0.8, "raw": None, "T": 0.5, "W": 20.0, "a": 1.5, "D": 2.0}
     moves = True
+    remainder = "importance"
 
     def __init__(
         self, params: Mapping[str, float], graph: PageRank, *, as_published: bool = False
     ) -> None:
         super().__init__(params, graph, as_published=as_published)
-        self.width = 2 if as_published else 1  # only there is a depth allowance
         self._gamma = params["gamma"]
-        self._rank = graph.rank if params["raw"] else graph.scaled
+        if as_published:
+            self.width = 2  # W, and the depth allowance
+            self._shares = Shares()
+            graph.followers.append(self._shares.add)
+        else:
+            self.width = 1
+            self._rank = graph.rank if params["raw"] else graph.scaled
 
     def seed(self) -> LinkEvidence:
-        return (0.0, self.params["D"])[: self.width]
+        return (0.0, self.params["D"]) if self.as_published else (0.0,)
 
     def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         if self.as_published:
@@ -56,14 +67,21 @@ class TopicPageRank(Strategy):
         allowance = parent.link_evidence[1] - (0.0 if parent.relevance > p["T"] else 1.0)
         if parent.link_evidence[1] <= 0:
             return [None] * len(links)
-        weight = self._mix(parent.id, parent.relevance)
+        share = self._shares.importance(parent.id) / max(1, len(links))
+        weight = self._mix(share, parent.relevance)
         wide = int(p["W"] * (p["a"] if weight > p["T"] else 1.0))
         weights = chain(repeat(weight, wide), repeat(0.0))
         return [(w, allowance) for w, _ in zip(weights, links, strict=False)]
 
     def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
-        return link_evidence[0] if self.as_published else self._mix(url_id, link_evidence[0])
+        if self.as_published:
+            return link_evidence[0]
+        return self._mix(self._rank(url_id), link_evidence[0])
 
-    def _mix(self, url_id: int, similarity: float) -> float:
-        gamma = self._gamma
-        return gamma * self._rank(url_id) + (1.0 - gamma) * similarity
+    def parts(self, link_evidence: LinkEvidence) -> dict[str, float]:
+        if self.as_published:
+            return {"weight": link_evidence[0]}
+        return {"similarity": (1.0 - self._gamma) * link_evidence[0]}
+
+    def _mix(self, importance: float, similarity: float) -> float:
+        return self._gamma * importance + (1.0 - self._gamma) * similarity

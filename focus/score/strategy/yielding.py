@@ -82,6 +82,7 @@ class Yield(BestLink):
     width = _WIDTH + 3  # M; the m of an index page as handed on by the page before it; S
     url_patterns = True
     learns = True
+    remainder = "hub"
     recalls = RECALLED
 
     def __init__(
@@ -97,12 +98,13 @@ class Yield(BestLink):
         self.subtopics.resume(pages)
 
     def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
-        m, weigh = membership(parent), self.subtopics.weigh
+        m, weights = membership(parent), self.subtopics.weights
+        nothing = 0.0, 0.0
         return [
             (
                 *link_evidence,
-                *shared(m, parent.host, link),
-                0.0 if link.anchor_score else weigh(link.anchor),
+                *(shared(m, parent.host, link) if m else nothing),
+                0.0 if link.anchor_score else weights[link.anchor],
             )
             for link_evidence, link in zip(super().evidence(parent, links), links, strict=True)
             if link_evidence is not None

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from focus.errors import ConfigError
-from focus.storage.alerts.database import Statements, Values
+from focus.storage.alerts.database import ChannelSeal, Statements, Values
 from focus.storage.alerts.records import Alert, StoredAlert
 
 _ALERTS = "SELECT id, user, definition, paused, created_at, checked_at, next_at FROM alert "
@@ -25,7 +25,7 @@ class Alerts(Statements):
             number: int = self._db.value(
                 "INSERT INTO alert (user, name, definition, paused, created_at, next_at) "
                 "VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
-                (user, alert.name, as_text(alert), alert.paused, now, now),
+                (user, alert.name, as_text(alert, self._db.channels), alert.paused, now, now),
             )
             self._watch(number, alert.sites, now)
             return number
@@ -59,7 +59,7 @@ class Alerts(Statements):
             self._refuse_taken(owner or 0, alert.name, but=number)
             self._db.change(
                 "UPDATE alert SET name = ?, definition = ?, paused = ?, next_at = ? WHERE id = ?",
-                (alert.name, as_text(alert), alert.paused, now, number),
+                (alert.name, as_text(alert, self._db.channels), alert.paused, now, number),
             )
             begun = self._db.rows(
                 "SELECT max(begun_at), alert, site FROM alert_site WHERE alert = ? GROUP BY site",
@@ -87,7 +87,7 @@ class Alerts(Statements):
     def redefine(self, number: int, alert: Alert) -> None:
         """Replace what an alert says, its name and sites apart, without checking it sooner."""
         sql = "UPDATE alert SET definition = ? WHERE id = ?"
-        self._db.change(sql, (as_text(alert), number))
+        self._db.change(sql, (as_text(alert, self._db.channels), number))
 
     def hand_over(self, number: int, alert: Alert, *, to: int) -> None:
         """Give an alert, changed so, to another user, with what waits to be told for it."""
@@ -145,19 +145,21 @@ class Alerts(Statements):
         )
 
     def _found(self, where: str, values: Values) -> list[StoredAlert]:
-        return [_stored(row) for row in self._db.rows(_ALERTS + where, values)]
+        return [_stored(row, self._db.channels) for row in self._db.rows(_ALERTS + where, values)]
 
 
-def as_text(alert: Alert) -> str:
+def as_text(alert: Alert, channels: ChannelSeal) -> str:
     """An alert as the column `definition` holds it."""
-    return msgspec.json.encode(alert).decode()
+    kept = tuple(map(channels.seal, alert.channels))
+    return msgspec.json.encode(msgspec.structs.replace(alert, channels=kept)).decode()
 
 
-def from_text(definition: str) -> Alert:
+def from_text(definition: str, channels: ChannelSeal) -> Alert:
     """The alert of that column."""
-    return msgspec.json.decode(definition, type=Alert)
+    kept = msgspec.json.decode(definition, type=Alert)
+    return msgspec.structs.replace(kept, channels=tuple(map(channels.open, kept.channels)))
 
 
-def _stored(row: Sequence[Any]) -> StoredAlert:
+def _stored(row: Sequence[Any], channels: ChannelSeal) -> StoredAlert:
     number, user, definition, paused, *times = row
-    return StoredAlert(number, user, from_text(definition), bool(paused), *times)
+    return StoredAlert(number, user, from_text(definition, channels), bool(paused), *times)

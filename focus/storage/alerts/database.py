@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from focus.errors import StoreLocked
 from focus.storage import schema, writer
@@ -25,11 +25,36 @@ MIGRATION_TRIES, MIGRATION_PAUSE_S = 20, 0.1  # for another one that brings the 
 Values = Sequence[object] | Mapping[str, object]
 
 
+class ChannelSeal(Protocol):
+    """Writes channels so that the file alone does not tell secret addresses; the same to the same.
+
+    `open` gives back what `seal` was given, and anything else as it is.
+    """
+
+    def seal(self, channel: str) -> str: ...
+    def open(self, kept: str) -> str: ...
+
+
+class Unsealed:
+    """Keeps channels as they are."""
+
+    def seal(self, channel: str) -> str:
+        """The same."""
+        return channel
+
+    def open(self, kept: str) -> str:
+        """The same."""
+        return kept
+
+
 class AlertDatabase:
     """A connection of its own; for one thread at a time."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, path: Path, channels: ChannelSeal | None = None
+    ) -> None:
         self.connection, self.path = connection, path
+        self.channels: ChannelSeal = channels or Unsealed()
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -84,15 +109,18 @@ class Statements:
         self._db = database
 
 
-def connected(path: Path, *, any_thread: bool = False) -> AlertDatabase:
+def connected(
+    path: Path, *, any_thread: bool = False, channels: ChannelSeal | None = None
+) -> AlertDatabase:
     """A connection to a database that is made, or brought up to date, first.
 
     any_thread  whoever uses it makes sure that two threads never do at once
+    channels    seals channels; None: they are kept as they are
     """
     connection = sqlite3.connect(
         path, timeout=WAIT_S, isolation_level=None, check_same_thread=not any_thread
     )
-    database = AlertDatabase(connection, path)
+    database = AlertDatabase(connection, path, channels)
     try:
         with database._explained():
             _prepare(connection, path)

@@ -73,6 +73,12 @@ class Matches(Statements):
         )
         return [match_of(row) for row in self._db.rows(sql, (alert, limit))]
 
+    def named(self, alert: int, url: str) -> int | None:
+        """The match of an alert's page; None when the alert has no such page."""
+        sql = "SELECT id FROM alert_match WHERE alert = ? AND url = ? AND deleted = 0"
+        number: int | None = self._db.value(sql, (alert, url))
+        return number
+
     def count(self, alert: int) -> MatchCount:
         """How much was found for an alert."""
         told = "baseline = 0 AND duplicate_of IS NULL"

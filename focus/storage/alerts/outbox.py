@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from focus.storage.alerts.alerts import from_text
-from focus.storage.alerts.database import Statements
+from focus.storage.alerts.database import ChannelSeal, Statements
 from focus.storage.alerts.matches import MATCH, match_of
 from focus.storage.alerts.records import (
     SENT,
@@ -56,10 +56,11 @@ class Outbox(Statements):
 
         Gives the number of rows; a match that was noted before is not noted again.
         """
+        kept = [self._db.channels.seal(channel) for channel in channels]
         return self._db.change_all(
             "INSERT OR IGNORE INTO outbox (user, alert, alert_match, channel, state, due_at, "
             "tries, batch, error) VALUES (?, ?, ?, ?, 0, ?, 0, '', '')",
-            [(user, alert, match, channel, due_at) for match in matches for channel in channels],
+            [(user, alert, match, channel, due_at) for match in matches for channel in kept],
         )
 
     # -- leasing, all inside one transaction of the caller's --------------------------
@@ -67,15 +68,15 @@ class Outbox(Statements):
     def first(self, kind: str, *, due: float) -> OutboxRow | None:
         """The row of a kind of channel that has waited longest since it was due."""
         row = self._db.row(_FIRST, (due, f"{kind}:*"))
-        return _row(row) if row else None
+        return _row(row, self._db.channels) if row else None
 
     def with_it(self, first: OutboxRow, *, due: float) -> list[OutboxRow]:
         """The rows of its batch, or else all that are due by the same channel, itself included."""
         if first.batch:
             rows = self._db.rows(_BATCH, (first.batch,))
         else:
-            rows = self._db.rows(_FRESH, (due, first.user, first.channel))
-        return [_row(row) for row in rows]
+            rows = self._db.rows(_FRESH, (due, first.user, self._db.channels.seal(first.channel)))
+        return [_row(row, self._db.channels) for row in rows]
 
     def give_up(self, rows: Sequence[OutboxRow], reason: str, *, now: float) -> None:
         """Rows that must not go out any more."""
@@ -104,7 +105,8 @@ class Outbox(Statements):
         parts: dict[int, Part] = {}
         for *columns, similar, definition in self._db.rows(_PARTS, (batch,)):
             number = int(columns[0])
-            part = parts.get(number) or Part(from_text(definition), number, [], 0, {})
+            alert = from_text(definition, self._db.channels)
+            part = parts.get(number) or Part(alert, number, [], 0, {})
             parts[number] = part = part._replace(total=part.total + 1)
             if part.total <= part.alert.max_items:
                 match = match_of(columns)
@@ -136,21 +138,21 @@ class Outbox(Statements):
                 whose = lease.user, lease.channel, lease.batch
                 self.log(DeliveryRecord(now, *whose, changed, values[0], detail))
 
-    def again(self, user: int, batch: str, *, now: float) -> int:
-        """Let a message that was given up start anew, at once and under its id; its rows."""
-        return self._db.change(
-            "UPDATE outbox SET state = 0, tries = 0, due_at = ?, error = '' "
-            "WHERE user = ? AND batch = ? AND batch <> '' AND state = 2",
-            (now, user, batch),
-        )
-
     def redirect(self, user: int, kind: str, address: str) -> None:
         """Have what waits for a person's channel of a kind go to another address."""
         self._db.change(
             "UPDATE OR IGNORE outbox SET channel = ? WHERE user = ? AND state = 0 "
             "AND channel GLOB ?",
-            (f"{kind}:{address}", user, f"{kind}:*"),
+            (self._db.channels.seal(f"{kind}:{address}"), user, f"{kind}:*"),
         )
+
+    def move(self, alert: int, *, since: float, to: float) -> None:
+        """Have what waits for an alert's own time, `since` then, wait for another."""
+        sql = (
+            "UPDATE outbox SET due_at = ? WHERE alert = ? AND state = 0 AND batch = '' "
+            "AND due_at = ?"
+        )
+        self._db.change(sql, (to, alert, since))
 
     def log(self, line: DeliveryRecord) -> None:
         """A line for people."""
@@ -158,7 +160,7 @@ class Outbox(Statements):
             "INSERT INTO delivery (at, user, channel, batch, items, state, detail) "
             "VALUES (?, ?, ?, ?, ?, ?, ?)"
         )
-        self._db.change(sql, line)
+        self._db.change(sql, line._replace(channel=self._db.channels.seal(line.channel)))
 
     # -- reading ----------------------------------------------------------------------
 
@@ -179,9 +181,11 @@ class Outbox(Statements):
             "SELECT at, user, channel, batch, items, state, detail FROM delivery "
             f"{where} ORDER BY at DESC, id DESC LIMIT ?"
         )
-        return [DeliveryRecord(*row) for row in self._db.rows(sql, (*values, limit))]
+        found = (DeliveryRecord(*row) for row in self._db.rows(sql, (*values, limit)))
+        return [each._replace(channel=self._db.channels.open(each.channel)) for each in found]
 
 
-def _row(columns: Sequence[Any]) -> OutboxRow:
-    definition, flags = from_text(columns[5]), map(bool, columns[9:])  # admin, disabled, deleted
-    return OutboxRow._make((*columns[:5], definition, *columns[6:9], *flags))
+def _row(columns: Sequence[Any], channels: ChannelSeal) -> OutboxRow:
+    number, user, channel, batch, tries, definition, *reader = columns
+    alert, flags = from_text(definition, channels), map(bool, reader[3:])
+    return OutboxRow(number, user, channels.open(channel), batch, tries, alert, *reader[:3], *flags)

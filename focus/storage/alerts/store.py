@@ -9,7 +9,7 @@ from pathlib import Path
 from focus.errors import StoreError
 from focus.storage import private, schema
 from focus.storage.alerts.alerts import Alerts
-from focus.storage.alerts.database import AlertDatabase, connected
+from focus.storage.alerts.database import AlertDatabase, ChannelSeal, connected
 from focus.storage.alerts.inbox import Inbox
 from focus.storage.alerts.installation import Attempts, Audit, Settings
 from focus.storage.alerts.matches import Matches
@@ -54,8 +54,12 @@ class AlertStore:
 
 
 @contextmanager
-def opened(path: Path, *, now: float, language: str, zone: str) -> Iterator[AlertStore]:
+def opened(
+    path: Path, *, now: float, language: str, zone: str, channels: ChannelSeal | None = None
+) -> Iterator[AlertStore]:
     """The store of a database, made if there is none, with the local user in it.
+
+    `channels` seals channels; None: they are kept as they are.
 
     StoreError if the file is another program's, of a newer focus, or cannot be written.
     """
@@ -69,7 +73,7 @@ def opened(path: Path, *, now: float, language: str, zone: str) -> Iterator[Aler
     private.make(path)
     for file in (path, index_path(path)):
         private.narrow(file)
-    store = AlertStore(connected(path))
+    store = AlertStore(connected(path, channels=channels))
     try:
         store.users.add_local(language, zone, now=now)
         yield store

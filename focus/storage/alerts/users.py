@@ -24,8 +24,8 @@ class Users(Statements):
         row = self._db.row(f"SELECT {_USER} FROM user WHERE id = ? AND disabled = 0", (number,))
         if row is None:
             return None
-        channels = msgspec.json.decode(row[-1], type=tuple[str, ...])
-        return User._make((*row[:-1], channels))
+        kept = msgspec.json.decode(row[-1], type=tuple[str, ...])
+        return User._make((*row[:-1], tuple(map(self._db.channels.open, kept))))
 
     def login(self, name: str) -> tuple[int, str | None]:
         """(id, password's hash) of an account that is not disabled; (0, None): there is none."""
@@ -38,6 +38,15 @@ class Users(Statements):
         found: tuple[int, str, str] | None = self._db.row(
             "SELECT id, mail, language FROM user WHERE name = ? AND disabled = 0 "
             "AND password IS NOT NULL AND mail IS NOT NULL",
+            (name,),
+        )
+        return found
+
+    def by_phone(self, name: str) -> tuple[int, str, str] | None:
+        """(id, number, language) of somebody with an account who has a telephone."""
+        found: tuple[int, str, str] | None = self._db.row(
+            "SELECT id, phone, language FROM user WHERE name = ? AND disabled = 0 "
+            "AND password IS NOT NULL AND phone IS NOT NULL",
             (name,),
         )
         return found
@@ -108,7 +117,7 @@ class Users(Statements):
 
     def set_channels(self, number: int, channels: list[str]) -> None:
         """How a person's new alerts tell."""
-        text = msgspec.json.encode(channels).decode()
+        text = msgspec.json.encode([self._db.channels.seal(each) for each in channels]).decode()
         self._db.change("UPDATE user SET channels = ? WHERE id = ?", (text, number))
 
     def set_password(self, number: int, password: str) -> None:

@@ -1,0 +1,47 @@
+"""Analyses drawn pages once and tells the CPU time; run by `bench.pages`, in any checkout.
+
+    python bench/page_lap.py PAGES TOPIC
+
+It imports nothing but `focus`, so that PYTHONPATH says whose code is measured.
+"""
+
+import hashlib
+import inspect
+import json
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+
+from focus.config import AnalysisConfig
+from focus.score.analysis import PageAnalyst
+from focus.topic.topic import from_words, to_builtins
+from focus.workers.messages import Scored, pack
+
+EXTRA = "worker_s", "stages", "body_zstd", "wording"
+
+
+def main() -> None:
+    """One pass."""
+    pages = msgspec.msgpack.decode(Path(sys.argv[1]).read_bytes())
+    config = AnalysisConfig(topic=to_builtins(from_words(sys.argv[2])), url_patterns=True)
+    analyst = PageAnalyst(config)
+    digest, spent = hashlib.blake2b(digest_size=8), 0.0
+    told = {"wording": False} if "wording" in inspect.signature(analyst.analyse).parameters else {}
+    analyst.analyse(*pages[0])  # dictionaries are loaded by the first page
+    for url, body, kind in pages:
+        began = time.process_time()
+        page = analyst.analyse(url, body, kind, **told)
+        pack(Scored([page]))
+        spent += time.process_time() - began
+        said = {name: getattr(page, name) for name in page.__struct_fields__ if name not in EXTRA}
+        said["relevance"] = round(page.relevance, 9)
+        digest.update(msgspec.json.encode(said, order="sorted"))
+    size = sum(len(body) for _, body, _ in pages) // len(pages)
+    ms = 1000 * spent / len(pages)
+    print(json.dumps({"ms": ms, "bytes_mean": size, "digest": digest.hexdigest()}))
+
+
+if __name__ == "__main__":
+    main()

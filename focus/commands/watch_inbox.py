@@ -1,0 +1,105 @@
+"""`focus watch inbox`, `focus watch read`, `focus watch delete`: what was found."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from focus.commands.alert_access import AlertName, answer, chosen, here, opened
+from focus.commands.options.channel import KEY
+from focus.commands.options.option import DB, JSON, Command, option
+from focus.errors import ConfigError
+from focus.text.formatting import count, printable
+
+
+@click.command(cls=Command)
+@click.argument("name", required=False, type=AlertName())
+@option("--days", type=click.FloatRange(0.01, 3660), metavar="N", help="Found in so many days.")
+@option("--words", metavar="WORDS", default="", help="With these in title, passage or address.")
+@option("--unread", is_flag=True, help="Only what was not read yet.")
+@option("--existing", is_flag=True, help="What existed when an alert began, too.")
+@option("--limit", kind="count", default=30, help="So many pages.")
+@JSON
+@KEY
+@DB
+def inbox(
+    db: Path,
+    name: str | None,
+    days: float | None,
+    words: str,
+    unread: bool,
+    existing: bool,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """List the pages that were found, of all alerts or of one.
+
+    \b
+    Example:
+        focus watch inbox 欧冠 --days 7 --unread
+    """
+    from focus.storage.alerts.records import LOCAL, InboxFilter
+    from focus.terminal.alerts import inbox_lines
+
+    now = time.time()
+    with opened(db, now) as store:
+        alert = chosen(store, (name,))[0].id if name else None
+        since = 0.0 if days is None else now - days * 86400.0
+        wish = InboxFilter(alert, since, words, unread, existing)
+        found = store.inbox.entries(LOCAL, wish, per_page=limit)
+        zone = here(store)
+    shown = found[:limit]
+    answer([each._asdict() for each in shown] if as_json else inbox_lines(shown, zone), as_json)
+    if len(found) > limit:
+        click.echo("There are more; see --limit and --days", err=True)
+
+
+@click.command(cls=Command)
+@click.argument("name", required=False, type=AlertName())
+@KEY
+@DB
+def read(db: Path, name: str | None) -> None:
+    """Mark all that was found as read, of all alerts or of one.
+
+    \b
+    Example:
+        focus watch read 欧冠
+    """
+    from focus.storage.alerts.records import LOCAL
+
+    now = time.time()
+    with opened(db, now) as store:
+        alert = chosen(store, (name,))[0].id if name else None
+        store.inbox.read_all(LOCAL, alert, now=now)
+
+
+@click.command(cls=Command)
+@click.argument("name", type=AlertName())
+@click.argument("urls", metavar="URL...", nargs=-1, required=True)
+@KEY
+@DB
+def delete(db: Path, name: str, urls: tuple[str, ...]) -> None:
+    """Delete pages of an alert; they do not come again.
+
+    All of them, or none if the alert has one of them not. `focus watch inbox` lists them.
+
+    \b
+    Example:
+        focus watch delete 欧冠 https://sports.sina.com.cn/a/1.html
+    """
+    from focus.storage.alerts.records import LOCAL
+
+    now = time.time()
+    with opened(db, now) as store, store.transaction():
+        owned = chosen(store, (name,))[0]
+        for url in dict.fromkeys(urls):
+            number = store.matches.named(owned.id, url)
+            if number is None:
+                raise ConfigError(
+                    f"alert {printable(name)!r} has no page {printable(url, 200)}; "
+                    f"see `focus watch inbox {printable(name)}`"
+                )
+            store.inbox.act(LOCAL, number, "delete", now=now)
+    click.echo(f"{count(len(set(urls)), 'page')} deleted", err=True)

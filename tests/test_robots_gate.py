@@ -1,0 +1,90 @@
+"""How much of robots.txt files is held, and what happens to rules that were let go."""
+
+from focus.admission.robots_gate import ReadRules, RobotsGate
+from focus.config import PolitenessConfig
+from focus.records import FetchResult
+from focus.scheduling.queues import Host
+
+NOW = 1000.0
+SHUT = b"User-agent: *\nDisallow: /"
+
+
+class Site:
+    """Hosts whose robots.txt is as told, asked for by a gate whenever it wants to."""
+
+    def __init__(self, body: bytes, hosts: int, text_bytes: int) -> None:
+        self.gate = RobotsGate(PolitenessConfig(), "focus", text_bytes=text_bytes)
+        self.hosts = [Host(number, f"h{number}.test", 1.0) for number in range(hosts)]
+        self.body, self.asked = body, 0
+
+    def forbids(self, number: int, path: str = "/page") -> bool:
+        host = self.hosts[number]
+        url = f"http://{host.name}{path}"
+        if (robots := self.gate.question(host, url, NOW)) is not None:
+            self.asked += 1
+            fetch = FetchResult(robots, NOW, status=200, body=self.body)
+            self.gate.settle(host, self.gate.judge(host, fetch, NOW))
+        return self.gate.forbids(host, url)
+
+    @property
+    def held(self) -> int:
+        return sum(len(text) for host in self.hosts for text, _, _ in host.robots.values())
+
+
+def test_rules_are_asked_for_once() -> None:
+    site = Site(SHUT, 2, 1000)
+    assert [site.forbids(number) for number in (0, 1, 0, 1)] == [True] * 4
+    assert site.asked == 2
+
+
+def test_the_rules_that_were_not_needed_for_longest_are_let_go_and_asked_for_anew() -> None:
+    site = Site(SHUT, 3, 2 * len(SHUT))
+    assert all(site.forbids(number) for number in (0, 1, 0, 2))
+    assert (site.asked, site.held) == (3, 2 * len(SHUT))
+    assert site.forbids(0) and site.asked == 3
+    assert site.forbids(1) and site.asked == 4
+    assert site.held == 2 * len(SHUT)
+
+
+def test_one_file_beyond_the_bound_is_held_all_the_same() -> None:
+    site = Site(SHUT, 2, 1)
+    assert all(site.forbids(number) for number in (0, 0, 1))
+    assert (site.asked, site.held) == (2, len(SHUT))
+
+
+def test_hosts_without_rules_are_never_let_go() -> None:
+    site = Site(b"", 100, 1)
+    assert not any(site.forbids(number) for number in [*range(100)] * 2)
+    assert site.asked == 100
+
+
+def test_what_concerns_others_is_not_held() -> None:
+    site = Site(b"User-agent: other\nDisallow: /a\n" * 1000 + SHUT, 1, 10_000)
+    assert site.forbids(0)
+    assert site.held == len(SHUT)
+
+
+def test_hosts_with_the_same_file_share_it() -> None:
+    site = Site(SHUT, 2, 1000)
+    assert site.forbids(0) and site.forbids(1)
+    first, second = (host.robots["http"][0] for host in site.hosts)
+    assert first is second
+
+
+def test_rules_are_restored_and_counted() -> None:
+    site = Site(SHUT, 2, len(SHUT))
+    for host in site.hosts:
+        host.robots["http"] = (SHUT, 200, NOW + 60)
+        site.gate.restore(host, "http")
+    assert site.held == len(SHUT)
+    assert site.forbids(1) and site.asked == 0
+    assert site.forbids(0) and site.asked == 1
+
+
+def test_files_are_read_once_while_there_is_room() -> None:
+    read = ReadRules(2 * len(SHUT))
+    first = read.read(200, SHUT)
+    assert read.read(200, bytes(SHUT)) is first
+    for number in range(2):
+        read.read(200, b"User-agent: *\nDisallow: %d" % number)
+    assert read.read(200, SHUT) is not first

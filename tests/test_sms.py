@@ -1,0 +1,180 @@
+"""Short messages go through gateways as these ask for it, and say most in little."""
+
+import base64
+import hashlib
+import hmac
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+import pytest
+
+from focus.alerts.delivery import CHANNELS, sms, sms_gateway
+from focus.alerts.message import plain_message
+from focus.alerts.settings import DeliverySettings
+from focus.errors import ConfigError
+from tests.support.outbox import NOON, Desk, desk
+from tests.support.webhooks import Receiver, receiving
+
+PHONE = "+8613800138000"
+SIGNED = """
+url = "https://sms.example.cn/v1/send?account=focus"
+json = {mobile = "{digits}", content = "【focus】{text}", time = "{timestamp}", more = ["{nonce}"]}
+headers = {Authorization = "Bearer 123"}
+secret = "shared"
+signed = "{timestamp}.{nonce}.{body}"
+signature = {header = "X-Signature", as = "base64", value = "v1={signature}"}
+accepted = '"code": 0'
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Desk]:
+    with desk(tmp_path) as made:
+        yield made
+
+
+def asked(text: str, said: str = "a & b") -> sms_gateway.GatewayRequest:
+    gateway = sms_gateway.parsed(text)
+    return sms_gateway.request_of(gateway, PHONE, said, now=NOON, nonce="00ff")
+
+
+# -- requests -----------------------------------------------------------------------
+
+
+def test_a_url_is_all_that_a_simple_gateway_needs() -> None:
+    found = asked("https://sms.example.cn/send?to={phone}&text={text}&key=k")
+    assert found.method == "GET" and not found.body
+    assert parse_qs(urlsplit(found.url).query) == {"to": [PHONE], "text": ["a & b"], "key": ["k"]}
+
+
+def test_a_form_is_posted_with_its_values_encoded() -> None:
+    found = asked(
+        'url = "https://sms.example.cn/"\n'
+        'form = {apikey = "k", mobile = "{phone}", text = "{text}"}'
+    )
+    assert found.method == "POST"
+    assert found.headers["Content-Type"].startswith("application/x-www-form-urlencoded")
+    form = {"apikey": ["k"], "mobile": [PHONE], "text": ["a & b"]}
+    assert parse_qs(found.body.decode()) == form
+
+
+def test_json_is_signed_in_a_header() -> None:
+    found = asked(SIGNED, 'he said "no"')
+    assert json.loads(found.body) == {
+        "mobile": "8613800138000", "content": '【focus】he said "no"', "time": str(int(NOON)),
+        "more": ["00ff"],
+    }  # fmt: skip
+    text = f"{int(NOON)}.00ff.".encode() + found.body
+    digest = hmac.new(b"shared", text, hashlib.sha256).digest()
+    assert found.headers["X-Signature"] == f"v1={base64.b64encode(digest).decode()}"
+    assert found.headers["Authorization"] == "Bearer 123"
+
+
+def test_a_signature_is_the_published_one() -> None:
+    """RFC 2202, test case 2: HMAC-MD5 and HMAC-SHA-1 of a text under "Jefe"."""
+    gateway = """
+        url = "https://a.test/?{phone}"
+        form = {m = "{text}"}
+        secret = "Jefe"
+        signed = "what do ya want for nothing?"
+        signature = {header = "S", hash = "HASH"}
+        """
+    md5, sha1 = (asked(gateway.replace("HASH", name)).headers["S"] for name in ("md5", "sha1"))
+    assert md5 == "750c783e6ab0b503eaa86e310a5db738"
+    assert sha1 == "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79"
+
+
+def test_no_value_is_taken_for_a_place() -> None:
+    found = asked("https://a.test/?to={phone}&text={text}", "{phone}{nonce}")
+    assert parse_qs(urlsplit(found.url).query)["text"] == ["{phone}{nonce}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("nothing:{phone}", "neither a URL nor TOML"),
+        ("https://a.test/?text={text}", "put {phone}"),
+        ("https://a.test/?to={phone}", "put {text}"),
+        ('url = "gopher://{phone}{text}"', "none of the web"),
+        ('url = "https://a.test/{phone}{text}"\nsecret = "s3cret"', "go together"),
+        ('url = "https://a.test/{phone}{text}"\njson = {}\nform = {}', "not both"),
+        ('url = "https://a.test/{phone}{text}"\nspeed = 3', "speed"),
+        ('url = "https://a.test/{phone}{text}"\ncharacters = 9', "20 to 500"),
+    ],
+)
+def test_gateways_that_could_not_send(text: str, reason: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(reason)) as told:
+        sms_gateway.parsed(text)
+    assert "s3cret" not in str(told.value)
+
+
+# -- texts --------------------------------------------------------------------------
+
+
+async def test_a_digest_is_one_message_with_a_link(here: Desk) -> None:
+    async with receiving(Receiver(says=b'{"code":0}')) as gate:
+        here.base_url = "https://focus.example.org"
+        here.options = {"sms_gateway": f"{gate.url}/?to={{phone}}&text={{text}}"}
+        alert = here.alert("欧冠", f"sms:{PHONE}")
+        here.finds(alert, *(f"http://a.test/{n}" for n in range(9)), title="抽签今日举行" * 5)
+        assert (await here.deliver()).sent == 1
+    (got,) = gate.requests
+    (text,) = parse_qs(urlsplit(got.path).query)["text"]
+    head, first, *_, link = text.split("\n")
+    assert (head, link) == ("欧冠：9 篇新页面", "https://focus.example.org/inbox")
+    assert first.startswith("抽签今日举行")
+    assert sms.units(text) == 70
+
+
+def test_a_long_address_stays_away() -> None:
+    message = plain_message("1", "en", subject="s", body="x" * 90)
+    assert sms.short(message, "https://focus.test", 70) == "x" * 69 + "…"
+
+
+@pytest.mark.parametrize("most", range(2, 12))
+def test_what_is_cut_fits_and_is_whole(most: int) -> None:
+    text = sms.cut("a😀b😀c😀d😀", most)
+    assert sms.units(text) <= most
+    text.encode()  # no half of a pair
+
+
+# -- gateways that answer -----------------------------------------------------------
+
+
+async def test_what_a_gateway_answers_decides(here: Desk) -> None:
+    async with receiving(Receiver(says=b'{"code": 7, "msg": "no money"}')) as gate:
+        file = here.store.path.with_name("gate.toml")
+        file.write_text(SIGNED.replace("https://sms.example.cn", gate.url), encoding="utf-8")
+        here.options = {"sms_gateway": str(file)}
+        gate.answers = [(200, {}), (503, {"Retry-After": "7200"}), (200, {})]
+        here.finds(here.alert("欧冠", f"sms:{PHONE}"), "http://a.test/1")
+        refused = await here.deliver()
+        assert refused.failures["sms"].endswith("does not say that it has taken it")
+        here.clock.now += 100
+        assert (await here.deliver()).waiting == 1
+        assert here.store.outbox.next_due() == here.clock.now + 7200
+        here.clock.now += 7200
+        gate.says = b'{\n"code":0}'
+        assert (await here.deliver()).sent == 1
+    assert len(gate.requests) == 3
+    assert json.loads(gate.requests[0].body)["content"].startswith("【focus】欧冠：标题 1")
+
+
+async def test_without_a_gateway_there_is_one_clear_line(here: Desk, tmp_path: Path) -> None:
+    here.finds(here.alert("欧冠", f"sms:{PHONE}"), "http://a.test/1")
+    assert (await here.deliver()).failures == {"sms": sms.UNSET}
+    there = DeliverySettings(options={"sms_gateway": str(tmp_path / "none.toml")})
+    with pytest.raises(ConfigError, match=r"none\.toml: cannot be read .No such file"):
+        CHANNELS["sms"].check_installation(there)
+
+
+def test_a_gateway_is_shown_by_its_host() -> None:
+    assert sms.masked(SIGNED) == "sms.example.cn/***"
+    assert sms.masked("twilio://s:t@1/{phone}") == "twilio://***"
+    assert sms.masked("") == ""
+    plain = msgspec.structs.replace(DeliverySettings(), sms=SIGNED)
+    assert "shared" not in repr(plain)
