@@ -324,7 +324,7 @@ class Crawl:
         if ends_at is not None and not self.limits.reached(self.transport.now()):
             times.append(ends_at)
         if self._crawl_store is not None and not self.unit_of_work.is_empty:
-            times.append(self._committed_at + self.config.commit_every_s)
+            times.append(self._due_at())
         if (look_at := self.outages.wake_at(self.transport.now())) is not None:
             times.append(look_at)
         return min(times, default=None)
@@ -438,11 +438,14 @@ class Crawl:
             else:
                 frontier.refill(queue_id, [(each, urls[each]) for each in ids])
 
+    def _due_at(self) -> float:
+        """When what is not written must be; one sum for who waits and who looks."""
+        return self._committed_at + self.config.commit_every_s
+
     async def _commit_if_due(self) -> None:
-        waited_s = self.transport.now() - self._committed_at
         few = min(FEWEST, min(self.config.concurrency, self.transport.window) // 4)
         most = min(BATCH, max(few, self.transport.in_flight // 4))
-        if self.unit_of_work.unwritten > most or waited_s >= self.config.commit_every_s:
+        if self.unit_of_work.unwritten > most or self.transport.now() >= self._due_at():
             await self._commit()
 
     async def _commit(self) -> None:
