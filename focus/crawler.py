@@ -43,6 +43,7 @@ from focus.engine.transports import Transport
 from focus.engine.unit_of_work import UnitOfWork
 from focus.engine.view import Request, Seeds, View
 from focus.frontier import Frontier
+from focus.i18n import msg
 from focus.records import (
     SEED_PRIORITY,
     Batch,
@@ -59,8 +60,7 @@ from focus.scheduling.url_table import UrlTable
 from focus.score.graph.pagerank import PageRank
 from focus.score.strategy import make_strategy
 
-BATCH = 64  # answers that one transaction writes, a quarter of what is in flight if less
-FEWEST = 8  # but so many, unless they are over a quarter of what may be in flight
+BATCH = 64  # answers that one transaction writes, a quarter of what may be in flight if less
 MANY = 500_000  # waiting URLs that are better looked through in a thread: 10 ms and more
 _UNBOUNDED = 1 << 60
 
@@ -432,7 +432,7 @@ class Crawl:
         urls = dict(await self._crawl_store.addresses([*chain.from_iterable(recalled)]))
         for queue_id, ids in zip(hungry, recalled, strict=True):
             if frontier.queues[queue_id].host.given_up:
-                kind, why = FailureKind.HOST_GIVEN_UP, "as the rest of its host"
+                kind, why = FailureKind.HOST_GIVEN_UP, msg("as the rest of its host")
                 fails = [Fail(url_id, kind, why) for url_id in ids]
                 self.effects.apply(fails, self.transport.now())
             else:
@@ -440,8 +440,7 @@ class Crawl:
 
     async def _commit_if_due(self) -> None:
         waited_s = self.transport.now() - self._committed_at
-        few = min(FEWEST, min(self.config.concurrency, self.transport.window) // 4)
-        most = min(BATCH, max(few, self.transport.in_flight // 4))
+        most = min(BATCH, self.config.concurrency // 4)
         if self.unit_of_work.unwritten > most or waited_s >= self.config.commit_every_s:
             await self._commit()
 
