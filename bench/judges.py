@@ -5,7 +5,7 @@
 
 Every labelled page of the archive is judged for every topic that has a label for it, with
 its meta keywords and description visible and masked. Means over the topics (macro), and
-over all judgements (micro).
+over all judgements (micro); reliability: of what is judged p, the share that is on topic.
 
 `bayes` needs labelled pages of its own: it is trained on 200 pages of each kind from one
 half of the pages (drawn by a hash of their addresses) and judges the other half, both ways.
@@ -36,6 +36,7 @@ from focus.score.relevance.bayes import Bayes
 GRID = [round(0.01 * n, 2) for n in range(1, 100)]
 MASKS = ("visible", "masked")
 TRAINED_ON = 200
+BINS = 10
 
 
 class Scored(NamedTuple):
@@ -197,6 +198,35 @@ def micro(found: Sequence[Rates]) -> tuple[float, float]:
     return hits / (sum(r.taken for r in found) or 1.0), hits / (sum(r.wanted for r in found) or 1.0)
 
 
+class Bin(NamedTuple):
+    """Judgements of about the same relevance: how many, their mean, the share on topic."""
+
+    weight: float
+    said: float
+    true: float
+
+
+def reliability(scored: Sequence[Scored]) -> list[Bin]:
+    """Ten bins of equal width over 0…1, empty ones left out; a relevance of 0 is no judgement."""
+    bins = []
+    for n in range(BINS):
+        low, high = n / BINS, (n + 1) / BINS
+        of = [e for e in scored if low < e.relevance <= high]
+        if weight := sum(e.times for e in of):
+            said = sum(e.relevance * e.times for e in of) / weight
+            bins.append(Bin(weight, said, sum(e.times for e in of if e.label) / weight))
+    return bins
+
+
+def calibration_error(bins: Sequence[Bin]) -> float:
+    """Expected calibration error: Σ weight·|said - true| / Σ weight.
+
+    Worked: 3 judged .9 of which 2 are on topic, 1 judged .1 that is not: (3·.233 + .1)/4 = .2.
+    """
+    weight = sum(each.weight for each in bins)
+    return sum(e.weight * abs(e.said - e.true) for e in bins) / weight if weight else 0.0
+
+
 # -- the report ---------------------------------------------------------------------
 
 
@@ -262,6 +292,16 @@ def print_report(rows: Sequence[Row], *, scan: bool) -> None:
     )
 
 
+def print_reliability(scores: Scores, names: Sequence[str]) -> None:
+    print("\nReliability: judged, said, on topic; expected calibration error\n")
+    for name in names:
+        for mask in MASKS:
+            all_of = [e for (m, _, k), of in scores.items() if (m, k) == (name, mask) for e in of]
+            bins = reliability(all_of)
+            told = "; ".join(f"{e.weight:.0f} {e.said:.2f} {e.true:.2f}" for e in bins)
+            print(f"{name}, meta {mask}: error {calibration_error(bins):.3f} ({told})")
+
+
 def left_out(world: World) -> list[tuple[object, ...]]:
     """`evidence` with weights of the other topics: a row per topic, and the mean."""
     found = leave_one_out(*read_signs(world), spread=3.2, precision=0.88)
@@ -283,6 +323,7 @@ def main() -> None:
     scores, spent = judge_all(world, judges, names, arguments.negatives)
     rows = rows_of(scores, judges, names, scan=arguments.scan)
     print_report(rows, scan=arguments.scan)
+    print_reliability(scores, names)
     print("\nms per judgement:", ", ".join(f"{n} {ms:.2f}" for n, ms in spent.items()))
     if arguments.leave_one_out:
         print("\n`evidence`, weights of the other topics\n")

@@ -245,10 +245,14 @@ def run(outage: Outage, folder: Path, log: Path) -> Row:
     )
 
 
+_PAGE = "(url GLOB 'http://h?.test/[0-9]*' OR url GLOB 'http://h?.test/')"
+"""A page of the web, and no sitemap that was asked for on the way."""
+
+
 def _missing(outage: Outage, db: Path) -> int:
     """Pages that are not had, of all that there are."""
     try:
-        had = read_copy(db, "SELECT count(*) FROM url WHERE state = 2")[0][0]
+        had = read_copy(db, f"SELECT count(*) FROM url WHERE state = 2 AND {_PAGE}")[0][0]
     except sqlite3.Error:
         had = 0
     hosts = WATCHED if outage.program == "serve" else HOSTS

@@ -9,7 +9,7 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 
-from bench import figures, scaling
+from bench import figures, judges, scaling
 from bench.resources import run
 from bench.script import read_options, table
 from bench.serving import Files, serving
@@ -207,3 +207,11 @@ def test_a_table_is_markdown() -> None:
     assert table(["a", "b"], [["x", 0.12345], ["y", 7]]) == (
         "| a | b |\n| --- | ---: |\n| x | 0.123 |\n| y | 7 |\n"
     )
+
+
+def test_the_calibration_error_of_a_worked_case() -> None:
+    said = [(True, 0.9), (True, 0.9), (False, 0.9), (False, 0.1), (True, 0.0)]
+    bins = judges.reliability([judges.Scored(label, p, 1.0) for label, p in said])
+    assert [(each.weight, round(each.true, 2)) for each in bins] == [(1.0, 0.0), (3.0, 0.67)]
+    assert judges.calibration_error(bins) == pytest.approx(0.2)
+    assert judges.calibration_error([]) == 0.0

@@ -32,6 +32,11 @@ def read(body: str, url: str = "http://h/sports/", *, head: str = "") -> Page:
         ("/2024/05/01/", Role.INDEX),
         ("/tag/es2015/", Role.INDEX),
         ("/?tag=x", Role.INDEX),
+        ("/w/index.php?title=Category:Football", Role.INDEX),
+        ("/w/index.php?title=%E5%88%86%E7%B1%BB:%E8%B6%B3%E7%90%83", Role.INDEX),
+        ("/w/index.php?title=Category:Football&pagefrom=Goal", Role.FURTHER),
+        ("/list?start=40", Role.FURTHER),
+        ("/w/index.php?title=Football", Role.PAGE),
         ("/page/2/", Role.FURTHER),
         ("/tags/x/page/12", Role.FURTHER),
         ("/tags/x/index_2.html", Role.FURTHER),
@@ -59,6 +64,24 @@ def test_all_pages_of_an_index_share_its_series() -> None:
     assert {series(f"http://h{path}") for path in ways} == {"h/t/x/"}
     assert series("https://h/a?cat=3&page=2") == series("http://h/a/?cat=3") == "h/a/?cat=3"
     assert series("http://h/a?cat=3&page=2") != series("http://h/a?cat=4&page=2")
+
+
+def test_a_listing_of_a_wiki_is_one_series_however_it_is_addressed() -> None:
+    ways = ("/wiki/Category:X", "/w/index.php?title=Category:X&pagefrom=M")
+    assert {series(f"http://h{path}") for path in ways} == {"h/wiki/Category:X/"}
+    assert series("http://h/w/index.php?title=X") == "h/w/?title=X"
+
+
+@pytest.mark.parametrize("anchor", ["Next page »", "下一页", "下頁", "Older posts", "›"])
+def test_a_link_leads_on_by_its_text(anchor: str) -> None:
+    page = read(f'<a href="/sports/b">{anchor}</a>')
+    assert page.links[0].role is Role.FURTHER
+
+
+@pytest.mark.parametrize("anchor", ["Next steps", "下一篇", "Read more", "More", "1", ""])
+def test_a_link_to_an_article_does_not(anchor: str) -> None:
+    page = read(f'<a href="/sports/b">{anchor}</a>')
+    assert page.links[0].role is Role.PAGE
 
 
 def test_further_pages_are_those_of_this_very_index() -> None:

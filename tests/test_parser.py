@@ -41,6 +41,14 @@ def test_head_is_read() -> None:
     assert (page.refresh, page.asked) == (None, RobotsTag())
 
 
+def test_tags_and_sections_of_open_graph_are_keywords_too() -> None:
+    page = parse(
+        '<meta property="article:section" content="Sport"><meta name=keywords content="goal">'
+        '<meta property="article:tag" content="Cup"><meta property="article:tag" content="Final">'
+    )
+    assert page.keywords == "goal, Sport, Cup, Final"
+
+
 def test_an_empty_page_has_nothing() -> None:
     page = parse("")
     assert (page.title, page.links, page.headings, page.text(), page.blocks()) == (

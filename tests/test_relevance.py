@@ -63,6 +63,25 @@ def test_a_latin_keyword_matches_whole_words_only() -> None:
     assert java.counts("core java, 用java写") == {"Java": 2}
 
 
+def test_an_english_keyword_matches_in_both_numbers() -> None:
+    games = Matcher(from_words("games"))
+    assert games.counts("a game, two games, no gamer") == {"games": 2}
+    assert Matcher(from_words("operating system")).coverage["Operating-Systems"] == 1.0
+    assert Matcher(from_words("AI")).counts("said of ai, chain, aide, openai 和ai技术") == {"AI": 2}
+
+
+def test_a_phrase_matches_with_hyphens_and_as_one_word() -> None:
+    learning = Matcher(from_words("machine learning"))
+    text = "machine-learning, machine_learning, machinelearning, machine, learning"
+    assert learning.counts(text) == {"machine learning": 3}
+    assert learning.coverage["MachineLearning"] == 1.0
+    assert Matcher(from_words("c language")).coverage["clanguage"] == 0.0
+
+
+def test_accented_letters_belong_to_a_word() -> None:
+    assert Matcher(from_words("art")).counts("état d'art, artë, éart") == {"art": 1}
+
+
 def test_a_phrase_counts_as_one_token() -> None:
     phrase = Matcher(from_words("machine learning"))
     assert phrase.share["an introduction to machine  learning"] == (1, 4)

@@ -62,6 +62,7 @@ class RawLink(msgspec.Struct, frozen=True, gc=False):
 class Parsed:
     """A parsed page. URLs are raw; None where the page names none.
 
+    keywords   and what Open Graph files it under: article:section, article:tag, news_keywords
     language   of the html element, such as zh-CN
     refresh    where `<meta http-equiv=refresh>` sends on within `REFRESH_S`; None: nowhere else
     asked      of us, by `<meta name=robots>` and the one in our own name
@@ -121,6 +122,7 @@ class ElementReader:
         self.places = AncestryReader()
         self.contexts = Contexts() if context else None
         self.shared = ""  # og:description
+        self.filed: list[str] = []  # tags and sections, as Open Graph has them
         # By region the headings that a link there stands under, [(level, text)], levels
         # rising. Body and header share one: the page's heading often stands in its header.
         self.outlines: dict[Region, list[tuple[int, str]]] = {region: [] for region in Region}
@@ -135,6 +137,9 @@ class ElementReader:
             if handler is not None:
                 handler(node)
         self.page.description = self.page.description or self.shared
+        if self.filed:
+            told = ", ".join(filter(None, (self.page.keywords, *self.filed)))
+            self.page.keywords = fold(told, MAX_META)
 
     def _title(self, node: LexborNode) -> None:
         above = node.parent
@@ -163,6 +168,8 @@ class ElementReader:
         match name:
             case "keywords":
                 page.keywords = page.keywords or fold(content, MAX_META)
+            case "article:section" | "article:tag" | "news_keywords":
+                self.filed.append(content)
             case "description":
                 page.description = page.description or fold(content, MAX_META)
             case "og:description":

@@ -12,7 +12,7 @@ from focus.documents.kinds import DocumentError, kind_of
 from focus.html.parser import Parsed, RawLink, parse
 from focus.http import zstd
 from focus.records import FailureKind, Link, Page
-from focus.score.index_pages import Role, is_index, role, series
+from focus.score.index_pages import Role, is_index, leads_on, role, series
 from focus.score.matching import Matcher
 from focus.score.memo import Memo
 from focus.score.relevance import Document, make_model
@@ -193,6 +193,8 @@ class PageAnalyst:
         key, url, host, url_score, pattern, kind, of = target
         if kind is Role.FURTHER and of != first:
             kind = Role.INDEX
+        elif kind is Role.PAGE and raw.anchor and leads_on(raw.anchor):
+            kind = Role.FURTHER
         return Link(
             url=url,
             key=key,

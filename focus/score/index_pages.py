@@ -36,10 +36,11 @@ def role(url: str) -> Role:
     """The role of a normalised URL by its address.
 
     Worked: `/` and `/tags/x/` and `/2024/05/` INDEX, `/tags/x/page/2/` and `/?page=2` FURTHER,
-    `/2024/05/01/goal/` and, though below a collection, `/category/x/12345.html` PAGE.
+    `/2024/05/01/goal/` and, though below a collection, `/category/x/12345.html` PAGE. Of a wiki's
+    `/w/index.php?title=Category:X` INDEX, with `&pagefrom=M` FURTHER.
     """
     path, _, query = url[url.find("/", 8) :].partition("?")
-    if _NUMBERED.search(path) or (query and _NUMBER.search(query)):
+    if _NUMBERED.search(path) or (query and _FROM.search(query)):
         return Role.FURTHER
     if query:
         return Role.INDEX if _FILTER.search(query) else Role.PAGE
@@ -53,9 +54,19 @@ def series(url: str) -> str:
     give `h/tags/x/`.
     """
     path, _, query = url[url.find("//") + 2 :].partition("?")
-    kept = "&".join(part for part in query.split("&") if part and not _NUMBER.fullmatch(part))
+    kept = "&".join(part for part in query.split("&") if part and not _FROM.fullmatch(part))
     path = _FILE.sub("", _NUMBERED.sub("", path)).rstrip("/")
+    if wiki := _TITLE.match(kept):
+        path, kept = path[: path.find("/")] + "/wiki/" + wiki[1], ""
     return f"{path}/?{kept}" if kept else f"{path}/"
+
+
+def leads_on(anchor: str) -> bool:
+    """Whether a link's text is that of the way to the next page or the one before.
+
+    Worked: `Next page »`, `下一页`, `Older posts` and `›` do, `Next steps` does not.
+    """
+    return len(anchor) <= _LONGEST_WAY and _WAY.fullmatch(anchor) is not None
 
 
 def is_index(url: str, page: Parsed, links: Iterable[Link]) -> bool:
@@ -100,10 +111,28 @@ _INDEX: Final = re.compile(
     | /{_YEAR}(?:/(?:0?[1-9]|1[0-2]))?(?:/(?:0?[1-9]|[12]\d|3[01]))?/?\Z""",
     re.IGNORECASE | re.VERBOSE,
 )
-_FILTER: Final = re.compile(r"(?:^|&)(?:author|cat|category|label|tag|topic)=[^&]", re.IGNORECASE)
+_FILTER: Final = re.compile(
+    r"(?:^|&)(?:(?:author|cat|category|label|tag|topic)=[^&]"
+    rf"|title=(?:category|portal|{quote('分类')}|{quote('分類')})(?::|%3A))",
+    re.IGNORECASE,
+)
+_TITLE: Final = re.compile(
+    r"title=((?:category|portal|%E5%88%86%E[79][^&:]*)(?::|%3A)[^&]+)\Z", re.I
+)
 _FILE: Final = re.compile(r"/(?:index|default|home)\.[a-z]{3,5}\Z")
 _NUMBERED: Final = re.compile(
     r"/(?:pages?|p)[/_-]?\d{1,4}(?:\.s?html?)?/?\Z|/(?:index|list)[_-]\d{1,4}\.s?html?\Z",
     re.IGNORECASE,
 )
-_NUMBER: Final = re.compile(r"(?:^|&)(?:page|paged|page_?no|page_?num|pn)=\d{1,5}(?=&|\Z)", re.I)
+_FROM: Final = re.compile(
+    r"(?:^|&)(?:(?:page|paged|page_?no|page_?num|pn|offset|start|skip)=\d{1,5}"
+    r"|(?:page|subcat|file)(?:from|until)=[^&]*)(?=&|\Z)",
+    re.IGNORECASE,
+)
+_LONGEST_WAY: Final = 24
+_WAY: Final = re.compile(
+    r"""[\s«‹<←]*(?:(?:(?:go|on)\ to\ )?(?:(?:next|previous|prev|older|newer|earlier)
+    (?:\ (?:pages?|posts?|entries|articles|stories|results|\d+))?|(?:load|show)\ more)
+    |[上下前后後]一?[页頁](?:\ *\(?\d*\)?)?|更早的文章|[较較]早的?文章|加[载載]更多)?[\s»›>→…]*""",
+    re.IGNORECASE | re.VERBOSE,
+)

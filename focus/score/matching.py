@@ -1,7 +1,8 @@
 """Finds topic words in a text, without tokens.
 
 A keyword with an ideograph matches wherever it stands (足球赛 matches 足球); any
-other matches as a whole word or run of words (`java` does not match `javascript`).
+other matches as a whole word or run of words (`java` does not match `javascript`), in the
+singular and the plural (`games` matches `game`), a phrase also with hyphens or as one word.
 Traditional and simplified forms match each other: each keyword is looked for in
 both scripts, which is cheaper than converting every page.
 
@@ -19,6 +20,7 @@ from typing import NamedTuple
 from focus.score.memo import Memo
 from focus.score.source_search import SourceSearch
 from focus.score.statistics.vector import background, euclid, term_counts, tf_idf
+from focus.text import inflection
 from focus.text.tokenisation import Segmenter, fold, has_han
 from focus.topic.topic import Topic
 
@@ -28,6 +30,8 @@ the topic goes with its neighbours, too, and a crawl that takes these for the to
 them (`focus topic expand` weighs its words alike). docs/results.md has what was measured."""
 
 _FULLWIDTH = re.compile("[\uff10-\uff5a]")
+_LATIN = "a-z0-9\u00df-\u00f6\u00f8-\u024f"  # what a word runs on with
+_PART = 3  # letters: `machine learning` is machinelearning, `c language` not clanguage
 
 
 def fold_body(text: str) -> str:
@@ -40,6 +44,7 @@ class _Word(NamedTuple):
     weight: float
     forms: tuple[str, ...]
     pattern: re.Pattern[str] | None  # None: plain substring
+    head: str  # what no text with the word is without
 
 
 class Matcher:
@@ -63,7 +68,8 @@ class Matcher:
         self._parts = tuple(form for form in self._exact if has_han(form))
         self.segmenter = segmenter or Segmenter(self.segmenter_words)
         # A text without any of these holds no keyword, in no form: most texts, at once.
-        self._heads = {form if has_han(form) else form.split(" ", 1)[0] for form in self._exact}
+        self._heads = {form for form in self._exact if has_han(form)}
+        self._heads |= {word.head for word in self._words if word.pattern}
         self._hint = _any_of(self._heads)
         self._in_source = SourceSearch(self._exact)
         self.coverage = Memo(self._coverage, 50_000)
@@ -95,7 +101,7 @@ class Matcher:
 
     @property
     def forms(self) -> dict[str, tuple[str, ...]]:
-        """Each keyword as it is looked for: folded, in both scripts."""
+        """Each keyword as it is looked for: folded, in both scripts or numbers."""
         return {word.name: word.forms for word in self._words}
 
     def counts(self, text: str) -> dict[str, int]:
@@ -214,13 +220,25 @@ class Matcher:
 
 def _word(text: str, weight: float, converters: Iterable[Callable[[str], str]]) -> _Word:
     folded = " ".join(fold(text).split())
-    forms = tuple(dict.fromkeys([folded, *(convert(folded) for convert in converters)]))
     if has_han(folded):
-        return _Word(text, weight, forms, None)
-    body = r"\s+".join(re.escape(part) for part in folded.split())
-    left = r"(?<![a-z0-9])" if folded[0].isalnum() else ""
-    right = r"(?![a-z0-9])" if folded[-1].isalnum() else ""
-    return _Word(text, weight, forms, re.compile(left + body + right))
+        forms = tuple(dict.fromkeys([folded, *(convert(folded) for convert in converters)]))
+        return _Word(text, weight, forms, None, forms[0])
+    forms = _latin_forms(text)
+    bodies = "|".join(r"[\s_-]+".join(map(re.escape, form.split(" "))) for form in forms)
+    left = rf"(?<![{_LATIN}])" if folded[0].isalnum() else ""
+    right = rf"(?![{_LATIN}])" if folded[-1].isalnum() else ""
+    head = forms[0].split(" ", 1)[0]
+    while not all(form.startswith(head) for form in forms):
+        head = head[:-1]
+    return _Word(text, weight, forms, re.compile(f"{left}(?:{bodies}){right}"), head)
+
+
+def _latin_forms(text: str) -> tuple[str, ...]:
+    """In both numbers; a phrase of parts of three letters or more also as one word."""
+    forms = [fold(form) for form in inflection.forms(" ".join(text.split()))]
+    if min(map(len, forms[0].split(" "))) >= _PART:
+        forms += [form.replace(" ", "") for form in forms]
+    return tuple(dict.fromkeys(forms))
 
 
 def _any_of(parts: Iterable[str]) -> re.Pattern[str]:
@@ -230,7 +248,7 @@ def _any_of(parts: Iterable[str]) -> re.Pattern[str]:
 def _count(word: _Word, text: str) -> int:
     if word.pattern is None:
         return sum(text.count(form) for form in word.forms)
-    if word.forms[0].split(" ", 1)[0] not in text:
+    if word.head not in text:
         return 0
     return len(word.pattern.findall(text))
 

@@ -19,10 +19,11 @@ from focus.text.tokenisation import fold, has_han
 _REFERENCE = re.compile(rb"&#(?:[0-9]+|x[0-9a-f]+);?")
 _WIDE = re.compile(rb"\xef(?:\xbc[\x90-\x99\xa1-\xba]|\xbd[\x81-\x9a])")
 """A full-width digit or letter of ASCII, in UTF-8."""
-_SPACE = (
-    rb"(?:[\t-\r\x1c-\x20]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]"
+_BETWEEN = (
+    rb"(?:[\t-\r\x1c-\x20_-]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]"
     rb"|\xe2\x81\x9f|\xe3\x80\x80)+"
 )
+"""What parts the words of a phrase: white space, hyphens."""
 _COMPATIBLE = ((0x2E80, 0x2FE0), (0xF900, 0xFB00), (0x2F800, 0x2FA20))
 """Blocks of ideographs that are others in another place: radicals, compatibility forms."""
 
@@ -72,8 +73,8 @@ class SourceSearch:
 
     def _matters(self, reference: bytes) -> bool:
         sign = unescape(reference.decode())
-        if sign.isspace():
-            return " " in self._signs
+        if sign.isspace() or sign in "-_":
+            return " " in self._signs or sign in self._signs
         return (sign.isascii() and sign.isalnum()) or not self._signs.isdisjoint(fold(sign))
 
 
@@ -83,7 +84,7 @@ def _whole_word(form: str) -> tuple[bytes, re.Pattern[bytes]]:
     The look-behind stands after the first letters, so that these are searched for at once.
     """
     parts = [part.encode() for part in form.split()]
-    head, body = parts[0], _SPACE.join(map(re.escape, parts))
+    head, body = parts[0], _BETWEEN.join(map(re.escape, parts))
     left = rb"(?<![a-z0-9]" + re.escape(head) + rb")" if form[0].isalnum() else b""
     right = rb"(?![a-z0-9])" if form[-1].isalnum() else b""
     return head, re.compile(re.escape(head) + left + body.removeprefix(re.escape(head)) + right)

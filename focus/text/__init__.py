@@ -3,6 +3,7 @@
     charset        the character encoding of a page, and its text
     codecs         the decoders of the WHATWG Encoding Standard, where Python's differ
     tokenisation   folding, Chinese segmentation, tokens
+    inflection     the singular and the plural of an English word
     formatting     printable text, times, sizes and tables for people
 
 A page's bytes become text by `charset.decode` and words by `Segmenter.tokens`; whatever of it is

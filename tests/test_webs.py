@@ -1,0 +1,121 @@
+"""Recorded webs that scripts make: pages, links that lead somewhere, labels that no page shows."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bench.webs import encyclopedia, manuals
+from bench.webs.recorded import Web, page
+from focus.archive.replay import Archive
+from focus.evaluate.judgments import Remarks, read_labels, read_topics
+
+DICTIONARY = """what it is about
+
+Acknowledgements
+
+   To all.
+
+Ethernet
+10BASE
+
+   <networking> A {local area network} by {Xerox}, see {nothing}.
+
+   Second paragraph.
+
+Xerox
+
+   <company, graphics> A company.
+
+local area network
+
+   <networking> (LAN) A network of < 5 km.
+
+unmarked
+
+   Nothing is known.
+"""
+
+
+@pytest.fixture(scope="module")
+def web() -> Web:
+    return encyclopedia.make(DICTIONARY)
+
+
+def entry(web: Web, name: str) -> tuple[str, str]:
+    """URL and text of an entry."""
+    (url,) = (url for url in web.pages if url.partition("://")[2].split("/")[-1].startswith(name))
+    return url, web.pages[url]
+
+
+def test_an_entry_has_its_text_without_marks(web: Web) -> None:
+    _, text = entry(web, "Ethernet")
+    assert "&lt;networking&gt;" not in text and text.count("<p>") == 2
+    assert "km" in entry(web, "local_area")[1]
+
+
+def test_a_reference_leads_to_where_its_target_stands(web: Web) -> None:
+    _, text = entry(web, "Ethernet")
+    assert f'<a href="{entry(web, "local_area")[0]}">local area network</a>' in text
+    assert "see nothing." in text
+
+
+def test_the_marks_are_the_labels_and_without_a_mark_there_is_none(web: Web) -> None:
+    on = {(url, topic) for (url, topic), label in web.labels.items() if label}
+    ethernet, xerox, lan = (entry(web, name)[0] for name in ("Ethernet", "Xerox", "local_area"))
+    assert on == {(ethernet, "networking"), (lan, "networking"), (xerox, "graphics")}
+    assert entry(web, "unmarked")[0] not in {url for url, _ in web.labels}
+
+
+def test_every_link_of_a_made_web_leads_to_a_page(web: Web) -> None:
+    for url, text in web.pages.items():
+        host = "/".join(url.split("/")[:3])
+        for href in re.findall(r'href="([^"]+)"', text):
+            target = href.replace("&amp;", "&")
+            assert (target if "://" in target else host + target) in web.pages
+
+
+def test_a_long_category_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encyclopedia, "LISTED", 2)
+    head = "x\n\nAcknowledgements\n\n   .\n\n"
+    made = encyclopedia.make(head + "".join(f"e{n}\n\n   <logic> {n}.\n\n" for n in range(12)))
+    listings = [url for url in made.pages if "Category:Logic" in url]
+    listed = sum(made.pages[url].count(f"{encyclopedia.WIKI}/wiki/e") for url in listings)
+    entries = [url for url in made.pages if url.startswith(f"{encyclopedia.WIKI}/wiki/e")]
+    assert len(listings) == -(-len(entries) // 2) > 1
+    assert listed == len(entries)
+
+
+def test_pages_of_a_manual_stand_at_their_names_alone(tmp_path: Path) -> None:
+    cpp, python = tmp_path / manuals._CPP_ROOT, tmp_path / manuals._PYTHON_ROOT / "library"
+    item = '<li class="toctree-l1"><a class="reference internal" href="'
+    files = {
+        cpp / "index.html": '<a href="cpp/thread/index.html#x">threads</a> <a href="/away">a</a>',
+        cpp / "cpp/thread/index.html": "<a class=k href='../../index.html'>top</a>",
+        python / "index.html": f'{item}i18n.html">',
+        python / "i18n.html": f'{item}l.html">',
+        python / "l.html": "gettext",
+    }
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    web = manuals.make(tmp_path)
+    threads = "http://cpp.example/index-2.html"
+    assert f'<a href="{threads}#x">' in web.pages["http://cpp.example/index.html"]
+    assert "href='http://cpp.example/index.html'" in web.pages[threads]
+    assert [key for key, label in web.labels.items() if label] == [
+        (threads, "thread"),
+        ("http://python.example/l.html", "locale"),
+    ]
+
+
+def test_what_is_written_is_what_a_comparison_reads(tmp_path: Path) -> None:
+    web = Web(["http://a.example/"])
+    web.pages["http://a.example/"] = page("Home", "<p>one</p>")
+    web.label("http://a.example/", ["logic"], ["logic", "law"])
+    web.write(tmp_path, {"logic": ["logic"], "law": ["law"]})
+    tasks = {t.name: t for t in read_topics((tmp_path / "topics.json").read_text("utf-8"), "t")}
+    labels = read_labels((tmp_path / "labels.tsv").read_text("utf-8"), tasks, {}, Remarks())
+    assert [list(labels[name].values()) for name in ("logic", "law")] == [[True], [False]]
+    with Archive.open(tmp_path / "web.warc.gz", cache_dir=tmp_path) as archive:
+        assert b"<p>one</p>" in archive.lookup("http://a.example/").body
