@@ -60,7 +60,8 @@ from focus.scheduling.url_table import UrlTable
 from focus.score.graph.pagerank import PageRank
 from focus.score.strategy import make_strategy
 
-BATCH = 64  # answers that one transaction writes, a quarter of what may be in flight if less
+BATCH = 64  # answers that one transaction writes, a quarter of what is in flight if less
+FEWEST = 8  # but so many, unless they are over a quarter of what may be in flight
 MANY = 500_000  # waiting URLs that are better looked through in a thread: 10 ms and more
 _UNBOUNDED = 1 << 60
 
@@ -440,7 +441,8 @@ class Crawl:
 
     async def _commit_if_due(self) -> None:
         waited_s = self.transport.now() - self._committed_at
-        most = min(BATCH, self.config.concurrency // 4)
+        few = min(FEWEST, min(self.config.concurrency, self.transport.window) // 4)
+        most = min(BATCH, max(few, self.transport.in_flight // 4))
         if self.unit_of_work.unwritten > most or waited_s >= self.config.commit_every_s:
             await self._commit()
 
