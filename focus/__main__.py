@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gettext
 import math
 import os
 import signal
@@ -17,6 +18,17 @@ from click.core import ParameterSource
 from click.shell_completion import shell_complete
 
 from focus.errors import FocusError
+from focus.i18n import (
+    DOMAIN,
+    FOLDER,
+    language_of_environment,
+    line_of,
+    say,
+    spoken,
+    tag,
+    told,
+    use,
+)
 from focus.text.formatting import printable
 
 INTERRUPTED, TERMINATED = 130, 143
@@ -35,6 +47,7 @@ _PLAINER = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command (`sys.argv` unless given); the exit code."""
+    _speak()
     for stream in (sys.stdout, sys.stderr):
         _use_utf8(stream)
     given = sys.argv[1:] if arguments is None else list(arguments)
@@ -64,16 +77,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         return _fail(error.format_message(), error.exit_code)
     except FocusError as error:
-        return _fail(str(error), error.exit_code)
+        return _fail(told(error.line), error.exit_code)
     except BrokenPipeError:
         return _close_quietly()
     except OSError as error:
         if error.errno not in _NOT_OUR_FAULT:
             return _report(error)
         where = f"{error.filename}: " if error.filename else ""
-        return _fail(f"{where}{error.strerror}", 1)
+        return _fail(f"{where}{told(line_of(error))}", 1)
     except Exception as error:
         return _report(error)
+
+
+def _speak() -> None:
+    """The language that the terminal asks for; click asks gettext, and this the environment."""
+    use(language_of_environment(os.environ))
+    gettext.textdomain("messages")
+    if spoken() != "en":
+        os.environ["LANGUAGE"] = tag(spoken()).replace("-", "_")
+        gettext.bindtextdomain(DOMAIN, str(FOLDER))
+        gettext.textdomain(DOMAIN)
 
 
 def _address_space() -> float:
@@ -97,12 +120,19 @@ def _report(error: Exception) -> int:
     space = _address_space()
     if space < ENOUGH_BYTES:
         return _fail(
-            f"{space / 1e6:,.0f} MB of memory (ulimit -v) are not enough for this command; "
-            f"give it {ENOUGH_BYTES / 1e6:,.0f} MB ({type(error).__name__}: {error})",
+            say(
+                "{space:,.0f} MB of memory (ulimit -v) are not enough for this command; "
+                "give it {enough:,.0f} MB ({error})",
+                space=space / 1e6,
+                enough=ENOUGH_BYTES / 1e6,
+                error=f"{type(error).__name__}: {error}",
+            ),
             1,
         )
     if isinstance(error, MemoryError):
-        return _fail("there is not enough memory for this; end other programs, or ask for less", 1)
+        return _fail(
+            say("there is not enough memory for this; end other programs, or ask for less"), 1
+        )
     return _report_bug()
 
 
@@ -130,11 +160,15 @@ def _misuse(error: click.UsageError) -> str:
     ctx, option = error.ctx, getattr(error, "param", None)
     if ctx is None or not isinstance(option, click.Option):
         command = ctx.command_path if ctx else "focus"
-        return f"{error.format_message()} (see `{command} --help`)"
+        return say(
+            "{message} (see `{command} --help`)", message=error.format_message(), command=command
+        )
     is_variable = ctx.get_parameter_source(str(option.name)) is ParameterSource.ENVIRONMENT
     where = option.envvar if is_variable else max(option.opts, key=len)
     if isinstance(error, click.MissingParameter):
-        return f"{where} is missing (see `{ctx.command_path} --help`)"
+        return say(
+            "{option} is missing (see `{command} --help`)", option=where, command=ctx.command_path
+        )
     message = error.message
     for theirs, ours in _PLAINER.items():
         message = message.replace(theirs, ours)
@@ -143,7 +177,7 @@ def _misuse(error: click.UsageError) -> str:
 
 def _fail(message: str, code: int) -> int:
     with suppress(OSError, ValueError):
-        print(f"focus: error: {printable(message)}", file=sys.stderr)
+        print(say("focus: error: {message}", message=printable(message)), file=sys.stderr)
     return code
 
 
@@ -151,7 +185,7 @@ def _report_bug() -> int:
     with suppress(OSError, ValueError):
         traceback.print_exc()
         print(
-            "focus: this is a mistake in focus itself; please report the lines above",
+            say("focus: this is a mistake in focus itself; please report the lines above"),
             file=sys.stderr,
         )
     return 1

@@ -116,7 +116,11 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
     known = {param.name: param for param in command.params if param.name}
     unknown = sorted(set(given) - set(known))
     if unknown:
-        raise ConfigError(f"crawl() has no option {unknown[0]!r}; known: {', '.join(known)}")
+        raise ConfigError(
+            "crawl() has no option {unknown!r}; known: {known}",
+            unknown=unknown[0],
+            known=", ".join(known),
+        )
     return {name: _value(ctx, param, given.get(name)) for name, param in known.items()}
 
 
@@ -129,7 +133,7 @@ def _value(ctx: click.Context, param: click.Parameter, given: Any) -> Any:
     try:
         return param.type_cast_value(ctx, value if is_set else None)
     except click.UsageError as error:
-        raise ConfigError(f"{param.name}: {error.message}") from None
+        raise ConfigError("{where}: {what}", where=param.name, what=error.message) from None
 
 
 class _Stop(Watcher):
@@ -388,13 +392,15 @@ class Database:
     def _one(self, crawl: int | str) -> int:
         found = self._reader.ids(str(crawl))
         if not found:
-            raise ConfigError(f"there is no crawl in {self._path}")
+            raise ConfigError("there is no crawl in {path}", path=self._path)
         return found[-1]
 
     def _selection(self, crawl: int | str, which: dict[str, Any]) -> Selection:
         known = set(Selection.__struct_fields__) - {"crawl"}
         if unknown := sorted(set(which) - known):
             raise ConfigError(
-                f"no such selection {unknown[0]!r}; known: {', '.join(sorted(known))}"
+                "no such selection {unknown!r}; known: {known}",
+                unknown=unknown[0],
+                known=", ".join(sorted(known)),
             )
         return Selection(crawl=str(crawl), **which)

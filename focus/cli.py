@@ -27,6 +27,7 @@ from focus.commands.kb import kb
 from focus.commands.label import label
 from focus.commands.options import config_file
 from focus.commands.options.declared import said
+from focus.commands.options.help import Group
 from focus.commands.options.option import DB, DBS, JSON, Command, option, tell, tell_json
 from focus.commands.report import report_command
 from focus.commands.running import crawled, invoked_as, run_loop
@@ -50,7 +51,9 @@ SHELLS = ("bash", "zsh", "fish")
 COMPLETE = "_FOCUS_COMPLETE"  # variable by which a shell asks
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(__version__, "-V", "--version", prog_name="focus")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
@@ -326,7 +329,7 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
     with DatabaseReader(db.expanduser()) as reader:
         number = next(iter(reader.ids(crawl)[-1:]), None)
         if number is None:
-            raise ConfigError(f"{db} holds no crawl yet; `focus crawl` begins one")
+            raise ConfigError("{db} holds no crawl yet; `focus crawl` begins one", db=db)
         found = reader.why(number, candidates[0], key=fingerprint(candidates[0]))
         answer = explained(reader, number, found)
     if as_json:

@@ -43,6 +43,7 @@ from focus.engine.transports import Transport
 from focus.engine.unit_of_work import UnitOfWork
 from focus.engine.view import Request, Seeds, View
 from focus.frontier import Frontier
+from focus.i18n import msg
 from focus.records import (
     SEED_PRIORITY,
     Batch,
@@ -432,7 +433,7 @@ class Crawl:
         urls = dict(await self._crawl_store.addresses([*chain.from_iterable(recalled)]))
         for queue_id, ids in zip(hungry, recalled, strict=True):
             if frontier.queues[queue_id].host.given_up:
-                kind, why = FailureKind.HOST_GIVEN_UP, "as the rest of its host"
+                kind, why = FailureKind.HOST_GIVEN_UP, msg("as the rest of its host")
                 fails = [Fail(url_id, kind, why) for url_id in ids]
                 self.effects.apply(fails, self.transport.now())
             else:

@@ -16,11 +16,25 @@ A page that cannot be fetched is no error but a result with a `FailureKind`
 
 from __future__ import annotations
 
+from focus.i18n import Msg, msg
+
 
 class FocusError(Exception):
-    """Root of the tree; `exit_code` is what the command line ends with."""
+    """Root of the tree; `exit_code` is what the command line ends with, `line` what it says.
+
+    Made of an id of the catalogue and its values (i18n): ConfigError("no alert {name!r}", name=x).
+    """
 
     exit_code = 1
+
+    def __init__(self, line: str = "", /, **values: object) -> None:
+        super().__init__(msg(line, **values))
+
+    @property
+    def line(self) -> Msg:
+        """The message, for whoever tells it in the reader's language."""
+        found: Msg = self.args[0]
+        return found
 
 
 class ConfigError(FocusError):

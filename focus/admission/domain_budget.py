@@ -26,6 +26,7 @@ from collections.abc import Mapping, Sequence
 
 from focus.admission.traps import HOST_SHARE, pays
 from focus.config import TrapConfig
+from focus.i18n import msg
 from focus.records import Tally
 from focus.scheduling.queues import Host
 from focus.urls.normal_form import registrable_domain
@@ -180,14 +181,20 @@ class DomainBudget:
     def is_spent(self, host: Host) -> str:
         """Why no more is to be asked for of a host: its domain had its budget; else ""."""
         if self._put_off.get(host.id, 0) >= PUT_OFFS and (crowd := self._crowd(host)) is not None:
-            return f"{crowd.asked} hosts of {crowd.name} brought too little for one more"
+            return msg(
+                "{asked} hosts of {name} brought too little for one more",
+                asked=crowd.asked,
+                name=crowd.name,
+            )
         domain = self._of.get(host.id)
         if domain is None or not self._has_spent(domain):
             return ""
         tally = self._tally_of(host)
         if tally.fetched and pays(tally):
             return ""
-        return f"{domain.asked} hosts of {domain.name} brought next to nothing"
+        return msg(
+            "{asked} hosts of {name} brought next to nothing", asked=domain.asked, name=domain.name
+        )
 
     def _has_spent(self, domain: Domain) -> bool:
         cost = domain.tally.fetched + domain.asked * HOST_COST * self._budget

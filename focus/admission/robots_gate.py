@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from focus.config import PolitenessConfig
 from focus.http.robots import MAX_BYTES, Robots, from_answer
+from focus.i18n import msg, within
 from focus.records import FailureKind, FetchResult
 from focus.scheduling.queues import Host
 from focus.scheduling.retries import LAST_CHANCE, wait_s
@@ -157,7 +158,7 @@ class RobotsGate:
         if again_s is not None and host.failures < LAST_CHANCE:
             return Turn(wait_s=again_s)
         if fetch.failure not in _OF_THE_NAME and self._has_other_door(host, scheme):
-            return Turn(shut=f"{fetch.failure}: robots.txt: {fetch.detail}")
+            return Turn(shut=within(msg(str(fetch.failure)), "robots.txt", fetch.detail))
         return Turn(failure=fetch.failure)
 
     def settle(self, host: Host, turn: Turn) -> None:

@@ -81,4 +81,9 @@ def _compiled(option: str, pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
     except re.error as error:
-        raise ConfigError(f"{option} {pattern!r}: no regular expression: {error}") from None
+        raise ConfigError(
+            "{option} {pattern!r}: no regular expression: {error}",
+            option=option,
+            pattern=pattern,
+            error=error,
+        ) from None

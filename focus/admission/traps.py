@@ -21,6 +21,7 @@ from collections import Counter, deque
 from typing import NamedTuple
 
 from focus.config import TrapConfig
+from focus.i18n import msg
 from focus.records import DropReason, Tally
 from focus.scheduling.queues import Host, Queue
 
@@ -107,15 +108,15 @@ class Traps:
         if depth < REPEATS:
             return ""
         if depth > self.config.max_segments:
-            return f"{depth} path segments"
+            return msg("{depth} path segments", depth=depth)
         words = [part for part in path.split("/") if part]
         if len(set(words)) == len(words):
             return ""
         if (run := _RUN.search(path)) and not _NUMBER.fullmatch(run[1][1:]):
-            return f"{run[1]} repeats in the path"
+            return msg("{segments} repeats in the path", segments=run[1])
         most = max(words, key=words.count)
         if words.count(most) >= OFTEN and not most.isdigit():
-            return f"{most} stands {words.count(most)} times in the path"
+            return msg("{segment} stands {n} times in the path", segment=most, n=words.count(most))
         return ""
 
     def _query(self, host: Host, path: str, query: str) -> str:
@@ -124,7 +125,7 @@ class Traps:
             return ""
         for name in names:
             if names.count(name) >= SAME_PARAMETER and not name.endswith(("[]", "%5B%5D")):
-                return f"parameter {name} stands {names.count(name)} times"
+                return msg("parameter {name} stands {n} times", name=name, n=names.count(name))
         if len(self._combinations) >= KEPT:
             self._combinations.clear()
         seen = self._combinations.setdefault(hash((host.id, path)), set())
@@ -132,7 +133,9 @@ class Traps:
         if combination in seen:
             return ""
         if len(seen) >= self.config.max_combinations:
-            return f"more than {len(seen)} combinations of parameters for {path}"
+            return msg(
+                "more than {n} combinations of parameters for {path}", n=len(seen), path=path
+            )
         seen.add(combination)
         return ""
 
@@ -150,7 +153,11 @@ class Traps:
         self._dates[kind] = self._dates.get(kind, 0) + 1
         if self._dates[kind] <= FAR_DATES:
             return ""
-        return f"{found[0].lstrip('?&;')} is far from now, as {FAR_DATES} before it"
+        return msg(
+            "{date} is far from now, as {n} before it",
+            date=found[0].lstrip("?&;"),
+            n=FAR_DATES,
+        )
 
     # -- budgets ------------------------------------------------------------------
 
@@ -179,11 +186,23 @@ class Traps:
             return ""
         repeats = self._repeats[queue.id]
         if repeats >= REPEATED and not pays(tally):
-            return f"the last {repeats} URLs like {queue.pattern} brought nothing new"
+            return msg(
+                "the last {repeats} URLs like {pattern} brought nothing new",
+                repeats=repeats,
+                pattern=queue.pattern,
+            )
         if queue.pattern and tally.fetched >= budget and not pays(tally):
-            return f"{tally.fetched} URLs like {queue.pattern} brought next to nothing"
+            return msg(
+                "{fetched} URLs like {pattern} brought next to nothing",
+                fetched=tally.fetched,
+                pattern=queue.pattern,
+            )
         if of_host.fetched >= HOST_SHARE * budget and not pays(of_host):
-            return f"{of_host.fetched} URLs of {queue.host.name} brought next to nothing"
+            return msg(
+                "{fetched} URLs of {name} brought next to nothing",
+                fetched=of_host.fetched,
+                name=queue.host.name,
+            )
         return ""
 
 

@@ -18,12 +18,11 @@ To read, in this order:
     near_duplicates              which earlier text a page repeats
     outbox_lease, outbox_relay   which message goes next, and what becomes of it
     delivery_process             the relay as a small process that outlives its run
-    message, texts, delivery/    what people read, and the channels that bring it
+    message, delivery/           what people read, and the channels that bring it
     unsubscribe, addresses       one click that ends a channel; what may be an address
     preview, health              what would have come; how an alert fares
     settings, keyfile,           how mail is sent; the key that seals passwords and signs links;
     sealed_channels              addresses with tokens in them, sealed
-    translations                 lines of ours, said in Chinese
 
 What is due, what matches and what may go out is decided here; what is kept is asked of an
 `AlertStore` (focus.storage.alerts), by methods that say what they mean. No module here knows a

@@ -11,6 +11,7 @@ from focus.alerts import query as words
 from focus.alerts import schedule
 from focus.alerts.delivery import check_channel
 from focus.errors import ConfigError
+from focus.i18n import msg
 from focus.storage.alerts.records import Alert
 from focus.urls.normal_form import seed_candidates
 
@@ -19,19 +20,32 @@ MAX_SITES, MAX_ITEMS = 50, 200
 
 def checked(alert: Alert) -> Alert:
     """The alert with its sites as they will be asked for. ConfigError says what is wrong."""
-    where = f"alert {alert.name!r}"
+    where = msg("alert {name!r}", name=alert.name)
     if not alert.name.strip() or len(alert.name) > 100:
-        raise ConfigError(f"{where}: give it a name of 1 to 100 characters")
+        raise ConfigError("{where}: give it a name of 1 to 100 characters", where=where)
     if not 1 <= len(alert.sites) <= MAX_SITES:
-        raise ConfigError(f"{where}: give 1 to {MAX_SITES} sites, as --site https://example.org/")
+        raise ConfigError(
+            "{where}: give 1 to {max_sites} sites, as --site https://example.org/",
+            where=where,
+            max_sites=MAX_SITES,
+        )
     if not alert.words.strip() and not alert.topic.strip():
-        raise ConfigError(f"{where}: say what about, with --words or --topic")
+        raise ConfigError("{where}: say what about, with --words or --topic", where=where)
     if alert.words.strip():
         words.parse(alert.words)
     if alert.min_relevance is not None and not 0.0 <= alert.min_relevance <= 1.0:
-        raise ConfigError(f"{where}: relevance {alert.min_relevance} is not within 0 to 1")
+        raise ConfigError(
+            "{where}: relevance {min_relevance} is not within 0 to 1",
+            where=where,
+            min_relevance=alert.min_relevance,
+        )
     if not 1 <= alert.max_items <= MAX_ITEMS:
-        raise ConfigError(f"{where}: a digest has 1 to {MAX_ITEMS} pages, not {alert.max_items}")
+        raise ConfigError(
+            "{where}: a digest has 1 to {max_items} pages, not {n}",
+            where=where,
+            max_items=MAX_ITEMS,
+            n=alert.max_items,
+        )
     schedule.parse(alert.schedule)
     schedule.parse_quiet(alert.quiet)
     for channel in alert.channels:
@@ -57,11 +71,15 @@ def from_json(data: bytes, where: str) -> list[Alert]:
     try:
         rows: list[dict[str, Any]] = msgspec.json.decode(data, type=list[dict[str, Any]])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{where}: no JSON list of alerts ({error})") from None
+        raise ConfigError(
+            "{where}: no JSON list of alerts ({error})", where=where, error=error
+        ) from None
     alerts = []
     for number, row in enumerate(rows, 1):
         try:
             alerts.append(checked(msgspec.convert(row, Alert)))
         except (msgspec.ValidationError, ConfigError) as error:
-            raise ConfigError(f"{where}: alert {number}: {error}") from None
+            raise ConfigError(
+                "{where}: alert {number}: {error}", where=where, number=number, error=error
+            ) from None
     return alerts

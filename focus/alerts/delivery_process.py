@@ -24,6 +24,7 @@ from focus.alerts.run import Deliver
 from focus.alerts.sealed_channels import SealedChannels
 from focus.alerts.settings import DeliverySettings
 from focus.errors import FocusError, StoreError
+from focus.i18n import read_stored, stored
 from focus.storage.alerts.store import AlertStore, opened
 
 GRACE_S = 10.0  # for what is under way, when the run is interrupted
@@ -76,7 +77,9 @@ async def _sent_out(order: DeliveryOrder) -> Summary:
         raise StoreError("the process that delivers was killed; what is left is delivered later")
     report = msgspec.json.decode(said, type=DeliveryReport)
     if report.failure:
-        raise StoreError(report.failure)
+        raise StoreError(read_stored(report.failure))
+    failures = report.summary.failures
+    failures.update({kind: read_stored(reason) for kind, reason in failures.items()})
     return report.summary
 
 
@@ -99,9 +102,9 @@ def main() -> None:
     try:
         report = DeliveryReport(asyncio.run(_deliver(order)))
     except FocusError as error:
-        report = DeliveryReport(Summary(), str(error))
+        report = DeliveryReport(Summary(), error.line)
     with contextlib.suppress(BrokenPipeError):  # who sent us is no more
-        sys.stdout.buffer.write(msgspec.json.encode(report))
+        sys.stdout.buffer.write(msgspec.json.encode(report, enc_hook=stored))
         sys.stdout.buffer.flush()
 
 

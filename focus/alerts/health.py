@@ -10,8 +10,12 @@ from focus.alerts.message import clock_time
 from focus.alerts.page_match import topic_of
 from focus.alerts.schedule import zone_of
 from focus.errors import FocusError
+from focus.i18n import msg, plural, within
 from focus.storage.alerts.records import (
+    DEAD,
     LOCAL,
+    SENT,
+    WAITING,
     Alert,
     MatchCount,
     SiteFigures,
@@ -19,9 +23,20 @@ from focus.storage.alerts.records import (
     WatchedSite,
 )
 from focus.storage.alerts.store import AlertStore
-from focus.text.formatting import count, printable
+from focus.text.formatting import printable
 
 SILENT_S = 3 * 86400.0  # without news: worth a word
+
+
+STATES: dict[str | int, str] = {
+    "active": msg("active"),
+    "paused": msg("paused"),
+    "expired": msg("ended"),
+    WAITING: msg("will be tried again"),
+    SENT: msg("sent"),
+    DEAD: msg("given up"),
+}
+"""What the states of alerts and of their messages are called."""
 
 
 class SiteHealth(msgspec.Struct, frozen=True):
@@ -86,22 +101,33 @@ def health(store: AlertStore, owned: StoredAlert, *, now: float) -> Health:
     )
 
 
-UNCHECKED = "never checked yet; `focus watch run` does it"
+UNCHECKED = msg("never checked yet; `focus watch run` does it")
 
 
 def first_failed(owned: StoredAlert, next_at: float, zone: ZoneInfo) -> str:
     """That an alert's first check came to nothing, when the next is, and how to ask now."""
-    again = f"`focus watch run --now {printable(owned.alert.name)}`"
-    return f"its first check failed; the next is at {clock_time(next_at, zone)}, or now by {again}"
+    return msg(
+        "its first check failed; the next is at {when}, or now by `focus watch run --now {name}`",
+        when=clock_time(next_at, zone),
+        name=printable(owned.alert.name),
+    )
 
 
 def _failing(site: WatchedSite, zone: ZoneInfo) -> str:
     """`failing since 2026-11-21 08:30, 12 visits: ` before what is wrong."""
     if site.failing_since is None:
         return ""
-    return (
-        f"failing since {clock_time(site.failing_since, zone)}, {count(site.failures, 'visit')}: "
+    since = clock_time(site.failing_since, zone)
+    return plural(
+        "failing since {since}, {n} visit: ",
+        "failing since {since}, {n} visits: ",
+        n=site.failures,
+        since=since,
     )
+
+
+def _at(site: WatchedSite, what: str) -> str:
+    return within(site.host, what)
 
 
 def _remarks(
@@ -110,16 +136,20 @@ def _remarks(
     remarks = []
     for each in sites:
         if each.site.trouble:
-            remarks.append(f"{each.site.host}: {_failing(each.site, zone)}{each.site.trouble}")
+            since, trouble = _failing(each.site, zone), each.site.trouble
+            what = msg("{since}{trouble}", since=since, trouble=trouble)
+            remarks.append(_at(each.site, what))
         elif each.figures.blocked and not each.figures.pages:
-            remarks.append(f"{each.site.host}: robots.txt forbids it, so that nothing is seen")
+            what = msg("robots.txt forbids this site, so that nothing is seen.")
+            remarks.append(_at(each.site, what))
     try:
         topic_of(owned.alert, trusted=owned.user == LOCAL)
     except FocusError as error:
-        remarks.append(str(error))
+        remarks.append(error.line)
     if state == "active" and owned.checked_at is None:
         failed = any(each.is_failing for each in sites)
         remarks.append(first_failed(owned, owned.next_at, zone) if failed else UNCHECKED)
     elif state == "active" and silent_s >= SILENT_S:
-        remarks.append(f"nothing new for {silent_s / 86400.0:.0f} days")
+        days = round(silent_s / 86400.0)
+        remarks.append(plural("nothing new for {n} day", "nothing new for {n} days", n=days))
     return remarks

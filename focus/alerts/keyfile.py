@@ -42,11 +42,13 @@ def key_of(path: Path) -> bytes:
         private.narrow(path)
         key = bytes.fromhex(path.read_text("ascii"))
     except OSError as error:
-        raise ConfigError(f"--key-file {path}: {error.strerror}; name another file") from None
+        raise ConfigError(
+            "--key-file {path}: {error}; name another file", path=path, error=error
+        ) from None
     except ValueError:
         key = b""
     if len(key) != KEY_BYTES:
-        raise ConfigError(f"--key-file {path}: is no key of ours; name another file")
+        raise ConfigError("--key-file {path}: is no key of ours; name another file", path=path)
     return key
 
 

@@ -138,7 +138,7 @@ class _Run:
         try:
             return self.subjects.of_owned(self.store, owned)
         except FocusError as error:
-            self.matched.failures[owned.id] = str(error)
+            self.matched.failures[owned.id] = error.line
             return None
 
     def take(self, watchers: Sequence[_Watcher], *, after: int, to: int) -> None:

@@ -16,12 +16,17 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from focus.alerts.schedule import zone_of
-from focus.alerts.texts import language_of, say
+from focus.i18n import Msg, language_of, msg, plural, tag, told
 from focus.storage.alerts.records import MARK, Match, OutboxLease, Part
 from focus.text.formatting import cut, printable
 
 _SUBJECT_CELLS = 120
 _TITLE_CELLS = 240
+
+UNTITLED = msg("(no title)")
+_INBOX = msg("Open the inbox")
+_STOP = msg("Stop these mails")
+_WHY = msg("You get this because an alert in focus is set to send to this address.")
 
 
 class MessageItem(msgspec.Struct, frozen=True):
@@ -89,7 +94,7 @@ def of_lease(lease: OutboxLease, *, base_url: str = "", unsubscribe: str = "") -
 
 def plain_message(batch: str, language: str, *, subject: str, body: str, link: str = "") -> Message:
     """A message of words only: a test, a forgotten password. `link` stands on its own line."""
-    subject = cut(printable(subject), _SUBJECT_CELLS)
+    subject, body = cut(printable(told(subject, language)), _SUBJECT_CELLS), told(body, language)
     anchor = f'<p><a href="{escape(link)}">{escape(link)}</a></p>' if link else ""
     html = _page(language, subject, f"<p>{escape(body)}</p>{anchor}")
     text = f"{body}\n" + (f"\n{link}\n" if link else "")
@@ -98,7 +103,8 @@ def plain_message(batch: str, language: str, *, subject: str, body: str, link: s
 
 def trial(batch: str, language: str) -> Message:
     """What "send test" sends."""
-    subject, body = say("test_subject", language), say("test_body", language)
+    subject = msg("A test message from focus")
+    body = msg("This test message has arrived: the channel works.")
     return plain_message(batch, language, subject=subject, body=body)
 
 
@@ -113,13 +119,17 @@ def _group(part: Part, language: str, zone: ZoneInfo) -> AlertSection:
 
 
 def _item(match: Match, similar: int, language: str, zone: ZoneInfo) -> MessageItem:
-    title = printable(match.title, _TITLE_CELLS) or say("untitled", language)
-    key, moment = ("found", match.found_at)
-    if match.published_at is not None:
-        key, moment = "published", match.published_at
-    when = say(key, language, when=clock_time(moment, zone))
+    title = printable(match.title, _TITLE_CELLS) or told(UNTITLED, language)
+    when = told(dated(match, zone), language)
     site = printable(urlsplit(match.url).hostname or "")
     return MessageItem(match, title, site, when, pieces(match.snippet), similar)
+
+
+def dated(match: Match, zone: ZoneInfo) -> Msg:
+    """When a page was published, or found."""
+    if match.published_at is not None:
+        return msg("published {when}", when=clock_time(match.published_at, zone))
+    return msg("found {when}", when=clock_time(match.found_at, zone))
 
 
 def clock_time(moment: float, zone: ZoneInfo) -> str:
@@ -144,26 +154,30 @@ def pieces(snippet: str) -> tuple[str, ...]:
 
 def _subject(groups: Sequence[AlertSection], language: str) -> str:
     total = sum(len(group.items) + group.more for group in groups)
-    pages = say("pages", language, n=total)
     first = groups[0]
     if total == 1:
         title = first.items[0].title
-        subject = say("subject_one", language, name=first.name, title=title)
+        subject = msg("{name}: {title}", name=first.name, title=title)
     elif len(groups) == 1:
-        subject = say("subject_digest", language, name=first.name, pages=pages)
+        subject = msg("{name}: {pages}", name=first.name, pages=_pages(total))
     else:
-        names = say("between", language).join(group.name for group in groups)
-        subject = say("subject_many", language, pages=pages, names=names)
-    return cut(subject, _SUBJECT_CELLS)
+        names = told(msg(", "), language).join(group.name for group in groups)
+        subject = msg("{pages} ({names})", pages=_pages(total), names=names)
+    return cut(told(subject, language), _SUBJECT_CELLS)
+
+
+def _pages(total: int) -> Msg:
+    return plural("{n} new page", "{n} new pages", n=total)
 
 
 def _more(group: AlertSection, language: str, inbox: str) -> str:
-    return say("more" if inbox else "more_feed", language, n=group.more)
+    more = msg("and {n} more in the inbox", n=group.more)
+    return told(more if inbox else msg("and {n} more", n=group.more), language)
 
 
 def about(item: MessageItem, language: str) -> str:
     """`sina.com.cn · 发布于 2026-11-21 08:30 · 另有 4 篇相似`."""
-    similar = say("similar", language, n=item.similar) if item.similar else ""
+    similar = told(msg("+{n} similar", n=item.similar), language) if item.similar else ""
     return " · ".join(filter(None, (item.site, item.when, similar)))
 
 
@@ -186,9 +200,9 @@ def _text(
         if group.more:
             yield from (_more(group, language, inbox), "")
     if inbox:
-        yield f"{say('inbox', language)}: {inbox}"
+        yield f"{told(_INBOX, language)}: {inbox}"
     if unsubscribe:
-        yield f"{say('unsubscribe', language)}: {unsubscribe}"
+        yield f"{told(_STOP, language)}: {unsubscribe}"
 
 
 def _indented(text: str) -> str:
@@ -221,17 +235,17 @@ mark{background:#6b5900;color:#fff}
 
 def _html(groups: Sequence[AlertSection], language: str, inbox: str, unsubscribe: str) -> str:
     total = sum(len(group.items) + group.more for group in groups)
-    body = [f"<h1>{escape(say('pages', language, n=total))}</h1>"]
+    body = [f"<h1>{escape(told(_pages(total), language))}</h1>"]
     for group in groups:
         body.append(f"<section><h2>{escape(group.name)}</h2>")
         body += [_article(item, language) for item in group.items]
         if group.more:
             body.append(f'<p class="about">{escape(_more(group, language, inbox))}</p>')
         body.append("</section>")
-    foot = [f"<p>{_anchor(inbox, say('inbox', language))}</p>"] if inbox else []
+    foot = [f"<p>{_anchor(inbox, told(_INBOX, language))}</p>"] if inbox else []
     if unsubscribe:
-        stop = _anchor(unsubscribe, say("unsubscribe", language))
-        foot.append(f"<p>{escape(say('why_mail', language))} {stop}</p>")
+        stop = _anchor(unsubscribe, told(_STOP, language))
+        foot.append(f"<p>{escape(told(_WHY, language))} {stop}</p>")
     if foot:
         body.append(f"<footer>{''.join(foot)}</footer>")
     return _page(language, _subject(groups, language), "\n".join(body))
@@ -261,9 +275,8 @@ def _anchor(url: str, words: str) -> str:
 
 
 def _page(language: str, title: str, body: str) -> str:
-    spoken = {"zh": "zh-CN"}.get(language_of(language), language_of(language))
     return (
-        f'<!doctype html>\n<html lang="{spoken}"><head><meta charset="utf-8">'
+        f'<!doctype html>\n<html lang="{tag(language)}"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
         '<meta name="color-scheme" content="light dark">'
         f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n"

@@ -15,6 +15,7 @@ import uuid
 
 from focus.alerts.delivery import CHANNELS, parted
 from focus.alerts.schedule import parse_quiet, zone_of
+from focus.i18n import msg
 from focus.storage.alerts.records import DEAD, DeliveryRecord, OutboxLease, OutboxRow
 from focus.storage.alerts.store import AlertStore
 
@@ -69,14 +70,14 @@ def _give_up(store: AlertStore, rows: list[OutboxRow], reason: str, now: float) 
 def refusal(row: OutboxRow) -> str:
     """Why a row must not go out at all any more; "": it may."""
     if row.disabled:
-        return "the account is disabled"
+        return msg("the account is disabled")
     if row.deleted:
         return _DELETED
     if row.channel not in row.alert.channels:
-        return "the channel was taken off the alert"
+        return msg("the channel was taken off the alert")
     kind, _ = parted(row.channel)
     if not row.admin and CHANNELS[kind].admin_only:
-        return f"{kind} channels are for administrators"
+        return msg("{kind} channels are for administrators", kind=kind)
     return ""
 
 

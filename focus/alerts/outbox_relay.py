@@ -37,6 +37,7 @@ from focus.alerts.message import Message, of_lease, trial
 from focus.alerts.settings import DeliverySettings
 from focus.errors import ConfigError, FocusError
 from focus.http.network_errors import one_line
+from focus.i18n import line_of, msg, within
 from focus.storage.alerts.records import DEAD, SENT, DeliveryRecord, OutboxLease
 from focus.storage.alerts.store import AlertStore
 
@@ -44,7 +45,7 @@ MAX_TRIES = 5
 FIRST_WAIT_S, LONGEST_WAIT_S = 60.0, 24 * 3600.0
 _GROWTH, _JITTER = 11.0, 0.08  # 1 min, 11 min, 2 h, 22 h: five tries within two days
 
-SHUT = "its address was sealed by another key file; name that with --key-file, or type it anew"
+SHUT = msg("its address was sealed by another key file; name that with --key-file, or type it anew")
 
 PATIENCE_S = 1.0
 """After it others are made ready though some are still under way."""
@@ -91,7 +92,7 @@ class ChannelSenders:
         except FocusError:
             raise
         except Exception as error:  # a border: it may be somebody else's code
-            return NotDelivered(one_line(f"{type(error).__name__}: {error}"))
+            return NotDelivered(one_line(within(type(error).__name__, line_of(error))))
 
 
 def _make(

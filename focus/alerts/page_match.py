@@ -267,11 +267,15 @@ def topic_of(alert: Alert, *, trusted: bool) -> Topic:
     if not said.endswith(".toml"):
         return from_words(said)
     if not trusted:
-        raise TopicError(f"topic {said!r}: topic files are for the command line; write words")
+        raise TopicError(
+            "topic {said!r}: topic files are for the command line; write words", said=said
+        )
     try:
         topic = from_toml(Path(said).read_text(encoding="utf-8-sig"), said)
     except (OSError, UnicodeDecodeError) as error:
-        raise TopicError(f"topic file {said}: cannot be read: {error}") from None
+        raise TopicError(
+            "topic file {said}: cannot be read: {error}", said=said, error=error
+        ) from None
     if topic.model is None:
         return topic
     return msgspec.structs.replace(topic, model=str(Path(said).parent / topic.model))

@@ -73,7 +73,9 @@ def parse(text: str) -> WordQuery:
             group.append(signed[at + 2][1])
             at += 2
         if _is_or((sign, word)):
-            raise ConfigError(f"words {text!r}: OR stands between two words, as in 欧冠 OR 英超")
+            raise ConfigError(
+                "words {text!r}: OR stands between two words, as in 欧冠 OR 英超", text=text
+            )
         if len(group) > 1:
             groups.append(group)
         else:
@@ -103,10 +105,16 @@ def _is_or(signed: tuple[str, str]) -> bool:
 
 def _checked(words: WordQuery, text: str) -> WordQuery:
     if not words.wanted():
-        raise ConfigError(f"words {text!r}: nothing is asked for; write a word without -, as 足球")
+        raise ConfigError(
+            "words {text!r}: nothing is asked for; write a word without -, as 足球", text=text
+        )
     if len(words.all()) > MAX_WORDS:
-        raise ConfigError(f"words {text[:40]!r}…: more than {MAX_WORDS} of them")
+        raise ConfigError(
+            "words {text!r}…: more than {max_words} of them", text=text[:40], max_words=MAX_WORDS
+        )
     both = sorted(set(words.wanted()) & set(words.forbidden))
     if both:
-        raise ConfigError(f"words {text!r}: {both[0]!r} is both wanted and forbidden")
+        raise ConfigError(
+            "words {text!r}: {both!r} is both wanted and forbidden", text=text, both=both[0]
+        )
     return words

@@ -22,6 +22,7 @@ from focus.alerts.matching import Matched
 from focus.alerts.outbox_relay import Summary
 from focus.alerts.schedule import SHORTEST_S, zone_of
 from focus.errors import FocusError, StoreLocked
+from focus.i18n import msg, within
 from focus.storage.alerts.records import StoredAlert, WatchedSite
 from focus.storage.alerts.store import AlertStore
 from focus.storage.lock import held
@@ -95,7 +96,9 @@ def alone(database: Path) -> Iterator[None]:
         with held(database.with_name(database.name + ".watch"), pid=os.getpid()):
             yield
     except StoreLocked:
-        raise AlreadyRunning(f"another `focus watch run` is at work on {database}") from None
+        raise AlreadyRunning(
+            "another `focus watch run` is at work on {database}", database=database
+        ) from None
 
 
 def due(store: AlertStore, *, now: float, wanted: Sequence[int] | None = None) -> list[StoredAlert]:
@@ -150,7 +153,7 @@ async def run_due(
             put_off = {owned.id for site in ran.put_off for owned in store.alerts.on(site)}
             _end(store, [each for each in alerts if each.id not in put_off], ran, now=clock())
     ran.delivered = await deliver()
-    ran.failures += [f"{kind}: {reason}" for kind, reason in ran.delivered.failures.items()]
+    ran.failures += [within(kind, reason) for kind, reason in ran.delivered.failures.items()]
     return ran
 
 
@@ -188,13 +191,13 @@ async def _visited(
     except Offline:
         ran.put_off.append(site.id)
     except FocusError as error:
-        store.sites.fared(site.id, str(error), now=now)
+        store.sites.fared(site.id, error.line, now=now)
     ran.visited += 1
     after = store.sites.named(site.host)
     if after is not None and after.trouble:
         ran.failed += 1
         told = ran.lasting if after.trouble == site.trouble else ran.failures
-        told.append(f"{site.host}: {after.trouble}")
+        told.append(within(site.host, after.trouble))
     return True
 
 
@@ -209,7 +212,7 @@ def _match(store: AlertStore, alerts: Sequence[StoredAlert], ran: Ran, *, now: f
         if matched.pages:
             ran.matched.append(matched)
         ran.failures += [
-            f"alert {names[number]!r}: {reason}"
+            msg("alert {name!r}: {reason}", name=names[number], reason=reason)
             for number, reason in matched.failures.items()
             if number in names
         ]
@@ -231,5 +234,5 @@ def _end(store: AlertStore, alerts: Sequence[StoredAlert], ran: Ran, *, now: flo
         if checked_at is None and failing:
             failed = first_failed(owned, next_at, zone_of(zones[owned.user]))
             told = ran.failures if max(failing) == 1 else ran.lasting
-            told.append(f"alert {owned.alert.name!r}: {failed}")
+            told.append(msg("alert {name!r}: {reason}", name=owned.alert.name, reason=failed))
         ran.alerts += 1

@@ -62,14 +62,19 @@ def parse(text: str) -> Schedule:
         return Schedule(text, cron=f"{_at(text, daily[1])} * * *")
     if weekly := re.fullmatch(r"weekly ([a-z]{3})(?: (\d{1,2}:\d{2}))?", plain):
         if weekly[1] not in _DAYS:
-            raise ConfigError(f"schedule {text!r}: {weekly[1]!r} is none of {', '.join(_DAYS)}")
+            raise ConfigError(
+                "schedule {text!r}: {weekly!r} is none of {days}",
+                text=text,
+                weekly=weekly[1],
+                days=", ".join(_DAYS),
+            )
         return Schedule(text, cron=f"{_at(text, weekly[2])} * * {_DAYS.index(weekly[1])}")
     return _cron(text, plain)
 
 
 def _interval(text: str, seconds: float) -> Schedule:
     if not SHORTEST_S <= seconds <= 366 * 86400.0:
-        raise ConfigError(f"schedule {text!r}: not between 15m and 366d")
+        raise ConfigError("schedule {text!r}: not between 15m and 366d", text=text)
     return Schedule(text, every_s=seconds)
 
 
@@ -77,7 +82,9 @@ def _at(text: str, clock: str | None) -> str:
     """`07:30` as the first two fields of a cron expression; midnight when not said."""
     minute = _minute(clock or "0:00")
     if minute is None:
-        raise ConfigError(f"schedule {text!r}: {clock!r} is no time of day; write 07:30")
+        raise ConfigError(
+            "schedule {text!r}: {clock!r} is no time of day; write 07:30", text=text, clock=clock
+        )
     return f"{minute % 60} {minute // 60}"
 
 
@@ -92,15 +99,21 @@ def _minute(clock: str) -> int | None:
 def _cron(text: str, plain: str) -> Schedule:
     try:
         if len(plain.split()) != 5:
-            raise ConfigError(f"schedule {text!r}: none that is known; write {_EXAMPLES}")
+            raise ConfigError(
+                "schedule {text!r}: none that is known; write {examples}",
+                text=text,
+                examples=_EXAMPLES,
+            )
         days = CronSim(plain, datetime(2024, 1, 1, tzinfo=ZoneInfo("UTC")))
         times = list(islice(days, _LOOKED_AT))
     except CronSimError as error:
         reason = str(error).lower()
-        raise ConfigError(f"schedule {text!r}: no cron expression ({reason})") from None
+        raise ConfigError(
+            "schedule {text!r}: no cron expression ({reason})", text=text, reason=reason
+        ) from None
     shortest = min((later - sooner for sooner, later in pairwise(times)), default=None)
     if shortest is not None and shortest.total_seconds() < SHORTEST_S:
-        raise ConfigError(f"schedule {text!r}: more often than every 15 minutes")
+        raise ConfigError("schedule {text!r}: more often than every 15 minutes", text=text)
     return Schedule(text, cron=plain)
 
 
@@ -142,5 +155,5 @@ def parse_quiet(text: str) -> Quiet | None:
     start, dash, end = (part.strip() for part in text.partition("-"))
     first, last = _minute(start), _minute(end)
     if not dash or first is None or last is None or first == last:
-        raise ConfigError(f"quiet hours {text!r}: write 22:00-07:00")
+        raise ConfigError("quiet hours {text!r}: write 22:00-07:00", text=text)
     return Quiet(first, last)

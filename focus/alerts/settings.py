@@ -25,6 +25,7 @@ from focus.alerts import keyfile
 from focus.alerts.addresses import is_mail
 from focus.config import FetchConfig
 from focus.errors import ConfigError
+from focus.i18n import msg
 from focus.storage.alerts.store import AlertStore
 
 MASK = "***"
@@ -136,8 +137,9 @@ def _unsealed(stored: dict[str, Any], name: str, key: bytes, place: Path) -> Any
     text = keyfile.opened(key, name, str(stored[name]))
     if text is None:
         raise ConfigError(
-            f"--key-file {place}: does not open the passwords in the database; name the file that "
-            "sealed them, or forget them with `focus serve --forget-passwords`"
+            "--key-file {place}: does not open the passwords in the database; name the file "
+            "that sealed them, or forget them with `focus serve --forget-passwords`",
+            place=place,
         )
     return msgspec.json.decode(text)
 
@@ -164,19 +166,30 @@ def mail_settings(url: str, sender: str) -> MailSettings:
     never. `sender` may be left out if the user name is an address. ConfigError otherwise,
     which never repeats the password.
     """
-    where = f"mail server {masked_url(url)!r}"
+    where = msg("mail server {address!r}", address=masked_url(url))
     parts, port = _split(url, where)
     options = {name: values[-1] for name, values in parse_qs(parts.query).items()}
     if unknown := sorted(set(options) - set(_OPTIONS)):
-        raise ConfigError(f"{where}: unknown {unknown[0]!r}; known: {', '.join(_OPTIONS)}")
+        raise ConfigError(
+            "{where}: unknown {unknown!r}; known: {options}",
+            where=where,
+            unknown=unknown[0],
+            options=", ".join(_OPTIONS),
+        )
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
     host = parts.hostname or ""
     tls = _tls(where, parts.scheme, host, options.get("starttls"))
     if user and tls == "none" and not _is_local(host):
-        raise ConfigError(f"{where}: a password would go unencrypted; drop starttls=off")
+        raise ConfigError(
+            "{where}: a password would go unencrypted; drop starttls=off", where=where
+        )
     sender = sender or user
     if not is_mail(sender):
-        raise ConfigError(f"{where}: {sender!r} is no address to send from; set FOCUS_MAIL_FROM")
+        raise ConfigError(
+            "{where}: {sender!r} is no address to send from; set FOCUS_MAIL_FROM",
+            where=where,
+            sender=sender,
+        )
     return MailSettings(host, port, tls, sender, user, password, options.get("ca"))
 
 
@@ -185,15 +198,19 @@ def _split(url: str, where: str) -> tuple[SplitResult, int]:
         parts = urlsplit(url)
         port = parts.port or _PORTS.get(parts.scheme, 0)
     except ValueError:
-        raise ConfigError(f"{where}: write it like {EXAMPLE}") from None
+        raise ConfigError(
+            "{where}: write it like {example}", where=where, example=EXAMPLE
+        ) from None
     if not port or not parts.hostname or parts.path not in ("", "/"):
-        raise ConfigError(f"{where}: write it like {EXAMPLE}")
+        raise ConfigError("{where}: write it like {example}", where=where, example=EXAMPLE)
     return parts, port
 
 
 def _tls(where: str, scheme: str, host: str, starttls: str | None) -> str:
     if starttls not in (None, "on", "off"):
-        raise ConfigError(f"{where}: starttls is on or off, not {starttls!r}")
+        raise ConfigError(
+            "{where}: starttls is on or off, not {starttls!r}", where=where, starttls=starttls
+        )
     if scheme == "smtps":
         return "always"
     off = starttls == "off" or (starttls is None and _is_local(host))
@@ -215,7 +232,7 @@ def checked_base_url(url: str) -> str:
     parts = urlsplit(url)
     clean = url == quote(url, safe="%/:[]@!$&'()*+,;=~-._") and not parts.username
     if parts.scheme not in ("http", "https") or not parts.hostname or not clean:
-        raise ConfigError(f"base URL {url!r}: write it like https://focus.example.org")
+        raise ConfigError("base URL {url!r}: write it like https://focus.example.org", url=url)
     return url.rstrip("/")
 
 

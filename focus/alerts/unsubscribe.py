@@ -13,6 +13,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from focus.alerts.settings import DeliverySettings
+from focus.i18n import msg
 from focus.storage.alerts.store import AlertStore
 
 PATH = "/unsubscribe/"
@@ -66,5 +67,5 @@ def stop(store: AlertStore, token: str, *, now: float) -> Stopped | None:
                 left = tuple(other for other in each.alert.channels if other != channel)
                 store.alerts.redefine(each.id, replace(each.alert, channels=left or ("inbox",)))
         detail = f"{channel}: {', '.join(names)}"
-        store.audit.note(f"user {user}", "unsubscribe", detail, now=now)
+        store.audit.note(msg("user {id}", id=user), msg("unsubscribe"), detail, now=now)
     return found

@@ -26,6 +26,7 @@ from focus.alerts.schedule import parse, zone_of
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, RunPaths, ScopeConfig
 from focus.crawler import Crawl, Event
 from focus.errors import ConfigError, TopicError
+from focus.i18n import in_a_row, msg, within
 from focus.learn.memory_crawl import PageSource
 from focus.records import SEED_PRIORITY, UrlState
 from focus.session import RunReport, Watcher, run
@@ -50,7 +51,7 @@ def visitor(
     async def look_up(site: WatchedSite) -> None:
         report = await visit(store, site, web, clock=clock)
         if report.outage is not None:
-            raise Offline(f"offline: {report.outage.reason}")
+            raise Offline("offline: {reason}", reason=report.outage.reason)
         if report.stop_reason in ("interrupted", "terminated"):
             # The crawl took the signal for itself; who sent it means the whole run.
             raise KeyboardInterrupt if report.stop_reason == "interrupted" else SystemExit(143)
@@ -106,7 +107,7 @@ class _Visitor(Watcher):
         is_had = event.state is UrlState.DROPPED and hub is not None and not event.reason
         self.answered |= event.state is UrlState.DONE or is_had
         if event.reason:
-            self.failure = f"{event.url}: {event.reason}"
+            self.failure = within(event.url, msg(event.reason))
         self._known = known
 
     def finder(self, page: int) -> int | None:
@@ -267,16 +268,19 @@ def _union(store: AlertStore, site: WatchedSite) -> Topic:
         for keyword in topic.keywords:
             weights[keyword.text] = max(keyword.weight, weights.get(keyword.text, 0.0))
     if not weights:
-        raise ConfigError(f"{site.host}: none of the alerts there has a topic that can be used")
+        raise ConfigError(
+            "{host}: none of the alerts there has a topic that can be used", host=site.host
+        )
     return Topic(site.host, tuple(Keyword(*each) for each in weights.items()))
 
 
 def _trouble(report: RunReport, watcher: _Visitor) -> str | None:
     """Why a visit brought nothing; "": it brought something; None: nothing was asked for."""
     if report.outage is not None:
-        return f"offline: {report.outage.reason}"
+        return msg("offline: {reason}", reason=report.outage.reason)
     if report.run_pages or watcher.answered:
         return ""
     if report.seed_failures:
-        return "; ".join(f"{seed}: {why}" for seed, why in report.seed_failures.items())
+        failures = report.seed_failures.items()
+        return in_a_row([within(seed, why) for seed, why in failures])
     return watcher.failure or None

@@ -79,7 +79,9 @@ class Recorder:
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
         except OSError as error:
-            raise ArchiveError(f"cannot write the archive {path}: {error.strerror}") from error
+            raise ArchiveError(
+                "cannot write the archive {path}: {error}", path=path, error=error
+            ) from error
         try:
             self._lock()
             self._end = self._whole_records()
@@ -159,7 +161,9 @@ class Recorder:
         except OSError as error:
             os.ftruncate(self._file, self._end)
             raise ArchiveError(
-                f"cannot write the archive {self._path}: {error.strerror}"
+                "cannot write the archive {path}: {error}",
+                path=self._path,
+                error=error,
             ) from error
         self._end += len(data)
 
@@ -170,7 +174,7 @@ class Recorder:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise ArchiveError(
-                f"another process records into {self._path}: choose another file"
+                "another process records into {path}: choose another file", path=self._path
             ) from error
 
     def _whole_records(self) -> int:
@@ -180,7 +184,9 @@ class Recorder:
         with mmap.mmap(self._file, 0, access=mmap.ACCESS_READ) as data:
             first = _first_bytes(data, 0)
             if first is None or not b"WARC/".startswith(first):
-                raise ArchiveError(f"{self._path} is no gzip WARC file: choose another name")
+                raise ArchiveError(
+                    "{path} is no gzip WARC file: choose another name", path=self._path
+                )
             return whole_members(data)
 
 

@@ -80,7 +80,9 @@ class Archive:
                 return cls._opened(target, limits)
             source = path.open("rb")
         except OSError as error:
-            raise ArchiveError(f"cannot read the archive {path}: {error.strerror}") from error
+            raise ArchiveError(
+                "cannot read the archive {path}: {error}", path=path, error=error
+            ) from error
         with source:
             _build(source, path, target)
         return cls._opened(target, limits)
@@ -137,7 +139,8 @@ class Archive:
             answer = self._unknown if row is None else self._pack.answer(row)
         except PackError as error:
             raise ArchiveError(
-                f"{self._file.name}, the cached form of the archive, is damaged: delete it"
+                "{name}, the cached form of the archive, is damaged: delete it",
+                name=self._file.name,
             ) from error
         body, failure, detail, target = b"", answer.failure, answer.detail, None
         listing = None
@@ -221,7 +224,10 @@ def _build(source: BufferedReader, path: Path, target: Path) -> None:
         Path(temporary.name).replace(target)
     except OSError as error:
         raise ArchiveError(
-            f"cannot unpack {path} into {target.parent}: {error.strerror}"
+            "cannot unpack {path} into {parent}: {error}",
+            path=path,
+            parent=target.parent,
+            error=error,
         ) from error
     finally:
         if temporary:
@@ -250,10 +256,12 @@ def _fill(source: BufferedReader, path: Path, file: BinaryIO) -> None:
         for record in read_records(plain_chunks(source, losses.append), losses.append):
             _add(writer, record)
     except ArchiveError as error:
-        raise ArchiveError(f"cannot read the archive {path}: {error}") from error
+        raise ArchiveError(
+            "cannot read the archive {path}: {error}", path=path, error=error
+        ) from error
     if not len(writer):
         why = losses[0] if losses else "it has no response record"
-        raise ArchiveError(f"cannot use the archive {path}: {why}")
+        raise ArchiveError("cannot use the archive {path}: {why}", path=path, why=why)
     more = f" (and {len(losses) - 1} more)" if len(losses) > 1 else ""
     source.seek(0)
     writer.finish(

@@ -123,7 +123,7 @@ def _dictionary(file: BinaryIO) -> zstd.ZstdDict | None:
             data = zstd.decompress_bounded(data, _PLAIN_CHUNK * 16)
         return zstd.ZstdDict(data, is_raw=not data.startswith(_TRAINED))
     except (zstd.ZstdError, ValueError) as error:
-        raise ArchiveError(f"zstd dictionary is damaged: {error}") from error
+        raise ArchiveError("zstd dictionary is damaged: {error}", error=error) from error
 
 
 def _members(

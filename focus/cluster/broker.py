@@ -75,13 +75,14 @@ def read_address(
     if url.scheme not in ("amqp", "amqps") or not url.host:
         raise ConfigError("--amqp: is no address of a broker; one is amqp://user@host:5672/vhost")
     if ca is not None and not ca.is_file():
-        raise ConfigError(f"--amqp-ca {ca}: there is no such file")
+        raise ConfigError("--amqp-ca {ca}: there is no such file", ca=ca)
     if ca is not None and url.scheme != "amqps":
         raise ConfigError("--amqp-ca: is for amqps:// only; the address says amqp://")
     if url.scheme == "amqp" and not plain and not _is_local(url.host):
         raise ConfigError(
-            f"--amqp: password and pages would go to {url.host} unencrypted; write amqps://, or "
-            "give --amqp-plain where nobody else is in between"
+            "--amqp: password and pages would go to {host} unencrypted; write amqps://, or "
+            "give --amqp-plain where nobody else is in between",
+            host=url.host,
         )
     bare = str(url.with_password(None).with_query(None))
     return Address(bare, password or url.password, ca)
@@ -109,21 +110,30 @@ async def connect(address: Address, name: str) -> AbstractConnection:
             return await aio_pika.connect(url, ssl_context=context)
     except broken.ProbableAuthenticationError:
         raise ClusterError(
-            f"the broker at {address} refuses user {address.user}; check the password "
-            "(--amqp-password-file or FOCUS_AMQP_PASSWORD)"
+            "the broker at {address} refuses user {user}; check the password "
+            "(--amqp-password-file or FOCUS_AMQP_PASSWORD)",
+            address=address,
+            user=address.user,
         ) from None
     except (broken.InvalidFrameError, broken.ConnectionNotAllowed):
         raise ClusterError(
-            f"the broker at {address} has no virtual host {address.vhost!r} for user "
-            f"{address.user}; check the end of --amqp, or make it (rabbitmqctl add_vhost)"
+            "the broker at {address} has no virtual host {vhost!r} for user {user}; check "
+            "the end of --amqp, or make it (rabbitmqctl add_vhost)",
+            address=address,
+            vhost=address.vhost,
+            user=address.user,
         ) from None
     except TimeoutError:
         raise ClusterError(
-            f"no broker answers at {address} within {CONNECT_S:.0f} s; is RabbitMQ there?"
+            "no broker answers at {address} within {connect_s:.0f} s; is RabbitMQ there?",
+            address=address,
+            connect_s=CONNECT_S,
         ) from None
     except _CUT_OFF as error:
         raise ClusterError(
-            f"no broker at {address}: {_why(error)}; start RabbitMQ or check --amqp"
+            "no broker at {address}: {why}; start RabbitMQ or check --amqp",
+            address=address,
+            why=_why(error),
         ) from None
 
 

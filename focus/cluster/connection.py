@@ -56,7 +56,9 @@ class ReconnectingConnection:
             await self._connect()
         except LOST as error:
             raise ClusterError(
-                f"the broker at {self.address} went away ({error}); start this again"
+                "the broker at {address} went away ({error}); start this again",
+                address=self.address,
+                error=error,
             ) from None
 
     async def keep(self) -> None:

@@ -23,6 +23,7 @@ from focus.cluster.messages import (
 from focus.cluster.shard_context import ShardContext
 from focus.cluster.topology import declare_all, declare_own_queue, version_of
 from focus.errors import ClusterError
+from focus.i18n import msg
 
 PREFETCH = 16  # messages of results that are here and not dealt with
 START_S = 5.0  # until then a shard that does not fit the others ends; later it is at home here
@@ -47,8 +48,9 @@ class ShardConsumer:
             own_queue = await declare_own_queue(channel, names.shard(number), names.status)
         except ChannelPreconditionFailed as error:
             raise ClusterError(
-                f"the broker has queues of this cluster that another focus made otherwise "
-                f"({error}); delete them or give another --cluster"
+                "the broker has queues of this cluster that another focus made otherwise "
+                "({error}); delete them or give another --cluster",
+                error=error,
             ) from None
         if not (self._context.is_open or self._context.was_killed):
             await own_queue.purge()  # one that was killed reads that others have ended meanwhile
@@ -91,8 +93,9 @@ class ShardConsumer:
                     break
                 await asyncio.sleep(0.3)
         error = ClusterError(
-            f"another frontier is shard {self._context.shard} of this cluster; stop that one, or "
-            "give another --shard or --cluster"
+            "another frontier is shard {shard} of this cluster; stop that one, or give "
+            "another --shard or --cluster",
+            shard=self._context.shard,
         )
         if self._context.is_open:
             self._context.transport.fail(error)
@@ -164,7 +167,13 @@ class ShardConsumer:
             await message.ack()
 
     async def _unreadable(self, message: IncomingMessage, error: ValueError) -> None:
-        self._context.say(f"A message of {message.app_id} cannot be read and is set aside: {error}")
+        self._context.say(
+            msg(
+                "A message of {app} cannot be read and is set aside: {error}",
+                app=message.app_id,
+                error=error,
+            )
+        )
         with suppress(Exception):  # as in `ReconnectingConnection`: it comes again
             await message.reject()
 

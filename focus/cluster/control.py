@@ -169,7 +169,9 @@ async def sow(address: Address, cluster: str, seeds: Sequence[str]) -> dict[str,
         state = await control.look()
         if not state.shards:
             raise ClusterError(
-                f"no frontier of cluster {cluster!r} answers at {address}; start one first"
+                "no frontier of cluster {cluster!r} answers at {address}; start one first",
+                cluster=cluster,
+                address=address,
             )
         of = state.shards[0].of
         await control.add_seeds(seeds, of)

@@ -133,7 +133,9 @@ class LocalCluster:
         if self._is_stopping:
             return
         if has_ended and role.code in _NO_USE and role.starts == 1:
-            raise ClusterError(f"{role.name} ended with {role.code}; its line above says why")
+            raise ClusterError(
+                "{name} ended with {code}; its line above says why", name=role.name, code=role.code
+            )
         if has_ended and role.has_died:
             self._say(f"{role.name} died ({role.code}) and is started anew")
         if role.has_died and time.monotonic() - role.died_at > PAUSE_S:

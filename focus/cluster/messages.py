@@ -15,6 +15,7 @@ import msgspec
 
 from focus.config import AnalysisConfig, FetchConfig
 from focus.http import zstd
+from focus.i18n import read_stored, stored
 from focus.records import FailureKind, FetchResult, Listing, Page, Result, Task
 
 VERSION = 2
@@ -199,7 +200,7 @@ class ShardStatus(msgspec.Struct, frozen=True, array_like=True):
 
 
 T = TypeVar("T")
-_encoder = msgspec.msgpack.Encoder()
+_encoder = msgspec.msgpack.Encoder(enc_hook=stored)
 _packer = zstd.ZstdCompressor(level=_LEVEL)
 _decoders: dict[object, msgspec.msgpack.Decoder[object]] = {}
 
@@ -261,7 +262,7 @@ def result_of(answer: TaskResult, task: Task, now: float) -> Result:
         raw_bytes=answer.raw_bytes,
         elapsed_s=answer.elapsed_s,
         failure=answer.failure,
-        detail=answer.detail,
+        detail=read_stored(answer.detail),
         redirect_to=answer.redirect_to,
         retry_after_s=answer.retry_after_s,
         address=answer.address,

@@ -105,15 +105,19 @@ class ShardNode(Runtime):
         if before is None:
             if info.resumed and shard.of > 1:
                 raise ClusterError(
-                    "the database holds this crawl as one process began it, with the hosts of all "
-                    f"shards; go on with --shard 1/1, or give shard {shard} another --db"
+                    "the database holds this crawl as one process began it, with the hosts "
+                    "of all shards; go on with --shard 1/1, or give shard {shard} another "
+                    "--db",
+                    shard=shard,
                 )
             return rows.ShardRow(shard.number, shard.of, random.getrandbits(20), 1)
         was = Shard(before.number, before.shards)
         if was != shard:
             raise ClusterError(
-                f"the database holds shard {was} of this crawl, and --shard {shard} has other "
-                f"hosts; give --shard {was} or another --db"
+                "the database holds shard {was} of this crawl, and --shard {shard} has other "
+                "hosts; give --shard {was} or another --db",
+                was=was,
+                shard=shard,
             )
         return before._replace(run=before.run + 1)
 

@@ -118,7 +118,9 @@ class PrivateBroker:
         deadline = time.monotonic() + START_S
         while not _speaks_amqp(self.port):
             if self._process.poll() is not None or time.monotonic() > deadline:
-                raise ClusterError(f"RabbitMQ did not start; {self.folder / 'said'} may tell why")
+                raise ClusterError(
+                    "RabbitMQ did not start; {folder} may tell why", folder=self.folder / "said"
+                )
             time.sleep(0.1)
 
     def kill(self) -> None:

@@ -47,4 +47,6 @@ def read_shard(text: str) -> Shard:
         number, of = int(found[1]), int(found[2])
         if 1 <= number <= of <= MOST:
             return Shard(number, of)
-    raise ConfigError(f"--shard {text}: is none; give its number and how many there are: 1/2")
+    raise ConfigError(
+        "--shard {text}: is none; give its number and how many there are: 1/2", text=text
+    )

@@ -19,6 +19,7 @@ from focus.cluster.flow_control import FlowControl
 from focus.cluster.leases import POISON, Lease, Leases
 from focus.cluster.messages import ForwardedLink, WorkerReport, result_of
 from focus.engine.transports import ready_within
+from focus.i18n import msg
 from focus.records import FailureKind, FetchResult, Result, Task
 
 
@@ -211,6 +212,6 @@ class ClusterTransport:
 
 
 def _poison(task: Task, now: float) -> Result:
-    detail = f"{POISON} workers died while they had it"
+    detail = msg("{n} workers died while they had it", n=POISON)
     fetch = FetchResult(task.url, now, failure=FailureKind.POISON, detail=detail)
     return Result(task, fetch)

@@ -17,6 +17,7 @@ from focus.commands.options.channel import key_file
 from focus.commands.options.config_file import database, find
 from focus.commands.options.option import tell, tell_json
 from focus.errors import FocusError
+from focus.i18n import spoken
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -59,14 +60,6 @@ class AlertName(click.ParamType[str]):
             names = [owned.alert.name for owned in chosen(store, ())]
             return [CompletionItem(name) for name in names if name.startswith(incomplete)]
         return []
-
-
-def spoken() -> str:
-    """The language of whoever types, by the locale."""
-    from focus.alerts.texts import language_of
-
-    names = (os.environ.get(name, "") for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
-    return language_of(next(filter(None, names), ""))
 
 
 def own_zone() -> str:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from focus.commands.crawl import REACH_NAMES, crawl_options, reach_options
 from focus.commands.options.declared import said
+from focus.commands.options.help import Group
 from focus.commands.options.option import JSON, Command, adding, option, tell, tell_json
 from focus.commands.running import crawled, run_loop
 from focus.errors import ConfigError
@@ -79,7 +80,9 @@ def address_of(options: dict[str, Any]) -> Address:
     if not options["amqp"]:
         raise ConfigError("no broker; give one with --amqp amqps://USER@HOST/")
     if not options["cluster"].replace("-", "").replace("_", "").isalnum():
-        raise ConfigError(f"--cluster {options['cluster']}: letters, digits, - and _ only")
+        raise ConfigError(
+            "--cluster {name}: letters, digits, - and _ only", name=options["cluster"]
+        )
     password = os.environ.get(PASSWORD)
     if (file := options["amqp_password_file"]) is not None:
         from focus.commands.settings import read_text
@@ -98,7 +101,7 @@ def _need_aio_pika() -> None:
         ) from None
 
 
-@click.group()
+@click.group(cls=Group)
 def cluster() -> None:
     """Crawl on several machines, joined by RabbitMQ.
 
@@ -219,9 +222,9 @@ def worker(ctx: click.Context, /, **options: Any) -> None:
     from focus.cluster.worker import WorkerOptions, WorkerRole
 
     if (warc := options["warc"]) is not None and not warc.is_dir():
-        raise ConfigError(f"--warc {warc}: there is no such folder; make it first")
+        raise ConfigError("--warc {warc}: there is no such folder; make it first", warc=warc)
     if options["name"] and not options["name"].replace("-", "").replace("_", "").isalnum():
-        raise ConfigError(f"--name {options['name']}: letters, digits, - and _ only")
+        raise ConfigError("--name {name}: letters, digits, - and _ only", name=options["name"])
     processes = options["processes"] or max(1, (os.cpu_count() or 2) - 1)
     reach = Reach(**{name: options[name] for name in REACH_NAMES})
     plan = WorkerOptions(options["slots"], processes, warc, options["name"] or "", reach)

@@ -36,7 +36,7 @@ _FORMS = click.Choice(["tuned", "published"])
 def _forms(text: str) -> tuple[str, ...]:
     forms = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
     if not forms or set(forms) - set(_FORMS.choices):
-        raise ConfigError(f"{text!r} is not tuned, published or tuned,published")
+        raise ConfigError("{text!r} is not tuned, published or tuned,published", text=text)
     return forms
 
 
@@ -204,7 +204,9 @@ def _spec(options: dict[str, Any]) -> Spec:
     name, _, form = baseline.partition("/")
     if name not in strategies or (form or "tuned") not in forms:
         if options["baseline"]:
-            raise ConfigError(f"--baseline {baseline}: is not among the strategies compared")
+            raise ConfigError(
+                "--baseline {baseline}: is not among the strategies compared", baseline=baseline
+            )
         baseline = f"{name}/{forms[0]}"
     folder, judged = options["topics"].parent, options["judge"]
     return Spec(

@@ -12,6 +12,7 @@ import click
 
 from focus.commands.options.option import DB, Command, option, tell
 from focus.errors import ConfigError, ExportError
+from focus.i18n import msg
 from focus.text.formatting import inert_json
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _databases(db: Path, pool: str | None) -> list[Path]:
         return [db.expanduser()]
     paths = [Path(part.strip()).expanduser() for part in pool.split(",") if part.strip()]
     if missing := next((path for path in paths if not path.is_file()), None):
-        raise ConfigError(f"--pool {missing}: there is no such database")
+        raise ConfigError("--pool {missing}: there is no such database", missing=missing)
     return paths
 
 
@@ -107,7 +108,7 @@ def _crawls(
         reader = stack.enter_context(DatabaseReader(path))
         number = next(iter(reader.ids(crawl if len(paths) == 1 else "latest")[-1:]), None)
         if number is None:
-            raise ConfigError(f"{path} holds no crawl yet; `focus crawl` begins one")
+            raise ConfigError("{path} holds no crawl yet; `focus crawl` begins one", path=path)
         status = reader.status(number)
         topics[status.crawl.topic] = path
         requests = int(status.counters.get("requests", 0)) if len(paths) == 1 else None
@@ -116,7 +117,7 @@ def _crawls(
         for row, url, *_ in rows:
             where.setdefault(url, (reader, row))
     if len(topics) > 1:
-        raise ConfigError(f"--pool: crawls for several topics: {', '.join(topics)}")
+        raise ConfigError("--pool: crawls for several topics: {topics}", topics=", ".join(topics))
 
     def look(url: str) -> JudgedPage | None:
         if url not in where:
@@ -136,7 +137,11 @@ def _resumed(
         return []
     drawn = read(_text(output), str(output))
     if any(page.topic != topic for page in drawn):
-        raise ConfigError(f"{output}: is of another topic than {topic!r}; give another -o FILE")
+        raise ConfigError(
+            "{output}: is of another topic than {topic!r}; give another -o FILE",
+            output=output,
+            topic=topic,
+        )
     return drawn
 
 
@@ -163,7 +168,7 @@ def _keep(output: Path, pages: Sequence[SampledPage]) -> None:
     try:
         output.write_text(to_tsv(pages), encoding="utf-8")
     except OSError as error:
-        raise ExportError(f"{output}: cannot be written: {error.strerror}") from None
+        raise ExportError("{path}: cannot be written: {error}", path=output, error=error) from None
 
 
 def _asked(pages: Sequence[SampledPage], output: Path, look: Look) -> list[SampledPage]:
@@ -174,7 +179,7 @@ def _asked(pages: Sequence[SampledPage], output: Path, look: Look) -> list[Sampl
     from focus.terminal.asking import PageAsker
     from focus.terminal.judging import question_lines
 
-    found, asker = list(pages), PageAsker(_WORDS, kept="the answers before it are kept")
+    found, asker = list(pages), PageAsker(_WORDS, kept=msg("the answers before it are kept"))
     _keep(output, found)
     for at, page in enumerate(found):
         stored = None if page.said else look(page.url)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from focus.commands.options.help import Group
 from focus.commands.options.option import JSON, Command, option, tell, tell_json
 from focus.commands.options.value_types import KINDS
 from focus.errors import ConfigError
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 SHOWN = 10  # entities of one name
 
 
-@click.group()
+@click.group(cls=Group)
 def kb() -> None:
     """Keep a knowledge base: what is known of people, places, teams.
 
@@ -72,7 +73,7 @@ def import_lines(report: Imported, base: Path, seconds: float) -> list[str]:
         lines.append(f"focus: error: {printable(report.damage)}; what came before is in {base}")
     speed = f"{report.lines / seconds:,.0f} lines/s" if seconds >= 1 else span(seconds)
     lines.append(
-        f"{count(report.entities, 'entity').replace('entitys', 'entities')} with "
+        f"{count(report.entities, 'entity')} with "
         f"{count(report.aliases, 'name')} from {count(report.lines, 'line')} "
         f"({report.malformed:,} malformed) in {base}; {speed}"
     )
@@ -104,7 +105,9 @@ def show(entity: str, base: Path, as_json: bool) -> None:
         tell_json(found)
         return
     if not found:
-        raise ConfigError(f"{entity}: nothing of that name in the knowledge base {base}")
+        raise ConfigError(
+            "{entity}: nothing of that name in the knowledge base {base}", entity=entity, base=base
+        )
     for each in found[:SHOWN]:
         tell(entity_lines(each))
     if len(found) > SHOWN:

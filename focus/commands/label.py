@@ -9,6 +9,7 @@ import click
 
 from focus.commands.options.option import DB, Command, option, tell
 from focus.errors import ConfigError
+from focus.i18n import msg
 from focus.terminal.asking import PageAsker
 from focus.terminal.progress_bar import bar
 from focus.text.formatting import count, printable
@@ -52,9 +53,9 @@ def label(db: Path, crawl: str, topic: Path, limit: int, rank_only: bool) -> Non
     with DatabaseReader(db.expanduser()) as reader:
         number = next(iter(reader.ids(crawl)[-1:]), None)
     if number is None:
-        raise ConfigError(f"{db} holds no crawl yet; `focus crawl` begins one")
+        raise ConfigError("{db} holds no crawl yet; `focus crawl` begins one", db=db)
     model = Path(subject.model) if subject.model else path_beside(topic)
-    asker = PageAsker(_WORDS, kept="the answers before it are stored")
+    asker = PageAsker(_WORDS, kept=msg("the answers before it are stored"))
     lesson = Lesson(db.expanduser(), number, subject, model, limit, rank_only)
     with bar("Judging again") as progress:
         taught = asyncio.run(

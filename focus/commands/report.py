@@ -65,9 +65,11 @@ def _check(out: Path, db: Sequence[Path], *, png: bool) -> None:
             raise ConfigError("--png writes files beside the page; give -o FILE")
         return
     if not out.parent.is_dir():
-        raise ExportError(f"-o {out}: there is no folder {out.parent}; make it first")
+        raise ExportError(
+            "-o {out}: there is no folder {parent}; make it first", out=out, parent=out.parent
+        )
     if out.resolve() in [each.expanduser().resolve() for each in db]:
-        raise ConfigError(f"-o {out}: is the database itself; choose another -o FILE")
+        raise ConfigError("-o {out}: is the database itself; choose another -o FILE", out=out)
     if png:
         from focus.report.pictures import check
 
@@ -90,7 +92,7 @@ def _figures(db: Sequence[Path], crawl: str) -> CrawlFigures:
     ):
         number = next(iter(reader.ids(crawl)[-1:]), None)
         if number is None:
-            raise ConfigError(f"{db[0]} holds no crawl yet; `focus crawl` begins one")
+            raise ConfigError("{db} holds no crawl yet; `focus crawl` begins one", db=db[0])
         return figures(reader, number)
 
 
@@ -98,7 +100,7 @@ def _content(figures: CrawlFigures, as_json: bool) -> bytes:
     if as_json:
         import msgspec
 
-        return msgspec.json.format(msgspec.json.encode(figures)) + b"\n"
+        return msgspec.json.format(msgspec.json.encode(figures, enc_hook=str)) + b"\n"
     from focus.report.crawl import crawl_html
 
     return crawl_html(figures).encode()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from focus.commands.options.option import tell
 from focus.errors import ExportError
+from focus.i18n import msg
 
 if TYPE_CHECKING:
     from focus.commands.settings import CrawlOrder
@@ -33,11 +34,11 @@ def crawled(
 
     wishes = ("quiet", "verbose", "log_format", "log_file")
     with telling(**{name: options[name] for name in wishes}) as teller:
-        teller.say(f"Database {order.paths.db}")
+        teller.say(msg("Database {database}", database=order.paths.db))
         if order.anonymous and order.leaves_home:
-            teller.say("Note: site owners cannot reach you; set --contact URL or MAIL")
+            teller.say(msg("Note: site owners cannot reach you; set --contact URL or MAIL"))
         for line in notes:
-            teller.say(f"Note: {line}")
+            teller.say(msg("Note: {line}", line=line))
         report = work(teller)
         teller.ended(report)
     if options["report"] is not None:
@@ -98,9 +99,11 @@ def _write_report(path: Path, report: RunReport) -> None:
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         try:
-            part.write_bytes(msgspec.json.format(msgspec.json.encode(report)) + b"\n")
+            part.write_bytes(msgspec.json.format(msgspec.json.encode(report, enc_hook=str)) + b"\n")
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
     except OSError as error:
-        raise ExportError(f"--report {path}: cannot be written: {error.strerror}") from None
+        raise ExportError(
+            "--report {path}: cannot be written: {error}", path=path, error=error
+        ) from None

@@ -83,7 +83,7 @@ def search(query: tuple[str, ...], db: Path, as_json: bool, **options: Any) -> N
             index.update(progress)
         results = find(index, text, chosen, limit=options["limit"], offset=options["offset"])
     if not results.indexed:
-        raise ConfigError(f"{db} holds no page yet; `focus crawl` fetches some")
+        raise ConfigError("{db} holds no page yet; `focus crawl` fetches some", db=db)
     if as_json:
         tell_json(results)
         return

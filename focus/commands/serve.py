@@ -58,7 +58,7 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
         if (error.name or "").startswith("focus"):
             raise
         raise ConfigError(
-            f"focus serve needs {error.name}; pip install 'focus-crawler[serve]'"
+            "focus serve needs {name}; pip install 'focus-crawler[serve]'", name=error.name
         ) from None
     from focus.alerts.delivery import check_installation
     from focus.alerts.settings import forget_sealed
@@ -68,8 +68,10 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
 
     if (most := raise_open_files(OPEN_FILES)) < OPEN_FILES:
         raise ConfigError(
-            f"focus serve needs {OPEN_FILES} open files and this process may have {most}; "
-            "raise that (ulimit -n)"
+            "focus serve needs {open_files} open files and this process may have {most}; "
+            "raise that (ulimit -n)",
+            open_files=OPEN_FILES,
+            most=most,
         )
     web = web_of(options)
     given = installation_values(options)

@@ -81,7 +81,7 @@ def _seeds(given: Sequence[str], file: Path | None) -> tuple[str, ...]:
     listed = (line.partition(" #")[0].strip() for line in lines)
     seeds = (*given, *(line for line in listed if line and not line.startswith("#")))
     if file is not None and not seeds:
-        raise ConfigError(f"seeds file {file}: there is no seed in it")
+        raise ConfigError("seeds file {file}: there is no seed in it", file=file)
     return tuple(dict.fromkeys(seed.strip() for seed in seeds))
 
 
@@ -102,9 +102,16 @@ def read_text(path: Path, what: str) -> str:
         data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
         return data.decode("utf-8-sig")
     except OSError as error:
-        raise ConfigError(f"{what} {path}: cannot be read: {error.strerror}") from None
+        raise ConfigError(
+            "{what} {path}: cannot be read: {error}",
+            what=what,
+            path=path,
+            error=error,
+        ) from None
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{what} {path}: is not UTF-8 (byte {error.start})") from None
+        raise ConfigError(
+            "{what} {path}: is not UTF-8 (byte {start})", what=what, path=path, start=error.start
+        ) from None
 
 
 # -- the configuration --------------------------------------------------------------
@@ -170,7 +177,8 @@ def _check_documents() -> None:
     """ConfigError where the libraries that read documents are missing."""
     if missing := [name for name in LIBRARIES if find_spec(name) is None]:
         raise ConfigError(
-            f"--documents needs {', '.join(missing)}: pip install 'focus-crawler[documents]'"
+            "--documents needs {missing}: pip install 'focus-crawler[documents]'",
+            missing=", ".join(missing),
         )
 
 
@@ -239,14 +247,21 @@ def topic_params(topic: Topic, kind: type[Strategy] | type[Model]) -> Params:
             near = get_close_matches(owner, [*STRATEGIES, *RELEVANCE], 1, 0.5)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise ConfigError(
-                f"topic {topic.name!r}: [params.{owner}] is of no strategy or relevance model{hint}"
+                "topic {name!r}: [params.{owner}] is of no strategy or relevance model{hint}",
+                name=topic.name,
+                owner=owner,
+                hint=hint,
             )
     found = topic.params.get(kind.name, {})
     unknown = sorted(set(found) - set(kind.defaults))
     if unknown:
         known = ", ".join(kind.defaults) or "none"
         raise ConfigError(
-            f"topic {topic.name!r}: [params.{kind.name}] has no {unknown[0]!r}; known: {known}"
+            "topic {name!r}: [params.{owner}] has no {unknown!r}; known: {known}",
+            name=topic.name,
+            owner=kind.name,
+            unknown=unknown[0],
+            known=known,
         )
     return found
 
@@ -259,7 +274,7 @@ def _places(options: Mapping[str, Any]) -> RunPaths:
     if archive is not None and warc is not None:
         raise ConfigError("--warc records the network; with --archive there is nothing to record")
     if archive is not None and not archive.is_file():
-        raise ConfigError(f"--archive {archive}: there is no such file")
+        raise ConfigError("--archive {archive}: there is no such file", archive=archive)
     db = Path(options["db"]).expanduser()
     kinds = tuple(chain.from_iterable(options["retry_failed"]))
     return filled(RunPaths, options, db=db, retry_failed=kinds)
@@ -268,7 +283,11 @@ def _places(options: Mapping[str, Any]) -> RunPaths:
 def _check_writable(path: Path | None) -> None:
     """Complain of a folder that is missing before the crawl, not after it."""
     if path is not None and not path.absolute().parent.is_dir():
-        raise ConfigError(f"{path}: there is no folder {path.absolute().parent}; make it first")
+        raise ConfigError(
+            "{path}: there is no folder {parent}; make it first",
+            path=path,
+            parent=path.absolute().parent,
+        )
 
 
 def web_of(options: Mapping[str, Any], archive: Path | None = None) -> PageSource:

@@ -18,6 +18,7 @@ from focus.commands.options.example_pages import (
     page_options,
     sources,
 )
+from focus.commands.options.help import Group
 from focus.commands.options.option import JSON, Command, option, tell, tell_json
 from focus.commands.options.value_types import MODEL, checked
 from focus.errors import ConfigError, ExportError, TopicError
@@ -39,7 +40,7 @@ def _model(text: str) -> str:
     return text if text == _EVERY else MODEL.read(text)
 
 
-@click.group()
+@click.group(cls=Group)
 def topic() -> None:
     """Make a topic file, try it on pages, and widen it.
 
@@ -297,7 +298,7 @@ def _tell_expansion(found: TopicExpansion, options: dict[str, Any]) -> None:
     if options["as_json"]:
         import msgspec
 
-        tell_json(msgspec.to_builtins(found))
+        tell_json(msgspec.to_builtins(found, enc_hook=str))
         return
     from focus.terminal.topics import expansion_lines
 
@@ -353,9 +354,13 @@ def _pilot(subject: Topic, web: PageSource, options: dict[str, Any]) -> Iterable
 def _refuse(path: Path, *, force: bool) -> None:
     """Complain before the work is done of a file that is not to be written."""
     if path.exists() and not force:
-        raise ConfigError(f"{path}: is there already; give another -o FILE, or --force")
+        raise ConfigError("{path}: is there already; give another -o FILE, or --force", path=path)
     if not path.absolute().parent.is_dir():
-        raise ConfigError(f"{path}: there is no folder {path.absolute().parent}; make it first")
+        raise ConfigError(
+            "{path}: there is no folder {parent}; make it first",
+            path=path,
+            parent=path.absolute().parent,
+        )
 
 
 def _write(path: Path, made: Topic) -> None:
@@ -367,13 +372,15 @@ def _write(path: Path, made: Topic) -> None:
     try:
         from_toml(text, str(path))
     except TopicError as error:
-        raise ConfigError(f"{path}: cannot be written so that it reads back: {error}") from None
+        raise ConfigError(
+            "{path}: cannot be written so that it reads back: {error}", path=path, error=error
+        ) from None
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         part.write_text(text, encoding="utf-8")
         part.replace(path)
     except OSError as error:
-        raise ExportError(f"{path}: cannot be written: {error.strerror}") from None
+        raise ExportError("{path}: cannot be written: {error}", path=path, error=error) from None
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)

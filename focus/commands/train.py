@@ -133,7 +133,7 @@ def _examples(
         reader = stack.enter_context(DatabaseReader(Path(options["db"]).expanduser()))
         number = next(iter(reader.ids(options["from_crawl"])[-1:]), None)
         if number is None:
-            raise ConfigError(f"{options['db']} holds no crawl yet; `focus crawl` begins one")
+            raise ConfigError("{db} holds no crawl yet; `focus crawl` begins one", db=options["db"])
         chosen = of_crawl(reader, number, topic.name)
         sources[True].append(stored_pages(reader, chosen.on))
         sources[False].append(stored_pages(reader, chosen.off))
@@ -151,7 +151,9 @@ def _model_path(topic: str, output: Path | None) -> Path:
     if output is not None:
         return output
     if not topic.endswith(".toml"):
-        raise ConfigError(f"--topic {topic}: is no topic file; say where to write with -o FILE")
+        raise ConfigError(
+            "--topic {topic}: is no topic file; say where to write with -o FILE", topic=topic
+        )
     return path_beside(Path(topic))
 
 

@@ -199,10 +199,12 @@ def _tasks(options: dict[str, Any], files: list[Path]) -> tuple[TopicTask, ...]:
     for file in files:
         topic = read_topic(str(file))
         if not topic.seeds:
-            raise TopicError(f"topic file {file}: has no seeds to crawl from; put some into it")
+            raise TopicError(
+                "topic file {file}: has no seeds to crawl from; put some into it", file=file
+            )
         tasks.append(TopicTask(topic, topic.seeds))
     if names and options["topics"] is None:
-        raise ConfigError(f"--topic {names[0]}: say with --topics FILE where it stands")
+        raise ConfigError("--topic {name}: say with --topics FILE where it stands", name=names[0])
     if options["topics"] is None and not tasks:
         raise ConfigError("no topics; give --topics FILE or --topic FILE.toml")
     if options["topics"] is not None and (names or not files):
@@ -220,13 +222,20 @@ def _targets(output: Path | None, files: list[Path], tasks: Sequence[TopicTask])
     targets = files if output is None else [output]
     for target in targets:
         if target.suffix not in (".toml", ".json"):
-            raise ConfigError(f"-o {target}: must end in .toml (a topic file) or in .json")
+            raise ConfigError(
+                "-o {target}: must end in .toml (a topic file) or in .json", target=target
+            )
         if not target.absolute().parent.is_dir():
-            raise ConfigError(f"{target}: there is no folder {target.absolute().parent}")
+            raise ConfigError(
+                "{path}: there is no folder {parent}; make it first",
+                path=target,
+                parent=target.absolute().parent,
+            )
         if target.suffix == ".toml" and not target.exists() and len(tasks) != 1:
             raise ConfigError(
-                f"-o {target}: there is no such topic file, and of several topics none can be "
-                "made; name one topic with --topic, or give FILE.json"
+                "-o {target}: there is no such topic file, and of several topics none can be "
+                "made; name one topic with --topic, or give FILE.json",
+                target=target,
             )
     return targets
 
@@ -240,7 +249,9 @@ def _write(tuned: Tuned, target: Path, tasks: tuple[TopicTask, ...]) -> None:
     from focus.topic.topic_file import to_toml, with_params
 
     if target.suffix == ".json":
-        write_whole(target, msgspec.json.format(msgspec.json.encode(tuned), indent=1) + b"\n")
+        write_whole(
+            target, msgspec.json.format(msgspec.json.encode(tuned, enc_hook=str), indent=1) + b"\n"
+        )
         click.echo(f"All of it is in {target}", err=True)
         return
     if tuned.confirmed.gain <= 0:

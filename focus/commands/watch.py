@@ -9,9 +9,10 @@ from typing import Any
 
 import click
 
-from focus.commands.alert_access import AlertName, answer, chosen, here, opened, spoken
+from focus.commands.alert_access import AlertName, answer, chosen, here, opened
 from focus.commands.options.alert import WHAT, alert_options, changed, try_topic
 from focus.commands.options.channel import KEY, ChannelCommand
+from focus.commands.options.help import Group
 from focus.commands.options.option import DB, JSON, Command, option
 from focus.commands.watch_inbox import delete, inbox, read
 from focus.commands.watch_owner import me, secret, secrets_of, vote
@@ -20,7 +21,7 @@ from focus.errors import ExportError
 from focus.text.formatting import count, inert_json, printable
 
 
-@click.group()
+@click.group(cls=Group)
 def watch() -> None:
     """Be told of new pages about a topic, on sites of your choice.
 
@@ -55,14 +56,14 @@ def add(db: Path, name: str, **options: Any) -> None:
             --every "daily 07:30" --mail me@example.org
     """
     from focus.storage.alerts.records import LOCAL, Alert
-    from focus.terminal.alerts import told
+    from focus.terminal.alerts import said
 
     now = time.time()
     made = changed(Alert(name, ()), options, now=now)
     with opened(db, now, makes=True) as store:
         store.alerts.add(LOCAL, made, now=now)
         secrets = list(secrets_of(store, made, now=now))
-    click.echo(f"Alert {printable(name)}: {told(made)}", err=True)
+    click.echo(f"Alert {printable(name)}: {said(made)}", err=True)
     _tell_secrets(name, secrets)
     click.echo("The next `focus watch run` visits it; let cron call that", err=True)
     if "feed" in made.channels:
@@ -88,7 +89,7 @@ def edit(db: Path, name: str, new_name: str | None, **options: Any) -> None:
     import msgspec
 
     from focus.storage.alerts.records import LOCAL
-    from focus.terminal.alerts import told
+    from focus.terminal.alerts import said
 
     now = time.time()
     with opened(db, now) as store:
@@ -99,7 +100,7 @@ def edit(db: Path, name: str, new_name: str | None, **options: Any) -> None:
         store.alerts.change(owned.id, made, now=now)
         is_new = set(made.channels) - set(owned.alert.channels)
         secrets = list(secrets_of(store, made, now=now)) if is_new else []
-    click.echo(f"Alert {printable(made.name)}: {told(made)}", err=True)
+    click.echo(f"Alert {printable(made.name)}: {said(made)}", err=True)
     _tell_secrets(made.name, secrets)
 
 
@@ -226,7 +227,7 @@ def export(db: Path, names: tuple[str, ...], output: Path) -> None:
     try:
         output.write_bytes(text)
     except OSError as error:
-        raise ExportError(f"{output}: cannot be written: {error.strerror}") from None
+        raise ExportError("{path}: cannot be written: {error}", path=output, error=error) from None
 
 
 # -- looking ------------------------------------------------------------------------
@@ -330,7 +331,7 @@ def log(db: Path, limit: int, as_json: bool) -> None:
     if as_json:
         answer([each._asdict() for each in masked], as_json)
         return
-    answer(log_lines(masked, spoken(), zone), as_json)
+    answer(log_lines(masked, zone), as_json)
 
 
 for command in (inbox, read, delete, run, test, secret, vote, me):

@@ -98,8 +98,9 @@ def delete(db: Path, name: str, urls: tuple[str, ...]) -> None:
             number = store.matches.named(owned.id, url)
             if number is None:
                 raise ConfigError(
-                    f"alert {printable(name)!r} has no page {printable(url, 200)}; "
-                    f"see `focus watch inbox {printable(name)}`"
+                    "alert {name!r} has no page {url}; see `focus watch inbox {name}`",
+                    name=printable(name),
+                    url=printable(url, 200),
                 )
             store.inbox.act(LOCAL, number, "delete", now=now)
     click.echo(f"{count(len(set(urls)), 'page')} deleted", err=True)

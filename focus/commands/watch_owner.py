@@ -44,8 +44,9 @@ def vote(db: Path, name: str, url: str, says: str) -> None:
         owned = chosen(store, (name,))[0]
         if not store.matches.vote(owned.id, url, _VOTES[says]):
             raise ConfigError(
-                f"alert {printable(name)!r} has no page {printable(url, 200)}; "
-                f"see `focus watch show {printable(name)}`"
+                "alert {name!r} has no page {url}; see `focus watch show {name}`",
+                name=printable(name),
+                url=printable(url, 200),
             )
         on, off = store.matches.count_votes(owned.id)
         found = effect(store, owned, trusted=True)
@@ -80,7 +81,7 @@ def secret(db: Path, name: str, rotate: bool) -> None:
         lines = list(secrets_of(store, owned.alert, now=now, rotate=rotate))
         if not lines:
             raise ConfigError(
-                f"alert {printable(name)!r} has no channel that is signed (--webhook)"
+                "alert {name!r} has no channel that is signed (--webhook)", name=printable(name)
             )
     for line in lines:
         click.echo(line)
@@ -131,7 +132,9 @@ def me(db: Path, language: str | None, zone: str | None, quiet: str | None) -> N
     from focus.storage.alerts.records import LOCAL
 
     if zone is not None and zone not in available_timezones():
-        raise ConfigError(f"--zone {printable(zone)!r}: no such time zone; write Asia/Shanghai")
+        raise ConfigError(
+            "--zone {zone!r}: no such time zone; write Asia/Shanghai", zone=printable(zone)
+        )
     if quiet is not None:
         parse_quiet(quiet)
     quiet = None if quiet is None else quiet.strip()

@@ -13,6 +13,7 @@ from focus.commands.alert_access import AlertName, answer, chosen, opened
 from focus.commands.crawl import network_options
 from focus.commands.options.channel import HOW, KEY, ChannelCommand, installation_values, key_file
 from focus.commands.options.option import DB, option, tell
+from focus.i18n import told
 from focus.text.formatting import printable
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
                 ran = _ran(store, wanted, options)
         except AlreadyRunning as error:
             if options["verbose"]:
-                tell([str(error)], err=True)
+                tell([told(error.line)], err=True)
             ctx.exit(error.exit_code)
     ctx.exit(_tell(ran, verbose=options["verbose"]))
 

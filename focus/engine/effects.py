@@ -17,6 +17,7 @@ from focus.engine.links import LinkHandler
 from focus.engine.sitemaps import SitemapHandler
 from focus.engine.transports import Transport
 from focus.engine.view import Request, View
+from focus.i18n import msg, within
 from focus.records import DropReason, FailureKind, Outcome, Task, UrlState
 from focus.scheduling.queues import Candidate
 
@@ -139,9 +140,9 @@ class Effects:
         if intent.is_untried:
             self._link_handler.hit_rates.lost(host, self._seeds.typed)
         self._unit_of_work.host_changed(host)
-        why = f"{kind}: {detail}" if detail else str(kind)
+        why = within(msg(kind), detail)
         left = self._frontier.give_up(host)
-        self.apply((i.Fail(each, FailureKind.HOST_GIVEN_UP, why[:200]) for each in left), now)
+        self.apply((i.Fail(each, FailureKind.HOST_GIVEN_UP, why) for each in left), now)
 
     def _read_sitemaps(self, intent: i.ReadSitemaps, now: float) -> None:
         self._sitemap_handler.rules_came(intent.host)

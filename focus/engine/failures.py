@@ -54,7 +54,7 @@ def shut(url_id: int, host: Host, why: str, view: View) -> list[Intent]:
     """A URL's scheme is closed at its host; a seed may have another."""
     if url_id in view.seeds.fallbacks:
         return fall_back(host, view)
-    return [Fail(url_id, FailureKind.HOST_GIVEN_UP, why[:200])]
+    return [Fail(url_id, FailureKind.HOST_GIVEN_UP, why)]
 
 
 def fall_back(host: Host, view: View) -> list[Intent]:

@@ -36,6 +36,7 @@ from focus.engine.intents import (
 )
 from focus.engine.view import View
 from focus.http.robots_tag import of_headers
+from focus.i18n import msg, within
 from focus.records import (
     DropReason,
     FailureKind,
@@ -88,7 +89,10 @@ def _rules(host: Host, fetch: FetchResult, view: View, now: float) -> list[Inten
     if turn.wait_s is not None and not others:
         return [obey, Rest(host, now + turn.wait_s)]
     if turn.failure is not None and not others:
-        return [obey, GiveUp(host, turn.failure, f"robots.txt: {fetch.detail}", is_untried=True)]
+        return [
+            obey,
+            GiveUp(host, turn.failure, within("robots.txt", fetch.detail), is_untried=True),
+        ]
     return [obey, *others, Rest(host), ReadSitemaps(host)]
 
 
@@ -127,7 +131,7 @@ def _of_url(
 def _unchanged(url_id: int, task: Task, view: View) -> Intent:
     """It is as it was when it was asked for last (304): a result still, or still none."""
     if view.request(url_id).before is UrlState.DROPPED:
-        return Drop(url_id, DropReason.LISTING, "as it was", task.hops)
+        return Drop(url_id, DropReason.LISTING, msg("as it was"), task.hops)
     return Done(url_id, task.hops)
 
 

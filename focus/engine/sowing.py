@@ -10,6 +10,7 @@ from focus.engine.links import LinkHandler
 from focus.engine.partition import Crossing
 from focus.engine.sitemaps import SitemapHandler
 from focus.engine.view import View
+from focus.i18n import msg
 from focus.records import SEED_PRIORITY, UrlRow, UrlState
 from focus.urls.normal_form import fingerprint, host_of, seed_candidates
 
@@ -44,7 +45,7 @@ class Sower:
                 continue
             self._view.seeds.typed[url_id] = typed
             if state[url_id] != UrlState.WAITING:
-                self._view.seeds.note(url_id, "not wanted by --allow, --deny or its file type")
+                self._view.seeds.note(url_id, msg("not wanted by --allow, --deny or its file type"))
             if others:
                 self._view.seeds.fallbacks[url_id] = others[0]
             self._sitemap_handler.add_home(url)

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from enum import Enum
 
+from focus.i18n import msg
 from focus.records import FailureKind, FetchResult
 
 WIDE, FEW, MUTE = 3, 2, 3
@@ -113,7 +114,7 @@ class Uplink:
         """A host was not reached. `has_rules`: it answered in an earlier run."""
         if self.since is None:
             self.since = ended_at(fetch)
-        self.reason = fetch.detail or str(fetch.failure)
+        self.reason = fetch.detail or msg(str(fetch.failure))
         self.hosts[host] = origin
         self.tries += is_try
         self._failures += 1

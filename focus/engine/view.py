@@ -13,6 +13,7 @@ from focus.admission.near_duplicates import NearDuplicates
 from focus.admission.robots_gate import RobotsGate
 from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
+from focus.i18n import msg, within
 from focus.records import UrlState
 from focus.scheduling.queues import Host, Queue
 from focus.scheduling.url_table import UrlTable
@@ -56,7 +57,7 @@ class Seeds:
         if (typed := self.typed.get(url_id)) is None:
             return
         if why:
-            self.failures[typed] = ": ".join(filter(None, why))
+            self.failures[typed] = within(msg(why[0]), *why[1:])
         else:
             self.failures.pop(typed, None)
 

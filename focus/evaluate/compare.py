@@ -201,7 +201,9 @@ def run_trials(
         runs.parent.mkdir(parents=True, exist_ok=True)
         file = runs.open("ab", buffering=0)
     except OSError as error:
-        raise ExportError(f"{runs.parent}: cannot be written: {error.strerror}") from None
+        raise ExportError(
+            "{path}: cannot be written: {error}", path=runs.parent, error=error
+        ) from None
     with file:
         if file.tell():
             file.write(b"\n")  # what a kill tore must not swallow the next line
@@ -288,7 +290,8 @@ def _judged_scores(
             pages.setdefault(page.topic, {})[grounds[page.topic].page_of[number]] = page
     if not pages:
         raise ConfigError(
-            f"--judgments {spec.judgments}: has no judgment of these topics and pages"
+            "--judgments {judgments}: has no judgment of these topics and pages",
+            judgments=spec.judgments,
         )
     budgets = {topic: grounds[topic].budget for topic in pages}
     found = []

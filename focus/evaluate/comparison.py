@@ -140,11 +140,18 @@ def load(path: Path) -> Comparison:
     try:
         found = msgspec.json.decode(path.read_bytes(), type=Comparison)
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+        raise ConfigError("{path}: cannot be read: {error}", path=path, error=error) from None
     except msgspec.MsgspecError as error:
-        raise ConfigError(f"{path}: is no results.json of `focus compare`: {error}") from None
+        raise ConfigError(
+            "{path}: is no results.json of `focus compare`: {error}", path=path, error=error
+        ) from None
     if found.schema != SCHEMA:
-        raise ConfigError(f"{path}: has schema {found.schema}, this focus reads {SCHEMA}")
+        raise ConfigError(
+            "{path}: has schema {schema}, this focus reads {known}",
+            path=path,
+            schema=found.schema,
+            known=SCHEMA,
+        )
     return found
 
 
@@ -158,7 +165,7 @@ def write_whole(path: Path, data: bytes) -> None:
         finally:
             part.unlink(missing_ok=True)
     except OSError as error:
-        raise ExportError(f"{path}: cannot be written: {error.strerror}") from None
+        raise ExportError("{path}: cannot be written: {error}", path=path, error=error) from None
 
 
 def _csv(comparison: Comparison) -> str:

@@ -103,9 +103,11 @@ class Inputs:
             plain = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
             return plain.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise ConfigError(f"{path}: is not UTF-8 (byte {error.start})") from None
+            raise ConfigError(
+                "{path}: is not UTF-8 (byte {start})", path=path, start=error.start
+            ) from None
         except (OSError, EOFError) as error:
-            raise ConfigError(f"{path}: cannot be read: {error}") from None
+            raise ConfigError("{path}: cannot be read: {error}", path=path, error=error) from None
 
 
 def judge_of(
@@ -190,7 +192,9 @@ def prepare(
             found.append(one)
     if not found:
         why = "; ".join(f"{remark.count:,} {remark.what}" for remark in remarks.list())
-        raise ConfigError(f"no relevant page can be reached from the seeds of any topic ({why})")
+        raise ConfigError(
+            "no relevant page can be reached from the seeds of any topic ({why})", why=why
+        )
     return found
 
 
@@ -241,7 +245,9 @@ def budget_of(text: str, targets: int) -> int:
     elif match and float(match[1]) > 0:
         budget = round(float(match[1]) * targets) + EXTRA_REQUESTS
     if budget < 1:
-        raise ConfigError(f"--budget {text}: is not like 800 (requests) or 3x (times the targets)")
+        raise ConfigError(
+            "--budget {text}: is not like 800 (requests) or 3x (times the targets)", text=text
+        )
     return budget
 
 

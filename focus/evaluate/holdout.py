@@ -50,8 +50,10 @@ def split(prepared: Sequence[Prepared], orders: int, seed: int) -> Halves:
     confirm = {name: found[1::2] for name, found in distinct.items() if len(found) > 1}
     if not confirm:
         raise ConfigError(
-            f"topic {names[0]!r} cannot be halved: tuning needs topics with two seeds or more "
-            f"and --seed-orders of 2 or more, or {TOPICS_TO_HALVE} topics"
+            "topic {name!r} cannot be halved: tuning needs topics with two seeds or more and "
+            "--seed-orders of 2 or more, or {n} topics",
+            name=names[0],
+            n=TOPICS_TO_HALVE,
         )
     return Halves(train, confirm, "seed orders")
 

@@ -24,6 +24,7 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 
 from focus.errors import ConfigError, TopicError
+from focus.i18n import msg
 from focus.topic.topic import Topic, from_toml, from_words
 from focus.urls.normal_form import seed_candidates
 
@@ -98,12 +99,16 @@ def read_topics(text: str, where: str, folder: Path = Path()) -> list[TopicTask]
     try:
         entries = msgspec.json.decode(text, type=list[_Entry])
     except msgspec.MsgspecError as error:
-        raise TopicError(f"{where}: {error}") from None
+        raise TopicError("{where}: {what}", where=where, what=error) from None
     tasks = [_task(entry, where, folder) for entry in entries]
     names = [task.name for task in tasks]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None or not tasks:
-        raise TopicError(f"{where}: {f'topic {twice!r} stands twice' if tasks else 'no topic'}")
+        raise TopicError(
+            "{where}: {what}",
+            where=where,
+            what=msg("topic {name!r} stands twice", name=twice) if tasks else msg("no topic"),
+        )
     return tasks
 
 
@@ -114,10 +119,10 @@ def _task(entry: _Entry, where: str, folder: Path) -> TopicTask:
         for seed in entry.seeds:
             seed_candidates(seed)
     except ConfigError as error:
-        raise TopicError(f"{at}: {error}") from None
+        raise TopicError("{where}: {what}", where=at, what=error) from None
     seeds = tuple(entry.seeds) or topic.seeds
     if not seeds:
-        raise TopicError(f"{at} has no seed")
+        raise TopicError("{at} has no seed", at=at)
     model = str(folder / entry.model) if entry.model is not None else topic.model
     return TopicTask(msgspec.structs.replace(topic, name=entry.name, model=model), seeds)
 
@@ -132,7 +137,9 @@ def _topic(entry: _Entry, folder: Path) -> Topic:
     try:
         topic = from_toml(path.read_text(encoding="utf-8-sig"), str(path))
     except (OSError, UnicodeDecodeError) as error:
-        raise TopicError(f"topic file {path}: cannot be read: {error}") from None
+        raise TopicError(
+            "topic file {path}: cannot be read: {error}", path=path, error=error
+        ) from None
     if topic.model is None:
         return topic
     return msgspec.structs.replace(topic, model=str(path.parent / topic.model))
@@ -145,7 +152,9 @@ def select(tasks: Iterable[TopicTask], names: Iterable[str]) -> list[TopicTask]:
     for name in wanted:
         if name not in by_name:
             raise TopicError(
-                f"--topic {name}: not in the topics file; it has: {', '.join(by_name)}"
+                "--topic {name}: not in the topics file; it has: {known}",
+                name=name,
+                known=", ".join(by_name),
             )
     return [by_name[name] for name in wanted]
 

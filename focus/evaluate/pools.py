@@ -112,7 +112,9 @@ def from_tsv(text: str, where: str) -> list[SampledPage]:
     """The pages of a judgments.tsv; ConfigError with the line that is none."""
     head, *lines = text.splitlines() or [""]
     if head != HEAD:
-        raise ConfigError(f"{where}: is no judgments.tsv; its first line must be {HEAD!r}")
+        raise ConfigError(
+            "{where}: is no judgments.tsv; its first line must be {head!r}", where=where, head=HEAD
+        )
     found = []
     for number, line in enumerate(lines, 2):
         try:
@@ -123,8 +125,10 @@ def from_tsv(text: str, where: str) -> list[SampledPage]:
             found.append(SampledPage(topic, url, said, stratum, float(weight), of_judge))
         except ValueError:
             raise ConfigError(
-                f"{where}:{number}: is not topic, url, y|n|p or nothing, stratum, weight, "
-                "relevance, parted by tabs"
+                "{where}:{number}: is not topic, url, y|n|p or nothing, stratum, weight, "
+                "relevance, parted by tabs",
+                where=where,
+                number=number,
             ) from None
     return found
 
@@ -140,7 +144,9 @@ def answered(pages: Sequence[SampledPage], text: str, where: str) -> list[Sample
             continue
         url, *words = line.split()
         if len(words) != 1 or words[0].lower() not in WORDS:
-            raise ConfigError(f"{where}:{number}: is no URL with y, n or p behind it")
+            raise ConfigError(
+                "{where}:{number}: is no URL with y, n or p behind it", where=where, number=number
+            )
         said[url] = words[0].lower()[0]
     return [msgspec.structs.replace(page, said=said.get(page.url, page.said)) for page in pages]
 

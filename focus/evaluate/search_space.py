@@ -69,23 +69,25 @@ def read_range(text: str) -> Range:
     name, _, value = text.partition("=")
     ends = _ENDS.fullmatch(value.strip())
     if not name.strip():
-        raise ConfigError(f"{text!r} names no parameter; write it like gamma=0.1..0.9")
+        raise ConfigError("{text!r} names no parameter; write it like gamma=0.1..0.9", text=text)
     if ends is None:
         return Range(name.strip(), choices=_choices(text, value))
     low, high = float(ends[1]), float(ends[2])
     whole = re.search(r"[.eE]", ends[1] + ends[2]) is None and not ends[3]
     found = Range(name.strip(), low, high, ends[3] is not None, whole)
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise ConfigError(f"{text!r}: the first end must be under the second")
+        raise ConfigError("{text!r}: the first end must be under the second", text=text)
     if found.log and low <= 0:
-        raise ConfigError(f"{text!r}: by logarithm both ends must be over 0")
+        raise ConfigError("{text!r}: by logarithm both ends must be over 0", text=text)
     return found
 
 
 def _choices(text: str, value: str) -> tuple[float, ...]:
     parts = [part.strip() for part in value.split("|")]
     if not all(re.fullmatch(_NUMBER, part) for part in parts):
-        raise ConfigError(f"{text!r} is not like gamma=0.1..0.9, k=1e-3..1:log, T=1..10 or W=10|20")
+        raise ConfigError(
+            "{text!r} is not like gamma=0.1..0.9, k=1e-3..1:log, T=1..10 or W=10|20", text=text
+        )
     return tuple(dict.fromkeys(float(part) for part in parts))
 
 

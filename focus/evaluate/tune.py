@@ -107,7 +107,7 @@ def _fitted(search: Search) -> tuple[Range, ...]:
     names = [each.name for each in search.ranges]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise ConfigError(f"--param {twice}: is given twice")
+        raise ConfigError("--param {twice}: is given twice", twice=twice)
     return tuple(fitted(each, _own(search, each.name)) for each in search.ranges)
 
 
@@ -126,8 +126,11 @@ def _own(search: Search, name: str) -> list[float]:
     if not found:
         known = [*strategy.defaults, *(f"{model.name}.{each}" for each in model.defaults)]
         raise ConfigError(
-            f"--param {name}: {strategy.name} and {model.name} have no such parameter; "
-            f"known: {', '.join(known) or 'none'}"
+            "--param {name}: {strategy} and {model} have no such parameter; known: {known}",
+            name=name,
+            strategy=strategy.name,
+            model=model.name,
+            known=", ".join(known) or "none",
         )
     return found
 

@@ -68,7 +68,9 @@ def variants(
         )
     for name, _ in given:
         if name not in used:
-            raise ConfigError(f"--param {name}: no strategy or model of this comparison has it")
+            raise ConfigError(
+                "--param {name}: no strategy or model of this comparison has it", name=name
+            )
     return list(found.values())
 
 

@@ -26,6 +26,8 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any, cast
 
+from focus.i18n import msg
+
 with contextlib.suppress(ImportError):  # not on Windows, which has no TCP_INFO either
     import fcntl
     import termios
@@ -169,7 +171,10 @@ class Exchange:
         """Called after each piece off the socket was counted and parsed."""
         config = self._config
         if self.received > self._max_bytes:
-            self.stop(FailureKind.TOO_LARGE, f"over {self._max_bytes} bytes off the socket")
+            self.stop(
+                FailureKind.TOO_LARGE,
+                msg("over {max_bytes} bytes off the socket", max_bytes=self._max_bytes),
+            )
         elif not self.headers_done and self.received > config.max_header_bytes:
             self.end_headers(self.received)
 
@@ -178,7 +183,9 @@ class Exchange:
         self.headers_done = True
         if size > self._config.max_header_bytes:
             limit = self._config.max_header_bytes
-            self.stop(FailureKind.HEADERS_TOO_LARGE, f"over {limit} bytes of headers")
+            self.stop(
+                FailureKind.HEADERS_TOO_LARGE, msg("over {limit} bytes of headers", limit=limit)
+            )
 
     def excuse(self, seconds: float) -> None:
         """So long nobody here could have read what the server sent."""
@@ -207,16 +214,22 @@ class Exchange:
         if self.received != before:
             self._changed_at = (self.received, now)
         elif now - since >= config.read_timeout_s:
-            self.stop(FailureKind.TIMEOUT, f"no byte for {config.read_timeout_s:g} s")
+            self.stop(
+                FailureKind.TIMEOUT,
+                msg("no byte for {read_timeout_s:g} s", read_timeout_s=config.read_timeout_s),
+            )
         if now >= self._deadline:
-            self.stop(FailureKind.TIMEOUT, f"not done after {config.total_timeout_s:g} s")
+            self.stop(
+                FailureKind.TIMEOUT,
+                msg("not done after {total_timeout_s:g} s", total_timeout_s=config.total_timeout_s),
+            )
         self._check_rate(now)
 
     def check_wire(self) -> None:
         """What TLS needs itself may not be much more than what it hands on."""
         on_wire = sum(map(_bytes_received, self.sockets)) - self._wire_before
         if on_wire > self._max_bytes + self._max_bytes // _TLS_SHARE + _TLS_EXTRA:
-            self.stop(FailureKind.TOO_LARGE, f"{on_wire} bytes off the socket")
+            self.stop(FailureKind.TOO_LARGE, msg("{on_wire} bytes off the socket", on_wire=on_wire))
 
     def _check_rate(self, now: float) -> None:
         config = self._config
@@ -225,7 +238,7 @@ class Exchange:
         elif now - self._window_from >= config.min_rate_window_s:
             rate = (self.received - self._window_bytes) / (now - self._window_from)
             if rate < config.min_rate_bytes_s:
-                self.stop(FailureKind.TOO_SLOW, f"{rate:.0f} bytes/s")
+                self.stop(FailureKind.TOO_SLOW, msg("{rate:.0f} bytes/s", rate=rate))
             self._window_from, self._window_bytes = now, self.received
 
 

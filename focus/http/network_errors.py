@@ -11,6 +11,7 @@ import ssl
 
 import aiohttp
 
+from focus.i18n import Msg, line_of, msg
 from focus.records import FailureKind
 
 SERVER_FAULTS = (aiohttp.ClientError, asyncio.TimeoutError, OSError, ValueError)
@@ -36,29 +37,29 @@ def explain(error: Exception) -> tuple[FailureKind, str]:
     if any(isinstance(cause, ssl.SSLError | ssl.CertificateError) for cause in causes):
         return FailureKind.TLS, _tls_reason(causes)
     if isinstance(error, asyncio.TimeoutError):
-        return FailureKind.TIMEOUT, "no connection in time"
+        return FailureKind.TIMEOUT, msg("no connection in time")
     if isinstance(error, aiohttp.ClientConnectorError):
         kind = FailureKind.UNREACHABLE if _is_cut_off(causes) else FailureKind.CONNECT
-        return kind, _system_reason(error.os_error) or "closed in the handshake"
+        return kind, _system_reason(error.os_error) or msg("closed in the handshake")
     if isinstance(error, aiohttp.ClientHttpProxyError):
-        return FailureKind.CONNECT, f"the proxy answered {error.status}"
+        return FailureKind.CONNECT, msg("the proxy answered {status}", status=error.status)
     if isinstance(error, aiohttp.InvalidURL):
-        return FailureKind.GUARD, f"no usable host: {error}"
+        return FailureKind.GUARD, msg("no usable host: {error}", error=error)
     return _explain_answer(error, causes)
 
 
 def _explain_answer(error: Exception, causes: list[BaseException]) -> tuple[FailureKind, str]:
     """What went wrong after the connection stood."""
     if isinstance(error, aiohttp.ServerDisconnectedError):
-        return FailureKind.RESET, "closed without an answer"
+        return FailureKind.RESET, msg("closed without an answer")
     if isinstance(error, aiohttp.ClientResponseError):
         if (error.message or "").startswith(TOO_MANY_HEADERS):
             return FailureKind.HEADERS_TOO_LARGE, error.message
-        return FailureKind.PROTOCOL, error.message or "not HTTP"
+        return FailureKind.PROTOCOL, error.message or msg("not HTTP")
     if isinstance(error, aiohttp.ClientPayloadError):
         text = " ".join(map(str, causes))
         if "not completed" in text or "Not enough data" in text:
-            return FailureKind.RESET, "broken off in mid-answer"
+            return FailureKind.RESET, msg("broken off in mid-answer")
         return FailureKind.PROTOCOL, str(causes[-1])
     if isinstance(error, OSError):
         kind = FailureKind.UNREACHABLE if _is_cut_off(causes) else FailureKind.RESET
@@ -74,8 +75,8 @@ def _is_cut_off(causes: list[BaseException]) -> bool:
 def _explain_dns(error: OSError) -> tuple[FailureKind, str]:
     unknown = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
     if isinstance(error, socket.gaierror) and error.errno in unknown:
-        return FailureKind.DNS, "no such host"
-    return FailureKind.DNS_TEMPORARY, error.strerror or str(error)
+        return FailureKind.DNS, msg("no such host")
+    return FailureKind.DNS_TEMPORARY, line_of(error)
 
 
 def _causes(error: BaseException | None) -> list[BaseException]:
@@ -90,20 +91,22 @@ def _causes(error: BaseException | None) -> list[BaseException]:
 
 def _system_reason(error: OSError) -> str:
     """The system's words; asyncio's own name our call rather than the reason."""
-    return os.strerror(error.errno) if error.errno else str(error)
+    return msg(os.strerror(error.errno)) if error.errno else line_of(error)
 
 
 def _tls_reason(causes: list[BaseException]) -> str:
     """The innermost reason, in OpenSSL's words."""
     for cause in reversed(causes):
         if message := getattr(cause, "verify_message", None):
-            return str(message)
+            return msg(str(message))
         if reason := getattr(cause, "reason", None):
             return str(reason).replace("_", " ").lower()
     return str(causes[-1])
 
 
 def one_line(text: str) -> str:
-    """A text by a stranger as one short line that is safe to print."""
+    """A text by a stranger as one short line that is safe to print; the strangers' in a message."""
+    if isinstance(text, Msg):
+        return text.each(one_line)
     text = " ".join(_UNPRINTABLE.sub(" ", text[: 4 * _MAX_DETAIL]).split())
     return text if len(text) <= _MAX_DETAIL else text[: _MAX_DETAIL - 1] + "…"

@@ -19,6 +19,7 @@ from focus.http.robots import MAX_BYTES as MAX_ROBOTS_BYTES
 from focus.http.semantics import SNIFF_BYTES, is_html, redirect_target
 from focus.http.sitemap import MAX_BYTES as MAX_LISTING_BYTES
 from focus.http.sitemap import ListingReader, is_listing
+from focus.i18n import msg
 from focus.records import FailureKind, Listing
 
 _ROBOTS_ALLOWANCE = 2  # times what is read of a robots.txt: more may lie in buffers when we stop
@@ -108,17 +109,19 @@ class IncomingResponse:
     def _judge(self, response: aiohttp.ClientResponse, head: bytes) -> None:
         """Whether it is worth going on, once the first bytes are there."""
         if not head:
-            raise FetchFailed(FailureKind.EMPTY, f"{response.status} without a body")
+            raise FetchFailed(
+                FailureKind.EMPTY, msg("{status} without a body", status=response.status)
+            )
         kind = response.headers.get("Content-Type")
         if self._config.listings and is_listing(head):
             self._reader = ListingReader()
             self.exchange.allow(MAX_LISTING_BYTES)
             return
         if not is_html(kind, head, self._config.content_types):
-            raise FetchFailed(FailureKind.NOT_HTML, kind or "no Content-Type, and no HTML")
+            raise FetchFailed(FailureKind.NOT_HTML, kind or msg("no Content-Type, and no HTML"))
         length = response.content_length or 0
         if length > self._config.max_raw_bytes:
-            raise FetchFailed(FailureKind.TOO_LARGE, f"{length} bytes announced")
+            raise FetchFailed(FailureKind.TOO_LARGE, msg("{length} bytes announced", length=length))
 
     @staticmethod
     async def _list(reader: ListingReader, piece: bytes) -> bool:
@@ -131,7 +134,9 @@ class IncomingResponse:
     def _overflow(self, limit: int) -> None:
         self.truncated = True
         if not self._robots:
-            raise FetchFailed(FailureKind.TOO_LARGE, f"over {limit} bytes after decoding")
+            raise FetchFailed(
+                FailureKind.TOO_LARGE, msg("over {limit} bytes after decoding", limit=limit)
+            )
         self.exchange.settle()
 
 
@@ -140,9 +145,13 @@ def redirect(url: str, response: aiohttp.ClientResponse) -> str:
     raw = next((value for key, value in response.raw_headers if key.lower() == b"location"), None)
     target = redirect_target(url, None if raw is None else _location(raw))
     if target is None:
-        raise FetchFailed(FailureKind.REDIRECT, f"{response.status} without a usable Location")
+        raise FetchFailed(
+            FailureKind.REDIRECT, msg("{status} without a usable Location", status=response.status)
+        )
     if not target.lower().startswith(("http://", "https://")):
-        raise FetchFailed(FailureKind.REDIRECT, f"{response.status} to {target}")
+        raise FetchFailed(
+            FailureKind.REDIRECT, msg("{status} to {target}", status=response.status, target=target)
+        )
     return target
 
 

@@ -129,7 +129,9 @@ def read_cookies(path: Path) -> list[Cookie]:
             error.strerror if isinstance(error, OSError) and error.strerror else "no cookies.txt"
         )
         raise ConfigError(
-            f"{path}: {reason}; a cookies.txt begins with '# Netscape HTTP Cookie File'"
+            "{path}: {reason}; a cookies.txt begins with '# Netscape HTTP Cookie File'",
+            path=path,
+            reason=reason,
         ) from None
     return list(jar)
 
@@ -151,7 +153,9 @@ def read_credentials(path: Path) -> list[Credentials]:
         data = tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         line = str(error).rpartition("(at ")[2].rstrip(")") if "(at " in str(error) else ""
-        raise ConfigError(f"{path}: cannot be read{f' ({line})' if line else ''}") from None
+        raise ConfigError(
+            "{path}: cannot be read{value}", path=path, value=f" ({line})" if line else ""
+        ) from None
     return [_credentials(path, name, said) for name, said in data.items()]
 
 
@@ -168,10 +172,13 @@ def _credentials(path: Path, name: str, said: Any) -> Credentials:
     known = {"user", "password", "headers", "cookie"}
     where = f"{path}: [{name!r}]"
     if not isinstance(said, dict) or (mark and scheme not in ("http", "https")) or not host:
-        raise ConfigError(f'{where}: write a host and what it is sent, ["example.com"]')
+        raise ConfigError('{where}: write a host and what it is sent, ["example.com"]', where=where)
     if unknown := sorted(set(said) - known):
         raise ConfigError(
-            f"{where}: {unknown[0]!r} is not known; known: {', '.join(sorted(known))}"
+            "{where}: {unknown!r} is not known; known: {known}",
+            where=where,
+            unknown=unknown[0],
+            known=", ".join(sorted(known)),
         )
     fields = [(str(key), value) for key, value in dict(said.get("headers", {})).items()]
     if "user" in said:
@@ -180,7 +187,7 @@ def _credentials(path: Path, name: str, said: Any) -> Credentials:
     if "cookie" in said:
         fields.append(("Cookie", said["cookie"]))
     if not fields or not all(_sendable(*field) for field in fields):
-        raise ConfigError(f"{where}: a header's value is one line of text")
+        raise ConfigError("{where}: a header's value is one line of text", where=where)
     return Credentials(host.lower().strip("/"), tuple(fields), plain=scheme == "http")
 
 
@@ -193,9 +200,9 @@ def _check_private(path: Path) -> None:
     try:
         mode = path.stat().st_mode
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}") from None
+        raise ConfigError("{path}: {error}", path=path, error=error) from None
     if os.name == "posix" and mode & 0o077:
-        raise ConfigError(f"{path}: other users may read it; run: chmod 600 {path}")
+        raise ConfigError("{path}: other users may read it; run: chmod 600 {path}", path=path)
 
 
 def _parts(url: str) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from focus.errors import ConfigError
+from focus.i18n import msg
 
 # IANA's special-purpose registries, without the entries that are global after all.
 _CLOSED_V4 = tuple(
@@ -85,7 +86,7 @@ def is_global(address: IPv4Address | IPv6Address) -> bool:
 
 def not_public(address: object) -> str:
     """The line that tells a user of a refused address."""
-    return f"{address} is not a public address; open it with --allow-net"
+    return msg("{address} is not a public address; open it with --allow-net", address=address)
 
 
 def _network(text: str) -> IPv4Network | IPv6Network:
@@ -93,5 +94,5 @@ def _network(text: str) -> IPv4Network | IPv6Network:
         return ip_network(text.strip(), strict=False)
     except ValueError:
         raise ConfigError(
-            f"allow-net {text!r} is no network; write it like 10.0.0.0/8 or ::1/128"
+            "allow-net {text!r} is no network; write it like 10.0.0.0/8 or ::1/128", text=text
         ) from None

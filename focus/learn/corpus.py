@@ -39,7 +39,7 @@ def read_named(path: Path, complain: Complain) -> Iterator[tuple[str, Document]]
     ConfigError when `path` is not there or no page is in it.
     """
     if not path.exists():
-        raise ConfigError(f"{path}: there is no such file or folder")
+        raise ConfigError("{path}: there is no such file or folder", path=path)
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
     empty = True
     for file in files:
@@ -48,7 +48,9 @@ def read_named(path: Path, complain: Complain) -> Iterator[tuple[str, Document]]
             yield page
     if empty:
         kinds = ", ".join(sorted(HTML | TEXT | {".jsonl"}))
-        raise ConfigError(f"{path}: there is no page in it (files that count: {kinds})")
+        raise ConfigError(
+            "{path}: there is no page in it (files that count: {kinds})", path=path, kinds=kinds
+        )
 
 
 def _of_file(file: Path, complain: Complain, *, sole: bool) -> Iterator[tuple[str, Document]]:

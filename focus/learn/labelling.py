@@ -81,8 +81,9 @@ def check_teachable(relevance: str) -> None:
     """ConfigError for a relevance model that learns nothing from labels."""
     if relevance not in TEACHABLE:
         raise ConfigError(
-            f"relevance model {relevance}: learns nothing from labels; these do: "
-            f"{', '.join(TEACHABLE)}"
+            "relevance model {relevance}: learns nothing from labels; these do: {teachable}",
+            relevance=relevance,
+            teachable=", ".join(TEACHABLE),
         )
 
 
@@ -175,7 +176,7 @@ def moved(
     if relevance == "bayes":
         if learned.bayes is None:
             raise ConfigError(
-                f"topic {topic.name!r}: has no classifier to teach; see `focus train`"
+                "topic {name!r}: has no classifier to teach; see `focus train`", name=topic.name
             )
         trained = moved_classifier(learned.bayes, Matcher(topic).segmenter, pages)
         return msgspec.structs.replace(learned, bayes=trained)

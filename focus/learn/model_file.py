@@ -92,7 +92,9 @@ def save(path: Path, learned: LearnedTopic) -> None:
         part.write_bytes(msgspec.json.format(data, indent=0) + b"\n")
         part.replace(path)
     except OSError as error:
-        raise ConfigError(f"model file {path}: cannot be written: {error.strerror}") from None
+        raise ConfigError(
+            "model file {path}: cannot be written: {error}", path=path, error=error
+        ) from None
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
@@ -104,22 +106,30 @@ def load(path: Path) -> LearnedTopic:
         data = path.read_bytes()
     except OSError as error:
         raise ConfigError(
-            f"model file {path}: cannot be read: {error.strerror}; make it with `focus train`"
+            "model file {path}: cannot be read: {error}; make it with `focus train`",
+            path=path,
+            error=error,
         ) from None
     try:
         head = msgspec.json.decode(data, type=_Head)
         if head.format == FORMAT and head.version != VERSION:
             raise ConfigError(
-                f"model file {path}: made by another focus (version {head.version}, this one "
-                f"knows {VERSION}); make it again with `focus train`"
+                "model file {path}: made by another focus (version {version}, this one knows "
+                "{known}); make it again with `focus train`",
+                path=path,
+                version=head.version,
+                known=VERSION,
             )
         if head.format != FORMAT:
-            raise ConfigError(f"model file {path}: is none of focus; make one with `focus train`")
+            raise ConfigError(
+                "model file {path}: is none of focus; make one with `focus train`", path=path
+            )
         return msgspec.json.decode(data, type=_File).learned
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise ConfigError(
-            f"model file {path}: is damaged ({printable(str(error), 120)}); "
-            "make it again with `focus train`"
+            "model file {path}: is damaged ({error}); make it again with `focus train`",
+            path=path,
+            error=printable(str(error), 120),
         ) from None
 
 
@@ -141,7 +151,10 @@ def load_for(topic: Topic) -> LearnedTopic | None:
     learned = load(Path(topic.model))
     if learned.topic != topic.name:
         raise TopicError(
-            f"model file {topic.model}: is of the topic {learned.topic!r}, not {topic.name!r}"
+            "model file {model}: is of the topic {topic!r}, not {name!r}",
+            model=topic.model,
+            topic=learned.topic,
+            name=topic.name,
         )
     return learned
 
@@ -164,7 +177,9 @@ def named_in(text: str, where: str, model: str) -> str:
     else:
         top = f"{top.rstrip()}\n{line}\n" + ("\n" if rest else "")
     if from_toml(top + rest, where).model != model:
-        raise TopicError(f"{where}: cannot put {line} into it; do so by hand")
+        raise TopicError(
+            "{where}: cannot put {line} into it; do so by hand", where=where, line=line
+        )
     return top + rest
 
 
@@ -173,7 +188,9 @@ def name_in_topic(topic_file: Path, model: Path) -> None:
     try:
         text = topic_file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise TopicError(f"topic file {topic_file}: cannot be read: {error}") from None
+        raise TopicError(
+            "topic file {path}: cannot be read: {error}", path=topic_file, error=error
+        ) from None
     name = Path(os.path.relpath(model.absolute(), topic_file.absolute().parent)).as_posix()
     named = named_in(text, str(topic_file), name)
     if named == text:
@@ -182,8 +199,10 @@ def name_in_topic(topic_file: Path, model: Path) -> None:
         topic_file.write_text(named, encoding="utf-8")
     except OSError as error:
         raise ConfigError(
-            f"topic file {topic_file}: cannot be written: {error.strerror}; "
-            f'put model = "{name}" into it'
+            'topic file {path}: cannot be written: {error}; put model = "{name}" into it',
+            path=topic_file,
+            error=error,
+            name=name,
         ) from None
 
 
@@ -213,8 +232,9 @@ def applied(
     if relevance == "bayes":
         if learned is None or learned.bayes is None:
             raise TopicError(
-                f"--relevance bayes: topic {topic.name!r} has no trained classifier; make one "
-                "with `focus train --topic FILE.toml --positive DIR --negative DIR`"
+                "--relevance bayes: topic {name!r} has no trained classifier; make one with "
+                "`focus train --topic FILE.toml --positive DIR --negative DIR`",
+                name=topic.name,
             )
         return bare, msgspec.msgpack.encode(learned.bayes.classifier())
     if learned is None:

@@ -109,5 +109,5 @@ def of_crawl_or_raise(reader: DatabaseReader, crawl: str, db: Path) -> int:
     """The number of the crawl that "latest" or an id stands for; ConfigError for none."""
     number = next(iter(reader.ids(crawl)[-1:]), None)
     if number is None:
-        raise ConfigError(f"{db} holds no crawl yet; `focus crawl` begins one")
+        raise ConfigError("{db} holds no crawl yet; `focus crawl` begins one", db=db)
     return number

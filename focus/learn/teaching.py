@@ -106,8 +106,11 @@ def _check(config: CrawlConfig, lesson: Lesson) -> None:
     name = config.analysis.topic.get("name")
     if name != lesson.topic.name:
         raise ConfigError(
-            f"crawl {lesson.crawl} is about {name!r}, the topic file about "
-            f"{lesson.topic.name!r}; choose another with --crawl"
+            "crawl {crawl} is about {name!r}, the topic file about {topic!r}; choose another "
+            "with --crawl",
+            crawl=lesson.crawl,
+            name=name,
+            topic=lesson.topic.name,
         )
     check_teachable(config.analysis.relevance)
 

@@ -266,8 +266,9 @@ def widen(
             seen[relevance > SURE_ON].append(_sighting(each, segmenter))
     if not seen[True]:
         raise ConfigError(
-            f"topic {topic.name!r}: none of these pages is surely on topic, so no word can be "
-            "proposed; crawl longer, or give pages with --example"
+            "topic {name!r}: none of these pages is surely on topic, so no word can be "
+            "proposed; crawl longer, or give pages with --example",
+            name=topic.name,
         )
     return expand(
         seen[True],

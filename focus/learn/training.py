@@ -203,7 +203,10 @@ def _check(pages: Sequence[Example]) -> None:
         number = sum(page.is_on is wanted for page in pages)
         if number < FEWEST:
             raise ConfigError(
-                f"{option}: only {number} pages; a classifier needs {FEWEST} of each kind at least"
+                "{option}: only {number} pages; a classifier needs {fewest} of each kind at least",
+                option=option,
+                number=number,
+                fewest=FEWEST,
             )
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from focus.i18n import mark
+
 FETCH = "fetch"
 HANDOVER = "hand-over"
 PARSE = "parse"
@@ -19,24 +21,24 @@ STORE = "store"
 CRAWL = "crawl"
 
 MEANING = {
-    FETCH: "sockets, HTTP, unpacking, the event loop",
-    HANDOVER: "pages to the workers and back",
-    PARSE: "charset and HTML",
-    SEGMENT: "texts cut into words, those not remembered",
-    RELEVANCE: "the page judged",
-    URLS: "links: normal form, known or new, anchors and priorities",
-    PACK: "the page compressed, the answer made",
-    GRAPH: "PageRank",
-    FRONTIER: "queues, politeness, robots.txt",
-    CRAWL: "all else that follows from an answer",
-    STORE: "the database",
+    FETCH: mark("sockets, HTTP, unpacking, the event loop"),
+    HANDOVER: mark("pages to the workers and back"),
+    PARSE: mark("charset and HTML"),
+    SEGMENT: mark("texts cut into words, those not remembered"),
+    RELEVANCE: mark("the page judged"),
+    URLS: mark("links: normal form, known or new, anchors and priorities"),
+    PACK: mark("the page compressed, the answer made"),
+    GRAPH: mark("PageRank"),
+    FRONTIER: mark("queues, politeness, robots.txt"),
+    CRAWL: mark("all else that follows from an answer"),
+    STORE: mark("the database"),
 }
 """Every stage in the order of a page's way, with what counts for it."""
 
 PROFILED = "focus.profiling.worker.ProfiledAnalyst"
 """The analyst of workers that are watched."""
 
-MAIN, WORKERS, THREAD = "main", "workers", "store thread"
+MAIN, WORKERS, THREAD = mark("main"), mark("workers"), mark("store thread")
 
 
 class Stage(msgspec.Struct, frozen=True):

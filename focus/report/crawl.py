@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from html import escape
 
+from focus.i18n import say
 from focus.report import conduct, findings
 from focus.report.charts import Frame, Series, chart, key, number, ticks
 from focus.report.link_drawing import drawing
-from focus.report.page import Tile, page, pairs, table, tiles
+from focus.report.page import Tile, h2, note, page, pairs, table, tiles
 from focus.report.pictures import curves, document
 from focus.storage.figures import CrawlFigures
 from focus.text.formatting import count, percent, printable, size, span
@@ -36,7 +37,7 @@ def crawl_html(figures: CrawlFigures) -> str:
         *conduct.politeness(figures),
         *_paper(figures),
     ]
-    return page(f"focus report: {topic}", parts)
+    return page(say("focus report: {topic}", topic=topic), parts)
 
 
 # -- head ---------------------------------------------------------------------------
@@ -44,11 +45,16 @@ def crawl_html(figures: CrawlFigures) -> str:
 
 def _summary(figures: CrawlFigures) -> str:
     crawl = figures.crawl
-    ended = crawl.reason or ("still running" if crawl.running else "broken off")
+    ended = say(crawl.reason or ("running" if crawl.running else "broken off"))
     begun = datetime.fromtimestamp(crawl.started_at).astimezone()
-    return (
-        f"Crawl {crawl.id} by {crawl.strategy}, begun {begun:%Y-%m-%d %H:%M %Z}, {ended}. "
-        f"A page is relevant when the model {figures.settings.relevance} says so."
+    return say(
+        "Crawl {crawl} by {strategy}, begun {begun}, {ended}. A page is relevant when the model "
+        "{model} says so.",
+        crawl=crawl.id,
+        strategy=crawl.strategy,
+        begun=f"{begun:%Y-%m-%d %H:%M %Z}",
+        ended=ended,
+        model=figures.settings.relevance,
     )
 
 
@@ -58,14 +64,14 @@ def _tiles(figures: CrawlFigures) -> list[Tile]:
     pages, relevant = sum(each.pages for each in last), sum(each.relevant for each in last)
     minutes = figures.seconds / 60
     return [
-        Tile("requests", f"{figures.requests:,}"),
-        Tile("pages", f"{crawl.pages:,}"),
-        Tile("relevant", f"{crawl.relevant:,}"),
-        Tile("harvest rate", percent(crawl.harvest_rate)),
-        Tile("of the last 5 %", percent(relevant / pages) if pages else "–"),
-        Tile("time", span(figures.seconds)),
-        Tile("per minute", f"{crawl.relevant / minutes:.1f}" if minutes else "–"),
-        Tile("received", size(figures.bytes)),
+        Tile(say("requests"), f"{figures.requests:,}"),
+        Tile(say("pages"), f"{crawl.pages:,}"),
+        Tile(say("relevant"), f"{crawl.relevant:,}"),
+        Tile(say("harvest rate"), percent(crawl.harvest_rate)),
+        Tile(say("of the last 5 %"), percent(relevant / pages) if pages else "–"),
+        Tile(say("time"), span(figures.seconds)),
+        Tile(say("per minute"), f"{crawl.relevant / minutes:.1f}" if minutes else "–"),
+        Tile(say("received"), size(figures.bytes)),
     ]
 
 
@@ -73,18 +79,29 @@ def _warnings(figures: CrawlFigures) -> list[str]:
     judged, parts = figures.judged, []
     if judged.labelled:
         parts.append(
-            f'<p class="note">Of {count(judged.labelled, "page")} that people labelled, '
-            f"{judged.relevant:,} are relevant; the model calls {judged.said:,} so, "
-            f"{judged.both:,} of them rightly.</p>"
+            note(
+                say(
+                    "Of {pages} that people labelled, {relevant:,} are relevant; the model calls "
+                    "{said:,} so, {both:,} of them rightly.",
+                    pages=count(judged.labelled, "page"),
+                    relevant=judged.relevant,
+                    said=judged.said,
+                    both=judged.both,
+                )
+            )
         )
     else:
         parts.append(
-            '<p class="warn">Self-judged: the relevance that steers the crawl also judges it here. '
-            "<code>focus label</code> adds labels of your own; <code>focus compare</code> "
-            "judges by labels alone.</p>"
+            note(
+                say(
+                    "Self-judged: the relevance that steers the crawl also judges it here. `focus "
+                    "label` adds labels of your own; `focus compare` judges by labels alone."
+                ),
+                "warn",
+            )
         )
     if not figures.crawl.pages:
-        parts.append('<p class="warn">This crawl has no page yet.</p>')
+        parts.append(note(say("This crawl has no page yet."), "warn"))
     return parts
 
 
@@ -94,24 +111,37 @@ def _settings(figures: CrawlFigures) -> str:
     def numbers(params: dict[str, float]) -> str:
         return "".join(f", {name} = {value:g}" for name, value in params.items())
 
-    published = " (as published)" if told.as_published else ""
-    threshold = "" if told.threshold is None else f", relevant from {told.threshold:g}"
+    published = say(" (as published)") if told.as_published else ""
+    threshold = (
+        ""
+        if told.threshold is None
+        else say(", relevant from {threshold:g}", threshold=told.threshold)
+    )
     seeds = [printable(each) for each in told.seeds]
     limits = [_limit(name, value) for name, value in told.limits.items()]
-    robots = ", robots.txt ignored" if told.ignore_robots else ""
+    robots = say(", robots.txt ignored") if told.ignore_robots else ""
     rows = [
-        ("topic", ", ".join(map(printable, told.keywords)) or printable(figures.crawl.topic)),
-        ("seeds", " ".join(seeds[:20]) + (f" … ({len(seeds):,} in all)" if seeds[20:] else "")),
-        ("strategy", told.strategy + published + numbers(told.params)),
-        ("relevance", told.relevance + threshold + numbers(told.model_params)),
-        ("scope", told.scope),
-        ("limits", ", ".join(limits) or "none"),
-        ("politeness", f"{told.per_host} at once per host, {told.delay_s:g} s between{robots}"),
-        ("at once", count(told.concurrency, "request")),
-        ("known as", printable(told.agent)),
-        ("URLs", ", ".join(f"{n:,} {state}" for state, n in figures.states.items())),
+        (say("topic"), ", ".join(map(printable, told.keywords)) or printable(figures.crawl.topic)),
+        (
+            say("seeds"),
+            " ".join(seeds[:20]) + (say(" … ({n:,} in all)", n=len(seeds)) if seeds[20:] else ""),
+        ),
+        (say("strategy"), told.strategy + published + numbers(told.params)),
+        (say("relevance"), told.relevance + threshold + numbers(told.model_params)),
+        (say("how far"), told.scope),
+        (say("limits"), ", ".join(limits) or say("none")),
+        (
+            say("politeness"),
+            say(
+                "{n} at once per host, {delay_s:g} s between", n=told.per_host, delay_s=told.delay_s
+            )
+            + robots,
+        ),
+        (say("at once"), count(told.concurrency, "request")),
+        (say("known as"), printable(told.agent)),
+        (say("URLs"), ", ".join(f"{n:,} {say(state)}" for state, n in figures.states.items())),
     ]
-    return f"<h2>What was asked for</h2>{pairs(rows)}"
+    return h2(say("What was asked for")) + pairs(rows)
 
 
 def _limit(name: str, value: float) -> str:
@@ -129,11 +159,16 @@ def _course(figures: CrawlFigures) -> list[str]:
         return []
     series = _harvest(figures)
     return [
-        "<section><h2>Harvest over the crawl</h2>",
+        "<section>" + h2(say("Harvest over the crawl")),
         key(series),
-        chart(_harvest_frame(figures, series), series, title="Harvest rate over requests"),
-        '<p class="note">Relevant share of the pages. Requests count robots.txt, redirects '
-        "and failures as well.</p></section>",
+        chart(_harvest_frame(figures, series), series, title=say("Harvest rate over requests")),
+        note(
+            say(
+                "Relevant share of the pages. Requests count robots.txt, redirects and failures "
+                "as well."
+            )
+        )
+        + "</section>",
     ]
 
 
@@ -141,8 +176,8 @@ def _harvest_frame(figures: CrawlFigures, series: Sequence[Series]) -> Frame:
     most = max(value for each in series for value in each.values)
     marks = [(each / figures.requests, number(each)) for each in ticks(0.0, figures.requests, 6)]
     return Frame(
-        width=860, height=420, x_label="requests", x_ticks=[m for m in marks if m[0] < 0.97],
-        y_label="harvest rate", bottom=52, left=56, top=42, wide=True,
+        width=860, height=420, x_label=say("requests"), x_ticks=[m for m in marks if m[0] < 0.97],
+        y_label=say("harvest rate"), bottom=52, left=56, top=42, wide=True,
         y_top=next(top for top in _TOPS if top >= min(1.0, most)),
     )  # fmt: skip
 
@@ -161,8 +196,8 @@ def _harvest(figures: CrawlFigures) -> list[Series]:
         before = lately[-1] if lately else 0.0
         lately.append(sum(each.relevant for each in recent) / n if n else before)
     return [
-        Series("so far", 0, [so_far[0], *so_far]),
-        Series("in the last 5 % of the requests", 1, [lately[0], *lately]),
+        Series(say("so far"), 0, [so_far[0], *so_far]),
+        Series(say("in the last 5 % of the requests"), 1, [lately[0], *lately]),
     ]
 
 
@@ -179,7 +214,11 @@ def _paper(figures: CrawlFigures) -> list[str]:
     ]  # fmt: skip
     names = [
         f"{each.strategy}, {each.relevance}"
-        + (" (this crawl)" if each.crawl == figures.crawl.id else f" (crawl {each.crawl})")
+        + (
+            say(" (this crawl)")
+            if each.crawl == figures.crawl.id
+            else say(" (crawl {crawl})", crawl=each.crawl)
+        )
         for each in figures.algorithms
     ]
     precisions = [
@@ -195,8 +234,12 @@ def _paper(figures: CrawlFigures) -> list[str]:
                   "爬取时间 (min) time", "算法效率 per minute"]  # fmt: skip
     return [
         '<h2 lang="zh">算法对比 In the form of the paper (P1, tables 5-5 to 5-10)</h2>',
-        '<p class="note">All crawls for this topic in the database, judged by their own models. '
-        "They compare only as far as their numbers of pages do.</p>",
+        note(
+            say(
+                "All crawls for this topic in the database, judged by their own models. They "
+                "compare only as far as their numbers of pages do."
+            )
+        ),
         "<h3>平均查准率 Average precision (tables 5-7, 5-9)</h3>",
         table(["算法 algorithm", "平均查准率 average precision"], precisions),
         "<h3>算法效率 Efficiency (tables 5-5, 5-6, 5-8, 5-10)</h3>",
@@ -207,8 +250,12 @@ def _paper(figures: CrawlFigures) -> list[str]:
              "查准率 so far"],
             rounds,
         ),
-        '<p class="note">Ten rounds. The average is that of the precision so far at the end of '
-        "each, as the paper's figures imply: 102 of 1,000 pages there average 16.52 %.</p>",
+        note(
+            say(
+                "Ten rounds. The average is that of the precision so far at the end of each, as "
+                "the paper's figures imply: 102 of 1,000 pages there average 16.52 %."
+            )
+        ),
     ]  # fmt: skip
 
 
@@ -221,8 +268,10 @@ def crawl_pictures(figures: CrawlFigures) -> dict[str, str]:
         return {}
     topic = printable(figures.crawl.topic, 60)
     series = _harvest(figures)
-    title = f"{topic}: harvest rate over requests"
+    title = say("{topic}: harvest rate over requests", topic=topic)
     found = {"harvest": curves(_harvest_frame(figures, series), series, title=title)}
     if figures.best:
-        found["links"] = document(drawing(figures.links), title=f"{topic}: around the best pages")
+        found["links"] = document(
+            drawing(figures.links), title=say("{topic}: around the best pages", topic=topic)
+        )
     return found

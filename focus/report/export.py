@@ -42,7 +42,11 @@ def export(
     ExportError when the file cannot be written; nothing of it is left then.
     """
     if format not in FORMATS:
-        raise ConfigError(f"unknown format {format!r}; the formats are: {', '.join(FORMATS)}")
+        raise ConfigError(
+            "unknown format {format!r}; the formats are: {formats}",
+            format=format,
+            formats=", ".join(FORMATS),
+        )
     write = FORMATS[format]
     with _to_stdout() if out is None else _to_file(out) as file:
         if bom and format == "csv":
@@ -74,7 +78,7 @@ def write_jsonl(rows: Iterable[ExportRow], columns: Columns, file: IO[bytes]) ->
     Other characters that some readers take for the end of a line (NEL, LS, PS) and what
     may act on a terminal are escaped, so that it is one line per record for everybody.
     """
-    names, encode = tuple(columns), msgspec.json.Encoder().encode_lines
+    names, encode = tuple(columns), msgspec.json.Encoder(enc_hook=str).encode_lines
     for part in _chunks(rows, CHUNK):
         text = encode([dict(zip(names, row, strict=True)) for row in part])
         file.write(inert_json(text))
@@ -183,7 +187,9 @@ def _to_file(path: Path) -> Iterator[IO[bytes]]:
         path = path.resolve()
         if not path.parent.is_dir():
             raise ExportError(
-                f"cannot write {path}: there is no folder {path.parent}; make it first"
+                "cannot write {path}: there is no folder {parent}; make it first",
+                path=path,
+                parent=path.parent,
             )
         if path.exists() and not stat.S_ISREG(path.stat().st_mode):
             with path.open("wb") as file:  # a device or a pipe: there is nothing to rename
@@ -201,7 +207,9 @@ def _to_file(path: Path) -> Iterator[IO[bytes]]:
                 new.unlink(missing_ok=True)
     except OSError as error:
         raise ExportError(
-            f"cannot write {path}: {error.strerror}; make room or choose another -o FILE"
+            "cannot write {path}: {error}; make room or choose another -o FILE",
+            path=path,
+            error=error,
         ) from error
 
 
@@ -217,4 +225,6 @@ def _to_stdout() -> Iterator[IO[bytes]]:
             os.dup2(null, sys.stdout.fileno())
             os.close(null)
         if not isinstance(error, BrokenPipeError):
-            raise ExportError(f"cannot write to the standard output: {error.strerror}") from error
+            raise ExportError(
+                "cannot write to the standard output: {error}", error=error
+            ) from error

@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from focus.i18n import say, says
 from focus.report.bars import Bar, bars
 from focus.report.charts import number, ticks
 from focus.report.link_drawing import drawing
-from focus.report.page import link, table
+from focus.report.page import h2, h3, link, note, table
 from focus.storage.distributions import LEVELS
 from focus.storage.figures import CrawlFigures, Histogram, Level, YieldFigures
 from focus.text.formatting import count, percent, printable
 
-_KEY = (
-    '<p class="key note"><span><svg width="12" height="12"><rect class="bar hit" width="12" '
-    'height="12"/></svg>relevant</span> <span><svg width="12" height="12"><rect class="bar" '
-    'width="12" height="12"/></svg>other pages</span></p>'
-)
+
+def _key() -> str:
+    """What the colours of the bars mean."""
+    square = '<svg width="12" height="12"><rect class="bar{}" width="12" height="12"/></svg>'
+    return (
+        f'<p class="key note"><span>{square.format(" hit")}{escape(say("relevant"))}</span> '
+        f"<span>{square.format('')}{escape(say('other pages'))}</span></p>"
+    )
+
 
 # -- places -------------------------------------------------------------------------
 
@@ -26,30 +31,37 @@ def places(figures: CrawlFigures) -> list[str]:
     if not figures.hosts:
         return []
     learned = any(each.rate is not None for each in figures.hosts)
-    heads = ["yield", "requests", "yield/request", *(["learned rate"] if learned else [])]
+    heads = [
+        *says("yield", "requests", "yield/request"),
+        *(says("learned rate") if learned else ()),
+    ]
     hosts = [[printable(each.host, 60), *_yield(each)] for each in figures.hosts]
     patterns = [
         [printable(each.host, 40), printable(each.pattern, 60), *_yield(each)]
         for each in figures.patterns
     ]
     parts = [
-        "<h2>Where it paid</h2>",
-        f"<h3>Hosts</h3>{_first(len(hosts), figures.hosts_known, 'host')}",
-        table(["host", *heads], hosts),
+        h2(say("Where it paid")),
+        h3(say("Hosts")) + _first(len(hosts), figures.hosts_known, "host"),
+        table([say("host"), *heads], hosts),
     ]
     if any(each.pattern for each in figures.patterns):
         parts += [
-            f"<h3>URL patterns</h3>{_first(len(patterns), figures.patterns_known, 'URL pattern')}",
-            table(["host", "pattern", *heads], patterns),
+            h3(say("URL patterns")) + _first(len(patterns), figures.patterns_known, "URL pattern"),
+            table([*says("host", "pattern"), *heads], patterns),
         ]
-    rates = (
-        " Learned rate: what the strategy yield expects of the next request there; with few "
-        "requests it stays near what is expected of any place."
-    )
     parts.append(
-        '<p class="note">Yield: relevance of what the requests brought, added up, as in '
-        f"<code>focus status</code>.{rates if learned else ''}</p>"
+        note(say("Yield: relevance of what the requests brought, added up, as in `focus status`."))
     )
+    if learned:
+        parts.append(
+            note(
+                say(
+                    "Learned rate: what the strategy yield expects of the next request there; with "
+                    "few requests it stays near what is expected of any place."
+                )
+            )
+        )
     return parts
 
 
@@ -62,7 +74,7 @@ def _yield(each: YieldFigures) -> list[str]:
 def _first(shown: int, known: int, noun: str) -> str:
     if shown == known:
         return ""
-    return f'<p class="note">The best {shown:,} of {count(known, noun)}.</p>'
+    return note(say("The best {n:,} of {all}.", n=shown, all=count(known, noun)))
 
 
 # -- distributions ------------------------------------------------------------------
@@ -77,18 +89,22 @@ def distributions(figures: CrawlFigures) -> list[str]:
         for at, each in enumerate(figures.tenths, 1)
     ]  # fmt: skip
     parts = [
-        "<h2>Relevance and priority</h2>",
-        _KEY,
+        h2(say("Relevance and priority")),
+        _key(),
         '<div class="halves">',
-        _figure("Relevance of the pages", _histogram(figures.relevance, "relevance")),
-        _figure("Priority when taken", _histogram(figures.priority, "priority")),
+        _figure(say("Relevance of the pages"), _histogram(figures.relevance, say("relevance"))),
+        _figure(say("Priority when taken"), _histogram(figures.priority, say("the priority"))),
         "</div>",
-        '<p class="note">Seeds have no priority. Its picture leaves out the lowest and highest '
-        "1 %, which are counted in the end bars.</p>",
+        note(
+            say(
+                "Seeds have no priority. Its picture leaves out the lowest and highest 1 %, which "
+                "are counted in the end bars."
+            )
+        ),
     ]
     if tenths:
-        heads = ["tenth", "from", "to", "pages", "relevant", "share"]
-        parts += ["<h3>Does a high priority mean a relevant page?</h3>", table(heads, tenths)]
+        heads = says("tenth", "from", "to", "pages", "relevant", "share")
+        parts += [h3(say("Does a high priority mean a relevant page?")), table(heads, tenths)]
     return parts
 
 
@@ -99,14 +115,24 @@ def _figure(caption: str, content: str) -> str:
 def _histogram(found: Histogram, what: str) -> str:
     width = (found.high - found.low) / len(found.pages)
     drawn = [
-        Bar(n, hits, f"{what} from {found.low + at * width:.3g}: {n:,}, relevant {hits:,}")
+        Bar(
+            n,
+            hits,
+            say(
+                "{what} from {low:.3g}: {n:,}, relevant {hits:,}",
+                what=what,
+                low=found.low + at * width,
+                n=n,
+                hits=hits,
+            ),
+        )
         for at, (n, hits) in enumerate(zip(found.pages, found.relevant, strict=True))
     ]
     whole = found.high - found.low
     labels = [
         ((each - found.low) / whole, number(each)) for each in ticks(found.low, found.high, 7)
     ]
-    return bars(drawn, title=f"Pages by {what}", x_label="", labels=labels)
+    return bars(drawn, title=say("Pages by {what}", what=what), x_label="", labels=labels)
 
 
 # -- pages --------------------------------------------------------------------------
@@ -120,10 +146,10 @@ def pages(figures: CrawlFigures) -> list[str]:
              f"{each.relevance:.3f}", f"{each.pagerank:.3g}", str(each.depth), f"{each.nth:,}"]
             for each in figures.best
         ]  # fmt: skip
-        heads = ["quality", "page", "relevance", "PageRank", "depth", "request"]
+        heads = says("quality", "page", "relevance", "PageRank", "links deep", "request")
         parts += [
-            "<h2>Most valuable pages</h2>",
-            '<p class="note">Relevant pages by quality: half PageRank, half relevance.</p>',
+            h2(say("Most valuable pages")),
+            note(say("Relevant pages by quality: half PageRank, half relevance.")),
             table(heads, rows),
         ]
     if figures.hubs:
@@ -133,11 +159,16 @@ def pages(figures: CrawlFigures) -> list[str]:
              "–" if each.relevance is None else f"{each.relevance:.3f}"]
             for each in figures.hubs
         ]  # fmt: skip
-        heads = ["relevant", "page", "links followed", "share", "its own relevance"]
+        heads = says("relevant", "page", "links followed", "share", "its own relevance")
         parts += [
-            "<h2>Best hubs</h2>",
-            '<p class="note">Pages whose links led to relevant pages. A page counts for the link '
-            "that spoke for it most.</p>",
+            h2(say("Best hubs")),
+            note(
+                say(
+                    "Pages whose links led to relevant pages. A page counts for the link "
+                    "that spoke "
+                    "for it most."
+                )
+            ),
             table(heads, rows),
         ]
     return parts
@@ -147,9 +178,13 @@ def links(figures: CrawlFigures) -> list[str]:
     if not figures.best:
         return []
     return [
-        "<h2>Around the best pages</h2>",
-        '<p class="note">From seeds on the left, depth by depth. Filled: the best; ringed in '
-        "colour: relevant; grey lines: how a page was found; blue: other links.</p>",
+        h2(say("Around the best pages")),
+        note(
+            say(
+                "From seeds on the left, depth by depth. Filled: the best; ringed in colour: "
+                "relevant; grey lines: how a page was found; blue: other links."
+            )
+        ),
         f'<div class="scroll map">{drawing(figures.links)}</div>',
     ]
 
@@ -161,14 +196,20 @@ def steps(figures: CrawlFigures) -> list[str]:
     if not figures.depths:
         return []
     return [
-        "<h2>Depth and tunnels</h2>",
-        _KEY,
+        h2(say("Depth and tunnels")),
+        _key(),
         '<div class="halves">',
-        _figure("Links from a seed", _levels(figures.depths, "depth")),
-        _figure("Irrelevant pages crossed just before", _levels(figures.tunnels, "crossed")),
+        _figure(say("Links from a seed"), _levels(figures.depths, say("links deep"))),
+        _figure(
+            say("Irrelevant pages crossed just before"), _levels(figures.tunnels, say("crossed"))
+        ),
         "</div>",
-        '<p class="note">Above the bars: their relevant share. What is found behind irrelevant '
-        "pages would be lost to a crawl that follows relevant ones alone.</p>",
+        note(
+            say(
+                "Above the bars: their relevant share. What is found behind irrelevant pages would "
+                "be lost to a crawl that follows relevant ones alone."
+            )
+        ),
     ]
 
 
@@ -179,8 +220,14 @@ def _levels(levels: Sequence[Level], what: str) -> str:
     for steps in range(last + 1):
         level = counts.get(steps, Level(steps, 0, 0))
         share = f"{level.relevant / level.pages:.0%}" if level.relevant else ""
-        told = f"{what} {steps}: {count(level.pages, 'page')}, relevant {level.relevant:,}"
+        told = say(
+            "{what} {steps}: {pages}, relevant {relevant:,}",
+            what=what,
+            steps=steps,
+            pages=count(level.pages, "page"),
+            relevant=level.relevant,
+        )
         drawn.append(Bar(level.pages, level.relevant, told, share))
         beyond = steps == last and last + 1 >= LEVELS
         labels.append(((steps + 0.5) / (last + 1), f"{steps}+" if beyond else str(steps)))
-    return bars(drawn, title=f"Pages by {what}", x_label="", labels=labels)
+    return bars(drawn, title=say("Pages by {what}", what=what), x_label="", labels=labels)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
+from focus.i18n import say
 from focus.report.page import shown
 from focus.storage.figures import LinkMap, MapNode
 from focus.text.formatting import cut, printable
@@ -101,8 +102,10 @@ def _node(node: MapNode, place: Coordinates) -> str:
     x, y = place
     kind = "node" + (" hit" if node.relevant else "") + (" best" if node.best else "")
     title = printable(node.title)
-    number = "not a page" if node.relevance is None else f"relevance {node.relevance:.2f}"
-    told = f"{title}\n{shown(node.url)}\n{number}, depth {node.depth}"
+    number = say("not a page")
+    if node.relevance is not None:
+        number = say("relevance {relevance:.2f}", relevance=node.relevance)
+    told = f"{title}\n{shown(node.url)}\n{number}, {say('links deep')} {node.depth}"
     return (
         f"<g><title>{escape(told)}</title>"
         f'<circle class="{kind}" cx="{x:.0f}" cy="{y:.0f}" r="{7 if node.best else 5}"/>'

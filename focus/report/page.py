@@ -6,12 +6,14 @@ the reader's own, so that Chinese text shows as text. A content policy says so o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from focus.i18n import spoken, tag
 from focus.report.charts import COLOURS
 from focus.text.formatting import printable
 
@@ -50,12 +52,28 @@ def page(title: str, parts: Iterable[str]) -> str:
     """The whole document around these pieces of HTML."""
     body = "\n".join(parts)
     return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<!doctype html>\n<html lang="{tag(spoken())}"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         f"<title>{escape(printable(title))}</title><style>{_style()}</style></head>\n"
         f"<body>{body}\n<script>{_file('page.js')}</script></body></html>\n"
     )
+
+
+def h2(text: str) -> str:
+    """The head of a section."""
+    return f"<h2>{escape(text)}</h2>"
+
+
+def h3(text: str) -> str:
+    """The head of a part of one."""
+    return f"<h3>{escape(text)}</h3>"
+
+
+def note(text: str, kind: str = "note") -> str:
+    """A paragraph; what stands in `back-ticks` is code."""
+    html = re.sub("`([^`]*)`", r"<code>\1</code>", escape(text))
+    return f'<p class="{kind}">{html}</p>'
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

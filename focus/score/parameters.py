@@ -46,5 +46,10 @@ def settle(
     unknown = sorted(set(chosen) - set(given))
     if unknown:
         names = ", ".join(sorted(given)) or "none"
-        raise ConfigError(f"--param {unknown[0]}: {name} has no such parameter; known: {names}")
+        raise ConfigError(
+            "--param {unknown}: {name} has no such parameter; known: {known}",
+            unknown=unknown[0],
+            name=name,
+            known=names,
+        )
     return {name: x for name, x in {**given, **chosen}.items() if x is not None}

@@ -17,7 +17,7 @@ To read, in this order:
     channel_fields, import_export  files of them
     reading                      the inbox, the search, the delivery log
     account_settings, admin      what people and administrators may change
-    texts, templates/, static/   every sentence in Chinese and English, the pages, the style
+    templates/, static/          the pages and their style
 
 Handlers ask an `AlertStore` (focus.storage.alerts) and the parts of focus.alerts; no module here
 knows SQL or a connection, and none fetches a page: that is done by the scheduler's process.

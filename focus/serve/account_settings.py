@@ -7,11 +7,10 @@ from starlette.responses import Response
 
 from focus.alerts.delivery import NotDelivered
 from focus.alerts.delivery.sms import Sms
-from focus.alerts.texts import told
 from focus.errors import ConfigError
 from focus.serve import accounts, address_verification, channel_fields, tokens
+from focus.serve.accounts import Wrong
 from focus.serve.request import RequestContext, download
-from focus.serve.texts import Wrong
 
 
 def settings(request: RequestContext, **said: str) -> Response:
@@ -35,11 +34,13 @@ def settings(request: RequestContext, **said: str) -> Response:
             accounts.change(request.store, request.me, typed, now=request.now)
             _number(request, phone, calling)
             return request.to("/settings", saved=_address(request, mail, waiting))
-        except (Wrong, ConfigError) as error:
+        except ConfigError as error:
             said = {"error": request.wrong(error)}
             waiting, calling = _pending(request)
     if (saved := request.query.get("saved", "")) and not said:
-        said = {"done": request.say("mail_sent" if saved == "mail" and waiting else "saved")}
+        said = {"done": request.say("Saved.")}
+        if saved == "mail" and waiting:
+            said["done"] = request.say("Saved. Open the link that was mailed to the new address.")
     return request.page(
         "settings.html",
         400 if said.get("error") else 200,
@@ -92,7 +93,7 @@ def _number(request: RequestContext, phone: str, waiting: str) -> None:
         )
         if isinstance(outcome, NotDelivered):
             request.store.tokens.drop("phone", user=request.me.id)
-            raise Wrong("code_unsent", reason=told(outcome.reason, request.language))
+            raise Wrong("The code could not be sent: {reason}.", reason=outcome.reason)
 
 
 def code(request: RequestContext) -> Response:
@@ -115,7 +116,10 @@ def _ask(request: RequestContext, mail: str) -> None:
         how, mail, language, kind="mail", secret=secret, now=request.now
     )
     if isinstance(outcome, NotDelivered):
-        raise Wrong("mail_unsent", reason=told(outcome.reason, request.language))
+        raise Wrong(
+            "The link could not be mailed: {reason}. The address is noted; send it again later.",
+            reason=outcome.reason,
+        )
 
 
 def mail(request: RequestContext) -> Response:
@@ -168,7 +172,7 @@ def feed(request: RequestContext) -> Response:
 def export(request: RequestContext) -> Response:
     """All that is kept of a person."""
     found = accounts.exported(request.store, request.me)
-    return download("focus-account.json", msgspec.to_builtins(found))
+    return download("focus-account.json", msgspec.to_builtins(found, enc_hook=str))
 
 
 def _confirm(request: RequestContext, field: str) -> None:

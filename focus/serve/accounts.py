@@ -14,15 +14,24 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from focus.alerts.addresses import is_mail, is_phone
 from focus.alerts.clock_change import to_zone
 from focus.alerts.schedule import parse_quiet
+from focus.errors import ConfigError
+from focus.i18n import msg
 from focus.serve import backoff, names, tokens
-from focus.serve.texts import Wrong
 from focus.storage.alerts.records import User
 from focus.storage.alerts.store import AlertStore
 
 SHORTEST, LONGEST = 10, 200  # characters of a password
-REGISTRATION = ("off", "invite", "open")
+REGISTRATION = {"off": msg("off"), "invite": msg("by invitation"), "open": msg("open to all")}
 SEEN_S = 300.0  # between two notes that somebody is there
 _HASHING = 2  # at once: each takes 64 MiB
+
+
+class Wrong(ConfigError):
+    """What was typed cannot be used."""
+
+
+class TooManyTries(Wrong):
+    """Too soon after tries that failed."""
 
 
 class Passwords:
@@ -63,24 +72,24 @@ def user_of_session(store: AlertStore, secret: str, *, now: float) -> User | Non
 def log_in(
     store: AlertStore, passwords: Passwords, *, name: str, password: str, address: str, now: float
 ) -> str:
-    """A new session's secret. Wrong("login_wrong") in the same time and words for a wrong
-    password, a name that nobody has and a disabled account; Wrong("too_many") before its time.
+    """A new session's secret. Wrong in the same time and words for a wrong
+    password, a name that nobody has and a disabled account; TooManyTries before its time.
     """
     name = names.tidy(name)
     mine, theirs = backoff.key("user", name), backoff.key("address", address)
     spend(store, [mine, theirs], now=now)
     number, stored = store.users.login(name)
     if not passwords.good(stored, password[: LONGEST + 1]):
-        raise Wrong("login_wrong")
+        raise Wrong("The name or the password is wrong.")
     with store.transaction():
         backoff.succeeded(store, mine, theirs)
         return tokens.make(store, "session", user=number, now=now)
 
 
 def spend(store: AlertStore, keys: list[str], *, now: float) -> None:
-    """Count a try; Wrong("too_many") for one that comes too early."""
+    """Count a try; TooManyTries for one that comes too early."""
     if early := backoff.spend(store, keys, now=now):
-        raise Wrong("too_many", n=int(early) + 1)
+        raise TooManyTries("Too many tries. Try again in {n} seconds.", n=int(early) + 1)
 
 
 # -- making -------------------------------------------------------------------------
@@ -122,20 +131,25 @@ def register(store: AlertStore, passwords: Passwords, who: Applicant, *, now: fl
     name = checked_name(who.name)
     checked_mail(who.mail)
     if not may_register(store, who.invitation, now=now):
-        raise Wrong("register_closed")
+        raise Wrong(
+            "Registration is closed, or the invitation was used. Ask an administrator for a link."
+        )
     hashed = passwords.hash(checked_password(who.password, name))
     with store.transaction():
         first = is_first(store)
         invited = store.tokens.use("invite", who.invitation, now=now) if who.invitation else None
         if invited is None and (first or registration(store) != "open"):
-            raise Wrong("register_closed")
+            raise Wrong(
+                "Registration is closed, or the invitation was used. Ask an administrator "
+                "for a link."
+            )
         _refuse_alike(store, name)
         number = store.users.add(
             name, hashed, language=who.language, zone=who.zone, admin=first, now=now
         )
         if number is None:
-            raise Wrong("name_taken")
-        store.audit.note(name, "register", "administrator" if first else "", now=now)
+            raise Wrong("This name is taken, or looks like one that is.")
+        store.audit.note(name, msg("register"), msg("administrator") if first else "", now=now)
     return number
 
 
@@ -183,9 +197,10 @@ def reset_by_code(
     with store.transaction():
         used = store.tokens.use("reset_code", secret, now=now)
         if used is None or found is None:
-            raise Wrong("code_wrong")
+            raise Wrong("The code is wrong, or no longer good.")
         _set(store, found[0], hashed)
-        store.audit.note(f"user {found[0]}", "password", "by SMS", now=now)
+        who = msg("user {id}", id=found[0])
+        store.audit.note(who, msg("password"), msg("by SMS"), now=now)
 
 
 def reset(
@@ -194,13 +209,13 @@ def reset(
     """Set a forgotten password by its mailed secret, once; all sessions are over."""
     found = store.tokens.find("reset", secret, now=now)
     if found is None or found.user is None:
-        raise Wrong("token_old")
+        raise Wrong("This link is no longer good. Ask for a new one.")
     hashed = passwords.hash(checked_password(password, ""))
     with store.transaction():
         if store.tokens.use("reset", secret, now=now) is None:
-            raise Wrong("token_old")
+            raise Wrong("This link is no longer good. Ask for a new one.")
         _set(store, found.user, hashed)
-        store.audit.note(f"user {found.user}", "password", "by mail", now=now)
+        store.audit.note(msg("user {id}", id=found.user), msg("password"), msg("by mail"), now=now)
 
 
 def change_password(
@@ -211,7 +226,7 @@ def change_password(
     hashed = passwords.hash(checked_password(new, user.name))
     with store.transaction():
         _set(store, user.id, hashed)
-        store.audit.note(user.name, "password", "", now=now)
+        store.audit.note(user.name, msg("password"), "", now=now)
         return tokens.make(store, "session", user=user.id, now=now)
 
 
@@ -228,7 +243,7 @@ def confirm(
     spend(store, [mine], now=now)
     _, stored = store.users.login(user.name)
     if not passwords.good(stored, password[: LONGEST + 1]):
-        raise Wrong("password_wrong")
+        raise Wrong("The current password is wrong.")
     store.attempts.clear(mine)
 
 
@@ -240,28 +255,28 @@ def change(store: AlertStore, user: User, typed: dict[str, str], *, now: float) 
     zone, quiet = typed["zone"].strip(), typed["quiet"].strip()
     name = user.name if typed["name"] == user.name else checked_name(typed["name"])
     if zone not in available_timezones():
-        raise Wrong("zone_wrong")
+        raise Wrong("There is no such time zone; write Asia/Shanghai.")
     parse_quiet(typed["quiet"])
     language = "zh" if typed["language"] == "zh" else "en"
     with store.transaction():
         if name != user.name:
             _refuse_alike(store, name, but=user.id)
         if not store.users.change(user.id, name=name, language=language, quiet=quiet):
-            raise Wrong("name_taken")
+            raise Wrong("This name is taken, or looks like one that is.")
         if zone != user.zone:
             to_zone(store, user.id, zone, now=now)
         if name != user.name:
-            store.audit.note(user.name, "rename", name, now=now)
+            store.audit.note(user.name, msg("rename"), name, now=now)
 
 
 def delete(store: AlertStore, user: User, *, now: float) -> None:
     """Forget a person with all that is theirs. Wrong for the only administrator of others."""
     others = [each for each in store.users.accounts() if each.id != user.id]
     if user.admin and others and not any(each.admin and not each.disabled for each in others):
-        raise Wrong("last_admin")
+        raise Wrong("You are the only administrator and others have accounts.")
     with store.transaction():
         store.users.remove(user.id)
-        store.audit.note(f"user {user.id}", "delete account", "", now=now)
+        store.audit.note(msg("user {id}", id=user.id), msg("delete account"), "", now=now)
 
 
 def exported(store: AlertStore, user: User) -> dict[str, Any]:
@@ -287,16 +302,18 @@ def checked_name(text: str) -> str:
     """Wrong for a name that nobody may have."""
     name = names.tidy(text)
     if not names.is_name(name):
-        raise Wrong("name_wrong")
+        raise Wrong("A name has 2 to 40 letters, digits, dots, dashes or underscores.")
     if not names.is_of_one_script(name):
-        raise Wrong("name_mixed")
+        raise Wrong(
+            "A name is written in one script (Chinese, Japanese or Korean may stand with Latin)."
+        )
     return name
 
 
 def _refuse_alike(store: AlertStore, name: str, *, but: int = 0) -> None:
     """Wrong for a name that looks like somebody else's."""
     if names.alike(name, store.users.names(but=but)):
-        raise Wrong("name_taken")
+        raise Wrong("This name is taken, or looks like one that is.")
 
 
 def checked_mail(text: str) -> str:
@@ -305,7 +322,7 @@ def checked_mail(text: str) -> str:
     if not mail:
         return ""
     if not is_mail(mail) or len(mail) > 254 or not mail.isprintable():
-        raise Wrong("mail_wrong")
+        raise Wrong("This is no mail address.")
     return mail
 
 
@@ -313,14 +330,14 @@ def checked_phone(text: str) -> str:
     """A number without what people write between its digits, or ""."""
     phone = re.sub(r"[\s().-]", "", text)
     if phone and not is_phone(phone):
-        raise Wrong("phone_wrong")
+        raise Wrong("Write the phone as +4930123456.")
     return phone
 
 
 def checked_password(password: str, name: str) -> str:
     """Wrong for one that is too short, endless, or the name itself."""
     if not SHORTEST <= len(password) <= LONGEST:
-        raise Wrong("password_short", n=SHORTEST)
+        raise Wrong("A password has {n} to 200 characters.", n=SHORTEST)
     if name and password.casefold() == name.casefold():
-        raise Wrong("password_name")
+        raise Wrong("The password must not be the name.")
     return password

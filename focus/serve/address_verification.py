@@ -23,20 +23,38 @@ from focus.alerts.delivery.mail import Mailer
 from focus.alerts.delivery.sms import SmsSender
 from focus.alerts.message import plain_message
 from focus.alerts.settings import DeliverySettings
-from focus.alerts.texts import say
+from focus.i18n import mark, msg
 from focus.serve import backoff, tokens
-from focus.serve.accounts import spend
+from focus.serve.accounts import Wrong, spend
 from focus.serve.app_state import AppState
-from focus.serve.texts import Wrong
 from focus.storage.alerts.store import AlertStore
 
-_PATHS = {"reset": "reset", "mail": "confirm"}
+_LINKS = {
+    "reset": (
+        "reset",
+        msg("Reset your focus password"),
+        msg(
+            "Somebody, perhaps you, asked to reset your focus password. Open the link below "
+            "within an hour; if it was not you, ignore this mail."
+        ),
+    ),
+    "mail": (
+        "confirm",
+        msg("Confirm your mail address for focus"),
+        msg(
+            "Somebody, perhaps you, asked focus to send new pages to this address. Open the link "
+            "below within a day to confirm it; if it was not you, ignore this mail, and nothing "
+            "more is sent here."
+        ),
+    ),
+}
+"""Kind of mailed link -> the first part of its path, the mail's subject, and its text."""
 
 
 def ask(store: AlertStore, user: int, mail: str, *, now: float) -> str:
     """The secret of the link by which a person confirms an address; earlier ones end.
 
-    Wrong("too_many") when somebody has had mails sent there, or this person, too often.
+    TooManyTries when somebody has had mails sent there, or this person, too often.
     """
     keys = [backoff.key("mail", f"user {user}"), backoff.key("mail", f"to {mail}")]
     with store.transaction():
@@ -67,7 +85,7 @@ def confirm(store: AlertStore, secret: str, *, now: float) -> Moved | None:
 
 
 def ask_phone(store: AlertStore, user: int, phone: str, *, now: float) -> str:
-    """The code by which a person confirms a number; earlier ones end. Wrong("too_many")."""
+    """The code by which a person confirms a number; earlier ones end. TooManyTries."""
     keys = [backoff.key("sms", f"user {user}"), backoff.key("sms", f"to {phone}")]
     code = f"{secrets.randbelow(10**6):06}"
     with store.transaction():
@@ -86,7 +104,7 @@ def confirm_phone(store: AlertStore, user: int, code: str, *, now: float) -> Non
         if found is not None:
             _set(store, user, "phone", str(found.data["phone"]), now=now)
     if found is None:
-        raise Wrong("code_wrong")
+        raise Wrong("The code is wrong, or no longer good.")
 
 
 def forget(store: AlertStore, user: int, *, now: float, kind: str = "mail") -> None:
@@ -96,7 +114,7 @@ def forget(store: AlertStore, user: int, *, now: float, kind: str = "mail") -> N
         _set(store, user, kind, "", now=now)
 
 
-_KINDS = {"mail": ("mail", "mail address"), "phone": ("sms", "phone")}
+_KINDS = {"mail": ("mail", msg("mail address")), "phone": ("sms", msg("phone"))}
 """Kind of address -> kind of channel, act in the audit."""
 
 
@@ -111,7 +129,7 @@ def _set(store: AlertStore, user: int, kind: str, address: str, *, now: float) -
             store.alerts.redefine(each.id, replace(each.alert, channels=channels))
     if address:
         store.outbox.redirect(user, channel, address)
-    store.audit.note(f"user {user}", act, address, now=now)
+    store.audit.note(msg("user {id}", id=user), act, address, now=now)
 
 
 def _moved(channel: str, kind: str, address: str) -> str:
@@ -129,8 +147,8 @@ def send_link(
     """Mail somebody a link with a secret: to set another password, or to confirm the address."""
     if not how.base_url:
         return NotDelivered(NOWHERE, retry=False)
-    link = f"{how.base_url}/{_PATHS[kind]}/{secret}"
-    subject, body = say(f"{kind}_subject", language), say(f"{kind}_body", language)
+    path, subject, body = _LINKS[kind]
+    link = f"{how.base_url}/{path}/{secret}"
     return _mailed(how, mail, language, subject=subject, body=body, link=link, now=now)
 
 
@@ -144,7 +162,12 @@ def tell_before(app_state: AppState, moved: Moved, *, now: float) -> None:
 def tell_moved(how: DeliverySettings, moved: Moved, *, now: float) -> DeliveryOutcome:
     """Mail the same."""
     language = moved.language
-    subject, body = say("moved_subject", language), say("moved_body", language, name=moved.name)
+    subject = msg("Your mail address for focus has changed")
+    body = msg(
+        "The focus account {name} does not use this address any more. If it was not you who "
+        "changed that, tell your administrator at once.",
+        name=moved.name,
+    )
     return _mailed(how, moved.before, language, subject=subject, body=body, link="", now=now)
 
 
@@ -170,11 +193,18 @@ def _mailed(
     return asyncio.run(send())
 
 
+_CODES = {
+    "phone": mark("Your code for focus: {code}, good for 15 minutes."),
+    "reset_code": mark("Your code to reset the focus password: {code}. Tell it to nobody."),
+}
+"""What a code is for -> the message that brings it."""
+
+
 def send_code(
     how: DeliverySettings, phone: str, language: str, *, code: str, kind: str = "phone"
 ) -> DeliveryOutcome:
     """Send somebody the code for their number, or for another password (`reset_code`)."""
-    subject, body = say("phone_subject", language), say(f"{kind}_body", language, code=code)
+    subject, body = msg("Code for focus"), msg(_CODES[kind], code=code)
     message = plain_message(uuid.uuid4().hex, language, subject=subject, body=body)
 
     async def send() -> DeliveryOutcome:
@@ -187,4 +217,4 @@ def send_code(
     return asyncio.run(send())
 
 
-NOWHERE = "nobody has said where these pages are reached; start the server with --base-url"
+NOWHERE = msg("nobody has said where these pages are reached; start the server with --base-url")

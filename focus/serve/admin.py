@@ -9,9 +9,10 @@ from starlette.responses import Response
 from focus.alerts import settings
 from focus.alerts.delivery import sms
 from focus.errors import ConfigError
+from focus.i18n import msg
 from focus.serve import accounts, tokens
+from focus.serve.accounts import Wrong
 from focus.serve.request import RequestContext
-from focus.serve.texts import Wrong
 
 _AUDITED = 50  # lines that are shown
 _CRAWLS = 200  # that are shown, newest first
@@ -19,7 +20,7 @@ _CRAWLS = 200  # that are shown, newest first
 
 def page(request: RequestContext, invitation: str = "") -> Response:
     """The settings of the installation, and what was typed there."""
-    error, done = "", request.say("saved") if "saved" in request.query else ""
+    error, done = "", request.say("Saved.") if "saved" in request.query else ""
     if "registration" in request.form:
         try:
             _change(request)
@@ -49,7 +50,8 @@ def _change(request: RequestContext) -> None:
     url = request.form.get("smtp", "").strip()
     sender = request.form.get("from", "").strip()
     if choice not in accounts.REGISTRATION:
-        raise ConfigError(f"registration {choice!r}: none of {accounts.REGISTRATION}")
+        known = ", ".join(accounts.REGISTRATION)
+        raise ConfigError("registration {choice!r}: none of {known}", choice=choice, known=known)
     if url:
         settings.mail_settings(url, sender)
     gateway = request.form.get("sms", "").strip()
@@ -59,13 +61,13 @@ def _change(request: RequestContext) -> None:
     with store.transaction():
         if choice != accounts.registration(store):
             store.settings.put("registration", choice)
-            _note(request, "registration", choice)
+            _note(request, msg("registration"), accounts.REGISTRATION[choice])
         if url:
             settings.put_sealed(store, "smtp", {"url": url, "from": sender}, key)
-            _note(request, "mail server", settings.masked_url(url))
+            _note(request, msg("mail server"), settings.masked_url(url))
         if gateway or "sms_off" in request.form:
             settings.put_sealed(store, "sms", gateway, key)
-            _note(request, "SMS gateway", sms.masked(gateway) or "off")
+            _note(request, msg("SMS gateway"), sms.masked(gateway) or msg("off"))
 
 
 def _note(request: RequestContext, act: str, detail: str) -> None:
@@ -76,10 +78,12 @@ def _note(request: RequestContext, act: str, detail: str) -> None:
 def invite(request: RequestContext) -> Response:
     """A link by which one person may register."""
     if accounts.registration(request.store) == "off":
-        raise Wrong("invite_off")
+        raise Wrong(
+            "Registration is off, so that invitations are of no use: choose “by invitation” first."
+        )
     with request.store.transaction():
         secret = tokens.make(request.store, "invite", user=request.me.id, now=request.now)
-        _note(request, "invite", "")
+        _note(request, msg("invite"), "")
     return page(request, invitation=f"{request.origin}/register?invite={secret}")
 
 
@@ -89,7 +93,7 @@ def search(request: RequestContext) -> Response:
     wanted = [each for each in access.crawls(most=_CRAWLS) if f"crawl-{each.id}" in request.form]
     with request.store.transaction():
         access.open(wanted)
-        _note(request, "open to search", ", ".join(str(each.id) for each in wanted))
+        _note(request, msg("open to search"), ", ".join(str(each.id) for each in wanted))
     return request.to("/admin", saved=1)
 
 
@@ -98,10 +102,10 @@ def switch(request: RequestContext) -> Response:
     store, number = request.store, request.parts["number"]
     found = next((each for each in store.users.accounts() if each.id == number), None)
     if found is None or number == request.me.id:
-        raise Wrong("not_found")
+        raise Wrong("There is nothing here.")
     with store.transaction():
         store.users.disable(number, not found.disabled)
         store.tokens.log_out(number)
-        what = "enable" if found.disabled else "disable"
+        what = msg("enable") if found.disabled else msg("disable")
         _note(request, what, found.name)
     return request.to("/admin", saved=1)

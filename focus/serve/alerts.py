@@ -19,12 +19,11 @@ from focus.alerts.delivery import (
 from focus.alerts.health import SILENT_S, health
 from focus.alerts.outbox_relay import send_test
 from focus.alerts.preview import Preview, preview
-from focus.alerts.texts import told
 from focus.errors import ConfigError
+from focus.i18n import msg
 from focus.serve import backoff, channel_fields, forms, tokens
-from focus.serve.accounts import spend
+from focus.serve.accounts import Wrong, spend
 from focus.serve.request import RequestContext
-from focus.serve.texts import Wrong
 from focus.storage.alerts.records import LOCAL, Alert, StoredAlert
 
 QUOTA = 50  # alerts of one person
@@ -58,19 +57,19 @@ def new(request: RequestContext) -> Response:
         number = request.store.alerts.add(
             request.me.id, forms.alert_of(request, Alert("", ())), now=request.now
         )
-    except (ConfigError, Wrong) as error:
-        return _again(request, error, title="new_alert", number=None)
+    except ConfigError as error:
+        return _again(request, error, title=msg("New alert"), number=None)
     return request.to(f"/alerts/{number}", saved=1)
 
 
 def check_quota(request: RequestContext, more: int) -> None:
     """Wrong for more alerts than one person may have."""
     if len(request.store.alerts.all(request.me.id)) + more > QUOTA:
-        raise Wrong("quota", n=QUOTA)
+        raise Wrong("There may be {n} alerts at most.", n=QUOTA)
 
 
 def _again(
-    request: RequestContext, error: ConfigError | Wrong, *, title: str, number: int | None
+    request: RequestContext, error: ConfigError, *, title: str, number: int | None
 ) -> Response:
     said = request.wrong(error)
     typed = {**dict.fromkeys(forms.EMPTY, ""), **request.form}
@@ -98,8 +97,8 @@ def edit(request: RequestContext) -> Response:
     try:
         made = forms.alert_of(request, owned.alert)
         request.store.alerts.change(owned.id, made, now=request.now)
-    except (ConfigError, Wrong) as error:
-        return _again(request, error, title="edit", number=owned.id)
+    except ConfigError as error:
+        return _again(request, error, title=msg("Edit"), number=owned.id)
     return request.to(f"/alerts/{owned.id}", saved=1)
 
 
@@ -115,7 +114,7 @@ def show(
     found = None
     if ("saved" in request.query or "preview" in request.query) and not error:
         found = _previewed(request, owned)
-        done = done or (request.say("saved") if "saved" in request.query else "")
+        done = done or (request.say("Saved.") if "saved" in request.query else "")
     if "saved" in request.query and not error:
         secrets = [(each, _secret(request, each)) for each in signed_of(owned.alert.channels)]
     return request.page(
@@ -157,17 +156,17 @@ def test(request: RequestContext) -> Response:
     owned = _mine(request)
     channel = request.form.get("channel", "")
     if channel not in sent_of(owned.alert.channels):
-        raise Wrong("not_found")
+        raise Wrong("There is nothing here.")
     if CHANNELS[parted(channel)[0]].admin_only and not request.me.admin:
-        raise Wrong("channel_admin")
+        raise Wrong("This channel is for administrators.")
     spend(request.store, [backoff.key("test", request.me.name)], now=request.now)
     how, clock = request.app_state.settings(), request.app_state.clock
     sending = send_test(request.store, how, user=request.me.id, channel=channel, clock=clock)
     outcome = asyncio.run(sending)
     if isinstance(outcome, NotDelivered):
-        reason = told(outcome.reason, request.language)
-        return show(request, error=request.say("test_failed", reason=reason))
-    return show(request, done=request.say("test_sent"))
+        error = request.say("The test failed: {reason}", reason=outcome.reason)
+        return show(request, error=error)
+    return show(request, done=request.say("The test message was sent."))
 
 
 def secret(request: RequestContext) -> Response:
@@ -175,14 +174,14 @@ def secret(request: RequestContext) -> Response:
     owned = _mine(request)
     channel = request.form.get("channel", "")
     if channel not in signed_of(owned.alert.channels):
-        raise Wrong("not_found")
+        raise Wrong("There is nothing here.")
     done = ""
     if "rotate" in request.form:
         how, store, me = request.app_state.settings(), request.store, request.me
         with store.transaction():
             signing_secrets.rotate(store, how, me.id, channel, now=request.now)
-            store.audit.note(me.name, "new secret", masked_channel(channel), now=request.now)
-        done = request.say("secret_changed")
+            store.audit.note(me.name, msg("new secret"), masked_channel(channel), now=request.now)
+        done = request.say("The secret is changed. For a day the one before signs as well.")
     return show(request, done=done, secrets=[(channel, _secret(request, channel))])
 
 
@@ -209,4 +208,4 @@ def _mine(request: RequestContext) -> StoredAlert:
     for each in request.store.alerts.all(request.me.id):
         if each.id == request.parts["alert"]:
             return each
-    raise Wrong("not_found")
+    raise Wrong("There is nothing here.")

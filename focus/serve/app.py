@@ -15,12 +15,12 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from focus.errors import FocusError
+from focus.i18n import msg, told
 from focus.serve import account_settings, admin, alerts, auth, import_export, reading, upload
-from focus.serve.accounts import user_of_session
+from focus.serve.accounts import Wrong, user_of_session
 from focus.serve.app_state import AppState
 from focus.serve.request import RequestContext, cookie_name, style
 from focus.serve.request_guard import RequestGuard, is_secure, language_asked
-from focus.serve.texts import Wrong, say
 from focus.serve.upload import FILE, MAX_FORM, OTHER
 
 Handler = Callable[[RequestContext], Response]
@@ -93,7 +93,9 @@ def make_app(app_state: AppState, lifespan: Lifespan | None = None) -> Starlette
 
     async def missing(request: Request, error: Exception) -> Response:
         status = getattr(error, "status_code", 404)
-        return PlainTextResponse(say("not_found", language_asked(request.headers)) + "\n", status)
+        return PlainTextResponse(
+            told(msg("There is nothing here."), language_asked(request.headers)) + "\n", status
+        )
 
     return Starlette(
         routes=routes,
@@ -126,7 +128,7 @@ def _endpoint(
         except ClientDisconnect:
             return Response(status_code=400)  # nobody is there to read it
         if said["body"] is None:
-            return _refused(request, "too_large", 413)
+            return _refused(request, msg("That is too much."), 413)
         return await run_in_threadpool(_answered, app_state, handler, who, said)
 
     return endpoint
@@ -136,15 +138,15 @@ def _unfit(request: Request, path: str) -> Response | None:
     """The answer to a request whose headers alone say that its body is none of ours."""
     kind = upload.kind_of(request.headers.get("content-type", ""))
     if (kind == FILE and path not in _FILES) or kind == OTHER:
-        return _refused(request, "no_such_form", 415)
+        return _refused(request, msg("This kind of body is not taken here."), 415)
     length = request.headers.get("content-length", "0")
     if not length.isdecimal() or int(length[:20]) > MAX_FORM:
-        return _refused(request, "too_large", 413)
+        return _refused(request, msg("That is too much."), 413)
     return None
 
 
-def _refused(request: Request, key: str, status: int) -> Response:
-    return PlainTextResponse(say(key, language_asked(request.headers)) + "\n", status)
+def _refused(request: Request, line: str, status: int) -> Response:
+    return PlainTextResponse(told(line, language_asked(request.headers)) + "\n", status)
 
 
 def _is_somebody(app_state: AppState, said: dict[str, Any]) -> bool:
@@ -163,7 +165,7 @@ def _answered(app_state: AppState, handler: Handler, who: str, said: dict[str, A
     try:
         said["form"] = {} if page in _UNREAD else upload.fields(kind, body)
     except ValueError:
-        return PlainTextResponse(say("too_large", said["language"]) + "\n", 413)
+        return PlainTextResponse(told(msg("That is too much."), said["language"]) + "\n", 413)
     with app_state.store() as store:
         request: RequestContext | None = None
         try:
@@ -174,23 +176,28 @@ def _answered(app_state: AppState, handler: Handler, who: str, said: dict[str, A
             if who != "all" and request.user is None:
                 return request.to("/login")
             if who == "admin" and not request.me.admin:
-                return _failed(request, "not_found", 404)
+                return _failed(request, msg("There is nothing here."), 404)
             return handler(request)
         except Wrong as wrong:
             assert request is not None
-            return _failed(request, wrong.key, 400, **wrong.values)
+            return _failed(request, wrong.line, 400)
         except FocusError as error:
             _log.warning("%s: %s", page, error)
             if request is None or request.user is None:
-                return PlainTextResponse(say("failed", said["language"]) + "\n", 503)
+                return PlainTextResponse(
+                    told(msg("Something went wrong; the log says what."), said["language"]) + "\n",
+                    503,
+                )
             return request.page("failure.html", 503, error=request.wrong(error))
         except Exception:
             _log.exception("%s failed", page)
-            return PlainTextResponse(say("failed", said["language"]) + "\n", 500)
+            return PlainTextResponse(
+                told(msg("Something went wrong; the log says what."), said["language"]) + "\n", 500
+            )
 
 
-def _failed(request: RequestContext, key: str, status: int, **values: object) -> Response:
-    return request.page("failure.html", status, error=request.say(key, **values))
+def _failed(request: RequestContext, line: str, status: int) -> Response:
+    return request.page("failure.html", status, error=told(line, request.language))
 
 
 def _said(request: Request, page: str) -> dict[str, Any]:

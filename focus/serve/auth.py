@@ -12,9 +12,8 @@ from focus.alerts.delivery import feed as feeds
 from focus.alerts.delivery import masked_channel
 from focus.alerts.delivery.sms import Sms
 from focus.serve import accounts, address_verification, backoff, names, tokens
-from focus.serve.accounts import Applicant, spend
+from focus.serve.accounts import Applicant, TooManyTries, Wrong, spend
 from focus.serve.request import RequestContext
-from focus.serve.texts import Wrong
 
 ZONES = {"zh": "Asia/Shanghai"}
 
@@ -29,7 +28,7 @@ def login(request: RequestContext) -> Response:
     if "name" not in request.form:
         if request.user:
             return request.to("/inbox")
-        done = request.say("password_set") if "set" in request.query else ""
+        done = request.say("Your password is set. Please log in.") if "set" in request.query else ""
         return _login_page(request, done=done)
     try:
         session = accounts.log_in(
@@ -41,8 +40,8 @@ def login(request: RequestContext) -> Response:
             now=request.now,
         )
     except Wrong as wrong:
-        status = 429 if wrong.key == "too_many" else 403
-        return _login_page(request, status, error=request.say(wrong.key, **wrong.values))
+        status = 429 if isinstance(wrong, TooManyTries) else 403
+        return _login_page(request, status, error=request.wrong(wrong))
     if request.session:
         request.store.tokens.remove("session", request.session)
     return request.known(request.to("/inbox"), session)
@@ -78,7 +77,7 @@ def register(request: RequestContext) -> Response:
         )
         number = accounts.register(request.store, request.app_state.passwords, who, now=request.now)
     except Wrong as wrong:
-        said = request.say(wrong.key, **wrong.values)
+        said = request.wrong(wrong)
         return request.page("register.html", 400, **{**_blank(request, True), "error": said})
     session = tokens.make(request.store, "session", user=number, now=request.now)
     if who.mail.strip():
@@ -123,10 +122,24 @@ def forgot(request: RequestContext) -> Response:
     if by_sms and "phone" in request.form:
         if not early:
             request.app_state.soon(partial(_send_code, request, name), "focus-reset")
-        return _code_page(request, name, done=request.say("forgot_coded"))
+        return _code_page(
+            request,
+            name,
+            done=request.say(
+                "If there is such an account with a confirmed telephone, a code is on its "
+                "way. It is good for 15 minutes."
+            ),
+        )
     if not early and request.app_state.base_url:
         request.app_state.soon(partial(_mail_link, request, name), "focus-reset")
-    return request.page("forgot.html", by_sms=by_sms, done=request.say("forgot_sent"))
+    return request.page(
+        "forgot.html",
+        by_sms=by_sms,
+        done=request.say(
+            "If there is such an account with a mail address, a link is on its way. It is "
+            "good for an hour."
+        ),
+    )
 
 
 def _code_page(request: RequestContext, name: str, status: int = 200, **said: str) -> Response:
@@ -155,7 +168,7 @@ def reset_by_code(request: RequestContext) -> Response:
             now=request.now,
         )
     except Wrong as wrong:
-        return _code_page(request, name, 400, error=request.say(wrong.key, **wrong.values))
+        return _code_page(request, name, 400, error=request.wrong(wrong))
     return request.known(request.to("/login", set=1), "")
 
 
@@ -176,11 +189,11 @@ def confirm(request: RequestContext) -> Response:
     secret = request.parts["token"]
     found = request.store.tokens.find("mail", secret, now=request.now)
     if found is None:
-        raise Wrong("token_old")
+        raise Wrong("This link is no longer good. Ask for a new one.")
     if "yes" in request.form:
         moved = address_verification.confirm(request.store, secret, now=request.now)
         if moved is None:
-            raise Wrong("token_old")
+            raise Wrong("This link is no longer good. Ask for a new one.")
         address_verification.tell_before(request.app_state, moved, now=request.now)
         return request.page("confirm.html", mail=moved.mail, is_done=True)
     return request.page("confirm.html", mail=found.data["mail"], is_done=False)
@@ -190,7 +203,7 @@ def reset(request: RequestContext) -> Response:
     """Set a forgotten password by the mailed link."""
     secret = request.parts["token"]
     if request.store.tokens.find("reset", secret, now=request.now) is None:
-        raise Wrong("token_old")
+        raise Wrong("This link is no longer good. Ask for a new one.")
     if "password" not in request.form:
         return request.page("reset.html", shortest=accounts.SHORTEST)
     try:
@@ -202,7 +215,7 @@ def reset(request: RequestContext) -> Response:
             now=request.now,
         )
     except Wrong as wrong:
-        said = request.say(wrong.key, **wrong.values)
+        said = request.wrong(wrong)
         return request.page("reset.html", 400, shortest=accounts.SHORTEST, error=said)
     return request.known(request.to("/login", set=1), "")
 
@@ -215,7 +228,11 @@ def unsubscribe(request: RequestContext) -> Response:
     token = request.parts["token"]
     found = stopping.look(request.store, token, now=request.now)
     if found is None:
-        return request.page("failure.html", 404, error=request.say("token_old"))
+        return request.page(
+            "failure.html",
+            404,
+            error=request.say("This link is no longer good. Ask for a new one."),
+        )
     if request.is_post:
         stopping.stop(request.store, token, now=request.now)
     return request.page(

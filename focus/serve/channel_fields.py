@@ -11,9 +11,17 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from focus.alerts.delivery import CHANNELS, INBOX, Channel, check_channel, parted
+from focus.i18n import msg
+from focus.serve.accounts import Wrong
 from focus.serve.request import RequestContext
-from focus.serve.texts import Wrong
 from focus.storage.alerts.records import User
+
+FIRST = {
+    "mail": msg("Give and confirm your mail address in the settings first."),
+    "phone": msg("Give and confirm your telephone number in the settings first."),
+}
+"""What an account has to have -> what is said to those that have not."""
+_FOR_ADMINS = msg("This channel is for administrators.")
 
 
 class ChannelField(NamedTuple):
@@ -21,7 +29,7 @@ class ChannelField(NamedTuple):
 
     is_box   to tick; else addresses are typed
     value    `on` of a ticked box; addresses, one per line
-    missing  `mail`, `phone`: the account has none that is confirmed; "": nothing is missing
+    missing  that the account has no confirmed address of its own; "": nothing is missing
     """
 
     kind: str
@@ -70,7 +78,7 @@ def _fields(request: RequestContext, values: dict[str, str]) -> list[ChannelFiel
                 label.format(address=own),
                 _is_box(channel),
                 values.get(kind, ""),
-                channel.own if channel.own and not own else "",
+                FIRST[channel.own] if channel.own and not own else "",
             )
         )
     return found
@@ -102,7 +110,7 @@ def _named(request: RequestContext, kinds: Iterable[str]) -> Iterator[str]:
         for line in lines if text else ():
             address = channel.of_account(line, request.me)
             if address is None:
-                raise Wrong(f"{channel.own}_first" if channel.own else "channel_admin")
+                raise Wrong(FIRST.get(channel.own, _FOR_ADMINS))
             yield _joined(kind, address)
 
 

@@ -7,9 +7,10 @@ from datetime import datetime
 from focus.alerts.alert import checked
 from focus.alerts.page_match import topic_of
 from focus.alerts.schedule import zone_of
+from focus.i18n import msg
 from focus.serve import channel_fields
+from focus.serve.accounts import Wrong
 from focus.serve.request import Form, RequestContext
-from focus.serve.texts import Wrong
 from focus.storage.alerts.records import Alert
 
 EMPTY = {
@@ -27,12 +28,14 @@ def alert_of(request: RequestContext, before: Alert) -> Alert:
             sites=tuple(_lines(form["sites"])),
             words=form["words"].strip(),
             topic=form["topic"].strip(),
-            min_relevance=_decimal(request, form["min_relevance"]),
+            min_relevance=_decimal(
+                form["min_relevance"], msg("Least relevance, 0 to 1 (optional)")
+            ),
             languages=tuple(form["languages"].replace(",", " ").lower().split()),
             schedule=form["schedule"].strip() or "auto",
             channels=channel_fields.chosen(request),
             digest=bool(form["digest"]),
-            max_items=int(_decimal(request, form["max_items"], name="c_max") or 20),
+            max_items=int(_decimal(form["max_items"], msg("Pages in a digest at most")) or 20),
             quiet=form["quiet"].strip(),
             paused=before.paused,
             expires_at=_expiry(request, form["expires"].strip()),
@@ -65,7 +68,7 @@ def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def _decimal(request: RequestContext, text: str, *, name: str = "c_min") -> float | None:
+def _decimal(text: str, name: str) -> float | None:
     if not text.strip():
         return None
     try:
@@ -73,7 +76,7 @@ def _decimal(request: RequestContext, text: str, *, name: str = "c_min") -> floa
     except ValueError:
         number = -1.0
     if not 0 <= number < 1e6:
-        raise Wrong("number_wrong", field=request.say(name))
+        raise Wrong("This must be a number: {field}", field=name)
     return number
 
 
@@ -86,4 +89,4 @@ def _expiry(request: RequestContext, text: str) -> float | None:
         ends = day.replace(hour=23, minute=59, tzinfo=zone_of(request.me.zone))
         return ends.timestamp()
     except (ValueError, OverflowError, OSError):
-        raise Wrong("date_wrong") from None
+        raise Wrong("Write the date as 2026-12-31.") from None

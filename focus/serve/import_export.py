@@ -12,9 +12,10 @@ from starlette.responses import Response
 from focus.alerts.alert import from_json, to_json
 from focus.alerts.page_match import topic_of
 from focus.errors import ConfigError
+from focus.i18n import msg
 from focus.serve import alerts, channel_fields
+from focus.serve.accounts import Wrong
 from focus.serve.request import RequestContext, attached
-from focus.serve.texts import Wrong
 from focus.storage.alerts.records import LOCAL, Alert
 
 
@@ -27,7 +28,7 @@ def export(request: RequestContext) -> Response:
 def take_in(request: RequestContext) -> Response:
     """The alerts of such a file: all of them, or none."""
     try:
-        made = from_json(request.form.get("file", "").encode(), request.say("import_file"))
+        made = from_json(request.form.get("file", "").encode(), msg("File of alerts (JSON)"))
         mine = {each.alert.name for each in request.store.alerts.all(request.me.id)}
         replace = "replace" in request.form
         alerts.check_quota(request, sum(not (replace and each.name in mine) for each in made))
@@ -35,7 +36,7 @@ def take_in(request: RequestContext) -> Response:
         for each in allowed:
             topic_of(each, trusted=False)
         request.store.alerts.take_in(request.me.id, allowed, replace=replace, now=request.now)
-    except (ConfigError, Wrong) as error:
+    except ConfigError as error:
         return alerts.shown(request, 400, error=request.wrong(error))
     return alerts.shown(request, done=_done(request, made, allowed))
 
@@ -46,7 +47,7 @@ def adopt(request: RequestContext) -> Response:
     Those with a topic file stay, and those whose name is taken.
     """
     if not request.me.admin:
-        raise Wrong("not_found")
+        raise Wrong("There is nothing here.")
     mine = {each.alert.name for each in request.store.alerts.all(request.me.id)}
     going = [
         each
@@ -59,7 +60,9 @@ def adopt(request: RequestContext) -> Response:
     with store.transaction():
         for owned, alert in zip(going, allowed, strict=True):
             store.alerts.hand_over(owned.id, alert, to=me.id)
-        store.audit.note(me.name, "take over", f"{len(going)} of local", now=request.now)
+        store.audit.note(
+            me.name, msg("take over"), msg("{n} of local", n=len(going)), now=request.now
+        )
     return alerts.shown(request, done=_done(request, [each.alert for each in going], allowed))
 
 
@@ -70,9 +73,11 @@ def _allowed(request: RequestContext, alert: Alert) -> Alert:
 
 
 def _done(request: RequestContext, before: list[Alert], after: list[Alert]) -> str:
-    said = request.say("imported", n=len(after))
+    said = request.plural("{n} alert was taken in.", "{n} alerts were taken in.", n=len(after))
     pairs = zip(before, after, strict=True)
     changed = [new.name for old, new in pairs if set(old.channels) - set(new.channels)]
     if changed:
-        said += " " + request.say("channels_changed", names=", ".join(changed))
+        said += " " + request.say(
+            "How they tell was fitted to your account: {names}.", names=", ".join(changed)
+        )
     return said

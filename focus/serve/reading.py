@@ -5,10 +5,10 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from focus.alerts import votes
-from focus.alerts.texts import told
 from focus.errors import ConfigError, FocusError
+from focus.i18n import told
+from focus.serve.accounts import Wrong
 from focus.serve.request import RequestContext
-from focus.serve.texts import Wrong
 from focus.storage.alerts.inbox import ACTS
 from focus.storage.alerts.records import InboxFilter, Match, StoredAlert
 from focus.storage.results import Selection
@@ -41,7 +41,7 @@ def inbox_page(request: RequestContext) -> Response:
         has_more=len(found) > PER_PAGE,
         wish=wish,
         days=_number(query.get("days", "")),
-        choices=DAYS,
+        choices={days: _last(request, days) for days in DAYS},
         alerts=names,
         active=_active(request, wish, dict(names)),
         back=_filter(query),
@@ -61,7 +61,12 @@ def _effect(request: RequestContext, mine: list[StoredAlert], voted: list[Match]
         return ""  # the alert's own page says what is wrong with its topic
     if found is None or not found.pages:
         return ""
-    return request.say("vote_effect", n=found.pages, lost=found.lost)
+    return request.plural(
+        "By all votes, {lost} of {n} other page found before would not be told of.",
+        "By all votes, {lost} of {n} other pages found before would not be told of.",
+        n=found.pages,
+        lost=found.lost,
+    )
 
 
 def _active(request: RequestContext, wish: InboxFilter, names: dict[int, str]) -> list[str]:
@@ -69,12 +74,16 @@ def _active(request: RequestContext, wish: InboxFilter, names: dict[int, str]) -
     days = _number(request.query.get("days", ""))
     said = [
         names.get(wish.alert or 0, ""),
-        request.say("last_days", n=days) if days else "",
+        _last(request, days) if days else "",
         wish.words,
-        request.say("unread_only") if wish.unread else "",
-        request.say("existing") if wish.existing else "",
+        request.say("Unread only") if wish.unread else "",
+        request.say("With pages that existed before") if wish.existing else "",
     ]
     return [each for each in said if each]
+
+
+def _last(request: RequestContext, days: int) -> str:
+    return request.plural("Last day", "Last {n} days", n=days)
 
 
 def _since(request: RequestContext) -> float:
@@ -100,9 +109,9 @@ def act(request: RequestContext) -> Response:
     what = request.parts["act"]
     number = request.parts["match"]
     if what not in ACTS or not 0 < number < 1 << 62:
-        raise Wrong("not_found")
+        raise Wrong("There is nothing here.")
     if not request.store.inbox.act(request.me.id, number, what, now=request.now):
-        return request.page("failure.html", 404, error=request.say("not_found"))
+        return request.page("failure.html", 404, error=request.say("There is nothing here."))
     kept = _filter(request.form)
     if request.form.get("page", "").isdigit():
         kept["page"] = request.form["page"][:5]
@@ -142,7 +151,7 @@ def search(request: RequestContext) -> Response:
         offset=offset,
         per_page=FOUND,
         days=days,
-        choices=DAYS,
+        choices={days: _last(request, days) for days in DAYS},
         error=error,
     )
 

@@ -8,17 +8,18 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from focus.alerts.delivery import masked_channel
+from focus.alerts.health import STATES
 from focus.alerts.message import clock_time, pieces
 from focus.alerts.schedule import zone_of
-from focus.alerts.texts import told
 from focus.errors import FocusError
+from focus.i18n import catalogue, msg, plural, tag, told
 from focus.serve.app_state import AppState
 from focus.serve.request_guard import is_secure
-from focus.serve.texts import TEXTS, Wrong, say
 from focus.storage.alerts.records import User
 from focus.storage.alerts.store import AlertStore
 from focus.text.formatting import printable
@@ -57,15 +58,17 @@ class RequestContext:
         """The asker's clock."""
         return zone_of(self.user.zone if self.user else "UTC")
 
-    def say(self, key: str, **values: object) -> str:
-        """A sentence in the asker's language."""
-        return say(key, self.language, **values)
+    def say(self, line: str, /, **values: object) -> str:
+        """A message in the asker's language."""
+        return told(msg(line, **values), self.language)
 
-    def wrong(self, error: Wrong | FocusError) -> str:
+    def plural(self, one: str, many: str, /, *, n: int, **values: object) -> str:
+        """A message about `n` things."""
+        return told(plural(one, many, n=n, **values), self.language)
+
+    def wrong(self, error: FocusError) -> str:
         """What is wrong, in the asker's language."""
-        if isinstance(error, Wrong):
-            return self.say(error.key, **error.values)
-        return told(str(error), self.language)
+        return told(error.line, self.language)
 
     # -- answers --------------------------------------------------------------------
 
@@ -74,10 +77,9 @@ class RequestContext:
         context = {
             "request": self,
             "user": self.user,
-            "t": self.say,
             "error": "",
             "done": "",
-            "lang": "zh-CN" if self.language == "zh" else "en",
+            "lang": tag(self.language),
             "unread": self.store.inbox.unread(self.user.id) if self.user else 0,
             "when": self.when,
             **values,
@@ -157,9 +159,44 @@ def _marked(passage: Any) -> list[str]:
     return [*cut, passage.text[at:]]
 
 
+_PARTS = {
+    "title": msg("title"),
+    "keywords": msg("keywords"),
+    "description": msg("description"),
+    "headings": msg("headings"),
+    "body": msg("text"),
+    "text": msg("text"),
+    "lead": msg("beginning"),
+    "tag": msg("tag"),
+    "links": msg("links"),
+    "anchors": msg("link texts"),
+    "url": msg("address"),
+}
+"""What the parts of a page are called."""
+
+
 def _part(name: str, language: str) -> str:
-    key = f"part_{name}"
-    return say(key, language) if key in TEXTS else name
+    return told(_PARTS.get(name, name), language)
+
+
+def _state(state: str | int, language: str) -> str:
+    """Of an alert, or of a message."""
+    return told(STATES[state], language)
+
+
+def _reason(kind: str, language: str) -> str:
+    """Of a failure: a `FailureKind` or `DropReason`."""
+    return told(msg(kind), language)
+
+
+@pass_context
+def _gettext(context: Context, text: str) -> str:
+    return catalogue(context["lang"]).gettext(text)
+
+
+@pass_context
+def _ngettext(context: Context, one: str, many: str, n: int) -> str:
+    return catalogue(context["lang"]).ngettext(one, many, n)
 
 
 _PAGES = Environment(
@@ -168,7 +205,9 @@ _PAGES = Environment(
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
+    extensions=["jinja2.ext.i18n"],
 )
+_PAGES.install_gettext_callables(_gettext, _ngettext, newstyle=True)  # type: ignore[attr-defined]
 _PAGES.filters.update(
     host=_host,
     pieces=pieces,
@@ -176,6 +215,8 @@ _PAGES.filters.update(
     masked=masked_channel,
     printable=printable,
     part=_part,
+    state=_state,
+    reason=_reason,
     told=told,
 )
 _PAGES.tests["web"] = _is_web

@@ -16,8 +16,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from focus.alerts.texts import language_of
-from focus.serve.texts import say
+from focus.i18n import language_of, msg, told
 
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
@@ -70,11 +69,16 @@ class RequestGuard:
         host = headers.get("host", "")
         language = language_asked(headers)
         if not is_ours(host, base):
-            return PlainTextResponse(say("wrong_host", language) + "\n", 421)
+            return PlainTextResponse(
+                told(msg("This is not the host that was asked for."), language) + "\n", 421
+            )
         if scope["method"] in _SAFE or scope["path"].startswith(_OPEN):
             return None
         if not is_same_origin(headers, host, base):
-            return PlainTextResponse(say("refused", language) + "\n", 403)
+            return PlainTextResponse(
+                told(msg("The request came from another site and was refused."), language) + "\n",
+                403,
+            )
         return None
 
 

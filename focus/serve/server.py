@@ -37,7 +37,9 @@ def listening(host: str, port: int) -> socket.socket:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
-        raise ConfigError(f"{where}: no such address here ({error.strerror})") from None
+        raise ConfigError(
+            "{where}: no such address here ({error})", where=where, error=error
+        ) from None
     family, kind, proto, _, address = found[0]
     made = socket.socket(family, kind, proto)
     try:
@@ -47,8 +49,12 @@ def listening(host: str, port: int) -> socket.socket:
     except OSError as error:
         made.close()
         if error.errno == errno.EADDRINUSE:
-            raise ConfigError(f"{where}: the port is taken; choose another --port") from None
-        raise ConfigError(f"{where}: cannot listen there: {error.strerror}") from None
+            raise ConfigError(
+                "{where}: the port is taken; choose another --port", where=where
+            ) from None
+        raise ConfigError(
+            "{where}: cannot listen there: {error}", where=where, error=error
+        ) from None
     made.setblocking(False)
     return made
 

@@ -64,7 +64,11 @@ def held(database: Path, *, pid: int) -> Iterator[None]:
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
     except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror}; choose another --db") from error
+        raise StoreError(
+            "cannot write {path}: {error}; choose another --db",
+            path=path,
+            error=error,
+        ) from error
     _held.add(fd)
     try:
         _acquire(fd, database)
@@ -87,8 +91,10 @@ def _acquire(fd: int, database: Path) -> None:
             if attempt < ATTEMPTS - 1:
                 time.sleep(PAUSE_S)
     raise StoreLocked(
-        f"another focus crawl (pid {_pid(fd)}) is using {database}; "
-        "wait for it, stop it, or choose another --db"
+        "another focus crawl (pid {pid}) is using {database}; wait for it, stop it, or "
+        "choose another --db",
+        pid=_pid(fd),
+        database=database,
     )
 
 

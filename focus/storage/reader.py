@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from focus.errors import ConfigError, StoreError
+from focus.i18n import read_stored
 from focus.records import UrlState
 from focus.score.subtopics import Titled
 from focus.storage import results, schema, writer
@@ -55,7 +56,7 @@ class DatabaseReader:
         self._until = math.inf
         if not schema.check_file(path):
             raise StoreError(
-                f"there is no database at {path}; `focus crawl` makes one (or use --db)"
+                "there is no database at {path}; `focus crawl` makes one (or use --db)", path=path
             )
         self._path = path
         with self._explaining():
@@ -103,7 +104,12 @@ class DatabaseReader:
         if not found and rows:
             known = ", ".join(f"{number} ({name})" for number, name in sorted(rows)[-20:])
             wanted = f"crawl {crawl}" + (f" on the topic {topic}" if topic else "")
-            raise ConfigError(f"no {wanted} in {self._path}; there are: {known}")
+            raise ConfigError(
+                "no {wanted} in {path}; there are: {known}",
+                wanted=wanted,
+                path=self._path,
+                known=known,
+            )
         return found
 
     def status(self, crawl: int, among: Sequence[CrawlSummary] = ()) -> Status:
@@ -113,7 +119,11 @@ class DatabaseReader:
         """
         summary = next((each for each in among or self.crawls() if each.id == crawl), None)
         if summary is None:
-            raise ConfigError(f"no crawl {crawl} in {self._path}; `focus status` lists them")
+            raise ConfigError(
+                "no crawl {crawl} in {path}; `focus status` lists them",
+                crawl=crawl,
+                path=self._path,
+            )
         row = self._one(_CONFIG, (crawl,))
         config, counters, report = (msgspec.json.decode(text or "null") for text in row)
         tally = self._all("SELECT state, reason, n FROM tally WHERE crawl = ? AND n > 0", (crawl,))
@@ -174,7 +184,7 @@ class DatabaseReader:
             url=known_as,
             state=UrlState(state).name.lower(),
             reason=reason or "",
-            detail=detail or "",
+            detail=read_stored(detail or ""),
             depth=depth,
             priority=priority,
             tries=tries,
@@ -293,8 +303,10 @@ class DatabaseReader:
                 if not self._is_late():  # what a signal raised is lost in SQLite
                     raise KeyboardInterrupt from error
                 raise StoreError(
-                    f"reading {self._path} took more than {span(READ_S)}; is it a database of "
-                    "focus, and is its disk as fast as usual?"
+                    "reading {path} took more than {read_s}; is it a database of focus, and "
+                    "is its disk as fast as usual?",
+                    path=self._path,
+                    read_s=span(READ_S),
                 ) from error
             if (known := schema.explained(error, self._path)) is None:
                 raise

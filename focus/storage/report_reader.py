@@ -18,6 +18,7 @@ import msgspec
 from focus.config import CrawlConfig
 from focus.errors import ConfigError
 from focus.http.robots import from_answer
+from focus.i18n import read_stored
 from focus.records import Tally, UrlState
 from focus.score.relevance import model_class
 from focus.score.strategy.yielding import Yield as Learner
@@ -249,7 +250,7 @@ def _failures(db: sqlite3.Connection, crawl: int) -> list[Failing]:
     found = []
     for reason, urls, hosts, first in db.execute(_FAILURES, id_range(crawl)).fetchall():
         url, detail = db.execute("SELECT url, detail FROM url WHERE id = ?", (first,)).fetchone()
-        found.append(Failing(reason, urls, hosts, url, detail or ""))
+        found.append(Failing(reason, urls, hosts, url, read_stored(detail or "")))
     return found
 
 

@@ -106,7 +106,9 @@ def columns(names: Sequence[str] = ()) -> dict[str, Any]:
     for name in names:
         if name not in _FIELDS:
             known = ", ".join(_FIELDS)
-            raise ConfigError(f"unknown field {name!r}; the fields are: {known}")
+            raise ConfigError(
+                "unknown field {name!r}; the fields are: {known}", name=name, known=known
+            )
     return {name: _FIELDS[name][0] for name in names or FIELDS}
 
 
@@ -120,7 +122,8 @@ def parse_since(text: str, *, now: float) -> float:
         return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         raise ConfigError(
-            f"cannot read {text!r} as a date; write 2025-12-31, 2025-12-31T18:00 or 7d (s m h d w)"
+            "cannot read {text!r} as a date; write 2025-12-31, 2025-12-31T18:00 or 7d (s m h d w)",
+            text=text,
         ) from None
 
 
@@ -143,7 +146,9 @@ def select_sql(selection: Selection, crawls: Sequence[int], quality: str) -> tup
     """Row ids of the results in order, and the values to bind; ConfigError for a bad `sort`."""
     if selection.sort not in _ORDERS:
         known = ", ".join(name for name in _ORDERS if name)
-        raise ConfigError(f"unknown order {selection.sort!r}; the orders are: {known}")
+        raise ConfigError(
+            "unknown order {sort!r}; the orders are: {known}", sort=selection.sort, known=known
+        )
     tests, values = conditions_sql(selection, crawls)
     order = _ORDERS[selection.sort].format(quality=quality)
     values.append(-1 if selection.limit is None else selection.limit)

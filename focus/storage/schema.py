@@ -17,6 +17,7 @@ from contextlib import closing
 from pathlib import Path
 
 from focus.errors import StoreError
+from focus.i18n import msg
 from focus.storage.alerts.schema import ALERTS
 from focus.text.formatting import printable
 
@@ -272,18 +273,22 @@ was a release."""
 VERSION = len(MIGRATIONS)
 
 _ADVICE = {
-    "SQLITE_BUSY": "another program is writing to it; close that and try again",
-    "SQLITE_LOCKED": "another program is writing to it; close that and try again",
-    "SQLITE_FULL": "the disk is full; make room and run the same command again, nothing is lost",
-    "SQLITE_READONLY": "it cannot be written; check the permissions of the file and its folder",
-    "SQLITE_PERM": "it cannot be opened; check the permissions of the file and its folder",
-    "SQLITE_CANTOPEN": "it cannot be opened; check that its folder exists and can be written",
-    "SQLITE_CORRUPT": "it is damaged; keep a copy, then try `sqlite3 FILE .recover`",
-    "SQLITE_NOTADB": "it is not a database; choose another --db",
-    "SQLITE_IOERR": "the disk reports an error; check it, then run the same command again",
-    "SQLITE_TOOBIG": "a value is too large for it",
-    "SQLITE_NOLFS": "its file system cannot hold a file of that size",
-    "SQLITE_PROTOCOL": "its locks do not work; put it on a local disk",
+    "SQLITE_BUSY": msg("another program is writing to it; close that and try again"),
+    "SQLITE_LOCKED": msg("another program is writing to it; close that and try again"),
+    "SQLITE_FULL": msg(
+        "the disk is full; make room and run the same command again, nothing is lost"
+    ),
+    "SQLITE_READONLY": msg(
+        "it cannot be written; check the permissions of the file and its folder"
+    ),
+    "SQLITE_PERM": msg("it cannot be opened; check the permissions of the file and its folder"),
+    "SQLITE_CANTOPEN": msg("it cannot be opened; check that its folder exists and can be written"),
+    "SQLITE_CORRUPT": msg("it is damaged; keep a copy, then try `sqlite3 FILE .recover`"),
+    "SQLITE_NOTADB": msg("it is not a database; choose another --db"),
+    "SQLITE_IOERR": msg("the disk reports an error; check it, then run the same command again"),
+    "SQLITE_TOOBIG": msg("a value is too large for it"),
+    "SQLITE_NOLFS": msg("its file system cannot hold a file of that size"),
+    "SQLITE_PROTOCOL": msg("its locks do not work; put it on a local disk"),
 }
 
 
@@ -301,7 +306,11 @@ def explained(error: Exception, path: Path) -> StoreError | None:
     """An SQLite error as one line for people; None for a mistake in our own SQL."""
     name = getattr(error, "sqlite_errorname", "")
     advice = _ADVICE.get("_".join(name.split("_")[:2]))  # SQLITE_IOERR_WRITE → SQLITE_IOERR
-    return StoreError(f"{path}: {advice} ({error})") if advice else None
+    return (
+        StoreError("{path}: {advice} ({error})", path=path, advice=advice, error=error)
+        if advice
+        else None
+    )
 
 
 def check_tables(db: sqlite3.Connection, path: Path) -> None:
@@ -309,8 +318,10 @@ def check_tables(db: sqlite3.Connection, path: Path) -> None:
     views = db.execute("SELECT name FROM sqlite_schema WHERE type = 'view' AND sql <> ?", (PAGES,))
     if (row := views.fetchone()) is not None:
         raise StoreError(
-            f"{path} has a view ({printable(str(row[0]), 40)}), as no database of focus has; "
-            "somebody else made it: choose another --db"
+            "{path} has a view ({row}), as no database of focus has; somebody else made it: "
+            "choose another --db",
+            path=path,
+            row=printable(str(row[0]), 40),
         )
 
 
@@ -336,13 +347,19 @@ def check_file(path: Path) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise StoreError(f"cannot read {path}: {error.strerror}; choose another --db") from error
+        raise StoreError(
+            "cannot read {path}: {error}; choose another --db",
+            path=path,
+            error=error,
+        ) from error
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorname == "SQLITE_NOTADB":
-            raise StoreError(f"{path} is not a database; choose another --db") from error
+            raise StoreError("{path} is not a database; choose another --db", path=path) from error
         return True  # another process is at it, or it is damaged: opening it will tell
     if application != APPLICATION_ID:
-        raise StoreError(f"{path} is the database of another program; choose another --db")
+        raise StoreError(
+            "{path} is the database of another program; choose another --db", path=path
+        )
     check_version(version, path)
     return True
 
@@ -351,6 +368,9 @@ def check_version(version: int, path: Path) -> None:
     """StoreError if a newer focus wrote the file."""
     if version > VERSION:
         raise StoreError(
-            f"{path} was written by a newer focus (format {version}, this one knows {VERSION}); "
-            "update focus or choose another --db"
+            "{path} was written by a newer focus (format {version}, this one knows {known}); "
+            "update focus or choose another --db",
+            path=path,
+            version=version,
+            known=VERSION,
         )

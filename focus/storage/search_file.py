@@ -94,13 +94,15 @@ def _prepare(db: sqlite3.Connection, path: Path, writable: bool) -> None:
     if _marks(db) == (INDEX_ID, FORMAT):
         return
     if not writable:
-        raise StoreError(f"{path} is not of this focus and cannot be written; check permissions")
+        raise StoreError(
+            "{path} is not of this focus and cannot be written; check permissions", path=path
+        )
     with transaction(db):
         found, (tables,) = _marks(db), db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
         if found == (INDEX_ID, FORMAT):  # somebody else was quicker
             return
         if tables and found[0] != INDEX_ID:
-            raise StoreError(f"{path} is no search index of ours; move it out of the way")
+            raise StoreError("{path} is no search index of ours; move it out of the way", path=path)
         for table in ("text_index", "doc", "crawl_seen"):
             db.execute(f"DROP TABLE IF EXISTS {table}")
         for statement in _SCHEMA.split(";\n"):
@@ -150,6 +152,7 @@ def explained(error: sqlite3.Error, path: Path) -> Exception:
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return StoreError(
-            f"the search index {path} is damaged; delete it, and the next search makes it anew"
+            "the search index {path} is damaged; delete it, and the next search makes it anew",
+            path=path,
         )
     return schema.explained(error, path) or error

@@ -105,14 +105,18 @@ def _needle(needle: str) -> str:
 def _check(text: str, wanted: list[str], forbidden: list[str]) -> None:
     shown = printable(text, 40)
     if len(wanted) + len(forbidden) > MAX_TERMS:
-        raise ConfigError(f"the query {shown!r} has more than {MAX_TERMS} words")
+        raise ConfigError(
+            "the query {shown!r} has more than {max_terms} words", shown=shown, max_terms=MAX_TERMS
+        )
     if forbidden and not wanted:
         raise ConfigError(
-            f"the query {shown!r} says only what pages must not have; add a word that they must"
+            "the query {shown!r} says only what pages must not have; add a word that they must",
+            shown=shown,
         )
     if not wanted:
         raise ConfigError(
-            f'nothing to search for in {shown!r}; give words, "a phrase" or -word, as in 欧冠 -彩票'
+            'nothing to search for in {shown!r}; give words, "a phrase" or -word, as in 欧冠 -彩票',
+            shown=shown,
         )
 
 

@@ -176,8 +176,9 @@ class _Merging:
         topics = sorted({row[0] for row in rows})
         if len(topics) > 1:
             raise ConfigError(
-                f"the databases hold crawls of different topics ({', '.join(topics)}); "
-                "give those of one cluster"
+                "the databases hold crawls of different topics ({topics}); give those of one "
+                "cluster",
+                topics=", ".join(topics),
             )
         topic, strategy, *_, digest, identity, config, _, _ = rows[0]
         ends = [row[3] for row in rows]
@@ -198,7 +199,9 @@ def _latest(path: Path) -> int:
     with DatabaseReader(path) as reader:
         found = reader.ids("latest")
     if not found:
-        raise ConfigError(f"{path} holds no crawl yet; `focus cluster frontier` begins one")
+        raise ConfigError(
+            "{path} holds no crawl yet; `focus cluster frontier` begins one", path=path
+        )
     return found[-1]
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from focus.i18n import stored
 from focus.records import Batch, Change, HostRow, Outcome, PageRow, QueueRow, UrlRow
 from focus.storage.schema import row_id
 
@@ -172,7 +173,7 @@ def _url(base: int, url: UrlRow) -> Row:
         url.anchor or None,
         url.hops,
         url.reason or None,
-        url.detail or None,
+        stored(url.detail) or None,
     )
 
 
@@ -186,7 +187,7 @@ def _outcome(base: int, outcome: Outcome) -> Row:
         base | outcome.id,
         int(outcome.state),
         outcome.reason or None,
-        outcome.detail or None,
+        stored(outcome.detail) or None,
         outcome.tries,
         outcome.retry_at or None,
         outcome.hops,
@@ -246,7 +247,7 @@ def encodable(batch: Batch) -> Batch:
             return {clean(key): clean(each) for key, each in value.items()}
         return [clean(each) for each in value] if isinstance(value, list | tuple) else value
 
-    plain = msgspec.to_builtins(batch, builtin_types=(bytes,))
+    plain = msgspec.to_builtins(batch, builtin_types=(bytes,), enc_hook=str)
     return msgspec.convert(clean(plain), Batch, builtin_types=(bytes,))
 
 

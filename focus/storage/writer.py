@@ -89,7 +89,9 @@ def prepare(db: sqlite3.Connection, path: Path) -> None:
     # Only now: the application id must stand in the file itself, not in the WAL alone.
     (mode,) = db.execute("PRAGMA journal_mode = WAL").fetchone()
     if mode != "wal":
-        raise StoreError(f"{path}: its file system cannot lock it; put it on a local disk")
+        raise StoreError(
+            "{path}: its file system cannot lock it; put it on a local disk", path=path
+        )
     db.execute("PRAGMA synchronous = NORMAL")
     db.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
     db.execute(f"PRAGMA journal_size_limit = {WAL_PAGES * 4096}")

@@ -6,14 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from zoneinfo import ZoneInfo
 
 from focus.alerts.delivery import masked_channel
-from focus.alerts.health import Health, SiteHealth
-from focus.alerts.message import clock_time, pieces
+from focus.alerts.health import STATES, Health, SiteHealth
+from focus.alerts.message import UNTITLED, clock_time, dated, pieces
 from focus.alerts.preview import Preview
 from focus.alerts.run import Ran, to_visit
-from focus.alerts.texts import say
+from focus.i18n import mark, say, says, told
 from focus.storage.alerts.records import (
-    DEAD,
-    SENT,
     WAITING,
     Alert,
     DeliveryRecord,
@@ -24,18 +22,14 @@ from focus.storage.alerts.records import (
 from focus.storage.alerts.store import AlertStore
 from focus.text.formatting import count, printable, table
 
-_STATES = {
-    WAITING: "state_waiting", SENT: "state_sent", DEAD: "state_dead",
-}  # fmt: skip
 
-
-def told(alert: Alert) -> str:
+def said(alert: Alert) -> str:
     """What an alert says, in a line."""
-    about = [alert.words, f"topic {alert.topic}" if alert.topic else ""]
+    about = [alert.words, say("topic {topic}", topic=alert.topic) if alert.topic else ""]
     parts = [
         ", ".join(alert.sites),
         "; ".join(filter(None, about)),
-        f"checked {alert.schedule}",
+        say("checked {schedule}", schedule=alert.schedule),
         ", ".join(map(masked_channel, alert.channels)),
     ]
     return printable(" | ".join(parts))
@@ -47,23 +41,23 @@ def told(alert: Alert) -> str:
 def list_lines(found: Sequence[Health], zone: ZoneInfo) -> list[str]:
     """All alerts in a table, what is wrong with any below it."""
     if not found:
-        return ["No alert yet; `focus watch add` makes one"]
-    head = ("alert", "sites", "checked", "last", "next", "new", "state")
+        return [say("No alert yet; `focus watch add` makes one")]
+    head = says("alert", "sites", "checked", "last", "next", "new", "state")
     rows = [
         (
             printable(each.alert.name, 30),
             printable(", ".join(one.site.host for one in each.sites), 40),
             each.alert.schedule,
-            _when(each.checked_at, zone, "never"),
+            _when(each.checked_at, zone, say("never")),
             _when(each.next_at, zone, "-"),
             f"{each.found.news:,}",
-            each.state,
+            told(STATES[each.state]),
         )
         for each in found
     ]
     lines = table([head, *rows], indent="", right={5})
     notes = [
-        f"{printable(each.alert.name)}: {printable(remark)}"
+        f"{printable(each.alert.name)}: {printable(told(remark))}"
         for each in found
         for remark in each.remarks
     ]
@@ -74,58 +68,68 @@ def show_lines(found: Health, matches: Iterable[Match], zone: ZoneInfo) -> Itera
     """An alert in full, with what came last."""
     alert = found.alert
     yield printable(alert.name)
-    news = f"{count(found.found.news, 'page')} told of, {found.found.folded:,} folded as repeats"
+    news = say(
+        "{news} told of, {folded:,} folded as repeats",
+        news=count(found.found.news, "page"),
+        folded=found.found.folded,
+    )
     rows = [
-        ("sites", ", ".join(alert.sites)),
-        ("words", alert.words),
-        ("topic", alert.topic),
-        ("relevance", "" if alert.min_relevance is None else f"at least {alert.min_relevance}"),
-        ("languages", ", ".join(alert.languages)),
-        ("checked", alert.schedule),
-        ("channels", ", ".join(map(masked_channel, alert.channels))),
-        ("sent", f"digest of at most {alert.max_items}" if alert.digest else "each at once"),
-        ("quiet", alert.quiet),
-        ("expires", _when(alert.expires_at, zone, "")),
-        ("state", found.state),
-        ("last check", _when(found.checked_at, zone, "never")),
-        ("next check", _when(found.next_at, zone, "-")),
-        ("found", news),
+        (mark("sites"), ", ".join(alert.sites)),
+        (mark("words"), alert.words),
+        (mark("topic"), alert.topic),
+        (
+            mark("relevance"),
+            ""
+            if alert.min_relevance is None
+            else say("at least {min_relevance}", min_relevance=alert.min_relevance),
+        ),
+        (mark("languages"), ", ".join(alert.languages)),
+        (mark("checked"), alert.schedule),
+        (mark("channels"), ", ".join(map(masked_channel, alert.channels))),
+        (
+            mark("delivery"),
+            say("digest of at most {max_items}", max_items=alert.max_items)
+            if alert.digest
+            else say("each at once"),
+        ),
+        (mark("quiet"), alert.quiet),
+        (mark("expires"), _when(alert.expires_at, zone, "")),
+        (mark("state"), told(STATES[found.state])),
+        (mark("last check"), _when(found.checked_at, zone, say("never"))),
+        (mark("next check"), _when(found.next_at, zone, "-")),
+        (mark("found"), news),
     ]
-    yield from table([(name, printable(text, 300)) for name, text in rows if text])
+    yield from table([(say(name), printable(text, 300)) for name, text in rows if text])
     for each in found.sites:
         yield f"  {printable(each.site.host)}: {_site(each, zone)}"
     for remark in found.remarks:
-        yield f"  ! {printable(remark)}"
+        yield f"  ! {printable(told(remark))}"
     for match in matches:
         yield from ("", *match_lines(match, zone))
 
 
 def _site(each: SiteHealth, zone: ZoneInfo) -> str:
     if each.site.crawl is None:
-        return "never visited yet"
-    errors = ", ".join(f"{n:,} {reason}" for reason, n in each.figures.errors.items())
+        return say("never visited yet")
+    errors = ", ".join(f"{n:,} {say(reason)}" for reason, n in each.figures.errors.items())
     said = [
-        f"visited {_when(each.site.visited_at, zone, 'never')}",
-        f"{count(each.figures.pages, 'page')} seen",
-        f"{each.figures.blocked:,} blocked by robots.txt",
-        f"errors: {errors}" if errors else "no errors",
-        f"{each.unmatched:,} not matched yet" if each.unmatched else "",
+        say("visited {when}", when=_when(each.site.visited_at, zone, say("never"))),
+        say("{pages} seen", pages=count(each.figures.pages, "page")),
+        say("{blocked:,} blocked by robots.txt", blocked=each.figures.blocked),
+        say("errors: {errors}", errors=errors) if errors else say("no errors"),
+        say("{unmatched:,} not matched yet", unmatched=each.unmatched) if each.unmatched else "",
     ]
     return ", ".join(filter(None, said))
 
 
 def match_lines(match: Match, zone: ZoneInfo, similar: int = 0) -> Iterator[str]:
     """A page as it was found: what it is, and why it matches."""
-    if match.published_at is not None:
-        moment = f"published {clock_time(match.published_at, zone)}"
-    else:
-        moment = f"found {clock_time(match.found_at, zone)}"
-    folded = f", +{similar} similar" if similar else ""
-    yield f"{match.relevance:.2f}  {printable(match.title, 90) or '(no title)'}"
-    yield f"      {moment}{folded}  {printable(match.url, 200)}"
+    folded = f", {say('+{n} similar', n=similar)}" if similar else ""
+    yield f"{match.relevance:.2f}  {printable(match.title, 90) or told(UNTITLED)}"
+    yield f"      {told(dated(match, zone))}{folded}  {printable(match.url, 200)}"
     if snippet := printable("".join(pieces(match.snippet)), 240):
         yield f"      {snippet}"
-    yield f"      why: {printable(_why(match), 200)}"
+    yield say("      why: {why}", why=printable(_why(match), 200))
 
 
 def inbox_lines(found: Sequence[InboxEntry], zone: ZoneInfo) -> Iterator[str]:
@@ -153,29 +157,39 @@ def _why(match: Match) -> str:
 
 def preview_lines(found: Preview, days: float, zone: ZoneInfo) -> Iterator[str]:
     """What the last days would have sent."""
-    span_of = "the last day" if days == 1 else f"the last {days:g} days"
-    looked = count(found.pages, "stored page")
-    yield f"{span_of.capitalize()} would have sent {count(len(found.matches), 'page')} ({looked})"
+    pages, looked = count(len(found.matches), "page"), count(found.pages, "stored page")
+    if days == 1:
+        yield say("The last day would have sent {pages} ({looked})", pages=pages, looked=looked)
+    else:
+        yield say(
+            "The last {days:g} days would have sent {pages} ({looked})",
+            days=days,
+            pages=pages,
+            looked=looked,
+        )
     if found.undated:
-        yield f"  {count(found.undated, 'more page')} without a date came with the first visit"
+        yield say(
+            "  {undated} without a date came with the first visit",
+            undated=count(found.undated, "more page"),
+        )
     if found.unvisited:
         hosts = printable(", ".join(found.unvisited))
-        yield f"  never visited yet: {hosts}; `focus watch run` does it"
+        yield say("  never visited yet: {hosts}; `focus watch run` does it", hosts=hosts)
     for match, similar in zip(found.matches, found.similar, strict=True):
         yield from ("", *match_lines(match, zone, similar))
 
 
-def log_lines(found: Sequence[DeliveryRecord], language: str, zone: ZoneInfo) -> list[str]:
+def log_lines(found: Sequence[DeliveryRecord], zone: ZoneInfo) -> list[str]:
     """The delivery log, latest first."""
     if not found:
-        return ["Nothing was delivered yet"]
+        return [say("Nothing was delivered yet")]
     rows = [
         (
             clock_time(each.at, zone),
             printable(each.channel, 60),
             count(each.items, "page") if each.items else "",
-            say(_STATES[each.state], language),
-            printable(each.detail, 120),
+            told(STATES[each.state]),
+            printable(told(each.detail), 120),
         )
         for each in found
     ]
@@ -187,26 +201,36 @@ def due_lines(
 ) -> Iterator[str]:
     """What a run would do."""
     if not alerts:
-        yield "No alert is due"
+        yield say("No alert is due")
     for each in alerts:
-        yield f"check {printable(each.alert.name)}"
+        yield say("check {name}", name=printable(each.alert.name))
     for site in to_visit(store, alerts, now=now, at_once=at_once):
-        yield f"visit {printable(site.host)}"
+        yield say("visit {host}", host=printable(site.host))
     waiting = store.outbox.counts().get(WAITING, 0)
-    yield f"{count(waiting, 'page')} in the outbox"
+    yield say("{waiting} in the outbox", waiting=count(waiting, "page"))
 
 
 def ran_lines(ran: Ran) -> Iterator[str]:
     """What a run came to."""
     pages = sum(each.pages for each in ran.matched)
     yield (
-        f"{count(ran.alerts, 'alert')} checked, {count(ran.visited, 'site')} visited, "
-        f"{count(pages, 'page')} looked at, {ran.news:,} to be told of"
+        say(
+            "{alerts} checked, {visited} visited, {pages} looked at, {news:,} to be told of",
+            alerts=count(ran.alerts, "alert"),
+            visited=count(ran.visited, "site"),
+            pages=count(pages, "page"),
+            news=ran.news,
+        )
     )
     sent = ran.delivered
     yield (
-        f"{count(sent.sent, 'message')} sent with {count(sent.items, 'page')}, "
-        f"{sent.waiting:,} to be tried again, {sent.dead:,} given up"
+        say(
+            "{sent} sent with {items}, {waiting:,} to be tried again, {dead:,} given up",
+            sent=count(sent.sent, "message"),
+            items=count(sent.items, "page"),
+            waiting=sent.waiting,
+            dead=sent.dead,
+        )
     )
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from focus.i18n import say, says, told
 from focus.records import SEED_PRIORITY
 from focus.storage.views import Ahead, CrawlSummary, Reason, Status, Step, Why, WhyPage
 from focus.text.formatting import count, percent, printable, size, span, table
@@ -25,26 +26,39 @@ def when(seconds: float) -> str:
 
 def status_lines(database: str, crawls: Sequence[CrawlSummary], status: Status | None) -> list[str]:
     """All crawls of a database in a table, one of them in full."""
-    lines = [f"Database {database}"]
+    lines = [say("Database {database}", database=database)]
     if status is None:
-        return [*lines, "  no crawl yet; `focus crawl` begins one"]
-    head = ("crawl", "topic", "strategy", "begun", "pages", "relevant", "harvest", "state")
+        return [*lines, say("  no crawl yet; `focus crawl` begins one")]
+    head = says("crawl", "topic", "strategy", "begun", "pages", "relevant", "harvest", "state")
     lines += [
         "",
         *table([head, *map(_crawl_row, crawls)], right={0, 4, 5, 6}),
         "",
-        f"Crawl {status.crawl.id}",
+        say("Crawl {number}", number=status.crawl.id),
     ]
     counters = status.counters
     requests, received = int(counters.get("requests", 0)), int(counters.get("bytes", 0))
     rows = [
-        ("URLs", ", ".join(f"{n:,} {state}" for state, n in status.states.items())),
-        ("harvest", _harvest(status)),
-        ("received", f"{size(received)} in {count(requests, 'request')}"),
-        ("limits", limits_text(status.limits)),
-        ("failures", _reasons(status.failures)),
-        ("dropped", _reasons(status.drops)),
-        ("repeated", f"{count(status.duplicates, 'page')} with nearly the text of another"),
+        (say("URLs"), ", ".join(f"{n:,} {say(state)}" for state, n in status.states.items())),
+        (say("harvest"), _harvest(status)),
+        (
+            say("received"),
+            say(
+                "{received} in {requests}",
+                received=size(received),
+                requests=count(requests, "request"),
+            ),
+        ),
+        (say("limits"), limits_text(status.limits)),
+        (say("failures"), _reasons(status.failures)),
+        (say("dropped"), _reasons(status.drops)),
+        (
+            say("repeated"),
+            say(
+                "{duplicates} with nearly the text of another",
+                duplicates=count(status.duplicates, "page"),
+            ),
+        ),
     ]
     if counters.get("outlook_high"):
         named = ("outlook", "outlook_low", "outlook_high")
@@ -56,19 +70,30 @@ def status_lines(database: str, crawls: Sequence[CrawlSummary], status: Status |
         ]
         lines += [
             "",
-            "  Best hosts",
-            *table([("host", "yield", "requests"), *hosts], indent="    ", right={1, 2}),
+            say("  Best hosts"),
+            *table(
+                [(say("host"), say("yield"), say("requests")), *hosts], indent="    ", right={1, 2}
+            ),
         ]
     return lines
 
 
 def outlook_text(expected: float, low: float, high: float) -> str:
     """What the next requests of a crawl are expected to bring, with its 80 % interval."""
-    return f"next 1,000 requests: about {expected:,.0f} relevant ({low:,.0f} to {high:,.0f})"
+    return say(
+        "next 1,000 requests: about {expected:,.0f} relevant ({low:,.0f} to {high:,.0f})",
+        expected=expected,
+        low=low,
+        high=high,
+    )
 
 
 def _crawl_row(crawl: CrawlSummary) -> tuple[str, ...]:
-    ended = crawl.reason or ("running" if crawl.running else "broken off")
+    ended = (
+        say(crawl.reason)
+        if crawl.reason
+        else (say("running") if crawl.running else say("broken off"))
+    )
     return (
         str(crawl.id),
         printable(crawl.topic, 24),
@@ -83,7 +108,7 @@ def _crawl_row(crawl: CrawlSummary) -> tuple[str, ...]:
 
 def _harvest(status: Status) -> str:
     rate, lately = percent(status.harvest_rate), percent(status.harvest_last_100)
-    return f"{rate} of all pages, {lately} of the last 100"
+    return say("{rate} of all pages, {lately} of the last 100", rate=rate, lately=lately)
 
 
 def limits_text(limits: Mapping[str, Any]) -> str:
@@ -94,11 +119,13 @@ def limits_text(limits: Mapping[str, Any]) -> str:
         for name, value in limits.items()
         if value is not None
     ]
-    return ", ".join(known) or "none"
+    return ", ".join(known) or say("none")
 
 
 def _reasons(reasons: Sequence[Reason]) -> str:
-    return ", ".join(f"{each.reason or 'other'} {each.urls:,}" for each in reasons) or "none"
+    return ", ".join(f"{say(each.reason or 'other')} {each.urls:,}" for each in reasons) or say(
+        "none"
+    )
 
 
 # -- focus why ----------------------------------------------------------------------
@@ -108,26 +135,39 @@ def why_lines(why: Why) -> list[str]:
     """The way to a URL, and how it was judged."""
     url = printable(why.url)
     if not why.state:
-        lines = [f"{url} was never seen in this crawl."]
+        lines = [say("{url} was never seen in this crawl.", url=url)]
         near = [f"  {printable(each)}" for each in why.nearest]
-        return lines + (["Known URLs of its host that are most like it:", *near] if near else [])
-    reason = f" ({why.reason})" if why.reason else ""
-    detail = f": {printable(why.detail)}" if why.detail else ""
-    lines = [url, f"  {why.state}{reason}{detail}"]
+        return lines + (
+            [say("Known URLs of its host that are most like it:"), *near] if near else []
+        )
+    reason = f" ({say(why.reason)})" if why.reason else ""
+    detail = f": {printable(told(why.detail))}" if why.detail else ""
+    lines = [url, f"  {say(why.state)}{reason}{detail}"]
     if why.tries:
-        lines.append(f"  {count(why.tries, 'try').replace('trys', 'tries')} failed so far")
+        lines.append(say("  {tries} failed so far", tries=count(why.tries, "try")))
     if why.duplicate_of:
-        lines.append(f"  duplicate  nearly the text of {printable(why.duplicate_of)}")
+        lines.append(
+            say(
+                "  duplicate  nearly the text of {duplicate_of}",
+                duplicate_of=printable(why.duplicate_of),
+            )
+        )
     if why.page is not None:
         lines += _page_lines(why.page)
     else:
-        lines.append(f"  priority {_priority(why.priority)}, depth {why.depth}")
+        lines.append(
+            say(
+                "  priority {priority}, depth {depth}",
+                priority=_priority(why.priority),
+                depth=why.depth,
+            )
+        )
     if why.named:
-        lines.append(f"  named      {', '.join(map(printable, why.named))}")
+        lines.append(say("  named      {named}", named=", ".join(map(printable, why.named))))
     if why.evidence:
         parts = (f"{name} {part:+.2f}" for name, part in why.evidence.items())
         named = f" ({', '.join(map(printable, why.subtopics))})" if why.subtopics else ""
-        lines.append(f"  evidence   {', '.join(parts)}{named}")
+        lines.append(say("  evidence   {parts}{named}", parts=", ".join(parts), named=named))
     if why.ahead is not None:
         lines += _ahead_lines(why.ahead, taken=why.page is not None)
     return [*lines, "", _way_head(why), *map(_step_line, why.path)]
@@ -137,27 +177,47 @@ def _way_head(why: Why) -> str:
     """The way goes by the best link to each page, which need not be the shortest."""
     links = len(why.path) - 1
     if why.depth >= links:
-        return "The way from a seed:"
-    return f"The way from a seed by the best links; the shortest has {count(why.depth, 'link')}:"
+        return say("The way from a seed:")
+    return say(
+        "The way from a seed by the best links; the shortest has {depth}:",
+        depth=count(why.depth, "link"),
+    )
 
 
 def _ahead_lines(ahead: Ahead, *, taken: bool) -> list[str]:
-    what = "taken between its parent and it" if taken else "waiting with more priority"
+    what = say("taken between its parent and it" if taken else "waiting with more priority")
     if not ahead.number:
-        return [f"  ahead      no URL {what}"]
+        return [say("  ahead      no URL {what}", what=what)]
     hosts = ", ".join(f"{printable(host)} {number:,}" for host, number in ahead.hosts)
-    lines = [f"  ahead      {count(ahead.number, 'URL')} {what}: {hosts}"]
+    lines = [
+        say(
+            "  ahead      {number} {what}: {hosts}",
+            number=count(ahead.number, "URL"),
+            what=what,
+            hosts=hosts,
+        )
+    ]
     return lines + [f"    {_priority(rank):>9}  {printable(url)}" for url, rank in ahead.urls]
 
 
 def _page_lines(page: WhyPage) -> list[str]:
-    verdict = "relevant" if page.relevant else "not relevant"
+    verdict = say("relevant") if page.relevant else say("not relevant")
     lines = [
-        f"  title      {printable(page.title, 80)}",
-        f"  relevance  {page.relevance:.3f}, {verdict}" + ("; noindex" if page.noindex else ""),
-        f"  taken      as request {page.nth:,}, at priority {_priority(page.priority)}, "
-        f"among {count(page.rank, 'waiting URL')}",
-        f"  fetched    {when(page.fetched_at)}, status {page.status}, PageRank {page.pagerank:.3g}",
+        say("  title      {title}", title=printable(page.title, 80)),
+        say("  relevance  {relevance:.3f}, {verdict}", relevance=page.relevance, verdict=verdict)
+        + (say("; noindex") if page.noindex else ""),
+        say(
+            "  taken      as request {nth:,}, at priority {priority}, among {rank}",
+            nth=page.nth,
+            priority=_priority(page.priority),
+            rank=count(page.rank, "waiting URL"),
+        ),
+        say(
+            "  fetched    {when}, status {status}, PageRank {pagerank:.3g}",
+            when=when(page.fetched_at),
+            status=page.status,
+            pagerank=page.pagerank,
+        ),
     ]
     parts = [
         (
@@ -167,16 +227,20 @@ def _page_lines(page: WhyPage) -> list[str]:
         )
         for part in dict.fromkeys((*page.parts, *page.matched))
     ]
-    return lines + (["  by part", *table(parts, indent="    ")] if parts else [])
+    return lines + ([say("  by part"), *table(parts, indent="    ")] if parts else [])
 
 
 def _priority(priority: float) -> str:
-    return "of a seed" if priority >= SEED_PRIORITY else f"{priority:.4g}"
+    return say("of a seed") if priority >= SEED_PRIORITY else f"{priority:.4g}"
 
 
 def _step_line(step: Step) -> str:
     anchor = f"  “{printable(step.anchor, 40)}”" if step.anchor else ""
-    relevance = "" if step.relevance is None else f"  relevance {step.relevance:.2f}"
+    relevance = (
+        ""
+        if step.relevance is None
+        else say("  relevance {relevance:.2f}", relevance=step.relevance)
+    )
     return f"  {step.depth:>3}  {printable(step.url)}{anchor}{relevance}"
 
 
@@ -187,27 +251,35 @@ def demo_lines(
     outcomes: Sequence[DemoResult], database: Path, report: Path | None, focus: str
 ) -> list[str]:
     """What the strategies of a demo came to, and what to try next; `focus` starts the command."""
-    head = ("strategy", "pages", "relevant", "harvest", "pages/s", "first relevant")
+    head = says("strategy", "pages", "relevant", "harvest", "pages/s", "first relevant")
     rows = [
         (
             each.strategy,
             f"{each.report.run_pages:,}",
-            f"{each.relevant:,} of {each.there:,}",
+            say("{relevant:,} of {there:,}", relevant=each.relevant, there=each.there),
             percent(each.harvest_rate),
             f"{each.report.pages_per_second:.1f}",
-            f"after {count(each.first_relevant, 'request')}, {each.first_s:.1f} s"
+            say(
+                "after {first_relevant}, {first_s:.1f} s",
+                first_relevant=count(each.first_relevant, "request"),
+                first_s=each.first_s,
+            )
             if each.first_relevant
-            else "none",
+            else say("none"),
         )
         for each in outcomes
     ]
     return [
         "",
-        "Relevant means: written about the topic by the generator, whatever a crawler thinks.",
+        say("Relevant means: written about the topic by the generator, whatever a crawler thinks."),
         *table([head, *rows], right={1, 2, 3, 4}),
         "",
-        *([f"The report on the last is {report}: open it in a browser."] if report else []),
-        f"Database {database}. Try next:",
+        *(
+            [say("The report on the last is {report}: open it in a browser.", report=report)]
+            if report
+            else []
+        ),
+        say("Database {database}. Try next:", database=database),
         f"  {focus} status --db {database}",
         f"  {focus} export --db {database} --relevant --sort quality --limit 3",
         f"  {focus} crawl --seed sports.sina.com.cn --topic 足球 --max-pages 100 --dry-run",

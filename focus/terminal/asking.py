@@ -52,7 +52,11 @@ class PageAsker:
         if said is None or len(line.strip()) > LONGEST:
             *first, last = dict.fromkeys(self._keys[key] for key in self._keys)
             raise ConfigError(
-                f"standard input, line {self._lines}: {printable(line.strip(), 40)!r} is not "
-                f"{', '.join(first)} or {last}; {self._kept}"
+                "standard input, line {n}: {line!r} is not {first} or {last}; {kept}",
+                n=self._lines,
+                line=printable(line.strip(), 40),
+                first=", ".join(first),
+                last=last,
+                kept=self._kept,
             )
         return said

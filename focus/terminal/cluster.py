@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from focus.i18n import say, says
 from focus.text.formatting import count, percent, printable, table
 
 if TYPE_CHECKING:
@@ -14,12 +15,22 @@ if TYPE_CHECKING:
 
 def cluster_lines(state: ClusterState) -> list[str]:
     """What `focus cluster status` says."""
-    lines = [f"Cluster {state.cluster} at {state.broker}: {_health(state)}"]
+    lines = [
+        say(
+            "Cluster {cluster} at {broker}: {health}",
+            cluster=state.cluster,
+            broker=state.broker,
+            health=_health(state),
+        )
+    ]
     if state.shards:
-        head = ("shard", "topic", "pages", "relevant", "waiting", "away", "of", "links", "lost", "")
+        head = (
+            *says("shard", "topic", "pages", "relevant", "waiting", "away", "of", "links", "lost"),
+            "",
+        )
         lines += ["", *table([head, *map(_shard, state.shards)], right=set(range(2, 9)))]
     if state.workers:
-        titles = ("worker", "host", "slots", "tasks", "pages", "")
+        titles = (*says("worker", "host", "slots", "tasks", "pages"), "")
         lines += ["", *table([titles, *map(_worker, state.workers)], right={2, 3, 4})]
     waiting = [
         (each.name, f"{each.messages:,}", count(each.consumers, "consumer"))
@@ -27,18 +38,20 @@ def cluster_lines(state: ClusterState) -> list[str]:
         if each.messages
     ]
     if waiting:
-        lines += ["", "Messages in the broker:", *table(waiting, indent="  ", right={1})]
-    return lines + [f"Of another version of focus: {each}" for each in state.strangers]
+        lines += ["", say("Messages in the broker:"), *table(waiting, indent="  ", right={1})]
+    return lines + [
+        say("Of another version of focus: {each}", each=each) for each in state.strangers
+    ]
 
 
 def _health(state: ClusterState) -> str:
     if not state.shards:
-        return "no frontier answers"
+        return say("no frontier answers")
     parts = [count(len(state.shards), "shard"), count(len(state.workers), "worker")]
     if state.missing:
-        parts.append(f"missing: shard {', '.join(map(str, state.missing))}")
+        parts.append(say("missing: shard {missing}", missing=", ".join(map(str, state.missing))))
     elif not state.is_healthy:
-        parts.append("no worker is ready")
+        parts.append(say("no worker is ready"))
     return ", ".join(parts)
 
 
@@ -54,7 +67,7 @@ def _shard(each: ShardStatus) -> Sequence[str]:
         f"{each.window:,}",
         f"{each.outbox:,}",
         f"{each.lost:,}",
-        f"ended: {each.ended}" if each.ended else "idle" if each.is_idle else "",
+        say("ended: {ended}", ended=each.ended) if each.ended else "idle" if each.is_idle else "",
     )
 
 

@@ -8,6 +8,7 @@ from textwrap import wrap
 
 from focus.evaluate.comparison import Comparison, VariantGroup
 from focus.evaluate.ranking import VariantScore
+from focus.i18n import mark, say
 from focus.text.formatting import cells, count, table
 
 
@@ -17,14 +18,23 @@ def board_lines(comparison: Comparison, *, width: int = 160) -> list[str]:
     if comparison.judged:
         tables.append([*_judged_table(comparison), ""])
     notes = [
-        f"Note: {remark.count:,} {remark.what}, e.g. {remark.example}"
+        say(
+            "Note: {count:,} {what}, e.g. {example}",
+            count=remark.count,
+            what=remark.what,
+            example=remark.example,
+        )
         for remark in comparison.remarks
     ]
     timing = comparison.timing
-    took = (
-        f"{timing.trials:,} crawls ({timing.continued:,} of them done before) in "
-        f"{timing.seconds:,.0f} s over {timing.jobs} processes; peak memory of one "
-        f"{timing.peak_rss_mb:,.0f} MB"
+    took = say(
+        "{trials:,} crawls ({continued:,} of them done before) in {seconds:,.0f} s over "
+        "{jobs} processes; peak memory of one {peak_rss_mb:,.0f} MB",
+        trials=timing.trials,
+        continued=timing.continued,
+        seconds=timing.seconds,
+        jobs=timing.jobs,
+        peak_rss_mb=timing.peak_rss_mb,
     )
     return [*chain.from_iterable(tables), *notes, took]
 
@@ -35,15 +45,26 @@ def _table(comparison: Comparison, group: VariantGroup, width: int) -> list[str]
     rows = [_HEADS, *(_row(comparison, each) for each in ranked)]
     shown = _fitting(rows, width)
     topics = count(len(comparison.topics), "topic")
-    lines = [f"relevance {group.relevance}{group.setting}; {topics}; judged by {comparison.judge}"]
+    lines = [
+        say(
+            "relevance {relevance}{setting}; {topics}; judged by {judge}",
+            relevance=group.relevance,
+            setting=group.setting,
+            topics=topics,
+            judge=comparison.judge,
+        )
+    ]
     lines += table([[row[at] for at in shown] for row in rows], right=range(1, len(shown)))
     left_out = [_HEADS[at] for at in range(len(_HEADS)) if at not in shown]
-    notes = [_MEANINGS[_HEADS[at]] for at in shown if _HEADS[at] in _MEANINGS]
+    notes = [say(_MEANINGS[_HEADS[at]]) for at in shown if _HEADS[at] in _MEANINGS]
     if group.easiest and "w/o easy" not in left_out:
-        notes.append(f"easiest topic: {group.easiest}")
+        notes.append(say("easiest topic: {easiest}", easiest=group.easiest))
     if left_out:
         notes.append(
-            f"no room for {', '.join(left_out)} (a wider terminal or results.csv has them)"
+            say(
+                "no room for {left_out} (a wider terminal or results.csv has them)",
+                left_out=", ".join(left_out),
+            )
         )
     return [*lines, *wrap("; ".join(notes), width, initial_indent="  ", subsequent_indent="  ")]
 
@@ -82,15 +103,15 @@ _TELLING = [
     "to 50 %", "w/o easy", "hosts", "model P/R", "labels", "ms",
 ]  # fmt: skip
 _MEANINGS = {
-    "R@T": "R@T: recall after as many requests as there are targets",
-    "95 %": "95 %: bootstrap interval of the AUC over topics",
-    "oracle": "oracle: AUC as a share of the best possible",
-    "ratio": "ratio, p, W/L: AUC against the baseline's",
-    "w/o easy": "w/o easy: without the easiest topic",
-    "harvest": "harvest: among labelled pages",
-    "labels": "labels: pages fetched with one/without",
-    "to 50 %": "to 50 %: requests to half of the targets (topics that got there)",
-    "ms": "ms: CPU per page",
+    "R@T": mark("R@T: recall after as many requests as there are targets"),
+    "95 %": mark("95 %: bootstrap interval of the AUC over topics"),
+    "oracle": mark("oracle: AUC as a share of the best possible"),
+    "ratio": mark("ratio, p, W/L: AUC against the baseline's"),
+    "w/o easy": mark("w/o easy: without the easiest topic"),
+    "harvest": mark("harvest: among labelled pages"),
+    "labels": mark("labels: pages fetched with one/without"),
+    "to 50 %": mark("to 50 %: requests to half of the targets (topics that got there)"),
+    "ms": mark("ms: CPU per page"),
 }
 
 

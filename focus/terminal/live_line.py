@@ -13,6 +13,7 @@ from rich.live import Live
 from rich.text import Text
 
 from focus.crawler import Crawl, Event
+from focus.i18n import msg, told
 from focus.session import RunReport
 from focus.store import CrawlInfo
 from focus.terminal.progress import Moment, Teller, page_line, spelled, started_line
@@ -65,10 +66,10 @@ class LiveLine(Teller):
         self._quietly(lambda: self._live.update(Text(lines, no_wrap=True), refresh=True))
 
     def stopping(self, how: str) -> None:
-        self.say(f"Stopping: {how}")
+        self.say(msg("Stopping: {how}", how=how))
 
     def say(self, text: str) -> None:
-        self._quietly(lambda: self._console.print(Text(text), soft_wrap=True))
+        self._quietly(lambda: self._console.print(Text(told(text)), soft_wrap=True))
 
     def ended(self, report: RunReport) -> None:
         self.close()

@@ -21,6 +21,7 @@ import msgspec
 from focus.crawler import Crawl, Event
 from focus.engine.outages import Outage
 from focus.errors import ConfigError
+from focus.i18n import say, told
 from focus.records import UrlState
 from focus.session import RunReport
 from focus.store import CrawlInfo
@@ -107,10 +108,10 @@ class TextLog(Teller):
         self._write(spelled(moment))
 
     def stopping(self, how: str) -> None:
-        self._write(f"Stopping: {how}")
+        self._write(say("Stopping: {how}", how=how))
 
     def say(self, text: str) -> None:
-        self._write(text)
+        self._write(told(text))
 
     def ended(self, report: RunReport) -> None:
         for line in summary(report):
@@ -132,7 +133,7 @@ class JsonLog(Teller):
 
     def _put(self, name: str, fields: dict[str, Any]) -> None:
         at = datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds")
-        line = msgspec.json.encode({"event": name, "at": at, **fields})
+        line = msgspec.json.encode({"event": name, "at": at, **fields}, enc_hook=str)
         self._write(inert_json(line).decode())
 
     def started(self, crawl: Crawl, info: CrawlInfo) -> None:
@@ -160,7 +161,7 @@ class JsonLog(Teller):
         self._put("progress", msgspec.structs.asdict(moment))
 
     def stopping(self, how: str) -> None:
-        self._put("stopping", {"how": how})
+        self._put("stopping", {"how": str(how)})
 
     def outage(self, outage: Outage | None) -> None:
         fields = {} if outage is None else msgspec.structs.asdict(outage)
@@ -170,7 +171,7 @@ class JsonLog(Teller):
         self._put("note", {"text": text})
 
     def ended(self, report: RunReport) -> None:
-        self._put("ended", msgspec.to_builtins(report))
+        self._put("ended", msgspec.to_builtins(report, enc_hook=str))
 
 
 class Several(Teller):
@@ -228,7 +229,14 @@ def telling(
 
             def complain(reason: str, file: Path = log_file) -> None:
                 with suppress(OSError, ValueError):
-                    print(f"focus: --log-file {file}: {reason}; it ends here", file=sys.stderr)
+                    print(
+                        say(
+                            "focus: --log-file {file}: {reason}; it ends here",
+                            file=file,
+                            reason=reason,
+                        ),
+                        file=sys.stderr,
+                    )
 
             write = Printer(stack.enter_context(_appended(log_file)), complain)
             tellers.append(
@@ -263,7 +271,9 @@ def _appended(path: Path) -> Iterator[LogFile]:
     try:
         file = LogFile(path)
     except OSError as error:
-        raise ConfigError(f"--log-file {path}: cannot be written: {error.strerror}") from None
+        raise ConfigError(
+            "--log-file {path}: cannot be written: {error}", path=path, error=error
+        ) from None
     try:
         yield file
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from focus.i18n import say
 from focus.profiling.stages import MEANING, CrawlProfile
 from focus.text.formatting import count, percent, table
 
@@ -14,7 +15,13 @@ def profile_lines(profile: CrawlProfile) -> list[str]:
     if not profile.pages:
         return []
     rows = [
-        (stage.name, f"{stage.ms:.3f} ms", percent(stage.share), stage.where, MEANING[stage.name])
+        (
+            stage.name,
+            say("{ms:.3f} ms", ms=stage.ms),
+            percent(stage.share),
+            say(stage.where),
+            say(MEANING[stage.name]),
+        )
         for stage in profile.stages
     ]
     sums: dict[str, float] = {}
@@ -22,22 +29,27 @@ def profile_lines(profile: CrawlProfile) -> list[str]:
         sums[stage.where] = sums.get(stage.where, 0.0) + stage.ms
     told = ", ".join(f"{where} {ms:.2f}" for where, ms in sums.items())
     return [
-        f"CPU time by stage, per page ({count(profile.pages, 'page')}):",
+        say("CPU time by stage, per page ({pages}):", pages=count(profile.pages, "page")),
         *table(rows),
-        f"In all {sum(sums.values()):.2f} ms a page: {told}. Start: {profile.start_s:.2f} s.",
+        say(
+            "In all {sum:.2f} ms a page: {told}. Start: {start_s:.2f} s.",
+            sum=sum(sums.values()),
+            told=told,
+            start_s=profile.start_s,
+        ),
         _busy(profile),
     ]
 
 
 def _busy(profile: CrawlProfile) -> str:
     parts = {
-        "the event loop": profile.loop_busy,
-        "the workers": profile.workers_busy,
-        "the store's thread": profile.store_busy,
+        say("the event loop"): profile.loop_busy,
+        say("the workers"): profile.workers_busy,
+        say("the store's thread"): profile.store_busy,
     }
     told = ", ".join(f"{name} {percent(share)}" for name, share in parts.items())
     most = max(parts, key=lambda name: parts[name])
-    limits = f"{most} {'limit' if most.endswith('workers') else 'limits'} the crawl"
+    limits = say("the limit is {most}", most=most)
     if parts[most] < BUSY:
-        limits = "none is the limit: the web, the delay or other programs are"
-    return f"Busy: {told}; {limits}."
+        limits = say("none is the limit: the web, the delay or other programs are")
+    return say("Busy: {told}; {limits}.", told=told, limits=limits)

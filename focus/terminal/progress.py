@@ -17,11 +17,12 @@ import msgspec
 
 from focus.crawler import Crawl, Event
 from focus.engine.outages import Outage
+from focus.i18n import plural, say, told
 from focus.records import UrlState
 from focus.session import RunReport, Watcher
 from focus.store import CrawlInfo
 from focus.terminal.summary import clock
-from focus.text.formatting import count, percent, printable, span
+from focus.text.formatting import cells, count, percent, printable, span
 
 RECENT_PAGES = 100
 WINDOW_S = 15.0  # rates are of so long, so that they follow the web's moods
@@ -147,22 +148,36 @@ def spelled(moment: Moment) -> str:
     """A moment as one line; what matters most comes first, as narrow terminals cut it."""
     pace = f"{moment.pages_per_second:.1f}/s"
     if moment.left_s is not None:
-        pace += f", {span(moment.left_s)} to {moment.limit}"
-    harvest = f"harvest {percent(moment.harvest_rate)}"
-    recent = f"last {RECENT_PAGES} {percent(moment.harvest_recent)}"
+        pace += say(", {left_s} to {limit}", left_s=span(moment.left_s), limit=moment.limit)
+    harvest = say("harvest {harvest_rate}", harvest_rate=percent(moment.harvest_rate))
+    recent = say(
+        "last {recent_pages} {harvest_recent}",
+        recent_pages=RECENT_PAGES,
+        harvest_recent=percent(moment.harvest_recent),
+    )
     offline: tuple[str, ...] = ()
     if moment.offline_since is not None:
-        when = "now" if moment.next_try_s < 1 else f"in {span(moment.next_try_s)}"
-        offline = (f"offline since {clock(moment.offline_since)}, next try {when}",)
+        when = (
+            say("now")
+            if moment.next_try_s < 1
+            else say("in {next_try_s}", next_try_s=span(moment.next_try_s))
+        )
+        offline = (
+            say(
+                "offline since {clock}, next try {when}",
+                clock=clock(moment.offline_since),
+                when=when,
+            ),
+        )
     return " · ".join(
         (
             *offline,
             f"{count(moment.pages, 'page')} ({pace})",
-            f"{moment.relevant:,} relevant",
+            say("{relevant:,} relevant", relevant=moment.relevant),
             f"{harvest}, {recent}",
-            f"{moment.waiting:,} waiting",
+            say("{waiting:,} waiting", waiting=moment.waiting),
             count(moment.hosts, "host"),
-            f"{moment.failed:,} failed",
+            say("{failed:,} failed", failed=moment.failed),
         )
     )
 
@@ -170,37 +185,47 @@ def spelled(moment: Moment) -> str:
 def outage_line(outage: Outage | None, since: float, now: float) -> str:
     """That an outage of our network began, or (None) is over. `since`: when the last began."""
     if outage is None:
-        return f"Online again after {span(now - since)}"
-    return (
-        f"Offline since {clock(outage.since)} ({printable(outage.reason, 100)}): no host can be "
-        "reached. Nothing is failed; one is tried now and then, then the crawl goes on"
+        return say("Online again after {now}", now=span(now - since))
+    return say(
+        "Offline since {clock} ({reason}): no host can be reached. Nothing is failed; one is "
+        "tried now and then, then the crawl goes on",
+        clock=clock(outage.since),
+        reason=printable(told(outage.reason), 100),
     )
 
 
 def page_line(event: Event) -> str:
     """A request that ended, as one line: number, what became of it, URL, title."""
     if event.state is None:
-        outcome = f"robots.txt {event.reason}".rstrip()
+        outcome = f"robots.txt {say(event.reason)}".rstrip()
     elif event.state is UrlState.DONE:
-        outcome = f"{'relevant' if event.relevant else 'page'} {event.relevance:.2f}"
+        outcome = f"{say('relevant' if event.relevant else 'page')} {event.relevance:.2f}"
     else:
-        outcome = f"{event.state.name.lower()} {event.reason}".rstrip()
+        outcome = f"{say(event.state.name.lower())} {say(event.reason)}".rstrip()
     title = f"  {printable(event.title, 60)}" if event.title else ""
-    return f"{event.nth:>6}  {outcome:<16}  {printable(event.url)}{title}"
+    return f"{event.nth:>6}  {outcome}{' ' * (16 - cells(outcome))}  {printable(event.url)}{title}"
 
 
 def started_line(crawl: Crawl, info: CrawlInfo) -> str:
     """What is about to happen."""
     counts = crawl.url_table.counts
     if info.resumed:
-        return (
-            f"Continuing crawl {info.id} ({len(crawl.url_table):,} known, "
-            f"{counts[UrlState.WAITING]:,} waiting)"
+        return say(
+            "Continuing crawl {number} ({url_table:,} known, {counts:,} waiting)",
+            number=info.id,
+            url_table=len(crawl.url_table),
+            counts=counts[UrlState.WAITING],
         )
     topic = printable(str(crawl.config.analysis.topic.get("name", "")))
-    seeds = len(crawl.config.seeds)
-    return (
-        f"Crawl {info.id}: {topic} by {crawl.config.strategy} from {seeds} seed{'s' * (seeds != 1)}"
+    return told(
+        plural(
+            "Crawl {crawl}: {topic} by {strategy} from {n} seed",
+            "Crawl {crawl}: {topic} by {strategy} from {n} seeds",
+            n=len(crawl.config.seeds),
+            crawl=info.id,
+            topic=topic,
+            strategy=crawl.config.strategy,
+        )
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from focus.i18n import say
 from focus.storage.passages import Passage
 from focus.storage.search import Results, SearchHit
 from focus.terminal.answers import when
@@ -21,14 +22,15 @@ def found_lines(results: Results, mark: Mark) -> list[str]:
 
 
 def _hit_lines(number: int, hit: SearchHit, mark: Mark) -> list[str]:
+    untitled = say("(no title)")
     facts = [hit.host, when(hit.fetched_at)]
     if hit.changed_at is not None:
-        facts.append(f"changed {when(hit.changed_at)[:10]}")
-    facts.append(f"relevance {hit.relevance:.2f}")
+        facts.append(say("changed {when}", when=when(hit.changed_at)[:10]))
+    facts.append(say("relevance {relevance:.2f}", relevance=hit.relevance))
     if hit.similar:
-        facts.append(f"+{hit.similar:,} similar")
+        facts.append(say("+{similar:,} similar", similar=hit.similar))
     return [
-        f"{number}. {marked_text(hit.title, mark) or '(no title)'}",
+        f"{number}. {marked_text(hit.title, mark) or untitled}",
         f"   {printable(hit.url)}",
         f"   {printable(' · '.join(facts))}",
         f"   {marked_text(hit.snippet, mark)}".rstrip(),
@@ -45,5 +47,7 @@ def marked_text(passage: Passage, mark: Mark) -> str:
 
 
 def _summary(results: Results) -> str:
-    more = "" if results.complete else "more than "
-    return f"{more}{count(results.pages, 'page')} of {results.indexed:,}".capitalize()
+    pages = count(results.pages, "page")
+    if results.complete:
+        return say("{pages} of {indexed:,}", pages=pages, indexed=results.indexed)
+    return say("More than {pages} of {indexed:,}", pages=pages, indexed=results.indexed)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
+from focus.i18n import mark, say, told
 from focus.records import FailureKind
 from focus.session import RunReport
 from focus.terminal.answers import outlook_text
@@ -19,12 +20,24 @@ from focus.text.formatting import count, percent, printable, size, span, table
 NOTHING_FETCHED, TOO_MANY_FAILURES, OFFLINE, INTERRUPTED = 3, 4, 8, 130
 
 _REACHED = {
-    "max-pages reached": ("pages", "its {:,} pages", "--max-pages"),
-    "max-requests reached": ("requests", "made its {:,} requests", "--max-requests"),
-    "max-bytes reached": ("bytes", "received its {:,} bytes", "--max-bytes"),
-    "target reached": ("relevant", "its {:,} relevant pages", "--target"),
+    "max-pages reached": (
+        "pages",
+        mark("Crawl {crawl} already has its {n:,} pages; raise --max-pages or use --fresh."),
+    ),
+    "max-requests reached": (
+        "requests",
+        mark("Crawl {crawl} already made its {n:,} requests; raise --max-requests or use --fresh."),
+    ),
+    "max-bytes reached": (
+        "bytes",
+        mark("Crawl {crawl} already received its {n:,} bytes; raise --max-bytes or use --fresh."),
+    ),
+    "target reached": (
+        "relevant",
+        mark("Crawl {crawl} already has its {n:,} relevant pages; raise --target or use --fresh."),
+    ),
 }
-"""Stop reason -> the total behind it, what the crawl already has, the option to raise."""
+"""Stop reason -> the total behind it, and what to do."""
 
 _BROKEN_OFF = {"interrupted", "terminated", "offline"}
 
@@ -61,12 +74,23 @@ def summary(report: RunReport) -> list[str]:
         return [line]
     totals = report.totals
     rows = [
-        ("pages", _pages(report)),
-        ("this run", _run(report)),
-        ("received", f"{size(totals.bytes)} in {count(totals.requests, 'request')}"),
+        (say("pages"), _pages(report)),
+        (say("this run"), _run(report)),
         (
-            "waiting",
-            f"{count(report.states.get('waiting', 0), 'URL')} on {count(report.hosts, 'host')}",
+            say("received"),
+            say(
+                "{bytes} in {requests}",
+                bytes=size(totals.bytes),
+                requests=count(totals.requests, "request"),
+            ),
+        ),
+        (
+            say("waiting"),
+            say(
+                "{states} on {hosts}",
+                states=count(report.states.get("waiting", 0), "URL"),
+                hosts=count(report.hosts, "host"),
+            ),
         ),
     ]
     if totals.outlook_high:
@@ -74,36 +98,48 @@ def summary(report: RunReport) -> list[str]:
             ("outlook", outlook_text(totals.outlook, totals.outlook_low, totals.outlook_high))
         )
     if report.failures:
-        since = " (in this run)" if report.resumed else ""
-        rows.append(("failed", _by_number(report.failures) + since))
+        since = say(" (in this run)") if report.resumed else ""
+        rows.append((say("failed"), _by_number(report.failures) + since))
     if report.dropped:
-        rows.append(("dropped", _by_number(report.dropped)))
+        rows.append((say("dropped"), _by_number(report.dropped)))
     if report.warc:
-        rows.append(("recorded", report.warc))
-    rows.append(("database", report.database))
-    lines = [f"Crawl {report.crawl} ended: {report.stop_reason}.", *table(rows)]
+        rows.append((say("recorded"), report.warc))
+    rows.append((say("database"), report.database))
+    lines = [
+        say(
+            "Crawl {crawl} ended: {stop_reason}.",
+            crawl=report.crawl,
+            stop_reason=say(report.stop_reason),
+        ),
+        *table(rows),
+    ]
     if totals.pages:  # else `complaint` names them
         lines += seed_lines(report)
     if report.profile is not None:
         lines += profile_lines(report.profile)
     if report.stop_reason in _BROKEN_OFF:
-        lines.append("The same command continues it.")
+        lines.append(say("The same command continues it."))
     return lines
 
 
 def _nothing_to_do(report: RunReport) -> str:
     """Why a continued crawl had nothing to do."""
     if report.stop_reason in _REACHED:
-        field, has, option = _REACHED[report.stop_reason]
-        has = has.format(getattr(report.totals, field))
-        verb = "" if has.startswith(("made", "received")) else "has "
-        return f"Crawl {report.crawl} already {verb}{has}; raise {option} or use --fresh."
+        field, line = _REACHED[report.stop_reason]
+        return say(line, crawl=report.crawl, n=getattr(report.totals, field))
     if report.stop_reason == "frontier empty":
         failed = report.states.get("failed", 0)
-        again = f"--retry-failed asks again for the {failed:,} that failed, " if failed else ""
-        return (
-            f"Crawl {report.crawl} is complete: no URL waits after "
-            f"{count(report.totals.pages, 'page')}; {again}use --fresh to begin anew."
+        again = (
+            say("--retry-failed asks again for the {failed:,} that failed, ", failed=failed)
+            if failed
+            else ""
+        )
+        return say(
+            "Crawl {crawl} is complete: no URL waits after {pages}; {again}use --fresh to "
+            "begin anew.",
+            crawl=report.crawl,
+            pages=count(report.totals.pages, "page"),
+            again=again,
         )
     return ""
 
@@ -111,28 +147,44 @@ def _nothing_to_do(report: RunReport) -> str:
 def _pages(report: RunReport) -> str:
     totals = report.totals
     harvest = percent(report.harvest_rate)
-    text = f"{totals.pages:,}, {totals.relevant:,} relevant (harvest rate {harvest})"
-    first = f", the first after {count(totals.first_relevant, 'request')}"
+    text = say(
+        "{pages:,}, {relevant:,} relevant (harvest rate {harvest})",
+        pages=totals.pages,
+        relevant=totals.relevant,
+        harvest=harvest,
+    )
+    first = say(
+        ", the first after {first_relevant}", first_relevant=count(totals.first_relevant, "request")
+    )
     return text + (first if totals.first_relevant else "")
 
 
 def _run(report: RunReport) -> str:
     pages, seconds = count(report.run_pages, "page"), span(report.run_seconds)
-    return f"{pages} in {seconds}, {report.pages_per_second:.1f} pages/s"
+    return say(
+        "{pages} in {seconds}, {pages_per_second:.1f} pages/s",
+        pages=pages,
+        seconds=seconds,
+        pages_per_second=report.pages_per_second,
+    )
 
 
 def _by_number(reasons: Mapping[str, int]) -> str:
     """`36: timeout 20, http-4xx 16`, the most frequent first."""
     ranked = sorted(reasons.items(), key=lambda item: -item[1])
-    return f"{sum(reasons.values()):,}: " + ", ".join(f"{kind} {n:,}" for kind, n in ranked)
+    return f"{sum(reasons.values()):,}: " + ", ".join(f"{say(kind)} {n:,}" for kind, n in ranked)
 
 
 def offline_since(report: RunReport) -> str:
     """`offline since 14:03:22 (Network is unreachable)`."""
     outage = report.outage
     if outage is None:
-        return "offline"
-    return f"offline since {clock(outage.since)} ({printable(outage.reason, 100)})"
+        return say("offline")
+    return say(
+        "offline since {clock} ({reason})",
+        clock=clock(outage.since),
+        reason=printable(told(outage.reason), 100),
+    )
 
 
 def clock(moment: float) -> str:
@@ -142,21 +194,29 @@ def clock(moment: float) -> str:
 
 def seed_lines(report: RunReport) -> list[str]:
     """Each seed that came to nothing, with the reason."""
-    failures = [(printable(seed, 60), printable(why)) for seed, why in report.seed_failures.items()]
-    return ["Seeds that came to nothing:", *table(failures)] if failures else []
+    failures = [
+        (printable(seed, 60), printable(told(why))) for seed, why in report.seed_failures.items()
+    ]
+    return [say("Seeds that came to nothing:"), *table(failures)] if failures else []
 
 
 def complaint(report: RunReport, code: int) -> list[str]:
     """What has to be said of a bad end even to those who want to hear nothing."""
     if code == NOTHING_FETCHED:
-        return ["focus: error: not one page was fetched", *seed_lines(report)]
+        return [say("focus: error: not one page was fetched"), *seed_lines(report)]
     if code == OFFLINE:
         return [
-            f"focus: error: {offline_since(report)}; nothing is lost: the same command goes on "
-            "(--max-offline)"
+            say(
+                "focus: error: {offline_since}; nothing is lost: the same command goes on "
+                "(--max-offline)",
+                offline_since=offline_since(report),
+            )
         ]
     if code == TOO_MANY_FAILURES:
         return [
-            f"focus: error: {percent(error_rate(report))} of the URLs failed (--fail-error-rate)"
+            say(
+                "focus: error: {error_rate} of the URLs failed (--fail-error-rate)",
+                error_rate=percent(error_rate(report)),
+            )
         ]
     return []

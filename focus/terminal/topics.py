@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from focus.i18n import say, says
 from focus.learn.topics import Opinion, SourcedPage
 from focus.score.relevance import model_class
 from focus.score.relevance.evidence import Evidence
@@ -26,14 +27,14 @@ def topic_lines(topic: Topic, where: str) -> list[str]:
     """A topic with its words, their weights and where these came from."""
     own = topic.relevance or Evidence.name
     threshold = (
-        f"{model_class(own).threshold:g} (the model's)"
+        say("{threshold:g} (the model's)", threshold=model_class(own).threshold)
         if topic.threshold is None
         else f"{topic.threshold:g}"
     )
-    rows = [("relevance", own + ("" if topic.relevance else " (the default)"))]
-    rows += [("threshold", threshold)]
-    rows += [("learned", printable(topic.model))] if topic.model else []
-    rows += [("seed", printable(seed)) for seed in topic.seeds]
+    rows = [(say("relevance"), own + ("" if topic.relevance else say(" (the default)")))]
+    rows += [(say("threshold"), threshold)]
+    rows += [(say("learned"), printable(topic.model))] if topic.model else []
+    rows += [(say("seed"), printable(seed)) for seed in topic.seeds]
     keywords = {each.text: each.weight for each in topic.keywords}
     lines = [f"{printable(topic.name)} ({where})", *table(rows)]
     lines += ["", count(len(keywords), "keyword"), *_words(keywords, topic, "given")]
@@ -57,12 +58,12 @@ def tested_lines(
     page: SourcedPage, opinions: Sequence[Opinion], absent: Mapping[str, str]
 ) -> list[str]:
     """What each model says of a page, part by part."""
-    lines = [printable(page.page.title or "(no title)", 96), f"  {printable(page.where, 94)}"]
+    lines = [printable(page.page.title or say("(no title)"), 96), f"  {printable(page.where, 94)}"]
     for each in opinions:
-        verdict = "relevant" if each.relevant else "not relevant"
+        verdict = say("relevant") if each.relevant else say("not relevant")
         sign = ">" if each.relevant else "≤"
         lines.append(f"  {each.model}: {verdict}, {each.relevance:.3f} {sign} {each.threshold:.4g}")
-        lines += _parts(each) or ["    no word of the topic is on it"]
+        lines += _parts(each) or [say("    no word of the topic is on it")]
     lines += [f"  {name}: {printable(why, 120)}" for name, why in absent.items()]
     return lines
 
@@ -100,18 +101,22 @@ def _without_name(said: Opinion) -> dict[str, Any]:
 
 def expansion_lines(found: TopicExpansion, *, explain: bool) -> list[str]:
     """The proposed words; with their evidence, and what was left out and why."""
-    head = f"compared {count(found.on, 'page')} on topic with {found.off:,} others"
+    head = say(
+        "compared {on} on topic with {off:,} others", on=count(found.on, "page"), off=found.off
+    )
     if not found.proposals:
-        return [f"{head}: no further word speaks of the topic"]
+        return [say("{head}: no further word speaks of the topic", head=head)]
     if not explain:
         rows = [(printable(each.word, 32), f"{each.weight:g}") for each in found.proposals]
         return [head, *table(rows, right={1})]
-    titles = ("word", "weight", "lift", "on", "off", "titles", "mostly at: on of on, off of off")
+    titles = says(
+        "word", "weight", "lift", "on", "off", "titles", "mostly at: on of on, off of off"
+    )
     rows_full = [titles, *(_evidence(each, found) for each in found.proposals)]
     lines = [head, *table(rows_full, right={1, 2, 3, 4, 5})]
     if found.left_out:
         left = [(printable(word, 32), printable(why, 90)) for word, why in found.left_out]
-        lines += ["", "left out", *table(left)]
+        lines += ["", say("left out"), *table(left)]
     return lines
 
 

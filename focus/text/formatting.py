@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 
 from focus.errors import ConfigError
+from focus.i18n import plural, told
 
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _TIME = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|[smhd]))+|\d+(?:\.\d+)?")
@@ -82,6 +83,22 @@ def cut(text: str, width: int) -> str:
     return "".join(kept) + "…"
 
 
+_PIECES = (  # compiled when needed
+    r"\s+|[\u2e80-\uffdc][，。；：、！？）》”]*|[^\s\u2e80-\uffdc]+[，。；：、！？）》”]*"
+)
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """The lines of a text, at most `width` cells wide: between words, and between ideographs."""
+    lines, line = [], ""
+    for piece in re.findall(_PIECES, text):
+        if cells(line) + cells(piece.rstrip()) > width and line.strip():
+            lines.append(line.strip())
+            line = ""
+        line += piece
+    return [*lines, line.strip()] if line.strip() else lines
+
+
 def table(
     rows: Iterable[Sequence[str]], *, indent: str = "  ", right: Collection[int] = ()
 ) -> list[str]:
@@ -100,8 +117,14 @@ def table(
 
 
 def count(number: int, noun: str) -> str:
-    """`1,234 pages`, `1 page`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    """`1,234 pages`, `1 page`, in the command line's language."""
+    return told(plural(*of_noun(noun), n=number))
+
+
+def of_noun(noun: str) -> tuple[str, str]:
+    """The ids by which things are counted."""
+    many = f"{noun[:-1]}ies" if re.search("[^aeiou]y$", noun) else f"{noun}s"
+    return f"{{n:,}} {noun}", f"{{n:,}} {many}"
 
 
 def percent(share: float) -> str:
@@ -138,7 +161,9 @@ def read_span(text: str) -> float:
     """Seconds out of `90`, `30m`, `1h30m`, `500ms` or `2d`; ConfigError for anything else."""
     text = text.strip().lower()
     if not _TIME.fullmatch(text):
-        raise ConfigError(f"{printable(text)!r} is no time; write 90 (seconds), 30m, 1h30m or 2d")
+        raise ConfigError(
+            "{text!r} is no time; write 90 (seconds), 30m, 1h30m or 2d", text=printable(text)
+        )
     return sum(float(n) * _UNITS_S[unit or "s"] for n, unit in _TIME_PART.findall(text))
 
 
@@ -146,5 +171,7 @@ def read_size(text: str) -> int:
     """Bytes out of `500M`, `1.5G` or `64k`, in powers of 1,024; ConfigError otherwise."""
     match = _SIZE.fullmatch(text.strip())
     if not match:
-        raise ConfigError(f"{printable(text)!r} is no size; write 65536 (bytes), 64K, 500M or 2G")
+        raise ConfigError(
+            "{text!r} is no size; write 65536 (bytes), 64K, 500M or 2G", text=printable(text)
+        )
     return int(float(match[1]) * 1024 ** _SIZES.index(match[2].upper()))

@@ -56,7 +56,9 @@ def from_words(words: str) -> Topic:
     parts = re.split(r"[,，、;；\n]", words.replace("：", ":"))
     keywords = tuple(_keyword(part) for part in parts if part.strip())
     if not keywords:
-        raise TopicError(f"topic {words!r}: no word in it; write --topic 足球 or --topic 足球,英超")
+        raise TopicError(
+            "topic {words!r}: no word in it; write --topic 足球 or --topic 足球,英超", words=words
+        )
     return _checked(Topic(keywords[0].text, keywords))
 
 
@@ -68,18 +70,30 @@ def _keyword(part: str) -> Keyword:
         return Keyword(text.strip(), float(weight))
     except ValueError:
         raise TopicError(
-            f"topic word {part.strip()!r}: weight {weight!r} is no number in (0, 1]"
+            "topic word {part!r}: weight {weight!r} is no number in (0, 1]",
+            part=part.strip(),
+            weight=weight,
         ) from None
 
 
 def _checked(topic: Topic) -> Topic:
     if len(topic.keywords) > MAX_KEYWORDS:
-        raise TopicError(f"topic {topic.name!r}: more than {MAX_KEYWORDS} keywords")
+        raise TopicError(
+            "topic {name!r}: more than {max_keywords} keywords",
+            name=topic.name,
+            max_keywords=MAX_KEYWORDS,
+        )
     for keyword in topic.keywords:
         if not any(char.isalnum() for char in keyword.text):
-            raise TopicError(f"topic word {keyword.text!r}: holds no letter, digit or ideograph")
+            raise TopicError(
+                "topic word {text!r}: holds no letter, digit or ideograph", text=keyword.text
+            )
         if not (math.isfinite(keyword.weight) and 0 < keyword.weight <= 1):
-            raise TopicError(f"topic word {keyword.text!r}: weight {keyword.weight} not in (0, 1]")
+            raise TopicError(
+                "topic word {text!r}: weight {weight} not in (0, 1]",
+                text=keyword.text,
+                weight=keyword.weight,
+            )
     return topic
 
 
@@ -91,18 +105,27 @@ def from_toml(text: str, where: str) -> Topic:
         message, _, place = str(error).rpartition(" (at ")
         line = re.match(r"line (\d+)", place)
         last = len(text.splitlines())  # "(at end of document)"
-        raise TopicError(f"{where}:{line[1] if line else last}: {message or error}") from None
+        raise TopicError(
+            "{where}:{line}: {message}",
+            where=where,
+            line=line[1] if line else last,
+            message=message or error,
+        ) from None
     unknown = sorted(set(data) - set(Topic.__struct_fields__))
     if unknown:
         known = ", ".join(Topic.__struct_fields__)
         at = _place(text, where, unknown[0])
-        raise TopicError(f"{at}: unknown key {unknown[0]!r}; known: {known}")
+        raise TopicError(
+            "{at}: unknown key {unknown!r}; known: {known}", at=at, unknown=unknown[0], known=known
+        )
     try:
         topic = _checked(msgspec.convert(_plain(data), Topic))
     except (msgspec.ValidationError, TopicError) as error:
-        raise TopicError(f"{_place(text, where, *_names(str(error)))}: {error}") from None
+        raise TopicError(
+            "{where}: {what}", where=_place(text, where, *_names(str(error))), what=error
+        ) from None
     if not topic.keywords:
-        raise TopicError(f"{where}: a topic needs at least one keyword")
+        raise TopicError("{where}: a topic needs at least one keyword", where=where)
     return topic
 
 

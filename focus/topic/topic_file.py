@@ -76,7 +76,12 @@ def with_params(text: str, where: str, owner: str, numbers: Mapping[str, float])
     except TopicError:
         pass  # such as `params = {}` above
     wanted = ", ".join(f"{name} = {value}" for name, value in written.items())
-    raise TopicError(f"{where}: cannot put a table [{table}] into it; do so by hand: {wanted}")
+    raise TopicError(
+        "{where}: cannot put a table [{table}] into it; do so by hand: {wanted}",
+        where=where,
+        table=table,
+        wanted=wanted,
+    )
 
 
 def _entered(lines: Sequence[str], written: Mapping[str, str]) -> list[str]:

@@ -294,20 +294,28 @@ def seed_candidates(text: str) -> list[str]:
     if not seed:
         raise ConfigError("seed: is empty; give a web address such as https://example.com/")
     if re.search(r"[\s\x00-\x1f]", seed):
-        raise ConfigError(f"seed {seed!r}: has white space in it; give one address per --seed")
+        raise ConfigError(
+            "seed {seed!r}: has white space in it; give one address per --seed", seed=seed
+        )
     scheme = _SCHEME.match(seed)
     if scheme and scheme[1].lower() not in ("http", "https"):
-        raise ConfigError(f"seed {seed!r}: {scheme[1]}: cannot be crawled, only http and https can")
+        raise ConfigError(
+            "seed {seed!r}: {scheme}: cannot be crawled, only http and https can",
+            seed=seed,
+            scheme=scheme[1],
+        )
     bare = seed.removeprefix("//")
     host = re.split(r"[/?#]", bare, maxsplit=1)[0]
     if not scheme and host.lower() != "localhost" and not re.search(r".[.。:].", host):
         raise ConfigError(
-            f"seed {seed!r}: is no web address; give one such as https://example.com/"
+            "seed {seed!r}: is no web address; give one such as https://example.com/", seed=seed
         )
     written = [seed] if scheme else [f"https://{bare}", f"http://{bare}"]
     found = [url for url in map(normalise, written) if url]
     if not found:
-        raise ConfigError(f"seed {seed!r}: is no valid web address (host, port or length)")
+        raise ConfigError(
+            "seed {seed!r}: is no valid web address (host, port or length)", seed=seed
+        )
     return found
 
 

@@ -68,13 +68,17 @@ def check_channel(text: str) -> None:
     kind, address = parted(text)
     if kind != INBOX and kind not in CHANNELS:
         known = ", ".join((INBOX, *CHANNELS))
-        raise ConfigError(f"channel {text!r}: {kind!r} is none of {known}")
+        raise ConfigError(
+            "channel {text!r}: {kind!r} is none of {known}", text=text, kind=kind, known=known
+        )
     if not address:
         good = kind == INBOX or CHANNELS[kind].may_be_bare
     else:
         good = kind != INBOX and (address.startswith(SEALED) or CHANNELS[kind].is_address(address))
     if not good:
-        raise ConfigError(f"channel {text!r}: no address that {kind} can deliver to")
+        raise ConfigError(
+            "channel {text!r}: no address that {kind} can deliver to", text=text, kind=kind
+        )
 
 
 def check_installation(settings: DeliverySettings) -> None:

@@ -14,8 +14,9 @@ from focus.alerts.message import Message
 from focus.alerts.settings import MASK
 from focus.errors import ConfigError
 from focus.http.network_errors import one_line
+from focus.i18n import msg, within
 
-MISSING = 'apprise is not installed; get it with: pip install "focus-crawler[apprise]"'
+MISSING = msg("apprise is not installed; get it with: pip install 'focus-crawler[apprise]'")
 
 
 def available() -> bool:
@@ -59,11 +60,11 @@ class Apprise(Channel):
 def check(url: str, where: str) -> None:
     """ConfigError that begins with `where` for a URL that could not send."""
     if not available():
-        raise ConfigError(f"{where}: {MISSING}")
+        raise ConfigError("{where}: {what}", where=where, what=MISSING)
     import apprise
 
     if not apprise.Apprise().add(url):
-        raise ConfigError(f"{where}: apprise knows no such service, or misses a part")
+        raise ConfigError("{where}: apprise knows no such service, or misses a part", where=where)
 
 
 def shown(url: str) -> str:
@@ -86,12 +87,17 @@ def _notify(message: Message, address: str) -> DeliveryOutcome:
     where = f"apprise:{shown(address)}"
     if not service.add(address):
         return NotDelivered(
-            f"{where}: apprise knows no such service, or misses a part", retry=False
+            msg("{where}: apprise knows no such service, or misses a part", where=where),
+            retry=False,
         )
     try:
         taken = service.notify(
             body=message.text, title=message.subject, body_format=apprise.NotifyFormat.TEXT
         )
     except Exception as error:  # a border: over a hundred plug-ins of other hands
-        return NotDelivered(one_line(f"{where}: {type(error).__name__}"))
-    return Delivered() if taken else NotDelivered(f"{where}: the service did not take it")
+        return NotDelivered(one_line(within(where, type(error).__name__)))
+    return (
+        Delivered()
+        if taken
+        else NotDelivered(msg("{where}: the service did not take it", where=where))
+    )

@@ -21,10 +21,10 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from focus.alerts.delivery.channel import Channel, Delivered, DeliveryOutcome, NotDelivered
-from focus.alerts.message import Message, marked, pieces
+from focus.alerts.message import UNTITLED, Message, marked, pieces
 from focus.alerts.settings import DeliverySettings
-from focus.alerts.texts import language_of, say
 from focus.errors import ConfigError
+from focus.i18n import msg, tag, told
 from focus.storage.alerts.records import Match, StoredAlert
 from focus.storage.alerts.store import AlertStore
 from focus.text.formatting import printable
@@ -64,7 +64,11 @@ class Feed(Channel):
         """ConfigError where no file can be written."""
         folder = Path(address).parent if _is_file(address) else Path(address)
         if address and not (folder.is_dir() and os.access(folder, os.W_OK)):
-            raise ConfigError(f"--feed {address}: cannot write into the folder {folder}; make it")
+            raise ConfigError(
+                "--feed {address}: cannot write into the folder {folder}; make it",
+                address=address,
+                folder=folder,
+            )
 
     @classmethod
     def is_sent(cls, address: str) -> bool:
@@ -91,8 +95,14 @@ class Feed(Channel):
                     text = of_alert(self.store, each, self.settings, language=language)
                     _write(Path(address) / _file_name(each), text)
         except OSError as error:
-            return NotDelivered(f"{error.filename or address}: {error.strerror}")
-        return Delivered(f"{address} is written")
+            return NotDelivered(
+                msg(
+                    "{path}: {error}",
+                    path=error.filename or address,
+                    error=error,
+                )
+            )
+        return Delivered(msg("{address} is written", address=address))
 
 
 def _is_file(address: str) -> bool:
@@ -152,7 +162,7 @@ def of_alert(
     page = f"{settings.base_url}/inbox?alert={owned.id}" if settings.base_url else ""
     about = FeedHead(
         id=_identity(settings, f"alert:{owned.id}"),
-        title=say("feed_title", language, name=name),
+        title=told(msg("focus: {name}", name=name), language),
         language=language,
         updated=owned.created_at,
         url=url,
@@ -173,7 +183,7 @@ def of_user(
     """The feed of several of a person's alerts."""
     about = FeedHead(
         id=_identity(settings, f"user:{user}"),
-        title=say("feed_title", language, name=say("feed_all", language)),
+        title=told(msg("focus: {name}", name=msg("all alerts")), language),
         language=language,
         updated=max((each.created_at for each in owned), default=0.0),
         url=url,
@@ -213,7 +223,7 @@ def _identity(settings: DeliverySettings, of: str) -> str:
 def atom(about: FeedHead, entries: Iterable[Entry]) -> bytes:
     """A feed document (RFC 4287), UTF-8; everything in it is escaped."""
     listed = list(entries)
-    spoken = "zh-CN" if language_of(about.language) == "zh" else "en"
+    spoken = tag(about.language)
     root = Element("feed", {"xmlns": _NAMESPACE, "xml:lang": spoken})
     _add(root, "id", about.id)
     _add(root, "title", about.title)
@@ -235,7 +245,7 @@ def _append(root: Element, entry: Entry, language: str) -> None:
     match = entry.match
     element = SubElement(root, "entry")
     _add(element, "id", entry.id)
-    _add(element, "title", printable(match.title) or say("untitled", language))
+    _add(element, "title", printable(match.title) or told(UNTITLED, language))
     if match.url.startswith(("http://", "https://")):
         SubElement(element, "link", rel="alternate", href=_xml(match.url))
     _add(element, "updated", _date(match.found_at))

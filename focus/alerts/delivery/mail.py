@@ -33,11 +33,12 @@ from focus.alerts.delivery.channel import (
 from focus.alerts.message import Message
 from focus.alerts.settings import MASK, MailSettings
 from focus.http.network_errors import explain, one_line
+from focus.i18n import Msg, line_of, msg, within
 
 TIMEOUT_S = 30.0  # for each answer of the server
 _CUT = "timed out"
 DEADLINE_S = 120.0  # for one mail in all; less than a lease
-UNSET = "no mail server is set; set FOCUS_SMTP_URL, or smtp in the settings"
+UNSET = msg("no mail server is set; set FOCUS_SMTP_URL, or smtp in the settings")
 
 _DENSE = 6  # one character in so many outside ASCII: base64 is the shorter form
 _OK = 250
@@ -86,7 +87,7 @@ def compose(message: Message, address: str, sender: str, *, now: float) -> Email
             mail["List-Unsubscribe"] = f"<{message.unsubscribe}>"
             mail["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     except (MessageError, IndexError, UnicodeError) as error:
-        raise ValueError(f"no mail can be addressed to it: {error}") from None
+        raise ValueError(msg("no mail can be addressed to it: {error}", error=error)) from None
     mail.set_content(message.text, cte=_encoding(message.text))
     mail.add_alternative(message.html, subtype="html", cte=_encoding(message.html))
     return mail
@@ -165,7 +166,7 @@ class Mailer:
         try:
             mail = compose(message, address, self._settings.sender, now=now)
         except ValueError as error:
-            return NotDelivered(one_line(str(error)), retry=False)
+            return NotDelivered(one_line(line_of(error)), retry=False)
         self._is_cut = False
         sending = asyncio.create_task(asyncio.to_thread(self._send, mail, self._settings))
         try:
@@ -177,17 +178,23 @@ class Mailer:
 
     def _send(self, mail: EmailMessage, settings: MailSettings) -> DeliveryOutcome:
         """In a thread."""
-        where = f"mail server {settings.host}:{settings.port}"
+        where = msg("mail server {address}", address=f"{settings.host}:{settings.port}")
         with self._busy:
             try:
                 server = self._ready(settings)
             except _FAULTS as error:
-                return NotDelivered(f"{where}: {_masked(_reason(error), settings)}", everyone=True)
+                return NotDelivered(
+                    within(where, _masked(_reason(error), settings)),
+                    everyone=True,
+                )
             try:
                 server.send_message(mail)
             except _FAULTS as error:
-                return _refused(error, f"{where}: {_masked(_reason(error), settings)}")
-        return Delivered(f"{where} has taken it")
+                return _refused(
+                    error,
+                    within(where, _masked(_reason(error), settings)),
+                )
+        return Delivered(msg("{where} has taken it", where=where))
 
     def _ready(self, settings: MailSettings) -> smtplib.SMTP:
         """The connection of the mail before if it still answers, else a new one."""
@@ -305,4 +312,8 @@ def _words(said: bytes | str) -> str:
 
 
 def _masked(reason: str, settings: MailSettings) -> str:
-    return reason.replace(settings.password, MASK) if settings.password else reason
+    if not settings.password:
+        return reason
+    if isinstance(reason, Msg):
+        return reason.each(lambda text: _masked(text, settings))
+    return reason.replace(settings.password, MASK)

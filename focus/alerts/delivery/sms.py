@@ -30,9 +30,10 @@ from focus.alerts.delivery.http_post import WebPoster
 from focus.alerts.message import Message
 from focus.alerts.settings import MASK, DeliverySettings
 from focus.errors import ConfigError
+from focus.i18n import msg, within
 
 PLACE = "{phone}"
-UNSET = "no SMS gateway is set; set FOCUS_SMS_GATEWAY, or one in the settings"
+UNSET = msg("no SMS gateway is set; set FOCUS_SMS_GATEWAY, or one in the settings")
 _ROOM = 20  # characters beside a link; where it leaves fewer, it stays away
 _APPRISE = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*://", re.I)
 
@@ -101,7 +102,7 @@ class SmsSender:
                 return await apprise.deliver(bare, gateway.replace(PLACE, phone))
             how = sms_gateway.parsed(gateway)
         except ConfigError as error:
-            return NotDelivered(str(error), everyone=True)
+            return NotDelivered(error.line, everyone=True)
         text = short(message, self._settings.base_url, how.characters)
         return await self._asked(how, phone, text)
 
@@ -113,12 +114,17 @@ class SmsSender:
         )
         where = f"SMS gateway {urlsplit(how.url).hostname}"
         if result.failure is not None:
-            return NotDelivered(f"{where}: {result.detail}")
+            return NotDelivered(within(where, result.detail))
         if sms_gateway.is_taken(how, result.status or 0, result.body):
-            return Delivered(f"{where} has taken it")
+            return Delivered(msg("{where} has taken it", where=where))
         if 200 <= (result.status or 0) < 300:
-            return NotDelivered(f"{where}: its answer does not say that it has taken it")
-        return NotDelivered(f"{where}: {result.detail}", retry_after_s=result.retry_after_s)
+            return NotDelivered(
+                msg("{where}: its answer does not say that it has taken it", where=where)
+            )
+        return NotDelivered(
+            within(where, result.detail),
+            retry_after_s=result.retry_after_s,
+        )
 
     async def close(self) -> None:
         """End the connections."""
@@ -137,7 +143,9 @@ def gateway_of(settings: DeliverySettings) -> str:
         return Path(given).expanduser().read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "is no text"
-        raise ConfigError(f"--sms-gateway {given}: cannot be read ({reason})") from None
+        raise ConfigError(
+            "--sms-gateway {given}: cannot be read ({reason})", given=given, reason=reason
+        ) from None
 
 
 def check_gateway(text: str) -> None:
@@ -146,7 +154,7 @@ def check_gateway(text: str) -> None:
         sms_gateway.parsed(text)
         return
     if PLACE not in text:
-        raise ConfigError(f"SMS gateway: put {PLACE} into it where the number goes")
+        raise ConfigError("SMS gateway: put {place} into it where the number goes", place=PLACE)
     apprise.check(text.replace(PLACE, "15555550100"), "SMS gateway")
 
 

@@ -80,9 +80,9 @@ def parsed(text: str) -> SmsGateway:
         else:
             found = msgspec.convert(tomllib.loads(text), SmsGateway)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"SMS gateway: neither a URL nor TOML ({error})") from None
+        raise ConfigError("SMS gateway: neither a URL nor TOML ({error})", error=error) from None
     except msgspec.ValidationError as error:
-        raise ConfigError(f"SMS gateway: {error}") from None
+        raise ConfigError("SMS gateway: {error}", error=error) from None
     _check(found)
     return found
 
@@ -96,7 +96,9 @@ def _check(gateway: SmsGateway) -> None:
     whole = gateway.url + str(gateway.json) + str(gateway.form)
     for name in ("text", "phone"):
         if f"{{{name}}}" not in whole.replace("{digits}", "{phone}"):
-            raise ConfigError(f"SMS gateway: put {{{name}}} where it goes, in url, json or form")
+            raise ConfigError(
+                "SMS gateway: put {place} where it goes, in url, json or form", place=f"{{{name}}}"
+            )
     if bool(gateway.secret) != (gateway.signature is not None):
         raise ConfigError("SMS gateway: secret and signature go together")
     if not 20 <= gateway.characters <= 500:

@@ -33,6 +33,7 @@ from focus.alerts.delivery.http_post import WebPoster
 from focus.alerts.message import Message, MessageItem
 from focus.alerts.settings import MASK
 from focus.config import FetchConfig
+from focus.i18n import msg
 from focus.records import FailureKind, FetchResult
 
 PREFIX = signing_secrets.PREFIX
@@ -118,7 +119,9 @@ def _outcome(result: FetchResult) -> DeliveryOutcome:
     if 200 <= status < 300:
         return Delivered(result.detail)
     if status == GONE:
-        return NotDelivered(f"{result.detail}: the receiver wants no more", retry=False)
+        return NotDelivered(
+            msg("{detail}: the receiver wants no more", detail=result.detail), retry=False
+        )
     return NotDelivered(result.detail, retry_after_s=result.retry_after_s)
 
 

@@ -146,5 +146,5 @@ def _expiry(text: str, now: float) -> float | None:
         return now + read_span(text)
     except ConfigError:
         raise ConfigError(
-            f"--expires {printable(text)!r}: write a date like 2026-12-31, 30d or never"
+            "--expires {text!r}: write a date like 2026-12-31, 30d or never", text=printable(text)
         ) from None

@@ -55,11 +55,13 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+        raise ConfigError("{path}: cannot be read: {error}", path=path, error=error) from None
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: is not UTF-8 (byte {error.start})") from None
+        raise ConfigError(
+            "{path}: is not UTF-8 (byte {start})", path=path, start=error.start
+        ) from None
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: is no TOML: {error}") from None
+        raise ConfigError("{path}: is no TOML: {error}", path=path, error=error) from None
 
 
 def database(found: ConfigFile | None) -> Path:
@@ -69,7 +71,7 @@ def database(found: ConfigFile | None) -> Path:
     said = found.data.get("db")
     if said is not None:
         if not isinstance(said, str) or not said:
-            raise ConfigError(f"{found.path}: db must be the path of a file, in quotes")
+            raise ConfigError("{path}: db must be the path of a file, in quotes", path=found.path)
         return found.path.parent / Path(said).expanduser()
     if found.local:
         return found.path.parent / DATABASE
@@ -97,7 +99,7 @@ def defaults(
 def _table(found: ConfigFile, name: str, command: click.Command) -> dict[str, Any]:
     table = found.data[name]
     if not isinstance(table, dict):
-        raise ConfigError(f"{found.path}: {name} must be a table: [{name}]")
+        raise ConfigError("{path}: {name} must be a table: [{name}]", path=found.path, name=name)
     options = {_spelled(p): p for p in command.params if isinstance(p, click.Option)}
     _refuse_unknown(
         found, f" in [{name}]", table, [*options, *(key.replace("-", "_") for key in options)]
@@ -121,7 +123,13 @@ def _refuse_unknown(
         if key not in known:
             near = get_close_matches(key, known, 1)
             hint = f"did you mean {near[0]!r}?" if near else "see `focus crawl --help`"
-            raise ConfigError(f"{found.path}: unknown key {key!r}{where}; {hint}")
+            raise ConfigError(
+                "{path}: unknown key {key!r}{where}; {hint}",
+                path=found.path,
+                key=key,
+                where=where,
+                hint=hint,
+            )
 
 
 def _value(found: ConfigFile, table: str, key: str, option: click.Option, value: Any) -> Any:
@@ -129,7 +137,9 @@ def _value(found: ConfigFile, table: str, key: str, option: click.Option, value:
     where = f"{found.path}: {key} in [{table}]"
     if option.is_flag:
         if not isinstance(value, bool):
-            raise ConfigError(f"{where} must be true or false, not {value!r}")
+            raise ConfigError(
+                "{where} must be true or false, not {value!r}", where=where, value=value
+            )
         return value
     if isinstance(value, dict) and option.multiple:
         value = [f"{name}={number}" for name, number in value.items()]
@@ -139,16 +149,18 @@ def _value(found: ConfigFile, table: str, key: str, option: click.Option, value:
         for text in typed:
             option.type.convert(text, option, None)
     except click.BadParameter as error:
-        raise ConfigError(f"{where}: {error.message}") from None
+        raise ConfigError("{where}: {what}", where=where, what=error.message) from None
     except ConfigError as error:
-        raise ConfigError(f"{where}: {error}") from None
+        raise ConfigError("{where}: {what}", where=where, what=error) from None
     return typed if option.multiple else typed[0]
 
 
 def _typed(found: ConfigFile, where: str, option: click.Option, value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         wanted = "text or a number, or a list of them" if option.multiple else "text or a number"
-        raise ConfigError(f"{where} must be {wanted}, not {value!r}")
+        raise ConfigError(
+            "{where} must be {wanted}, not {value!r}", where=where, wanted=wanted, value=value
+        )
     text = str(value)
     is_path = isinstance(option.type, click.Path) or text.endswith(".toml")
     if is_path and text != "-":

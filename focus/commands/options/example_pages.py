@@ -61,7 +61,7 @@ def sources(ctx: click.Context, options: dict[str, Any]) -> Sources:
     if archive is not None and stored is not None:
         raise ConfigError("--archive and --db (or --crawl) exclude each other; give one of them")
     if archive is not None and not archive.is_file():
-        raise ConfigError(f"--archive {archive}: there is no such file")
+        raise ConfigError("--archive {archive}: there is no such file", archive=archive)
     return Sources(web_of(options, archive), stored)
 
 

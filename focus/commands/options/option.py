@@ -8,7 +8,9 @@ from typing import Any
 import click
 import msgspec
 
+from focus.commands.options.help import Told
 from focus.commands.options.value_types import KINDS
+from focus.i18n import say
 from focus.setting import OUTPUT
 from focus.text.formatting import inert, inert_json
 
@@ -23,7 +25,7 @@ def tell(lines: Iterable[str], *, err: bool = False) -> None:
 
 def tell_json(value: Any) -> None:
     """Print a value as JSON, indented, with nothing in it that acts on a terminal."""
-    click.echo(inert_json(msgspec.json.format(msgspec.json.encode(value))).decode())
+    click.echo(inert_json(msgspec.json.format(msgspec.json.encode(value, enc_hook=str))).decode())
 
 
 class Option(click.Option):
@@ -39,12 +41,17 @@ class Option(click.Option):
         if record is None:
             return None
         extra = self.get_help_extra(ctx)
-        notes = [f"default: {extra['default'].strip('()')}"] if "default" in extra else []
+        notes = []
+        if "default" in extra:
+            value = extra["default"].strip("()")
+            told = say(value) if isinstance(self.show_default, str) else value
+            notes.append(say("default: {value}", value=told))
         notes += extra.get("envvars", ())
-        return record[0], f"{self.help}  [{'; '.join(notes)}]" if notes else str(self.help)
+        meaning = say(str(self.help))
+        return record[0], f"{meaning}  [{say('; ').join(notes)}]" if notes else meaning
 
 
-class Command(click.Command):
+class Command(Told):
     """A command whose help groups its options by section."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -55,7 +62,7 @@ class Command(click.Command):
                 section = getattr(parameter, "section", "Options")
                 sections.setdefault(section, []).append(record)
         for title, records in sections.items():
-            with formatter.section(title):
+            with formatter.section(say(title)):
                 formatter.write_dl(records, col_max=28)
 
 

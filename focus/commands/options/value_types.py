@@ -19,6 +19,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from focus.errors import ConfigError
+from focus.i18n import told
 from focus.records import FailureKind
 from focus.scheduling.retries import TEMPORARY
 from focus.text.formatting import printable, read_size, read_span
@@ -40,7 +41,7 @@ def checked(read: Callable[[str], T]) -> Callable[[str], T]:
         try:
             return read(str(value))
         except ConfigError as error:
-            raise click.BadParameter(str(error)) from None
+            raise click.BadParameter(told(error.line)) from None
 
     return convert
 
@@ -66,7 +67,7 @@ def failure_kinds(text: str) -> tuple[str, ...]:
         if each != ANY_KIND and each not in [*FailureKind]:
             near = get_close_matches(each, [*FailureKind], 1)
             hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(FailureKind)}"
-            raise ConfigError(f"{each!r} is no kind of failure; {hint}")
+            raise ConfigError("{each!r} is no kind of failure; {hint}", each=each, hint=hint)
     if not kinds:
         raise ConfigError("name a kind of failure, like timeout")
     return tuple(sorted({*kinds, *TEMPORARY} - {ANY_KIND} if ANY_KIND in kinds else {*kinds}))
@@ -77,7 +78,9 @@ def pattern(text: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
-        raise ConfigError(f"{text!r} is no regular expression: {error}") from None
+        raise ConfigError(
+            "{text!r} is no regular expression: {error}", text=text, error=error
+        ) from None
     return text
 
 
@@ -86,21 +89,23 @@ def network(text: str) -> str:
     try:
         return str(ip_network(text, strict=False))
     except ValueError:
-        raise ConfigError(f"{text!r} is no network; write one like 127.0.0.0/8 or ::1") from None
+        raise ConfigError(
+            "{text!r} is no network; write one like 127.0.0.0/8 or ::1", text=text
+        ) from None
 
 
 def endpoint(text: str) -> str:
     """ADDR:PORT, [v6]:PORT."""
     match = re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/@\[\]]+):(\d{1,5})", text)
     if not match or not 0 < int(match[2]) < 65536:
-        raise ConfigError(f"{text!r} is not ADDR:PORT, like 127.0.0.1:8080")
+        raise ConfigError("{text!r} is not ADDR:PORT, like 127.0.0.1:8080", text=text)
     return text
 
 
 def proxy_url(text: str) -> str:
     """http://HOST:PORT, with credentials or without."""
     if not re.fullmatch(r"https?://[^\s/?#]+/?", text):
-        raise ConfigError(f"{printable(text)!r} is not like http://HOST:PORT")
+        raise ConfigError("{text!r} is not like http://HOST:PORT", text=printable(text))
     return text
 
 
@@ -117,7 +122,8 @@ def contact(text: str) -> str:
     mail = r"(?:mailto:)?[^\s@<>(),;:]+@[^\s@<>(),;:]+\.[^\s@<>(),;:.]+"
     if not re.fullmatch(rf"https?://[^\s/?#()<>]+\.[^\s()<>]+|{mail}", address):
         raise ConfigError(
-            f"{address!r} is no address; give one like https://example.com/bot or me@example.com"
+            "{address!r} is no address; give one like https://example.com/bot or me@example.com",
+            address=address,
         )
     return address
 
@@ -125,7 +131,7 @@ def contact(text: str) -> str:
 def media_type(text: str) -> str:
     """type/subtype."""
     if not re.fullmatch(r"[\w.+-]+/[\w.+-]+", text):
-        raise ConfigError(f"{text!r} is no media type like text/html")
+        raise ConfigError("{text!r} is no media type like text/html", text=text)
     return text.lower()
 
 
@@ -137,7 +143,7 @@ def parameter(text: str) -> tuple[str, float]:
     except ValueError:
         number = math.nan
     if not equals or not name.strip() or not math.isfinite(number):
-        raise ConfigError(f"{text!r} is not NAME=NUMBER, like gamma=0.3")
+        raise ConfigError("{text!r} is not NAME=NUMBER, like gamma=0.3", text=text)
     return parameter_name(name), number
 
 
@@ -164,7 +170,13 @@ class RegisteredName(NamedTuple):
         if text not in known:
             near = get_close_matches(text, known, 1)
             hint = f"did you mean {near[0]!r}? " if near else ""
-            raise ConfigError(f"no {self.noun} {text!r}; {hint}known: {', '.join(known)}")
+            raise ConfigError(
+                "no {noun} {text!r}; {hint}known: {known}",
+                noun=self.noun,
+                text=text,
+                hint=hint,
+                known=", ".join(known),
+            )
         return text
 
     def complete(

@@ -51,7 +51,9 @@ class FactReader:
             try:
                 raw = stack.enter_context(self._path.open("rb"))
             except OSError as error:
-                raise KnowledgeError(f"{self._path}: cannot be read: {error.strerror}") from None
+                raise KnowledgeError(
+                    "{path}: cannot be read: {error}", path=self._path, error=error
+                ) from None
             plain = stack.enter_context(_unpacked(raw))
             try:
                 yield from self._read(raw, plain)

@@ -75,21 +75,25 @@ def check(path: Path, *, must_exist: bool) -> None:
     except FileNotFoundError:
         header = b""
     except OSError as error:
-        raise KnowledgeError(f"{path}: cannot be read: {error.strerror}") from None
+        raise KnowledgeError("{path}: cannot be read: {error}", path=path, error=error) from None
     if not header:
         if must_exist:
             raise KnowledgeError(
-                f"there is no knowledge base at {path}; make one: focus kb import DUMP --kb {path}"
+                "there is no knowledge base at {path}; make one: focus kb import DUMP --kb {path}",
+                path=path,
             )
         return
     ours = header.startswith(b"SQLite format 3\0")
     if not ours or int.from_bytes(header[68:72], "big") != APPLICATION_ID:
-        raise KnowledgeError(f"{path} is no knowledge base of focus; choose another --kb")
+        raise KnowledgeError("{path} is no knowledge base of focus; choose another --kb", path=path)
     version = int.from_bytes(header[60:64], "big")
     if version != VERSION:
         raise KnowledgeError(
-            f"{path} is a knowledge base of another focus (format {version}, this one knows "
-            f"{VERSION}); import the dump into a new file"
+            "{path} is a knowledge base of another focus (format {version}, this one knows "
+            "{known}); import the dump into a new file",
+            path=path,
+            version=version,
+            known=VERSION,
         )
 
 
@@ -101,4 +105,6 @@ def explaining(path: Path) -> Iterator[None]:
     except (sqlite3.OperationalError, sqlite3.DatabaseError) as error:
         if isinstance(error, sqlite3.ProgrammingError):
             raise
-        raise KnowledgeError(f"knowledge base {path}: {printable(str(error))}") from error
+        raise KnowledgeError(
+            "knowledge base {path}: {error}", path=path, error=printable(str(error))
+        ) from error

@@ -53,7 +53,9 @@ def model_class(name: str) -> type[Model]:
         return RELEVANCE[name]
     except KeyError:
         known = ", ".join(RELEVANCE)
-        raise ConfigError(f"--relevance {name}: no such model; known: {known}") from None
+        raise ConfigError(
+            "--relevance {name}: no such model; known: {known}", name=name, known=known
+        ) from None
 
 
 def make_model(

@@ -118,7 +118,9 @@ def selector(name: str) -> Callable[[ContingencyTable], float]:
         return SELECTORS[name]
     except KeyError:
         known = ", ".join(SELECTORS)
-        raise ConfigError(f"--select {name}: no such method; known: {known}") from None
+        raise ConfigError(
+            "--select {name}: no such method; known: {known}", name=name, known=known
+        ) from None
 
 
 def table(counts: Counts, word: str) -> ContingencyTable:

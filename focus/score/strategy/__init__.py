@@ -82,7 +82,9 @@ def strategy_class(name: str) -> type[Strategy]:
         return STRATEGIES[name]
     except KeyError:
         known = ", ".join(STRATEGIES)
-        raise ConfigError(f"--strategy {name}: no such strategy; known: {known}") from None
+        raise ConfigError(
+            "--strategy {name}: no such strategy; known: {known}", name=name, known=known
+        ) from None
 
 
 def make_strategy(

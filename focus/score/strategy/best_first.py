@@ -33,8 +33,9 @@ class BestFirst(Strategy):
         super().__init__(params, graph, as_published=as_published)
         if params["bound"] < 1.0:
             raise ConfigError(
-                f"--param bound={params['bound']:g}: best-first keeps so many URLs waiting; "
-                "give a number from 1"
+                "--param bound={bound:g}: best-first keeps so many URLs waiting; give a "
+                "number from 1",
+                bound=params["bound"],
             )
 
     @property

@@ -45,8 +45,11 @@ class Heredity(Strategy):
         super().__init__(params, graph, as_published=as_published)
         if not 0.0 < params[self.factor] < 1.0:
             raise ConfigError(
-                f"--param {self.factor}={params[self.factor]:g}: {self.name} hands this share of a "
-                "message down each off-topic link; give a number between 0 and 1"
+                "--param {factor}={share:g}: {name} hands this share of a message down each "
+                "off-topic link; give a number between 0 and 1",
+                factor=self.factor,
+                share=params[self.factor],
+                name=self.name,
             )
 
     def sims(self, parent: Parent, links: Sequence[Link]) -> list[float]:

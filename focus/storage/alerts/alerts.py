@@ -46,7 +46,8 @@ class Alerts(Statements):
         sql = "SELECT 1 FROM alert WHERE user = ? AND name = ? AND id <> ?"
         if self._db.row(sql, (user, name, but)):
             raise ConfigError(
-                f"there is an alert {name!r} already; choose another name, or `focus watch edit`"
+                "there is an alert {name!r} already; choose another name, or `focus watch edit`",
+                name=name,
             )
 
     def change(self, number: int, alert: Alert, *, now: float) -> None:
@@ -130,7 +131,7 @@ class Alerts(Statements):
             if each.alert.name == name:
                 return each
         known = ", ".join(each.alert.name for each in mine) or "none; `focus watch add` makes one"
-        raise ConfigError(f"no alert {name!r}; there is {known}")
+        raise ConfigError("no alert {name!r}; there is {known}", name=name, known=known)
 
     def due(self, now: float) -> list[StoredAlert]:
         """Alerts whose time has come, first come first."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from focus.i18n import read_stored, stored
 from focus.storage.alerts.database import Statements
 from focus.storage.alerts.records import AuditLine
 
@@ -35,12 +36,14 @@ class Audit(Statements):
     def note(self, actor: str, act: str, detail: str, *, now: float) -> None:
         """Another line."""
         sql = "INSERT INTO audit (at, actor, act, detail) VALUES (?, ?, ?, ?)"
-        self._db.change(sql, (now, actor, act, detail))
+        self._db.change(sql, (now, stored(actor), stored(act), stored(detail)))
 
     def latest(self, limit: int) -> list[AuditLine]:
         """The last lines, latest first."""
         sql = "SELECT at, actor, act, detail FROM audit ORDER BY id DESC LIMIT ?"
-        return [AuditLine(*row) for row in self._db.rows(sql, (limit,))]
+        return [
+            AuditLine(at, *map(read_stored, texts)) for at, *texts in self._db.rows(sql, (limit,))
+        ]
 
 
 class Attempts(Statements):

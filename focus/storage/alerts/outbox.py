@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from focus.i18n import read_stored, stored
 from focus.storage.alerts.alerts import from_text
 from focus.storage.alerts.database import ChannelSeal, Statements
 from focus.storage.alerts.matches import MATCH, match_of
@@ -82,7 +83,7 @@ class Outbox(Statements):
         """Rows that must not go out any more."""
         self._db.change_all(
             "UPDATE outbox SET state = 2, error = ?, due_at = ? WHERE id = ?",
-            [(reason, now, row.id) for row in rows],
+            [(stored(reason), now, row.id) for row in rows],
         )
 
     def hold(self, until: dict[int, float]) -> None:
@@ -118,12 +119,12 @@ class Outbox(Statements):
 
     def ended(self, lease: OutboxLease, state: int, *, now: float, detail: str) -> None:
         """The message was sent (`SENT`), and never goes out again; or it is given up (`DEAD`)."""
-        error = "" if state == SENT else detail
+        error = "" if state == SENT else stored(detail)
         self._note(lease, (state, error, now), now=now, detail=detail)
 
     def retried(self, lease: OutboxLease, *, now: float, due_at: float, reason: str) -> None:
         """The message failed, and goes out again then."""
-        self._note(lease, (WAITING, reason, due_at), now=now, detail=reason)
+        self._note(lease, (WAITING, stored(reason), due_at), now=now, detail=reason)
 
     def _note(
         self, lease: OutboxLease, values: tuple[int, str, float], *, now: float, detail: str
@@ -160,7 +161,10 @@ class Outbox(Statements):
             "INSERT INTO delivery (at, user, channel, batch, items, state, detail) "
             "VALUES (?, ?, ?, ?, ?, ?, ?)"
         )
-        self._db.change(sql, line._replace(channel=self._db.channels.seal(line.channel)))
+        kept = line._replace(
+            channel=self._db.channels.seal(line.channel), detail=stored(line.detail)
+        )
+        self._db.change(sql, kept)
 
     # -- reading ----------------------------------------------------------------------
 
@@ -182,7 +186,11 @@ class Outbox(Statements):
             f"{where} ORDER BY at DESC, id DESC LIMIT ?"
         )
         found = (DeliveryRecord(*row) for row in self._db.rows(sql, (*values, limit)))
-        return [each._replace(channel=self._db.channels.open(each.channel)) for each in found]
+        channels = self._db.channels
+        return [
+            each._replace(channel=channels.open(each.channel), detail=read_stored(each.detail))
+            for each in found
+        ]
 
 
 def _row(columns: Sequence[Any], channels: ChannelSeal) -> OutboxRow:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
+from msgspec.structs import replace
+
+from focus.i18n import read_stored, stored
 from focus.storage.alerts.database import Statements
 from focus.storage.alerts.records import WatchedSite
 
@@ -20,12 +24,12 @@ class Sites(Statements):
             f"SELECT DISTINCT {_SITE} FROM site s JOIN alert_site c ON c.site = s.id "
             f"WHERE c.alert IN ({', '.join('?' * len(marks))}) ORDER BY s.id"
         )
-        return [WatchedSite(*row) for row in self._db.rows(sql, marks)]
+        return [_site(row) for row in self._db.rows(sql, marks)]
 
     def named(self, host: str) -> WatchedSite | None:
         """A site by its host[:port]."""
         row = self._db.row(f"SELECT {_SITE} FROM site s WHERE s.host = ?", (host,))
-        return WatchedSite(*row) if row else None
+        return _site(row) if row else None
 
     def sections(self, site: int) -> list[str]:
         """The URLs at which a site is looked into, as the alerts on it say."""
@@ -81,5 +85,10 @@ class Sites(Statements):
             "UPDATE site SET trouble = :trouble, failures = iif(:trouble = '', 0, failures + 1), "
             "failing_since = iif(:trouble = '', NULL, ifnull(failing_since, :now)) "
             "WHERE id = :site",
-            {"trouble": trouble, "now": now, "site": site},
+            {"trouble": stored(trouble), "now": now, "site": site},
         )
+
+
+def _site(row: Sequence[Any]) -> WatchedSite:
+    site = WatchedSite(*row)
+    return replace(site, trouble=read_stored(site.trouble))

@@ -67,7 +67,9 @@ def opened(
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(
-            f"cannot make the folder {path.parent}: {error.strerror}; choose another --db"
+            "cannot make the folder {parent}: {error}; choose another --db",
+            parent=path.parent,
+            error=error,
         ) from error
     schema.check_file(path)
     private.make(path)

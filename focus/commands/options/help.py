@@ -1,0 +1,97 @@
+"""Formats the help of commands in the reader's language, by the width of its characters.
+
+The English of a help stands where click has it, at commands and options; each paragraph of it is
+an id of the catalogue (`paragraphs`). click's own words come by gettext itself (`__main__`).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator
+
+import click
+
+from focus.i18n import say, spoken
+from focus.text.formatting import cells, wrapped
+
+EXAMPLE = ("Example:", "Examples:")
+_GAP = 2  # cells between an option and its meaning
+
+
+def paragraphs(text: str | None) -> Iterator[str]:
+    """The paragraphs of a help, each on one line; those with examples, after `\\b`, as they are."""
+    for block in inspect.cleandoc(text or "").split("\f")[0].split("\n\n"):
+        yield block if block.lstrip().startswith("\b") else " ".join(block.split())
+
+
+def _told(paragraph: str) -> str:
+    """A paragraph in the reader's language; of one with examples, its heading."""
+    if not paragraph.lstrip().startswith("\b"):
+        return say(paragraph) if paragraph else ""
+    lines = paragraph.splitlines()
+    return "\n".join(say(line) if line in EXAMPLE else line for line in lines)
+
+
+class HelpFormatter(click.HelpFormatter):
+    """click's for English; for other languages one that breaks lines by cells."""
+
+    def write_text(self, text: str) -> None:
+        """A paragraph, or several."""
+        if spoken() == "en":
+            super().write_text(text)
+            return
+        indent, parts = " " * self.current_indent, text.split("\n\n")
+        for number, part in enumerate(parts):
+            lines = part.lstrip().splitlines()[1:] if part.lstrip().startswith("\b") else None
+            for line in lines or wrapped(part, max(20, self.width - self.current_indent)):
+                self.write(f"{indent}{line}\n")
+            if number + 1 < len(parts):
+                self.write("\n")
+
+    def write_dl(
+        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = _GAP
+    ) -> None:
+        """Names and what they mean, in two columns."""
+        rows = list(rows)
+        if spoken() == "en":
+            super().write_dl(rows, col_max, col_spacing)
+            return
+        first = min(max(cells(name) for name, _ in rows), col_max) + col_spacing
+        indent = " " * self.current_indent
+        room = max(20, self.width - self.current_indent - first)
+        for name, text in rows:
+            head, *others = wrapped(text, room) or [""]
+            if cells(name) > first - col_spacing:
+                self.write(f"{indent}{name}\n")
+                name = ""
+            self.write(f"{indent}{name}{' ' * (first - cells(name))}{head}".rstrip() + "\n")
+            for line in others:
+                self.write(f"{indent}{' ' * first}{line}\n")
+
+
+class Context(click.Context):
+    """A command's, whose help is formatted by us."""
+
+    formatter_class = HelpFormatter
+
+
+class Told(click.Command):
+    """A command, or a group, whose help is told in the reader's language."""
+
+    context_class = Context
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """What it does."""
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text("\n\n".join(map(_told, paragraphs(self.help))))
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """What it does, in the list of its group."""
+        if spoken() == "en":
+            return super().get_short_help_str(limit)
+        return say(next(paragraphs(self.help)))
+
+
+class Group(Told, click.Group):
+    """A group of commands."""

@@ -1,0 +1,281 @@
+"""What focus says has its Chinese in the catalogue, and is told in its reader's language."""
+
+import ast
+import gettext
+import pickle
+import re
+import string
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from focus.__main__ import main
+from focus.alerts import query, schedule, settings
+from focus.alerts.alert import checked, from_json
+from focus.alerts.message import trial
+from focus.alerts.page_match import topic_of
+from focus.errors import ConfigError, FocusError
+from focus.i18n import (
+    Msg,
+    in_a_row,
+    language_of_environment,
+    msg,
+    plural,
+    read_stored,
+    say,
+    stored,
+    told,
+    use,
+    within,
+)
+from focus.report.page import note, page
+from focus.storage.alerts.records import Alert
+from focus.terminal.progress import Moment, spelled
+from focus.text.formatting import cells, wrapped
+
+sys.path.append(str(Path(__file__).parents[1] / "docs"))
+import make_messages
+
+IDEOGRAPH = re.compile("[\u4e00-\u9fff]")
+
+
+@pytest.fixture(scope="module")
+def chinese() -> dict[str, str]:
+    """Id -> its Chinese, as the catalogue has it."""
+    found = {}
+    for each in make_messages.catalogue():
+        if each.id:
+            one = each.id if isinstance(each.id, str) else each.id[0]
+            found[one] = each.string if isinstance(each.string, str) else each.string[0]
+    return found
+
+
+def test_every_message_has_its_chinese_and_no_chinese_is_left_over(
+    chinese: dict[str, str],
+) -> None:
+    ids = {each.text for each in make_messages.found()}
+    assert ids == set(chinese), "python docs/make_messages.py"
+    assert not [text for text, ours in chinese.items() if not ours]
+
+
+def test_the_catalogue_is_as_the_script_writes_it() -> None:
+    stands = make_messages.catalogue()
+    assert make_messages.po(make_messages.renewed(stands)) == make_messages.PO.read_bytes()
+    assert make_messages.mo(stands) == make_messages.PO.with_suffix(".mo").read_bytes()
+
+
+def places(text: str) -> set[str]:
+    """The names of the values that stand in a text, of both kinds."""
+    named = {name for _, name, _, _ in string.Formatter().parse(text) if name}
+    return named | set(re.findall(r"%\((\w+)\)s", text))
+
+
+def test_chinese_has_the_values_of_the_english(chinese: dict[str, str]) -> None:
+    many = {each.text: each.plural for each in make_messages.found()}
+    for english, ours in chinese.items():
+        of_one, of_many = places(english), places(many[english] or english)
+        assert of_one & of_many <= places(ours) <= of_one | of_many, english
+
+
+def test_ids_are_literals() -> None:
+    wrong = [
+        f"{file}:{call.lineno}"
+        for file, call, name in make_messages.calls()
+        for argument in call.args[:1]
+        if isinstance(argument, ast.JoinedStr) and name != "count"
+    ]
+    assert not wrong, "an id is a text with {places}, and its values"
+
+
+# -- telling ------------------------------------------------------------------------
+
+
+def test_a_message_is_english_until_it_is_told() -> None:
+    line = msg(
+        "schedule {text!r}: no cron expression ({reason})", text="61 * * * *", reason="bad minute"
+    )
+    assert line == "schedule '61 * * * *': no cron expression (bad minute)"
+    assert told(line, "zh-CN") == "检查时间“61 * * * *”：不是有效的 cron 表达式（bad minute）"
+    assert told(line, "fr") == line
+    assert type(told(line, "en")) is str
+
+
+def test_the_english_of_one_and_of_more() -> None:
+    one, two = (plural("{n} new page", "{n} new pages", n=n) for n in (1, 2))
+    assert (one, two) == ("1 new page", "2 new pages")
+    assert (told(one, "zh"), told(two, "zh")) == ("1 篇新页面", "2 篇新页面")
+
+
+def test_messages_within_messages_are_told_too() -> None:
+    line = in_a_row(
+        [
+            within("https://a.test/", msg("host-given-up"), "robots.txt", msg("no such host")),
+            within("https://b.test/", msg("robots")),
+        ]
+    )
+    assert told(line, "zh") == (
+        "https://a.test/：已放弃此主机：robots.txt：域名不存在；https://b.test/：robots.txt 禁止"
+    )
+    with pytest.raises(FocusError) as caught:
+        from_json(b'[{"name": "c", "sites": ["https://a.test/"], "words": "-x"}]', "f.json")
+    assert "第 1 个关注" in told(caught.value.line, "zh")
+
+
+def test_what_strangers_say_stays_as_it_is() -> None:
+    assert told("no such host", "zh") == "no such host"
+    assert told(within("a.test", "{n} new page"), "zh") == "a.test：{n} new page"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        msg("no such host"),
+        plural("{n} new page", "{n} new pages", n=3),
+        within("a.test", plural("{n} new page", "{n} new pages", n=3)),
+        "502 {no} message",
+        '{"id": "{a.__class__}", "values": {"a": "x"}}',
+        "",
+    ],
+)
+def test_what_is_stored_is_told_as_before(line: str) -> None:
+    kept = stored(line)
+    assert type(kept) is str
+    assert read_stored(kept) == line
+    assert told(read_stored(kept), "zh") == told(line, "zh")
+
+
+def test_a_message_survives_pickling_and_a_change_of_its_texts() -> None:
+    line = within("a\nb", msg("mail server {address}", address="c\nd"))
+    again = pickle.loads(pickle.dumps(ConfigError(line))).line
+    assert isinstance(again, Msg)
+    assert told(again, "zh") == told(line, "zh")
+    assert told(line.each(lambda text: text.replace("\n", " ")), "zh") == "a b：邮件服务器 c d"
+
+
+@pytest.mark.parametrize(
+    ("environ", "language"),
+    [
+        ({"LANG": "zh_CN.UTF-8"}, "zh"),
+        ({"LANG": "C.UTF-8"}, "en"),
+        ({"LANG": "zh_CN.UTF-8", "LC_ALL": "C"}, "en"),
+        ({"LANG": "de_DE.UTF-8", "LANGUAGE": "fr:zh_TW:en"}, "zh"),
+        ({"LANGUAGE": "en:zh"}, "en"),
+        ({"LC_MESSAGES": "zh_SG", "LANG": "en_GB"}, "zh"),
+        ({"FOCUS_LANG": "zh", "LC_ALL": "en_US"}, "zh"),
+        ({"FOCUS_LANG": "en", "LANG": "zh_CN"}, "en"),
+        ({}, "en"),
+    ],
+)
+def test_the_terminal_says_which_language(environ: dict[str, str], language: str) -> None:
+    assert language_of_environment(environ) == language
+
+
+# -- the command line in Chinese ----------------------------------------------------
+
+
+@pytest.fixture
+def speaking(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The terminal is Chinese during a test."""
+    for name in ("LANGUAGE", "LC_ALL", "LC_MESSAGES"):
+        monkeypatch.setenv(name, "")
+    monkeypatch.setenv("LANG", "zh_CN.UTF-8")
+    use("zh")
+    yield
+    use("en")
+    gettext.textdomain("messages")
+
+
+def test_help_is_chinese(speaking: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["watch", "add", "--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("用法：") and "  新建关注：网站、内容、时间和通知方式。" in lines
+    assert any("--mail" in line and "用邮件发送。可重复。" in line for line in lines)
+    assert "选项:" in lines and "如何通知:" in lines
+    assert max(map(cells, lines[:-1])) <= 100
+    assert main(["--help"]) == 0
+    assert "在您选定的网站上" in capsys.readouterr().out
+
+
+def test_errors_are_chinese(
+    speaking: None, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main(["crawl", "--no-such"]) == 2
+    assert "没有选项“--no-such”" in capsys.readouterr().err
+    assert main(["watch", "show", "f1", "--db", str(tmp_path / "x.db")]) == 2
+    assert capsys.readouterr().err.startswith("focus：错误：没有关注“f1”")
+    assert main(["crawl", "--max-time", "soon"]) == 2
+    assert "“soon”不是时间；请写 90（秒）" in capsys.readouterr().err
+
+
+def test_the_live_line_is_chinese(speaking: None) -> None:
+    moment = Moment(
+        pages=1200, pages_per_second=9.5, relevant=300, harvest_rate=0.25, harvest_recent=0.5,
+        requests=1300, in_flight=4, waiting=5000, hosts=33, failed=7, left_s=90.0,
+        limit="max-pages", offline_since=None, next_try_s=0.0,
+    )  # fmt: skip
+    line = spelled(moment)
+    assert line.startswith("1,200 页 (9.5/s，还需 1m30s 到 max-pages) · 相关 300 · 收获率 25.0%")
+    assert line.endswith("待抓 5,000 · 33 个主机 · 失败 7")
+
+
+def test_a_report_says_its_language(speaking: None) -> None:
+    html = page("x", [note(say("This crawl has no page yet."))])
+    assert '<html lang="zh-CN">' in html and "此次抓取还没有页面。" in html
+    use("en")
+    assert '<html lang="en">' in page("x", [])
+
+
+def test_a_test_mail_is_in_the_readers_language() -> None:
+    ours, english = trial("b", "zh-CN"), trial("b", "en")
+    assert (ours.subject, english.subject) == ("focus 测试消息", "A test message from focus")
+    assert '<html lang="zh-CN">' in ours.html
+
+
+def test_lines_of_ideographs_break_by_cells() -> None:
+    assert wrapped("检查到期的、发送新的，然后结束。", 12) == [
+        "检查到期的、",
+        "发送新的，然",
+        "后结束。",
+    ]
+    assert wrapped("one two three", 8) == ["one two", "three"]
+
+
+# -- what is wrong with what somebody typed -----------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("alert", "ours"),
+    [
+        ({"schedule": "61 * * * *"}, "检查时间“61 * * * *”：不是有效的 cron 表达式"),
+        ({"schedule": "now and then"}, "检查时间“now and then”：无法识别"),
+        ({"words": "-彩票"}, "没有要找的词"),
+        ({"words": ""}, "关注“c”：请填写词语或主题词"),
+        ({"sites": ("ftp://a.test/",)}, "只能抓取 http 和 https"),
+        ({"quiet": "night"}, "免打扰时段“night”：请写 22:00-07:00"),
+        ({"channels": ("mail:me",)}, "通道“mail:me”"),
+        ({"topic": "/etc/x.toml"}, "主题文件仅限命令行使用"),
+        ({"topic": "足球:7"}, "权重 7.0 须大于 0"),
+    ],
+)
+def test_what_is_wrong_with_an_alert_is_said_in_chinese(alert: dict[str, Any], ours: str) -> None:
+    given = {"name": "c", "sites": ("https://a.test/",), "words": "足球", **alert}
+    with pytest.raises(FocusError) as caught:
+        topic_of(checked(Alert(**given)), trusted=False)
+    assert ours in told(caught.value.line, "zh")
+
+
+def test_settings_schedules_and_queries_are_told() -> None:
+    for wrong in ("smtp://", "ftp://a", "smtp://u:p@a.test/?starttls=off"):
+        with pytest.raises(FocusError) as caught:
+            settings.mail_settings(wrong, "me@a.test")
+        assert IDEOGRAPH.search(told(caught.value.line, "zh"))
+    for text in ("3m", "daily 25:00", "weekly foo", "* * * * *"):
+        with pytest.raises(FocusError) as caught:
+            schedule.parse(text)
+        assert told(caught.value.line, "zh").startswith("检查时间")
+    with pytest.raises(FocusError) as caught:
+        query.parse("-x")
+    assert told(caught.value.line, "en") == str(caught.value)
