@@ -159,13 +159,8 @@ class Crawl:
         began_at = self._committed_at = transport.now()
         others = self.partition.others
         self.limits = Limits(config, self.unit_of_work, others, began_at=began_at)
-        self.outlooks = Outlooks(
-            self.url_table,
-            self.frontier,
-            self.link_handler.hit_rates,
-            self.unit_of_work,
-            least=config.limits.stop_harvest,
-        )
+        hit_rates, least = self.link_handler.hit_rates, config.limits.stop_harvest
+        self.outlooks = Outlooks(self.view, hit_rates, least=least)
         self.relevance_feedback: RelevanceFeedback | None = None
 
     def _view(self) -> View:

@@ -12,11 +12,9 @@ from collections import deque
 import numpy as np
 
 from focus.engine.hit_rates import HitRates
-from focus.engine.unit_of_work import UnitOfWork
-from focus.frontier import Frontier
+from focus.engine.view import View
 from focus.metrics.forecast import LATELY, Outlook, Paying, outlook, rate, waiting_hits
 from focus.records import UrlState
-from focus.scheduling.url_table import UrlTable
 
 AHEAD = 1000  # requests that are forecast for people
 ENOUGH = 500  # requests that must pay for a crawl to go on
@@ -26,19 +24,11 @@ SHARE = 2000  # a look costs a pass over all URLs: no more often than once in a 
 class Outlooks:
     """Forecasts of one crawl. `least`: relevant share of the next requests that is enough."""
 
-    def __init__(
-        self,
-        url_table: UrlTable,
-        frontier: Frontier,
-        hit_rates: HitRates,
-        unit_of_work: UnitOfWork,
-        *,
-        least: float | None = None,
-    ) -> None:
-        self._url_table = url_table
-        self._frontier = frontier
+    def __init__(self, view: View, hit_rates: HitRates, *, least: float | None = None) -> None:
+        self._url_table = view.url_table
+        self._frontier = view.frontier
         self._hit_rates = hit_rates
-        self._unit_of_work = unit_of_work
+        self._unit_of_work = view.unit_of_work
         self._least = least
         self._lately: deque[bool] = deque(maxlen=LATELY)
         self._next = LATELY
