@@ -1,6 +1,7 @@
 """The crawl over tiny webs: order, politeness, robots, redirects, failures. Virtual clock."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from itertools import pairwise
 
 import msgspec
@@ -17,7 +18,7 @@ from focus.config import (
 )
 from focus.crawler import Crawl, Event
 from focus.engine.transports import ReplayTransport
-from focus.records import FailureKind, FetchResult, UrlState
+from focus.records import Batch, FailureKind, FetchResult, Result, UrlState
 from focus.scheduling import retries
 from focus.score.strategy import STRATEGIES
 from focus.topic.topic import from_words, to_builtins
@@ -262,6 +263,37 @@ async def test_with_cookies_redirects_end_too() -> None:
     run = await crawl(web, ["http://a.test/"], cookies=True, max_requests=100)
     assert run.crawl.unit_of_work.failures["redirect"] == 2
     assert len(run.web.log) < 30
+
+
+class Forgetful:
+    """A store that keeps nothing."""
+
+    async def write(self, batch: Batch) -> None:
+        pass
+
+    async def addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
+        return []
+
+
+class Patient(ReplayTransport):
+    """Ends a loop that looks at a clock which stands still."""
+
+    looks = 0
+
+    async def receive(self, until: float | None) -> list[Result]:
+        self.looks += 1
+        assert self.looks < 1000
+        return await super().receive(until)
+
+
+async def test_a_commit_is_due_when_it_is_waited_for(web: TinyWeb) -> None:
+    start, every_s = 1000.1, 0.3
+    assert (start + every_s) - start < every_s, "rounding tells the two apart"
+    config = CrawlConfig(concurrency=64, commit_every_s=every_s, strategy="bfs", analysis=TOPIC)
+    transport = Patient(World(web), InlineScorer(TOPIC), start=start)
+    engine = Crawl(config, transport, crawl_store=Forgetful())
+    engine.sow(["http://a.test/"])
+    assert await engine.run() == "frontier empty"
 
 
 async def test_temporary_failures_are_tried_again_later(web: TinyWeb) -> None:
