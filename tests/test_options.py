@@ -31,6 +31,7 @@ SAMPLES: dict[str, tuple[str, Any]] = {
     "endpoint": ("127.0.0.1:8080", "127.0.0.1:8080"),
     "proxy": ("http://proxy.test:80", "http://proxy.test:80"),
     "secret": ("a=1", "a=1"),
+    "share": ("0.02", 0.02),
     "file": ("web.warc", Path("web.warc")),
     "flag": ("", True),
 }

@@ -182,8 +182,8 @@ def test_no_profile_unless_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("busy", "said"),
     [
-        ((0.95, 0.4, 0.1), "the event loop limits the crawl"),
-        ((0.5, 0.99, 0.1), "the workers limit the crawl"),
+        ((0.95, 0.4, 0.1), "the limit is the event loop"),
+        ((0.5, 0.99, 0.1), "the limit is the workers"),
         ((0.2, 0.3, 0.1), "none is the limit"),
     ],
 )

@@ -398,7 +398,7 @@ SPOKEN = {
     ),
     "en-GB": Words(
         "Register", "Save", "Confirm", "Preview", "Search", "Relevant", "Not relevant", "Why",
-        "Mark as read", "Stop these mails", "ben", "found", "Make an invitation",
+        "Mark as read", "Stop mails", "ben", "found", "Make an invitation",
     ),
 }  # fmt: skip
 

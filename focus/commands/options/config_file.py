@@ -138,7 +138,7 @@ def _value(found: ConfigFile, table: str, key: str, option: click.Option, value:
     if option.is_flag:
         if not isinstance(value, bool):
             raise ConfigError(
-                "{where} must be true or false, not {value!r}", where=where, value=value
+                "{where} must be true or false, not {value}", where=where, value=repr(value)
             )
         return value
     if isinstance(value, dict) and option.multiple:
@@ -159,7 +159,10 @@ def _typed(found: ConfigFile, where: str, option: click.Option, value: Any) -> s
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         wanted = "text or a number, or a list of them" if option.multiple else "text or a number"
         raise ConfigError(
-            "{where} must be {wanted}, not {value!r}", where=where, wanted=wanted, value=value
+            "{where} must be {wanted}, not {value}",
+            where=where,
+            wanted=wanted,
+            value=repr(value),
         )
     text = str(value)
     is_path = isinstance(option.type, click.Path) or text.endswith(".toml")
