@@ -119,9 +119,8 @@ def test_parquet_keeps_types(tmp_path: Path) -> None:
     out = tmp_path / "x.parquet"
     assert export(iter(ROWS * 5000), COLUMNS, format="parquet", out=out) == 15_000
     table = parquet.read_table(out)
-    assert [str(field.type) for field in table.schema] == [
-        "string", "map<string, double>", "double", "bool", "int64",
-    ]  # fmt: skip
+    kinds = [str(field.type).replace(" ('parts')", "") for field in table.schema]  # as of old
+    assert kinds == ["string", "map<string, double>", "double", "bool", "int64"]
     assert table.num_rows == 15_000
     assert table.slice(0, 1).to_pylist() == [
         {
