@@ -62,21 +62,21 @@ def shares(comparison: Comparison) -> Shares:
     }
 
 
-def crawled(arguments: Any, topics: Path, out: Path) -> Shares:
-    """`yield` for these topics, against the labels."""
-    folder = Path(arguments.topics).parent
+def compared(given: Any, topics: Path, out: Path, strategies: Sequence[str]) -> Comparison:
+    """These strategies for these topics, against the labels beside those of the command."""
+    folder = Path(given.topics).parent
     beside = {name: folder / file for name, file in LABELS.items() if (folder / file).exists()}
     spec = Spec(
-        archive=Path(arguments.archive),
+        archive=Path(given.archive),
         topics=topics,
-        variants=tuple(variants(["yield"])),
+        variants=tuple(variants(strategies)),
         out=out,
-        names=tuple(arguments.topic),
-        seed_orders=arguments.orders,
-        jobs=arguments.jobs,
+        names=tuple(given.topic),
+        seed_orders=given.orders,
+        jobs=given.jobs,
         **beside,
     )
-    return shares(compare(spec))
+    return compare(spec)
 
 
 LABELS = {"labels": "labels.tsv.gz", "hubs": "hubs.tsv", "aliases": "aliases.tsv"}
@@ -105,7 +105,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"{task.name}: {found.on} pages on topic, {found.off} off: {words[task.name]}")
     wide = out / "expanded.json"
     wide.write_text(json.dumps(entries, ensure_ascii=False, indent=1), "utf-8")
-    before, after = crawled(given, source, out / "plain"), crawled(given, wide, out / "expanded")
+    before = shares(compared(given, source, out / "plain", ["yield"]))
+    after = shares(compared(given, wide, out / "expanded", ["yield"]))
     head = ["topic", "own words", "expanded", "difference", "proposed"]
     print(table(head, [*rows(before, after, words)]))
 

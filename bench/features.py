@@ -21,13 +21,10 @@ from typing import Any
 
 import msgspec
 
-from bench.expansion import LABELS, expanded
+from bench.expansion import LABELS, compared, expanded
 from bench.script import read_options, table
 from focus.archive.replay import Archive
-from focus.evaluate.compare import compare
-from focus.evaluate.ground_truth import Spec
 from focus.evaluate.judgments import TopicTask, read_topics, select
-from focus.evaluate.variants import variants
 from focus.learn.topics import Widening, build, sample
 from focus.text.charset import decode
 from focus.topic.topic import Topic
@@ -82,20 +79,7 @@ def described(given: Any, tasks: Sequence[TopicTask]) -> dict[str, Path]:
 
 def crawled(given: Any, topics: Path, out: Path) -> Shares:
     """All strategies for these topics."""
-    folder = Path(given.topics).parent
-    beside = {name: folder / file for name, file in LABELS.items() if (folder / file).exists()}
-    spec = Spec(
-        archive=Path(given.archive),
-        topics=topics,
-        variants=tuple(variants(given.strategy or STRATEGIES)),
-        out=out,
-        names=tuple(given.topic),
-        seed_orders=given.orders,
-        jobs=given.jobs,
-        baseline=f"{(given.strategy or STRATEGIES)[0]}/tuned",
-        **beside,
-    )
-    (group,) = compare(spec).groups
+    (group,) = compared(given, topics, out, given.strategy or STRATEGIES).groups
     return {
         score.variant.partition("/")[0]: {
             topic.topic: mean([each["oracle_share"] or 0.0 for each in topic.orders])
