@@ -67,6 +67,8 @@ class Sessions:
 
     def headers(self, url: str) -> dict[str, str]:
         """What a request for this address carries; cookies of all sources in one header."""
+        if not self:
+            return {}
         scheme, host = _parts(url)
         found: dict[str, str] = {}
         crumbs: list[str] = []
@@ -100,10 +102,6 @@ class Sessions:
             if domain in (host, whole) or domain.endswith("." + whole):
                 new |= self._keep(cookie)
         return new
-
-    def is_secret(self, url: str) -> bool:
-        """Whether the answer to a request is for whoever holds the secrets it carried."""
-        return bool(self.headers(url))
 
     def _keep(self, cookie: Cookie) -> bool:
         """Add a cookie unless it is one too many; whether it says something new."""
