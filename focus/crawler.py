@@ -327,11 +327,15 @@ class Crawl:
 
     # -- URLs out -----------------------------------------------------------------
 
+    @property
+    def _window(self) -> int:
+        """Requests that may be under way at once, by who crawls and who carries them."""
+        return min(self.config.concurrency, self.transport.window)
+
     def _may_send(self) -> bool:
         in_flight = self.transport.in_flight
         # What was answered and not written yet counts: a kill costs no more requests.
-        most = min(self.config.concurrency, self.transport.window)
-        if in_flight + self.unit_of_work.unwritten >= most:
+        if in_flight + self.unit_of_work.unwritten >= self._window:
             return False
         if self.stop_reason or self.outages.is_closed or self.limits.reached(self.transport.now()):
             return False
@@ -439,7 +443,7 @@ class Crawl:
         return self._committed_at + self.config.commit_every_s
 
     async def _commit_if_due(self) -> None:
-        few = min(FEWEST, min(self.config.concurrency, self.transport.window) // 4)
+        few = min(FEWEST, self._window // 4)
         most = min(BATCH, max(few, self.transport.in_flight // 4))
         if self.unit_of_work.unwritten > most or self.transport.now() >= self._due_at():
             await self._commit()

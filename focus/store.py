@@ -28,7 +28,6 @@ from typing import Any, TypeVar
 
 import aiosqlite
 
-from focus.errors import StoreError
 from focus.records import Batch
 from focus.scheduling.url_table import UrlColumns
 from focus.score.subtopics import Titled
@@ -68,14 +67,7 @@ class Store:
         a newer version, or cannot be written. `busy_s` is how long a write waits
         for another program that is writing.
         """
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(
-                "cannot make the folder {parent}: {error}; choose another --db",
-                parent=path.parent,
-                error=error,
-            ) from error
+        private.make_folder(path)
         schema.check_file(path)  # what is refused is left as it was, without a lock beside it
         with held(path, pid=pid), _switching():
             schema.check_file(path)

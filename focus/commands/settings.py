@@ -152,11 +152,8 @@ def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) ->
             learned=learned,
             as_published=config.as_published,
             agent=agent,
-            url_patterns=wanted.url_patterns,
-            contexts=wanted.contexts,
-            cosines=wanted.cosines,
-            euclids=wanted.euclids,
             documents=config.scope.documents,
+            **wanted.link_features(),
         ),
     )
 

@@ -127,7 +127,8 @@ def demo(
 
 def _config(web: DemoWeb, strategy: str, address: str, pages: int) -> CrawlConfig:
     """What `focus crawl --seed … --topic 足球 --connect-to … --delay 0.02` would make."""
-    wanted = strategy_class(strategy)
+    analysis = AnalysisConfig(topic=to_builtins(from_words(TOPIC)))
+    wanted = strategy_class(strategy).link_features()
     return CrawlConfig(
         seeds=tuple(web.seeds),
         strategy=strategy,
@@ -135,12 +136,7 @@ def _config(web: DemoWeb, strategy: str, address: str, pages: int) -> CrawlConfi
         fetch=FetchConfig(connect_to=address, allow_net=("127.0.0.0/8",)),
         politeness=PolitenessConfig(delay_s=DELAY_S),
         limits=LimitConfig(max_pages=pages // SHARE),
-        analysis=AnalysisConfig(
-            topic=to_builtins(from_words(TOPIC)),
-            url_patterns=wanted.url_patterns,
-            contexts=wanted.contexts,
-            cosines=wanted.cosines,
-        ),
+        analysis=msgspec.structs.replace(analysis, **wanted),
     )
 
 

@@ -46,6 +46,7 @@ from focus.evaluate.ranking import (
     variant_scores,
 )
 from focus.evaluate.trial import Trial, TrialBatch, run_batches, trial_key
+from focus.score.strategy.base import LINK_SCORES
 
 RUNS = "runs.jsonl"
 
@@ -166,9 +167,7 @@ def batches(trials: Iterable[Trial], jobs: int) -> list[TrialBatch]:
     """Trials that score pages alike put together; the largest first, split if they are few."""
     alike: dict[tuple[bytes, bool], list[Trial]] = {}
     for trial in trials:
-        bare = msgspec.structs.replace(
-            trial.config.analysis, contexts=False, cosines=False, euclids=False
-        )
+        bare = msgspec.structs.replace(trial.config.analysis, **dict.fromkeys(LINK_SCORES, False))
         alike.setdefault((msgspec.json.encode(bare), trial.whole is None), []).append(trial)
     pieces = -(-jobs // max(1, len(alike)))
     parts = [part[at::pieces] for part in alike.values() for at in range(pieces)]
@@ -178,13 +177,9 @@ def batches(trials: Iterable[Trial], jobs: int) -> list[TrialBatch]:
 
 def _batch(trials: list[Trial]) -> TrialBatch:
     analyses = [trial.config.analysis for trial in trials]
-    union = msgspec.structs.replace(
-        analyses[0],
-        contexts=any(each.contexts for each in analyses),
-        cosines=any(each.cosines for each in analyses),
-        euclids=any(each.euclids for each in analyses),
-    )
-    return TrialBatch(union, tuple(trials), trials[0].whole)
+    union = {name: any(getattr(each, name) for each in analyses) for name in LINK_SCORES}
+    analysis = msgspec.structs.replace(analyses[0], **union)
+    return TrialBatch(analysis, tuple(trials), trials[0].whole)
 
 
 def run_trials(

@@ -262,17 +262,15 @@ def analysis_of(
     published = variant is not None and variant.form == "published"
     if published and wanted is not None and wanted.published_topic == "keywords":
         topic = msgspec.structs.replace(topic, features={})
-    return AnalysisConfig(
+    analysis = AnalysisConfig(
         topic=to_builtins(topic),
         relevance=relevance,
         params=dict(params),
         learned=learned,
         as_published=differs and published,
-        url_patterns=True,
-        contexts=wanted is not None and wanted.contexts,
-        cosines=wanted is not None and wanted.cosines,
-        euclids=wanted is not None and wanted.euclids,
         keep="none",
         mask_meta=variant is not None and variant.mask in ("meta", "both"),
         mask_urls=variant is not None and variant.mask in ("urls", "both"),
     )
+    features = wanted.link_features() if wanted is not None else {}
+    return msgspec.structs.replace(analysis, **features | {"url_patterns": True})

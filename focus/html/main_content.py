@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from focus.html.parser import Block
+from focus.html.parser import Block, blocks_of
 
 MAX_LINK_SHARE = 0.6  # of a block within the text: more is a list of related pages
 MAX_GAP = 400  # characters: what one interruption (a table of contents) can cost
@@ -56,6 +56,11 @@ def main_blocks(blocks: Sequence[Block]) -> list[Block]:
         for block, imprint in zip(blocks[first:end], imprints[first:end], strict=True)
         if not imprint and block.link_chars <= share * len(block.text)
     ]
+
+
+def own_text(html: str) -> str:
+    """The own text of a page by its source: `main_text` of its blocks."""
+    return main_text(blocks_of(html))
 
 
 def main_text(blocks: Sequence[Block]) -> str:

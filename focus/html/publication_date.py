@@ -72,7 +72,8 @@ _MONTH_FIRST = re.compile(
     rf"(?<![a-z]){_MONTH} (?P<d>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<y>(?:19|20)\d\d)(?!\d){_CLOCK}"
 )
 _EPOCH = re.compile(r"\s*(\d{10})(\d{3})?\s*")
-_FORMS = (_NUMERIC, _DAY_FIRST, _MONTH_FIRST, _COMPACT)
+_WRITTEN = (_NUMERIC, _DAY_FIRST, _MONTH_FIRST)
+_FORMS = (*_WRITTEN, _COMPACT)
 
 _NAME = re.compile(r"""\b(?:property|name|itemprop)\s*=\s*["']?([^"'\s>]{1,60})""")
 _CONTENT = re.compile(r"""\b(?:content|datetime)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+))""")
@@ -232,7 +233,7 @@ def _times(page: str) -> Iterable[str]:
 def _visible(page: str) -> Iterator[str]:
     """Dates in the text under the heading that have a time of day or a label beside them."""
     shown = _text(page[(start := _heading(page)) : start + _WINDOW])[:_SHOWN]
-    for form in (_NUMERIC, _DAY_FIRST, _MONTH_FIRST):
+    for form in _WRITTEN:
         for match in islice(form.finditer(shown), _TRIES):
             before = _LABEL.search(shown, max(0, match.start() - 16), match.start())
             if match["H"] or before or _BYLINE.match(shown, match.end()):
@@ -244,7 +245,7 @@ def _alone(page: str) -> Iterator[str]:
     start = _heading(page)
     for match in islice(_ALONE.finditer(page, start, start + _SHOWN), _TRIES):
         text = match[1].strip()
-        for form in (_NUMERIC, _DAY_FIRST, _MONTH_FIRST):
+        for form in _WRITTEN:
             if (date := form.match(text)) and (date["H"] or date.end() == len(text)):
                 yield text
 

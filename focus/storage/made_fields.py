@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from functools import cached_property
 
-from focus.html.main_content import main_text
+from focus.html.main_content import own_text
 from focus.html.markdown import to_markdown
 from focus.html.metadata import PageMetadata, metadata_of
-from focus.html.parser import blocks_of
 from focus.storage import labels
 
 
@@ -37,7 +36,7 @@ def make_field(name: str, source: Source) -> str | None:
     if source.packed is None:
         return None
     if name == "text":
-        return main_text(blocks_of(source.html))
+        return own_text(source.html)
     if name == "markdown":
         return to_markdown(source.html, source.url)
     said = getattr(source.metadata, name)

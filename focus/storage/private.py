@@ -11,8 +11,22 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
+from focus.errors import StoreError
+
 MODE = 0o600
 _BESIDE = ("", "-wal", "-shm", "-journal")
+
+
+def make_folder(path: Path) -> None:
+    """The folder that a database is to stand in; StoreError if it cannot be made."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            "cannot make the folder {parent}: {error}; choose another --db",
+            parent=path.parent,
+            error=error,
+        ) from error
 
 
 def make(path: Path) -> None:

@@ -21,8 +21,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from focus.html.main_content import main_text
-from focus.html.parser import blocks_of
+from focus.html.main_content import own_text
 from focus.storage import labels, search_file
 from focus.storage.reader import DatabaseReader
 from focus.storage.schema import LAST_ID, id_range
@@ -224,7 +223,7 @@ def page_text(packed: bytes | None, description: str) -> str:
     """A page's own text out of its stored source; its description when that was not kept."""
     if packed is None:
         return description
-    return main_text(blocks_of(labels.unpacked(packed)))[:MAX_CHARS]
+    return own_text(labels.unpacked(packed))[:MAX_CHARS]
 
 
 _CRAWLS = """

@@ -42,6 +42,10 @@ class Parent(msgspec.Struct, frozen=True):
     named: float = 0.0
 
 
+LINK_SCORES = ("contexts", "cosines", "euclids")
+"""Scores of a link that are made only for strategies that want them."""
+
+
 class Strategy:
     """A link-priority strategy. Larger priority = sooner; ties go by discovery.
 
@@ -77,6 +81,11 @@ class Strategy:
     learns: ClassVar[bool] = False
     remainder: ClassVar[str] = ""
     recalls: ClassVar[int] = 0
+
+    @classmethod
+    def link_features(cls) -> dict[str, bool]:
+        """The fields of `AnalysisConfig` that fill what it wants of a link."""
+        return {name: getattr(cls, name) for name in ("url_patterns", *LINK_SCORES)}
 
     def __init__(
         self, params: Mapping[str, float], graph: PageRank, *, as_published: bool = False

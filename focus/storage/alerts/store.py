@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from focus.errors import StoreError
 from focus.storage import private, schema
 from focus.storage.alerts.alerts import Alerts
 from focus.storage.alerts.database import AlertDatabase, ChannelSeal, connected
@@ -63,14 +62,7 @@ def opened(
 
     StoreError if the file is another program's, of a newer focus, or cannot be written.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(
-            "cannot make the folder {parent}: {error}; choose another --db",
-            parent=path.parent,
-            error=error,
-        ) from error
+    private.make_folder(path)
     schema.check_file(path)
     private.make(path)
     for file in (path, index_path(path)):
