@@ -497,11 +497,12 @@ def test_the_file_of_an_older_focus_is_brought_up_to_date(
 ) -> None:
     steps = (*schema.MIGRATIONS, "CREATE TABLE trial (id INTEGER PRIMARY KEY);")
     monkeypatch.setattr(schema, "MIGRATIONS", steps)
-    monkeypatch.setattr(schema, "VERSION", len(steps))
+    version = schema.VERSION + 1
+    monkeypatch.setattr(schema, "VERSION", version)
     with DatabaseReader(path) as reader:
         assert reader.crawls()
     with closing(sqlite3.connect(path)) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (len(steps),)
+        assert db.execute("PRAGMA user_version").fetchone() == (version,)
         assert db.execute("SELECT * FROM trial").fetchall() == []
 
 

@@ -1,6 +1,7 @@
 """store: whole batches, exactly as given, whatever happens to the process or the disk."""
 
 import asyncio
+import hashlib
 import os
 import random
 import re
@@ -13,6 +14,7 @@ import textwrap
 import threading
 from array import array
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,6 +37,7 @@ from focus.records import (
 )
 from focus.storage import schema
 from focus.storage.lock import held, holder, lock_path
+from focus.storage.reader import DatabaseReader
 from focus.store import Store
 
 ROOT = Path(__file__).parents[1]
@@ -562,15 +565,34 @@ async def test_a_database_of_a_newer_focus_is_refused(path: Path) -> None:
     assert ask(path, "PRAGMA user_version") == [(schema.VERSION + 1,)]
 
 
+@pytest.mark.parametrize("version", [1, schema.UNRELEASED])
+async def test_a_database_of_before_the_first_release_is_refused(path: Path, version: int) -> None:
+    async with Store.open(path, now=0.0, pid=1):
+        pass
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(f"PRAGMA user_version = {version}")
+    assert "before the first release" in await refusal(path)
+    with pytest.raises(StoreError, match="before the first release"):
+        DatabaseReader(path)
+
+
+def test_a_change_of_the_tables_has_a_number_of_its_own() -> None:
+    """On failure: raise `schema.UNRELEASED` (until the first release) and note both here."""
+    tables = " ".join(re.sub(r"--.*", "", "".join(schema.MIGRATIONS)).split())
+    digest = hashlib.sha256(tables.encode()).hexdigest()[:16]
+    assert (schema.VERSION, digest) == (15, "f4c9e6d9aef36bb9")
+
+
 async def test_an_older_database_is_migrated_step_by_step(path: Path, monkeypatch: Any) -> None:
     async with Store.open(path, now=0.0, pid=1) as store:
         await begin(store)
     steps = (*schema.MIGRATIONS, "CREATE TABLE trial (id INTEGER PRIMARY KEY);")
     monkeypatch.setattr(schema, "MIGRATIONS", (*steps, "ALTER TABLE trial ADD COLUMN topic TEXT;"))
-    monkeypatch.setattr(schema, "VERSION", len(steps) + 1)
+    version = schema.VERSION + 2
+    monkeypatch.setattr(schema, "VERSION", version)
     async with Store.open(path, now=0.0, pid=1) as store:
         assert (await store.begin_crawl(IDENTITY, "{}", fresh=False, now=1.0)).resumed
-    assert ask(path, "PRAGMA user_version") == [(len(steps) + 1,)]
+    assert ask(path, "PRAGMA user_version") == [(version,)]
     assert ask(path, "SELECT topic FROM trial") == []
 
 

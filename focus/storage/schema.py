@@ -267,10 +267,16 @@ WHERE NOT p.noindex AND u.state <> 4"""
 """What other programs may read of a database; its columns keep their names and meaning."""
 
 MIGRATIONS: tuple[str, ...] = (f"{_CRAWLS}{PAGES};{ALERTS}",)
-"""Script n makes version n + 1 of version n (`PRAGMA user_version`). Append only, once there
-was a release."""
+"""The first makes an empty file ours, each later one a file of the version before. Append only,
+once there was a release."""
 
-VERSION = len(MIGRATIONS)
+UNRELEASED = 14
+"""Versions up to this one were of tables that no release had. Until the first, whoever changes a
+table raises this number: then files of before are refused by it, not by the first column that
+they lack."""
+
+VERSION = UNRELEASED + len(MIGRATIONS)
+"""What a file says that has all of our tables (`PRAGMA user_version`); 0: it has none yet."""
 
 _ADVICE = {
     "SQLITE_BUSY": msg("another program is writing to it; close that and try again"),
@@ -365,7 +371,13 @@ def check_file(path: Path) -> bool:
 
 
 def check_version(version: int, path: Path) -> None:
-    """StoreError if a newer focus wrote the file."""
+    """StoreError if a newer focus wrote the file, or one before the first release."""
+    if 0 < version <= UNRELEASED:
+        raise StoreError(
+            "{path} was written before the first release, in a form that is no longer read; "
+            "choose another --db",
+            path=path,
+        )
     if version > VERSION:
         raise StoreError(
             "{path} was written by a newer focus (format {version}, this one knows {known}); "

@@ -76,7 +76,8 @@ def prepare(db: sqlite3.Connection, path: Path) -> None:
     schema.check_tables(db, path)
     version: int = db.execute("PRAGMA user_version").fetchone()[0]
     schema.check_version(version, path)
-    for number, script in enumerate(schema.MIGRATIONS[version:], version + 1):
+    done = max(version - schema.UNRELEASED, 0)
+    for number, script in enumerate(schema.MIGRATIONS[done:], schema.UNRELEASED + done + 1):
         try:
             db.executescript(
                 f"BEGIN IMMEDIATE; {script} PRAGMA application_id = {schema.APPLICATION_ID}; "
