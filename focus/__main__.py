@@ -33,6 +33,7 @@ from focus.text.formatting import printable
 
 INTERRUPTED, TERMINATED = 130, 143
 ENOUGH_BYTES = 512_000_000  # of address space, for every command
+LEAST_BYTES = 180_000_000  # with less, libraries fail with lines of their own, or end us
 _NOT_OUR_FAULT = {
     errno.EACCES, errno.EDQUOT, errno.EMFILE, errno.EPERM, errno.ENOSPC, errno.EROFS,
 }  # fmt: skip
@@ -61,6 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with suppress(ValueError):  # not the main thread: a test, or somebody's program
         signal.signal(signal.SIGTERM, terminate)
     _spare_memory()
+    if _address_space() < LEAST_BYTES:
+        return _fail(_too_little(say("nothing was begun")), 1)
     try:
         _invoke(given)
         sys.stdout.flush()
@@ -115,20 +118,20 @@ def _spare_memory() -> None:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
+def _too_little(why: str) -> str:
+    return say(
+        "{space:,.0f} MB of memory (ulimit -v) are not enough for this command; "
+        "give it {enough:,.0f} MB ({error})",
+        space=_address_space() / 1e6,
+        enough=ENOUGH_BYTES / 1e6,
+        error=why,
+    )
+
+
 def _report(error: Exception) -> int:
     """An error that nobody saw coming: a lack of memory, or a mistake of ours."""
-    space = _address_space()
-    if space < ENOUGH_BYTES:
-        return _fail(
-            say(
-                "{space:,.0f} MB of memory (ulimit -v) are not enough for this command; "
-                "give it {enough:,.0f} MB ({error})",
-                space=space / 1e6,
-                enough=ENOUGH_BYTES / 1e6,
-                error=f"{type(error).__name__}: {error}",
-            ),
-            1,
-        )
+    if _address_space() < ENOUGH_BYTES:
+        return _fail(_too_little(f"{type(error).__name__}: {error}"), 1)
     if isinstance(error, MemoryError):
         return _fail(
             say("there is not enough memory for this; end other programs, or ask for less"), 1
