@@ -406,7 +406,7 @@ _STEP = """
 SELECT url, ifnull(anchor, ''), depth, relevance, parent
 FROM url LEFT JOIN page USING (id) WHERE id = ?"""
 _PAGE = """
-SELECT nth, rank, priority, status, fetched_at, relevance, relevant, noindex, pagerank, title,
+SELECT nth, waiting, priority, status, fetched_at, relevance, relevant, noindex, pagerank, title,
 parts, matched, bonus FROM page JOIN page_text USING (id) WHERE id = ?"""
 _OF_HOST = f"""
 SELECT url FROM url WHERE id BETWEEN ? AND ? AND queue IN (
