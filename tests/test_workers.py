@@ -179,9 +179,18 @@ def test_results_of_a_slow_batch_come_as_they_are_done(run: Run, tmp_path: Path)
 
 def test_a_batch_of_slow_pages_may_take_longer_than_the_limit_of_one(run: Run) -> None:
     async def main() -> None:
-        async with pool(limit_s=1.0) as workers:
+        async with pool(limit_s=0.1) as workers:
             pages = await score_all(workers, [url(n, "sleep=0.15") for n in range(9)])
             assert failures(pages) == [None] * 9
+
+    run(main)
+
+
+def test_time_without_a_processor_is_not_held_against_a_page(run: Run) -> None:
+    async def main() -> None:
+        async with pool(limit_s=0.1) as workers:
+            page = await workers.score(url(1, "sleep=0.5"), b"", None)
+            assert page.failure is None
 
     run(main)
 
@@ -268,14 +277,15 @@ def test_a_crash_costs_exactly_that_page(run: Run, query: str, detail: str) -> N
 
 def test_a_hang_costs_exactly_that_page(run: Run) -> None:
     async def main() -> None:
-        async with pool(2, limit_s=1.0) as workers:
+        async with pool(2, limit_s=0.2) as workers:
             urls = [url(n) for n in range(3 * MAX_BATCH)]
             urls[5], urls[20] = url(5, "spin=1"), url(20, "sleep=60")
             pages = await score_all(workers, urls)
             kinds = failures(pages)
             assert (kinds.pop(20), kinds.pop(5)) == (FailureKind.PARSE_TIMEOUT,) * 2
             assert set(kinds) == {None}
-            assert pages[5].detail == "over 1 s"
+            assert pages[5].detail == "over 0.2 s of computing"
+            assert pages[20].detail == "silent for 2 s"
 
     run(main)
 
@@ -316,7 +326,7 @@ def test_time_in_which_the_parent_stands_still_is_not_held_against_a_page(
 ) -> None:
     async def main() -> None:
         gate = Gate(tmp_path)
-        async with pool(limit_s=1.0) as workers:
+        async with pool(limit_s=0.1) as workers:
             first = await workers.score(url(), b"", None)
             task = asyncio.create_task(workers.score(url(1, gate.query), b"", None))
             await gate.reached()
@@ -333,7 +343,7 @@ def test_time_in_which_the_parent_stands_still_is_not_held_against_a_page(
 
 def test_a_stopped_worker_is_replaced(run: Run) -> None:
     async def main() -> None:
-        async with pool(limit_s=0.3) as workers:
+        async with pool(limit_s=0.1) as workers:
             first = await workers.score(url(), b"", None)
             os.kill(int(first.charset), signal.SIGSTOP)
             page = await workers.score(url(1), b"", None)

@@ -18,7 +18,9 @@ worker's stdin and stdout, in length-prefixed MessagePack:
                                                 are done whenever 20 ms have passed, and the
                                                 rest when the batch is through
 
-So a worker that is busy and silent for the limit hangs in one page. It is killed; its first
+A page that computes for longer than the limit ends its worker by a timer of the worker's own,
+which counts its computing alone: on a machine full of other work no page is lost for that. One that
+is silent for ten times as long hangs without computing, and is killed. Then the worker's first
 unfinished batch is run again one page at a time, which clears the innocent, and a page that breaks
 a worker a second time has failed. The same goes for a worker that dies. Whatever a worker says is
 decoded into the types above or it counts as broken: one that a hostile page has taken over can hand

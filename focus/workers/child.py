@@ -38,7 +38,6 @@ FLUSH_S = 0.02
 GARBAGE = 50_000  # new objects between two looks for garbage in circles: pages leave none
 _PIPE_BYTES = 1 << 20
 _DESCRIPTORS = 4096
-_CPU_MARGIN = 2.0  # the parent, who measures wall time, should be first
 
 
 class Analyst(Protocol):
@@ -92,7 +91,7 @@ def serve(requests: BinaryIO, replies: int) -> None:
     while prefix := requests.read(4):
         request: PoolRequest = decoder.decode(requests.read(int.from_bytes(prefix, "little")))
         if isinstance(request, Setup):
-            limit_s = request.limit_s * _CPU_MARGIN
+            limit_s = request.limit_s
             try:
                 analyst = make_analyst(request.analyst, request.config)
                 gc.freeze()  # dictionaries and patterns stay to the end
@@ -114,7 +113,7 @@ def _work(work: Work, analyst: Analyst, replies: int, cpu_limit_s: float) -> Non
     flushed = time.monotonic()
     for job in work.jobs:
         if hasattr(signal, "setitimer"):
-            signal.setitimer(signal.ITIMER_VIRTUAL, cpu_limit_s)
+            signal.setitimer(signal.ITIMER_PROF, cpu_limit_s)
         done.append(analyse(analyst, job))
         if time.monotonic() - flushed > FLUSH_S:
             _send(replies, Scored(done))

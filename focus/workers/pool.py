@@ -20,14 +20,16 @@ MAX_BATCHES = 2  # in flight per worker: one it works on, one it finds next
 MAX_CRASHES = 2  # a page that broke a worker is tried once more, alone
 MAX_STARTS = 3  # attempts to get a worker that works
 START_LIMIT_S = 60.0
+PATIENCE = 10.0  # a full machine may give a worker a tenth of a core: silence of so many limits
 _RESTART_PAUSE_S = 0.2
+_SILENT = "silent"
 
 
 class WorkerPool:
     """Scores pages in child processes.
 
     workers   how many
-    limit_s   wall seconds for one page; stands still while this process does
+    limit_s   seconds of computing for one page; of silence, `PATIENCE` times as many
     analyst   dotted name of the class that does the work in each worker
 
     A page comes back as a `Page`, with `failure` set if it could not be scored.
@@ -40,6 +42,11 @@ class WorkerPool:
         self._setup = Setup(config, analyst, limit_s)
         self._count = max(1, workers)
         self._limit_s = limit_s
+        self._silence_s = PATIENCE * limit_s
+        self._too_long = {
+            "SIGPROF": f"over {limit_s:g} s of computing",
+            _SILENT: f"silent for {self._silence_s:g} s",
+        }
         self._loop: asyncio.AbstractEventLoop
         self._update: Update | None = None
         self._workers: set[Worker] = set()
@@ -181,7 +188,7 @@ class WorkerPool:
     # Keeping workers alive
 
     def _watch_again(self) -> None:
-        period = self._limit_s / 8
+        period = self._silence_s / 64
         due = self._loop.time() + period
         self._watching = self._loop.call_later(period, self._watch, due)
 
@@ -193,8 +200,8 @@ class WorkerPool:
         busy = [worker for worker in self._workers if worker.batches]
         for worker in busy:
             worker.last_sign = min(now, worker.last_sign + max(0.0, now - due))
-            if now - worker.last_sign > self._limit_s:
-                worker.overdue = True
+            if now - worker.last_sign > self._silence_s:
+                worker.reason = _SILENT
                 worker.kill()
         self._watching = None
         if busy:
@@ -226,8 +233,9 @@ class WorkerPool:
             page.crashes += 1
             if len(pages) > 1 or page.crashes < MAX_CRASHES:
                 self._suspects.append(page)
-            elif worker.overdue:
-                page.resolve(failed(FailureKind.PARSE_TIMEOUT, f"over {self._limit_s:g} s"))
+            elif worker.reason in self._too_long:
+                detail = self._too_long[worker.reason]
+                page.resolve(failed(FailureKind.PARSE_TIMEOUT, detail))
             else:
                 page.resolve(failed(FailureKind.PARSE_CRASH, f"the worker died: {worker.reason}"))
 

@@ -69,14 +69,12 @@ class Worker(asyncio.SubprocessProtocol):
 
     batches    pages given to it and not yet answered, oldest batch first
     last_sign  loop time of its last answer, or of the batch that ended its rest
-    overdue    killed for being silent too long
     reason     what is known about its end
     """
 
     def __init__(self, owner: Owner) -> None:
         self.batches: deque[deque[Waiting]] = deque()
         self.last_sign = 0.0
-        self.overdue = False
         self.reason = ""
         self._owner = owner
         self._replies = Unpacker()
