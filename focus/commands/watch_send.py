@@ -86,9 +86,9 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
 @DB
 @click.pass_context
 def check(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any) -> None:
-    """Check alerts now, deliver what is new, and say what came of it.
+    """Check alerts now, and deliver what is new.
 
-    A site is left alone that was visited less than a minute ago. Exit codes as of `run`.
+    What came of it is said. A site is left alone that was visited less than a minute ago. Exit codes as of `run`.
 
     \b
     Example:
