@@ -88,7 +88,8 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
 def check(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any) -> None:
     """Check alerts now, and deliver what is new.
 
-    What came of it is said. A site is left alone that was visited less than a minute ago. Exit codes as of `run`.
+    What came of it is said. A site is left alone that was visited less than a minute ago. Exit
+    codes as of `run`.
 
     \b
     Example:
