@@ -351,7 +351,6 @@ def _sessions(config: CrawlConfig, paths: RunPaths) -> Sessions:
 def _collecting_rarely() -> Iterator[None]:
     """Look for garbage in circles less often, and not among what is there already."""
     before = gc.get_threshold()
-    gc.collect()
     gc.freeze()
     gc.set_threshold(GARBAGE, *before[1:])
     try:
