@@ -161,7 +161,7 @@ def _url(base: int, url: UrlRow) -> Row:
         url.anchor or None,
         url.hops,
         url.reason or None,
-        stored(url.detail) or None,
+        (url.detail and stored(url.detail)) or None,
     )
 
 
@@ -185,7 +185,7 @@ def _page(base: int, crawl: int, row: PageRow) -> Row:
         base | row.id,
         crawl,
         row.nth,
-        row.rank,
+        row.waiting,
         row.status,
         row.fetched_at,
         row.elapsed_s,
@@ -197,7 +197,7 @@ def _page(base: int, crawl: int, row: PageRow) -> Row:
         page.noindex,
         page.simhash - ((page.simhash >> 63) << 64),  # SQLite's integers are signed
         page.links_cut,
-        row.place,
+        row.host_nth,
         row.bonus,
     )
 
