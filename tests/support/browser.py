@@ -396,7 +396,8 @@ SPOKEN = {
         "安娜", "找到", "生成邀请链接",
     ),
     "en-GB": Words(
-        "Register", "Save", "Confirm", "Preview", "Search", "Relevant", "Not relevant", "Mark as read", "Stop mails", "ben", "found", "Make an invitation",
+        "Register", "Save", "Confirm", "Preview", "Search", "Relevant", "Not relevant",
+        "Mark as read", "Stop mails", "ben", "found", "Make an invitation",
     ),
 }  # fmt: skip
 
