@@ -69,7 +69,7 @@ def page_row(number: int, nth: int) -> PageRow:
         id=number,
         url=f"https://{'ab'[number % 2]}.example/{number}",
         nth=nth,
-        rank=5,
+        waiting=5,
         status=200,
         fetched_at=1000.0 + 2.0 * nth,
         elapsed_s=0.5,

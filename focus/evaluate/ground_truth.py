@@ -256,7 +256,7 @@ def analysis_of(
     task: TopicTask, relevance: str, params: Mapping[str, float], variant: Variant | None = None
 ) -> AnalysisConfig:
     """What the relevance model of a variant, or of the judge, is told."""
-    topic, learned = applied(task.topic, relevance, params)
+    topic, trained = applied(task.topic, relevance, params)
     kind = model_class(relevance)
     differs = bool(kind.published) or kind.published_threshold is not None
     wanted = strategy_class(variant.strategy) if variant else None
@@ -267,7 +267,7 @@ def analysis_of(
         topic=to_builtins(topic),
         relevance=relevance,
         params=dict(params),
-        learned=learned,
+        trained=trained,
         as_published=differs and published,
         keep="none",
         mask_meta=variant is not None and variant.mask in ("meta", "both"),

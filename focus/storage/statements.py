@@ -189,7 +189,7 @@ def _page(base: int, crawl: int, row: PageRow) -> Row:
         base | row.id,
         crawl,
         row.nth,
-        row.rank,
+        row.waiting,
         row.status,
         row.fetched_at,
         row.elapsed_s,
@@ -201,7 +201,7 @@ def _page(base: int, crawl: int, row: PageRow) -> Row:
         page.noindex,
         page.simhash - ((page.simhash >> 63) << 64),  # SQLite's integers are signed
         page.links_cut,
-        row.place,
+        row.host_nth,
         row.bonus,
     )
 
