@@ -317,7 +317,7 @@ def test_an_alert_is_tried_before_it_is_saved(
     monkeypatch.setattr(site_answers, "ask", answered)
     with group.app_state.store() as store:
         store.alerts.add(group.number("ana"), Alert("a", ("https://news.test/",), "x"), now=NOON)
-        portal = Portal(store, now=NOON - 7_300)
+        portal = CrawledSite(store, now=NOON - 7_300)
         portal.page("/", "首页", "网站")
         portal.now = NOON - 60
         portal.page("/2", "足球决赛", article("足球", 2))
