@@ -53,7 +53,7 @@ _BACKSTOP_S = 5.0
 
 
 class _Target(NamedTuple):
-    """Where a request goes: its URL for aiohttp, and the Host header if that differs."""
+    """The goal of a request: its URL for aiohttp, and the Host header if that differs."""
 
     url: URL
     host: str | None

@@ -22,7 +22,7 @@ Mark = bool | None
 
 
 class Quality(NamedTuple):
-    """How a yes/no judge does against labels; each 0…1, 0.0 where it is undefined."""
+    """Measures of a yes/no judge against labels; each 0…1, 0.0 where it is undefined."""
 
     precision: float
     recall: float
