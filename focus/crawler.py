@@ -49,6 +49,7 @@ from focus.records import (
     Batch,
     DropReason,
     FailureKind,
+    KeptPage,
     Outcome,
     Page,
     Result,
@@ -56,6 +57,7 @@ from focus.records import (
     UrlState,
 )
 from focus.scheduling.queues import Candidate
+from focus.scheduling.revisits import KEPT
 from focus.scheduling.url_table import UrlTable
 from focus.score.graph.pagerank import PageRank
 from focus.score.strategy import make_strategy
@@ -72,6 +74,7 @@ class Event(msgspec.Struct, frozen=True):
     nth       its number, counting every request (robots.txt and failures too)
     state     of the URL now; None for a robots.txt
     reason    why it failed or was dropped
+    again     it was a look at a page of an earlier run, which stays what it was if this failed
     """
 
     nth: int
@@ -84,6 +87,7 @@ class Event(msgspec.Struct, frozen=True):
     title: str = ""
     priority: float = 0.0
     depth: int = 0
+    again: bool = False
 
 
 class CrawlStore(Protocol):
@@ -94,6 +98,12 @@ class CrawlStore(Protocol):
 
     async def addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
         """(id, url) of URLs that were written, in any order."""
+
+
+def _conditions(etag: str, last_modified: str) -> tuple[tuple[str, str], ...]:
+    """What asks for an answer only if the page has changed."""
+    validators = (("If-None-Match", etag), ("If-Modified-Since", last_modified))
+    return tuple((name, value) for name, value in validators if value)
 
 
 def _nofollow(config: CrawlConfig) -> str:
@@ -177,6 +187,7 @@ class Crawl:
             max_redirects=config.max_redirects,
             locates=self.transport.locates and config.politeness.per_ip > 0,
             left=set() if config.cookies else None,
+            kept_s=KEPT * (config.refresh_s or 0.0),
         )
 
     def _link_handler(self) -> LinkHandler:
@@ -258,10 +269,20 @@ class Crawl:
             self.unit_of_work.ended(Outcome(url_id, UrlState.WAITING, hops=hops))
         request = self.requests.setdefault(url_id, Request())
         request.before = UrlState.DROPPED if is_listing else UrlState.DONE
-        validators = (("If-None-Match", etag), ("If-Modified-Since", last_modified))
-        request.conditions = tuple((name, value) for name, value in validators if value)
+        request.conditions = _conditions(etag, last_modified)
         self.frontier.push(url_id, url, priority)
         return True
+
+    def look_again(self, kept: KeptPage, priority: float) -> None:
+        """Ask once more for a page of an earlier run; in the store it stays as it is meanwhile.
+
+        priority   `AGAIN_PRIORITY` or less: behind all links
+        """
+        before = UrlState.DROPPED if kept.is_listing else UrlState.DONE
+        conditions = _conditions(kept.etag, kept.last_modified)
+        self.requests[kept.id] = Request(before=before, conditions=conditions, kept=kept)
+        self.url_table.move(kept.id, UrlState.WAITING)
+        self.frontier.push(kept.id, kept.url, priority)
 
     # -- the loop -----------------------------------------------------------------
 
@@ -275,6 +296,8 @@ class Crawl:
             if not self.stop_reason:
                 self.outages.look(may_send=self._may_send())
             if not self.transport.in_flight and (reason := self._end_reason()):
+                if reason == "frontier empty" and self.frontier.take_up():
+                    continue  # with what was laid aside
                 break
             results = await self.transport.receive(self._wake_at())
             for crossing in self.partition.arrived():
@@ -287,6 +310,7 @@ class Crawl:
         states, now = self.url_table.state, self.transport.now()
         left = [PutBack(each) for each in self.requests if states[each] == UrlState.FETCHING]
         self.effects.apply(left, now)  # all was dropped (`Transport.cancel`)
+        self.effects.leave_kept()
         await self._commit()
         return reason
 
@@ -387,17 +411,18 @@ class Crawl:
         """Draw the conclusions; the page as it counts now."""
         now = self.transport.now()
         result = counted(result, self.view)
+        again = self.view.request(-1 if result.task.id is None else result.task.id).kept is not None
         self.effects.apply(decide(result, self.view, now), now)
         if result.task.lookup:
             return None
-        self._report(result)
-        return result.page
+        self._report(result, again=again)
+        return None if again else result.page
 
-    def _report(self, result: Result) -> None:
+    def _report(self, result: Result, *, again: bool) -> None:
         task, fetch, page = result.task, result.fetch, result.page
         state = None if task.id is None else UrlState(self.url_table.state[task.id])
         scored = page if state is UrlState.DONE else None
-        if self.outlooks.ended(relevant=scored is not None and scored.relevant):
+        if not again and self.outlooks.ended(relevant=scored is not None and scored.relevant):
             self.stop("stop-harvest reached")
         self._observe(
             Event(
@@ -411,6 +436,7 @@ class Crawl:
                 title=scored.title if scored else "",
                 priority=task.priority,
                 depth=task.depth,
+                again=again,
             )
         )
 

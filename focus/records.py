@@ -7,12 +7,15 @@ able to cross the pipe to a scorer worker as MessagePack (`array_like` ones do).
 from __future__ import annotations
 
 import math
-from enum import IntEnum, StrEnum
+from enum import IntEnum, IntFlag, StrEnum
 
 import msgspec
 
 SEED_PRIORITY = 1e6
 """Priority of seeds: before any scored link, in the order the user gave them."""
+AGAIN_PRIORITY = -SEED_PRIORITY
+"""Priorities from here down are of pages that are looked at again: behind all links, and whatever
+links to them they stay where they are."""
 
 
 class UrlState(IntEnum):
@@ -74,6 +77,17 @@ class DropReason(StrEnum):
     TRAP_CALENDAR = "trap-calendar"  # dates far from now
     TRAP_BUDGET = "trap-budget"  # URLs like it took many requests and brought nothing
     TRAP_HOSTS = "trap-hosts"  # its domain has ever more hosts; only counted
+
+
+class ChangeKind(IntFlag):
+    """What a look at a page has found that was not so before. The names are what people read."""
+
+    TEXT = 1  # its main text
+    TITLE = 2
+    LINKS = 4  # to URLs that the crawl did not know
+    GONE = 8  # 404, 410, or a page that says so
+    MOVED = 16  # it redirects
+    BACK = 32  # it was gone
 
 
 class Region(IntEnum):
@@ -206,6 +220,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     feeds        addresses of its RSS and Atom feeds, absolute
     index        it lists others: a home, section, tag, category or archive page (`indexpage`)
     named        how much of the topic the title and address of an index page name, 0…1
+    digest       64 bits of its main text (`near_duplicates.text_digest`), 0: not asked for
     stages       CPU seconds by stage of the worker, {} unless a profile is taken
     """
 
@@ -238,6 +253,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     wording: int = 0
     index: bool = False
     named: float = 0.0
+    digest: int = 0
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -388,6 +404,67 @@ class PageRow(msgspec.Struct, frozen=True):
     bonus: float = 0.0
 
 
+class KeptPage(msgspec.Struct):
+    """A page (or listing) of an earlier run, kept while it is looked at again.
+
+    id, url     as it is known
+    digest      as `Page.digest`, of what is stored; 0: not known
+    priority    what it was taken at first
+    first_at    when it was had first
+    checked_at  when it answered last; `tried_at`: when it was asked last
+    changed_at  when it was last found changed, None: never
+    gone_at     since when it is gone, None: it is there
+    told_at     when it last changed by a sitemap or feed, 0.0: not told
+    watched_s, news  what is known of its news (`revisits.Watched`)
+    """
+
+    id: int
+    url: str
+    digest: int
+    title: str
+    priority: float
+    first_at: float
+    checked_at: float
+    tried_at: float
+    changed_at: float | None = None
+    gone_at: float | None = None
+    told_at: float = 0.0
+    watched_s: float = 0.0
+    news: float = 0.0
+    etag: str = ""
+    last_modified: str = ""
+    is_listing: bool = False
+    is_hub: bool = False
+
+
+class PageCheck(msgspec.Struct, frozen=True):
+    """How a page stands after a look at it, as `KeptPage`. `trouble`: why it did not answer."""
+
+    id: int
+    first_at: float
+    checked_at: float
+    tried_at: float
+    changed_at: float | None
+    gone_at: float | None
+    watched_s: float
+    news: float
+    trouble: str = ""
+
+
+class PageChange(msgspec.Struct, frozen=True):
+    """What a look at a page has found changed.
+
+    links   that the crawl did not know
+    detail  the title before, where it moved to, or how it is gone
+    """
+
+    id: int
+    at: float
+    kinds: int
+    links: int = 0
+    detail: str = ""
+
+
 class Batch(msgspec.Struct):
     """Everything that follows from a few pages: one transaction of the store."""
 
@@ -402,6 +479,11 @@ class Batch(msgspec.Struct):
     hubs: list[tuple[int, int, float]] = []  # URL id, requests for its links, what they brought
     validators: list[tuple[int, str, str]] = []  # URL id, ETag, Last-Modified of what is no page
     lastmods: list[tuple[int, float]] = []  # URL id, Unix seconds by a sitemap or feed
+    reread: list[int] = []  # those of `pages` that replace what was stored of them
+    tags: list[tuple[int, str, str]] = []  # URL id, ETag, Last-Modified of a page that is as it was
+    checks: list[PageCheck] = []
+    page_changes: list[PageChange] = []
+    news: list[int] = []  # pages looked at again, once for each relevant page that they led to
     counters: dict[str, float] = {}  # totals of the crawl after this batch
     now: float = 0.0
 

@@ -33,6 +33,7 @@ from focus.i18n import msg
 from focus.profiling.crawl import Profiler
 from focus.profiling.stages import PROFILED, CrawlProfile
 from focus.records import Batch, FetchResult, UrlState
+from focus.refresh import look_again
 from focus.resume import restore
 from focus.score.graph.hits import hubs_and_authorities
 from focus.store import CrawlInfo, Store
@@ -44,6 +45,7 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of glibc's mallopt
 GARBAGE = 50_000
 """New objects between two looks for garbage in circles (700 by default). A page makes hundreds
 of objects and hardly a circle; what the crawl knows would be walked through again and again."""
+LOOKS = ("looked", "unchanged", "changed", "gone", "unanswered")
 SPARE_FILES = 128  # descriptors for all that is no connection: database, workers, look-ups
 
 
@@ -51,7 +53,8 @@ class RunReport(msgspec.Struct, frozen=True):
     """What a run came to; `--report` writes it as JSON.
 
     totals are of the crawl over all its runs, `run_*` of this run alone; `outage` is the one
-    that it ended in, `archive_damage` what of a recorded web could not be read.
+    that it ended in, `archive_damage` what of a recorded web could not be read. `again`: this
+    run's looks at pages of earlier ones, by what came of them (`Totals`).
     """
 
     crawl: int
@@ -75,6 +78,12 @@ class RunReport(msgspec.Struct, frozen=True):
     warc: str | None = None
     archive_damage: str | None = None
     profile: CrawlProfile | None = None
+    again: dict[str, int] = {}
+
+    @property
+    def run_looked(self) -> int:
+        """Looks at pages of earlier runs that were answered in this one."""
+        return self.again.get("looked", 0)
 
 
 class Watcher:
@@ -192,6 +201,8 @@ async def run(
             await restore(crawl, store, info)
             if news_from:
                 crawl.frontier.lay_aside(news_from)
+            if config.refresh_s is not None:
+                await look_again(crawl, store, info, config.refresh_s)
         await around.opened(crawl, store, info)
         crawl.sow(config.seeds)
         before = msgspec.structs.replace(crawl.unit_of_work.totals)
@@ -205,7 +216,7 @@ async def run(
             profile = profiler.profile(report.run_pages)
             report = msgspec.structs.replace(report, profile=profile)
         # A run that added no page to one that came to its end finds all of it written.
-        is_same = info.finished and not report.run_pages
+        is_same = info.finished and not report.run_pages and not report.run_looked
         await store.finish(
             info.id,
             reason=reason,
@@ -442,4 +453,5 @@ def _report(
         database=str(paths.db),
         outage=crawl.outages.outage,
         warc=str(paths.warc) if paths.warc else None,
+        again={name: getattr(totals, name) - getattr(before, name) for name in LOOKS},
     )

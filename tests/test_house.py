@@ -27,7 +27,7 @@ LEVELS = [
     "score/",
     "engine/; storage/",
     "crawler; store",
-    "resume; profiling/",
+    "resume; refresh; profiling/",
     "session",
     "learn/; demo/",
     "evaluate/; alerts/; cluster/",

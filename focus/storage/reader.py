@@ -25,12 +25,21 @@ from focus.errors import ConfigError, StoreError
 from focus.i18n import read_stored
 from focus.records import UrlState
 from focus.score.subtopics import Titled
-from focus.storage import results, schema, writer
+from focus.storage import page_checks, results, schema, writer
 from focus.storage.lock import held, holder
 from focus.storage.made_fields import Source, make_field
 from focus.storage.results import FIELDS, MADE, Selection, columns
 from focus.storage.schema import LAST_ID, id_range, row_id
-from focus.storage.views import CrawlSummary, HostYield, Reason, Status, Step, Why, WhyPage
+from focus.storage.views import (
+    CrawlSummary,
+    HostYield,
+    Reason,
+    SeenChange,
+    Status,
+    Step,
+    Why,
+    WhyPage,
+)
 from focus.storage.writer import LAST_CRAWL, digested, prepare
 from focus.text.formatting import span
 
@@ -113,7 +122,8 @@ class DatabaseReader:
         return found
 
     def status(self, crawl: int, among: Sequence[CrawlSummary] = ()) -> Status:
-        """How a crawl stands; costs no pass over its URLs. ConfigError when there is none.
+        """How a crawl stands; costs no pass over its URLs (one over its pages, where they are
+        looked at again). ConfigError when there is none.
 
         among  `crawls`, if they were asked for already: their pages are counted
         """
@@ -139,7 +149,15 @@ class DatabaseReader:
             counters=counters or {},
             report=report,
             duplicates=self._one(_DUPLICATES, id_range(crawl))[0],
+            gone=self._one(_GONE, id_range(crawl))[0],
+            due=self._due(crawl, config.get("refresh_s") if isinstance(config, dict) else None),
         )
+
+    def _due(self, crawl: int, age_s: float | None) -> int | None:
+        """Pages that would be looked at again now; None where that is not wanted."""
+        if age_s is None:
+            return None
+        return self.run(lambda db: page_checks.due(db, crawl, age_s, time.time()))
 
     def _states(self, crawl: int, tally: list[Any]) -> dict[str, int]:
         """URLs by state; ids are dense, so the last one tells how many are known."""
@@ -193,6 +211,27 @@ class DatabaseReader:
             duplicate_of=next((url for (url,) in self._all(_DUPLICATE_OF, (number,))), ""),
             link_evidence=tuple(array("f", link_evidence or b"")),
             place=pages[0][-1] if pages else bonus if state == UrlState.WAITING else 0.0,
+        )
+
+    def changes(
+        self,
+        selection: Selection,
+        *,
+        key: bytes | None = None,
+    ) -> list[SeenChange]:
+        """What looks at the pages of a selection's crawls have found changed, the latest first.
+
+        Of a selection `crawl`, `since` (when it was found) and `limit` count. `key` is the
+        duplicate key of a URL: only of that.
+        """
+        crawls = self.ids(selection.crawl, selection.topic)
+        pages: list[int] | None = None
+        if key is not None:
+            spans = [id_range(crawl) for crawl in crawls]
+            pages = [row[0] for each in spans for row in self._all(_BY_KEY, (*each, key))]
+        since, limit = selection.since, selection.limit
+        return self.run(
+            lambda db: page_checks.changes(db, crawls, pages=pages, since=since, limit=limit)
         )
 
     def titles(self, crawl: int, last: int) -> list[Titled]:
@@ -384,6 +423,7 @@ ON found.crawl = crawl.id ORDER BY id"""
 _UNDER_WAY = """
 SELECT id FROM crawl WHERE finished_at IS NULL ORDER BY opened_at DESC LIMIT 1"""
 _DUPLICATES = "SELECT count(*) FROM near_duplicate WHERE id BETWEEN ? AND ?"
+_GONE = "SELECT count(*) FROM page_check WHERE id BETWEEN ? AND ? AND gone_at NOT NULL"
 _DUPLICATE_OF = f"""
 SELECT url.url FROM near_duplicate n JOIN url ON url.id = (n.id & ~{LAST_ID}) + n.of
 WHERE n.id = ?"""
@@ -399,6 +439,7 @@ ORDER BY sum(yielded) DESC, sum(fetched), name LIMIT ?"""
 _FIND = """
 SELECT id FROM url WHERE id BETWEEN ? AND ? AND (key = ? OR url = ?)
 ORDER BY key = ? DESC LIMIT 1"""
+_BY_KEY = "SELECT id FROM url WHERE id BETWEEN ? AND ? AND key = ?"
 _URL = f"""
 SELECT state, url, depth, priority, reason, detail, tries, link_evidence, ifnull(queue.bonus, 0)
 FROM url LEFT JOIN queue ON queue.id = (url.id & ~{LAST_ID}) + url.queue WHERE url.id = ?"""
