@@ -19,6 +19,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from focus import __version__
+from focus.commands.backup import backup, restore
 from focus.commands.changes import changes
 from focus.commands.cluster import cluster
 from focus.commands.compare import compare_command
@@ -351,6 +352,8 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
 
 cli.add_command(changes)
 cli.add_command(search)
+cli.add_command(backup)
+cli.add_command(restore)
 
 
 # -- teaching it --------------------------------------------------------------------

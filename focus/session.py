@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
 from focus import __version__
 from focus.archive.recorder import Recorder
@@ -221,8 +222,7 @@ async def run(
             info.id,
             reason=reason,
             report_json=msgspec.json.encode(report, enc_hook=str).decode(),
-            pageranks=() if is_same else _ranks(crawl),
-            hubs_and_authorities=() if is_same else hubs_and_authorities(crawl.graph.rows),
+            ranks=() if is_same else _ranks(crawl),
             now=time.time(),
         )
         return report
@@ -236,12 +236,15 @@ def _damage(archive: Path | None) -> str | None:
         return opened.damage
 
 
-def _ranks(crawl: Crawl) -> Iterator[tuple[int, float]]:
-    """(URL id, PageRank) of every page."""
+def _ranks(crawl: Crawl) -> Iterator[tuple[int, float, float, float]]:
+    """(URL id, PageRank, hub, authority) of every page, in order of id."""
     crawl.graph.settle()
-    for url_id, state in enumerate(crawl.url_table.state):
-        if state == UrlState.DONE:
-            yield url_id, crawl.graph.rank(url_id)
+    size = len(crawl.url_table.state)
+    done = np.flatnonzero(np.frombuffer(crawl.url_table.state, np.uint8) == UrlState.DONE)
+    standing, hubs, authorities = hubs_and_authorities(crawl.graph.rows), *np.zeros((2, size))
+    hubs[standing.ids], authorities[standing.ids] = standing.hubs, standing.authorities
+    columns = done, crawl.graph.ranks(done), hubs[done], authorities[done]
+    return zip(*(column.tolist() for column in columns), strict=True)
 
 
 def identity(config: CrawlConfig) -> dict[str, object]:

@@ -91,11 +91,7 @@ _NEWS = """
 WITH new (id, n) AS (VALUES *)
 UPDATE page_check SET news = news + new.n FROM new WHERE page_check.id = new.id"""
 _DUPLICATE = "INSERT OR REPLACE INTO near_duplicate VALUES *"
-_PAGERANK = """
-WITH new (id, pagerank) AS (VALUES *)
-UPDATE page SET pagerank = new.pagerank FROM new WHERE page.id = new.id"""
-
-_HITS = "INSERT OR REPLACE INTO hits VALUES *"
+_RANK = "INSERT OR REPLACE INTO graph_rank VALUES *"
 
 
 @cache
@@ -148,18 +144,10 @@ def statements(crawl: int, batch: Batch) -> Iterator[tuple[str, list[Row]]]:
     yield _HUB, [(base | hub, fetched, yielded) for hub, fetched, yielded in batch.hubs]
 
 
-def pageranks(crawl: int, values: Iterable[tuple[int, float]]) -> tuple[str, list[Row]]:
-    """The statement that writes PageRanks by URL id."""
+def ranks(crawl: int, values: Iterable[tuple[int, float, float, float]]) -> tuple[str, list[Row]]:
+    """The statement that writes (URL id, PageRank, hub, authority)."""
     base = row_id(crawl, 0)
-    return _PAGERANK, [(base | number, value) for number, value in values]
-
-
-def hubs_and_authorities(
-    crawl: int, values: Iterable[tuple[int, float, float]]
-) -> tuple[str, list[Row]]:
-    """The statement that writes (URL id, hub, authority)."""
-    base = row_id(crawl, 0)
-    return _HITS, [(base | number, hub, authority) for number, hub, authority in values]
+    return _RANK, [(base | number, *found) for number, *found in values]
 
 
 def _merged_changes(changes: list[Change]) -> Iterable[Change]:
