@@ -20,6 +20,7 @@ from focus.storage.reader import DatabaseReader
 from focus.storage.results import Selection
 from focus.store import Store
 from focus.workers import InlineScorer
+from tests.support.command import runner, settle
 from tests.support.web import Answer, TinyWeb
 from tests.test_crawl import TOPIC, World
 
@@ -340,3 +341,30 @@ async def test_the_order_is_the_same_every_time(web: TinyWeb, tmp_path: Path) ->
         web.log.clear()
         orders.append([await rounds.run(day * DAY, concurrency=4) for day in (11, 12, 14)])
     assert orders[0] == orders[1]
+
+
+async def test_commands_tell_of_changes_of_what_is_gone_and_of_what_is_due(
+    rounds: Rounds, web: TinyWeb, capfd: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settle(rounds.path.parent, monkeypatch)
+    focus, db = runner(capfd), ("--db", str(rounds.path))
+    nothing = focus("changes", *db)
+    assert (nothing.code, nothing.out) == (0, "")
+    assert "No change was found yet" in nothing.err
+    web.page("http://a.test/1", title="Uno", text=LONG + "新", links=["/3"])
+    web.answers["http://a.test/2"] = Answer(status=404)
+    await rounds.run(11 * DAY)
+    told = focus("changes", *db).out
+    assert "text, title, links +1 (One)" in told and "gone (404)" in told
+    assert focus("changes", "http://a.test/2", *db).out.count("http://") == 1
+    assert focus("changes", "http://a.test/nowhere", *db).out == ""
+    found = msgspec.json.decode(focus("changes", "--json", *db).out)
+    assert {tuple(each["kinds"]) for each in found} == {("text", "title", "links"), ("gone",)}
+    assert focus("export", *db).out.count("\n") == 2
+    assert focus("export", "--gone", "mark", *db).out.count("\n") == 3
+    assert "due now" not in focus("status", *db).out, "its configuration is not that of a command"
+    with closing(sqlite3.connect(rounds.path)) as base, base:
+        base.execute("UPDATE crawl SET config = '{\"refresh_s\": 86400}'")
+        seen = base.execute("SELECT gone_at FROM pages WHERE url = 'http://a.test/2'").fetchone()
+    assert seen[0].startswith("1970-01-12")
+    assert "3 looks so far, 1 page gone; 3 pages due now" in focus("status", *db).out
