@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
-import gc
 import os
 import signal
 import time
@@ -27,10 +25,11 @@ from focus.engine.outages import Outage
 from focus.engine.partition import Partition
 from focus.engine.transports import Bodies, Clock, LiveTransport, ReplayTransport, Transport
 from focus.engine.unit_of_work import Totals
-from focus.errors import ConfigError, StoreLocked
+from focus.errors import StoreLocked
 from focus.fetch import WebFetcher
 from focus.http.sessions import Sessions, cookie_for, read_cookies, read_credentials
 from focus.i18n import msg
+from focus.process import allow_open_files, collecting_rarely, give_memory_back
 from focus.profiling.crawl import Profiler
 from focus.profiling.stages import PROFILED, CrawlProfile
 from focus.records import Batch, FetchResult, UrlState
@@ -42,12 +41,7 @@ from focus.urls.normal_form import host_of, seed_candidates
 from focus.workers import ANALYST, WorkerPool
 
 GRACE_S = 10.0  # what is in flight may take so long after a stop
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of glibc's mallopt
-GARBAGE = 50_000
-"""New objects between two looks for garbage in circles (700 by default). A page makes hundreds
-of objects and hardly a circle; what the crawl knows would be walked through again and again."""
 LOOKS = ("looked", "unchanged", "changed", "gone", "unanswered")
-SPARE_FILES = 128  # descriptors for all that is no connection: database, workers, look-ups
 
 
 class RunReport(msgspec.Struct, frozen=True):
@@ -170,22 +164,16 @@ async def run(
         allow_open_files(config.concurrency)
     around = around or Runtime()
     async with _opened(paths) as store, contextlib.AsyncExitStack() as stack:
-        damage = _damage(paths.archive)
-        if damage:
-            watcher.say(
-                msg(
-                    "Note: the archive is damaged, and what is missing is a 404: {damage}",
-                    damage=damage,
-                )
-            )
+        damage = _damage(paths.archive, watcher)
         text = msgspec.json.encode(config).decode()
-        named = known_as or identity(config)
-        again = paths.retry_failed
-        now = time.time()
-        info = await store.begin_crawl(named, text, fresh=paths.fresh, now=now, revive=again)
-        profiler = None
-        if paths.profile:
-            profiler = stack.enter_context(Profiler(_workers(config)))
+        info = await store.begin_crawl(
+            known_as or identity(config),
+            text,
+            fresh=paths.fresh,
+            now=time.time(),
+            revive=paths.retry_failed,
+        )
+        profiler = stack.enter_context(Profiler(_workers(config))) if paths.profile else None
         transport = await around.transport(config, paths, store, info, stack)
         crawl_store = around.crawl_store(store, info)
         crawl = Crawl(
@@ -194,10 +182,10 @@ async def run(
             partition=around.partition(config),
             crawl_store=crawl_store,
             observe=watcher.event,
+            on_outage=watcher.outage,
         )
-        crawl.outages.on_change = watcher.outage
-        stack.enter_context(_collecting_rarely())
-        _giving_back()
+        stack.enter_context(collecting_rarely())
+        give_memory_back()
         if info.resumed:
             await restore(crawl, store, info)
             if news_from:
@@ -216,24 +204,37 @@ async def run(
         if profiler is not None:
             profile = profiler.profile(report.run_pages)
             report = msgspec.structs.replace(report, profile=profile)
-        # A run that added no page to one that came to its end finds all of it written.
-        is_same = info.finished and not report.run_pages and not report.run_looked
-        await store.finish(
-            info.id,
-            reason=reason,
-            report_json=msgspec.json.encode(report, enc_hook=str).decode(),
-            ranks=() if is_same else _ranks(crawl),
-            now=time.time(),
-        )
+        await _finish(store, crawl, info, report)
         return report
 
 
-def _damage(archive: Path | None) -> str | None:
-    """What of a recorded web cannot be read."""
+async def _finish(store: Store, crawl: Crawl, info: CrawlInfo, report: RunReport) -> None:
+    """Keep what a run came to, and what all its pages together say of each."""
+    # A run that added no page to one that came to its end finds all of it written.
+    is_same = info.finished and not report.run_pages and not report.run_looked
+    await store.finish(
+        info.id,
+        reason=report.stop_reason,
+        report_json=msgspec.json.encode(report, enc_hook=str).decode(),
+        ranks=() if is_same else _ranks(crawl),
+        now=time.time(),
+    )
+
+
+def _damage(archive: Path | None, watcher: Watcher) -> str | None:
+    """What of a recorded web cannot be read, which the user is told."""
     if archive is None:
         return None
     with Archive.open(archive) as opened:
-        return opened.damage
+        damage = opened.damage
+    if damage:
+        watcher.say(
+            msg(
+                "Note: the archive is damaged, and what is missing is a 404: {damage}",
+                damage=damage,
+            )
+        )
+    return damage
 
 
 def _ranks(crawl: Crawl) -> Iterator[tuple[int, float, float, float]]:
@@ -274,42 +275,6 @@ async def _opened(paths: RunPaths) -> AsyncIterator[Store]:
             if time.monotonic() >= deadline:
                 raise
             await asyncio.sleep(0.2)
-
-
-def allow_open_files(concurrency: int) -> None:
-    """Raise our own limit of open files; ConfigError if the system's is too low.
-
-    A connection for each request, and as many idle ones that wait for their host's next.
-    """
-    needed = 2 * concurrency + SPARE_FILES
-    most = raise_open_files(needed)
-    if most < needed:
-        fitting = (most - SPARE_FILES) // 2
-        instead = f" or give --concurrency {fitting}" if fitting > 0 else ""
-        raise ConfigError(
-            "--concurrency {concurrency} needs {needed:,} open files and this process may "
-            "have {most:,}; raise that (ulimit -n){instead}",
-            concurrency=concurrency,
-            needed=needed,
-            most=most,
-            instead=instead,
-        )
-
-
-def raise_open_files(needed: int) -> int:
-    """Have the system let us open so many files; how many it lets us open, if fewer."""
-    try:
-        import resource  # not on Windows, whose sockets are no files
-    except ImportError:
-        return needed
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or soft >= needed:
-        return needed
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
-    except (OSError, ValueError):
-        return soft if hard == resource.RLIM_INFINITY else hard
-    return needed
 
 
 def _workers(config: CrawlConfig) -> int:
@@ -356,30 +321,6 @@ def _sessions(config: CrawlConfig, paths: RunPaths) -> Sessions:
         credentials += cookie_for(hosts, paths.cookie)
     cookies = read_cookies(paths.cookie_file) if paths.cookie_file is not None else []
     return Sessions(credentials, cookies, jar=config.cookies)
-
-
-@contextlib.contextmanager
-def _collecting_rarely() -> Iterator[None]:
-    """Look for garbage in circles less often, and not among what is there already."""
-    before = gc.get_threshold()
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(GARBAGE, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-        gc.unfreeze()
-
-
-def _giving_back() -> None:
-    """Have glibc give back what large bodies took: else it keeps them for the next ones, and pages
-    of 8 MB leave 50 MiB behind.
-    """
-    with contextlib.suppress(OSError, AttributeError):  # another C library
-        libc = ctypes.CDLL(None)
-        libc.mallopt(_MMAP_THRESHOLD, 1 << 20)
-        libc.mallopt(_TRIM_THRESHOLD, 8 << 20)
 
 
 @contextlib.contextmanager

@@ -56,7 +56,7 @@ def page_row(number: int, **more: Any) -> PageRow:
         "id": number,
         "url": f"https://{HOSTS[number % 3]}/news/{number}",
         "nth": number + 1,
-        "rank": 7 - number,
+        "waiting": 7 - number,
         "status": 200,
         "fetched_at": 86400.0 * (number + 1),
         "elapsed_s": 0.1,
@@ -161,7 +161,7 @@ def test_a_result_has_every_field(path: Path) -> None:
         "topic": "足球",
         "crawl": 1,
         "nth": 2,
-        "rank": 6,
+        "waiting": 6,
         "bytes": 1001,
         "charset": "utf-8",
         "content_type": "",
@@ -408,7 +408,7 @@ def test_why_shows_the_way_from_a_seed_and_the_score(path: Path) -> None:
     ]
     assert (why.state, why.reason) == ("done", "")
     assert why.page is not None
-    assert (why.page.nth, why.page.rank, why.page.priority) == (5, 3, 6.0)
+    assert (why.page.nth, why.page.waiting, why.page.priority) == (5, 3, 6.0)
     assert (why.page.parts, why.page.matched) == ({"title": 0.6}, {"title": ["足球"]})
     assert why.page.relevant is True
 

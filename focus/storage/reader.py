@@ -446,7 +446,7 @@ _STEP = """
 SELECT url, ifnull(anchor, ''), depth, relevance, parent
 FROM url LEFT JOIN page USING (id) WHERE id = ?"""
 _PAGE = f"""
-SELECT nth, rank, priority, status, fetched_at, relevance, relevant, noindex, {PAGERANK}, title,
+SELECT nth, waiting, priority, status, fetched_at, relevance, relevant, noindex, {PAGERANK}, title,
 parts, matched, bonus FROM page p JOIN page_text USING (id) WHERE id = ?"""
 _OF_HOST = f"""
 SELECT url FROM url WHERE id BETWEEN ? AND ? AND queue IN (

@@ -87,7 +87,7 @@ _FIELDS: dict[str, tuple[Any, str]] = {
     "topic": (str, "c.topic"),
     "crawl": (int, "p.crawl"),
     "nth": (int, "p.nth"),
-    "rank": (int, "p.rank"),
+    "waiting": (int, "p.waiting"),
     "bytes": (int, "p.raw_bytes"),
     "charset": (str, "x.charset"),
     "content_type": (str, "x.content_type"),

@@ -128,7 +128,7 @@ CREATE TABLE page (
     id         INTEGER PRIMARY KEY,  -- = url.id
     crawl      INTEGER NOT NULL,     -- = id >> 32, for page_nth
     nth        INTEGER NOT NULL,     -- request that brought it, from 1
-    rank       INTEGER NOT NULL,     -- waiting URLs when it was taken
+    waiting    INTEGER NOT NULL,     -- URLs that waited when it was taken
     status     INTEGER NOT NULL,     -- HTTP
     fetched_at REAL NOT NULL,        -- start of the request
     elapsed_s  REAL NOT NULL,        -- until the last byte
@@ -140,8 +140,8 @@ CREATE TABLE page (
     noindex    INTEGER NOT NULL,     -- 1: asked not to be a result
     simhash    INTEGER NOT NULL,     -- 64 bits, signed; 0: not computed
     links_cut  INTEGER NOT NULL,     -- links beyond the cap per page
-    place      INTEGER NOT NULL DEFAULT 0, -- among its host's requests, from 1; 0: not known
-    bonus      REAL NOT NULL DEFAULT 0,    -- of its place when it was taken, beside priority
+    host_nth   INTEGER NOT NULL DEFAULT 0, -- among its host's requests, from 1; 0: not known
+    bonus      REAL NOT NULL DEFAULT 0,    -- of its queue when it was taken, beside priority
     digest     INTEGER NOT NULL DEFAULT 0  -- 64 bits of its main text, signed; 0: not computed
 );
 -- The course of a crawl (harvest rate, its last pages) and its pages in order.
@@ -301,7 +301,7 @@ MIGRATIONS: tuple[str, ...] = (f"{_CRAWLS}{PAGES};{ALERTS}",)
 """The first makes an empty file ours, each later one a file of the version before. Append only,
 once there was a release."""
 
-UNRELEASED = 16
+UNRELEASED = 17
 """Versions up to this one were of tables that no release had. Until the first, whoever changes a
 table raises this number: then files of before are refused by it, not by the first column that
 they lack."""

@@ -225,7 +225,7 @@ def _page(base: int, crawl: int, row: PageRow) -> Row:
         base | row.id,
         crawl,
         row.nth,
-        row.rank,
+        row.waiting,
         row.status,
         row.fetched_at,
         row.elapsed_s,
@@ -237,7 +237,7 @@ def _page(base: int, crawl: int, row: PageRow) -> Row:
         page.noindex,
         page.simhash - ((page.simhash >> 63) << 64),  # SQLite's integers are signed
         page.links_cut,
-        row.place,
+        row.host_nth,
         row.bonus,
         page.digest - ((page.digest >> 63) << 64),
     )
