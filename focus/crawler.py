@@ -41,7 +41,7 @@ from focus.engine.sitemaps import SitemapHandler
 from focus.engine.sowing import Sower
 from focus.engine.transports import Transport
 from focus.engine.unit_of_work import UnitOfWork
-from focus.engine.view import Request, Seeds, View
+from focus.engine.view import Request, Seeds, View, conditions
 from focus.frontier import Frontier
 from focus.i18n import msg
 from focus.records import (
@@ -49,7 +49,6 @@ from focus.records import (
     Batch,
     DropReason,
     FailureKind,
-    KeptPage,
     Outcome,
     Page,
     Result,
@@ -98,12 +97,6 @@ class CrawlStore(Protocol):
 
     async def addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
         """(id, url) of URLs that were written, in any order."""
-
-
-def _conditions(etag: str, last_modified: str) -> tuple[tuple[str, str], ...]:
-    """What asks for an answer only if the page has changed."""
-    validators = (("If-None-Match", etag), ("If-Modified-Since", last_modified))
-    return tuple((name, value) for name, value in validators if value)
 
 
 def _nofollow(config: CrawlConfig) -> str:
@@ -251,20 +244,9 @@ class Crawl:
             self.unit_of_work.ended(Outcome(url_id, UrlState.WAITING, hops=hops))
         request = self.requests.setdefault(url_id, Request())
         request.before = UrlState.DROPPED if is_listing else UrlState.DONE
-        request.conditions = _conditions(etag, last_modified)
+        request.conditions = conditions(etag, last_modified)
         self.frontier.push(url_id, url, priority)
         return True
-
-    def look_again(self, kept: KeptPage, priority: float) -> None:
-        """Ask once more for a page of an earlier run; in the store it stays as it is meanwhile.
-
-        priority   `AGAIN_PRIORITY` or less: behind all links
-        """
-        before = UrlState.DROPPED if kept.is_listing else UrlState.DONE
-        conditions = _conditions(kept.etag, kept.last_modified)
-        self.requests[kept.id] = Request(before=before, conditions=conditions, kept=kept)
-        self.url_table.move(kept.id, UrlState.WAITING)
-        self.frontier.push(kept.id, kept.url, priority)
 
     # -- the loop -----------------------------------------------------------------
 

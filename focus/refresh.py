@@ -18,8 +18,10 @@ import sqlite3
 from focus.admission.near_duplicates import text_digest
 from focus.crawler import Crawl
 from focus.engine.limits import of_round
+from focus.engine.view import Request, conditions
 from focus.html.main_content import own_text
-from focus.records import AGAIN_PRIORITY, KeptPage
+from focus.looks import AGAIN_PRIORITY, KeptPage
+from focus.records import UrlState
 from focus.scheduling.revisits import refreshing
 from focus.storage import page_checks
 from focus.storage.labels import unpacked
@@ -49,8 +51,17 @@ async def look_again(crawl: Crawl, store: Store, info: CrawlInfo, age_s: float) 
 
     pages = await store.run(due)
     for place, page in enumerate(pages):
-        crawl.look_again(page, AGAIN_PRIORITY - place)
+        _ask_again(crawl, page, AGAIN_PRIORITY - place)
     return len(pages)
+
+
+def _ask_again(crawl: Crawl, page: KeptPage, priority: float) -> None:
+    """Let it wait behind all links; in the store it stays what it is until it has answered."""
+    before = UrlState.DROPPED if page.is_listing else UrlState.DONE
+    validators = conditions(page.etag, page.last_modified)
+    crawl.requests[page.id] = Request(before=before, conditions=validators, kept=page)
+    crawl.url_table.move(page.id, UrlState.WAITING)
+    crawl.frontier.push(page.id, page.url, priority)
 
 
 def _most(crawl: Crawl) -> int | None:

@@ -113,7 +113,7 @@ class Rounds:
 
     def changes(self) -> list[tuple[str, float, list[str], str]]:
         with DatabaseReader(self.path) as reader:
-            found = reader.run(lambda db: page_checks.changes(db, [1]))
+            found = reader.run(lambda base: page_checks.changes(base, [1]))
         return [
             (each.url.removeprefix("http://a.test"), each.at // DAY, each.kinds, each.detail)
             for each in found

@@ -35,19 +35,19 @@ def changes(
         focus changes --since 7d
         focus changes https://sports.sina.com.cn/china/
     """
+    from focus.storage import page_checks
     from focus.storage.reader import DatabaseReader
-    from focus.storage.results import Selection, parse_since
+    from focus.storage.results import parse_since
     from focus.terminal.answers import change_lines
     from focus.urls.normal_form import fingerprint, seed_candidates
 
     key = fingerprint(seed_candidates(url)[0]) if url is not None else None
-    chosen = Selection(
-        crawl=crawl,
-        since=None if since is None else parse_since(since, now=time.time()),
-        limit=limit,
-    )
+    after = None if since is None else parse_since(since, now=time.time())
     with DatabaseReader(db.expanduser()) as reader:
-        found = reader.changes(chosen, key=key)
+        crawls = reader.ids(crawl)
+        found = reader.run(
+            lambda base: page_checks.changes(base, crawls, key=key, since=after, limit=limit)
+        )
     if as_json:
         tell_json(found)
         return

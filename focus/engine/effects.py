@@ -19,15 +19,8 @@ from focus.engine.sitemaps import SitemapHandler
 from focus.engine.transports import Transport
 from focus.engine.view import Request, View
 from focus.i18n import msg, within
-from focus.records import (
-    ChangeKind,
-    DropReason,
-    FailureKind,
-    KeptPage,
-    Outcome,
-    Task,
-    UrlState,
-)
+from focus.looks import ChangeKind, KeptPage
+from focus.records import DropReason, FailureKind, Outcome, Task, UrlState
 from focus.scheduling.queues import Candidate
 
 

@@ -14,7 +14,8 @@ from focus.admission.robots_gate import RobotsGate
 from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
 from focus.i18n import msg, within
-from focus.records import KeptPage, UrlState
+from focus.looks import KeptPage
+from focus.records import UrlState
 from focus.scheduling.queues import Host, Queue
 from focus.scheduling.url_table import UrlTable
 
@@ -39,6 +40,12 @@ class Request(msgspec.Struct):
 
 
 _FIRST = Request()
+
+
+def conditions(etag: str, last_modified: str) -> tuple[tuple[str, str], ...]:
+    """What asks for an answer only if the page has changed since it came with these."""
+    validators = (("If-None-Match", etag), ("If-Modified-Since", last_modified))
+    return tuple((name, value) for name, value in validators if value)
 
 
 class Seeds:

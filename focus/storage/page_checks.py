@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from focus.i18n import mark
-from focus.records import ChangeKind, DropReason, KeptPage, UrlState
+from focus.looks import ChangeKind, KeptPage
+from focus.records import DropReason, UrlState
 from focus.scheduling.revisits import HUB, Watched, refreshing
 from focus.storage.schema import ID_BITS, LAST_ID, id_range, row_id
 from focus.storage.views import SeenChange
@@ -57,19 +58,18 @@ def changes(
     db: sqlite3.Connection,
     crawls: Sequence[int],
     *,
-    pages: Sequence[int] | None = None,
+    key: bytes | None = None,
     since: float | None = None,
     limit: int | None = None,
 ) -> list[SeenChange]:
     """What looks at the pages of these crawls have found changed, the latest first.
 
-    pages   row ids: only of these pages; None: of all
+    key   the duplicate key of a URL: only of that
     """
-    tests = [f"c.page >> {ID_BITS} IN ({', '.join(map(str, crawls))})"]
-    values: list[Any] = []
-    if pages is not None:
-        tests.append(f"c.page IN ({', '.join('?' * len(pages))})")
-        values += pages
+    values: list[Any] = [] if key is None else [key]
+    tests = [f"c.page >> {ID_BITS} IN ({', '.join(map(str, crawls))})", "u.key = ?"][
+        : 1 + len(values)
+    ]
     if since is not None:
         tests.append("c.at >= ?")
         values.append(since)

@@ -34,7 +34,6 @@ from focus.storage.views import (
     CrawlSummary,
     HostYield,
     Reason,
-    SeenChange,
     Status,
     Step,
     Why,
@@ -211,27 +210,6 @@ class DatabaseReader:
             duplicate_of=next((url for (url,) in self._all(_DUPLICATE_OF, (number,))), ""),
             link_evidence=tuple(array("f", link_evidence or b"")),
             place=pages[0][-1] if pages else bonus if state == UrlState.WAITING else 0.0,
-        )
-
-    def changes(
-        self,
-        selection: Selection,
-        *,
-        key: bytes | None = None,
-    ) -> list[SeenChange]:
-        """What looks at the pages of a selection's crawls have found changed, the latest first.
-
-        Of a selection `crawl`, `since` (when it was found) and `limit` count. `key` is the
-        duplicate key of a URL: only of that.
-        """
-        crawls = self.ids(selection.crawl, selection.topic)
-        pages: list[int] | None = None
-        if key is not None:
-            spans = [id_range(crawl) for crawl in crawls]
-            pages = [row[0] for each in spans for row in self._all(_BY_KEY, (*each, key))]
-        since, limit = selection.since, selection.limit
-        return self.run(
-            lambda db: page_checks.changes(db, crawls, pages=pages, since=since, limit=limit)
         )
 
     def titles(self, crawl: int, last: int) -> list[Titled]:
@@ -438,7 +416,6 @@ ORDER BY sum(yielded) DESC, sum(fetched), name LIMIT ?"""
 _FIND = """
 SELECT id FROM url WHERE id BETWEEN ? AND ? AND (key = ? OR url = ?)
 ORDER BY key = ? DESC LIMIT 1"""
-_BY_KEY = "SELECT id FROM url WHERE id BETWEEN ? AND ? AND key = ?"
 _URL = f"""
 SELECT state, url, depth, priority, reason, detail, tries, link_evidence, ifnull(queue.bonus, 0)
 FROM url LEFT JOIN queue ON queue.id = (url.id & ~{LAST_ID}) + url.queue WHERE url.id = ?"""

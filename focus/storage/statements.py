@@ -17,17 +17,8 @@ import msgspec
 from msgspec.structs import replace
 
 from focus.i18n import stored
-from focus.records import (
-    Batch,
-    Change,
-    HostRow,
-    Outcome,
-    PageChange,
-    PageCheck,
-    PageRow,
-    QueueRow,
-    UrlRow,
-)
+from focus.looks import PageChange, PageCheck
+from focus.records import Batch, Change, HostRow, Outcome, PageRow, QueueRow, UrlRow
 from focus.storage.schema import row_id
 
 Row = tuple[Any, ...]
