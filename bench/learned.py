@@ -55,10 +55,11 @@ from focus.evaluate.trial import Replay
 from focus.evaluate.variants import variants
 from focus.metrics.significance import wilcoxon
 from focus.records import SEED_PRIORITY, FetchResult
-from focus.score.strategy.learned import CARD, Learned
+from focus.score.strategy.learned import CARD
+from focus.score.strategy.yielding import Yield
 
 SIGNS = tuple(CARD["weights"])
-NONE = dict.fromkeys(SIGNS, 0.0)
+PLAIN = {**Yield.defaults, **dict.fromkeys(SIGNS, 0.0)}
 TOP, BEST, DRAWN = 30, 20, 120
 """Waiting URLs that a moment notes: that stand highest, that are worth most, drawn."""
 RIDGE = 0.3
@@ -185,10 +186,9 @@ def priority_now(crawl: Crawl, url_id: int) -> float:
 
 
 def signs_of(crawl: Crawl, url_id: int) -> dict[str, float]:
-    """The signs of a waiting URL, in the order of `SIGNS`."""
-    assert isinstance(crawl.strategy, Learned)
-    found = crawl.strategy.signs(crawl.url_table.link_evidence(url_id))
-    return {name: found[name] for name in SIGNS}
+    """The signs of a waiting URL: what `learned` keeps of it beside what `yield` does."""
+    evidence = crawl.url_table.link_evidence(url_id)
+    return dict(zip(SIGNS, evidence[Yield.width :], strict=True))
 
 
 # -- crawls -------------------------------------------------------------------------------
@@ -233,7 +233,9 @@ class Field:
         web, topic, strategy, _ = key
         world = self.worlds[web]
         one = world.topics[topic]
-        given = list(weights.items()) if strategy == "learned" else []
+        given = (
+            [(f"learned.{name}", x) for name, x in weights.items()] if strategy == "learned" else []
+        )
         (variant,) = variants([strategy], params=given)
         analysis = analysis_of(one.task, variant.relevance, variant.model_params, variant)
         config = CrawlConfig(
@@ -260,7 +262,9 @@ class Field:
 
 
 def _text(weights: Weights) -> str:
-    return " ".join(f"{name}={weights[name]:g}" for name in SIGNS)
+    """What differs from `yield`."""
+    moved = {name: x for name, x in sorted(weights.items()) if x != PLAIN[name]}
+    return " ".join(f"{name}={x:g}" for name, x in moved.items())
 
 
 def _result(replay: Replay, one: Prepared) -> TrialResult:
@@ -332,7 +336,7 @@ def _rounded(weight: float) -> float:
 
 def rounds(field: Field, webs: Sequence[str], topics: int, number: int) -> dict[str, float]:
     """The weights after so many rounds on these webs."""
-    weights, told = dict(NONE), {web: list[Rows]() for web in webs}
+    weights, told = dict(PLAIN), {web: list[Rows]() for web in webs}
     for _ in range(number):
         for web in webs:
             for topic in field.worlds[web].smallest(topics):
@@ -351,7 +355,7 @@ def trusted(field: Field, webs: Sequence[str], topics: int, fitted: Weights) -> 
             for web in webs
         ]
 
-    kept = dict(NONE)
+    kept = dict(PLAIN)
     best = shares(kept)
     for name in sorted(SIGNS, key=lambda name: (-fitted[name], name)):
         for part in (1.0, 0.5):
@@ -380,8 +384,8 @@ def left_out(field: Field, given: Any) -> Iterator[tuple[object, ...]]:
         ours, plain, first = [], [], []
         for topic in world.topics:
             ours.append(field.share(web, topic, weights))
-            plain.append(field.share(web, topic, NONE, "yield"))
-            first.append(field.share(web, topic, NONE, "best-first"))
+            plain.append(field.share(web, topic, PLAIN, "yield"))
+            first.append(field.share(web, topic, PLAIN, "best-first"))
             field.forget(web, topic)
         gaps = [a - b for a, b in zip(ours, plain, strict=True)]
         won, lost = sum(gap > 0.005 for gap in gaps), sum(gap < -0.005 for gap in gaps)

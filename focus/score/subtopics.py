@@ -39,6 +39,7 @@ class Titled(NamedTuple):
     title: str
     relevant: bool
     hub: int
+    id: int = -1
 
 
 _NONE: re.Pattern[str] = re.compile(r"(?!)")
