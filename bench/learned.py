@@ -12,8 +12,9 @@ there, and it is to be deleted when the program has changed.
              what `yield` says of a URL goes in as one number, whose weight is free
     rounds   the first is crawled with no weight but `yield`'s, each further one with what was
              fitted to all before: its own path is learned from, too (DAgger, Ross et al. 2011)
-    trust    of these weights, one sign after the other, as much as pays in whole crawls: all,
-             half or nothing. The mean over webs must rise by `GAIN`, no web fall by `LOSS`
+    trust    of these weights, one sign after the other, as much as pays in whole crawls: all, a
+             half, a quarter, an eighth or nothing. The mean over webs must rise by `GAIN`, and
+             no web fall by `LOSS`
 
 All that for every web without it (`--topics` topics each, those with the fewest targets); then
 `learned`, `yield` and best-first on all topics of the web that was left out: share of the oracle,
@@ -358,7 +359,7 @@ def trusted(field: Field, webs: Sequence[str], topics: int, fitted: Weights) -> 
     kept = dict(PLAIN)
     best = shares(kept)
     for name in sorted(SIGNS, key=lambda name: (-fitted[name], name)):
-        for part in (1.0, 0.5):
+        for part in (1.0, 0.5, 0.25, 0.125):
             tried = {**kept, name: part * fitted[name]}
             if not tried[name]:
                 continue
@@ -368,7 +369,7 @@ def trusted(field: Field, webs: Sequence[str], topics: int, fitted: Weights) -> 
                 kept, best = tried, found
                 break
     print("  trusted:", _text(kept), flush=True)
-    return kept
+    return {name: kept[name] for name in SIGNS}
 
 
 def learned(field: Field, webs: Sequence[str], given: Any) -> dict[str, float]:

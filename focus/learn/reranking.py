@@ -162,7 +162,7 @@ class _Replay:
 
     def _saw(self, stored: JudgedPage, relevant: bool) -> None:
         hub = self._url_table.parent[stored.id]
-        self._crawl.strategy.saw(Titled(stored.url, stored.title, relevant, hub, stored.id))
+        self._crawl.strategy.saw(Titled(stored.url, stored.title, relevant, hub))
 
     def _count(self, stored: JudgedPage, page: Page) -> None:
         """The page's reward has changed: for its queue, its host, and the page it came from."""

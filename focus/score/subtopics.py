@@ -39,7 +39,6 @@ class Titled(NamedTuple):
     title: str
     relevant: bool
     hub: int
-    id: int = -1
 
 
 _NONE: re.Pattern[str] = re.compile(r"(?!)")

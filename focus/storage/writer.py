@@ -106,7 +106,7 @@ def select(db: sqlite3.Connection, sql: str, values: tuple[Any, ...]) -> list[An
 
 def titles(db: sqlite3.Connection, *, crawl: int, last: int) -> list[Titled]:
     rows = db.execute(_TITLES, (crawl, last)).fetchall()
-    return [Titled(url, title, bool(on), *ids) for url, title, on, *ids in reversed(rows)]
+    return [Titled(url, title, bool(on), hub) for url, title, on, hub in reversed(rows)]
 
 
 def change(db: sqlite3.Connection, sql: str, values: tuple[Any, ...], durable: bool = False) -> int:
@@ -281,8 +281,8 @@ WHERE id BETWEEN ? AND ? AND state = {int(UrlState.FAILED)} AND (
 SIMHASHES = f"""
 SELECT id & {schema.LAST_ID}, simhash & 0xffffffff, (simhash >> 32) & 0xffffffff FROM page
 WHERE id BETWEEN ? AND ? AND relevant AND simhash <> 0 ORDER BY nth"""
-_TITLES = f"""
-SELECT page_text.url, title, relevant, ifnull(parent & {schema.LAST_ID}, -1), id & {schema.LAST_ID}
+_TITLES = """
+SELECT page_text.url, title, relevant, ifnull(parent, -1)
 FROM (SELECT id, relevant, nth FROM page WHERE crawl = ? ORDER BY nth DESC LIMIT ?)
 JOIN page_text USING (id) JOIN url USING (id) ORDER BY nth DESC"""
 HUBS = f"""

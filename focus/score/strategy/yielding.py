@@ -133,15 +133,15 @@ class Yield(BestLink):
     def bonus(self, queue: Recent, host: Recent) -> float:
         k, p0 = self.params["k"], self.params["p0"]
         rate = shrunk_rate(queue, shrunk_rate(host, p0, k), k)
-        return self.params["weight"] * (logit(rate) - logit(p0))
+        return self.params["weight"] * (_logit(rate) - _logit(p0))
 
     def hub_bonus(self, hub: Tally) -> float:
         p0 = self.params["p0"]
-        return self.params["hub"] * (logit(shrunk_rate(hub, p0, self.params["k"])) - logit(p0))
+        return self.params["hub"] * (_logit(shrunk_rate(hub, p0, self.params["k"])) - _logit(p0))
 
     def newcomer_bonus(self, hosts: Tally) -> float:
         rate = (hosts.yielded + 0.5) / (hosts.fetched + 2.0)
-        bonus = self.params["newcomer"] * (logit(rate) - logit(_NEWCOMERS))
+        bonus = self.params["newcomer"] * (_logit(rate) - _logit(_NEWCOMERS))
         return min(0.0, max(_LEAST, _STEP * round(bonus / _STEP)))
 
 
@@ -161,7 +161,6 @@ def shared(m: float, home: str, link: Link) -> tuple[float, float]:
     return m * is_member, m * (link.role == Role.FURTHER)
 
 
-def logit(rate: float) -> float:
-    """ln(rate / (1 - rate)), a millionth off 0 and 1 at least: 0.5 → 0, 0.25 → -1.10."""
+def _logit(rate: float) -> float:
     rate = min(max(rate, 1e-6), 1.0 - 1e-6)
     return math.log(rate / (1.0 - rate))
