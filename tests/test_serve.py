@@ -231,6 +231,23 @@ def test_a_alert_is_made_changed_paused_and_deleted(group: Group) -> None:
     assert not group.rows("SELECT 1 FROM alert")
 
 
+def test_an_alert_is_checked_now_but_no_site_twice_in_a_minute(group: Group) -> None:
+    client = group.member("ana")
+    number = alert(client)
+    now = group.clock()
+    group.rows("UPDATE alert SET next_at = ?", now + 900)
+    group.rows("UPDATE site SET visited_at = ?, free_at = ?", now - 20, now + 880)
+    answer = client.post(f"/alerts/{number}/check")
+    assert "It is checked in a moment." in answer.text
+    assert group.rows("SELECT next_at FROM alert") == [(now,)]
+    [(free_at,)] = group.rows("SELECT free_at FROM site")
+    assert now + 25 < free_at <= now + 40
+    said = [client.post(f"/alerts/{number}/check").text for _ in range(11)]
+    assert "Too many tries" in said[-1]
+    client.post(f"/alerts/{number}/pause")
+    assert "Check now" not in client.get(f"/alerts/{number}").text
+
+
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
@@ -329,6 +346,15 @@ def test_an_alert_is_tried_before_it_is_saved(
     assert "would have sent 1 page" in page and "足球决赛" in page
     assert 'value="欧冠"' in page
     assert group.rows("SELECT count(*) FROM alert") == [(1,)]
+
+
+def test_sites_are_not_asked_without_end(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = group.member("ana")
+    monkeypatch.setattr(site_answers, "ask", lambda question: [])
+    typed = {**TYPED, "try": "1"}
+    found = [client.post("/alerts/new", data=typed) for _ in range(backoff.FREE["try"] + 1)]
+    assert [each.status_code for each in found] == [200] * backoff.FREE["try"] + [400]
+    assert "Too many tries" in found[-1].text and 'value="欧冠"' in found[-1].text
 
 
 def test_sites_are_asked_in_a_process_of_their_own() -> None:
@@ -558,6 +584,27 @@ def test_search_finds_what_was_crawled(group: Group) -> None:
     assert "1 page found" in page
     assert "Nothing was found" in client.get("/search?q=篮球").text
     assert client.get("/search?q=-").status_code == 400
+
+
+def test_a_result_has_its_date_alert_and_relevance_and_its_title_once(group: Group) -> None:
+    client = group.member("ana")
+    number = alert(client, sites="https://news.test/")
+    with group.app_state.store() as store:
+        portal = CrawledSite(store, now=NOON)
+        portal.page("/1", "足球决赛", article("足球", 1))
+        portal.page("/2", "足球初赛", article("足球", 2))
+        portal.attach()
+        from focus.storage.search_index import SearchIndex
+
+        with SearchIndex(store.path) as index:
+            index.update()
+    group.finds(number, "https://news.test/1", published_at=NOON - 86400, relevance=0.91)
+    page = client.get("/search", params={"q": "足球"}).text
+    one, two = sorted(re.findall('<p class="about">([^<]*)</p>', page), reverse=True)
+    assert one == "0.91 very relevant · published 2026-11-20 09:00 · news.test · 欧冠"
+    assert "found 2026-11-21" in two and "欧冠" not in two
+    text = re.sub("</?mark>", "", page)
+    assert text.count("足球决赛") == 1
 
 
 def test_the_delivery_log_is_told_in_the_readers_language(group: Group) -> None:

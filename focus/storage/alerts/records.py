@@ -80,6 +80,7 @@ class WatchedSite(msgspec.Struct, frozen=True):
     news_from: int | None
     failing_since: float | None = None
     failures: int = 0
+    free_at: float = 0.0
 
 
 class DueHub(NamedTuple):
@@ -187,6 +188,14 @@ class InboxFilter(NamedTuple):
     unread: bool = False
     existing: bool = False
     page: int = 0
+
+
+class KnownPage(NamedTuple):
+    """A page that alerts of a person's have found: their names, best first; what the best says."""
+
+    alerts: list[str]
+    published_at: float | None
+    relevance: float
 
 
 class InboxEntry(NamedTuple):
