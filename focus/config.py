@@ -23,7 +23,7 @@ USER_AGENT = "focus/0.1 (focused crawler; contact not set)"
 
 
 class LimitConfig(msgspec.Struct, frozen=True):
-    """When the crawl ends; None = no such limit."""
+    """The limits that end a crawl; None = no such limit."""
 
     max_pages: Annotated[int | None, Setting(FAR, "End after so many pages.")] = None
     max_requests: Annotated[
@@ -120,7 +120,7 @@ class FetchConfig(msgspec.Struct, frozen=True):
 
 
 class ScopeConfig(msgspec.Struct, frozen=True):
-    """Which URLs the crawl may ask for at all."""
+    """The URLs that the crawl may ask for at all."""
 
     max_depth: Annotated[
         int | None, Setting(FAR, "Follow so many links from a seed at most.", low=0)
@@ -229,6 +229,7 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
         ),
     ] = True
     documents: bool = False  # as `ScopeConfig.documents`
+    digests: bool = False  # compute Page.digest: pages will be looked at again
     max_links: Annotated[
         int, Setting(SERVER, "Links taken from one page; those after them are only counted.", low=0)
     ] = 2000
@@ -246,7 +247,7 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
 
 
 class PolitenessConfig(msgspec.Struct, frozen=True):
-    """How often one host may be asked."""
+    """The pace at which one host may be asked."""
 
     max_crawl_delay_s: float = 30.0  # cap on robots.txt's own Crawl-delay
     delay_s: Annotated[
@@ -307,6 +308,15 @@ class CrawlConfig(msgspec.Struct, frozen=True):
             low=0,
         ),
     ] = 600.0
+    refresh_s: Annotated[
+        float | None,
+        Setting(
+            FAR,
+            "Look again at pages of earlier runs that nobody looked at for so long, e.g. 7d: "
+            "sooner at what changes often or leads to new pages, later at what never does "
+            "(a quarter to four times as long). New links come first; limits count this round.",
+        ),
+    ] = None
     min_priority: Annotated[
         float | None, Setting(FAR, "Drop links that the strategy gives less than this.")
     ] = None
@@ -355,7 +365,7 @@ class CrawlConfig(msgspec.Struct, frozen=True):
 
 
 class RunPaths(msgspec.Struct, frozen=True):
-    """Where one run of a crawl reads and writes, and how it begins."""
+    """Files that one run of a crawl reads and writes, and how it begins."""
 
     db: Path
     archive: Annotated[

@@ -11,12 +11,14 @@ from enum import IntEnum, StrEnum
 
 import msgspec
 
+from focus.looks import PageChange, PageCheck
+
 SEED_PRIORITY = 1e6
 """Priority of seeds: before any scored link, in the order the user gave them."""
 
 
 class UrlState(IntEnum):
-    """Where a known URL stands (P2, P4: the queues of a focused crawler)."""
+    """The state of a known URL (P2, P4: the queues of a focused crawler)."""
 
     WAITING = 0
     FETCHING = 1
@@ -26,7 +28,7 @@ class UrlState(IntEnum):
 
 
 class FailureKind(StrEnum):
-    """Why a fetch or a page came to nothing. Ends up in the `reason` of a URL."""
+    """The kind of failure of a fetch or a page. Ends up in the `reason` of a URL."""
 
     DNS = "dns"  # the name does not resolve
     DNS_TEMPORARY = "dns-temporary"  # the resolver could not answer now
@@ -55,7 +57,7 @@ class FailureKind(StrEnum):
 
 
 class DropReason(StrEnum):
-    """Why a URL is not (or no longer) wanted. Ends up in its `reason`."""
+    """The reason why a URL is not (or no longer) wanted. Ends up in its `reason`."""
 
     ROBOTS = "robots"
     SCOPE = "scope"  # outside --scope
@@ -206,6 +208,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     feeds        addresses of its RSS and Atom feeds, absolute
     index        it lists others: a home, section, tag, category or archive page (`indexpage`)
     named        how much of the topic the title and address of an index page name, 0…1
+    digest       64 bits of its main text (`near_duplicates.text_digest`), 0: not asked for
     stages       CPU seconds by stage of the worker, {} unless a profile is taken
     """
 
@@ -238,6 +241,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     wording: int = 0
     index: bool = False
     named: float = 0.0
+    digest: int = 0
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -338,7 +342,6 @@ class Change(msgspec.Struct, frozen=True):
     id: int
     priority: float
     link_evidence: tuple[float, ...]
-    depth: int
     parent: int | None  # None: as before
     anchor: str
 
@@ -349,6 +352,7 @@ class Outcome(msgspec.Struct, frozen=True):
     url      new URL of the row (http answered with https…), None: as before
     tries    failed tries so far
     retry_at not before this instant, for a URL that waits again
+    parent   page of the best link to it, None: as before
     """
 
     id: int
@@ -359,6 +363,7 @@ class Outcome(msgspec.Struct, frozen=True):
     retry_at: float = 0.0
     hops: int = 0
     url: str | None = None
+    parent: int | None = None
 
 
 class PageRow(msgspec.Struct, frozen=True):
@@ -404,6 +409,11 @@ class Batch(msgspec.Struct):
     hubs: list[tuple[int, int, float]] = []  # URL id, requests for its links, what they brought
     validators: list[tuple[int, str, str]] = []  # URL id, ETag, Last-Modified of what is no page
     lastmods: list[tuple[int, float]] = []  # URL id, Unix seconds by a sitemap or feed
+    reread: list[int] = []  # those of `pages` that replace what was stored of them
+    tags: list[tuple[int, str, str]] = []  # URL id, ETag, Last-Modified of a page that is as it was
+    checks: list[PageCheck] = []
+    page_changes: list[PageChange] = []
+    news: list[int] = []  # pages looked at again, once for each relevant page that they led to
     counters: dict[str, float] = {}  # totals of the crawl after this batch
     now: float = 0.0
 

@@ -42,7 +42,7 @@ Watch = Callable[[int, int], None]
 
 
 class Reranked(msgspec.Struct):
-    """What came of it.
+    """The outcome of ranking anew.
 
     pages      judged again; `kept` as they were, for their text is not stored
     turned_on  became relevant, turned_off no longer are
@@ -268,7 +268,6 @@ class _Replay:
             id=url_id,
             priority=priority,
             link_evidence=link_evidence,
-            depth=self._url_table.depth[url_id],
             parent=None if brought is None else self._url_table.parent[url_id],
             anchor=brought or "",
         )

@@ -16,6 +16,7 @@ import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,12 +26,20 @@ from focus.errors import ConfigError, StoreError
 from focus.i18n import read_stored
 from focus.records import UrlState
 from focus.score.subtopics import Titled
-from focus.storage import results, schema, writer
+from focus.storage import evidence_log, page_checks, results, schema, writer
 from focus.storage.lock import held, holder
 from focus.storage.made_fields import Source, make_field
 from focus.storage.results import FIELDS, LARGEST, MADE, PAGERANK, Selection, columns
 from focus.storage.schema import LAST_ID, id_range, row_id
-from focus.storage.views import CrawlSummary, HostYield, Reason, Status, Step, Why, WhyPage
+from focus.storage.views import (
+    CrawlSummary,
+    HostYield,
+    Reason,
+    Status,
+    Step,
+    Why,
+    WhyPage,
+)
 from focus.storage.writer import LAST_CRAWL, digested, prepare
 from focus.text.formatting import span
 
@@ -113,7 +122,8 @@ class DatabaseReader:
         return found
 
     def status(self, crawl: int, among: Sequence[CrawlSummary] = ()) -> Status:
-        """How a crawl stands; costs no pass over its URLs. ConfigError when there is none.
+        """How a crawl stands; costs no pass over its URLs (one over its pages, where they are
+        looked at again). ConfigError when there is none.
 
         among  `crawls`, if they were asked for already: their pages are counted
         """
@@ -139,7 +149,15 @@ class DatabaseReader:
             counters=counters or {},
             report=report,
             duplicates=self._one(_DUPLICATES, id_range(crawl))[0],
+            gone=self._one(_GONE, id_range(crawl))[0],
+            due=self._due(crawl, config.get("refresh_s") if isinstance(config, dict) else None),
         )
+
+    def _due(self, crawl: int, age_s: float | None) -> int | None:
+        """Pages that would be looked at again now; None where that is not wanted."""
+        if age_s is None:
+            return None
+        return self.run(lambda db: page_checks.due(db, crawl, age_s, time.time()))
 
     def _states(self, crawl: int, tally: list[Any]) -> dict[str, int]:
         """URLs by state; ids are dense, so the last one tells how many are known."""
@@ -180,6 +198,9 @@ class DatabaseReader:
         row = self._one(_URL, (number,))
         state, known_as, depth, priority, reason, detail, tries, link_evidence, bonus = row
         pages = self._all(_PAGE, (number,))
+        better = self.run(partial(evidence_log.latest, row=number))
+        if better is not None:
+            priority = better.priority
         return Why(
             url=known_as,
             state=UrlState(state).name.lower(),
@@ -188,10 +209,12 @@ class DatabaseReader:
             depth=depth,
             priority=priority,
             tries=tries,
-            path=self._path_to(number),
+            path=self._path_to(number, better),
             page=_page_of(pages[0]) if pages else None,
             duplicate_of=next((url for (url,) in self._all(_DUPLICATE_OF, (number,))), ""),
-            link_evidence=tuple(array("f", link_evidence or b"")),
+            link_evidence=better.link_evidence
+            if better
+            else tuple(array("f", link_evidence or b"")),
             place=pages[0][-1] if pages else bonus if state == UrlState.WAITING else 0.0,
         )
 
@@ -204,13 +227,15 @@ class DatabaseReader:
         text: str = self._one(_CONFIG, (crawl,))[0]
         return text.encode()
 
-    def _path_to(self, number: int) -> list[Step]:
+    def _path_to(self, number: int, better: evidence_log.Latest | None) -> list[Step]:
         """From a seed to the URL; stops where parents would go in a circle."""
         steps: list[Step] = []
         seen: set[int] = set()
         while number not in seen and (rows := self._all(_STEP, (number,))):
             seen.add(number)
             *fields, parent = rows[0]
+            if not steps and better is not None and better.parent not in (None, parent):
+                parent, fields[1] = better.parent, better.anchor
             steps.append(Step(*fields))
             if parent is None:
                 break
@@ -384,6 +409,7 @@ ON found.crawl = crawl.id ORDER BY id"""
 _UNDER_WAY = """
 SELECT id FROM crawl WHERE finished_at IS NULL ORDER BY opened_at DESC LIMIT 1"""
 _DUPLICATES = "SELECT count(*) FROM near_duplicate WHERE id BETWEEN ? AND ?"
+_GONE = "SELECT count(*) FROM page_check WHERE id BETWEEN ? AND ? AND gone_at NOT NULL"
 _DUPLICATE_OF = f"""
 SELECT url.url FROM near_duplicate n JOIN url ON url.id = (n.id & ~{LAST_ID}) + n.of
 WHERE n.id = ?"""

@@ -88,8 +88,9 @@ CREATE TABLE url (
     url      TEXT NOT NULL,        -- as requested
     queue    INTEGER NOT NULL,     -- of the frontier
     depth    INTEGER NOT NULL,     -- links from a seed
+    -- Of the evidence that it was found with; what came later is in evidence_log.
     priority REAL NOT NULL,        -- larger = sooner
-    parent   INTEGER,              -- URL with the best evidence; NULL: a seed
+    parent   INTEGER,              -- URL with the best evidence, also later; NULL: a seed
     link_evidence BLOB,            -- float32, little-endian; NULL: nothing
     anchor   TEXT,                 -- of the link from `parent`; NULL: none
     hops     INTEGER NOT NULL,     -- redirects followed to come here
@@ -100,6 +101,20 @@ CREATE TABLE url (
 );
 -- What was in flight when the process died (Store.begin_crawl); tiny.
 CREATE INDEX url_fetching ON url (state) WHERE state = 1;
+
+-- Better evidence for URLs that wait, one row a batch: in their own rows it would be written to
+-- as many places of the file (storage/evidence_log.py). The last record of a URL counts.
+CREATE TABLE evidence_log (
+    id     INTEGER PRIMARY KEY,    -- crawl << 32 | number, in order of writing
+    width  INTEGER NOT NULL,       -- floats of evidence a record has
+    packed BLOB NOT NULL           -- records: URL (uint32), parent (int32, -1: as before),
+                                   -- priority (float64), evidence (float32), little-endian
+);
+-- Texts of the links by which a page bettered URLs.
+CREATE TABLE link_anchor (
+    id      INTEGER PRIMARY KEY,   -- = url.id of the page with the links
+    anchors TEXT NOT NULL          -- JSON object: URL's id -> text
+);
 
 -- How many URLs came to which end: `status` without a pass over all of them.
 CREATE TABLE tally (
@@ -141,7 +156,8 @@ CREATE TABLE page (
     simhash    INTEGER NOT NULL,     -- 64 bits, signed; 0: not computed
     links_cut  INTEGER NOT NULL,     -- links beyond the cap per page
     host_nth   INTEGER NOT NULL DEFAULT 0, -- among its host's requests, from 1; 0: not known
-    bonus      REAL NOT NULL DEFAULT 0     -- of its queue when it was taken, beside priority
+    bonus      REAL NOT NULL DEFAULT 0,    -- of its queue when it was taken, beside priority
+    digest     INTEGER NOT NULL DEFAULT 0  -- 64 bits of its main text, signed; 0: not computed
 );
 -- The course of a crawl (harvest rate, its last pages) and its pages in order.
 CREATE INDEX page_nth ON page (crawl, nth, relevant);
@@ -214,6 +230,29 @@ CREATE TABLE near_duplicate (
     of INTEGER NOT NULL            -- the earlier page: a URL of the same crawl
 );
 
+-- Pages (and sitemaps, feeds) that were looked at again since they were had (--refresh); what is
+-- not here was asked for once, at page.fetched_at.
+CREATE TABLE page_check (
+    id         INTEGER PRIMARY KEY,  -- = url.id
+    first_at   REAL NOT NULL,        -- when it was had first
+    checked_at REAL NOT NULL,        -- when it answered last, if only that it is as it was or gone
+    tried_at   REAL NOT NULL,        -- when it was asked last
+    changed_at REAL,                 -- when its text or title was last found changed; NULL: never
+    gone_at    REAL,                 -- since when it is gone (404, 410, moved); NULL: it is there
+    watched_s  REAL NOT NULL,        -- seconds it was watched, fading
+    news       REAL NOT NULL,        -- changes, and relevant pages it led to, fading
+    trouble    TEXT                  -- why the last look brought no answer; NULL: it did
+);
+-- The history of pages: one row for each look that found something changed.
+CREATE TABLE page_change (
+    page   INTEGER NOT NULL,         -- = url.id
+    at     REAL NOT NULL,            -- when it was asked
+    kinds  INTEGER NOT NULL,         -- sum of records.ChangeKind
+    links  INTEGER NOT NULL,         -- new ones, to URLs that were not known
+    detail TEXT NOT NULL,            -- the title before, where it moved to, or how it is gone
+    PRIMARY KEY (page, at)
+) WITHOUT ROWID;
+
 -- A frontier of a cluster: which of how many; `run` grows with every start.
 CREATE TABLE shard (
     crawl  INTEGER PRIMARY KEY,  -- = crawl.id
@@ -260,12 +299,16 @@ SELECT p.id AS id, p.crawl AS crawl, c.topic AS topic, c.strategy AS strategy,
     u.depth AS depth, v.url AS parent, u.anchor AS anchor, p.nth AS nth,
     p.priority AS priority, ifnull(g.pagerank, p.pagerank) AS pagerank,
     strftime('%Y-%m-%dT%H:%M:%SZ', p.fetched_at, 'unixepoch') AS fetched_at,
-    strftime('%Y-%m-%dT%H:%M:%SZ', l.changed_at, 'unixepoch') AS changed_at,
+    strftime('%Y-%m-%dT%H:%M:%SZ', ifnull(k.changed_at, l.changed_at), 'unixepoch') AS changed_at,
     x.content_type AS content_type, p.raw_bytes AS bytes,
-    x.parts AS parts, x.matched AS matched
+    x.parts AS parts, x.matched AS matched,
+    strftime('%Y-%m-%dT%H:%M:%SZ', ifnull(k.first_at, p.fetched_at), 'unixepoch') AS first_seen,
+    strftime('%Y-%m-%dT%H:%M:%SZ', ifnull(k.checked_at, p.fetched_at), 'unixepoch') AS checked_at,
+    strftime('%Y-%m-%dT%H:%M:%SZ', k.gone_at, 'unixepoch') AS gone_at
 FROM page p JOIN crawl c ON c.id = p.crawl JOIN url u ON u.id = p.id
 JOIN page_text x ON x.id = p.id LEFT JOIN url v ON v.id = (p.id & ~{LAST_ID}) + u.parent
-LEFT JOIN lastmod l ON l.id = p.id LEFT JOIN graph_rank g ON g.id = p.id
+LEFT JOIN lastmod l ON l.id = p.id LEFT JOIN page_check k ON k.id = p.id
+LEFT JOIN graph_rank g ON g.id = p.id
 WHERE NOT p.noindex AND u.state <> 4"""
 """What other programs may read of a database; its columns keep their names and meaning."""
 
@@ -273,7 +316,7 @@ MIGRATIONS: tuple[str, ...] = (f"{_CRAWLS}{PAGES};{ALERTS}",)
 """The first makes an empty file ours, each later one a file of the version before. Append only,
 once there was a release."""
 
-UNRELEASED = 16
+UNRELEASED = 18
 """Versions up to this one were of tables that no release had. Until the first, whoever changes a
 table raises this number: then files of before are refused by it, not by the first column that
 they lack."""

@@ -79,7 +79,7 @@ class Stage:
     def later(self) -> None:
         """As if an hour had gone by since everything was looked at."""
         with sqlite3.connect(self.db, timeout=30) as db:
-            db.execute("UPDATE site SET visited_at = visited_at - 3600, next_at = 0")
+            db.execute("UPDATE site SET visited_at = visited_at - 3600, next_at = 0, free_at = 0")
             db.execute("UPDATE revisit SET checked_at = checked_at - 3600, next_at = 0")
             db.execute("UPDATE alert SET next_at = 0")
         db.close()
@@ -353,6 +353,10 @@ _LOOK = """() => {
     if (shown(e) && !(e.innerText.trim() || e.ariaLabel)) wrong.push(`${name(e)} has no words`);
   if (document.querySelectorAll('h1').length !== 1) wrong.push('not one h1');
   if (!root.lang) wrong.push('no language');
+  const header = document.querySelector('header');
+  if (header && header.offsetHeight > 60) wrong.push('the header is more than one row');
+  for (const e of document.querySelectorAll('.item:not(:has([open]))'))  // 8 of 844 px beside bars
+    if (e.offsetHeight > 80) wrong.push(`a page takes ${e.offsetHeight} px of the list`);
   const ids = [...document.querySelectorAll('[id]')].map(e => e.id);
   for (const id of ids.filter((id, n) => ids.indexOf(id) !== n)) wrong.push(`two of #${id}`);
   return wrong;
@@ -383,7 +387,6 @@ class Words(NamedTuple):
     search: str
     relevant: str
     irrelevant: str
-    why: str
     read: str
     stop: str
     name: str
@@ -393,11 +396,11 @@ class Words(NamedTuple):
 
 SPOKEN = {
     "zh-CN": Words(
-        "注册", "保存", "确认", "预览", "搜索", "相关", "不相关", "为什么", "标为已读", "停止邮件",
+        "注册", "保存", "确认", "预览", "搜索", "相关", "不相关", "标为已读", "停止邮件",
         "安娜", "找到", "生成邀请链接",
     ),
     "en-GB": Words(
-        "Register", "Save", "Confirm", "Preview", "Search", "Relevant", "Not relevant", "Why",
+        "Register", "Save", "Confirm", "Preview", "Search", "Relevant", "Not relevant",
         "Mark as read", "Stop mails", "ben", "found", "Make an invitation",
     ),
 }  # fmt: skip
@@ -463,16 +466,25 @@ def reads(one: Browsing, path: str, snap: Snap) -> None:
     """Somebody reads what is new, judges it, and looks for more."""
     words, number = SPOKEN[one.language], path.rpartition("/")[2]
     one.go(f"/inbox?alert={number}")
-    assert one.page.locator("article.match").count() > 5
-    one.page.locator("article.match").nth(1).get_by_text(words.why, exact=True).click()
+    pages = one.page.locator(".item")
+    assert pages.count() > 5
+    pages.nth(1).locator("summary").click()
     one.look()
     one.page.evaluate("scrollTo(0, 0)")
     snap(one, "inbox")
-    hits = one.page.locator("article.match")
     for nth, pressed in ((0, words.relevant), (1, words.irrelevant), (0, words.read)):
-        one.click(hits.nth(nth).get_by_role("button", name=pressed, exact=True))
+        if not pages.nth(nth).locator("details[open]").count():
+            pages.nth(nth).locator("summary").click()
+        one.click(pages.nth(nth).get_by_role("button", name=pressed, exact=True))
     one.look()
     assert one.page.locator("[aria-pressed=true]").count() == 2
+    before = pages.count()
+    pages.nth(2).get_by_role("checkbox").check()
+    one.click(one.page.locator(".bar [value=delete]"))
+    assert pages.count() == before - 1
+    one.click(one.page.locator("[action='/inbox/restore'] button"))
+    assert pages.count() == before
+    one.look()
     one.go("/search")
     one.fill(q="球队 -彩票")
     one.press(words.search)
