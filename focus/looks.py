@@ -56,7 +56,7 @@ class KeptPage(msgspec.Struct):
 
 
 class PageCheck(msgspec.Struct, frozen=True):
-    """The standing of a page after a look at it, as `KeptPage`. `trouble`: why it did not answer."""
+    """The standing of a page after a look, as `KeptPage`. `trouble`: why it did not answer."""
 
     id: int
     first_at: float
