@@ -154,6 +154,7 @@ def frontier(ctx: click.Context, /, shard: str, **options: Any) -> None:
 _WORKERS_OWN = (
     *("archive", "warc", "workers"),
     *("cookies", "cookie", "cookie_file", "credentials"),  # no frontier makes requests
+    "refresh",  # rounds and their limits are of one crawl, not of a cluster's
 )
 frontier.params = [each for each in frontier.params if each.name not in _WORKERS_OWN]
 
