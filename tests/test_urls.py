@@ -97,6 +97,7 @@ def test_no_text_makes_normalise_or_a_joiner_raise(url: str, base: str | None) -
     ("typed", "want"),
     [
         ("  HTTP://EXAMPLE.com:80/a/../b\t.html#top  ", "http://example.com/b.html"),
+        ("http://www.Example.org./a", "http://www.example.org/a"),
         ("https://user:pass@example.com/x@y", "https://example.com/x@y"),
         (
             "http://例子.中国/中 文?词=值",
