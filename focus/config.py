@@ -343,7 +343,10 @@ class CrawlConfig(msgspec.Struct, frozen=True):
     traps: TrapConfig = TrapConfig()
     analysis: AnalysisConfig = AnalysisConfig()
     parse_limit_s: Annotated[
-        float, Setting(SERVER, "Of computing, to read and score a page (parse-timeout).", name="parse-timeout")
+        float,
+        Setting(
+            SERVER, "To read and score a page, as computing (parse-timeout).", name="parse-timeout"
+        ),
     ] = 2.0
     politeness: PolitenessConfig = PolitenessConfig()
     concurrency: Annotated[int, Setting(FAST, "Requests at once in all.")] = 256
