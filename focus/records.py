@@ -76,6 +76,38 @@ class DropReason(StrEnum):
     TRAP_HOSTS = "trap-hosts"  # its domain has ever more hosts; only counted
 
 
+class Rendering(StrEnum):
+    """What a page has to do with scripts: it needs none, it seems to need them, they were run.
+
+    Where they could not be run, the page is kept as it came.
+    """
+
+    NONE = ""  # it is whole as it came
+    EMPTY_ROOT = "empty-root"  # a shell: a framework draws into an empty element
+    NOSCRIPT = "noscript"  # a shell: its noscript asks for JavaScript
+    TEMPLATE = "template"  # a shell: places for values that nobody has filled
+    EMPTY_LIST = "empty-list"  # a shell: an element that names itself a list is empty
+    NO_TEXT = "no-text"  # a shell: scripts, and next to no text and links
+    RENDERED = "rendered"
+    TIMEOUT = "render-timeout"  # it could not be read within its time
+    CRASH = "render-crash"  # the browser died, or the page in it
+    TOO_LARGE = "render-too-large"  # what the scripts made is over the cap of a page
+    EMPTY = "render-empty"  # the scripts left less of it than had come
+
+    @property
+    def is_shell(self) -> bool:
+        """Whether it seems to need scripts that nobody has run."""
+        return self in _SHELLS
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether scripts were to be run, and could not be."""
+        return self.startswith("render-")
+
+
+_SHELLS = frozenset(tuple(Rendering)[1:6])
+
+
 class Region(IntEnum):
     """The part of the page that a link stands in."""
 
@@ -207,6 +239,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     index        it lists others: a home, section, tag, category or archive page (`indexpage`)
     named        how much of the topic the title and address of an index page name, 0…1
     stages       CPU seconds by stage of the worker, {} unless a profile is taken
+    rendering    whether it seems to need scripts, or what came of running them
     """
 
     title: str = ""
@@ -238,6 +271,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     wording: int = 0
     index: bool = False
     named: float = 0.0
+    rendering: Rendering = Rendering.NONE
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -251,6 +285,7 @@ class Task(msgspec.Struct, frozen=True):
     priority   what it was taken at
     conditions  headers that ask for an answer only if the page has changed
     wording    whether `Page.wording` will be asked for
+    rest_s     to wait before anything more is asked of the host for it
     """
 
     id: int | None
@@ -263,6 +298,7 @@ class Task(msgspec.Struct, frozen=True):
     conditions: tuple[tuple[str, str], ...] = ()
     lookup: bool = False
     wording: bool = True
+    rest_s: float = 0.0
 
 
 class Result(msgspec.Struct, frozen=True):

@@ -166,6 +166,7 @@ def test_a_result_has_every_field(path: Path) -> None:
         "charset": "utf-8",
         "content_type": "",
         "canonical": None,
+        "rendering": "",
     }
     assert (rows[0][FIELDS.index("parent")], rows[0][FIELDS.index("anchor")]) == (None, None)
     assert type(row["relevant"]) is bool

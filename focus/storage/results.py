@@ -82,6 +82,7 @@ _FIELDS: dict[str, tuple[Any, str]] = {
         f"ON w.id = (t.id & ~{LAST_ID}) + t.of WHERE t.id = p.id)",
     ),
     "canonical": (str, "x.canonical"),
+    "rendering": (str, "x.rendering"),
     **dict.fromkeys(MADE, (str, "NULL")),
 }
 

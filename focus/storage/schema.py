@@ -159,7 +159,8 @@ CREATE TABLE page_text (
     matched       TEXT NOT NULL,        -- JSON: topic words by part
     content_type  TEXT NOT NULL,        -- as sent
     etag          TEXT NOT NULL,        -- for conditional requests, as sent
-    last_modified TEXT NOT NULL         -- the same
+    last_modified TEXT NOT NULL,        -- the same
+    rendering     TEXT NOT NULL         -- records.Rendering; '': it needs no scripts
 );
 
 -- Decoded text of a page; no row when it was not to be kept.
@@ -259,7 +260,7 @@ SELECT p.id AS id, p.crawl AS crawl, c.topic AS topic, c.strategy AS strategy,
     strftime('%Y-%m-%dT%H:%M:%SZ', p.fetched_at, 'unixepoch') AS fetched_at,
     strftime('%Y-%m-%dT%H:%M:%SZ', l.changed_at, 'unixepoch') AS changed_at,
     x.content_type AS content_type, p.raw_bytes AS bytes,
-    x.parts AS parts, x.matched AS matched
+    x.parts AS parts, x.matched AS matched, x.rendering AS rendering
 FROM page p JOIN crawl c ON c.id = p.crawl JOIN url u ON u.id = p.id
 JOIN page_text x ON x.id = p.id LEFT JOIN url v ON v.id = (p.id & ~{LAST_ID}) + u.parent
 LEFT JOIN lastmod l ON l.id = p.id
@@ -270,7 +271,7 @@ MIGRATIONS: tuple[str, ...] = (f"{_CRAWLS}{PAGES};{ALERTS}",)
 """The first makes an empty file ours, each later one a file of the version before. Append only,
 once there was a release."""
 
-UNRELEASED = 14
+UNRELEASED = 15
 """Versions up to this one were of tables that no release had. Until the first, whoever changes a
 table raises this number: then files of before are refused by it, not by the first column that
 they lack."""
