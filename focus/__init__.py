@@ -20,6 +20,7 @@ of them.
     documents/       PDF, Word and the like, made into pages
     html/ text/ urls/    a page, its words, its addresses
     workers/         processes in which pages are parsed and scored
+    rendering/       pages made by scripts, in a browser without a network
     score/           relevance of a page, priority of a link
     engine/          what follows from an answer
     store, storage/  a crawl, written; every SQL statement; resume reads it back

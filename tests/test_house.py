@@ -26,7 +26,7 @@ LEVELS = [
     "html/; admission/; archive/; fetch",
     "score/",
     "engine/; storage/",
-    "crawler; store",
+    "crawler; store; rendering/",
     "resume; profiling/",
     "session",
     "learn/; demo/",
