@@ -69,7 +69,7 @@ def _page(number: int, pages: int, rng: Random) -> PageRow:
         id=URLS * number,
         url=f"http://h/{number}",
         nth=int(1.3 * number) + 1,
-        rank=1000,
+        waiting=1000,
         status=200,
         fetched_at=float(number),
         elapsed_s=0.2,

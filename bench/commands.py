@@ -65,7 +65,7 @@ def _page(number: int) -> PageRow:
         id=number,
         url=_address(number),
         nth=number + 1,
-        rank=1,
+        waiting=1,
         status=200,
         fetched_at=1_790_000_000.0 + number,
         elapsed_s=0.1,

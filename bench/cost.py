@@ -73,13 +73,13 @@ def of_models(topic: str, pages: Sequence[LabelledPage]) -> list[tuple[str | flo
     """A row per relevance model."""
     rows: list[tuple[str | float, ...]] = []
     for name in RELEVANCE:
-        learned = trained(topic, pages) if name == "bayes" else b""
+        numbers = trained(topic, pages) if name == "bayes" else b""
         analyst = PageAnalyst(
             AnalysisConfig(
-                topic=to_builtins(from_words(topic)), relevance=name, learned=learned, keep="all"
+                topic=to_builtins(from_words(topic)), relevance=name, trained=numbers, keep="all"
             )
         )
-        judge = make_model(name, Matcher(from_words(topic)), {}, learned=learned)
+        judge = make_model(name, Matcher(from_words(topic)), {}, trained=numbers)
         analyst.analyse(pages[0].url, pages[0].source.encode("utf-8", "replace"), KIND)
         judge.judge(document(pages[0]))  # dictionaries are loaded by the first page
         whole, alone, middle = [], [], []

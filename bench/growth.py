@@ -38,9 +38,10 @@ from focus.config import (
 from focus.crawler import Crawl
 from focus.engine.unit_of_work import Totals
 from focus.frontier import Frontier
+from focus.process import collecting_rarely
 from focus.records import Batch, FetchResult, Link, Page, Result, Task
 from focus.scheduling.url_table import UrlTable
-from focus.session import Watcher, _collecting_rarely, identity, run
+from focus.session import Watcher, identity, run
 from focus.store import Store
 from focus.topic.topic import from_words, to_builtins
 from tests.support.processes import peak_mib, present_mib
@@ -84,7 +85,6 @@ class MadeWeb:
 
     def __init__(self, marks: Sequence[int], pages: int) -> None:
         self.in_flight = 0
-        self.on_sent = None
         self.costs: list[Cost] = []
         self.crawl: Crawl
         self._rng = random.Random(1)
@@ -119,6 +119,10 @@ class MadeWeb:
         self.in_flight -= len(results)
         self._making_s += time.thread_time() - began
         return results
+
+    def departed(self) -> list[tuple[Task, float]]:
+        """Nobody waits for that."""
+        return []
 
     async def update(self, payload: bytes) -> None:
         """Nobody learns here."""
@@ -233,7 +237,7 @@ async def grow(db: Path, marks: Sequence[int], pages: int) -> dict[str, object]:
         crawl = web.crawl = Crawl(order, web, crawl_store=_Shelf(store, info.id))
         crawl.sow(order.seeds)
         watching = asyncio.create_task(pauses.watch())
-        with _collecting_rarely():
+        with collecting_rarely():
             await crawl.run()
         watching.cancel()
         seconds = time.monotonic() - began

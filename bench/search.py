@@ -110,7 +110,7 @@ def page_row(
         id=number,
         url=url,
         nth=number + 1,
-        rank=0,
+        waiting=0,
         status=200,
         fetched_at=DAY_S * (number % 1000),
         elapsed_s=0.1,

@@ -13,6 +13,7 @@ of them.
     cli, commands/   what is typed; terminal/ shows what is answered
     session          one run, whole: open or continue, crawl, close, report
     crawler          the loop: take, fetch, score, rank, record
+    process          open files and memory that it may have of the machine
     frontier         which URL next, and when; scheduling/ holds its parts
     admission/       whether a URL may be asked for at all
     fetch            a URL to an answer; http/ holds its parts

@@ -19,6 +19,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from focus import __version__
+from focus.commands.backup import backup, restore
 from focus.commands.cluster import cluster
 from focus.commands.compare import compare_command
 from focus.commands.crawl import NETWORK_NAMES, REACH_NAMES, crawl_options
@@ -341,6 +342,8 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
 
 
 cli.add_command(search)
+cli.add_command(backup)
+cli.add_command(restore)
 
 
 # -- teaching it --------------------------------------------------------------------

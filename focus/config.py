@@ -209,7 +209,7 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
         ),
     ] = "evidence"
     params: dict[str, float] = {}
-    learned: bytes = b""  # what `focus train` made for the model, as that wants it
+    trained: bytes = b""  # what `focus train` made for the model, as that wants it
     as_published: bool = False
     agent: str = "focus"  # whom meta robots tags may speak to, besides everybody
     threshold: Annotated[

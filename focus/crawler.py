@@ -31,7 +31,7 @@ from focus.engine.failures import shut
 from focus.engine.intents import Ask, Drop, Fail, PutBack, Requeue
 from focus.engine.limits import Limits
 from focus.engine.links import LinkHandler
-from focus.engine.outages import Outages
+from focus.engine.outages import Outage, Outages
 from focus.engine.outlooks import Outlooks
 from focus.engine.partition import Partition
 from focus.engine.ranking import Ranker
@@ -107,6 +107,8 @@ class Crawl:
 
     partition    whose hosts are whose; None: all are this crawl's
     crawl_store  None: nothing is kept (comparisons)
+    observe      is called with each request that came to an end
+    on_outage    is called when our network is found to be away, and with None when it is back
     """
 
     def __init__(
@@ -117,6 +119,7 @@ class Crawl:
         partition: Partition | None = None,
         crawl_store: CrawlStore | None = None,
         observe: Callable[[Event], None] = lambda event: None,
+        on_outage: Callable[[Outage | None], object] = lambda outage: None,
     ) -> None:
         self.config = config
         self.transport = transport
@@ -138,8 +141,6 @@ class Crawl:
             capacity=config.frontier_memory if crawl_store is not None else _UNBOUNDED,
             is_told=transport.is_live,
         )
-        if transport.is_live and config.politeness.per_host > 1:
-            transport.on_sent = self._sent
         self.unit_of_work = UnitOfWork(self.url_table, self.frontier, keep=crawl_store is not None)
         self.scope = Scope(config.scope)
         self.seeds = Seeds()
@@ -154,7 +155,9 @@ class Crawl:
         )
         self.effects = Effects(self.view, self.link_handler, self.sitemap_handler, transport)
         self._sower = Sower(self.view, self.link_handler, self.sitemap_handler, self.effects)
-        self.outages = Outages(self.view, self.effects, transport, config.max_offline_s)
+        self.outages = Outages(
+            self.view, self.effects, transport, config.max_offline_s, on_change=on_outage
+        )
         self.stop_reason = ""
         began_at = self._committed_at = transport.now()
         others = self.partition.others
@@ -212,27 +215,6 @@ class Crawl:
         """Let a URL wait (again) under this address."""
         self.effects.apply([Requeue(url_id, url)], self.transport.now())
 
-    def readopt(self, task: Task) -> bool:
-        """Wait for a task that an earlier run sent; False if its result is of no use now."""
-        # Killed before the page that links to it was written: it will be found anew.
-        if not self.frontier.knows(task.host) or (task.id or 0) >= len(self.url_table):
-            return False
-        if task.lookup:  # its host's next turn asks anew
-            return False
-        host, now = self.frontier.host(task.host), self.transport.now()
-        if task.id is not None:
-            if self.url_table.state[task.id] != UrlState.WAITING:
-                return False
-            self.url_table.move(task.id, UrlState.FETCHING)
-            rank = self.url_table.counts[UrlState.WAITING] + 1
-            self.requests.setdefault(task.id, Request()).rank = rank
-        elif host.active or self.view.robots_gate.question(host, task.url, now) is None:
-            return False
-        self.frontier.occupy(host, now)
-        if task.id is None:
-            self.frontier.rest(host, math.inf, now)
-        return True
-
     def revisit(
         self,
         url_id: int,
@@ -277,6 +259,8 @@ class Crawl:
             if not self.transport.in_flight and (reason := self._end_reason()):
                 break
             results = await self.transport.receive(self._wake_at())
+            for task, at in self.transport.departed():
+                self.frontier.sent(self.frontier.host(task.host), at)
             for crossing in self.partition.arrived():
                 self._sower.arrive(crossing, self.transport.now())
             for result in self.outages.sift(results):
@@ -377,9 +361,6 @@ class Crawl:
             self.frontier.rest(host, now + PUT_OFF_S, now)
             return True
         return False
-
-    def _sent(self, task: Task) -> None:
-        self.frontier.sent(self.frontier.host(task.host), self.transport.now())
 
     # -- results in ---------------------------------------------------------------
 

@@ -117,8 +117,7 @@ class WebFetcher:
         conditions  headers, `If-None-Match` and the like: 304 is an answer then
         grow    told how many bytes more of a body are to be kept; may have us wait
         """
-        answer = IncomingResponse(self._config, robots, dict(conditions), grow)
-        answer.exchange.on_sent = sent
+        answer = IncomingResponse(self._config, robots, dict(conditions), grow, sent)
         started, begun = self._clock(), time.monotonic()
         failure: FailureKind | None = None
         try:

@@ -62,6 +62,7 @@ class Frontier:
     others     crawls that share the limits of this one
     capacity   URLs held in memory; the rest waits in the store
     memory     those URLs
+    holds      a host's next request waits until the last one is known to have gone out
     is_told    `sent` is called for every request: with several at once on a host, the
                delay then runs between the moments of sending, as a server sees it
                (making a connection takes one longer than another); and addresses rest,
@@ -100,7 +101,7 @@ class Frontier:
         self._ranker = ranker if ranker is not None and not ranker.is_steady else None
         self._held_back = HoldBack(others)
         self.reconsider = self._held_back.reconsider
-        self._holds = is_told and politeness.per_host > 1 and politeness.delay_s > 0
+        self.holds = is_told and politeness.per_host > 1 and politeness.delay_s > 0
 
     # -- hosts and queues ---------------------------------------------------------
 
@@ -224,7 +225,7 @@ class Frontier:
         host.active += 1
         self._addresses.start(host.address, start_at)
         host.next_at = start_at + host.rest_s
-        host.held = self._holds
+        host.held = self.holds
         self._place(host, start_at)
 
     def sent(self, host: Host, at: float) -> None:
@@ -245,7 +246,7 @@ class Frontier:
         self._addresses.add(host.address, -1)
         if self._per_host == 1:
             host.next_at = max(host.next_at, now + host.rest_s)
-        elif self._holds and not host.held:
+        elif self.holds and not host.held:
             host.next_at = min(host.next_at, now + host.rest_s)
         self._place(host, now)
         self._call_in(host.address, now)

@@ -275,7 +275,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Task(msgspec.Struct, frozen=True):
-    """One request that the frontier lets go: the unit a transport evidence.
+    """One request that the frontier lets go: the unit that a transport carries.
 
     id         URL id in this crawl; None for a robots.txt, or a look-up
     start_at   not before this instant (clock of the crawl)
@@ -286,6 +286,7 @@ class Task(msgspec.Struct, frozen=True):
     conditions  headers that ask for an answer only if the page has changed
     wording    whether `Page.wording` will be asked for
     rest_s     to wait before anything more is asked of the host for it
+    tell       whether the crawl is to be told when the request goes out
     """
 
     id: int | None
@@ -299,6 +300,7 @@ class Task(msgspec.Struct, frozen=True):
     lookup: bool = False
     wording: bool = True
     rest_s: float = 0.0
+    tell: bool = False
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -399,8 +401,8 @@ class PageRow(msgspec.Struct, frozen=True):
     """A page to be stored.
 
     nth       number of the request that brought it, counting every request from 1
-    rank      how many waiting URLs there were when it was taken
-    place     which request to its host it was, of those that came to an end
+    waiting   URLs that waited when it was taken, itself among them
+    host_nth  number of the request among those to its host that came to an end, from 1; 0: unknown
     bonus     of its host and URL pattern when it was taken, beside its priority
     targets   URL ids of its links, in document order
     """
@@ -408,7 +410,7 @@ class PageRow(msgspec.Struct, frozen=True):
     id: int
     url: str
     nth: int
-    rank: int
+    waiting: int
     status: int
     fetched_at: float
     elapsed_s: float
@@ -420,7 +422,7 @@ class PageRow(msgspec.Struct, frozen=True):
     etag: str = ""
     last_modified: str = ""
     targets: tuple[int, ...] = ()
-    place: int = 0
+    host_nth: int = 0
     bonus: float = 0.0
 
 

@@ -7,6 +7,8 @@ seen. Addresses stay in the store until their queue runs dry.
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 import numpy as np
 
@@ -14,7 +16,7 @@ from focus.crawler import Crawl
 from focus.engine.unit_of_work import Totals
 from focus.engine.view import Request
 from focus.errors import StoreError
-from focus.records import Recent, Tally, UrlState
+from focus.records import Recent, Tally, Task, UrlState
 from focus.scheduling.retries import LAST_CHANCE, MAX_WAIT_S
 from focus.storage.writer import Saved
 from focus.store import CrawlInfo, Store
@@ -47,6 +49,29 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     if crawl.strategy.learns:
         hit_rates.set_newcomer_bonus()
     await _titles(crawl, store, info)
+
+
+def readopt(crawl: Crawl, task: Task) -> bool:
+    """Wait for a task that an earlier run sent; False if its result is of no use now."""
+    # Killed before the page that links to it was written: it will be found anew.
+    if not crawl.frontier.knows(task.host) or (task.id or 0) >= len(crawl.url_table):
+        return False
+    if task.lookup:  # its host's next turn asks anew
+        return False
+    host, now = crawl.frontier.host(task.host), crawl.transport.now()
+    if task.id is not None:
+        if crawl.url_table.state[task.id] != UrlState.WAITING:
+            return False
+        crawl.url_table.move(task.id, UrlState.FETCHING)
+        waiting = crawl.url_table.counts[UrlState.WAITING] + 1
+        crawl.requests.setdefault(task.id, Request()).waiting = waiting
+    elif host.active or crawl.view.robots_gate.question(host, task.url, now) is None:
+        return False
+    crawl.frontier.occupy(host, now)
+    crawl.frontier.sent(host, now)  # long ago, for all that is known
+    if task.id is None:
+        crawl.frontier.rest(host, math.inf, now)
+    return True
 
 
 async def _titles(crawl: Crawl, store: Store, info: CrawlInfo) -> None:

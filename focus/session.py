@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
-import gc
 import os
 import signal
 import time
@@ -16,6 +14,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
 from focus import __version__
 from focus.archive.recorder import Recorder
@@ -26,10 +25,11 @@ from focus.engine.outages import Outage
 from focus.engine.partition import Partition
 from focus.engine.transports import Bodies, Clock, LiveTransport, ReplayTransport, Transport
 from focus.engine.unit_of_work import Totals
-from focus.errors import ConfigError, StoreLocked
+from focus.errors import StoreLocked
 from focus.fetch import WebFetcher
 from focus.http.sessions import Sessions, cookie_for, read_cookies, read_credentials
 from focus.i18n import msg
+from focus.process import allow_open_files, collecting_rarely, give_memory_back
 from focus.profiling.crawl import Profiler
 from focus.profiling.stages import PROFILED, CrawlProfile
 from focus.records import Batch, FetchResult, UrlState
@@ -41,11 +41,6 @@ from focus.urls.normal_form import host_of, seed_candidates
 from focus.workers import ANALYST, WorkerPool
 
 GRACE_S = 10.0  # what is in flight may take so long after a stop
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of glibc's mallopt
-GARBAGE = 50_000
-"""New objects between two looks for garbage in circles (700 by default). A page makes hundreds
-of objects and hardly a circle; what the crawl knows would be walked through again and again."""
-SPARE_FILES = 128  # descriptors for all that is no connection: database, workers, look-ups
 
 
 class RunReport(msgspec.Struct, frozen=True):
@@ -161,22 +156,16 @@ async def run(
         allow_open_files(config.concurrency)
     around = around or Runtime()
     async with _opened(paths) as store, contextlib.AsyncExitStack() as stack:
-        damage = _damage(paths.archive)
-        if damage:
-            watcher.say(
-                msg(
-                    "Note: the archive is damaged, and what is missing is a 404: {damage}",
-                    damage=damage,
-                )
-            )
+        damage = _damage(paths.archive, watcher)
         text = msgspec.json.encode(config).decode()
-        named = known_as or identity(config)
-        again = paths.retry_failed
-        now = time.time()
-        info = await store.begin_crawl(named, text, fresh=paths.fresh, now=now, revive=again)
-        profiler = None
-        if paths.profile:
-            profiler = stack.enter_context(Profiler(_workers(config)))
+        info = await store.begin_crawl(
+            known_as or identity(config),
+            text,
+            fresh=paths.fresh,
+            now=time.time(),
+            revive=paths.retry_failed,
+        )
+        profiler = stack.enter_context(Profiler(_workers(config))) if paths.profile else None
         transport = await around.transport(config, paths, store, info, stack)
         crawl_store = around.crawl_store(store, info)
         crawl = Crawl(
@@ -185,10 +174,10 @@ async def run(
             partition=around.partition(config),
             crawl_store=crawl_store,
             observe=watcher.event,
+            on_outage=watcher.outage,
         )
-        crawl.outages.on_change = watcher.outage
-        stack.enter_context(_collecting_rarely())
-        _giving_back()
+        stack.enter_context(collecting_rarely())
+        give_memory_back()
         if info.resumed:
             await restore(crawl, store, info)
             if news_from:
@@ -205,33 +194,48 @@ async def run(
         if profiler is not None:
             profile = profiler.profile(report.run_pages)
             report = msgspec.structs.replace(report, profile=profile)
-        # A run that added no page to one that came to its end finds all of it written.
-        is_same = info.finished and not report.run_pages
-        await store.finish(
-            info.id,
-            reason=reason,
-            report_json=msgspec.json.encode(report, enc_hook=str).decode(),
-            pageranks=() if is_same else _ranks(crawl),
-            hubs_and_authorities=() if is_same else hubs_and_authorities(crawl.graph.rows),
-            now=time.time(),
-        )
+        await _finish(store, crawl, info, report)
         return report
 
 
-def _damage(archive: Path | None) -> str | None:
-    """What of a recorded web cannot be read."""
+async def _finish(store: Store, crawl: Crawl, info: CrawlInfo, report: RunReport) -> None:
+    """Keep what a run came to, and what all its pages together say of each."""
+    # A run that added no page to one that came to its end finds all of it written.
+    is_same = info.finished and not report.run_pages
+    await store.finish(
+        info.id,
+        reason=report.stop_reason,
+        report_json=msgspec.json.encode(report, enc_hook=str).decode(),
+        ranks=() if is_same else _ranks(crawl),
+        now=time.time(),
+    )
+
+
+def _damage(archive: Path | None, watcher: Watcher) -> str | None:
+    """What of a recorded web cannot be read, which the user is told."""
     if archive is None:
         return None
     with Archive.open(archive) as opened:
-        return opened.damage
+        damage = opened.damage
+    if damage:
+        watcher.say(
+            msg(
+                "Note: the archive is damaged, and what is missing is a 404: {damage}",
+                damage=damage,
+            )
+        )
+    return damage
 
 
-def _ranks(crawl: Crawl) -> Iterator[tuple[int, float]]:
-    """(URL id, PageRank) of every page."""
+def _ranks(crawl: Crawl) -> Iterator[tuple[int, float, float, float]]:
+    """(URL id, PageRank, hub, authority) of every page, in order of id."""
     crawl.graph.settle()
-    for url_id, state in enumerate(crawl.url_table.state):
-        if state == UrlState.DONE:
-            yield url_id, crawl.graph.rank(url_id)
+    size = len(crawl.url_table.state)
+    done = np.flatnonzero(np.frombuffer(crawl.url_table.state, np.uint8) == UrlState.DONE)
+    standing, hubs, authorities = hubs_and_authorities(crawl.graph.rows), *np.zeros((2, size))
+    hubs[standing.ids], authorities[standing.ids] = standing.hubs, standing.authorities
+    columns = done, crawl.graph.ranks(done), hubs[done], authorities[done]
+    return zip(*(column.tolist() for column in columns), strict=True)
 
 
 def identity(config: CrawlConfig) -> dict[str, object]:
@@ -261,42 +265,6 @@ async def _opened(paths: RunPaths) -> AsyncIterator[Store]:
             if time.monotonic() >= deadline:
                 raise
             await asyncio.sleep(0.2)
-
-
-def allow_open_files(concurrency: int) -> None:
-    """Raise our own limit of open files; ConfigError if the system's is too low.
-
-    A connection for each request, and as many idle ones that wait for their host's next.
-    """
-    needed = 2 * concurrency + SPARE_FILES
-    most = raise_open_files(needed)
-    if most < needed:
-        fitting = (most - SPARE_FILES) // 2
-        instead = f" or give --concurrency {fitting}" if fitting > 0 else ""
-        raise ConfigError(
-            "--concurrency {concurrency} needs {needed:,} open files and this process may "
-            "have {most:,}; raise that (ulimit -n){instead}",
-            concurrency=concurrency,
-            needed=needed,
-            most=most,
-            instead=instead,
-        )
-
-
-def raise_open_files(needed: int) -> int:
-    """Have the system let us open so many files; how many it lets us open, if fewer."""
-    try:
-        import resource  # not on Windows, whose sockets are no files
-    except ImportError:
-        return needed
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or soft >= needed:
-        return needed
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
-    except (OSError, ValueError):
-        return soft if hard == resource.RLIM_INFINITY else hard
-    return needed
 
 
 def _workers(config: CrawlConfig) -> int:
@@ -350,30 +318,6 @@ def _sessions(config: CrawlConfig, paths: RunPaths) -> Sessions:
         credentials += cookie_for(hosts, paths.cookie)
     cookies = read_cookies(paths.cookie_file) if paths.cookie_file is not None else []
     return Sessions(credentials, cookies, jar=config.cookies)
-
-
-@contextlib.contextmanager
-def _collecting_rarely() -> Iterator[None]:
-    """Look for garbage in circles less often, and not among what is there already."""
-    before = gc.get_threshold()
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(GARBAGE, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-        gc.unfreeze()
-
-
-def _giving_back() -> None:
-    """Have glibc give back what large bodies took: else it keeps them for the next ones, and pages
-    of 8 MB leave 50 MiB behind.
-    """
-    with contextlib.suppress(OSError, AttributeError):  # another C library
-        libc = ctypes.CDLL(None)
-        libc.mallopt(_MMAP_THRESHOLD, 1 << 20)
-        libc.mallopt(_TRIM_THRESHOLD, 8 << 20)
 
 
 @contextlib.contextmanager

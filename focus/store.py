@@ -156,22 +156,16 @@ class Store:
         """(URL id, links of it that were fetched, relevance they brought) of pages linked from."""
         return await self._run(partial(writer.select, sql=writer.HUBS, values=id_range(crawl)))
 
-    async def update_pageranks(self, crawl: int, values: Iterable[tuple[int, float]]) -> None:
-        """Write the (URL id, PageRank) of fetched pages; others are ignored.
+    async def update_ranks(
+        self, crawl: int, values: Iterable[tuple[int, float, float, float]]
+    ) -> None:
+        """Write the (URL id, PageRank, hub, authority) of pages, see score/graph/.
 
         In several transactions: each value stands for itself.
         """
         left = iter(values)
         while part := list(islice(left, CHUNK)):
-            await self._run(partial(writer.write_pageranks, crawl=crawl, values=part))
-
-    async def update_hubs_and_authorities(
-        self, crawl: int, values: Iterable[tuple[int, float, float]]
-    ) -> None:
-        """Write the (URL id, hub, authority) of fetched pages, see score/graph/hits.py."""
-        left = iter(values)
-        while part := list(islice(left, CHUNK)):
-            await self._run(partial(writer.write_hubs_and_authorities, crawl=crawl, values=part))
+            await self._run(partial(writer.write_ranks, crawl=crawl, values=part))
 
     async def finish(
         self,
@@ -179,13 +173,11 @@ class Store:
         *,
         reason: str,
         report_json: str,
-        pageranks: Iterable[tuple[int, float]] = (),
-        hubs_and_authorities: Iterable[tuple[int, float, float]] = (),
+        ranks: Iterable[tuple[int, float, float, float]] = (),
         now: float,
     ) -> None:
-        """Close the crawl's run: PageRanks, hubs, why it ended, its report; on disk."""
-        await self.update_pageranks(crawl, pageranks)
-        await self.update_hubs_and_authorities(crawl, hubs_and_authorities)
+        """Close the crawl's run: ranks, why it ended, its report; on disk."""
+        await self.update_ranks(crawl, ranks)
         values = (now, reason, report_json, crawl)
         await self._run(partial(writer.change, sql=writer.FINISH, values=values, durable=True))
 

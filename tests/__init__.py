@@ -1,1 +1,1 @@
-"""Tests of `focus`, one file for each module or concern."""
+"""Tests of `focus`, one file for each module or subject."""

@@ -160,7 +160,7 @@ def page(body: str) -> Document:
 
 
 def test_relevance_is_the_calibrated_posterior() -> None:
-    model = make_model("bayes", Matcher(from_words("足球")), {}, learned=classifier())
+    model = make_model("bayes", Matcher(from_words("足球")), {}, trained=classifier())
     judgement = model.judge(page("昨晚的联赛非常精彩，大家都去现场看了比赛。"))
     assert judgement.relevance == pytest.approx(sigmoid(1.5))
     assert judgement.matched["on"] == ["联赛"]
@@ -173,8 +173,8 @@ def test_entities_bring_their_features() -> None:
     expansion = EntityExpansion(make_table({"红魔": ["曼联"]}, {}), {"曼联": ["足球俱乐部"]})
     matcher = Matcher(from_words("足球,红魔"))
     text = page("红魔昨晚主场赢球，大家都去现场看了比赛，非常高兴。")
-    plain = make_model("bayes", matcher, {}, learned=classifier())
-    seeing = make_model("bayes", matcher, {}, learned=classifier(expansion))
+    plain = make_model("bayes", matcher, {}, trained=classifier())
+    seeing = make_model("bayes", matcher, {}, trained=classifier(expansion))
     assert plain.judge(text).relevance == pytest.approx(sigmoid(-0.5))
     assert seeing.judge(text).relevance == pytest.approx(sigmoid(1.0))
 
@@ -195,4 +195,4 @@ def test_relevance_stays_in_range_and_is_the_same_every_time(title: str, body: s
     assert _MODEL.judge(text) == first
 
 
-_MODEL = make_model("bayes", Matcher(from_words("足球")), {}, learned=classifier())
+_MODEL = make_model("bayes", Matcher(from_words("足球")), {}, trained=classifier())

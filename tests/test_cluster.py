@@ -50,7 +50,7 @@ from focus.records import FetchResult, Link, Page, Result, Task
 from focus.score.strategy import Parent
 from focus.storage.reader import DatabaseReader
 from focus.topic.topic import from_words, to_builtins
-from tests.support.cluster import Room
+from tests.support.cluster import SimulatedCluster
 from tests.support.outage import Cut
 from tests.support.web import TinyWeb
 
@@ -189,7 +189,7 @@ def test_nothing_else_that_a_setup_says_leads_past_the_guard() -> None:
     bounds = {
         "user_agent", "connect_timeout_s", "read_timeout_s", "total_timeout_s", "max_body_bytes",
         "max_raw_bytes", "max_header_bytes", "min_rate_bytes_s", "min_rate_window_s",
-        "content_types", "listings", "concurrency",
+        "content_types", "listings", "concurrency", "any_type",
     }  # fmt: skip
     assert set(FetchConfig.__struct_fields__) == bounds | set(Reach.__struct_fields__)
 
@@ -517,7 +517,7 @@ def ends(db: Path) -> Ends:
 def calm(tmp_path_factory: pytest.TempPathFactory) -> Ends:
     """How each URL ends in peace."""
     db = tmp_path_factory.mktemp("calm") / "calm.db"
-    asyncio.run(Room(web(), rng=Random(0)).crawl(config(), db))
+    asyncio.run(SimulatedCluster(web(), rng=Random(0)).crawl(config(), db))
     return ends(db)
 
 
@@ -525,36 +525,36 @@ def calm(tmp_path_factory: pytest.TempPathFactory) -> Ends:
 async def test_lost_doubled_and_late_deliveries_change_nothing(
     tmp_path: Path, calm: Ends, seed: int
 ) -> None:
-    room = Room(web(), rng=Random(seed), lose=0.15, twice=0.3)
-    report = await room.crawl(config(), tmp_path / "s.db")
+    cluster = SimulatedCluster(web(), rng=Random(seed), lose=0.15, twice=0.3)
+    report = await cluster.crawl(config(), tmp_path / "s.db")
     assert report.stop_reason == "frontier empty"
     assert ends(tmp_path / "s.db") == calm
-    assert room.lost and room.transport.leases.lost >= sum(room.lost.values())
-    assert room.delivered > sum(room.web.urls().count(url) for url in set(room.web.urls()))
+    assert cluster.lost and cluster.transport.leases.lost >= sum(cluster.lost.values())
+    assert cluster.delivered > sum(cluster.web.urls().count(url) for url in set(cluster.web.urls()))
 
 
 async def test_nothing_is_owed_at_the_end(tmp_path: Path) -> None:
-    room = Room(web(), rng=Random(1))
-    await room.crawl(config(), tmp_path / "s.db")
-    assert room.acked == room.delivered
+    cluster = SimulatedCluster(web(), rng=Random(1))
+    await cluster.crawl(config(), tmp_path / "s.db")
+    assert cluster.acked == cluster.delivered
     with DatabaseReader(tmp_path / "s.db") as reader:
         assert reader.run(lambda c: c.execute("SELECT count(*) FROM lease").fetchone()) == (0,)
 
 
 async def test_a_poison_page_is_failed_and_seen(tmp_path: Path) -> None:
-    room = Room(web(), rng=Random(1), poison="http://h3.test/3")
-    report = await room.crawl(config(), tmp_path / "s.db")
-    assert room.given["http://h3.test/3"] == POISON
+    cluster = SimulatedCluster(web(), rng=Random(1), poison="http://h3.test/3")
+    report = await cluster.crawl(config(), tmp_path / "s.db")
+    assert cluster.given["http://h3.test/3"] == POISON
     assert report.failures == {"poison": 1}
     with DatabaseReader(tmp_path / "s.db") as reader:
         assert [each.reason for each in reader.status(1).failures] == ["poison"]
 
 
 async def test_one_at_a_time_is_the_order_of_one_process(tmp_path: Path) -> None:
-    room = Room(web(), rng=Random(1), slots=1)
-    await room.crawl(config(concurrency=1, strategy="topic-pagerank"), tmp_path / "s.db")
-    alone = Room(web(), rng=Random(1), slots=1)
-    order = room.web.urls()
+    cluster = SimulatedCluster(web(), rng=Random(1), slots=1)
+    await cluster.crawl(config(concurrency=1, strategy="topic-pagerank"), tmp_path / "s.db")
+    alone = SimulatedCluster(web(), rng=Random(1), slots=1)
+    order = cluster.web.urls()
     await alone.crawl(config(concurrency=1, strategy="topic-pagerank"), tmp_path / "t.db")
     assert order == alone.web.urls()
     assert len(order) == len(set(order))
@@ -563,12 +563,12 @@ async def test_one_at_a_time_is_the_order_of_one_process(tmp_path: Path) -> None
 async def test_a_shard_that_is_killed_asks_for_nothing_twice(tmp_path: Path, calm: Ends) -> None:
     """Its leases are in the database; what was under way comes when it is back."""
     db = tmp_path / "s.db"
-    first = Room(web(), rng=Random(1), slots=8, most=12)
+    first = SimulatedCluster(web(), rng=Random(1), slots=8, most=12)
     running = asyncio.create_task(first.crawl(config(), db))
     await first.halted.wait()
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
-    second = Room(web(), rng=Random(2))
+    second = SimulatedCluster(web(), rng=Random(2))
     report = await second.crawl(config(), db)
     assert report.stop_reason == "frontier empty"
     assert ends(db) == calm
@@ -581,13 +581,15 @@ async def test_hosts_of_one_address_share_its_pace(tmp_path: Path) -> None:
     drawn.page("http://w0.test/", links=[f"http://{host}/a" for host in hosts])
     for host in hosts:
         drawn.page(f"http://{host}/a")
-    room = Room(drawn, rng=Random(1), slots=64, addresses=dict.fromkeys(hosts, "9.9.9.9"))
+    cluster = SimulatedCluster(
+        drawn, rng=Random(1), slots=64, addresses=dict.fromkeys(hosts, "9.9.9.9")
+    )
     pace = PolitenessConfig(delay_s=1.0, per_ip=2)
-    report = await room.crawl(
+    report = await cluster.crawl(
         config(seeds=("http://w0.test/",), politeness=pace), tmp_path / "s.db"
     )
     assert (report.stop_reason, report.totals.pages) == ("frontier empty", 41)
-    times = [hit.at for hit in room.asked]
+    times = [hit.at for hit in cluster.asked]
     assert len(times) == 81
     assert max(sum(at <= each < at + 0.99 for each in times) for at in times) <= 2
 
@@ -604,17 +606,17 @@ async def test_workers_without_a_network_lose_nothing(
     tmp_path: Path, calm: Ends, begin_s: float, length_s: float, kind: K
 ) -> None:
     settings = config(politeness=PolitenessConfig(delay_s=1.0), max_offline_s=1200.0)
-    room = Room(web(), rng=Random(1))
-    began, back = room.now, room.now + begin_s + length_s
-    room.cuts = [Cut(began + begin_s, back, kind=kind)]
-    report = await room.crawl(settings, tmp_path / "s.db")
+    cluster = SimulatedCluster(web(), rng=Random(1))
+    began, back = cluster.now, cluster.now + begin_s + length_s
+    cluster.cuts = [Cut(began + begin_s, back, kind=kind)]
+    report = await cluster.crawl(settings, tmp_path / "s.db")
     if length_s > 1200.0:
         assert report.stop_reason == "offline"
-        assert 1200.0 <= room.now - began <= 1200.0 + begin_s + 60.0
-        room = Room(web(), rng=Random(2))
-        report = await room.crawl(settings, tmp_path / "s.db")
+        assert 1200.0 <= cluster.now - began <= 1200.0 + begin_s + 60.0
+        cluster = SimulatedCluster(web(), rng=Random(2))
+        report = await cluster.crawl(settings, tmp_path / "s.db")
     else:
-        assert min(hit.at for hit in room.asked if hit.at >= back) - back <= 45.0
+        assert min(hit.at for hit in cluster.asked if hit.at >= back) - back <= 45.0
     assert report.stop_reason == "frontier empty"
     assert ends(tmp_path / "s.db") == calm
 
@@ -624,12 +626,12 @@ async def test_one_host_that_workers_cannot_reach_is_given_up_and_asked_by_the_n
     calm: Ends,
 ) -> None:
     settings = config(politeness=PolitenessConfig(delay_s=1.0))
-    room = Room(web(), rng=Random(1))
-    room.cuts = [Cut(room.now, room.now + DAY, frozenset({"h3.test"}), K.TIMEOUT)]
-    report = await room.crawl(settings, tmp_path / "s.db")
-    assert (report.stop_reason, room.outages) == ("frontier empty", []), "the others answer"
+    cluster = SimulatedCluster(web(), rng=Random(1))
+    cluster.cuts = [Cut(cluster.now, cluster.now + DAY, frozenset({"h3.test"}), K.TIMEOUT)]
+    report = await cluster.crawl(settings, tmp_path / "s.db")
+    assert (report.stop_reason, cluster.outages) == ("frontier empty", []), "the others answer"
     assert report.failures["host-given-up"] > 0
-    report = await Room(web(), rng=Random(2)).crawl(settings, tmp_path / "s.db")
+    report = await SimulatedCluster(web(), rng=Random(2)).crawl(settings, tmp_path / "s.db")
     assert report.stop_reason == "frontier empty"
     assert ends(tmp_path / "s.db") == calm
 

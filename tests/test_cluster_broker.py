@@ -129,7 +129,7 @@ def reach(site: DemoServer) -> Reach:
     return Reach(("127.0.0.0/8",), connect_to=f"127.0.0.1:{site.port}")
 
 
-class Room:
+class BrokerCluster:
     """A cluster in this process, with a name of its own on the broker."""
 
     def __init__(
@@ -215,11 +215,11 @@ async def test_two_shards_and_three_workers_find_what_one_process_finds(
     delay_s = 0.05
     wanted = await alone(config(site), tmp_path)
     before, begun = asked(site.log), len(site.log)
-    room = Room(broker, site, tmp_path, shards=2)
-    async with room.workers(3):
-        reports = await room.crawl(config(site, delay_s=delay_s))
+    cluster = BrokerCluster(broker, site, tmp_path, shards=2)
+    async with cluster.workers(3):
+        reports = await cluster.crawl(config(site, delay_s=delay_s))
     assert [each.stop_reason for each in reports] == ["frontier empty"] * 2
-    assert room.pages() == wanted
+    assert cluster.pages() == wanted
     log = site.log[begun:]
     assert asked(log) == before
     times = defaultdict(list)
@@ -237,9 +237,9 @@ async def test_one_shard_and_one_slot_go_in_the_order_of_one_process(
     ordered = config(site, strategy="topic-pagerank", concurrency=1, limits=limits)
     await alone(ordered, tmp_path)
     order = [(entry.host, entry.path) for entry in site.log]
-    room = Room(broker, site, tmp_path)
-    async with room.workers(1, slots=1):
-        await room.crawl(ordered)
+    cluster = BrokerCluster(broker, site, tmp_path)
+    async with cluster.workers(1, slots=1):
+        await cluster.crawl(ordered)
     assert [(entry.host, entry.path) for entry in site.log][len(order) :] == order
 
 
@@ -248,9 +248,9 @@ async def test_several_at_once_on_a_host_leave_the_delay_between_them(
 ) -> None:
     site.latency_s = 1.0
     polite = PolitenessConfig(delay_s=0.1, per_ip=0, per_host=3)
-    room = Room(broker, site, tmp_path)
-    async with room.workers(2):
-        await room.crawl(
+    cluster = BrokerCluster(broker, site, tmp_path)
+    async with cluster.workers(2):
+        await cluster.crawl(
             config(site, politeness=polite, limits=LimitConfig(max_requests=50)),
         )
     times = defaultdict(list)
@@ -285,17 +285,17 @@ async def test_a_page_that_kills_workers_ends_as_poison(
 ) -> None:
     wanted = await alone(config(site), tmp_path)
     poison = sorted(wanted)[len(wanted) // 2]
-    room = Room(broker, site, tmp_path)
+    cluster = BrokerCluster(broker, site, tmp_path)
 
     class Victim(Mortal):
         pass
 
     Victim.poison = poison.partition("//")[2].partition("/")[2]
-    async with room.workers(2, kind=Victim):
-        (report,) = await room.crawl(config(site))
+    async with cluster.workers(2, kind=Victim):
+        (report,) = await cluster.crawl(config(site))
     assert report.failures["poison"] == 1
     assert Victim.deaths == 3
-    assert wanted - room.pages() <= {poison} | only_from(poison, wanted)
+    assert wanted - cluster.pages() <= {poison} | only_from(poison, wanted)
 
 
 def only_from(poison: str, wanted: set[str]) -> set[str]:
@@ -308,29 +308,29 @@ async def test_a_broker_that_loses_everything_loses_no_page(
     broker: PrivateBroker, site: DemoServer, tmp_path: Path
 ) -> None:
     wanted = await alone(config(site), tmp_path)
-    room = Room(broker, site, tmp_path)
-    async with room.workers(2):
-        crawling = asyncio.create_task(room.crawl(config(site)))
+    cluster = BrokerCluster(broker, site, tmp_path)
+    async with cluster.workers(2):
+        crawling = asyncio.create_task(cluster.crawl(config(site)))
         before = len(site.log)
-        await room.until_open()
+        await cluster.until_open()
         while not crawling.done():
             await asyncio.sleep(0.5)
             if len(site.log) - before < 200:
-                await purge(room)
+                await purge(cluster)
         (report,) = crawling.result()
     assert report.stop_reason == "frontier empty"
-    assert room.pages() == wanted
+    assert cluster.pages() == wanted
 
 
-async def purge(room: Room) -> None:
+async def purge(cluster: BrokerCluster) -> None:
     """Throw away all messages that wait, and cut every role's connection."""
-    connection = await addresses.connect(room.address, "purge")
+    connection = await addresses.connect(cluster.address, "purge")
     async with connection:
         channel = await connection.channel()
-        names = room.members[1].context.names
+        names = cluster.members[1].context.names
         for name in (names.tasks(1), names.results(1)):
             await (await channel.get_queue(name)).purge()
-    room.members[1].context.connection.reset()
+    cluster.members[1].context.connection.reset()
 
 
 async def test_clocks_need_not_agree(
@@ -342,12 +342,12 @@ async def test_clocks_need_not_agree(
 
     wanted = await alone(config(site), tmp_path)
     monkeypatch.setattr("focus.cluster.executor.Clock", Ahead)
-    room = Room(broker, site, tmp_path)
-    async with room.workers(1):
-        await room.crawl(config(site))
-    assert room.pages() == wanted
+    cluster = BrokerCluster(broker, site, tmp_path)
+    async with cluster.workers(1):
+        await cluster.crawl(config(site))
+    assert cluster.pages() == wanted
     now = Clock()()
-    with closing(sqlite3.connect(room.db())) as db:
+    with closing(sqlite3.connect(cluster.db())) as db:
         (first, last) = db.execute("SELECT min(fetched_at), max(fetched_at) FROM page").fetchone()
     assert now - 60 < first < last <= now
 
@@ -359,14 +359,14 @@ async def test_a_worker_that_is_cut_off_lets_go_before_others_take_over(
     monkeypatch.setattr(addresses, "HEARTBEAT_S", 3)
     monkeypatch.setattr(worker, "CUT_S", 1.5)
     wanted = await alone(config(site), tmp_path)
-    room = Room(broker, site, tmp_path)
+    cluster = BrokerCluster(broker, site, tmp_path)
     async with Cut(broker.port) as proxy:
-        near = room.address
-        room.address = read_address(f"amqp://guest:guest@127.0.0.1:{proxy.port}/")
-        async with room.workers(1) as (far,):
-            room.address = near
-            async with room.workers(1):
-                crawling = asyncio.create_task(room.crawl(config(site, delay_s=0.05)))
+        near = cluster.address
+        cluster.address = read_address(f"amqp://guest:guest@127.0.0.1:{proxy.port}/")
+        async with cluster.workers(1) as (far,):
+            cluster.address = near
+            async with cluster.workers(1):
+                crawling = asyncio.create_task(cluster.crawl(config(site, delay_s=0.05)))
                 await until(lambda: far.pages > 5 or crawling.done())
                 site.latency_s = 3.0
                 await until(lambda: far.busy > 0 or crawling.done())
@@ -375,7 +375,7 @@ async def test_a_worker_that_is_cut_off_lets_go_before_others_take_over(
                 (report,) = await crawling
             proxy.is_cut = False
     assert report.stop_reason == "frontier empty"
-    assert room.pages() == wanted
+    assert cluster.pages() == wanted
 
 
 class Cut:
@@ -421,30 +421,30 @@ class Cut:
 async def test_a_second_frontier_of_a_shard_is_told_so(
     broker: PrivateBroker, site: DemoServer, tmp_path: Path
 ) -> None:
-    room = Room(broker, site, tmp_path)
-    async with room.workers(1):
-        first = asyncio.create_task(room.frontier(config(site, delay_s=0.1)))
-        await room.until_open()
-        other = Room(broker, site, tmp_path / "other")
-        other.name = room.name
+    cluster = BrokerCluster(broker, site, tmp_path)
+    async with cluster.workers(1):
+        first = asyncio.create_task(cluster.frontier(config(site, delay_s=0.1)))
+        await cluster.until_open()
+        other = BrokerCluster(broker, site, tmp_path / "other")
+        other.name = cluster.name
         with pytest.raises(ClusterError, match="another frontier is shard 1/1"):
             await other.frontier(config(site))
-        await control.tell(room.address, room.name, "stop")
+        await control.tell(cluster.address, cluster.name, "stop")
         assert (await first).stop_reason == "stopped"
 
 
 async def test_another_number_of_shards_is_refused(
     broker: PrivateBroker, site: DemoServer, tmp_path: Path
 ) -> None:
-    room = Room(broker, site, tmp_path, shards=2)
-    first = asyncio.create_task(room.frontier(config(site)))
-    await room.until_open()
-    room.members[1].context.began_at -= 60.0  # it is at home here
-    other = Room(broker, site, tmp_path, shards=3)
-    other.name = room.name
+    cluster = BrokerCluster(broker, site, tmp_path, shards=2)
+    first = asyncio.create_task(cluster.frontier(config(site)))
+    await cluster.until_open()
+    cluster.members[1].context.began_at -= 60.0  # it is at home here
+    other = BrokerCluster(broker, site, tmp_path, shards=3)
+    other.name = cluster.name
     with pytest.raises(ClusterError, match="there are 2 shards"):
         await other.frontier(config(site), 3)
-    await control.tell(room.address, room.name, "stop")
+    await control.tell(cluster.address, cluster.name, "stop")
     await first
     with pytest.raises(ClusterError, match="holds shard 1/2"):
         await other.frontier(config(site), 1)
@@ -453,12 +453,12 @@ async def test_another_number_of_shards_is_refused(
 async def test_an_old_worker_is_refused_politely(
     broker: PrivateBroker, site: DemoServer, tmp_path: Path
 ) -> None:
-    room = Room(broker, site, tmp_path)
-    first = asyncio.create_task(room.frontier(config(site)))
-    old = WorkerRole(room.address, WorkerOptions(4, 1), cluster=room.name, version=0)
+    cluster = BrokerCluster(broker, site, tmp_path)
+    first = asyncio.create_task(cluster.frontier(config(site)))
+    old = WorkerRole(cluster.address, WorkerOptions(4, 1), cluster=cluster.name, version=0)
     with pytest.raises(ClusterError, match="version 0 of focus's messages"):
         await asyncio.wait_for(old.run(), DEADLINE_S)
-    await control.tell(room.address, room.name, "stop")
+    await control.tell(cluster.address, cluster.name, "stop")
     await first
 
 
@@ -506,27 +506,29 @@ async def test_the_brokers_certificate_is_checked(broker: PrivateBroker, secure:
 async def test_seeds_are_added_workers_drained_and_all_is_stopped(
     broker: PrivateBroker, site: DemoServer, tmp_path: Path
 ) -> None:
-    room = Room(broker, site, tmp_path, shards=2)
+    cluster = BrokerCluster(broker, site, tmp_path, shards=2)
     first, *others = site.web.seeds
-    crawling = asyncio.create_task(room.crawl(config(site, delay_s=0.3, seeds=(first,))))
+    crawling = asyncio.create_task(cluster.crawl(config(site, delay_s=0.3, seeds=(first,))))
     running = [
         asyncio.create_task(
             WorkerRole(
-                room.address, WorkerOptions(4, 1, None, name, room.reach), cluster=room.name
+                cluster.address,
+                WorkerOptions(4, 1, None, name, cluster.reach),
+                cluster=cluster.name,
             ).run()
         )
         for name in ("a", "b")
     ]
-    while not (state := await control.look(room.address, room.name)).is_healthy:
+    while not (state := await control.look(cluster.address, cluster.name)).is_healthy:
         pass
     assert [each.shard for each in state.shards] == [1, 2]
-    to = await control.sow(room.address, room.name, others)
+    to = await control.sow(cluster.address, cluster.name, others)
     assert set(to) == set(others)
-    await control.tell(room.address, room.name, "drain", "a")
+    await control.tell(cluster.address, cluster.name, "drain", "a")
     assert await asyncio.wait_for(running[0], DEADLINE_S) == "drained"
-    state = await control.look(room.address, room.name)
+    state = await control.look(cluster.address, cluster.name)
     assert [each.worker for each in state.workers if each.slots] == ["b"]
-    await control.tell(room.address, room.name, "stop")
+    await control.tell(cluster.address, cluster.name, "stop")
     reports = await asyncio.wait_for(crawling, DEADLINE_S)
     assert {each.stop_reason for each in reports} == {"stopped"}
     assert await asyncio.wait_for(running[1], DEADLINE_S) == "stopped"

@@ -26,10 +26,10 @@ from focus.report import pictures
 from focus.report.bars import Bar, bars
 from focus.report.charts import ticks
 from focus.report.crawl import crawl_html, crawl_pictures
-from focus.report.link_drawing import drawing
-from focus.report.page import link, page, table
+from focus.report.link_drawing import WORDS, drawing
+from focus.report.page import LONGEST, REPORTS, PageLink
 from focus.storage import distributions, link_map
-from focus.storage.figures import CrawlFigures, LinkMap, MapNode
+from focus.storage.figures import Bucket, CrawlFigures, LinkMap, MapNode
 from focus.storage.reader import DatabaseReader
 from focus.storage.report_reader import figures
 from focus.store import Store
@@ -69,7 +69,7 @@ def page_row(number: int, nth: int) -> PageRow:
         id=number,
         url=f"https://{'ab'[number % 2]}.example/{number}",
         nth=nth,
-        rank=5,
+        waiting=5,
         status=200,
         fetched_at=1000.0 + 2.0 * nth,
         elapsed_s=0.5,
@@ -301,7 +301,7 @@ def test_the_page_is_whole_loads_nothing_and_escapes_the_web(found: CrawlFigures
     assert "\u202e" not in text
     assert "<img" not in text
     assert "<b>alert" not in text
-    for words in ("足球", "Harvest", "Best hubs", "Politeness", "平均查准率", "Self-judged"):
+    for words in ("足球", "Harvest", "Best hubs", "Politeness", "Average precision", "Self-judged"):
         assert words in elements.text
 
 
@@ -314,17 +314,59 @@ def test_a_crawl_without_pages_has_a_page_all_the_same(tmp_path: Path) -> None:
     assert crawl_pictures(found) == {}
 
 
+def parts() -> Any:
+    """The macros of the reports, as templates call them."""
+    return REPORTS.get_template("parts.html").make_module({"lang": "en", "longest": LONGEST})
+
+
 def test_only_links_of_the_web_become_links() -> None:
-    assert "<a " not in link("javascript:alert(1)", "title")
-    assert 'href="https://a.example/?a=1&amp;b=&quot;"' in link('https://a.example/?a=1&b="')
-    assert "足球" in link("https://a.example/%E8%B6%B3%E7%90%83")
+    cell = parts().cell
+    assert "<a " not in cell(PageLink("javascript:alert(1)", "title"))
+    assert 'href="https://a.example/?a=1&amp;b=&#34;"' in cell(
+        PageLink('https://a.example/?a=1&b="')
+    )
+    assert "足球" in cell(PageLink("https://a.example/%E8%B6%B3%E7%90%83"))
 
 
-def test_a_page_forbids_what_it_does_not_need() -> None:
-    text = page("a <b>", ["x"])
-    assert "default-src 'none'" in text
-    assert "<title>a &lt;b&gt;</title>" in text
-    assert "&lt;i&gt;" in table(["<i>"], [["<i>"]])
+def test_what_stands_in_back_ticks_is_code_and_nothing_else_is_html() -> None:
+    assert "<code>focus label</code>, &lt;b&gt;" in parts().note("`focus label`, <b>")
+
+
+def test_a_page_forbids_what_it_does_not_need(found: CrawlFigures) -> None:
+    text = crawl_html(found)
+    assert "default-src &#39;none&#39;" in text
+    assert "<title>focus report: 足球 &lt;b&gt;</title>" in text
+
+
+def test_a_long_table_scrolls_and_says_so() -> None:
+    short, long = (parts().table("t", ["<i>"], [["<i>"]] * n) for n in (LONGEST, LONGEST + 1))
+    assert "&lt;i&gt;" in short
+    assert 'class="scroll"' in short and "rows" not in short
+    assert 'class="scroll tall"' in long and "21 rows: the table scrolls." in long
+
+
+def test_whatever_scrolls_can_be_reached_and_has_a_name(found: CrawlFigures) -> None:
+    scrollers = re.findall('<div class="scroll[^>]*>', crawl_html(found))
+    assert len(scrollers) > 5
+    for each in scrollers:
+        assert re.search('tabindex="0" role="region" aria-label="[^"]+"', each)
+
+
+def test_the_verdict_comes_first(found: CrawlFigures) -> None:
+    text = crawl_html(found)
+    assert "<main>" in text
+    assert "6 of 10 pages are relevant (60%); of the last ones " in text
+    assert text.index('class="verdict"') < text.index('class="tiles"')
+
+
+@pytest.mark.parametrize(
+    ("late", "said"), [(3, "go on finding"), (1, "fewer and fewer"), (0, "hardly any more")]
+)
+def test_the_verdict_tells_whether_more_would_come(
+    found: CrawlFigures, late: int, said: str
+) -> None:
+    course = [Bucket(1, 20, 20), Bucket(2, 4, late)]
+    assert said in crawl_html(msgspec.structs.replace(found, course=course, window=1))
 
 
 def test_ticks_are_round_numbers_within_the_axis() -> None:
@@ -349,6 +391,36 @@ def test_the_drawing_is_the_same_each_time_and_bounded_in_columns() -> None:
     assert "<script>" not in text
     assert len(set(re.findall(r'cx="(\d+)"', text))) == 6
     assert drawing(LinkMap([], [], [])) == ""
+
+
+def test_no_line_of_the_drawing_crosses_words_and_all_of_it_is_inside() -> None:
+    nodes = [
+        MapNode(n, f"http://a/{n}", "W" * 9 * (n % 5 + 1), min(n, n % 4), 0.5, True, False)
+        for n in range(30)
+    ]
+    text = drawing(LinkMap(nodes, [(0, n) for n in range(1, 30)], [(n, n // 2) for n in range(30)]))
+    found = re.search(r'viewBox="0 0 (\d+) (\d+)"', text)
+    assert found is not None
+    width, height = int(found[1]), int(found[2])
+    words = [
+        (int(x), int(y), WORDS) for x, y in re.findall(r'class="name" x="(\d+)" y="(\d+)"', text)
+    ]
+    assert all(x + wide <= width and 12 < y < height for x, y, wide in words)
+    for path in re.findall(r' d="([^"]+)"', text):
+        x = y = 0.0
+        for step, numbers in re.findall("([MHC])([^MHC]+)", path):
+            *_, after = values = [float(each) for each in numbers.split()]
+            x2, y2 = (after, y) if step == "H" else (values[-2], after)
+            assert min(x2, *values[:1]) >= 0 and max(x, x2) <= width and 0 <= y2 <= height
+            if step == "H":  # straight, past words: behind its own, or between two rows
+                assert not [w for w in words if x < w[0] and w[0] < x2 and abs(y - w[1] + 4) < 12]
+            x, y = x2, y2
+
+
+def test_words_too_long_for_the_drawing_are_cut_with_a_sign() -> None:
+    long = MapNode(1, "http://a/", "足球" * 50, 0, 0.5, True, False)
+    [one] = re.findall(r'class="name"[^>]*>([^<]+)<', drawing(LinkMap([long], [], [])))
+    assert one.endswith("…") and 10 < len(one) < 30
 
 
 # -- the command --------------------------------------------------------------------

@@ -14,24 +14,24 @@ from focus.alerts import delivery_process
 from focus.alerts.outbox_relay import Summary
 from focus.errors import StoreError
 from focus.storage.alerts.records import SENT, WAITING
-from tests.support.outbox import Desk, desk
+from tests.support.outbox import OutboxFixture, outbox
 from tests.support.webhooks import Receiver, receiving
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> Iterator[Desk]:
-    with desk(tmp_path) as made:
+def here(tmp_path: Path) -> Iterator[OutboxFixture]:
+    with outbox(tmp_path) as made:
         yield made
 
 
-def find(here: Desk, url: str, messages: int) -> None:
+def find(here: OutboxFixture, url: str, messages: int) -> None:
     """So many messages are due."""
     for number in range(messages):
         here.finds(here.alert(str(number), f"webhook:{url}/{number}"), "http://a.test/1")
     here.store.database.rows("UPDATE outbox SET due_at = 0")
 
 
-async def test_what_is_due_is_brought_and_told_of(here: Desk) -> None:
+async def test_what_is_due_is_brought_and_told_of(here: OutboxFixture) -> None:
     async with receiving(Receiver(answers=[(500, {})])) as hook:
         find(here, hook.url, 2)
         summary = await delivery_process.sender(here.store, here.settings())()
@@ -40,7 +40,9 @@ async def test_what_is_due_is_brought_and_told_of(here: Desk) -> None:
     assert here.store.outbox.counts() == {SENT: 1, WAITING: 1}
 
 
-async def test_nobody_is_sent_out_for_nothing(here: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nobody_is_sent_out_for_nothing(
+    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere")
     deliver = delivery_process.sender(here.store, here.settings())
     assert await deliver() == Summary()
@@ -49,7 +51,9 @@ async def test_nobody_is_sent_out_for_nothing(here: Desk, monkeypatch: pytest.Mo
     assert await deliver() == Summary()
 
 
-async def test_what_keeps_the_courier_from_working_is_told(here: Desk, tmp_path: Path) -> None:
+async def test_what_keeps_the_courier_from_working_is_told(
+    here: OutboxFixture, tmp_path: Path
+) -> None:
     broken = tmp_path / "broken.db"
     broken.write_bytes(b"no database at all" * 99)
     order = delivery_process.DeliveryOrder(str(broken), here.settings())
@@ -69,7 +73,7 @@ asyncio.run(delivery_process._sent_out(order))
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 async def test_what_is_under_way_is_ended_though_the_run_dies(
-    here: Desk, tmp_path: Path, number: signal.Signals
+    here: OutboxFixture, tmp_path: Path, number: signal.Signals
 ) -> None:
     async with receiving(Receiver(delay_s=0.5)) as hook:
         find(here, hook.url, 4)
@@ -84,7 +88,7 @@ async def test_what_is_under_way_is_ended_though_the_run_dies(
         await hook.has(1)
         os.kill(process.pid, number)
         assert process.stderr is not None
-        await process.stderr.read()  # which ends with the last that has it: the errand
+        await process.stderr.read()  # which ends with the last that has it: the delivery process
         await process.wait()
     assert here.store.outbox.counts() == {SENT: 4}
     assert len(set(hook.ids)) == len(hook.ids) == 4

@@ -19,7 +19,7 @@ from focus.alerts.delivery.feed import (
     of_user,
     read_of,
 )
-from tests.support.outbox import NOON, Desk, desk, hit
+from tests.support.outbox import NOON, OutboxFixture, hit, outbox
 
 feedparser = pytest.importorskip("feedparser")
 
@@ -27,8 +27,8 @@ ATOM = "{http://www.w3.org/2005/Atom}"
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> Iterator[Desk]:
-    with desk(tmp_path) as made:
+def here(tmp_path: Path) -> Iterator[OutboxFixture]:
+    with outbox(tmp_path) as made:
         yield made
 
 
@@ -39,18 +39,18 @@ def parsed(document: bytes) -> Any:
     return found
 
 
-def alert_feed(here: Desk, name: str, language: str = "zh") -> bytes:
+def alert_feed(here: OutboxFixture, name: str, language: str = "zh") -> bytes:
     owned = here.store.alerts.named(1, name)
     return of_alert(
         here.store, owned, here.settings(), language=language, url="https://focus.test/feed/s3cret"
     )
 
 
-def own_feed(here: Desk, language: str) -> bytes:
+def own_feed(here: OutboxFixture, language: str) -> bytes:
     return of_user(here.store, read_of(here.store, 1), here.settings(), 1, language=language)
 
 
-def test_a_alerts_feed_has_its_pages_newest_first(here: Desk) -> None:
+def test_a_alerts_feed_has_its_pages_newest_first(here: OutboxFixture) -> None:
     here.base_url = "https://focus.test"
     alert = here.alert("足球", "feed")
     here.finds(alert, "http://a.test/old", baseline=True)
@@ -75,7 +75,7 @@ def test_a_alerts_feed_has_its_pages_newest_first(here: Desk) -> None:
     assert [tag.term for tag in first.tags] == ["足球"]
 
 
-def test_a_persons_feed_has_the_alerts_that_want_one(here: Desk) -> None:
+def test_a_persons_feed_has_the_alerts_that_want_one(here: OutboxFixture) -> None:
     here.finds(here.alert("足球", "feed"), "http://a.test/1")
     here.finds(here.alert("旅游", "feed", "inbox"), "http://a.test/1")
     here.finds(here.alert("体育", "inbox"), "http://a.test/3")
@@ -87,7 +87,7 @@ def test_a_persons_feed_has_the_alerts_that_want_one(here: Desk) -> None:
     assert len({entry.id for entry in found.entries}) == 2
 
 
-def test_ids_stay_when_words_and_addresses_change(here: Desk) -> None:
+def test_ids_stay_when_words_and_addresses_change(here: OutboxFixture) -> None:
     alert = here.alert("足球", "feed")
     here.finds(alert, "http://a.test/1")
     before = parsed(alert_feed(here, "足球"))
@@ -103,14 +103,14 @@ def test_ids_stay_when_words_and_addresses_change(here: Desk) -> None:
     assert after.feed.id != in_all.feed.id
 
 
-def test_an_empty_feed_is_a_feed(here: Desk) -> None:
+def test_an_empty_feed_is_a_feed(here: OutboxFixture) -> None:
     here.alert("足球", "feed")
     found = parsed(alert_feed(here, "足球", language="en"))
     assert found.entries == []
     assert calendar.timegm(found.feed.updated_parsed) == NOON
 
 
-def test_a_feed_has_no_more_than_a_reader_wants(here: Desk) -> None:
+def test_a_feed_has_no_more_than_a_reader_wants(here: OutboxFixture) -> None:
     alert = here.alert("足球", "feed")
     here.finds(alert, *(f"http://a.test/{n}" for n in range(MAX_ENTRIES + 5)))
     assert len(parsed(alert_feed(here, "足球")).entries) == MAX_ENTRIES

@@ -1,36 +1,39 @@
 """Incremental HITS against the slow obvious version, and its bounded cost."""
 
 import random
+from array import array
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from focus.score.graph.compact_arrays import Rows
 from focus.score.graph.hits import Hits, hubs_and_authorities, power_iteration
 from focus.score.graph.pagerank import PageRank
 
-Rows = dict[int, list[int]]
+Links = dict[int, list[int]]
 ROWS = st.dictionaries(
     st.integers(0, 9), st.lists(st.integers(0, 14), max_size=8, unique=True), max_size=10
 ).map(lambda rows: {page: [t for t in row if t != page] for page, row in rows.items()})
 
 
-def grown(rows: Rows, **settings: float) -> Hits:
+def grown(rows: Links, **settings: float) -> Hits:
     hits = Hits(**settings)  # type: ignore[arg-type]
     for page, row in rows.items():
         hits.add(page, row)
     return hits
 
 
-def settled(rows: Rows) -> Hits:
+def settled(rows: Links) -> Hits:
     hits = grown(rows, tolerance=0.0)
     for _ in range(1000):
         hits.settle(10**9)
     return hits
 
 
-def fast(rows: Rows) -> tuple[dict[int, float], dict[int, float]]:
+def fast(rows: Links) -> tuple[dict[int, float], dict[int, float]]:
     hits = settled(rows)
     largest = max(hits.hub(page) for page in rows)
     targets = {target for row in rows.values() for target in row}
@@ -70,7 +73,7 @@ def test_a_page_that_falls_out_of_the_web_is_still_above_nothing(version: type) 
 
 @given(ROWS)
 @settings(deadline=None, max_examples=50)
-def test_settles_to_the_eigenvector(rows: Rows) -> None:
+def test_settles_to_the_eigenvector(rows: Links) -> None:
     hits = settled(rows)
     assert hits.residual() < 1e-6
     assert all(hits.hub(page) > 0.0 for page in rows)
@@ -78,7 +81,7 @@ def test_settles_to_the_eigenvector(rows: Rows) -> None:
 
 @given(ROWS)
 @settings(deadline=None)
-def test_every_step_raises_the_eigenvalue(rows: Rows) -> None:
+def test_every_step_raises_the_eigenvalue(rows: Links) -> None:
     hits = grown(rows, tolerance=0.0)
     values = []
     for _ in range(20 if rows else 0):
@@ -89,7 +92,7 @@ def test_every_step_raises_the_eigenvalue(rows: Rows) -> None:
 
 @given(ROWS)
 @settings(deadline=None)
-def test_authority_is_exactly_the_sum_of_hubs_at_any_time(rows: Rows) -> None:
+def test_authority_is_exactly_the_sum_of_hubs_at_any_time(rows: Links) -> None:
     hits = grown(rows)
     for target in range(15):
         total = sum(hits.hub(page) for page, row in rows.items() if target in row)
@@ -98,7 +101,7 @@ def test_authority_is_exactly_the_sum_of_hubs_at_any_time(rows: Rows) -> None:
 
 @given(ROWS)
 @settings(deadline=None)
-def test_the_risen_are_named(rows: Rows) -> None:
+def test_the_risen_are_named(rows: Links) -> None:
     hits = Hits()
     for page, row in rows.items():
         before = [hits.authority(n) for n in range(15)]
@@ -106,11 +109,11 @@ def test_the_risen_are_named(rows: Rows) -> None:
         assert {n for n in range(15) if hits.authority(n) > before[n] + 1e-12} <= risen
 
 
-def portal_web(pages: int) -> Rows:
+def portal_web(pages: int) -> Links:
     """Sites of very different size with a menu each, and links anywhere."""
     rng = random.Random(7)
     menus = [rng.sample(range(5000), 12) for _ in range(20)]
-    rows: Rows = {}
+    rows: Links = {}
     for page in range(10_000, 10_000 + pages):
         site = menus[min(19, int(rng.paretovariate(0.8)))]
         rows[page] = list(dict.fromkeys([*site, *rng.sample(range(5000), 12)]))
@@ -156,14 +159,37 @@ def test_standing_is_the_power_iteration_s_as_shares_of_the_largest() -> None:
     rows[0] = list(rows)[:50]  # a page that leads to others, so that some have authority
     hubs, authorities = power_iteration(rows)
     largest = max(authorities.get(page, 0.0) for page in rows)
-    found = hubs_and_authorities(rows)
-    assert [each.id for each in found] == list(rows)
-    assert max(each.hub for each in found) == max(each.authority for each in found) == 1.0
-    for each in found:
-        assert each.hub == pytest.approx(hubs[each.id], abs=0.05)
-        assert each.authority == pytest.approx(authorities.get(each.id, 0.0) / largest, abs=0.05)
+    found = hubs_and_authorities(packed(rows))
+    assert found.ids.tolist() == list(rows)
+    assert found.hubs.max() == found.authorities.max() == 1.0
+    for page, hub, authority in zip(*(column.tolist() for column in found), strict=True):
+        assert hub == pytest.approx(hubs[page], abs=0.05)
+        assert authority == pytest.approx(authorities.get(page, 0.0) / largest, abs=0.05)
+
+
+def packed(rows: Mapping[int, Sequence[int]]) -> Rows:
+    found = Rows()
+    for page, row in rows.items():
+        found.add(page, array("I", row))
+    return found
 
 
 def test_standing_of_no_links_and_of_nothing() -> None:
-    assert hubs_and_authorities({}) == []
-    assert [each.authority for each in hubs_and_authorities({0: [], 1: []})] == [0.0, 0.0]
+    assert not len(hubs_and_authorities(packed({})).ids)
+    assert hubs_and_authorities(packed({0: [], 1: []})).authorities.tolist() == [0.0, 0.0]
+
+
+def test_standing_of_a_large_graph_is_looked_at_a_few_times_only() -> None:
+    # One page's hub lasts where all others have one link in common: 3 sweeps see the order.
+    rows = {0: [1000, 1001, 1002], **{page: [1000 + page] for page in range(1, 9)}}
+    found = hubs_and_authorities(packed(rows), work=1)
+    assert found.hubs.argmax() == 0 and found.hubs[1] > found.hubs[3]
+
+
+def test_standing_is_the_same_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = packed({0: [], **portal_web(40), 99: [], 98: [1]})
+    whole = hubs_and_authorities(rows)
+    monkeypatch.setattr("focus.score.graph.hits._TOGETHER", 50)
+    in_parts = hubs_and_authorities(rows)
+    assert in_parts.hubs == pytest.approx(whole.hubs)
+    assert in_parts.authorities == pytest.approx(whole.authorities)

@@ -66,7 +66,7 @@ MAX_S = 180.0
 
 
 @dataclass
-class Story:
+class HostileCrawl:
     """What a crawl has left behind."""
 
     server: HostileServer
@@ -106,7 +106,7 @@ class Story:
 
 
 @pytest.fixture(scope="module")
-def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+def hostile_crawl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostileCrawl]:
     with pytest.MonkeyPatch.context() as patch, _served() as server:
         patch.setattr(session, "WebFetcher", partial(WebFetcher, resolver=Names()))
         patch.setattr(fetch, "client_context", _trusting)
@@ -122,7 +122,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
             runner.get_loop().set_exception_handler(lambda _, context: faults.append(context))
             report = runner.run(_crawl(server, folder, said))
         seconds = time.monotonic() - began
-        told = Story(server, folder, report, seconds, faults, said, memory.growth)
+        told = HostileCrawl(server, folder, report, seconds, faults, said, memory.growth)
         told.read()
         yield told
 
@@ -235,23 +235,23 @@ def test_there_are_enough_behaviours() -> None:
     assert len(CASES) >= 120
 
 
-def test_it_comes_home_in_time_and_memory(story: Story) -> None:
-    assert story.report.stop_reason == "frontier empty"
-    assert story.seconds < MAX_S
-    assert story.growth < MAX_GROWTH
+def test_it_comes_home_in_time_and_memory(hostile_crawl: HostileCrawl) -> None:
+    assert hostile_crawl.report.stop_reason == "frontier empty"
+    assert hostile_crawl.seconds < MAX_S
+    assert hostile_crawl.growth < MAX_GROWTH
 
 
-def test_nothing_was_raised_on_either_side(story: Story) -> None:
-    assert story.faults == []
-    assert story.server.errors == []
+def test_nothing_was_raised_on_either_side(hostile_crawl: HostileCrawl) -> None:
+    assert hostile_crawl.faults == []
+    assert hostile_crawl.server.errors == []
 
 
-def test_the_private_network_was_never_touched(story: Story) -> None:
-    assert story.server.tripped == []
+def test_the_private_network_was_never_touched(hostile_crawl: HostileCrawl) -> None:
+    assert hostile_crawl.server.tripped == []
 
 
-def test_no_cookie_and_no_password_was_ever_sent(story: Story) -> None:
-    sent = {name for hit in story.server.log for name in hit.headers}
+def test_no_cookie_and_no_password_was_ever_sent(hostile_crawl: HostileCrawl) -> None:
+    sent = {name for hit in hostile_crawl.server.log for name in hit.headers}
     assert not sent & {"cookie", "authorization", "proxy-authorization", "referer"}
 
 
@@ -261,8 +261,8 @@ ACTIVE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """What may act on a terminal, or turn the direction of writing."""
 
 
-def test_the_recording_is_valid_and_says_what_was_cut(story: Story) -> None:
-    file = story.folder / "hostile.warc.gz"
+def test_the_recording_is_valid_and_says_what_was_cut(hostile_crawl: HostileCrawl) -> None:
+    file = hostile_crawl.folder / "hostile.warc.gz"
     checker = Checker(argparse.Namespace(inputs=[str(file)], verbose=False))
     checker.process_all()
     assert checker.exit_value == 0
@@ -276,7 +276,7 @@ def test_the_recording_is_valid_and_says_what_was_cut(story: Story) -> None:
                     record.rec_headers.get_header("WARC-Truncated") or ""
                 )
                 cut[url] = cut[urlsplit(url).hostname or ""]
-    port = story.server.port
+    port = hostile_crawl.server.port
     assert cut[f"http://endless-body.test:{port}/x"] == "length"
     assert cut[f"http://drip-body.test:{port}/x"] == "time"
     assert cut[f"http://reset-in-body.test:{port}/x"] == "disconnect"
@@ -284,9 +284,9 @@ def test_the_recording_is_valid_and_says_what_was_cut(story: Story) -> None:
     assert cut[f"http://gzip-tail.test:{port}/x"] == ""
 
 
-def test_nothing_that_was_said_acts_on_a_terminal(story: Story) -> None:
-    assert any("parser-title" in line for line in story.said)
-    assert [line for line in story.said if ACTIVE.search(line)] == []
+def test_nothing_that_was_said_acts_on_a_terminal(hostile_crawl: HostileCrawl) -> None:
+    assert any("parser-title" in line for line in hostile_crawl.said)
+    assert [line for line in hostile_crawl.said if ACTIVE.search(line)] == []
 
 
 @pytest.mark.parametrize(
@@ -304,34 +304,44 @@ def test_nothing_that_was_said_acts_on_a_terminal(story: Story) -> None:
     ids=" ".join,
 )
 def test_no_command_prints_what_acts_on_a_terminal(
-    story: Story, command: tuple[str, ...], capfd: pytest.CaptureFixture[str]
+    hostile_crawl: HostileCrawl, command: tuple[str, ...], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    filled = [each.format(port=story.server.port) for each in command]
-    assert main([*filled, "--db", str(story.folder / "hostile.db")]) == 0
+    filled = [each.format(port=hostile_crawl.server.port) for each in command]
+    assert main([*filled, "--db", str(hostile_crawl.folder / "hostile.db")]) == 0
     out, err = capfd.readouterr()
     assert out
     assert [line for line in (out + err).split("\n") if ACTIVE.search(line.rstrip("\r"))] == []
 
 
-def test_no_cell_is_a_formula_and_no_record_breaks_its_line(story: Story) -> None:
-    database = str(story.folder / "hostile.db")
+def test_no_cell_is_a_formula_and_no_record_breaks_its_line(hostile_crawl: HostileCrawl) -> None:
+    database = str(hostile_crawl.folder / "hostile.db")
     for kind in ("csv", "jsonl"):
         assert (
-            main(["export", "--db", database, "--format", kind, "-o", str(story.folder / kind)])
+            main(
+                [
+                    "export",
+                    "--db",
+                    database,
+                    "--format",
+                    kind,
+                    "-o",
+                    str(hostile_crawl.folder / kind),
+                ]
+            )
             == 0
         )
-    with (story.folder / "csv").open(newline="", encoding="utf-8") as file:
+    with (hostile_crawl.folder / "csv").open(newline="", encoding="utf-8") as file:
         cells = [cell for row in csv.reader(file) for cell in row]
     assert any("HYPERLINK" in cell for cell in cells)
     assert [c for c in cells if c.startswith(("=", "+", "@", "\t", "\r"))] == []
-    lines = (story.folder / "jsonl").read_text(encoding="utf-8").splitlines()
-    assert len(lines) == story.report.totals.pages
+    lines = (hostile_crawl.folder / "jsonl").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == hostile_crawl.report.totals.pages
     assert all(json.loads(line)["url"] for line in lines)
 
 
-def test_the_report_runs_no_script_of_strangers(story: Story) -> None:
-    page = story.folder / "report.html"
-    assert main(["report", "--db", str(story.folder / "hostile.db"), "-o", str(page)]) == 0
+def test_the_report_runs_no_script_of_strangers(hostile_crawl: HostileCrawl) -> None:
+    page = hostile_crawl.folder / "report.html"
+    assert main(["report", "--db", str(hostile_crawl.folder / "hostile.db"), "-o", str(page)]) == 0
     assert "<script>alert(1)" not in page.read_text(encoding="utf-8")
 
 
@@ -376,23 +386,23 @@ async def test_a_name_that_turns_private_is_refused_for_everything(
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_behaviour(story: Story, case: Case) -> None:
-    expect, server = case.expect, story.server
+def test_behaviour(hostile_crawl: HostileCrawl, case: Case) -> None:
+    expect, server = case.expect, hostile_crawl.server
     url = normalise(case.address(server.port))
     assert url is not None
-    assert story.outcome(url) in expect.ends
-    hits = story.hits(case)
+    assert hostile_crawl.outcome(url) in expect.ends
+    hits = hostile_crawl.hits(case)
     assert len(hits) <= expect.tries
     hits += server.hits(case.name, TLS)
     assert all(hit.sent <= expect.bytes for hit in hits)
     assert all(hit.seconds <= expect.seconds for hit in hits)
     assert len(server.hits(case.name)) <= expect.visits
     if expect.title is not None:
-        assert story.titles.get(url) == expect.title
+        assert hostile_crawl.titles.get(url) == expect.title
     if expect.links is not None:
-        assert story.links.get(url, 0) <= expect.links
+        assert hostile_crawl.links.get(url, 0) <= expect.links
     asked = {hit.path for hit in server.hits(case.name)}
     assert set(expect.asked) <= asked
     assert not set(expect.unasked) & asked
     if expect.after:
-        assert story.outcome(f"http://{case.name}:{server.port}/after") == "done"
+        assert hostile_crawl.outcome(f"http://{case.name}:{server.port}/after") == "done"

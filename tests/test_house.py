@@ -20,7 +20,7 @@ FOCUS = ROOT / "focus"
 LEVELS = [
     "i18n; setting",
     "errors; config; records; metrics/",
-    "text/; topic/; scheduling/; workers/; registry",
+    "text/; topic/; scheduling/; workers/; registry; process",
     "urls/; documents/; frontier",
     "http/",
     "html/; admission/; archive/; fetch",
@@ -216,3 +216,44 @@ def test_no_public_class_is_named_twice() -> None:
 )
 def test_what_counts_as_reaching_outside(line: str, found: list[str]) -> None:
     assert reaches(ast.parse(line)) == found
+
+
+MOST_LINES, MOST_OF_A_FUNCTION = 450, 60
+
+
+def functions(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Each function and its lines, docstring apart."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or 0) - node.lineno + 1
+            if ast.get_docstring(node) is not None:
+                said = node.body[0]
+                lines -= (said.end_lineno or 0) - said.lineno + 1
+            yield node.name, lines
+
+
+@pytest.mark.parametrize("folder", ["focus", "bench", "docs"])
+def test_modules_and_functions_can_be_read_at_a_sitting(folder: str) -> None:
+    long = []
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if (lines := len(text.splitlines())) > MOST_LINES:
+            long.append(f"{path.relative_to(ROOT)}: {lines} lines")
+        of_function = functions(ast.parse(text))
+        long += [f"{path.name}: {name}, {n}" for name, n in of_function if n > MOST_OF_A_FUNCTION]
+    assert not long, "\n".join(long)
+
+
+def test_nobody_sets_what_is_called_from_outside() -> None:
+    """Callbacks are arguments or return values: `owner.on_change = …` is neither."""
+    set_later = [
+        f"{module}: {ast.unparse(target)}"
+        for module, tree in modules().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Attribute)
+        and target.attr.startswith("on_")
+        and not (isinstance(target.value, ast.Name) and target.value.id == "self")
+    ]
+    assert not set_later

@@ -22,7 +22,7 @@ from focus.alerts.delivery.mail import Mailer, compose
 from focus.alerts.message import Message, of_lease, pieces, plain_message
 from focus.alerts.settings import MailSettings, mail_settings
 from focus.storage.alerts.records import Alert, OutboxLease, Part
-from tests.support.outbox import NOON, Desk, M, desk, hit
+from tests.support.outbox import NOON, M, OutboxFixture, hit, outbox
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning:aiosmtpd.*",
@@ -118,8 +118,8 @@ def server() -> Server:
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> Iterator[Desk]:
-    with desk(tmp_path) as made:
+def here(tmp_path: Path) -> Iterator[OutboxFixture]:
+    with outbox(tmp_path) as made:
         yield made
 
 
@@ -146,7 +146,7 @@ def message(*names: str, language: str = "zh", unsubscribe: str = "", **fields: 
 # -- the mail itself ----------------------------------------------------------------
 
 
-async def test_a_digest_arrives_as_text_and_html(server: Server, here: Desk) -> None:
+async def test_a_digest_arrives_as_text_and_html(server: Server, here: OutboxFixture) -> None:
     football, travel = here.alert("足球", f"mail:{ME}"), here.alert("旅游", f"mail:{ME}")
     here.finds(football, "http://a.test/1", published_at=NOON - 86400)
     here.finds(travel, "http://a.test/2", "http://a.test/3")
@@ -392,7 +392,9 @@ async def test_a_server_that_is_away_is_trouble_for_all(server: Server) -> None:
     )
 
 
-async def test_the_server_recovers_and_the_mail_keeps_its_id(server: Server, here: Desk) -> None:
+async def test_the_server_recovers_and_the_mail_keeps_its_id(
+    server: Server, here: OutboxFixture
+) -> None:
     here.finds(here.alert("足球", f"mail:{ME}"), "http://a.test/1")
     server.says["DATA"] = ["451 4.3.0 later"]
     async with server.running():

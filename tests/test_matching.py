@@ -23,7 +23,7 @@ from focus.errors import ConfigError
 from focus.storage.alerts.records import LOCAL, Alert, StoredAlert, StoredPage
 from focus.storage.alerts.store import AlertStore, opened
 from focus.text.tokenisation import Segmenter
-from tests.support.site import Portal, article
+from tests.support.site import CrawledSite, article
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC).timestamp()
 DAY = 86400.0
@@ -35,17 +35,17 @@ def store(tmp_path: Path) -> Iterator[AlertStore]:
         yield store
 
 
-class Desk:
+class AlertsFixture:
     """A site and the alerts on it."""
 
     def __init__(self, store: AlertStore) -> None:
         self.store = store
         self.now = NOW
-        self.portal = Portal(store, now=NOW - DAY)
-        self.portal.page("/", "首页", "欢迎。")
+        self.crawled = CrawledSite(store, now=NOW - DAY)
+        self.crawled.page("/", "首页", "欢迎。")
 
     def alert(self, words: str = "足球", name: str = "", **fields: Any) -> int:
-        fields.setdefault("sites", (f"https://{self.portal.host}/",))
+        fields.setdefault("sites", (f"https://{self.crawled.host}/",))
         fields.setdefault("channels", ("mail:a@b.test",))
         user = fields.pop("user", LOCAL)
         made = Alert(name or words, words=words, **fields)
@@ -53,15 +53,15 @@ class Desk:
 
     def pages(self, numbers: range, subject: str = "足球", **said: Any) -> None:
         for number in numbers:
-            self.portal.page(f"/{number}", f"{subject} {number}", article(subject, number), **said)
+            self.crawled.page(f"/{number}", f"{subject} {number}", article(subject, number), **said)
 
     def check(self) -> Matched:
         """What a run does for all alerts, with nothing left to fetch."""
         self.now += DAY
-        self.portal.now = self.now - 60
+        self.crawled.now = self.now - 60
         owned = self.store.alerts.all()
         due = [each.id for each in owned]
-        found = matching.match(self.store, self.portal.attach(), now=self.now, zone=UTC, due=due)
+        found = matching.match(self.store, self.crawled.attach(), now=self.now, zone=UTC, due=due)
         for each in owned:
             if each.checked_at is None:
                 matching.welcome(self.store, each, now=self.now)
@@ -82,160 +82,160 @@ class Desk:
 
 
 @pytest.fixture
-def desk(store: AlertStore) -> Desk:
-    return Desk(store)
+def alerts(store: AlertStore) -> AlertsFixture:
+    return AlertsFixture(store)
 
 
 # -- what is news ---------------------------------------------------------------------
 
 
-def test_first_check_marks_what_exists_and_sends_the_five_best(desk: Desk) -> None:
-    alert = desk.alert()
-    desk.pages(range(8))
-    desk.pages(range(8, 12), "天气")
-    found = desk.check()
+def test_first_check_marks_what_exists_and_sends_the_five_best(alerts: AlertsFixture) -> None:
+    alert = alerts.alert()
+    alerts.pages(range(8))
+    alerts.pages(range(8, 12), "天气")
+    found = alerts.check()
     assert (found.pages, found.news, found.old) == (13, 0, 8)
-    assert len(desk.sent(alert)) == 5
-    assert desk.baseline(alert) == 3
+    assert len(alerts.sent(alert)) == 5
+    assert alerts.baseline(alert) == 3
 
 
-def test_later_page_is_sent_once(desk: Desk) -> None:
-    alert = desk.alert()
-    desk.check()
-    desk.pages(range(3))
-    assert desk.check().news == 3
-    assert desk.sent(alert) == ["/0", "/1", "/2"]
-    assert desk.check().pages == 0
-    desk.pages(range(3))  # changed and fetched again
-    assert desk.check().news == 0
-    assert len(desk.sent(alert)) == 3
+def test_later_page_is_sent_once(alerts: AlertsFixture) -> None:
+    alert = alerts.alert()
+    alerts.check()
+    alerts.pages(range(3))
+    assert alerts.check().news == 3
+    assert alerts.sent(alert) == ["/0", "/1", "/2"]
+    assert alerts.check().pages == 0
+    alerts.pages(range(3))  # changed and fetched again
+    assert alerts.check().news == 0
+    assert len(alerts.sent(alert)) == 3
 
 
-def test_old_page_found_today_is_no_news(desk: Desk) -> None:
-    alert = desk.alert()
-    desk.check()
+def test_old_page_found_today_is_no_news(alerts: AlertsFixture) -> None:
+    alert = alerts.alert()
+    alerts.check()
     old = '<meta property="article:published_time" content="2026-11-01T08:00:00+08:00">'
     new = '<meta property="article:published_time" content="2026-11-22T08:00:00+08:00">'
-    desk.pages(range(1), head=old)
-    desk.pages(range(1, 2), head=new)
-    desk.pages(range(2, 3))
-    found = desk.check()
+    alerts.pages(range(1), head=old)
+    alerts.pages(range(1, 2), head=new)
+    alerts.pages(range(2, 3))
+    found = alerts.check()
     assert (found.news, found.old) == (2, 1)
-    assert desk.sent(alert) == ["/1", "/2"]
-    hit = desk.store.matches.news(alert, limit=9)[0]
+    assert alerts.sent(alert) == ["/1", "/2"]
+    hit = alerts.store.matches.news(alert, limit=9)[0]
     assert (
         hit.published_at is None
         or hit.published_at == datetime(2026, 11, 22, tzinfo=UTC).timestamp()
     )
 
 
-def test_list_without_a_date_is_no_news(desk: Desk) -> None:
-    alert = desk.alert()
-    desk.check()
+def test_list_without_a_date_is_no_news(alerts: AlertsFixture) -> None:
+    alert = alerts.alert()
+    alerts.check()
     links = "".join(f'<p><a href="/{n}">足球新闻第{n}条：球队今天获胜</a></p>' for n in range(30))
-    desk.portal.page("/list", "足球", "", body=links)
-    found = desk.check()
+    alerts.crawled.page("/list", "足球", "", body=links)
+    found = alerts.check()
     assert (found.news, found.old) == (0, 1)
-    assert desk.sent(alert) == []
+    assert alerts.sent(alert) == []
 
 
-def test_near_duplicate_is_folded_and_not_sent(desk: Desk) -> None:
-    alert = desk.alert()
-    desk.check()
+def test_near_duplicate_is_folded_and_not_sent(alerts: AlertsFixture) -> None:
+    alert = alerts.alert()
+    alerts.check()
     text = article("足球", 1)
     for path in ("/a", "/b"):
-        desk.portal.page(path, "足球", text)
-    desk.check()
-    desk.portal.page("/c", "足球", text + "转载。")
-    found = desk.check()
+        alerts.crawled.page(path, "足球", text)
+    alerts.check()
+    alerts.crawled.page("/c", "足球", text + "转载。")
+    found = alerts.check()
     assert found.folded == 1
-    assert desk.sent(alert) == ["/a"]
-    rows = desk.store.database.rows("SELECT url, duplicate_of FROM alert_match ORDER BY id")
+    assert alerts.sent(alert) == ["/a"]
+    rows = alerts.store.database.rows("SELECT url, duplicate_of FROM alert_match ORDER BY id")
     assert [duplicate_of for _, duplicate_of in rows] == [None, 1, 1]
 
 
-def test_repeat_of_what_existed_is_no_news(desk: Desk) -> None:
-    alert = desk.alert()
+def test_repeat_of_what_existed_is_no_news(alerts: AlertsFixture) -> None:
+    alert = alerts.alert()
     text = article("足球", 1)
-    desk.portal.page("/a", "足球", text)
-    desk.check()
-    desk.portal.page("/b", "足球", text)
-    desk.check()
-    assert desk.sent(alert) == ["/a"]  # the best of what existed
+    alerts.crawled.page("/a", "足球", text)
+    alerts.check()
+    alerts.crawled.page("/b", "足球", text)
+    alerts.check()
+    assert alerts.sent(alert) == ["/a"]  # the best of what existed
 
 
-def test_site_that_was_down_at_first_begins_when_it_is_up(desk: Desk) -> None:
-    desk.store.database.rows("DELETE FROM page")
-    alert = desk.alert()
-    desk.check()
-    desk.pages(range(8))
-    found = matching.match(desk.store, desk.portal.attach(), now=desk.now, zone=UTC)
+def test_site_that_was_down_at_first_begins_when_it_is_up(alerts: AlertsFixture) -> None:
+    alerts.store.database.rows("DELETE FROM page")
+    alert = alerts.alert()
+    alerts.check()
+    alerts.pages(range(8))
+    found = matching.match(alerts.store, alerts.crawled.attach(), now=alerts.now, zone=UTC)
     assert (found.news, found.old) == (0, 8)
-    assert desk.sent(alert) == []
+    assert alerts.sent(alert) == []
 
 
-def test_new_alert_on_a_known_site_has_its_own_beginning(desk: Desk) -> None:
-    first = desk.alert()
-    desk.check()
-    desk.pages(range(7))
-    desk.check()
-    second = desk.alert("球队", channels=("webhook:https://a.test/",))
-    desk.pages(range(7, 9))
-    found = desk.check()
-    assert len(desk.sent(first)) == 9
-    assert len(desk.sent(second)) == 5
-    assert desk.baseline(second) == 4
+def test_new_alert_on_a_known_site_has_its_own_beginning(alerts: AlertsFixture) -> None:
+    first = alerts.alert()
+    alerts.check()
+    alerts.pages(range(7))
+    alerts.check()
+    second = alerts.alert("球队", channels=("webhook:https://a.test/",))
+    alerts.pages(range(7, 9))
+    found = alerts.check()
+    assert len(alerts.sent(first)) == 9
+    assert len(alerts.sent(second)) == 5
+    assert alerts.baseline(second) == 4
     assert found.news == 2
-    desk.pages(range(9, 10))
-    desk.check()
-    assert len(desk.sent(second)) == 6
+    alerts.pages(range(9, 10))
+    alerts.check()
+    assert len(alerts.sent(second)) == 6
 
 
-def test_site_added_later_is_marked_as_seen_without_more_ado(desk: Desk) -> None:
-    other = Portal(desk.store, host="other.test", now=NOW)
-    alert = desk.alert()
-    desk.check()
+def test_site_added_later_is_marked_as_seen_without_more_ado(alerts: AlertsFixture) -> None:
+    other = CrawledSite(alerts.store, host="other.test", now=NOW)
+    alert = alerts.alert()
+    alerts.check()
     other.page("/x", "足球", article("足球", 50))
-    owned = desk.store.alerts.named(LOCAL, "足球")
+    owned = alerts.store.alerts.named(LOCAL, "足球")
     sites = (*owned.alert.sites, "https://other.test/")
     changed = Alert("足球", sites, words="足球", channels=("mail:a@b.test",))
-    desk.store.alerts.change(alert, changed, now=desk.now)
-    found = matching.match(desk.store, other.attach(), now=desk.now, zone=UTC)
+    alerts.store.alerts.change(alert, changed, now=alerts.now)
+    found = matching.match(alerts.store, other.attach(), now=alerts.now, zone=UTC)
     assert (found.news, found.old) == (0, 1)
     other.page("/y", "足球", article("足球", 51))
-    found = matching.match(desk.store, other.attach(), now=desk.now, zone=UTC)
+    found = matching.match(alerts.store, other.attach(), now=alerts.now, zone=UTC)
     assert found.news == 1
 
 
 def test_baseline_looks_at_the_latest_pages_only(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    alerts: AlertsFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(matching, "BASELINE", 4)
-    desk.pages(range(10))
-    desk.alert("没有")
-    desk.check()
-    alert = desk.alert()
-    assert desk.check().pages == 4
-    assert len(desk.sent(alert)) == 4
+    alerts.pages(range(10))
+    alerts.alert("没有")
+    alerts.check()
+    alert = alerts.alert()
+    assert alerts.check().pages == 4
+    assert len(alerts.sent(alert)) == 4
 
 
-def test_paused_and_expired_alerts_are_left_alone(desk: Desk) -> None:
-    paused, over = desk.alert(), desk.alert("球队", expires_at=NOW + 1)
-    desk.store.alerts.pause(paused, True, now=NOW)
-    desk.pages(range(3))
-    found = desk.check()
+def test_paused_and_expired_alerts_are_left_alone(alerts: AlertsFixture) -> None:
+    paused, over = alerts.alert(), alerts.alert("球队", expires_at=NOW + 1)
+    alerts.store.alerts.pause(paused, True, now=NOW)
+    alerts.pages(range(3))
+    found = alerts.check()
     assert found.alerts == 0
-    assert desk.sent(paused) == desk.sent(over) == []
-    assert desk.store.alerts.named(LOCAL, "足球").alert.paused
+    assert alerts.sent(paused) == alerts.sent(over) == []
+    assert alerts.store.alerts.named(LOCAL, "足球").alert.paused
 
 
-def test_found_for_others_waits_for_the_own_schedule(desk: Desk) -> None:
-    daily = desk.alert(schedule="daily 07:30")
-    desk.check()
-    desk.pages(range(1))
-    next_at = desk.now + DAY
-    matching.match(desk.store, desk.portal.attach(), now=desk.now + 60, zone=UTC)
-    rows = desk.store.database.rows("SELECT due_at FROM outbox WHERE alert = ?", (daily,))
+def test_found_for_others_waits_for_the_own_schedule(alerts: AlertsFixture) -> None:
+    daily = alerts.alert(schedule="daily 07:30")
+    alerts.check()
+    alerts.pages(range(1))
+    next_at = alerts.now + DAY
+    matching.match(alerts.store, alerts.crawled.attach(), now=alerts.now + 60, zone=UTC)
+    rows = alerts.store.database.rows("SELECT due_at FROM outbox WHERE alert = ?", (daily,))
     assert rows == [(next_at,)]
 
 
@@ -260,28 +260,28 @@ def test_found_for_others_waits_for_the_own_schedule(desk: Desk) -> None:
     ],
 )
 def test_words_topic_and_language_decide(
-    desk: Desk, words: str, fields: dict[str, Any], paths: list[str]
+    alerts: AlertsFixture, words: str, fields: dict[str, Any], paths: list[str]
 ) -> None:
-    alert = desk.alert(words, name="c", **fields)
-    desk.check()
-    desk.pages(range(1))
-    desk.pages(range(1, 2), "天气")
+    alert = alerts.alert(words, name="c", **fields)
+    alerts.check()
+    alerts.pages(range(1))
+    alerts.pages(range(1, 2), "天气")
     english = "The football Premier League, 足球 in short. Football is played on grass. " * 9
-    desk.portal.page("/en", "Football: Premier League 足球", english, language="en")
-    desk.portal.page("/hant", "足球", "兩支足球隊相遇，足球賽在體育場舉行。" * 9, language="en")
-    desk.portal.page("/404", "404 not found", "足球 football")
-    desk.portal.page("/hidden", "足球", article("足球", 60), noindex=True)
-    desk.portal.page("/gone", "足球", article("足球", 61), dropped=True)
-    desk.check()
-    assert desk.sent(alert) == paths
+    alerts.crawled.page("/en", "Football: Premier League 足球", english, language="en")
+    alerts.crawled.page("/hant", "足球", "兩支足球隊相遇，足球賽在體育場舉行。" * 9, language="en")
+    alerts.crawled.page("/404", "404 not found", "足球 football")
+    alerts.crawled.page("/hidden", "足球", article("足球", 60), noindex=True)
+    alerts.crawled.page("/gone", "足球", article("足球", 61), dropped=True)
+    alerts.check()
+    assert alerts.sent(alert) == paths
 
 
-def test_hit_says_why(desk: Desk) -> None:
-    alert = desk.alert("足球 门票")
-    desk.check()
-    desk.pages(range(1))
-    desk.check()
-    (hit,) = desk.store.matches.news(alert, limit=9)
+def test_hit_says_why(alerts: AlertsFixture) -> None:
+    alert = alerts.alert("足球 门票")
+    alerts.check()
+    alerts.pages(range(1))
+    alerts.check()
+    (hit,) = alerts.store.matches.news(alert, limit=9)
     assert 0.5 < hit.relevance <= 1.0
     assert hit.why["words"]["title"] == ["足球"]
     assert set(hit.why["parts"]) >= {"title", "text"}
@@ -291,40 +291,42 @@ def test_hit_says_why(desk: Desk) -> None:
     assert hit.simhash
 
 
-def test_topic_file_is_for_the_command_line_only(desk: Desk, tmp_path: Path) -> None:
+def test_topic_file_is_for_the_command_line_only(alerts: AlertsFixture, tmp_path: Path) -> None:
     file = tmp_path / "f.toml"
     file.write_text('name = "f"\nkeywords = ["足球"]\nthreshold = 0.1\n', encoding="utf-8")
-    own = desk.alert("", name="own", topic=str(file))
-    with desk.store.database.transaction() as db:
+    own = alerts.alert("", name="own", topic=str(file))
+    with alerts.store.database.transaction() as db:
         db.execute(
             "INSERT INTO user (id, name, language, zone, quiet, admin, disabled, created_at) "
             "VALUES (2, 'eve', 'en', 'UTC', '', 0, 0, 0)"
         )
-    theirs = desk.alert("", name="theirs", topic=str(file), user=2)
-    desk.pages(range(2))
-    found = desk.check()
-    assert len(desk.sent(own)) == 2
-    assert desk.sent(theirs) == []
+    theirs = alerts.alert("", name="theirs", topic=str(file), user=2)
+    alerts.pages(range(2))
+    found = alerts.check()
+    assert len(alerts.sent(own)) == 2
+    assert alerts.sent(theirs) == []
     assert "command line" in found.failures[theirs]
 
 
-def test_topic_file_that_is_gone_troubles_its_alert_alone(desk: Desk, tmp_path: Path) -> None:
-    lost = desk.alert("", name="lost", topic=str(tmp_path / "gone.toml"))
-    good = desk.alert()
-    desk.pages(range(2))
-    found = desk.check()
+def test_topic_file_that_is_gone_troubles_its_alert_alone(
+    alerts: AlertsFixture, tmp_path: Path
+) -> None:
+    lost = alerts.alert("", name="lost", topic=str(tmp_path / "gone.toml"))
+    good = alerts.alert()
+    alerts.pages(range(2))
+    found = alerts.check()
     assert "gone.toml" in found.failures[lost]
-    assert len(desk.sent(good)) == 2
+    assert len(alerts.sent(good)) == 2
 
 
-def test_page_without_source_is_judged_by_its_head(desk: Desk) -> None:
-    alert = desk.alert(min_relevance=0.1)
-    desk.check()
-    desk.pages(range(1))
-    with desk.store.database.transaction() as db:
+def test_page_without_source_is_judged_by_its_head(alerts: AlertsFixture) -> None:
+    alert = alerts.alert(min_relevance=0.1)
+    alerts.check()
+    alerts.pages(range(1))
+    with alerts.store.database.transaction() as db:
         db.execute("DELETE FROM body")
-    desk.check()
-    assert desk.sent(alert) == ["/0"]
+    alerts.check()
+    assert alerts.sent(alert) == ["/0"]
 
 
 WORD = st.sampled_from(["足球", "欧冠", "premier league", "c++", "café", "NBA总决赛", "русс", "3g"])
@@ -354,13 +356,13 @@ def test_page_set_aside_by_its_characters_has_not_the_words(words: list[str], te
 
 
 def test_broken_off_between_batches_nothing_is_lost_or_doubled(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    alerts: AlertsFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    alert = desk.alert()
-    desk.check()
-    desk.pages(range(9))
+    alert = alerts.alert()
+    alerts.check()
+    alerts.pages(range(9))
     monkeypatch.setattr(matching, "BATCH", 3)
-    enqueue, calls = desk.store.outbox.enqueue, []
+    enqueue, calls = alerts.store.outbox.enqueue, []
 
     def dying(*arguments: Any, **named: Any) -> int:
         calls.append(1)
@@ -368,51 +370,51 @@ def test_broken_off_between_batches_nothing_is_lost_or_doubled(
             raise KeyboardInterrupt
         return enqueue(*arguments, **named)
 
-    monkeypatch.setattr(desk.store.outbox, "enqueue", dying)
+    monkeypatch.setattr(alerts.store.outbox, "enqueue", dying)
     with pytest.raises(KeyboardInterrupt):
-        desk.check()
-    assert len(desk.sent(alert)) == 3
-    desk.check()
-    assert len(desk.sent(alert)) == 9
-    assert desk.store.database.rows("SELECT count(*) FROM alert_match") == [(9,)]
+        alerts.check()
+    assert len(alerts.sent(alert)) == 3
+    alerts.check()
+    assert len(alerts.sent(alert)) == 9
+    assert alerts.store.database.rows("SELECT count(*) FROM alert_match") == [(9,)]
 
 
 # -- preview --------------------------------------------------------------------------
 
 
-def test_preview_tells_what_the_last_days_would_have_sent(desk: Desk) -> None:
-    desk.alert("没有")
-    desk.portal.now = NOW - 20 * DAY  # the first visit
-    with desk.store.database.transaction() as db:
+def test_preview_tells_what_the_last_days_would_have_sent(alerts: AlertsFixture) -> None:
+    alerts.alert("没有")
+    alerts.crawled.now = NOW - 20 * DAY  # the first visit
+    with alerts.store.database.transaction() as db:
         db.execute("UPDATE crawl SET started_at = ?", (NOW - 20 * DAY,))
-    desk.pages(range(4))
-    desk.portal.now = NOW - 2 * DAY
-    desk.pages(range(4, 7))
-    desk.pages(range(7, 8), head='<meta name=pubdate content="2026-10-01">')
-    desk.portal.page("/twin", "足球 4", article("足球", 4))
-    desk.portal.attach()
+    alerts.pages(range(4))
+    alerts.crawled.now = NOW - 2 * DAY
+    alerts.pages(range(4, 7))
+    alerts.pages(range(7, 8), head='<meta name=pubdate content="2026-10-01">')
+    alerts.crawled.page("/twin", "足球 4", article("足球", 4))
+    alerts.crawled.attach()
     wanted = Alert("f", ("https://news.test/", "https://new.test/"), words="足球")
-    found = preview(desk.store, wanted, now=NOW, zone=UTC)
+    found = preview(alerts.store, wanted, now=NOW, zone=UTC)
     assert sorted(hit.url[-2:] for hit in found.matches) in (["/4", "/5", "/6"], ["/5", "/6", "in"])
     assert sum(found.similar) == 1
     assert (found.pages, found.undated, found.unvisited) == (6, 0, ["new.test"])
-    assert len(preview(desk.store, wanted, now=NOW, zone=UTC, days=60).matches) == 4
-    assert desk.store.database.rows("SELECT count(*) FROM alert_match") == [(0,)]
+    assert len(preview(alerts.store, wanted, now=NOW, zone=UTC, days=60).matches) == 4
+    assert alerts.store.database.rows("SELECT count(*) FROM alert_match") == [(0,)]
 
 
 # -- the store -------------------------------------------------------------------------
 
 
-def test_name_is_taken_once(desk: Desk) -> None:
-    desk.alert(name="a")
-    other = desk.alert(name="b")
+def test_name_is_taken_once(alerts: AlertsFixture) -> None:
+    alerts.alert(name="a")
+    other = alerts.alert(name="b")
     for attempt in (
-        lambda: desk.alert(name="a"),
-        lambda: desk.store.alerts.change(other, Alert("a", ("https://a.test/",), "x"), now=NOW),
+        lambda: alerts.alert(name="a"),
+        lambda: alerts.store.alerts.change(other, Alert("a", ("https://a.test/",), "x"), now=NOW),
     ):
         with pytest.raises(ConfigError, match="'a' already"):
             attempt()
-    desk.store.alerts.change(other, Alert("b", ("https://a.test/",), "x"), now=NOW)
+    alerts.store.alerts.change(other, Alert("b", ("https://a.test/",), "x"), now=NOW)
 
 
 def _open(path: Path, barrier: Any, answers: Any) -> None:
@@ -437,93 +439,93 @@ def test_two_processes_may_make_the_database_at_once(tmp_path: Path) -> None:
     assert sqlite3.connect(path).execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
-def test_votes_teach_the_topic_of_the_alert_and_of_no_other(desk: Desk) -> None:
-    mine, other = desk.alert("足球", "mine"), desk.alert("足球", "other")
-    desk.check()
+def test_votes_teach_the_topic_of_the_alert_and_of_no_other(alerts: AlertsFixture) -> None:
+    mine, other = alerts.alert("足球", "mine"), alerts.alert("足球", "other")
+    alerts.check()
     for number in range(12):  # half have the word in their title, half in passing
         name = "足球" if number % 2 else "体育馆"
-        desk.portal.page(f"/{number}", f"{name} {number}", article("足球", number))
-    desk.check()
+        alerts.crawled.page(f"/{number}", f"{name} {number}", article("足球", number))
+    alerts.check()
     passing = [f"https://news.test/{number}" for number in range(0, 12, 2)]
-    assert len(desk.sent(mine)) == len(desk.sent(other)) == 12 + 0
+    assert len(alerts.sent(mine)) == len(alerts.sent(other)) == 12 + 0
     for number in range(12):
         url = f"https://news.test/{number}"
-        assert desk.store.matches.vote(mine, url, url not in passing)
-    assert not desk.store.matches.vote(mine, "https://news.test/none", True)
-    assert desk.store.matches.count_votes(mine) == (6, 6)
-    desk.portal.page("/20", "体育馆 20", article("足球", 20))
-    desk.portal.page("/21", "足球 21", article("足球", 21))
-    found = preview(desk.store, owned(desk, mine), now=desk.now, zone=UTC)
+        assert alerts.store.matches.vote(mine, url, url not in passing)
+    assert not alerts.store.matches.vote(mine, "https://news.test/none", True)
+    assert alerts.store.matches.count_votes(mine) == (6, 6)
+    alerts.crawled.page("/20", "体育馆 20", article("足球", 20))
+    alerts.crawled.page("/21", "足球 21", article("足球", 21))
+    found = preview(alerts.store, owned(alerts, mine), now=alerts.now, zone=UTC)
     assert not any(hit.title.startswith("体育馆") for hit in found.matches)
-    desk.check()
-    assert {"/20", "/21"} & set(desk.sent(mine)) == {"/21"}
-    assert {"/20", "/21"} <= set(desk.sent(other))
+    alerts.check()
+    assert {"/20", "/21"} & set(alerts.sent(mine)) == {"/21"}
+    assert {"/20", "/21"} <= set(alerts.sent(other))
 
 
-def test_one_vote_does_not_silence_a_young_alert(desk: Desk) -> None:
-    mine = desk.alert("足球")
-    desk.check()
+def test_one_vote_does_not_silence_a_young_alert(alerts: AlertsFixture) -> None:
+    mine = alerts.alert("足球")
+    alerts.check()
     for number in range(8):
-        desk.portal.page(f"/{number}", f"足球 {number}", article("足球", number))
-    desk.check()
-    assert votes.effect(desk.store, owned(desk, mine), trusted=True) == (8, 0)
-    desk.store.matches.vote(mine, "https://news.test/0", False)
-    assert votes.effect(desk.store, owned(desk, mine), trusted=True) == (7, 0)
-    desk.portal.page("/9", "足球 9", article("足球", 9))
-    desk.check()
-    assert "/9" in desk.sent(mine)
+        alerts.crawled.page(f"/{number}", f"足球 {number}", article("足球", number))
+    alerts.check()
+    assert votes.effect(alerts.store, owned(alerts, mine), trusted=True) == (8, 0)
+    alerts.store.matches.vote(mine, "https://news.test/0", False)
+    assert votes.effect(alerts.store, owned(alerts, mine), trusted=True) == (7, 0)
+    alerts.crawled.page("/9", "足球 9", article("足球", 9))
+    alerts.check()
+    assert "/9" in alerts.sent(mine)
     for number in range(1, 8):
-        desk.store.matches.vote(mine, f"https://news.test/{number}", False)
-    effect = votes.effect(desk.store, owned(desk, mine), trusted=True)
+        alerts.store.matches.vote(mine, f"https://news.test/{number}", False)
+    effect = votes.effect(alerts.store, owned(alerts, mine), trusted=True)
     assert effect == (1, 1), "who insists is heard"
 
 
-def test_checks_by_the_clock_move_with_the_zone(desk: Desk) -> None:
-    store, now = desk.store, desk.now
+def test_checks_by_the_clock_move_with_the_zone(alerts: AlertsFixture) -> None:
+    store, now = alerts.store, alerts.now
     daily, often = (
-        desk.alert("足球", schedule="daily 07:30"),
-        desk.alert("足球", "b", schedule="6h"),
+        alerts.alert("足球", schedule="daily 07:30"),
+        alerts.alert("足球", "b", schedule="6h"),
     )
-    late = desk.alert("足球", "c", schedule="daily 07:30")
+    late = alerts.alert("足球", "c", schedule="daily 07:30")
     now += 60
     to_zone(store, 1, "Asia/Shanghai", now=now)
     before = {}
     for number in (daily, often):
         zone = ZoneInfo("Asia/Shanghai")
-        before[number] = parse(owned(desk, number).alert.schedule).next(now, zone)
+        before[number] = parse(owned(alerts, number).alert.schedule).next(now, zone)
         store.alerts.checked(number, now=now, next_at=before[number])
     store.alerts.checked(late, now=None, next_at=now - 5)
     to_zone(store, 1, "America/New_York", now=now)
-    moved = owned(desk, daily).next_at
+    moved = owned(alerts, daily).next_at
     assert datetime.fromtimestamp(moved, ZoneInfo("America/New_York")).strftime("%H:%M") == "07:30"
     assert now < moved <= now + 86400 and moved != before[daily]
-    assert owned(desk, often).next_at == before[often]
-    assert owned(desk, late).next_at == now - 5, "what is due stays due"
+    assert owned(alerts, often).next_at == before[often]
+    assert owned(alerts, late).next_at == now - 5, "what is due stays due"
 
 
-def test_what_waits_for_an_alerts_own_time_moves_along(desk: Desk) -> None:
-    number = desk.alert("足球", schedule="daily 07:30", channels=("mail:a@b.test",))
-    desk.check()
-    desk.pages(range(1))
-    desk.check()
-    store = desk.store
-    store.alerts.checked(number, now=desk.now, next_at=desk.now + 500)
+def test_what_waits_for_an_alerts_own_time_moves_along(alerts: AlertsFixture) -> None:
+    number = alerts.alert("足球", schedule="daily 07:30", channels=("mail:a@b.test",))
+    alerts.check()
+    alerts.pages(range(1))
+    alerts.check()
+    store = alerts.store
+    store.alerts.checked(number, now=alerts.now, next_at=alerts.now + 500)
     with store.database.transaction() as db:
-        db.execute("UPDATE outbox SET due_at = ?", (desk.now + 500,))
-    to_zone(store, 1, "America/New_York", now=desk.now)
-    assert store.outbox.next_due() == owned(desk, number).next_at != desk.now + 500
+        db.execute("UPDATE outbox SET due_at = ?", (alerts.now + 500,))
+    to_zone(store, 1, "America/New_York", now=alerts.now)
+    assert store.outbox.next_due() == owned(alerts, number).next_at != alerts.now + 500
 
 
-def test_a_vote_that_is_taken_back_teaches_nothing(desk: Desk) -> None:
-    mine = desk.alert("足球")
-    desk.check()
-    desk.pages(range(1))
-    desk.check()
+def test_a_vote_that_is_taken_back_teaches_nothing(alerts: AlertsFixture) -> None:
+    mine = alerts.alert("足球")
+    alerts.check()
+    alerts.pages(range(1))
+    alerts.check()
     for says in (False, None):
-        desk.store.matches.vote(mine, "https://news.test/0", says)
-    topic = topic_of(owned(desk, mine).alert, trusted=True)
-    assert votes.learned(desk.store, mine, topic) is None
+        alerts.store.matches.vote(mine, "https://news.test/0", says)
+    topic = topic_of(owned(alerts, mine).alert, trusted=True)
+    assert votes.learned(alerts.store, mine, topic) is None
 
 
-def owned(desk: Desk, number: int) -> StoredAlert:
-    return next(each for each in desk.store.alerts.all() if each.id == number)
+def owned(alerts: AlertsFixture, number: int) -> StoredAlert:
+    return next(each for each in alerts.store.alerts.all() if each.id == number)

@@ -25,13 +25,11 @@ from focus.i18n import (
     msg,
     plural,
     read_stored,
-    say,
     stored,
     told,
     use,
     within,
 )
-from focus.report.page import note, page
 from focus.storage.alerts.records import Alert
 from focus.terminal.progress import Moment, spelled
 from focus.text.formatting import cells, wrapped
@@ -219,13 +217,6 @@ def test_the_live_line_is_chinese(speaking: None) -> None:
     line = spelled(moment)
     assert line.startswith("1,200 页 (9.5/s，还需 1m30s 到 max-pages) · 相关 300 · 收获率 25.0%")
     assert line.endswith("待抓 5,000 · 33 个主机 · 失败 7")
-
-
-def test_a_report_says_its_language(speaking: None) -> None:
-    html = page("x", [note(say("This crawl has no page yet."))])
-    assert '<html lang="zh-CN">' in html and "此次抓取还没有页面。" in html
-    use("en")
-    assert '<html lang="en">' in page("x", [])
 
 
 def test_a_test_mail_is_in_the_readers_language() -> None:

@@ -62,8 +62,9 @@ class Lives:
             )
             self.sky = Sky(self.web, SCORER, moved, start=self.at)
             shelf = SessionStore(store, info.id)
-            self.crawl = Crawl(self.config, self.sky, crawl_store=shelf)
-            self.crawl.outages.on_change = self.changes.append
+            self.crawl = Crawl(
+                self.config, self.sky, crawl_store=shelf, on_outage=self.changes.append
+            )
             if info.resumed:
                 await restore(self.crawl, store, info)
             self.crawl.sow(self.config.seeds)

@@ -28,7 +28,7 @@ from focus.alerts.outbox_relay import ChannelSenders
 from focus.errors import ConfigError
 from focus.i18n import msg, told, within
 from focus.storage.alerts.records import DEAD, SENT, WAITING, User
-from tests.support.outbox import NOON, Desk, desk
+from tests.support.outbox import NOON, OutboxFixture, outbox
 from tests.support.webhooks import Receiver, receiving
 
 PERSON = User(2, "ana", "ana@a.test", None, "en", "UTC", "", False, None, ())
@@ -36,8 +36,8 @@ ME, YOU = "mail:me@a.test", "mail:you@a.test"
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> Iterator[Desk]:
-    with desk(tmp_path) as made:
+def here(tmp_path: Path) -> Iterator[OutboxFixture]:
+    with outbox(tmp_path) as made:
         yield made
 
 
@@ -79,7 +79,7 @@ def install(monkeypatch: pytest.MonkeyPatch, *outcomes: DeliveryOutcome | Except
 
 
 async def test_a_digest_has_all_that_is_due_by_one_channel_grouped_by_alert(
-    here: Desk, monkeypatch: pytest.MonkeyPatch
+    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch)
     football = here.alert("足球", ME, YOU, "inbox", "feed")
@@ -98,7 +98,7 @@ async def test_a_digest_has_all_that_is_due_by_one_channel_grouped_by_alert(
 
 
 async def test_immediate_messages_tell_of_one_page_each(
-    here: Desk, monkeypatch: pytest.MonkeyPatch
+    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch)
     here.finds(here.alert("足球", ME, digest=False), "http://a.test/1", "http://a.test/2")
@@ -109,7 +109,7 @@ async def test_immediate_messages_tell_of_one_page_each(
 
 
 async def test_the_best_of_a_alert_come_first_and_the_rest_stays_in_the_inbox(
-    here: Desk, monkeypatch: pytest.MonkeyPatch
+    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch)
     alert = here.alert("足球", ME, max_items=2)
@@ -125,7 +125,7 @@ async def test_the_best_of_a_alert_come_first_and_the_rest_stays_in_the_inbox(
     assert here.column("SELECT state FROM outbox") == [SENT] * 3
 
 
-async def test_a_hit_is_noted_once_per_channel(here: Desk) -> None:
+async def test_a_hit_is_noted_once_per_channel(here: OutboxFixture) -> None:
     alert = here.alert("足球", ME, "inbox", "feed")
     (number,) = here.finds(alert, "http://a.test/1")
     with here.store.transaction():
@@ -140,7 +140,7 @@ async def test_a_hit_is_noted_once_per_channel(here: Desk) -> None:
 
 
 async def test_quiet_hours_hold_delivery_until_they_end(
-    here: Desk, monkeypatch: pytest.MonkeyPatch
+    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch)
     # Nine o'clock UTC is 17:00 in Shanghai.
@@ -156,7 +156,7 @@ async def test_quiet_hours_hold_delivery_until_they_end(
 
 
 async def test_the_persons_quiet_hours_hold_where_a_alert_has_none(
-    here: Desk, monkeypatch: pytest.MonkeyPatch
+    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(monkeypatch)
     person = here.user("b", quiet="08:00-10:00", zone="UTC")
@@ -167,7 +167,7 @@ async def test_the_persons_quiet_hours_hold_where_a_alert_has_none(
 
 
 async def test_a_retry_that_falls_into_quiet_hours_waits_as_a_whole(
-    here: Desk, monkeypatch: pytest.MonkeyPatch
+    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch, NotDelivered("busy"))
     here.finds(here.alert("足球", ME, quiet="17:01-18:00"), "http://a.test/1")
@@ -184,7 +184,7 @@ async def test_a_retry_that_falls_into_quiet_hours_waits_as_a_whole(
 
 
 async def test_retries_come_later_and_later_and_end(
-    here: Desk, monkeypatch: pytest.MonkeyPatch
+    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch, *[NotDelivered(f"no {n}") for n in range(9)])
     here.finds(here.alert("足球", ME), "http://a.test/1")
@@ -228,7 +228,7 @@ def test_waiting_times_stay_within_their_bounds_whatever_chance_says() -> None:
 
 
 async def test_a_receiver_may_ask_for_more_time_but_not_for_less(
-    here: Desk, monkeypatch: pytest.MonkeyPatch
+    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(monkeypatch, NotDelivered("slow down", retry_after_s=7200.0))
     here.finds(here.alert("足球", ME), "http://a.test/1")
@@ -237,7 +237,7 @@ async def test_a_receiver_may_ask_for_more_time_but_not_for_less(
 
 
 async def test_what_is_new_after_a_failure_goes_out_in_a_message_of_its_own(
-    here: Desk, monkeypatch: pytest.MonkeyPatch
+    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch, NotDelivered("busy"))
     alert = here.alert("足球", ME)
@@ -251,7 +251,7 @@ async def test_what_is_new_after_a_failure_goes_out_in_a_message_of_its_own(
 
 
 async def test_a_mail_server_that_is_away_is_asked_once_per_round_and_all_are_told(
-    here: Desk, monkeypatch: pytest.MonkeyPatch
+    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch, NotDelivered("no connection", everyone=True))
     for name in "abc":
@@ -265,7 +265,7 @@ async def test_a_mail_server_that_is_away_is_asked_once_per_round_and_all_are_to
 
 
 async def test_nothing_goes_to_a_channel_that_was_taken_off(
-    here: Desk, monkeypatch: pytest.MonkeyPatch
+    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch, NotDelivered("busy"))
     alert = here.alert("足球", ME)
@@ -281,7 +281,7 @@ async def test_nothing_goes_to_a_channel_that_was_taken_off(
 
 
 async def test_what_was_deleted_is_left_out_of_a_batch(
-    here: Desk, monkeypatch: pytest.MonkeyPatch
+    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch, NotDelivered("busy"))
     here.finds(here.alert("足球", ME), "http://a.test/1", "http://a.test/2")
@@ -294,7 +294,7 @@ async def test_what_was_deleted_is_left_out_of_a_batch(
 
 
 async def test_the_disabled_and_those_who_may_not_are_sent_nothing(
-    here: Desk, monkeypatch: pytest.MonkeyPatch
+    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch)
     off, plain = here.user("off", disabled=1), here.user("plain")
@@ -307,7 +307,9 @@ async def test_the_disabled_and_those_who_may_not_are_sent_nothing(
     assert details >= {"the account is disabled", "apprise channels are for administrators"}
 
 
-async def test_a_link_in_the_mail_stops_it(here: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_link_in_the_mail_stops_it(
+    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     post = install(monkeypatch)
     here.base_url = "https://focus.a.test"
     alert = here.alert("足球", ME, YOU)
@@ -333,7 +335,7 @@ async def test_couriers_at_once_send_each_message_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch)
-    with desk(tmp_path) as one, desk(tmp_path) as other:
+    with outbox(tmp_path) as one, outbox(tmp_path) as other:
         for number in range(20):
             channel = f"webhook:http://a.test/{number}"
             one.finds(one.alert(str(number), channel), "http://a.test/1")
@@ -349,7 +351,7 @@ class Killed(Exception):
 
 
 async def test_killed_before_sending_nothing_is_lost(
-    here: Desk, monkeypatch: pytest.MonkeyPatch
+    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch, Killed())
     here.finds(here.alert("足球", ME), "http://a.test/1", "http://a.test/2")
@@ -366,7 +368,7 @@ async def test_killed_before_sending_nothing_is_lost(
 
 @pytest.mark.parametrize("step", ["leased", "sent"])
 async def test_killed_around_its_own_notes_the_message_keeps_its_id(
-    here: Desk, monkeypatch: pytest.MonkeyPatch, step: str
+    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     post = install(monkeypatch)
     here.finds(here.alert("足球", ME), "http://a.test/1")
@@ -388,7 +390,7 @@ async def test_killed_around_its_own_notes_the_message_keeps_its_id(
     assert await here.deliver() == outbox_relay.Summary()
 
 
-async def test_a_late_answer_does_not_undo_what_another_relay_has_done(here: Desk) -> None:
+async def test_a_late_answer_does_not_undo_what_another_relay_has_done(here: OutboxFixture) -> None:
     here.finds(here.alert("足球", ME), "http://a.test/1")
     slow = outbox_lease.lease(here.store, "mail", due=NOON, now=NOON)
     later = NOON + outbox_lease.LEASE_S
@@ -425,7 +427,7 @@ async def test_sigkill_in_mid_delivery_loses_nothing(tmp_path: Path) -> None:
     """Each of 60 messages arrives; twice only what was under way when the axe fell."""
     wanted, workers = 60, CHANNELS["webhook"].at_once
     async with receiving(Receiver(delay_s=0.02)) as hook:
-        with desk(tmp_path) as here:
+        with outbox(tmp_path) as here:
             for number in range(wanted):
                 alert = here.alert(str(number), f"webhook:{hook.url}/{number}")
                 here.finds(alert, "http://a.test/1")
@@ -454,7 +456,7 @@ async def test_sigkill_in_mid_delivery_loses_nothing(tmp_path: Path) -> None:
 
 
 async def test_a_test_message_is_sent_at_once_and_logged(
-    here: Desk, monkeypatch: pytest.MonkeyPatch
+    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch, Delivered("fine"), NotDelivered("no"))
     for _ in range(2):
@@ -483,7 +485,7 @@ def test_apprise_is_for_administrators(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_without_apprise_there_is_one_clear_line(
-    here: Desk, monkeypatch: pytest.MonkeyPatch
+    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(apprise, "available", lambda: False)
     here.finds(here.alert("a", "apprise:json://a.test"), "http://a.test/1")
@@ -491,7 +493,7 @@ async def test_without_apprise_there_is_one_clear_line(
 
 
 @pytest.mark.filterwarnings("ignore")  # of a library of many hands
-async def test_apprise_brings_it_to_other_services(here: Desk) -> None:
+async def test_apprise_brings_it_to_other_services(here: OutboxFixture) -> None:
     pytest.importorskip("apprise")
     async with receiving() as hook:
         address = f"json://127.0.0.1:{hook.port}/x"
@@ -508,7 +510,7 @@ async def test_apprise_brings_it_to_other_services(here: Desk) -> None:
     assert "http://a.test/1" in told["message"]
 
 
-def test_settings_are_kept_and_secrets_masked(here: Desk) -> None:
+def test_settings_are_kept_and_secrets_masked(here: OutboxFixture) -> None:
     first = settings.read(here.store)
     assert settings.read(here.store).key == first.key
     with here.store.transaction():

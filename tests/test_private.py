@@ -14,7 +14,7 @@ from focus.storage.alerts.store import AlertStore, opened
 from focus.storage.search_index import SearchIndex
 from focus.store import Store
 from tests.support.outbox import NOON
-from tests.support.site import Portal, article
+from tests.support.site import CrawledSite, article
 
 URL = "smtp://me:hunter22@mail.a.test"
 GATEWAY = "twilio://SID:TOKEN99@FROM/{phone}"
@@ -45,8 +45,8 @@ def store(path: Path) -> Iterator[AlertStore]:
 
 def test_a_book_its_index_and_its_key_are_the_owners_alone(umask: None, tmp_path: Path) -> None:
     for here in store(tmp_path / "focus.db"):
-        portal = Portal(here, now=NOON)
-        portal.page("/1", "足球决赛", article("足球", 1))
+        crawled = CrawledSite(here, now=NOON)
+        crawled.page("/1", "足球决赛", article("足球", 1))
         settings.read(here)
         with SearchIndex(here.path) as index:
             index.update()

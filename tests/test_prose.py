@@ -19,9 +19,9 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
-ROOMS = ("focus", "tests", "bench")
+FOLDERS = ("focus", "tests", "bench")
 MODULES = sorted(
-    path for room in ROOMS for path in (ROOT / room).rglob("*.py") if "data" not in path.parts
+    path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py") if "data" not in path.parts
 )
 PACKAGES = sorted(path.parent for path in (ROOT / "focus").rglob("__init__.py"))
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])

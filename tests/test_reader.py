@@ -56,7 +56,7 @@ def page_row(number: int, **more: Any) -> PageRow:
         "id": number,
         "url": f"https://{HOSTS[number % 3]}/news/{number}",
         "nth": number + 1,
-        "rank": 7 - number,
+        "waiting": 7 - number,
         "status": 200,
         "fetched_at": 86400.0 * (number + 1),
         "elapsed_s": 0.1,
@@ -89,7 +89,7 @@ def make(
     *batches: Batch,
     topic: str = "足球",
     finish: bool = True,
-    hubs_and_authorities: Iterable[tuple[int, float, float]] = (),
+    ranks: Iterable[tuple[int, float, float, float]] = (),
 ) -> int:
     """A crawl with these batches; its id."""
 
@@ -105,7 +105,7 @@ def make(
                     crawl,
                     reason="max-pages",
                     report_json='{"pages":6}',
-                    hubs_and_authorities=hubs_and_authorities,
+                    ranks=ranks,
                     now=200.0,
                 )
             return crawl
@@ -161,7 +161,7 @@ def test_a_result_has_every_field(path: Path) -> None:
         "topic": "足球",
         "crawl": 1,
         "nth": 2,
-        "rank": 6,
+        "waiting": 6,
         "bytes": 1001,
         "charset": "utf-8",
         "content_type": "",
@@ -183,7 +183,8 @@ def test_quality_mixes_pagerank_and_relevance_by_p4(path: Path) -> None:
 
 def test_hubs_and_authorities_are_kept_and_sorted_by(tmp_path: Path) -> None:
     path = tmp_path / "focus.db"
-    make(path, small_batch(), hubs_and_authorities=[(1, 1.0, 0.2), (3, 0.5, 1.0), (4, 0.0, 0.2)])
+    ranks = [(1, 0.5, 1.0, 0.2), (3, 0.2, 0.5, 1.0), (4, 0.1, 0.0, 0.2)]
+    make(path, small_batch(), ranks=ranks)
     assert found(path, Selection(sort="authority", limit=3), "nth", "authority") == [
         (4, 1.0),
         (2, 0.2),
@@ -192,9 +193,20 @@ def test_hubs_and_authorities_are_kept_and_sorted_by(tmp_path: Path) -> None:
     assert found(path, Selection(sort="hub", limit=2), "nth", "hub") == [(2, 1.0), (4, 0.5)]
 
 
+def test_pagerank_is_that_of_the_last_end_or_of_when_a_page_came(tmp_path: Path) -> None:
+    path = tmp_path / "focus.db"
+    make(path, small_batch(), ranks=[(0, 0.5, 0.0, 0.0)])
+    assert found(path, Selection(limit=2), "pagerank") == [0.5, 0.04]
+    with DatabaseReader(path) as reader:  # quality is measured against the largest
+        relevant = [*reader.rows(Selection(sort="quality"), ("pagerank", "relevance", "quality"))]
+    assert [each[2] for each in relevant] == pytest.approx(
+        [(rank / 0.5 + relevance / 1.5) / 2 for rank, relevance, _ in relevant]
+    )
+
+
 def test_relevance_within_one_is_not_stretched() -> None:
     assert "0.5 * p.relevance" in results.quality_sql({1: (0.5, 0.9)})
-    assert "0.5 * p.pagerank" in results.quality_sql({1: (0.0, 0.9)})  # no PageRank at all
+    assert f"0.5 * {results.PAGERANK}" in results.quality_sql({1: (0.0, 0.9)})  # no PageRank at all
 
 
 @pytest.mark.parametrize(
@@ -391,7 +403,7 @@ def test_why_shows_the_way_from_a_seed_and_the_score(path: Path) -> None:
     ]
     assert (why.state, why.reason) == ("done", "")
     assert why.page is not None
-    assert (why.page.nth, why.page.rank, why.page.priority) == (5, 3, 6.0)
+    assert (why.page.nth, why.page.waiting, why.page.priority) == (5, 3, 6.0)
     assert (why.page.parts, why.page.matched) == ({"title": 0.6}, {"title": ["足球"]})
     assert why.page.relevant is True
 

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from focus.commands.compare import compare_command
 from focus.errors import ConfigError, ExportError
 from focus.evaluate.comparison import Comparison, load
+from focus.i18n import use
 from focus.report.comparison import comparison_html, comparison_pictures
 from focus.report.pictures import check
 from focus.terminal.comparison import board_lines
@@ -113,6 +114,29 @@ def test_the_report_tells_what_was_compared_and_of_what(found: Comparison) -> No
     assert page.count('<svg viewBox="0 0 860') == 1
     assert page.count("<figure>") == 1
     assert "seeds that are not in the archive" in page
+
+
+def test_the_verdict_comes_first(found: Comparison) -> None:
+    page = comparison_html(found)
+    [verdict] = re.findall('<p class="verdict">([^<]+)</p>', page)
+    assert re.fullmatch(
+        r"\S.* found \d+% of the relevant pages after as many requests as there are relevant "
+        r"pages; best-first \d+%\..*",
+        verdict,
+    )
+    assert page.index("<main>") < page.index(verdict) < page.index("<svg")
+
+
+def test_the_report_is_in_its_readers_language(found: Comparison) -> None:
+    use("zh")
+    try:
+        page = comparison_html(found)
+    finally:
+        use("en")
+    assert '<html lang="zh-CN">' in page
+    for words in ("抓取对比", "比值的 95 %", "平均召回率", "个种子不在存档中"):
+        assert words in page
+    assert '<html lang="en">' in comparison_html(found)
 
 
 def test_the_curves_of_a_group_make_a_picture(found: Comparison) -> None:

@@ -46,7 +46,7 @@ def page_row(number: int, title: str, text: str, **more: Any) -> PageRow:
         "id": number,
         "url": f"http://{HOSTS[number % 3]}/{number}",
         "nth": number + 1,
-        "rank": 0,
+        "waiting": 0,
         "status": 200,
         "fetched_at": 86400.0 * number,
         "elapsed_s": 0.1,

@@ -32,7 +32,7 @@ from focus.serve.app import make_app
 from focus.serve.app_state import AppState, Kept, SendingOptions
 from focus.storage.alerts.records import Alert, DeliveryRecord
 from tests.support.outbox import LOOPBACK, NOON, Clock, hit, insert
-from tests.support.site import Portal, article
+from tests.support.site import CrawledSite, article
 
 HOME = "http://127.0.0.1:8420"
 SECRET = "correct horse battery"
@@ -260,11 +260,11 @@ def test_a_saved_alert_shows_what_the_last_days_would_have_sent(group: Group) ->
     client = group.member("ana")
     number = alert(client, sites="https://news.test/")
     with group.app_state.store() as store:
-        portal = Portal(store, now=NOON - 7_300)
-        portal.page("/", "首页", "网站")
-        portal.now = NOON - 60
-        portal.page("/2", "足球决赛", article("足球", 2))
-        portal.attach()
+        crawled = CrawledSite(store, now=NOON - 7_300)
+        crawled.page("/", "首页", "网站")
+        crawled.now = NOON - 60
+        crawled.page("/2", "足球决赛", article("足球", 2))
+        crawled.attach()
     page = client.get(f"/alerts/{number}?preview=1").text
     assert "would have sent 1 page" in page
     assert "<mark>足球</mark>" in page
@@ -371,9 +371,9 @@ def test_search_finds_what_was_crawled(group: Group) -> None:
     client = group.member("ana")
     alert(client, sites="https://news.test/")
     with group.app_state.store() as store:
-        portal = Portal(store, now=NOON)
-        portal.page("/1", "足球决赛", article("足球", 1))
-        portal.attach()
+        crawled = CrawledSite(store, now=NOON)
+        crawled.page("/1", "足球决赛", article("足球", 1))
+        crawled.attach()
         from focus.storage.search_index import SearchIndex
 
         with SearchIndex(store.path) as index:

@@ -17,7 +17,7 @@ from focus.serve.app import _ROUTES
 from focus.storage.alerts.tokens import Tokens
 from focus.storage.search_index import SearchIndex
 from tests.support.outbox import NOON
-from tests.support.site import Portal, article
+from tests.support.site import CrawledSite, article
 from tests.test_serve import SECRET, Group, alert
 from tests.test_serve import group as group  # the fixture
 
@@ -190,13 +190,13 @@ def test_what_the_old_address_is_told_names_the_account_and_not_the_new_one(
 # -- searching ----------------------------------------------------------------------
 
 
-def crawled(group: Group, host: str) -> Portal:
+def site_of(group: Group, host: str) -> CrawledSite:
     with group.app_state.store() as store:
-        portal = Portal(store, host=host, now=NOON)
-        portal.page("/1", "足球决赛", article("足球", len(host)))
+        crawled = CrawledSite(store, host=host, now=NOON)
+        crawled.page("/1", "足球决赛", article("足球", len(host)))
         with SearchIndex(store.path) as index:
             index.update()
-    return portal
+    return crawled
 
 
 def finds(client: TestClient) -> set[str]:
@@ -209,11 +209,11 @@ def test_people_search_the_sites_of_their_alerts_and_what_is_open(group: Group) 
     alert(ana, sites="https://a.test/")
     alert(eve, sites="https://b.test/")
     for host in ("a.test", "b.test"):
-        portal = crawled(group, host)
+        crawled = site_of(group, host)
         with group.app_state.store() as store:
-            portal.store = store
-            portal.attach()
-    loose = crawled(group, "c.test")
+            crawled.store = store
+            crawled.attach()
+    loose = site_of(group, "c.test")
     assert [finds(each) for each in (boss, ana, eve)] == [set(), {"a.test"}, {"b.test"}]
     assert "c.test" not in ana.get("/search?q=决赛&days=30").text
 
@@ -239,10 +239,10 @@ def test_people_search_the_sites_of_their_alerts_and_what_is_open(group: Group) 
 def test_an_end_of_watching_is_an_end_of_searching(group: Group) -> None:
     ana = group.member("ana")
     number = alert(ana, sites="https://a.test/")
-    portal = crawled(group, "a.test")
+    crawled = site_of(group, "a.test")
     with group.app_state.store() as store:
-        portal.store = store
-        portal.attach()
+        crawled.store = store
+        crawled.attach()
     assert finds(ana) == {"a.test"}
     ana.post(f"/alerts/{number}/delete")
     assert finds(ana) == set()

@@ -15,7 +15,7 @@ from focus.storage.report_reader import figures
 from focus.storage.results import Selection
 from focus.storage.shard_merge import as_one
 from focus.topic.topic import from_words, to_builtins
-from tests.support.cluster import Room
+from tests.support.cluster import SimulatedCluster
 from tests.support.web import TinyWeb
 
 
@@ -35,7 +35,7 @@ async def crawl(host: str, folder: Path, topic: str = "足球") -> Path:
         limits=LimitConfig(max_pages=8),
         analysis=AnalysisConfig(topic=to_builtins(from_words(topic)), relevance="position"),
     )
-    await Room(web(host), rng=Random(1)).crawl(config, folder / f"{host}.db")
+    await SimulatedCluster(web(host), rng=Random(1)).crawl(config, folder / f"{host}.db")
     return folder / f"{host}.db"
 
 

@@ -15,6 +15,7 @@ from focus.demo.site import DemoWeb, generate
 from focus.engine.transports import ReplayTransport
 from focus.frontier import Frontier
 from focus.records import FailureKind, FetchResult, Page, Task, UrlState
+from focus.resume import readopt
 from focus.scheduling.quantiles import priority_quantiles
 from focus.scheduling.url_table import UrlTable
 from focus.topic.topic import from_words, to_builtins
@@ -162,7 +163,7 @@ def test_a_limit_is_of_all_shards_together(web: DemoWeb) -> None:
 def test_a_task_of_an_earlier_run_whose_url_was_not_written_is_forgotten() -> None:
     engine = Crawl(CrawlConfig(seeds=("http://a.test/",)), ReplayTransport(None, None))  # type: ignore[arg-type]
     engine.sow(("http://a.test/",))
-    assert not engine.readopt(Task(7, "http://a.test/7", "a.test"))
-    assert not engine.readopt(Task(None, "http://b.test/robots.txt", "b.test"))
+    assert not readopt(engine, Task(7, "http://a.test/7", "a.test"))
+    assert not readopt(engine, Task(None, "http://b.test/robots.txt", "b.test"))
     assert not engine.frontier.knows("b.test")
-    assert engine.readopt(Task(0, "http://a.test/", "a.test"))
+    assert readopt(engine, Task(0, "http://a.test/", "a.test"))

@@ -16,7 +16,7 @@ from focus.alerts.delivery import CHANNELS, sms, sms_gateway
 from focus.alerts.message import plain_message
 from focus.alerts.settings import DeliverySettings
 from focus.errors import ConfigError
-from tests.support.outbox import NOON, Desk, desk
+from tests.support.outbox import NOON, OutboxFixture, outbox
 from tests.support.webhooks import Receiver, receiving
 
 PHONE = "+8613800138000"
@@ -32,8 +32,8 @@ accepted = '"code": 0'
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> Iterator[Desk]:
-    with desk(tmp_path) as made:
+def here(tmp_path: Path) -> Iterator[OutboxFixture]:
+    with outbox(tmp_path) as made:
         yield made
 
 
@@ -115,7 +115,7 @@ def test_gateways_that_could_not_send(text: str, reason: str) -> None:
 # -- texts --------------------------------------------------------------------------
 
 
-async def test_a_digest_is_one_message_with_a_link(here: Desk) -> None:
+async def test_a_digest_is_one_message_with_a_link(here: OutboxFixture) -> None:
     async with receiving(Receiver(says=b'{"code":0}')) as gate:
         here.base_url = "https://focus.example.org"
         here.options = {"sms_gateway": f"{gate.url}/?to={{phone}}&text={{text}}"}
@@ -145,7 +145,7 @@ def test_what_is_cut_fits_and_is_whole(most: int) -> None:
 # -- gateways that answer -----------------------------------------------------------
 
 
-async def test_what_a_gateway_answers_decides(here: Desk) -> None:
+async def test_what_a_gateway_answers_decides(here: OutboxFixture) -> None:
     async with receiving(Receiver(says=b'{"code": 7, "msg": "no money"}')) as gate:
         file = here.store.path.with_name("gate.toml")
         file.write_text(SIGNED.replace("https://sms.example.cn", gate.url), encoding="utf-8")
@@ -164,7 +164,9 @@ async def test_what_a_gateway_answers_decides(here: Desk) -> None:
     assert json.loads(gate.requests[0].body)["content"].startswith("【focus】欧冠：标题 1")
 
 
-async def test_without_a_gateway_there_is_one_clear_line(here: Desk, tmp_path: Path) -> None:
+async def test_without_a_gateway_there_is_one_clear_line(
+    here: OutboxFixture, tmp_path: Path
+) -> None:
     here.finds(here.alert("欧冠", f"sms:{PHONE}"), "http://a.test/1")
     assert (await here.deliver()).failures == {"sms": sms.UNSET}
     there = DeliverySettings(options={"sms_gateway": str(tmp_path / "none.toml")})

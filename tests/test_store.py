@@ -61,7 +61,7 @@ def page_row(number: int, **more: Any) -> PageRow:
         "id": number,
         "url": f"https://a.example/{number}",
         "nth": number + 1,
-        "rank": 3,
+        "waiting": 3,
         "status": 200,
         "fetched_at": 1000.0 + number,
         "elapsed_s": 0.1,
@@ -298,10 +298,12 @@ async def test_a_page_is_stored_whole(store: Store, path: Path) -> None:
         canonical="https://c.example/", links_cut=4,
     )  # fmt: skip
     await store.write(crawl, Batch(urls=[url_row(0)], pages=[page_row(0, page=page, etag='"e"')]))
-    await store.update_pageranks(crawl, [(0, 0.75), (99, 1.0)])
+    await store.update_ranks(crawl, [(0, 0.5, 1.0, 0.0)])
+    await store.update_ranks(crawl, [(0, 0.75, 0.5, 1.0)])  # a later run's end
     assert ask(
         path, "SELECT simhash, relevance, relevant, noindex, links_cut, pagerank FROM page"
-    ) == [(-5, 1.25, 1, 1, 4, 0.75)]
+    ) == [(-5, 1.25, 1, 1, 4, 0.25)]
+    assert ask(path, "SELECT pagerank, hub, authority FROM graph_rank") == [(0.75, 0.5, 1.0)]
     assert ask(path, "SELECT title, parts, matched, canonical, etag FROM page_text") == [
         ("标题", '{"title":0.5}', '{"title":["足球"]}', "https://c.example/", '"e"')
     ]
@@ -362,7 +364,7 @@ async def test_the_same_identity_goes_on_where_it_was(path: Path) -> None:
 async def test_a_finished_crawl_is_continued_and_said_to_be_finished(store: Store) -> None:
     crawl = await begin(store)
     await store.write(crawl, BASE)
-    await store.finish(crawl, reason="max-pages", report_json="{}", pageranks=[(0, 0.5)], now=9.0)
+    await store.finish(crawl, reason="max-pages", report_json="{}", ranks=[(0, 0.5, 0, 0)], now=9.0)
     again = await store.begin_crawl(IDENTITY, "{}", fresh=False, now=10.0)
     assert (again.id, again.resumed, again.finished, again.reason) == (
         crawl,
@@ -401,7 +403,7 @@ async def _drain(stream: AsyncIterator[Any]) -> list[Any]:
 WRITES: dict[str, Call] = {
     "begin_crawl": lambda s, c: s.begin_crawl(IDENTITY, "{}", fresh=False, now=2.0),
     "write": lambda s, c: s.write(c, Batch(urls=[url_row(9)], now=2000.0)),
-    "update_pageranks": lambda s, c: s.update_pageranks(c, [(0, 0.5)]),
+    "update_ranks": lambda s, c: s.update_ranks(c, [(0, 0.5, 0.2, 0.1)]),
     "finish": lambda s, c: s.finish(c, reason="x", report_json="{}", now=4.0),
 }
 READS: dict[str, Call] = {
@@ -580,7 +582,7 @@ def test_a_change_of_the_tables_has_a_number_of_its_own() -> None:
     """On failure: raise `schema.UNRELEASED` (until the first release) and note both here."""
     tables = " ".join(re.sub(r"--.*", "", "".join(schema.MIGRATIONS)).split())
     digest = hashlib.sha256(tables.encode()).hexdigest()[:16]
-    assert (schema.VERSION, digest) == (15, "f4c9e6d9aef36bb9")
+    assert (schema.VERSION, digest) == (17, "09c71a92a81a76aa")
 
 
 async def test_an_older_database_is_migrated_step_by_step(path: Path, monkeypatch: Any) -> None:

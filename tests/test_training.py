@@ -48,7 +48,7 @@ def test_a_club_never_seen_is_known_by_what_it_is() -> None:
     judge = {}
     for entities in (False, True):
         payload = msgspec.msgpack.encode(trained(entities=entities).classifier())
-        model = make_model("bayes", MATCHER, {}, learned=payload)
+        model = make_model("bayes", MATCHER, {}, trained=payload)
         judge[entities] = model.judge(of_text("尤文图斯和马竞今天有消息。")).relevance
     assert judge[True] > judge[False] + 0.1
     assert trained(entities=True).verdicts.keys() > {"words", "words and entities"}

@@ -19,7 +19,7 @@ from focus.storage.alerts.records import LOCAL, WatchedSite
 from focus.storage.alerts.store import AlertStore, opened
 from focus.storage.lock import held
 from tests.support.command import Ended, Focus, runner, settle
-from tests.support.site import Portal, article
+from tests.support.site import CrawledSite, article
 from tests.support.web import TinyWeb
 
 DAY = 86400.0
@@ -46,7 +46,7 @@ class World:
         self.visits: list[str] = []
         self.pages: list[tuple[str, str, str]] = []
         self.trouble: Exception | None = None
-        self.portals: dict[str, Portal] = {}
+        self.crawled_sites: dict[str, CrawledSite] = {}
 
     def visitor(self, store: AlertStore, web: Any) -> Callable[[WatchedSite], Awaitable[None]]:
         async def look_up(site: WatchedSite) -> None:
@@ -54,12 +54,14 @@ class World:
             if self.trouble is not None:
                 raise self.trouble
             now = time.time()
-            portal = self.portals.setdefault(site.host, Portal(store, host=site.host, now=now))
-            portal.store, portal.now = store, now
+            crawled = self.crawled_sites.setdefault(
+                site.host, CrawledSite(store, host=site.host, now=now)
+            )
+            crawled.store, crawled.now = store, now
             for page in self.pages:
-                portal.page(*page)
+                crawled.page(*page)
             self.pages = []
-            portal.attach()
+            crawled.attach()
             with store.database.transaction() as db:
                 db.execute(
                     "UPDATE site SET visited_at = ?, trouble = '' WHERE id = ?", (now, site.id)

@@ -32,7 +32,7 @@ HOUR, DAY = 3600.0, 86_400.0
 ONE, OTHER = "one.test", "other.test"
 
 
-class Desk:
+class WatchFixture:
     """Somebody who watches two sites, every hour, and what cron makes of it."""
 
     def __init__(self, store: AlertStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,7 +54,7 @@ class Desk:
         now = SimpleNamespace(time=self.clock, monotonic=time.monotonic)
         monkeypatch.setattr(session, "open_transport", open_transport)
         monkeypatch.setattr(session, "time", now)
-        monkeypatch.setattr(session, "_collecting_rarely", nullcontext)
+        monkeypatch.setattr(session, "collecting_rarely", nullcontext)
 
     def publish(self, site: str) -> None:
         """A new article, linked from the front page before the older ones."""
@@ -95,11 +95,11 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+def watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WatchFixture]:
     with opened(tmp_path / "f.db", now=START, language="en", zone="UTC") as store:
         wish = Alert("c", (f"http://{ONE}/", f"http://{OTHER}/"), words="足球", schedule="hourly")
         store.alerts.add(LOCAL, checked(wish), now=START)
-        made = Desk(store, monkeypatch)
+        made = WatchFixture(store, monkeypatch)
         for site in (ONE, OTHER, ONE):
             made.publish(site)
         yield made
@@ -110,62 +110,64 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
 @pytest.mark.parametrize("begin_s", [0.0, 0.3, 3 * HOUR], ids=["before", "first", "later"])
 @pytest.mark.parametrize("hosts", [None, frozenset({ONE})], ids=["all", "one"])
 async def test_no_outage_loses_news(
-    desk: Desk, hosts: frozenset[str] | None, begin_s: float, length_s: float, kind: K
+    watch: WatchFixture, hosts: frozenset[str] | None, begin_s: float, length_s: float, kind: K
 ) -> None:
     begin, end = START + begin_s, START + begin_s + length_s
-    desk.cuts.append(Cut(begin, end, hosts, kind))
-    runs = await desk.until(begin + 1, HOUR)
-    assert begin_s < HOUR or not desk.remarks()
-    while desk.clock() < end:
-        runs.append(await desk.cron())
+    watch.cuts.append(Cut(begin, end, hosts, kind))
+    runs = await watch.until(begin + 1, HOUR)
+    assert begin_s < HOUR or not watch.remarks()
+    while watch.clock() < end:
+        runs.append(await watch.cron())
         assert hosts is not None or not runs[-1].visited or runs[-1].all_failed or length_s < 60
-        desk.clock.reach(desk.clock() + 6 * HOUR)
+        watch.clock.reach(watch.clock() + 6 * HOUR)
     if length_s > DAY:
-        assert f"{ONE}: failing since " in desk.remarks()
-        assert " visits: " in desk.remarks()
-        assert bool(hosts) == (f"{OTHER}: failing" not in desk.remarks())
-    await desk.until(desk.clock() + 3 * HOUR, HOUR)
-    assert "failing" not in desk.remarks(), "it fails no more"
+        assert f"{ONE}: failing since " in watch.remarks()
+        assert " visits: " in watch.remarks()
+        assert bool(hosts) == (f"{OTHER}: failing" not in watch.remarks())
+    await watch.until(watch.clock() + 3 * HOUR, HOUR)
+    assert "failing" not in watch.remarks(), "it fails no more"
     begun = {
-        url for (url,) in desk.store.database.rows("SELECT url FROM alert_match WHERE baseline")
-    } | desk.told()
+        url for (url,) in watch.store.database.rows("SELECT url FROM alert_match WHERE baseline")
+    } | watch.told()
     assert len(begun) == 3 or begin_s, "what was there is marked as seen, or told of as the best"
-    desk.publish(ONE)
-    desk.publish(OTHER)
-    await desk.until(desk.clock() + 6 * HOUR, HOUR)
-    assert {f"http://{ONE}/4", f"http://{OTHER}/5"} <= desk.told()
+    watch.publish(ONE)
+    watch.publish(OTHER)
+    await watch.until(watch.clock() + 6 * HOUR, HOUR)
+    assert {f"http://{ONE}/4", f"http://{OTHER}/5"} <= watch.told()
 
 
 @pytest.mark.parametrize("kind", [K.UNREACHABLE, K.CONNECT])
-async def test_news_of_the_days_without_a_network_is_told_afterwards(desk: Desk, kind: K) -> None:
-    await desk.until(START + 3 * HOUR, HOUR)
-    desk.cuts.append(Cut(desk.clock(), desk.clock() + 3 * DAY, kind=kind))
-    desk.publish(ONE)
-    desk.publish(OTHER)
-    assert all(ran.all_failed for ran in await desk.until(desk.cuts[0].end, HOUR) if ran.visited)
-    assert not desk.told() & {f"http://{ONE}/4", f"http://{OTHER}/5"}
-    await desk.until(desk.clock() + 2 * HOUR)
-    assert {f"http://{ONE}/4", f"http://{OTHER}/5"} <= desk.told()
+async def test_news_of_the_days_without_a_network_is_told_afterwards(
+    watch: WatchFixture, kind: K
+) -> None:
+    await watch.until(START + 3 * HOUR, HOUR)
+    watch.cuts.append(Cut(watch.clock(), watch.clock() + 3 * DAY, kind=kind))
+    watch.publish(ONE)
+    watch.publish(OTHER)
+    assert all(ran.all_failed for ran in await watch.until(watch.cuts[0].end, HOUR) if ran.visited)
+    assert not watch.told() & {f"http://{ONE}/4", f"http://{OTHER}/5"}
+    await watch.until(watch.clock() + 2 * HOUR)
+    assert {f"http://{ONE}/4", f"http://{OTHER}/5"} <= watch.told()
 
 
-async def test_a_laptop_without_a_network_stays_due(desk: Desk) -> None:
-    desk.cuts.append(Cut(START, START + HOUR))
-    ran = await desk.cron()
+async def test_a_laptop_without_a_network_stays_due(watch: WatchFixture) -> None:
+    watch.cuts.append(Cut(START, START + HOUR))
+    ran = await watch.cron()
     assert (ran.all_failed, len(ran.put_off), ran.alerts) == (True, 2, 0)
-    owned = desk.store.alerts.all()[0]
-    assert owned.checked_at is None and owned.next_at <= desk.clock(), "the next run tries again"
-    assert "offline: no network here" in desk.remarks()
-    assert not desk.web.log
+    owned = watch.store.alerts.all()[0]
+    assert owned.checked_at is None and owned.next_at <= watch.clock(), "the next run tries again"
+    assert "offline: no network here" in watch.remarks()
+    assert not watch.web.log
 
 
-async def test_an_article_whose_host_broke_off_is_asked_for_again(desk: Desk) -> None:
+async def test_an_article_whose_host_broke_off_is_asked_for_again(watch: WatchFixture) -> None:
     """The front page came and told of it; then the host refused."""
-    await desk.until(START + 3 * HOUR, HOUR)
-    desk.publish(ONE)
-    at = desk.clock()
-    desk.cuts.append(Cut(at + 0.9, at + 1800.0, frozenset({ONE}), K.CONNECT))
-    await desk.until(at + 6 * HOUR)
-    assert f"http://{ONE}/4" in desk.told()
+    await watch.until(START + 3 * HOUR, HOUR)
+    watch.publish(ONE)
+    at = watch.clock()
+    watch.cuts.append(Cut(at + 0.9, at + 1800.0, frozenset({ONE}), K.CONNECT))
+    await watch.until(at + 6 * HOUR)
+    assert f"http://{ONE}/4" in watch.told()
 
 
 @pytest.mark.parametrize("length_s", [10.0, 600.0, 1.5 * HOUR])
@@ -173,39 +175,39 @@ async def test_an_article_whose_host_broke_off_is_asked_for_again(desk: Desk) ->
 @pytest.mark.parametrize("kind", [K.UNREACHABLE, K.DNS_TEMPORARY])
 @pytest.mark.parametrize("hosts", [None, frozenset({ONE})], ids=["all", "one"])
 async def test_a_server_whose_network_goes_away_loses_no_news(
-    desk: Desk, hosts: frozenset[str] | None, kind: K, begin_s: float, length_s: float
+    watch: WatchFixture, hosts: frozenset[str] | None, kind: K, begin_s: float, length_s: float
 ) -> None:
     """`focus serve` looks by itself whether something is due, and has it done again and again."""
     server = pytest.importorskip("focus.serve.server", reason="needs focus-crawler[serve]")
-    app_state = pytest.importorskip("focus.serve.app_state").AppState(desk.path, clock=desk.clock)
+    app_state = pytest.importorskip("focus.serve.app_state").AppState(watch.path, clock=watch.clock)
 
     async def serve(until: float) -> list[Ran]:
         runs = []
-        while desk.clock() < until:
+        while watch.clock() < until:
             is_due = server.is_due(app_state)
             if is_due:
-                runs.append(await desk.cron())
-            desk.clock.reach(desk.clock() + (server.REST_S if is_due else server.LOOK_S))
+                runs.append(await watch.cron())
+            watch.clock.reach(watch.clock() + (server.REST_S if is_due else server.LOOK_S))
         return runs
 
     try:
         await serve(START + begin_s)
         begin, end = START + begin_s, START + begin_s + length_s
-        desk.cuts.append(Cut(begin, end, hosts, kind))
+        watch.cuts.append(Cut(begin, end, hosts, kind))
         if begin_s > HOUR:
-            desk.publish(ONE)
-            desk.publish(OTHER)
+            watch.publish(ONE)
+            watch.publish(OTHER)
         runs = await serve(end)
         assert len(runs) <= length_s / server.REST_S + 1, "once a minute at most"
         if length_s > HOUR:
-            assert "no network here" in desk.remarks(), "what its user reads at the alert"
+            assert "no network here" in watch.remarks(), "what its user reads at the alert"
             assert bool(hosts) == any(ran.visited and not ran.all_failed for ran in runs)
         runs = await serve(end + 2 * HOUR)
-        assert runs and not desk.remarks()
+        assert runs and not watch.remarks()
         if begin_s > HOUR:
-            assert {f"http://{ONE}/4", f"http://{OTHER}/5"} <= desk.told()
+            assert {f"http://{ONE}/4", f"http://{OTHER}/5"} <= watch.told()
         if hosts is None and length_s > HOUR:
-            back = min(hit.at for hit in desk.web.log if hit.at >= end) - end
+            back = min(hit.at for hit in watch.web.log if hit.at >= end) - end
             assert back <= server.REST_S + 45.0
     finally:
         app_state.close()

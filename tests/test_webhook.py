@@ -32,7 +32,7 @@ from focus.alerts.message import trial
 from focus.config import FetchConfig
 from focus.records import FailureKind
 from focus.storage.alerts.records import DEAD, SENT
-from tests.support.outbox import LOOPBACK, NOON, Desk, desk
+from tests.support.outbox import LOOPBACK, NOON, OutboxFixture, outbox
 from tests.support.timetravel import OWN_TIME
 from tests.support.webhooks import Got, Receiver, receiving
 
@@ -40,8 +40,8 @@ pytestmark = OWN_TIME
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> Iterator[Desk]:
-    with desk(tmp_path) as made:
+def here(tmp_path: Path) -> Iterator[OutboxFixture]:
+    with outbox(tmp_path) as made:
         yield made
 
 
@@ -86,7 +86,7 @@ def documented_for_node(got: Got, secret: str) -> bool:
     return ran.stdout.strip() == "true"
 
 
-def signers(here: Desk, user: int, channel: str) -> list[str]:
+def signers(here: OutboxFixture, user: int, channel: str) -> list[str]:
     now = here.clock()
     return signing_secrets.current(here.store, here.settings(), user, channel, now=now)
 
@@ -103,7 +103,7 @@ def test_the_schemes_own_example() -> None:
         webhook.sign("whsec_???", "msg_1", 1, b"")
 
 
-async def test_a_receiver_that_fails_and_recovers_gets_it_under_one_id(here: Desk) -> None:
+async def test_a_receiver_that_fails_and_recovers_gets_it_under_one_id(here: OutboxFixture) -> None:
     hook = Receiver(answers=[(500, {}), (429, {"Retry-After": "7200"})])
     async with receiving(hook):
         channel = f"webhook:{hook.url}/in?k=1"
@@ -159,14 +159,14 @@ async def test_a_receiver_that_fails_and_recovers_gets_it_under_one_id(here: Des
     ]
 
 
-async def test_gone_is_gone_for_good(here: Desk) -> None:
+async def test_gone_is_gone_for_good(here: OutboxFixture) -> None:
     async with receiving(Receiver(answers=[(410, {})])) as hook:
         here.finds(here.alert("足球", f"webhook:{hook.url}"), "http://a.test/1")
         assert (await here.deliver()).dead == 1
     assert here.store.outbox.counts() == {DEAD: 1}
 
 
-async def test_one_that_fails_does_not_hold_up_the_others(here: Desk) -> None:
+async def test_one_that_fails_does_not_hold_up_the_others(here: OutboxFixture) -> None:
     async with receiving(Receiver(delay_s=0.05)) as hook:
         here.finds(here.alert("a", "webhook:http://127.0.0.1:1/"), "http://a.test/1")
         for name in "bcdef":
@@ -268,14 +268,14 @@ async def test_only_the_web_is_posted_to() -> None:
             assert result.failure is FailureKind.GUARD
 
 
-def test_secrets_differ_by_person_and_address_and_stay(here: Desk) -> None:
+def test_secrets_differ_by_person_and_address_and_stay(here: OutboxFixture) -> None:
     made = [signers(here, u, c)[0] for u in (1, 2) for c in ("webhook:a", "webhook:b")]
     assert len(set(made)) == 4
     assert made[0] == signers(here, 1, "webhook:a")[0]
     assert all(len(base64.b64decode(each.removeprefix("whsec_"))) == 32 for each in made)
 
 
-async def test_for_a_day_the_secret_before_signs_as_well(here: Desk) -> None:
+async def test_for_a_day_the_secret_before_signs_as_well(here: OutboxFixture) -> None:
     async with receiving() as hook:
         channel = f"webhook:{hook.url}/in"
         alert = here.alert("足球", channel)
@@ -306,7 +306,7 @@ def test_the_lines_for_node_verify_what_the_library_verifies() -> None:
     assert not verified(forged, secret) and not documented_for_node(forged, secret)
 
 
-def test_changing_one_secret_leaves_the_others(here: Desk) -> None:
+def test_changing_one_secret_leaves_the_others(here: OutboxFixture) -> None:
     others = [(1, "webhook:b"), (2, "webhook:a")]
     before = [signers(here, *each) for each in others]
     signing_secrets.rotate(here.store, here.settings(), 1, "webhook:a", now=NOON)
@@ -316,7 +316,7 @@ def test_changing_one_secret_leaves_the_others(here: Desk) -> None:
 # -- addresses are secrets ----------------------------------------------------------
 
 
-async def test_addresses_with_tokens_are_sealed_in_the_database(here: Desk) -> None:
+async def test_addresses_with_tokens_are_sealed_in_the_database(here: OutboxFixture) -> None:
     async with receiving() as hook:
         channel = f"webhook:{hook.url}/T0KEN"
         alert = here.alert("足球", channel, "mail:me@a.test", "apprise:tgram://T0KEN/1")
@@ -332,10 +332,10 @@ async def test_addresses_with_tokens_are_sealed_in_the_database(here: Desk) -> N
     assert "mail:me@a.test" in dump and "webhook:sealed:2:" in dump
 
 
-async def test_what_another_key_sealed_is_masked_and_cannot_be_sent_to(here: Desk) -> None:
+async def test_what_another_key_sealed_is_masked_and_cannot_be_sent_to(here: OutboxFixture) -> None:
     here.finds(here.alert("足球", "webhook:https://a.test/T0KEN"), "http://a.test/1")
     here.store.path.with_name("watch.db.key").unlink()
-    with desk(here.store.path.parent) as other:
+    with outbox(here.store.path.parent) as other:
         (owned,) = other.store.alerts.all(1)
         assert [masked_channel(each) for each in owned.alert.channels] == ["webhook:***"]
         assert (await other.deliver()).failures == {"webhook": outbox_relay.SHUT}

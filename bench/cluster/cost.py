@@ -97,23 +97,11 @@ def spread(options: Sequence[str], given: Any, folder: Path) -> Cost:
         slots = str(max(1, given.slots // given.workers))
         at = options.index("--connect-to")
         past = options[at : at + 4]  # and --allow-net
-        workers = [
-            _start(
-                [
-                    "cluster",
-                    "worker",
-                    *reach["worker"],
-                    "--slots",
-                    slots,
-                    "--processes",
-                    "1",
-                    *past,
-                ],
-                said,
-                stack,
-            )
-            for _ in range(given.workers)
+        worker = [
+            *("cluster", "worker", *reach["worker"]),
+            *("--slots", slots, "--processes", "1", *past),
         ]
+        workers = [_start(worker, said, stack) for _ in range(given.workers)]
         parts = {
             "frontier": [each.pid for each in frontiers],
             "worker": [each.pid for each in workers],

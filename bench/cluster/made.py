@@ -103,7 +103,7 @@ class MadeTransport:
     def __init__(self, web: MadeWeb, analysis: AnalysisConfig) -> None:
         self._web, self._analysis = web, analysis
         self.now = Clock()
-        self.on_sent: Callable[[Task], None] | None = None
+        self._departed: list[tuple[Task, float]] = []
         self._sent: list[Task] = []
         self._ready = asyncio.Event()
 
@@ -123,8 +123,8 @@ class MadeTransport:
         return [self._result(task) for task in sent]
 
     def _result(self, task: Task) -> Result:
-        if self.on_sent is not None:
-            self.on_sent(task)
+        if task.tell:
+            self._departed.append((task, self.now()))
         kind = (("content-type", "text/html; charset=utf-8"),)
         if task.id is None:
             fetch = FetchResult(task.url, self.now(), status=200, body=b"User-agent: *\nAllow: /\n")
@@ -138,6 +138,10 @@ class MadeTransport:
             address=_address(task.url),
         )
         return Result(task, fetch, self._web.page(task.url, self._analysis))
+
+    def departed(self) -> list[tuple[Task, float]]:
+        departed, self._departed = self._departed, []
+        return departed
 
     async def update(self, payload: bytes) -> None:
         """Made pages are judged by chance."""
@@ -161,9 +165,7 @@ def engine_of(web: MadeWeb) -> type[TaskExecutor]:
             stack: AsyncExitStack,
             observe: Callable[[FetchResult], object] | None = None,
         ) -> None:
-            transport = MadeTransport(web, setup.analysis)
-            self._live = transport  # type: ignore[assignment]
-            transport.on_sent = self._sent
+            self._live = MadeTransport(web, setup.analysis)  # type: ignore[assignment]
 
     return MadeEngine
 
@@ -172,7 +174,7 @@ def main() -> None:
     """Work until told to stop."""
     given = read_options(__doc__)
     web = MadeWeb(given.hosts, given.links, given.new)
-    vars(worker)["Engine"] = engine_of(web)
+    worker.TaskExecutor = engine_of(web)  # type: ignore[misc]
     role = worker.WorkerRole(
         read_address(given.amqp), worker.WorkerOptions(given.slots, 1), say=print
     )

@@ -14,7 +14,8 @@ import hashlib
 import hmac
 import os
 import secrets
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,14 +55,43 @@ def key_of(path: Path) -> bytes:
 
 def _make(path: Path) -> None:
     """A new key under this name, whole or not at all; another process may be quicker."""
+    with suppress(FileExistsError):
+        _write(path, secrets.token_bytes(KEY_BYTES))
+
+
+def _write(path: Path, key: bytes) -> None:
+    """A key under a name that is free; FileExistsError if it is not."""
     draft = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     private.make(draft)
     try:
-        draft.write_text(secrets.token_hex(KEY_BYTES) + "\n", "ascii")
-        with suppress(FileExistsError):
-            os.link(draft, path)
+        draft.write_text(key.hex() + "\n", "ascii")
+        os.link(draft, path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def taken_along(source: Path, target: Path, *, replace: bool) -> Iterator[None]:
+    """Copy a key to another place once what is done inside has been done.
+
+    replace  whether another key there may make room: it stays beside, as `focus.db.key.old1`
+    ConfigError before anything is done if there is no key, or another one is in the way.
+    """
+    if not source.exists():
+        raise ConfigError("--with-key: there is no key {path}", path=source)
+    key = key_of(source)
+    is_there = target.exists()
+    if is_there and key_of(target) != key and not replace:
+        raise ConfigError("--with-key: {path} is another key; --force keeps it beside", path=target)
+    yield
+    if is_there and key_of(target) == key:
+        return
+    try:
+        if is_there:
+            target.replace(private.aside(target))
+        _write(target, key)
+    except OSError as error:
+        raise ConfigError("--with-key {path}: {error}", path=target, error=error) from None
 
 
 def derived(key: bytes, purpose: str) -> bytes:

@@ -184,10 +184,10 @@ class Subject:
         self.words = query.parse(alert.words) if alert.words.strip() else WordQuery()
         relevance = topic.relevance or AnalysisConfig().relevance
         params = topic.params.get(relevance, {})
-        bare, numbers = applied(topic, relevance, params, learned=learned)
+        bare, trained = applied(topic, relevance, params, learned=learned)
         self._by_keywords = relevance in KEYWORD_MODELS
         self.matcher = Matcher(bare, segmenter if self._by_keywords else None)
-        self._model = make_model(relevance, self.matcher, params, learned=numbers)
+        self._model = make_model(relevance, self.matcher, params, trained=trained)
         own = (bare.threshold, self._model.threshold)
         self.threshold: float = next(value for value in own if value is not None)
         self._keywords = [keyword.text for keyword in bare.keywords]

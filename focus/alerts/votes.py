@@ -95,7 +95,7 @@ def _labelled(vote: Vote) -> Labelled:
     page = JudgedPage(
         id=0,
         nth=0,
-        place=0,
+        host_nth=0,
         url=vote.url,
         title=vote.title,
         description="",

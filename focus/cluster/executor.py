@@ -52,8 +52,8 @@ class AcceptedTask:
 class TaskExecutor:
     """Fetcher, scorer and the tasks at hand, by one setup.
 
-    done  called with each job and its result, None: its turn came too late
-    sent  called with a job whose request goes out, if the shard wants to know
+    done  is called with each job and its result, None: its turn came too late
+    sent  is called with a job whose request has gone out, if the shard wants to know
     """
 
     def __init__(
@@ -92,7 +92,6 @@ class TaskExecutor:
         self._live = LiveTransport(
             web, pool, clock=clock, observe=observe, locate=web.locate, bodies=Bodies()
         )
-        self._live.on_sent = self._sent
         stack.push_async_callback(self._live.close)
         await pool.start()
         if setup.update is not None:
@@ -141,21 +140,21 @@ class TaskExecutor:
                 conditions=sent.conditions,
                 wording=sent.wording,
                 lookup=sent.lookup,
+                tell=sent.tell,
             )
             self._running[id(task)] = (task, job)
             live.send(task)
-
-    def _sent(self, task: Task) -> None:
-        _, job = self._running.get(id(task), (task, None))
-        if job is not None and job.task.tell:
-            self._report_sent(job)
 
     async def run(self) -> None:
         """Hand over results as they come; FocusError when the scorer is broken."""
         live = self._live
         assert live is not None
         while True:
-            for result in await live.receive(None):
+            results = await live.receive(None)
+            for task, _ in live.departed():
+                if (running := self._running.get(id(task))) is not None:
+                    self._report_sent(running[1])
+            for result in results:
                 _, job = self._running.pop(id(result.task), (None, None))
                 if job is not None:
                     self._done(job, answer_of(job.task.lease, result, live.now()))

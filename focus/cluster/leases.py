@@ -91,7 +91,7 @@ class Leases:
         self, first: int, terms: Terms, rest_s: Callable[[str], float] = lambda host: 0.0
     ) -> None:
         self.terms = terms
-        self.rest_s = rest_s
+        self._rest_s = rest_s
         self.lost = 0
         self._next = first
         self._open: dict[int, Lease] = {}
@@ -230,7 +230,7 @@ class Leases:
             if lease.losses >= POISON:
                 self.close(lease.id)
                 return True
-        self._again(lease, now + self.rest_s(lease.task.host))
+        self._again(lease, now + self._rest_s(lease.task.host))
         return False
 
     def _again(self, lease: Lease, at: float) -> None:

@@ -35,6 +35,7 @@ from focus.engine.partition import Partition
 from focus.engine.transports import Transport
 from focus.errors import ClusterError
 from focus.records import Task
+from focus.resume import readopt
 from focus.session import Runtime
 from focus.storage import cluster_leases as rows
 from focus.store import CrawlInfo, Store
@@ -84,12 +85,13 @@ class ShardNode(Runtime):
         work_s = config.fetch.total_timeout_s + PARSES * config.parse_limit_s
         terms = self._terms or Terms(work_s=work_s)
         context.transport = ClusterTransport(
-            Leases((row.mark << 43) | (row.run & 0xFFFF) << 27, terms),
+            Leases((row.mark << 43) | (row.run & 0xFFFF) << 27, terms, context.rest_s),
             context.flow_control,
             clock=context.clock,
             setup=context.digest,
             several=context.is_several,
             on_link=context.forwarded.came,
+            on_update=self._update,
         )
         context.is_new = not info.resumed
         context.was_killed = info.resumed and not info.finished
@@ -134,8 +136,6 @@ class ShardNode(Runtime):
     async def opened(self, crawl: Crawl, store: Store, info: CrawlInfo) -> None:
         context = self.context
         context.opened = OpenShard(crawl, store, info.id, self._crawl_store)
-        context.transport.leases.rest_s = lambda name: crawl.frontier.host(name).rest_s
-        context.transport.on_update = self._update
         for url in await store.run(partial(rows.homes, crawl=info.id)):
             crawl.scope.add_home(seed_candidates(url)[0])
         await self._adopt(context.opened)
@@ -154,7 +154,7 @@ class ShardNode(Runtime):
         transport, now, useless = self.context.transport, self.context.clock(), []
         for row in await opened.store.run(partial(rows.leases, crawl=opened.id)):
             task = msgspec.msgpack.decode(row.task, type=Task)
-            if opened.crawl.readopt(task):
+            if readopt(opened.crawl, task):
                 transport.in_flight += 1
                 transport.leases.adopt(Lease(row.id, task, row.expires_at, row.losses), now)
             else:

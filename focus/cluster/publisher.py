@@ -77,13 +77,12 @@ class ShardPublisher:
         return max(1, min(MESSAGE, going // (2 * workers)))
 
     async def _publish(self, going: Sequence[Lease]) -> None:
-        tell = self._context.transport.on_sent is not None
         tasks = [
             SentTask(
                 lease.id,
                 lease.task.url,
                 is_page=lease.task.id is not None,
-                tell=tell,
+                tell=lease.task.tell,
                 conditions=lease.task.conditions,
                 wording=lease.task.wording,
                 lookup=lease.task.lookup,

@@ -80,6 +80,10 @@ class ShardContext:
         """Whether there are other shards."""
         return self.shard.of > 1
 
+    def rest_s(self, host: str) -> float:
+        """Seconds that a host rests between two requests."""
+        return self.opened.crawl.frontier.host(host).rest_s
+
     def stop(self, reason: str) -> None:
         """End the crawl as a signal would."""
         if not self._is_stopping:

@@ -37,7 +37,8 @@ class ClusterTransport:
     used      tasks of other shards that are away: what they leave may be used, too
     setup     name of the settings that workers must have taken over
     several   other shards may send links at any time: an empty frontier is no end
-    on_link   told of each link of another shard
+    on_link   is called with each link of another shard
+    on_update  is called with what workers are to judge by from now on
     """
 
     is_live = True
@@ -52,6 +53,7 @@ class ClusterTransport:
         setup: bytes,
         several: bool = False,
         on_link: Callable[[ForwardedLink], None] = lambda link: None,
+        on_update: Callable[[bytes], None] = lambda payload: None,
     ) -> None:
         self.now = clock
         self.leases = leases
@@ -62,9 +64,9 @@ class ClusterTransport:
         self.in_flight = 0
         self.activity = 0
         self.expects = several
-        self.on_sent: Callable[[Task], None] | None = None
         self._on_link = on_link
-        self.on_update: Callable[[bytes], None] = lambda payload: None
+        self._on_update = on_update
+        self._departed: list[tuple[Task, float]] = []
         self.outgoing = asyncio.Event()  # a lease may be ready
         self._ready = asyncio.Event()
         self._reports: list[tuple[WorkerReport, Delivery]] = []
@@ -122,8 +124,13 @@ class ClusterTransport:
 
     def _request_sent(self, lease_id: int) -> None:
         task = self.leases.request_sent(lease_id)
-        if task is not None and self.on_sent is not None and not task.lookup:
-            self.on_sent(task)
+        if task is not None and task.tell:
+            self._departed.append((task, self.now()))
+
+    def departed(self) -> list[tuple[Task, float]]:
+        """What workers have said to have gone out, by when they said so."""
+        departed, self._departed = self._departed, []
+        return departed
 
     def _take_poisoned(self) -> list[Result]:
         poisoned, self._poisoned = self._poisoned, []
@@ -142,7 +149,7 @@ class ClusterTransport:
 
     async def update(self, payload: bytes) -> None:
         """All workers judge by it from now on."""
-        self.on_update(payload)
+        self._on_update(payload)
 
     def wake(self) -> None:
         """End a `receive` that waits."""

@@ -44,8 +44,8 @@ from focus.cluster.reach import Reach, beyond
 from focus.cluster.result_publisher import ResultPublisher
 from focus.cluster.topology import Names, declare_all, declare_own_queue, packed, version_of
 from focus.errors import ClusterError
+from focus.process import allow_open_files
 from focus.records import FetchResult
-from focus.session import allow_open_files
 from focus.text.formatting import printable
 
 HEARTBEAT_INTERVAL_S = 1.0

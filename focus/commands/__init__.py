@@ -7,6 +7,7 @@
     watch, watch_owner, watch_send,       `focus watch`: alerts, their owner, sending,
     watch_inbox, alert_access             the pages that were found
     serve                                 the web application
+    backup                                a database copied while it is used, and put back
     cluster                               the roles of a crawl on several machines
     options/                              options that commands share, and how values are read
 

@@ -129,7 +129,7 @@ def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) ->
     if not published:
         ours = {**topic_params(topic, wanted), **ours}
         models = {**topic_params(topic, model_class(relevance)), **models}
-    topic, learned = applied(topic, relevance, models)
+    topic, trained = applied(topic, relevance, models)
     config = filled(CrawlConfig, options)
     agent = product(options["user_agent"])
     alone = options["proxy"] or options["connect_to"]
@@ -149,7 +149,7 @@ def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) ->
             topic=to_builtins(topic),
             relevance=relevance,
             params=models,
-            learned=learned,
+            trained=trained,
             as_published=config.as_published,
             agent=agent,
             documents=config.scope.documents,

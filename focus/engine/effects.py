@@ -75,7 +75,7 @@ class Effects:
         """Let a URL go out that the frontier has given."""
         url_table, host, url_id = self._url_table, candidate.host, candidate.id
         request = self._requests.setdefault(url_id, Request())
-        request.rank = url_table.counts[UrlState.WAITING] + 1
+        request.waiting = url_table.counts[UrlState.WAITING] + 1
         request.bonus = self._view.queue(url_id).bonus
         self._unit_of_work.sent(url_id)
         self._link_handler.domains.asked(host)
@@ -92,6 +92,7 @@ class Effects:
                 conditions=request.conditions,
                 wording=self._link_handler.wants_wording(url_id),
                 rest_s=host.delay_s,
+                tell=self._frontier.holds,
             )
         )
 
@@ -119,7 +120,8 @@ class Effects:
         self._link_handler.domains.asked(host)
         self._frontier.occupy(host, start_at)
         self._frontier.rest(host, math.inf, start_at)
-        self._transport.send(Task(id=None, url=intent.url, host=host.name, start_at=start_at))
+        tell = self._frontier.holds
+        self._transport.send(Task(None, intent.url, host.name, start_at=start_at, tell=tell))
 
     def _ask_later(self, intent: i.AskLater, now: float) -> None:
         self._view.robots_gate.ask_later(intent.host, intent.url)
@@ -222,7 +224,7 @@ class Effects:
                 row,
                 targets=tuple(targets),
                 pagerank=links.strategy.graph.rank(parent.id),
-                place=links.hit_rates.place(self._view.queue(parent.id).host) + 1,
+                host_nth=links.hit_rates.requests(self._view.queue(parent.id).host) + 1,
             )
         )
 

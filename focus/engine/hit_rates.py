@@ -64,7 +64,7 @@ class HitRates:
         """A request for a URL came to its end; `page` None: it brought none."""
         reward = self._strategy.reward(page) if page is not None else 0.0
         queue = self._frontier.queues[self._url_table.queue[url_id]]
-        first = not self.place(queue.host)
+        first = not self.requests(queue.host)
         self.count(queue, Tally(1, reward))
         self._unit_of_work.queue_changed(queue)
         if not self._strategy.learns:
@@ -97,7 +97,7 @@ class HitRates:
     def lost(self, host: Host, seeds: Iterable[int]) -> None:
         """A host is given up; if it was a newcomer, it brought nothing."""
         homes = {self._frontier.queues[self._url_table.queue[seed]].host for seed in seeds}
-        if self._strategy.learns and not self.place(host) and host not in homes:
+        if self._strategy.learns and not self.requests(host) and host not in homes:
             self.newcomer_came(0.0)
 
     def set_newcomer_bonus(self) -> None:
@@ -111,7 +111,7 @@ class HitRates:
 
     def welcome(self, queue: Queue) -> None:
         """Let a queue of a newcomer stand where newcomers do."""
-        if not self.place(queue.host) and queue.host.id % EXPLORED:
+        if not self.requests(queue.host) and queue.host.id % EXPLORED:
             self._frontier.set_bonus(queue, self._newcomer_bonus)
 
     def count(self, queue: Queue, more: Tally) -> None:
@@ -135,23 +135,23 @@ class HitRates:
         recent = self._unit_of_work.recent.get(queue.id, _NOTHING_YET)
         return recent.fetched, recent.yielded, host.fetched, host.yielded
 
-    def place(self, host: Host) -> int:
+    def requests(self, host: Host) -> int:
         """Requests to a host that came to their end."""
         return self.of_host(host).fetched
 
-    def amend(self, queue: Queue, change: float, place: int) -> None:
-        """The request that was `place`-th to its host had another reward than was counted."""
+    def amend(self, queue: Queue, change: float, nth: int) -> None:
+        """The request that was `nth`-th to its host had another reward than was counted."""
         self.count(queue, Tally(0, change))
         if not self._strategy.learns:
             return
         fade = self._strategy.fade
         for recent in (self._unit_of_work.recent.get(queue.id), self._recent.get(queue.host.id)):
             if recent is not None:
-                recent.yielded += change * fade ** (recent.at - place)
+                recent.yielded += change * fade ** (recent.at - nth)
 
     def _remember(self, queue: Queue, reward: float) -> None:
         """One more request to a queue: all before it to the host fade."""
-        at, fade = self.place(queue.host), self._strategy.fade
+        at, fade = self.requests(queue.host), self._strategy.fade
         for url_table, key in (
             (self._unit_of_work.recent, queue.id),
             (self._recent, queue.host.id),
@@ -171,7 +171,7 @@ class HitRates:
         """What is recent of a host is what is recent of its queues."""
         for queue_id, recent in self._unit_of_work.recent.items():
             queue = self._frontier.queues[queue_id]
-            at = self.place(queue.host)
+            at = self.requests(queue.host)
             recent = recent.faded(at, self._strategy.fade)
             host = self._recent.setdefault(queue.host.id, Recent(at=at))
             host.fetched += recent.fetched
@@ -183,7 +183,7 @@ class HitRates:
             self._set_bonus(queue)
 
     def _set_bonus(self, queue: Queue) -> None:
-        if not self.place(queue.host):
+        if not self.requests(queue.host):
             return self.welcome(queue)
         host = self._recent.get(queue.host.id, _NOTHING_YET)
         recent = self._unit_of_work.recent.get(queue.id, _NOTHING_YET)

@@ -40,7 +40,7 @@ class Outages:
     """The outages of one crawl.
 
     most_s     an outage ends the crawl after so long
-    on_change  called when an outage begins, and with None when it is over
+    on_change  is called when an outage begins, and with None when it is over
     """
 
     def __init__(
@@ -49,14 +49,16 @@ class Outages:
         effects: Effects,
         transport: Transport,
         most_s: float,
+        *,
+        on_change: Callable[[Outage | None], object],
     ) -> None:
-        self.on_change: Callable[[Outage | None], object] = lambda outage: None
         self.held: list[Result] = []
         self.is_closed = False
         self.uplink = Uplink()
         self._view, self._effects, self._transport = view, effects, transport
         self._frontier = view.frontier
         self._most_s = most_s
+        self._on_change = on_change
         self._released: list[Result] = []
         self._try: Task | None = None
         self._try_at = 0.0
@@ -193,7 +195,8 @@ class Outages:
         host, origin = places[self.uplink.tries % len(places)]
         start_at = self._try_at = max(now, host.next_at)
         path = "/" if self._view.robots_gate.is_open else "/robots.txt"
-        self._try = Task(id=None, url=origin + path, host=host.name, start_at=start_at)
+        tell = self._frontier.holds
+        self._try = Task(None, origin + path, host.name, start_at=start_at, tell=tell)
         self._frontier.occupy(host, start_at)
         self._transport.send(self._try)
 
@@ -216,7 +219,7 @@ class Outages:
         outage = self.outage
         if self._is_told is not (outage is not None):
             self._is_told = outage is not None
-            self.on_change(outage)
+            self._on_change(outage)
 
 
 def _origin(url: str) -> str:

@@ -30,8 +30,8 @@ class RelevanceFeedback:
         self._config = config
         self._topic: Topic = from_builtins(dict(config.topic))
         features = self._topic.features
-        if config.learned:
-            features = msgspec.msgpack.decode(config.learned, type=dict[str, float])
+        if config.trained:
+            features = msgspec.msgpack.decode(config.trained, type=dict[str, float])
         own = kind.published_threshold if published else None
         chosen = (config.threshold, self._topic.threshold, own, kind.threshold)
         self._adaptation = Adaptation(
@@ -59,7 +59,7 @@ class RelevanceFeedback:
             self._config,
             topic=msgspec.to_builtins(topic),
             threshold=move.threshold,
-            learned=b"",
+            trained=b"",
         )
         return msgspec.msgpack.encode(changed)
 

@@ -180,12 +180,12 @@ def _page_came(url_id: int, task: Task, fetch: FetchResult, page: Page, view: Vi
 
 
 def _row(url_id: int, task: Task, fetch: FetchResult, page: Page, view: View) -> PageRow:
-    """A page to be kept; its links' ids, its rank and its place follow when it is."""
+    """A page to be kept; its links' ids, its PageRank and `host_nth` follow when it is."""
     return PageRow(
         id=url_id,
         url=task.url,
         nth=view.unit_of_work.totals.requests + 1,
-        rank=view.request(url_id).rank,
+        waiting=view.request(url_id).waiting,
         status=fetch.status or 0,
         fetched_at=fetch.fetched_at,
         elapsed_s=fetch.elapsed_s,

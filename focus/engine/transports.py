@@ -83,14 +83,11 @@ class Transport(Protocol):
     locates     takes look-ups (`Task.lookup`), so that a host's address is known before it is asked
     window      tasks that it takes at once
     expects     more URLs may come by themselves: an empty frontier is no end
-    on_sent     told of each live task, once, when its request goes out (or never will);
-                a replayed one goes out exactly at its `start_at`
     """
 
     in_flight: int
     is_live: bool
     locates: bool
-    on_sent: Callable[[Task], None] | None
 
     @property
     def window(self) -> int: ...
@@ -105,7 +102,12 @@ class Transport(Protocol):
         """Start a task; never blocks."""
 
     async def receive(self, until: float | None) -> list[Result]:
-        """Results as they come; [] when `until` passes or `wake` is called first."""
+        """Results as they come; [] when `until` passes, `wake` is called or a task that is to
+        be told of departs first."""
+
+    def departed(self) -> list[tuple[Task, float]]:
+        """Tasks to be told of (`Task.tell`) whose requests have gone out, or never will, since
+        the last call, and when. A replayed one goes out exactly at its `start_at`: none."""
 
     async def update(self, payload: bytes) -> None:
         """Tell the scorers of a changed topic or model; pages fetched later are judged by it."""
@@ -157,12 +159,10 @@ async def _scored_listing(scorer: Scorer, url: str, listing: Listing) -> Page:
 
 
 class Departure:
-    """Tells once, and wakes the crawl, when a request has gone out."""
+    """Tells once when a request has gone out."""
 
-    def __init__(
-        self, task: Task, tell: Callable[[Task], None], wake: Callable[[], object]
-    ) -> None:
-        self._task, self._tell, self._wake = task, tell, wake
+    def __init__(self, task: Task, tell: Callable[[Task], None]) -> None:
+        self._task, self._tell = task, tell
         self._is_told = False
 
     def soon(self) -> None:
@@ -174,7 +174,6 @@ class Departure:
         if not self._is_told:
             self._is_told = True
             self._tell(self._task)
-            self._wake()
 
 
 class Bodies:
@@ -247,7 +246,7 @@ class LiveTransport:
         self.locates = locate is not None
         self._locate = locate
         self.in_flight = 0
-        self.on_sent: Callable[[Task], None] | None = None
+        self._departed: list[tuple[Task, float]] = []
         self._fetcher = fetcher
         self._scorer = scorer
         self._observe = observe
@@ -298,13 +297,17 @@ class LiveTransport:
         )
         if grow is not None:
             fetch = partial(fetch, grow=grow)
-        if self.on_sent is None:
+        if not task.tell:
             return await fetch()
-        going = Departure(task, self.on_sent, self._ready.set)
+        going = Departure(task, self._departs)
         try:
             return await fetch(sent=going.soon)
         finally:
             going.now()
+
+    def _departs(self, task: Task) -> None:
+        self._departed.append((task, self.now()))
+        self._ready.set()
 
     def _ended(self, running: asyncio.Task[None]) -> None:
         self._tasks.discard(running)
@@ -315,14 +318,19 @@ class LiveTransport:
         self._ready.set()
 
     async def receive(self, until: float | None) -> list[Result]:
-        """All results that are there, at least one unless time or `wake` cuts it short."""
-        if not self._done:
+        """All results that are there, at least one unless something cuts it short."""
+        if not (self._done or self._departed):
             await ready_within(self._ready, None if until is None else until - self.now())
         if self._failed is not None:
             raise self._failed
         done, self._done = self._done, []
         self.in_flight -= len(done)
         return done
+
+    def departed(self) -> list[tuple[Task, float]]:
+        """What has gone out since the last call."""
+        departed, self._departed = self._departed, []
+        return departed
 
     async def update(self, payload: bytes) -> None:
         """Pass it on to the workers."""
@@ -368,7 +376,6 @@ class ReplayTransport:
     locates = False
     window = UNBOUNDED
     expects = False
-    on_sent: Callable[[Task], None] | None = None
 
     def __init__(self, world: World, scorer: Scorer, *, start: float = 0.0) -> None:
         self.in_flight = 0
@@ -405,6 +412,10 @@ class ReplayTransport:
             elapsed_s=elapsed_s,
         )
         return [await _scored(self._scorer, task, fetch)]
+
+    def departed(self) -> list[tuple[Task, float]]:
+        """Nothing that its `start_at` would not tell."""
+        return []
 
     async def update(self, payload: bytes) -> None:
         """Pass it on to the scorer."""

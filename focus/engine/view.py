@@ -22,14 +22,14 @@ from focus.scheduling.url_table import UrlTable
 class Request(msgspec.Struct):
     """The request for a URL, from when it is sent (or was to be repeated) to the URL's end.
 
-    rank        URLs that waited when it was taken, itself among them; 0: not yet
-    bonus       of its place, when it was taken
+    waiting     URLs that waited when it was taken, itself among them; 0: not yet
+    bonus       of its queue, when it was taken
     tries       times that it has failed
     before      how the URL ended when it was asked for last; None: it never was
     conditions  headers that ask for an answer only if the page has changed since
     """
 
-    rank: int = 0
+    waiting: int = 0
     bonus: float = 0.0
     tries: int = 0
     before: UrlState | None = None

@@ -46,6 +46,7 @@ from focus.evaluate.ranking import (
     variant_scores,
 )
 from focus.evaluate.trial import Trial, TrialBatch, run_batches, trial_key
+from focus.i18n import mark
 from focus.score.strategy.base import LINK_SCORES
 
 RUNS = "runs.jsonl"
@@ -106,7 +107,7 @@ def judged(
 ) -> tuple[Judge, list[Prepared]]:
     """Who judges, and the topics that have targets; what cannot be used is remarked."""
     if web.damage:
-        remarks.add("the archive is damaged", web.damage)
+        remarks.add(mark("the archive is damaged"), web.damage)
     judge = judge_of(spec, tasks, web, inputs, remarks)
     return judge, prepare(spec, tasks, web, judge, remarks)
 
@@ -247,7 +248,9 @@ def _groups(
     by_topic = {ground.topic: ground for ground in grounds}
     for outcome in outcomes:
         if beats_oracle(outcome, by_topic[outcome.topic]):
-            remarks.add("crawls above the oracle: the link graph lacks a link", outcome.variant)
+            remarks.add(
+                mark("crawls above the oracle: the link graph lacks a link"), outcome.variant
+            )
     sets: dict[tuple[str, str, str], list[str]] = {}
     for variant in spec.variants:
         way = (variant.relevance, variant.mask, variant.unrecorded)
@@ -278,9 +281,9 @@ def _judged_scores(
     for page in from_tsv(inputs.text("judgments", spec.judgments), spec.judgments.name):
         number = web.pages.of(page.url)
         if page.topic not in grounds:
-            remarks.add("judgments of other topics", page.topic)
+            remarks.add(mark("judgments of other topics"), page.topic)
         elif number is None:
-            remarks.add("judged pages that are not in the archive", page.url)
+            remarks.add(mark("judged pages that are not in the archive"), page.url)
         elif page.said:
             pages.setdefault(page.topic, {})[grounds[page.topic].page_of[number]] = page
     if not pages:

@@ -32,6 +32,7 @@ from focus.evaluate.judgments import (
 from focus.evaluate.link_graph import LinkGraph, PageIndex, code_digest
 from focus.evaluate.ranking import TopicTruth, thinned
 from focus.evaluate.trial import judge_topics
+from focus.i18n import mark
 from focus.learn.model_file import applied
 from focus.metrics.measures import area_under_recall
 from focus.metrics.oracle import oracle_curve, reachable_targets
@@ -131,7 +132,7 @@ def judge_of(
         )
     labels = read_labels(inputs.text("labels", spec.labels), names, aliases, remarks)
     leave_out_hubs(labels, inputs.text("hubs", spec.hubs), aliases, remarks)
-    return Judge("labels", labels, aliases)
+    return Judge(mark("labels"), labels, aliases)
 
 
 def _self_judged(spec: Spec, tasks: list[TopicTask], web: JudgedWeb) -> list[dict[str, bool]]:
@@ -178,16 +179,16 @@ def prepare(
         graph.setdefault(page_of[number], set()).update(page_of[link] for link in links)
     ordered = {number: sorted(links) for number, links in graph.items()}
     for page in sorted(judge.pages() - first.keys()):
-        remarks.add("labelled pages that are not in the archive", page)
+        remarks.add(mark("labelled pages that are not in the archive"), page)
     found = []
     for task in tasks:
         for seed in task.seeds:
             if web.pages.of(seed) is None:
-                remarks.add("seeds that are not in the archive", seed)
+                remarks.add(mark("seeds that are not in the archive"), seed)
         labels = {first[page]: v for page, v in judge.of(task.name).items() if page in first}
         one = _topic(spec, task, web, (page_of, ordered, labels))
         if one is None:
-            remarks.add("topics left out: no relevant page can be reached", task.name)
+            remarks.add(mark("topics left out: no relevant page can be reached"), task.name)
         else:
             found.append(one)
     if not found:
@@ -255,7 +256,7 @@ def analysis_of(
     task: TopicTask, relevance: str, params: Mapping[str, float], variant: Variant | None = None
 ) -> AnalysisConfig:
     """What the relevance model of a variant, or of the judge, is told."""
-    topic, learned = applied(task.topic, relevance, params)
+    topic, trained = applied(task.topic, relevance, params)
     kind = model_class(relevance)
     differs = bool(kind.published) or kind.published_threshold is not None
     wanted = strategy_class(variant.strategy) if variant else None
@@ -266,7 +267,7 @@ def analysis_of(
         topic=to_builtins(topic),
         relevance=relevance,
         params=dict(params),
-        learned=learned,
+        trained=trained,
         as_published=differs and published,
         keep="none",
         mask_meta=variant is not None and variant.mask in ("meta", "both"),

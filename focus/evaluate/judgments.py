@@ -24,7 +24,7 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 
 from focus.errors import ConfigError, TopicError
-from focus.i18n import msg
+from focus.i18n import mark, msg
 from focus.topic.topic import Topic, from_toml, from_words
 from focus.urls.normal_form import seed_candidates
 
@@ -208,9 +208,9 @@ def read_labels(
     labels: dict[str, dict[str, bool]] = {topic: {} for topic in topics}
     for url, topic, label, *_ in _rows(text, 3, "labels", remarks):
         if label not in ("0", "1"):
-            remarks.add("labels that are neither 0 nor 1", f"{label!r} of {url}")
+            remarks.add(mark("labels that are neither 0 nor 1"), f"{label!r} of {url}")
         elif topic not in labels:
-            remarks.add("labels of unknown topics", topic)
+            remarks.add(mark("labels of unknown topics"), topic)
         else:
             _enter(labels[topic], canonical(page_key(url), aliases), label == "1", remarks)
     return labels
@@ -218,7 +218,7 @@ def read_labels(
 
 def _enter(labels: dict[str, bool], page: str, label: bool, remarks: Remarks) -> None:
     if labels.setdefault(page, label) != label:
-        remarks.add("pages labelled both 0 and 1 (counted as 1)", page)
+        remarks.add(mark("pages labelled both 0 and 1 (counted as 1)"), page)
         labels[page] = True
 
 
@@ -228,9 +228,9 @@ def leave_out_hubs(
     """Take the labels off the listing pages that a hubs.tsv names."""
     for url, topic, *_ in _rows(text, 2, "hubs", remarks):
         if topic not in labels:
-            remarks.add("hubs of unknown topics", topic)
+            remarks.add(mark("hubs of unknown topics"), topic)
         elif labels[topic].pop(canonical(page_key(url), aliases), None) is not None:
-            remarks.add("labelled pages that are hubs (left out)", url)
+            remarks.add(mark("labelled pages that are hubs (left out)"), url)
 
 
 def _rows(text: str, least: int, what: str, remarks: Remarks) -> Iterator[list[str]]:

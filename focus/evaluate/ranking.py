@@ -12,6 +12,7 @@ from random import Random
 
 import msgspec
 
+from focus.i18n import mark
 from focus.metrics import measures as measure
 from focus.metrics.significance import (
     bootstrap,
@@ -27,30 +28,30 @@ Measures = dict[str, float | None]
 """A number for each name in MEASURES; None where it is undefined, such as a share never reached."""
 
 MEASURES = {
-    "recall_T": "recall after |T| requests, T the targets",
-    "recall_2T": "recall after 2|T| requests",
-    "auc": "mean recall over the budget",
-    "oracle_share": "auc as a share of the oracle's, which no crawl exceeds",
-    "harvest": "relevant share of the labelled pages fetched",
-    "harvest_requests": "relevant pages per request, every request counting",
-    "harvest_last": "the same over the last 5 % of the budget",
-    "average_precision": "mean over ten rounds of harvest_requests so far (P1 5.2)",
-    "efficiency_per_min": "relevant pages per minute of the virtual clock (P1 eq. 5-3)",
-    "requests_50": "requests until half of the targets were fetched",
-    "requests_80": "requests until 80 % of the targets were fetched",
-    "requests_90": "requests until 90 % of the targets were fetched",
-    "hosts": "hosts that targets were fetched from",
-    "model_precision": "precision of the relevance model over the labelled pages fetched",
-    "model_recall": "recall of the relevance model over the labelled pages fetched",
-    "found": "targets fetched",
-    "relevant": "pages labelled relevant that were fetched, seeds among them",
-    "labelled": "labelled pages fetched",
-    "unlabelled": "pages fetched that have no label",
-    "requests": "requests made",
-    "robots": "requests for a robots.txt",
-    "redirects": "requests answered with a redirect",
-    "failures": "requests that failed",
-    "seconds": "length of the crawl by the virtual clock",
+    "recall_T": mark("recall after |T| requests, T the targets"),
+    "recall_2T": mark("recall after 2|T| requests"),
+    "auc": mark("mean recall over the budget"),
+    "oracle_share": mark("auc as a share of the oracle's, which no crawl exceeds"),
+    "harvest": mark("relevant share of the labelled pages fetched"),
+    "harvest_requests": mark("relevant pages per request, every request counting"),
+    "harvest_last": mark("the same over the last 5 % of the budget"),
+    "average_precision": mark("mean over ten rounds of harvest_requests so far (P1 5.2)"),
+    "efficiency_per_min": mark("relevant pages per minute of the virtual clock (P1 eq. 5-3)"),
+    "requests_50": mark("requests until half of the targets were fetched"),
+    "requests_80": mark("requests until 80 % of the targets were fetched"),
+    "requests_90": mark("requests until 90 % of the targets were fetched"),
+    "hosts": mark("hosts that targets were fetched from"),
+    "model_precision": mark("precision of the relevance model over the labelled pages fetched"),
+    "model_recall": mark("recall of the relevance model over the labelled pages fetched"),
+    "found": mark("targets fetched"),
+    "relevant": mark("pages labelled relevant that were fetched, seeds among them"),
+    "labelled": mark("labelled pages fetched"),
+    "unlabelled": mark("pages fetched that have no label"),
+    "requests": mark("requests made"),
+    "robots": mark("requests for a robots.txt"),
+    "redirects": mark("requests answered with a redirect"),
+    "failures": mark("requests that failed"),
+    "seconds": mark("length of the crawl by the virtual clock"),
 }  # fmt: skip
 TESTED = ("recall_T", "recall_2T", "auc", "oracle_share", "harvest")
 """Measures with intervals over topics, and with a test against the baseline."""

@@ -62,7 +62,7 @@ class Exchange:
     address   the connected IP address
     verdict   why it was cut, None as long as it is within its budget
     sockets   on which it is being connected
-    on_sent   called when it has a connection, on which the request is then written
+    sent      is called when it has a connection, on which the request is then written
     """
 
     __slots__ = (
@@ -73,20 +73,21 @@ class Exchange:
         "_handler",
         "_max_bytes",
         "_permitted",
+        "_sent",
         "_window_bytes",
         "_window_from",
         "_wire_before",
         "address",
         "headers_done",
-        "on_sent",
         "received",
         "reused",
         "sockets",
         "verdict",
     )
 
-    def __init__(self, config: FetchConfig) -> None:
+    def __init__(self, config: FetchConfig, sent: Callable[[], object] | None = None) -> None:
         self._config = config
+        self._sent = sent
         self._handler: _Handler | None = None
         self._halted = False
         self._deadline = 0.0
@@ -99,7 +100,6 @@ class Exchange:
         self.received = 0
         self.sockets: list[socket.socket] = []
         self.headers_done = False
-        self.on_sent: Callable[[], object] | None = None
         self.reused = False
         self.address: str | None = None
         self.verdict: tuple[FailureKind, str] | None = None
@@ -124,8 +124,8 @@ class Exchange:
             self._wire_before = sum(map(_bytes_received, self.sockets))
         else:
             self.sockets = handler.sockets = [s for s in self.sockets if s.fileno() >= 0]
-        if self.on_sent is not None:
-            self.on_sent()
+        if self._sent is not None:
+            self._sent()
 
     def detach(self) -> None:
         """The answer is over: the connection is idle, closed, or another exchange's."""

@@ -44,13 +44,14 @@ class IncomingResponse:
         robots: bool,
         conditions: Mapping[str, str] | None = None,
         grow: Callable[[int], Awaitable[None] | None] | None = None,
+        sent: Callable[[], object] | None = None,
     ) -> None:
         self._config = config
         self._grow = grow
         self._robots = robots
         self.conditions = conditions or {}
         self.unchanged = False
-        self.exchange = Exchange(config)
+        self.exchange = Exchange(config, sent)
         if robots:
             self.exchange.allow(_ROBOTS_ALLOWANCE * MAX_ROBOTS_BYTES)
         self.status: int | None = None

@@ -174,8 +174,8 @@ class _Replay:
             return
         hit_rates = self._crawl.link_handler.hit_rates
         queue = self._crawl.frontier.queues[self._url_table.queue[stored.id]]
-        hit_rates.amend(queue, change, stored.place)
-        if stored.place == 1 and self._url_table.depth[stored.id]:
+        hit_rates.amend(queue, change, stored.host_nth)
+        if stored.host_nth == 1 and self._url_table.depth[stored.id]:
             self._crawl.unit_of_work.totals.newcomers_yielded += change
         self._rewards_changed = True
         if (hub := self._url_table.parent[stored.id]) >= 0:

@@ -125,6 +125,6 @@ def _threshold(analysis: AnalysisConfig, topic: Topic) -> float:
 def _taught(config: CrawlConfig, topic: Topic) -> CrawlConfig:
     """The crawl's configuration with the topic as it is now."""
     analysis = config.analysis
-    bare, learned = applied(topic, analysis.relevance, analysis.params)
-    analysis = msgspec.structs.replace(analysis, topic=to_builtins(bare), learned=learned)
+    bare, trained = applied(topic, analysis.relevance, analysis.params)
+    analysis = msgspec.structs.replace(analysis, topic=to_builtins(bare), trained=trained)
     return msgspec.structs.replace(config, analysis=analysis)

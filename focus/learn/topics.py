@@ -188,8 +188,8 @@ class Bench:
         matcher = Matcher(msgspec.structs.replace(topic, model=None))
         for name in names or (own,):
             try:
-                bare, learned = applied(topic, name)
-                model = make_model(name, Matcher(bare, matcher.segmenter), {}, learned=learned)
+                bare, trained = applied(topic, name)
+                model = make_model(name, Matcher(bare, matcher.segmenter), {}, trained=trained)
             except ConfigError as error:
                 if len(names) < 2:
                     raise

@@ -1,8 +1,8 @@
 """Makes pages and files of results: self-contained HTML reports, drawings, exports.
 
-    page           the HTML page around every report: style, script, tables that sort
-    comparison     the report of `focus compare`: curves, tables, inputs
-    crawl          the report of one crawl (`focus report`), of the sections below
+    page           renders a report from templates/, with style and script inside
+    comparison     the report of `focus compare`: its outcome, curves, tables, inputs
+    crawl          the report of one crawl (`focus report`), with what the next two make
     findings       where it paid and what it found
     conduct        what failed, and how hosts were treated
     charts, bars   curves and bars as SVG
@@ -10,8 +10,8 @@
     pictures       a drawing as PNG, by resvg
     export         rows as JSON lines, CSV or Parquet (`focus export`)
 
-Figures come as records from `focus.storage` or `focus.evaluate`; each section makes HTML of its
-own, `page` puts them together and a file appears whole or not at all.
+Figures come as records from `focus.storage` or `focus.evaluate`; Python makes rows and drawings of
+them, templates the words and the order, and a file appears whole or not at all.
 
 Nothing of a report is fetched from anywhere: style, script and drawings are inline, and a content
 policy says so once more. No section reads a database or a clock, so the same crawl gives the same

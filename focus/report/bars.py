@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
 import msgspec
+from markupsafe import Markup, escape
 
 from focus.report.charts import Frame, axes, number, opening, ticks
 
@@ -23,7 +23,7 @@ class Bar(msgspec.Struct, frozen=True):
 
 def bars(
     drawn: Sequence[Bar], *, title: str, x_label: str, labels: Sequence[tuple[float, str]] = ()
-) -> str:
+) -> Markup:
     """An SVG element. `labels`: texts below, each at its share of the axis.
 
     One bar that towers over the others is cut off, with its number above, so that they
@@ -38,7 +38,7 @@ def bars(
     parts = [opening(frame, title), *axes(frame)]
     for at, bar in enumerate(drawn):
         parts.append(_bar(frame, bar, frame.x(0) + at * step, step, cut))
-    return "\n".join([*parts, "</svg>"])
+    return Markup("\n".join([*parts, "</svg>"]))
 
 
 def _scale(totals: Sequence[int]) -> tuple[float, bool]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from html import escape
 
 import msgspec
+from markupsafe import Markup, escape
 
 COLOURS = 8
 """Colours of the page's style (`--c0` …); beyond that they repeat, with dashes."""
@@ -65,7 +65,7 @@ def stroke(number: int) -> str:
     return f'{style} stroke-dasharray="{dashes}"' if dashes else style
 
 
-def chart(frame: Frame, series: Sequence[Series], *, title: str) -> str:
+def chart(frame: Frame, series: Sequence[Series], *, title: str) -> Markup:
     """An SVG element. The title is read to those who cannot see it."""
     parts = [
         opening(frame, title),
@@ -74,7 +74,7 @@ def chart(frame: Frame, series: Sequence[Series], *, title: str) -> str:
         *(_line(frame, each) for each in series),
         "</svg>",
     ]
-    return "\n".join(parts)
+    return Markup("\n".join(parts))
 
 
 def opening(frame: Frame, title: str) -> str:
@@ -146,7 +146,8 @@ def _line(frame: Frame, series: Series) -> str:
     points = " ".join(_points(frame, series.values))
     name = escape(series.name)
     return (
-        f'<polyline class="line" data-series="{series.number}" points="{points}" '
+        f'<polyline class="line" vector-effect="non-scaling-stroke" '
+        f'data-series="{series.number}" points="{points}" '
         f"{stroke(series.number)}><title>{name}</title></polyline>"
     )
 
@@ -162,9 +163,9 @@ def _band(frame: Frame, series: Series) -> str:
     )
 
 
-def key(series: Sequence[Series]) -> str:
+def key(series: Sequence[Series]) -> Markup:
     """The legend: one button per series, which hides and shows its line."""
-    return f'<p class="key">{"".join(map(_key_item, series))}</p>'
+    return Markup(f'<p class="key">{"".join(map(_key_item, series))}</p>')
 
 
 def _key_item(series: Series) -> str:

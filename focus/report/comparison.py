@@ -1,48 +1,44 @@
-"""Writes the HTML report of a comparison: curves, tables, inputs."""
+"""Writes the HTML report of a comparison: its outcome in a sentence, curves, tables, inputs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from html import escape
+from collections.abc import Iterable, Iterator, Sequence
+
+from markupsafe import Markup
 
 from focus.evaluate.comparison import Comparison, TopicFacts, Variant, VariantGroup
 from focus.evaluate.ranking import MEASURES, TESTED, TopicScore, VariantScore
+from focus.i18n import say
 from focus.report.charts import Frame, Series, chart, key
-from focus.report.page import page, table
+from focus.report.page import rendered
 from focus.report.pictures import curves
 from focus.text.formatting import count
 
-_ORACLE = "oracle (no crawl exceeds it)"
-_FRAME = Frame(
-    width=860,
-    height=440,
-    x_label="requests, share of the budget",
-    x_ticks=[(share / 4, f"{25 * share} %") for share in range(5)],
-    y_label="recall, mean over topics",
-    left=56,
-    top=42,
-    bottom=52,
-    wide=True,
-)
+SURE = 0.05
+"""Of p (Holm): a difference with less is called more than chance."""
+
+_RANKED = (
+    "recall_T", "recall_2T", "auc", "oracle_share", "harvest", "harvest_requests",
+    "harvest_last", "hosts", "requests_50", "requests_80", "efficiency_per_min",
+    "model_precision", "model_recall", "labelled", "unlabelled",
+)  # fmt: skip
 
 
 def comparison_html(comparison: Comparison) -> str:
     """The whole page."""
-    parts = [
-        "<h1>Comparison of crawls</h1>",
-        f"<p>{_summary(comparison)}</p>",
-        *(f'<p class="warn">{text}</p>' for text in _warnings(comparison)),
-        *(_group(comparison, group) for group in comparison.groups),
-        "<h2>Topics</h2>",
-        _topics(comparison.topics),
-        "<h2>Variants</h2>",
-        _variants(comparison),
-        "<h2>What went in</h2>",
-        _inputs(comparison),
-        "<h2>Measures</h2>",
-        _definitions(comparison),
-    ]
-    return page("focus compare", parts)
+    return rendered(
+        "comparison.html",
+        summary=_summary(comparison),
+        warnings=list(_warnings(comparison)),
+        groups=[_group(comparison, each) for each in comparison.groups],
+        topic_names=[each.name for each in comparison.topics],
+        topics_counted=count(len(comparison.topics), "topic"),
+        topics=[_topic(each) for each in comparison.topics],
+        variants=[_variant(each) for each in comparison.variants],
+        inputs=[[what, each["name"], each["sha256"]] for what, each in comparison.inputs.items()],
+        took=_took(comparison),
+        measures=[[_head(name), say(text)] for name, text in comparison.measures.items()],
+    )
 
 
 def comparison_pictures(comparison: Comparison) -> dict[str, str]:
@@ -51,59 +47,142 @@ def comparison_pictures(comparison: Comparison) -> dict[str, str]:
     for group in comparison.groups:
         masked = "" if group.mask == "none" else f"-masked-{group.mask}"
         masked += "-skip" if group.unrecorded == "skip" else ""
-        title = f"Recall over requests: relevance {group.relevance}{group.setting}"
-        drawn = curves(_FRAME, _series(comparison, group), title=title)
+        title = say("Recall over requests: {group}", group=_title(group))
+        drawn = curves(_frame(), _series(comparison, group), title=title)
         found[f"recall-{group.relevance}{masked}"] = drawn
     return found
 
 
+# -- head ---------------------------------------------------------------------------
+
+
+def _verdict(comparison: Comparison, group: VariantGroup) -> str:
+    """Who found most, and how much more than the baseline (without one, than the next)."""
+    ranked = sorted(group.scores, key=lambda each: -(each.measures["recall_T"].value or 0.0))
+    best, others = ranked[0], ranked[1:]
+    found = say(
+        "{variant} found {share:.0%} of the relevant pages after as many requests as there are "
+        "relevant pages",
+        variant=_name(comparison, best),
+        share=best.measures["recall_T"].value or 0.0,
+    )
+    if not others:
+        return say("{found}.", found=found)
+    other = next((each for each in others if each.variant == group.baseline), others[0])
+    against = say(
+        "{found}; {other} {share:.0%}",
+        found=found,
+        other=_name(comparison, other),
+        share=other.measures["recall_T"].value or 0.0,
+    )
+    versus = best.versus.get("recall_T") if other.variant == group.baseline else None
+    if versus is None:
+        return say("{found}.", found=against)
+    if versus.p_holm < SURE:
+        return say(
+            "{found}. That is more than chance (p = {p:.4f}).", found=against, p=versus.p_holm
+        )
+    return say("{found}. That may be chance (p = {p:.2f}).", found=against, p=versus.p_holm)
+
+
 def _summary(comparison: Comparison) -> str:
-    settings, archive = comparison.settings, comparison.inputs["archive"]["name"]
-    return escape(
-        f"{archive}: {count(len(comparison.variants), 'variant')} on "
-        f"{count(len(comparison.topics), 'topic')}, {count(settings['seed_orders'], 'seed order')} "
-        f"each, budget {settings['budget']}, {count(settings['concurrency'], 'request')} at once. "
-        f"Judged by {comparison.judge}. The topic is the unit of all means, intervals and tests."
+    settings = comparison.settings
+    return say(
+        "{archive}: {variants} on {topics}, {orders} each, budget {budget}, {requests} at once. "
+        "Judged by {judge}. The topic is the unit of all means, intervals and tests.",
+        archive=comparison.inputs["archive"]["name"],
+        variants=count(len(comparison.variants), "variant"),
+        topics=count(len(comparison.topics), "topic"),
+        orders=count(settings["seed_orders"], "seed order"),
+        budget=settings["budget"],
+        requests=count(settings["concurrency"], "request"),
+        judge=say(comparison.judge),
     )
 
 
-def _warnings(comparison: Comparison) -> Iterable[str]:
+def _warnings(comparison: Comparison) -> Iterator[str]:
     if comparison.judge != "labels":
-        yield (
-            f"{escape(comparison.judge)}: a relevance model judges here, not labels. Crawls that "
-            "the same model guided are marked self-judged; their figures flatter them."
+        yield say(
+            "{judge}: a relevance model judges here, not labels. Crawls that the same model guided "
+            "are marked self-judged; their figures flatter them.",
+            judge=comparison.judge,
         )
     for remark in comparison.remarks:
-        yield escape(f"{remark.count:,} {remark.what}, e.g. {remark.example}")
+        yield say(
+            "{count:,} {what}, e.g. {example}",
+            count=remark.count,
+            what=say(remark.what),
+            example=remark.example,
+        )
+
+
+def _took(comparison: Comparison) -> str:
+    timing = comparison.timing
+    return say(
+        "Settings: {settings}. {trials:,} crawls in {seconds:,.0f} s over {workers} ({continued:,} "
+        "done before); peak memory of one {peak_rss_mb:,.0f} MB.",
+        settings=", ".join(f"{name} {value}" for name, value in comparison.settings.items()),
+        trials=timing.trials,
+        seconds=timing.seconds,
+        workers=count(timing.jobs, "worker"),
+        continued=timing.continued,
+        peak_rss_mb=timing.peak_rss_mb,
+    )
 
 
 # -- a group of variants --------------------------------------------------------------
 
 
-def _group(comparison: Comparison, group: VariantGroup) -> str:
+def _group(comparison: Comparison, group: VariantGroup) -> dict[str, object]:
+    series, ranked = _series(comparison, group), _ranked(group)
     names = [_name(comparison, each) for each in group.scores]
-    series = _series(comparison, group)
-    return "\n".join(
-        [
-            f"<section><h2>Relevance {escape(group.relevance + group.setting)}</h2>",
-            key(series),
-            chart(_FRAME, series, title="Recall over requests"),
-            '<p class="note">Bands: bootstrap 95 % over topics, of the best variant and the '
-            "baseline; of others when pointed at. A click on a name hides its line.</p>",
-            "<h3>Over all topics</h3>",
-            _ranking(comparison, group),
-            "<h3>Against the baseline</h3>" if group.baseline else "",
-            _tests(comparison, group) if group.baseline else "",
-            "<h3>Topic by topic</h3>",
-            _by_topic(comparison, group, names),
-            "</section>",
-        ]
-    )
+    easiest = ""
+    if group.easiest:
+        easiest = say("The easiest topic of this group is {topic}. ", topic=group.easiest)
+    return {
+        "verdict": _verdict(comparison, group),
+        "title": _title(group),
+        "key": key(series),
+        "chart": chart(_frame(), series, title=say("Recall over requests")),
+        "measures": [_head(name) for name in _RANKED],
+        "ranking": [_ranking(comparison, each) for each in ranked],
+        "easiest": easiest,
+        "baseline": comparison.variant(group.baseline).label if group.baseline else "",
+        "tests": [row for each in ranked for row in _tests(comparison, each)],
+        "cards": [
+            _card(facts, [each.topics[at] for each in group.scores], names)
+            for at, facts in enumerate(comparison.topics)
+        ],
+        "by_topic": [
+            [_name(comparison, each), *(_number(t.measures["auc"], "auc") for t in each.topics)]
+            for each in ranked
+        ],
+    }
+
+
+def _title(group: VariantGroup) -> str:
+    masked = "" if group.mask == "none" else say(", masked: {mask}", mask=group.mask)
+    skipped = say(", unrecorded links left out") if group.unrecorded == "skip" else ""
+    return say("Relevance {model}", model=group.relevance) + masked + skipped
 
 
 def _name(comparison: Comparison, score: VariantScore) -> str:
     variant = comparison.variant(score.variant)
-    return variant.label + (" [self-judged]" if variant.self_judged else "")
+    return variant.label + (say(" [self-judged]") if variant.self_judged else "")
+
+
+def _frame() -> Frame:
+    return Frame(
+        width=860,
+        height=440,
+        x_label=say("requests, share of the budget"),
+        x_ticks=[(share / 4, f"{25 * share} %") for share in range(5)],
+        y_label=say("recall, mean over topics"),
+        left=56,
+        top=42,
+        bottom=52,
+        wide=True,
+    )
 
 
 def _series(comparison: Comparison, group: VariantGroup) -> list[Series]:
@@ -114,89 +193,44 @@ def _series(comparison: Comparison, group: VariantGroup) -> list[Series]:
         for number, each in enumerate(group.scores)
     ]
     points = zip(*(topic.oracle for topic in comparison.topics), strict=True)
-    oracle = [sum(point) / len(point) for point in points]
-    return [*lines, Series(_ORACLE, -1, oracle)]
+    return [*lines, _oracle([sum(point) / len(point) for point in points])]
 
 
-def _ranking(comparison: Comparison, group: VariantGroup) -> str:
-    shown = (
-        "recall_T", "recall_2T", "auc", "oracle_share", "harvest", "harvest_requests",
-        "harvest_last", "hosts", "requests_50", "requests_80", "efficiency_per_min",
-        "model_precision", "model_recall", "labelled", "unlabelled",
-    )  # fmt: skip
-    heads = ["variant", "auc 95 %", *(_head(name) for name in shown)]
-    heads += ["auc w/o easiest", "ms/page"]
-    rows = []
-    for each in _ranked(group):
-        auc, ms = each.measures["auc"], comparison.timing.ms_per_page[each.variant]
-        cells = [_number(each.measures[name].value, name) for name in shown]
-        ends = _ends(auc.low, auc.high)
-        rows.append(
-            [
-                _name(comparison, each),
-                ends,
-                *cells,
-                _number(auc.without_easiest, "auc"),
-                f"{sum(ms):.1f}",
-            ]
-        )
-    note = f"The easiest topic of this group is {group.easiest}. " if group.easiest else ""
-    return table(heads, rows) + (
-        f'<p class="note">{escape(note)}Requests to a share: mean over topics, only where it was '
-        "reached in every seed order. ms/page: CPU time of analysis and engine.</p>"
-    )
+def _oracle(curve: Sequence[float]) -> Series:
+    return Series(say("oracle (no crawl exceeds it)"), -1, curve)
 
 
-def _tests(comparison: Comparison, group: VariantGroup) -> str:
-    heads = [
-        "variant",
-        "measure",
-        "ratio",
-        "95 % of ratio",
-        "p",
-        "p (Holm)",
-        "won",
-        "lost",
-        "drawn",
+def _ranking(comparison: Comparison, score: VariantScore) -> list[str]:
+    auc = score.measures["auc"]
+    return [
+        _name(comparison, score),
+        _ends(auc.low, auc.high),
+        *(_number(score.measures[name].value, name) for name in _RANKED),
+        _number(auc.without_easiest, "auc"),
+        f"{sum(comparison.timing.ms_per_page[score.variant]):.1f}",
     ]
-    rows = []
-    for each in _ranked(group):
-        for name in TESTED:
-            if (v := each.versus.get(name)) is not None:
-                ends = _ends(v.low, v.high)
-                counted = [str(v.wins), str(v.losses), str(v.ties)]
-                rows.append([_name(comparison, each), _head(name), _number(v.ratio, "auc"), ends,
-                             f"{v.p:.4f}", f"{v.p_holm:.4f}", *counted])  # fmt: skip
-    baseline = comparison.variant(str(group.baseline)).label
-    return (
-        f'<p class="note">Baseline: {escape(baseline)}. Paired Wilcoxon signed-rank test over '
-        f"{count(len(comparison.topics), 'topic')}, two-sided; Holm over the variants of a measure."
-        "</p>" + table(heads, rows)
-    )
 
 
-def _by_topic(comparison: Comparison, group: VariantGroup, names: Sequence[str]) -> str:
-    cards = []
-    for number, facts in enumerate(comparison.topics):
-        scores = [each.topics[number] for each in group.scores]
-        cards.append(_card(facts, scores, names))
-    heads = ["variant", *(facts.name for facts in comparison.topics)]
-    rows = [
-        [_name(comparison, each), *(_number(t.measures["auc"], "auc") for t in each.topics)]
-        for each in _ranked(group)
-    ]
-    return f'<div class="cards">{"".join(cards)}</div><h3>auc by topic</h3>{table(heads, rows)}'
+def _tests(comparison: Comparison, score: VariantScore) -> Iterable[list[str]]:
+    for name in TESTED:
+        if (v := score.versus.get(name)) is not None:
+            yield [_name(comparison, score), _head(name), _number(v.ratio, "auc"),
+                   _ends(v.low, v.high), f"{v.p:.4f}", f"{v.p_holm:.4f}", str(v.wins),
+                   str(v.losses), str(v.ties)]  # fmt: skip
 
 
-def _card(facts: TopicFacts, scores: Sequence[TopicScore], names: Sequence[str]) -> str:
+def _card(
+    facts: TopicFacts, scores: Sequence[TopicScore], names: Sequence[str]
+) -> dict[str, str | Markup]:
     ticks = [(share / 2, f"{facts.budget * share // 2:,}") for share in range(3)]
     frame = Frame(width=300, height=190, x_label="", x_ticks=ticks, left=30, bottom=22)
     lines = [Series(names[number], number, score.curve) for number, score in enumerate(scores)]
-    lines.append(Series(_ORACLE, -1, facts.oracle))
-    return (
-        f"<figure><figcaption><b>{escape(facts.name)}</b> {count(facts.targets, 'target')}"
-        f"</figcaption>{chart(frame, lines, title=f'Recall over requests, {facts.name}')}</figure>"
-    )
+    title = say("Recall over requests: {group}", group=facts.name)
+    return {
+        "topic": facts.name,
+        "targets": count(facts.targets, "target"),
+        "chart": chart(frame, [*lines, _oracle(facts.oracle)], title=title),
+    }
 
 
 def _ranked(group: VariantGroup) -> list[VariantScore]:
@@ -206,48 +240,19 @@ def _ranked(group: VariantGroup) -> list[VariantScore]:
 # -- tables -------------------------------------------------------------------------
 
 
-def _topics(topics: Sequence[TopicFacts]) -> str:
-    heads = ["topic", "keywords", "seeds", "relevant", "targets", "pages that can be reached",
-             "budget", "auc of the oracle"]  # fmt: skip
-    return table(
-        heads,
-        [
-            [t.name, ", ".join(t.keywords), str(len(t.seeds)), f"{t.relevant:,}", f"{t.targets:,}",
-             f"{t.reachable_pages:,}", f"{t.budget:,}", f"{t.oracle_auc:.3f}"]
-            for t in topics
-        ],
-    )  # fmt: skip
+def _topic(t: TopicFacts) -> list[str]:
+    return [
+        t.name, ", ".join(t.keywords), str(len(t.seeds)), f"{t.relevant:,}", f"{t.targets:,}",
+        f"{t.reachable_pages:,}", f"{t.budget:,}", f"{t.oracle_auc:.3f}",
+    ]  # fmt: skip
 
 
-def _variants(comparison: Comparison) -> str:
+def _variant(v: Variant) -> list[str]:
     def numbers(params: dict[str, float]) -> str:
         return " ".join(f"{name}={value:g}" for name, value in params.items())
 
-    def row(v: Variant) -> list[str]:
-        return [v.strategy, v.form, v.relevance, v.mask, v.unrecorded, numbers(v.params),
-                numbers(v.model_params)]  # fmt: skip
-
-    heads = ["strategy", "form", "relevance", "mask", "unrecorded", "parameters",
-             "set for the model"]  # fmt: skip
-    return table(heads, [row(each) for each in comparison.variants])
-
-
-def _inputs(comparison: Comparison) -> str:
-    timing = comparison.timing
-    rows = [[what, each["name"], each["sha256"]] for what, each in comparison.inputs.items()]
-    settings = ", ".join(f"{name} {value}" for name, value in comparison.settings.items())
-    return (
-        table(["input", "name", "SHA-256"], rows)
-        + f'<p class="note">Settings: {escape(settings)}. {timing.trials:,} crawls in '
-        f"{timing.seconds:,.0f} s over {count(timing.jobs, 'worker')} "
-        f"({timing.continued:,} done before); peak memory of one {timing.peak_rss_mb:,.0f} MB.</p>"
-    )
-
-
-def _definitions(comparison: Comparison) -> str:
-    return table(
-        ["measure", "meaning"], [[_head(n), text] for n, text in comparison.measures.items()]
-    )
+    return [v.strategy, v.form, v.relevance, v.mask, v.unrecorded, numbers(v.params),
+            numbers(v.model_params)]  # fmt: skip
 
 
 def _head(name: str) -> str:

@@ -4,43 +4,79 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from html import escape
+
+from markupsafe import Markup
 
 from focus.i18n import say
 from focus.report import conduct, findings
 from focus.report.charts import Frame, Series, chart, key, number, ticks
 from focus.report.link_drawing import drawing
-from focus.report.page import Tile, h2, note, page, pairs, table, tiles
+from focus.report.page import Tile, rendered
 from focus.report.pictures import curves, document
 from focus.storage.figures import CrawlFigures
 from focus.text.formatting import count, percent, printable, size, span
+
+STEADY, RUNNING_OUT = 0.75, 0.25
+"""Of the harvest rate: from here on the last requests did as well as all, below they brought
+hardly anything."""
 
 _TOPS = (0.05, 0.1, 0.25, 0.5, 1.0)
 
 
 def crawl_html(figures: CrawlFigures) -> str:
     """The whole page."""
-    topic = printable(figures.crawl.topic, 80)
-    parts = [
-        f"<h1>{escape(topic)}: {count(figures.crawl.relevant, 'relevant page')}</h1>",
-        f"<p>{escape(_summary(figures))}</p>",
-        tiles(_tiles(figures)),
-        *_warnings(figures),
-        _settings(figures),
-        *_course(figures),
-        *findings.places(figures),
-        *findings.distributions(figures),
-        *findings.pages(figures),
-        *findings.links(figures),
-        *findings.steps(figures),
-        *conduct.failures(figures),
-        *conduct.politeness(figures),
-        *_paper(figures),
-    ]
-    return page(say("focus report: {topic}", topic=topic), parts)
+    return rendered(
+        "crawl.html",
+        figures=figures,
+        topic=printable(figures.crawl.topic, 80),
+        verdict=_verdict(figures),
+        summary=_summary(figures),
+        figures_of_head=_tiles(figures),
+        judged=_judged(figures),
+        settings=_settings(figures),
+        course=_course(figures),
+        **findings.tables(figures),
+        **findings.drawings(figures),
+        **conduct.tables(figures),
+        **_paper(figures),
+    )
 
 
 # -- head ---------------------------------------------------------------------------
+
+
+def _verdict(figures: CrawlFigures) -> str:
+    """What came of the crawl, in a sentence: how much of it is relevant, and whether more comes."""
+    crawl = figures.crawl
+    if not crawl.pages:
+        return say("This crawl has no page yet.")
+    lately, rate = _lately(figures), crawl.harvest_rate
+    if lately is None or not rate:
+        trend = ""
+    elif lately >= STEADY * rate:
+        trend = say("more requests would go on finding some")
+    elif lately >= RUNNING_OUT * rate:
+        trend = say("it finds fewer and fewer")
+    else:
+        trend = say("hardly any more are being found")
+    found = say(
+        "{relevant:,} of {pages} are relevant ({rate:.0%})",
+        relevant=crawl.relevant,
+        pages=count(crawl.pages, "page"),
+        rate=rate,
+    )
+    if not trend:
+        return say("{found}.", found=found)
+    return say(
+        "{found}; of the last ones {late:.0%}: {trend}.", found=found, late=lately, trend=trend
+    )
+
+
+def _lately(figures: CrawlFigures) -> float | None:
+    """The harvest rate of the last 5 % of the requests; None when they brought no page."""
+    last = figures.course[-figures.window :]
+    pages = sum(each.pages for each in last)
+    return sum(each.relevant for each in last) / pages if pages else None
 
 
 def _summary(figures: CrawlFigures) -> str:
@@ -60,52 +96,35 @@ def _summary(figures: CrawlFigures) -> str:
 
 def _tiles(figures: CrawlFigures) -> list[Tile]:
     crawl = figures.crawl
-    last = figures.course[-figures.window :]
-    pages, relevant = sum(each.pages for each in last), sum(each.relevant for each in last)
-    minutes = figures.seconds / 60
+    lately, minutes = _lately(figures), figures.seconds / 60
     return [
         Tile(say("requests"), f"{figures.requests:,}"),
         Tile(say("pages"), f"{crawl.pages:,}"),
         Tile(say("relevant"), f"{crawl.relevant:,}"),
         Tile(say("harvest rate"), percent(crawl.harvest_rate)),
-        Tile(say("of the last 5 %"), percent(relevant / pages) if pages else "–"),
+        Tile(say("of the last 5 %"), "–" if lately is None else percent(lately)),
         Tile(say("time"), span(figures.seconds)),
         Tile(say("per minute"), f"{crawl.relevant / minutes:.1f}" if minutes else "–"),
         Tile(say("received"), size(figures.bytes)),
     ]
 
 
-def _warnings(figures: CrawlFigures) -> list[str]:
-    judged, parts = figures.judged, []
-    if judged.labelled:
-        parts.append(
-            note(
-                say(
-                    "Of {pages} that people labelled, {relevant:,} are relevant; the model calls "
-                    "{said:,} so, {both:,} of them rightly.",
-                    pages=count(judged.labelled, "page"),
-                    relevant=judged.relevant,
-                    said=judged.said,
-                    both=judged.both,
-                )
-            )
-        )
-    else:
-        parts.append(
-            note(
-                say(
-                    "Self-judged: the relevance that steers the crawl also judges it here. `focus "
-                    "label` adds labels of your own; `focus compare` judges by labels alone."
-                ),
-                "warn",
-            )
-        )
-    if not figures.crawl.pages:
-        parts.append(note(say("This crawl has no page yet."), "warn"))
-    return parts
+def _judged(figures: CrawlFigures) -> str:
+    """How the model fares by people's labels; "" without any."""
+    judged = figures.judged
+    if not judged.labelled:
+        return ""
+    return say(
+        "Of {pages} that people labelled, {relevant:,} are relevant; the model calls "
+        "{said:,} so, {both:,} of them rightly.",
+        pages=count(judged.labelled, "page"),
+        relevant=judged.relevant,
+        said=judged.said,
+        both=judged.both,
+    )
 
 
-def _settings(figures: CrawlFigures) -> str:
+def _settings(figures: CrawlFigures) -> list[tuple[str, str]]:
     told = figures.settings
 
     def numbers(params: dict[str, float]) -> str:
@@ -120,7 +139,7 @@ def _settings(figures: CrawlFigures) -> str:
     seeds = [printable(each) for each in told.seeds]
     limits = [_limit(name, value) for name, value in told.limits.items()]
     robots = say(", robots.txt ignored") if told.ignore_robots else ""
-    rows = [
+    return [
         (say("topic"), ", ".join(map(printable, told.keywords)) or printable(figures.crawl.topic)),
         (
             say("seeds"),
@@ -141,7 +160,6 @@ def _settings(figures: CrawlFigures) -> str:
         (say("known as"), printable(told.agent)),
         (say("URLs"), ", ".join(f"{n:,} {say(state)}" for state, n in figures.states.items())),
     ]
-    return h2(say("What was asked for")) + pairs(rows)
 
 
 def _limit(name: str, value: float) -> str:
@@ -154,22 +172,15 @@ def _limit(name: str, value: float) -> str:
 # -- course -------------------------------------------------------------------------
 
 
-def _course(figures: CrawlFigures) -> list[str]:
+def _course(figures: CrawlFigures) -> dict[str, Markup]:
     if not figures.crawl.pages:
-        return []
+        return {}
     series = _harvest(figures)
-    return [
-        "<section>" + h2(say("Harvest over the crawl")),
-        key(series),
-        chart(_harvest_frame(figures, series), series, title=say("Harvest rate over requests")),
-        note(
-            say(
-                "Relevant share of the pages. Requests count robots.txt, redirects and failures "
-                "as well."
-            )
-        )
-        + "</section>",
-    ]
+    title = say("Harvest rate over requests")
+    return {
+        "key": key(series),
+        "chart": chart(_harvest_frame(figures, series), series, title=title),
+    }
 
 
 def _harvest_frame(figures: CrawlFigures, series: Sequence[Series]) -> Frame:
@@ -204,9 +215,7 @@ def _harvest(figures: CrawlFigures) -> list[Series]:
 # -- P1 -----------------------------------------------------------------------------
 
 
-def _paper(figures: CrawlFigures) -> list[str]:
-    if not figures.rounds:
-        return []
+def _paper(figures: CrawlFigures) -> dict[str, list[list[str]]]:
     rounds = [
         [str(at), f"{each.pages:,}", f"{each.relevant:,}", percent(each.precision),
          percent(each.so_far)]
@@ -230,33 +239,7 @@ def _paper(figures: CrawlFigures) -> list[str]:
          f"{each.efficiency:.2f}"]
         for name, each in zip(names, figures.algorithms, strict=True)
     ]  # fmt: skip
-    efficiency = ["算法 algorithm", "总页面数 pages", "主题相关页面数 relevant",
-                  "爬取时间 (min) time", "算法效率 per minute"]  # fmt: skip
-    return [
-        '<h2 lang="zh">算法对比 In the form of the paper (P1, tables 5-5 to 5-10)</h2>',
-        note(
-            say(
-                "All crawls for this topic in the database, judged by their own models. They "
-                "compare only as far as their numbers of pages do."
-            )
-        ),
-        "<h3>平均查准率 Average precision (tables 5-7, 5-9)</h3>",
-        table(["算法 algorithm", "平均查准率 average precision"], precisions),
-        "<h3>算法效率 Efficiency (tables 5-5, 5-6, 5-8, 5-10)</h3>",
-        table(efficiency, efficiencies),
-        "<h3>查准率 Precision by rounds of this crawl (figures 5-2 to 5-9)</h3>",
-        table(
-            ["轮 round", "总页面数 pages", "主题相关页面数 relevant", "本轮 this round",
-             "查准率 so far"],
-            rounds,
-        ),
-        note(
-            say(
-                "Ten rounds. The average is that of the precision so far at the end of each, as "
-                "the paper's figures imply: 102 of 1,000 pages there average 16.52 %."
-            )
-        ),
-    ]  # fmt: skip
+    return {"rounds": rounds, "precisions": precisions, "efficiencies": efficiencies}
 
 
 # -- pictures -----------------------------------------------------------------------

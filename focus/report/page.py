@@ -1,4 +1,4 @@
-"""The HTML page around every report: its style, its script, and tables that sort.
+"""Renders reports from their templates: one HTML page each, with its style and script inside.
 
 Nothing in a page is fetched from anywhere: style, script and SVG are inline, and fonts are
 the reader's own, so that Chinese text shows as text. A content policy says so once more.
@@ -7,27 +7,31 @@ the reader's own, so that Chinese text shows as text. A content policy says so o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from html import escape
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
+
+from markupsafe import Markup, escape
 
 from focus.i18n import spoken, tag
 from focus.report.charts import COLOURS
 from focus.text.formatting import printable
+from focus.text.templates import environment
 
 _LIGHT = ("#1f6fb4", "#d1581b", "#2b8a4b", "#b02a5b", "#6b4fb3", "#8a6d00", "#00808a", "#6b6b6b")
 _DARK = ("#6db3f2", "#f59b63", "#68c98a", "#f083ab", "#b39df2", "#d9b93b", "#4fc7d1", "#b3b3b3")
 _PLAIN_LIGHT = {"ink": "#1d1f21", "paper": "#fff", "soft": "#5f666d", "rule": "#dfe3e7"}
 _PLAIN_DARK = {"ink": "#e6e8ea", "paper": "#15181b", "soft": "#9aa3ab", "rule": "#30363c"}
-COLOURS_LIGHT = _PLAIN_LIGHT | {"tint": "#f4f6f8", "pale": "#c3cad1"} | {
+COLOURS_LIGHT = _PLAIN_LIGHT | {"tint": "#f4f6f8", "pale": "#c3cad1", "shade": "#0004"} | {
     f"c{number}": colour for number, colour in enumerate(_LIGHT[:COLOURS])
 }  # fmt: skip
-COLOURS_DARK = _PLAIN_DARK | {"tint": "#1e2327", "pale": "#4a525a"} | {
+COLOURS_DARK = _PLAIN_DARK | {"tint": "#1e2327", "pale": "#4a525a", "shade": "#fff4"} | {
     f"c{number}": colour for number, colour in enumerate(_DARK[:COLOURS])
 }  # fmt: skip
 """Names of colours in style and drawings (`var(--ink)`) -> what they are."""
+
+LONGEST = 20
+"""Rows of a table that is shown whole; one of more scrolls, and says so."""
 
 
 def _file(name: str) -> str:
@@ -37,8 +41,17 @@ def _file(name: str) -> str:
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
-class Html(str):
-    """A cell or text that is HTML already; everything else is escaped."""
+class PageLink(NamedTuple):
+    """A cell that names a page of the web, by its title if it has one.
+
+    Both come from strangers; what is not of the web becomes no link.
+    """
+
+    url: str
+    title: str = ""
+
+
+Cell = str | PageLink
 
 
 class Tile(NamedTuple):
@@ -48,61 +61,17 @@ class Tile(NamedTuple):
     value: str
 
 
-def page(title: str, parts: Iterable[str]) -> str:
-    """The whole document around these pieces of HTML."""
-    body = "\n".join(parts)
-    return (
-        f'<!doctype html>\n<html lang="{tag(spoken())}"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        f"<title>{escape(printable(title))}</title><style>{_style()}</style></head>\n"
-        f"<body>{body}\n<script>{_file('page.js')}</script></body></html>\n"
-    )
-
-
-def h2(text: str) -> str:
-    """The head of a section."""
-    return f"<h2>{escape(text)}</h2>"
-
-
-def h3(text: str) -> str:
-    """The head of a part of one."""
-    return f"<h3>{escape(text)}</h3>"
-
-
-def note(text: str, kind: str = "note") -> str:
-    """A paragraph; what stands in `back-ticks` is code."""
-    html = re.sub("`([^`]*)`", r"<code>\1</code>", escape(text))
-    return f'<p class="{kind}">{html}</p>'
-
-
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table that sorts by the column whose head is clicked."""
-    top = "".join(f'<th><button type="button">{escape(head)}</button></th>' for head in heads)
-    lines = ("<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return (
-        f'<div class="scroll"><table><thead><tr>{top}</tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table></div>"
-    )
-
-
-def _cell(text: str) -> str:
-    return text if isinstance(text, Html) else escape(text)
-
-
-def pairs(rows: Iterable[tuple[str, str]]) -> str:
-    """Names and values, one below the other."""
-    items = (f"<dt>{escape(name)}</dt><dd>{_cell(value)}</dd>" for name, value in rows)
-    return f"<dl>{''.join(items)}</dl>"
-
-
-def tiles(figures: Iterable[Tile]) -> str:
-    """Figures in large, side by side."""
-    items = (
-        f"<div><span>{escape(each.name)}</span><b>{escape(each.value)}</b></div>"
-        for each in figures
-    )
-    return f'<div class="tiles">{"".join(items)}</div>'
+def rendered(template: str, /, **values: Any) -> str:
+    """A report, whole, in the command line's language."""
+    context = {
+        "lang": tag(spoken()),
+        "policy": _POLICY,
+        "style": Markup(_style()),
+        "script": Markup(_file("page.js")),
+        "longest": LONGEST,
+        **values,
+    }
+    return REPORTS.get_template(template).render(context)
 
 
 def shown(url: str) -> str:
@@ -110,20 +79,9 @@ def shown(url: str) -> str:
     return printable(unquote(url.partition("://")[2] or url, errors="replace"))
 
 
-def link(url: str, title: str = "") -> Html:
-    """A page of the web, by its title if it has one, to be followed by whoever wants to.
-
-    Both come from strangers; what is not of the web becomes no link.
-    """
-    title = printable(title, 200)
-    label = escape(title or shown(url))
-    small = f"<small>{escape(shown(url))}</small>" if title else ""
-    if not url.startswith(("http://", "https://")):
-        return Html(f'<span class="long">{label}{small}</span>')
-    return Html(
-        f'<span class="long"><a href="{escape(url)}" target="_blank" '
-        f'rel="noopener noreferrer nofollow">{label}</a>{small}</span>'
-    )
+def _coded(text: str) -> Markup:
+    """What stands in `back-ticks` is code."""
+    return Markup(re.sub("`([^`]*)`", r"<code>\1</code>", str(escape(text))))
 
 
 def _style() -> str:
@@ -137,3 +95,6 @@ def _style() -> str:
 
 DRAWING = _file("drawing.css")
 """Looks of the drawings, which a picture of its own needs as well."""
+
+REPORTS = environment("focus.report")
+REPORTS.filters.update(coded=_coded, shown=shown)

@@ -56,7 +56,7 @@ class PageAnalyst:
             self.matcher,
             config.params,
             as_published=config.as_published,
-            learned=config.learned,
+            trained=config.trained,
         )
         chosen = (config.threshold, topic.threshold, self.model.threshold)
         self.threshold = next(value for value in chosen if value is not None)

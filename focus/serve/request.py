@@ -8,8 +8,6 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
-from jinja2.runtime import Context
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from focus.alerts.delivery import masked_channel
@@ -17,12 +15,13 @@ from focus.alerts.health import STATES
 from focus.alerts.message import clock_time, pieces
 from focus.alerts.schedule import zone_of
 from focus.errors import FocusError
-from focus.i18n import catalogue, msg, plural, tag, told
+from focus.i18n import msg, plural, tag, told
 from focus.serve.app_state import AppState
 from focus.serve.request_guard import is_secure
 from focus.storage.alerts.records import User
 from focus.storage.alerts.store import AlertStore
 from focus.text.formatting import printable
+from focus.text.templates import environment
 
 COOKIE = "focus_session"
 
@@ -138,10 +137,6 @@ def style() -> bytes:
 # -- templates ----------------------------------------------------------------------
 
 
-def _is_web(url: str) -> bool:
-    return url.startswith(("http://", "https://"))
-
-
 def _host(url: str) -> str:
     try:
         return printable(urlsplit(url).hostname or "")
@@ -189,34 +184,13 @@ def _reason(kind: str, language: str) -> str:
     return told(msg(kind), language)
 
 
-@pass_context
-def _gettext(context: Context, text: str) -> str:
-    return catalogue(context["lang"]).gettext(text)
-
-
-@pass_context
-def _ngettext(context: Context, one: str, many: str, n: int) -> str:
-    return catalogue(context["lang"]).ngettext(one, many, n)
-
-
-_PAGES = Environment(
-    loader=PackageLoader("focus.serve"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-    extensions=["jinja2.ext.i18n"],
-)
-_PAGES.install_gettext_callables(_gettext, _ngettext, newstyle=True)  # type: ignore[attr-defined]
+_PAGES = environment("focus.serve")
 _PAGES.filters.update(
     host=_host,
     pieces=pieces,
     marked=_marked,
     masked=masked_channel,
-    printable=printable,
     part=_part,
     state=_state,
     reason=_reason,
-    told=told,
 )
-_PAGES.tests["web"] = _is_web

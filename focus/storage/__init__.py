@@ -17,6 +17,7 @@ connections of their own and may run beside it. To read, in this order:
     search_file, search_terms,   deleted at any time
     passages
     labels                       what people say of pages, and what follows from it
+    backup                       a copy made beside whoever writes, and put back
     cluster_leases, shard_merge  what a shard keeps more, and shards read as one
     alerts/                      people, alerts, matches, the outbox: see there
 

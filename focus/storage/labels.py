@@ -24,7 +24,7 @@ class JudgedPage(NamedTuple):
 
     id    of its URL in the crawl
     html  its decoded text; "" when it was not kept
-    place which request to its host it was
+    host_nth  number of the request among those to its host
     """
 
     id: int
@@ -37,7 +37,7 @@ class JudgedPage(NamedTuple):
     parts: dict[str, float]
     matched: dict[str, list[str]]
     html: str
-    place: int = 0
+    host_nth: int = 0
 
 
 class Rejudged(NamedTuple):
@@ -97,8 +97,10 @@ def pages(db: sqlite3.Connection, *, crawl: int, after: int, limit: int) -> list
 
 
 def _stored(row: Sequence[object]) -> JudgedPage:
-    number, nth, url, title, description, relevance, relevant, parts, matched, packed, place = row
-    assert isinstance(number, int) and isinstance(nth, int) and isinstance(place, int)
+    number, nth, url, title, description, relevance, relevant, parts, matched, packed, host_nth = (
+        row
+    )
+    assert isinstance(number, int) and isinstance(nth, int) and isinstance(host_nth, int)
     assert isinstance(relevance, float)
     html = unpacked(packed) if isinstance(packed, bytes) else ""
     return JudgedPage(
@@ -112,7 +114,7 @@ def _stored(row: Sequence[object]) -> JudgedPage:
         msgspec.json.decode(str(parts), type=dict[str, float]),
         msgspec.json.decode(str(matched), type=dict[str, list[str]]),
         html,
-        place,
+        host_nth,
     )
 
 
@@ -172,7 +174,7 @@ WHERE page.id BETWEEN ? AND ? AND NOT EXISTS (
 ORDER BY abs(page.relevance - ?), page.id LIMIT ?"""
 _PAGE = """
 SELECT page.id, nth, page_text.url, title, description, relevance, relevant, parts, matched, zstd,
-place
+host_nth
 FROM page JOIN page_text ON page_text.id = page.id LEFT JOIN body ON body.id = page.id"""
 _JUDGED = """
 SELECT page.id, relevance, relevant FROM page JOIN body ON body.id = page.id

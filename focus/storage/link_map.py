@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from focus.storage import results
 from focus.storage.figures import Best, HubFigures, LinkMap, MapNode
-from focus.storage.results import Selection
+from focus.storage.results import LARGEST, PAGERANK, Selection
 from focus.storage.schema import LAST_ID, id_range, row_id
 
 BEST = 50  # pages in the table
@@ -59,7 +59,7 @@ def link_map(db: sqlite3.Connection, crawl: int) -> LinkMap:
 
 def _valuable(db: sqlite3.Connection, crawl: int, limit: int) -> tuple[list[int], str]:
     """Row ids of the best pages, and the SQL of their quality."""
-    rank, relevance = db.execute(_LARGEST, id_range(crawl)).fetchone()
+    rank, relevance = db.execute(LARGEST, id_range(crawl)).fetchone()
     quality = results.quality_sql({crawl: (rank or 0.0, relevance or 0.0)})
     chosen = Selection(relevant=True, sort="quality", limit=limit)
     sql, values = results.select_sql(chosen, [crawl], quality)
@@ -121,9 +121,8 @@ def _edges(
     return ways, sorted(links.difference(ways))
 
 
-_LARGEST = "SELECT max(pagerank), max(relevance) FROM page WHERE id BETWEEN ? AND ?"
-_BEST = """
-SELECT u.url, ifnull(x.title, ''), {quality}, p.relevance, p.pagerank, u.depth, p.nth
+_BEST = f"""
+SELECT u.url, ifnull(x.title, ''), {{quality}}, p.relevance, {PAGERANK}, u.depth, p.nth
 FROM page p JOIN url u USING (id) LEFT JOIN page_text x USING (id) WHERE p.id = ?"""
 _HUBS = """
 SELECT url.parent, count(*), ifnull(sum(page.relevant), 0) AS hits

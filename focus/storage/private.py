@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 from focus.errors import StoreError
@@ -50,6 +51,12 @@ def narrow(path: Path) -> None:
             mode = stat.S_IMODE(beside.stat().st_mode)
             if mode & ~MODE:
                 beside.chmod(mode & MODE)
+
+
+def aside(path: Path) -> Path:
+    """A free name beside a file, for what another takes the place of: `focus.db.old1`."""
+    names = (path.with_name(f"{path.name}.old{number}") for number in count(1))
+    return next(name for name in names if not name.exists())
 
 
 def _narrow(fd: int, mode: int) -> None:

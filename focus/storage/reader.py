@@ -28,7 +28,7 @@ from focus.score.subtopics import Titled
 from focus.storage import results, schema, writer
 from focus.storage.lock import held, holder
 from focus.storage.made_fields import Source, make_field
-from focus.storage.results import FIELDS, MADE, Selection, columns
+from focus.storage.results import FIELDS, LARGEST, MADE, PAGERANK, Selection, columns
 from focus.storage.schema import LAST_ID, id_range, row_id
 from focus.storage.views import CrawlSummary, HostYield, Reason, Status, Step, Why, WhyPage
 from focus.storage.writer import LAST_CRAWL, digested, prepare
@@ -266,7 +266,7 @@ class DatabaseReader:
 
     def _largest(self, crawl: int) -> tuple[float, float]:
         """Largest PageRank and relevance of a crawl's pages."""
-        rank, relevance = self._one(_LARGEST, id_range(crawl))
+        rank, relevance = self._one(LARGEST, id_range(crawl))
         return rank or 0.0, relevance or 0.0
 
     def _selected(self, sql: str, values: Sequence[Any]) -> array[int]:
@@ -389,7 +389,6 @@ _DUPLICATE_OF = f"""
 SELECT url.url FROM near_duplicate n JOIN url ON url.id = (n.id & ~{LAST_ID}) + n.of
 WHERE n.id = ?"""
 _FETCHING = "SELECT count(*) FROM url WHERE state = 1 AND id BETWEEN ? AND ?"
-_LARGEST = "SELECT max(pagerank), max(relevance) FROM page WHERE id BETWEEN ? AND ?"
 _LAST_PAGES = "SELECT relevant FROM page WHERE crawl = ? ORDER BY nth DESC LIMIT ?"
 _HOSTS = f"""
 SELECT name, sum(fetched), sum(yielded) FROM queue
@@ -406,9 +405,9 @@ FROM url LEFT JOIN queue ON queue.id = (url.id & ~{LAST_ID}) + url.queue WHERE u
 _STEP = """
 SELECT url, ifnull(anchor, ''), depth, relevance, parent
 FROM url LEFT JOIN page USING (id) WHERE id = ?"""
-_PAGE = """
-SELECT nth, rank, priority, status, fetched_at, relevance, relevant, noindex, pagerank, title,
-parts, matched, bonus, rendering FROM page JOIN page_text USING (id) WHERE id = ?"""
+_PAGE = f"""
+SELECT nth, waiting, priority, status, fetched_at, relevance, relevant, noindex, {PAGERANK}, title,
+parts, matched, bonus, rendering FROM page p JOIN page_text USING (id) WHERE id = ?"""
 _OF_HOST = f"""
 SELECT url FROM url WHERE id BETWEEN ? AND ? AND queue IN (
     SELECT queue.id & {LAST_ID} FROM queue

@@ -45,6 +45,13 @@ class Selection(msgspec.Struct, frozen=True):
 MADE = ("published", "modified", "author", "site", "text", "markdown")
 """Fields that are made from a page's stored source when they are asked for (`made_fields`)."""
 
+PAGERANK = "ifnull((SELECT pagerank FROM graph_rank g WHERE g.id = p.id), p.pagerank)"
+"""Of a page p: as of the crawl's last end, or of when it came, if that was later."""
+
+LARGEST = f"""
+SELECT max({PAGERANK}), max(relevance) FROM page p WHERE id BETWEEN ? AND ?"""
+"""What `quality_sql` divides by, of a crawl's pages."""
+
 # Name -> type and SQL of every field of a result. p page, x its texts, b its source, u its
 # URL, v the URL of its parent, c its crawl; {quality} depends on the crawls selected.
 _FIELDS: dict[str, tuple[Any, str]] = {
@@ -59,9 +66,9 @@ _FIELDS: dict[str, tuple[Any, str]] = {
     "parts": (dict[str, float], "x.parts"),
     "matched": (dict[str, list[str]], "x.matched"),
     "priority": (float, "p.priority"),
-    "pagerank": (float, "p.pagerank"),
-    "authority": (float, "ifnull((SELECT authority FROM hits h WHERE h.id = p.id), 0.0)"),
-    "hub": (float, "ifnull((SELECT hub FROM hits h WHERE h.id = p.id), 0.0)"),
+    "pagerank": (float, PAGERANK),
+    "authority": (float, "ifnull((SELECT authority FROM graph_rank h WHERE h.id = p.id), 0.0)"),
+    "hub": (float, "ifnull((SELECT hub FROM graph_rank h WHERE h.id = p.id), 0.0)"),
     "quality": (float, "{quality}"),
     "depth": (int, "u.depth"),
     "parent": (str, "v.url"),
@@ -72,7 +79,7 @@ _FIELDS: dict[str, tuple[Any, str]] = {
     "topic": (str, "c.topic"),
     "crawl": (int, "p.crawl"),
     "nth": (int, "p.nth"),
-    "rank": (int, "p.rank"),
+    "waiting": (int, "p.waiting"),
     "bytes": (int, "p.raw_bytes"),
     "charset": (str, "x.charset"),
     "content_type": (str, "x.content_type"),
@@ -139,7 +146,7 @@ def quality_sql(largest: Mapping[int, tuple[float, float]]) -> str:
     for crawl, (rank, relevance) in largest.items():
         by_rank = QUALITY_T / (rank if rank > 1e-300 else 1.0)  # else no page has any
         by_relevance = (1 - QUALITY_T) / max(relevance, 1.0)
-        cases.append(f"WHEN {crawl} THEN {by_rank!r} * p.pagerank + {by_relevance!r} * p.relevance")
+        cases.append(f"WHEN {crawl} THEN {by_rank!r} * {PAGERANK} + {by_relevance!r} * p.relevance")
     return f"(CASE p.crawl {' '.join(cases)} END)"
 
 

@@ -128,20 +128,20 @@ CREATE TABLE page (
     id         INTEGER PRIMARY KEY,  -- = url.id
     crawl      INTEGER NOT NULL,     -- = id >> 32, for page_nth
     nth        INTEGER NOT NULL,     -- request that brought it, from 1
-    rank       INTEGER NOT NULL,     -- waiting URLs when it was taken
+    waiting    INTEGER NOT NULL,     -- URLs that waited when it was taken
     status     INTEGER NOT NULL,     -- HTTP
     fetched_at REAL NOT NULL,        -- start of the request
     elapsed_s  REAL NOT NULL,        -- until the last byte
     raw_bytes  INTEGER NOT NULL,     -- of the body, off the socket
     priority   REAL NOT NULL,        -- what it was taken at
-    pagerank   REAL NOT NULL,        -- local PageRank as last written
+    pagerank   REAL NOT NULL,        -- local PageRank when it was taken in; graph_rank: at the end
     relevance  REAL NOT NULL,        -- the model's number
     relevant   INTEGER NOT NULL,     -- 1: over the model's threshold
     noindex    INTEGER NOT NULL,     -- 1: asked not to be a result
     simhash    INTEGER NOT NULL,     -- 64 bits, signed; 0: not computed
     links_cut  INTEGER NOT NULL,     -- links beyond the cap per page
-    place      INTEGER NOT NULL DEFAULT 0, -- among its host's requests, from 1; 0: not known
-    bonus      REAL NOT NULL DEFAULT 0     -- of its place when it was taken, beside priority
+    host_nth   INTEGER NOT NULL DEFAULT 0, -- among its host's requests, from 1; 0: not known
+    bonus      REAL NOT NULL DEFAULT 0     -- of its queue when it was taken, beside priority
 );
 -- The course of a crawl (harvest rate, its last pages) and its pages in order.
 CREATE INDEX page_nth ON page (crawl, nth, relevant);
@@ -199,9 +199,12 @@ CREATE TABLE hub (
     yielded REAL NOT NULL          -- relevance they brought; soft counts add up
 );
 
--- Kleinberg's hub and authority of a page on the crawl's graph, as of its last end.
-CREATE TABLE hits (
+-- How a page stands in the crawl's graph, as of its last end. Narrow, as all of it is written
+-- anew then: in `page` that would be the whole of a wide table.
+CREATE TABLE graph_rank (
     id        INTEGER PRIMARY KEY,  -- = page.id
+    pagerank  REAL NOT NULL,        -- local PageRank, as page.pagerank
+    -- Kleinberg's:
     hub       REAL NOT NULL,        -- 0…1, 1 the largest of the crawl
     authority REAL NOT NULL         -- the same
 );
@@ -256,14 +259,14 @@ SELECT p.id AS id, p.crawl AS crawl, c.topic AS topic, c.strategy AS strategy,
     x.title AS title, x.description AS description, x.keywords AS keywords,
     x.language AS language, p.relevance AS relevance, p.relevant AS relevant,
     u.depth AS depth, v.url AS parent, u.anchor AS anchor, p.nth AS nth,
-    p.priority AS priority, p.pagerank AS pagerank,
+    p.priority AS priority, ifnull(g.pagerank, p.pagerank) AS pagerank,
     strftime('%Y-%m-%dT%H:%M:%SZ', p.fetched_at, 'unixepoch') AS fetched_at,
     strftime('%Y-%m-%dT%H:%M:%SZ', l.changed_at, 'unixepoch') AS changed_at,
     x.content_type AS content_type, p.raw_bytes AS bytes,
     x.parts AS parts, x.matched AS matched, x.rendering AS rendering
 FROM page p JOIN crawl c ON c.id = p.crawl JOIN url u ON u.id = p.id
 JOIN page_text x ON x.id = p.id LEFT JOIN url v ON v.id = (p.id & ~{LAST_ID}) + u.parent
-LEFT JOIN lastmod l ON l.id = p.id
+LEFT JOIN lastmod l ON l.id = p.id LEFT JOIN graph_rank g ON g.id = p.id
 WHERE NOT p.noindex AND u.state <> 4"""
 """What other programs may read of a database; its columns keep their names and meaning."""
 
@@ -271,7 +274,7 @@ MIGRATIONS: tuple[str, ...] = (f"{_CRAWLS}{PAGES};{ALERTS}",)
 """The first makes an empty file ours, each later one a file of the version before. Append only,
 once there was a release."""
 
-UNRELEASED = 15
+UNRELEASED = 17
 """Versions up to this one were of tables that no release had. Until the first, whoever changes a
 table raises this number: then files of before are refused by it, not by the first column that
 they lack."""

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 from focus.html.main_content import own_text
 from focus.storage import labels, search_file
 from focus.storage.reader import DatabaseReader
+from focus.storage.results import LARGEST
 from focus.storage.schema import LAST_ID, id_range
 from focus.storage.search_file import transaction
 from focus.storage.search_terms import pairs_that_are_words, plain, spelt
@@ -205,7 +206,7 @@ class SearchIndex:
         for each in self.seen():
             stamp = stamps.get(each.crawl, "")
             if stamp != each.stamp:
-                rank, relevance = self._read(_LARGEST, id_range(each.crawl))[0]
+                rank, relevance = self._read(LARGEST, id_range(each.crawl))[0]
                 values = (stamp, rank or 0.0, relevance or 0.0, each.crawl)
                 self.db.execute(_MEASURED, values)
 
@@ -239,4 +240,3 @@ _PAGES = """
 SELECT p.id, p.nth, p.noindex, x.title, x.description, b.zstd
 FROM page p JOIN page_text x ON x.id = p.id LEFT JOIN body b ON b.id = p.id
 WHERE p.crawl = ? AND p.nth > ? ORDER BY p.nth LIMIT ?"""
-_LARGEST = "SELECT max(pagerank), max(relevance) FROM page WHERE id BETWEEN ? AND ?"

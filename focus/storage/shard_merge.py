@@ -52,7 +52,7 @@ _SHIFTED = {  # table -> column -> what becomes of it, by the offsets of the sha
     },
     "lastmod": {"id": "{base} + (id & {last}) + {url}"},
     "hub": {"id": "{base} + (id & {last}) + {url}"},
-    "hits": {"id": "{base} + (id & {last}) + {url}"},
+    "graph_rank": {"id": "{base} + (id & {last}) + {url}"},
     "near_duplicate": {"id": "{base} + (id & {last}) + {url}", "of": '"of" + {url}'},
     "label": {"page": "{base} + (page & {last}) + {url}"},
 }

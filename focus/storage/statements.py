@@ -61,11 +61,7 @@ _LINK = "INSERT INTO link VALUES *"
 _LASTMOD = "INSERT OR REPLACE INTO lastmod VALUES *"
 _VALIDATOR = "INSERT OR REPLACE INTO validator VALUES *"
 _DUPLICATE = "INSERT OR REPLACE INTO near_duplicate VALUES *"
-_PAGERANK = """
-WITH new (id, pagerank) AS (VALUES *)
-UPDATE page SET pagerank = new.pagerank FROM new WHERE page.id = new.id"""
-
-_HITS = "INSERT OR REPLACE INTO hits VALUES *"
+_RANK = "INSERT OR REPLACE INTO graph_rank VALUES *"
 
 
 @cache
@@ -112,18 +108,10 @@ def statements(crawl: int, batch: Batch) -> Iterator[tuple[str, list[Row]]]:
     yield _HUB, [(base | hub, fetched, yielded) for hub, fetched, yielded in batch.hubs]
 
 
-def pageranks(crawl: int, values: Iterable[tuple[int, float]]) -> tuple[str, list[Row]]:
-    """The statement that writes PageRanks by URL id."""
+def ranks(crawl: int, values: Iterable[tuple[int, float, float, float]]) -> tuple[str, list[Row]]:
+    """The statement that writes (URL id, PageRank, hub, authority)."""
     base = row_id(crawl, 0)
-    return _PAGERANK, [(base | number, value) for number, value in values]
-
-
-def hubs_and_authorities(
-    crawl: int, values: Iterable[tuple[int, float, float]]
-) -> tuple[str, list[Row]]:
-    """The statement that writes (URL id, hub, authority)."""
-    base = row_id(crawl, 0)
-    return _HITS, [(base | number, hub, authority) for number, hub, authority in values]
+    return _RANK, [(base | number, *found) for number, *found in values]
 
 
 def _merged_changes(changes: list[Change]) -> Iterable[Change]:
@@ -201,7 +189,7 @@ def _page(base: int, crawl: int, row: PageRow) -> Row:
         base | row.id,
         crawl,
         row.nth,
-        row.rank,
+        row.waiting,
         row.status,
         row.fetched_at,
         row.elapsed_s,
@@ -213,7 +201,7 @@ def _page(base: int, crawl: int, row: PageRow) -> Row:
         page.noindex,
         page.simhash - ((page.simhash >> 63) << 64),  # SQLite's integers are signed
         page.links_cut,
-        row.place,
+        row.host_nth,
         row.bonus,
     )
 

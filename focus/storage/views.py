@@ -91,14 +91,15 @@ class Step(msgspec.Struct, frozen=True):
 class WhyPage(msgspec.Struct, frozen=True):
     """How a stored page was judged and when it was taken.
 
-    nth, rank   the how-manieth request, among so many waiting URLs, at `priority`
+    nth         number of the request that brought it, counting every request from 1
+    waiting     URLs that waited when it was taken, at `priority`
     parts       relevance by part of the page; `matched` the topic's words there
     bonus       of its host and URL pattern, beside `priority`
     rendering   whether it seems to need scripts, or what came of running them
     """
 
     nth: int
-    rank: int
+    waiting: int
     priority: float
     status: int
     fetched_at: float

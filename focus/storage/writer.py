@@ -114,16 +114,11 @@ def change(db: sqlite3.Connection, sql: str, values: tuple[Any, ...], durable: b
         return db.execute(sql, values).rowcount
 
 
-def write_pageranks(db: sqlite3.Connection, *, crawl: int, values: list[tuple[int, float]]) -> None:
-    with transaction(db):
-        _execute_all(db, *statements.pageranks(crawl, values))
-
-
-def write_hubs_and_authorities(
-    db: sqlite3.Connection, *, crawl: int, values: list[tuple[int, float, float]]
+def write_ranks(
+    db: sqlite3.Connection, *, crawl: int, values: list[tuple[int, float, float, float]]
 ) -> None:
     with transaction(db):
-        _execute_all(db, *statements.hubs_and_authorities(crawl, values))
+        _execute_all(db, *statements.ranks(crawl, values))
 
 
 def digested(identity: dict[str, Any]) -> tuple[bytes, bytes]:

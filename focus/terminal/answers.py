@@ -207,10 +207,10 @@ def _page_lines(page: WhyPage) -> list[str]:
         say("  relevance  {relevance:.3f}, {verdict}", relevance=page.relevance, verdict=verdict)
         + (say("; noindex") if page.noindex else ""),
         say(
-            "  taken      as request {nth:,}, at priority {priority}, among {rank}",
+            "  taken      as request {nth:,}, at priority {priority}, among {waiting}",
             nth=page.nth,
             priority=_priority(page.priority),
-            rank=count(page.rank, "waiting URL"),
+            waiting=count(page.waiting, "waiting URL"),
         ),
         say(
             "  fetched    {when}, status {status}, PageRank {pagerank:.3g}",

@@ -14,25 +14,7 @@ _SHOWN = 8  # of the sets of values that were tried
 def tuned_lines(tuned: Tuned) -> list[str]:
     """What was tried, what was best, and what that gains on the other half."""
     base, own = tuned.variant, set(tuned.confirm)
-    topics = count(len(tuned.train), "topic")
-    other = (
-        say("{confirm} others", confirm=len(tuned.confirm))
-        if tuned.halves == "topics"
-        else say("other orders of seeds")
-    )
-    mask = "" if base.mask == "none" else say(", masked: {mask}", mask=base.mask)
-    lines = [
-        say(
-            "{strategy}, relevance {relevance}{mask}; {judge}: searched on {topics}, "
-            "confirmed on {other}",
-            strategy=base.strategy,
-            relevance=base.relevance,
-            mask=mask,
-            judge=tuned.judge,
-            topics=topics,
-            other=other,
-        )
-    ]
+    lines = [_head(tuned)]
     if base.self_judged:
         lines.append(say("Note: self-judged: the model that guides the crawls also judges them"))
     names = [each.name for each in tuned.ranges]
@@ -73,6 +55,26 @@ def tuned_lines(tuned: Tuned) -> list[str]:
             seconds=tuned.seconds,
         ),
     ]
+
+
+def _head(tuned: Tuned) -> str:
+    """What was tuned, and on what."""
+    base = tuned.variant
+    other = (
+        say("{confirm} others", confirm=len(tuned.confirm))
+        if tuned.halves == "topics"
+        else say("other orders of seeds")
+    )
+    return say(
+        "{strategy}, relevance {relevance}{mask}; {judge}: searched on {topics}, "
+        "confirmed on {other}",
+        strategy=base.strategy,
+        relevance=base.relevance,
+        mask="" if base.mask == "none" else say(", masked: {mask}", mask=base.mask),
+        judge=tuned.judge,
+        topics=count(len(tuned.train), "topic"),
+        other=other,
+    )
 
 
 def _row(label: str, values: Mapping[str, float], auc: float) -> tuple[str, ...]:

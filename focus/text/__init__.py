@@ -5,6 +5,7 @@
     tokenisation   folding, Chinese segmentation, tokens
     inflection     the singular and the plural of an English word
     formatting     printable text, times, sizes and tables for people
+    templates      a package's HTML templates, in the reader's language
 
 A page's bytes become text by `charset.decode` and words by `Segmenter.tokens`; whatever of it is
 shown to a person goes through `formatting.printable` first, since a title off the web may hold

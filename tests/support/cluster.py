@@ -1,7 +1,7 @@
 """A cluster in one process: a shard's crawl whose workers are a coroutine, and no broker.
 
-    room = Room(web, rng=Random(1), lose=0.2, twice=0.3)
-    report = await room.crawl(config, tmp_path / "s.db")
+    cluster = SimulatedCluster(web, rng=Random(1), lose=0.2, twice=0.3)
+    report = await cluster.crawl(config, tmp_path / "s.db")
 
 Deliveries come in any order, some twice, some tasks are lost on the transport (each less often than
 makes it a poison). Time stands still while anything is to be done, and then moves to the next
@@ -33,6 +33,7 @@ from focus.crawler import Crawl, CrawlStore
 from focus.engine.outages import Outage
 from focus.engine.transports import Transport, ready_within
 from focus.records import FetchResult, Result, Task
+from focus.resume import readopt
 from focus.session import RunReport as Summary
 from focus.session import Runtime, Watcher, run
 from focus.storage import cluster_leases as rows
@@ -42,7 +43,7 @@ from tests.support.outage import Cut
 from tests.support.web import Hit, TinyWeb
 
 
-class RoomTransport(ClusterTransport):
+class SimulatedTransport(ClusterTransport):
     """The transport of a shard, which tells when it waits, and until when."""
 
     waits: asyncio.Event
@@ -65,15 +66,15 @@ class RoomTransport(ClusterTransport):
 class Delivery:
     """Counts its acknowledgements."""
 
-    def __init__(self, room: Room) -> None:
-        self.room = room
+    def __init__(self, cluster: SimulatedCluster) -> None:
+        self.cluster = cluster
 
     async def ack(self) -> None:
-        self.room.acked += 1
+        self.cluster.acked += 1
 
 
-class Room(Runtime):
-    """Surroundings without a broker. `lose`, `twice`: shares of tasks and reports.
+class SimulatedCluster(Runtime, Watcher):
+    """A runtime without a broker. `lose`, `twice`: shares of tasks and reports.
 
     most       fetches: after these nothing happens any more, and `halted` is set
     cuts       when workers have no network
@@ -101,7 +102,7 @@ class Room(Runtime):
         self.most, self.halted = most, asyncio.Event()
         self.cuts, self.addresses = cuts, addresses or {}
         self.outages: list[Outage | None] = []
-        self.asked: list[Hit] = []  # what got through to the web, by the room's clock
+        self.asked: list[Hit] = []  # what got through to the web, by the cluster's clock
         self._post: list[WorkerReport] = []
         self._tasks: list[asyncio.Task[None]] = []
         self.now = time.time()  # from here on it moves by itself
@@ -111,7 +112,7 @@ class Room(Runtime):
 
     async def crawl(self, config: CrawlConfig, db: Path) -> Summary:
         try:
-            return await run(config, RunPaths(db=db), Watcher(), around=self)
+            return await run(config, RunPaths(db=db), self, around=self)
         finally:
             for task in self._tasks:
                 task.cancel()
@@ -132,19 +133,23 @@ class Room(Runtime):
         self.flow_control = FlowControl(60.0)
         self.flow_control.hello(Hello("w", b"setup", self.slots), self.now)
         leases = Leases(self.rng.getrandbits(40), Terms())
-        self.transport = RoomTransport(leases, self.flow_control, clock=self.clock, setup=b"setup")
+        self.transport = SimulatedTransport(
+            leases, self.flow_control, clock=self.clock, setup=b"setup"
+        )
         self.transport.waits = asyncio.Event()
         return self.transport
 
     def crawl_store(self, store: Store, info: CrawlInfo) -> CrawlStore:
         return ShardStore(store, info.id, self.transport, ForwardedLinks(Shard()))
 
+    def outage(self, outage: Outage | None) -> None:
+        self.outages.append(outage)
+
     async def opened(self, crawl: Crawl, store: Store, info: CrawlInfo) -> None:
-        crawl.outages.on_change = self.outages.append
         found = await store.run(partial(rows.leases, crawl=info.id))
         for row in found:
             task = msgspec.msgpack.decode(row.task, type=Task)
-            if not crawl.readopt(task):  # a look-up, or a try whether the network is back
+            if not readopt(crawl, task):  # a look-up, or a try whether the network is back
                 assert task.id is None
                 self.transport.forget([row.id])
                 continue

@@ -1,6 +1,6 @@
 """An outbox for tests: alerts, what was found for them, and its delivery.
 
-with desk(tmp_path) as here:
+with outbox(tmp_path) as here:
     alert = here.alert("足球", "mail:me@a.test")
     here.finds(alert, "http://a.test/1", "http://a.test/2")
     summary = await here.deliver()
@@ -38,8 +38,8 @@ class Clock:
         return self.now
 
 
-class Desk:
-    """A store with what lies in it, and a courier for it."""
+class OutboxFixture:
+    """A store with what lies in it, and the relay that sends it."""
 
     def __init__(self, store: AlertStore, clock: Clock) -> None:
         self.store, self.clock = store, clock
@@ -119,10 +119,12 @@ def insert(db: Any, one: Match) -> int:
 
 
 @contextmanager
-def desk(folder: Path, *, zone: str = "Asia/Shanghai", language: str = "zh") -> Iterator[Desk]:
+def outbox(
+    folder: Path, *, zone: str = "Asia/Shanghai", language: str = "zh"
+) -> Iterator[OutboxFixture]:
     """A new store in a folder, at nine o'clock UTC."""
     clock = Clock(NOON)
     path = folder / "watch.db"
     sealed = SealedChannels.by_file(path)
     with opened(path, now=NOON, language=language, zone=zone, channels=sealed) as store:
-        yield Desk(store, clock)
+        yield OutboxFixture(store, clock)

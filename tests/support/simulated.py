@@ -188,7 +188,7 @@ def _virtual(clock: Clock, web: PublishingWeb, log: list[Request]) -> Iterator[N
     with (
         mock.patch.object(session, "open_transport", opened),
         mock.patch.object(session, "time", watch),
-        mock.patch.object(session, "_collecting_rarely", nullcontext),
+        mock.patch.object(session, "collecting_rarely", nullcontext),
     ):
         yield
 

@@ -1,8 +1,8 @@
 """A crawl in a database without any crawling, for tests: a site that brings pages.
 
-portal = Portal(store)                      # the crawl of https://news.test/
-portal.page("/1", "欧冠决赛", "足球……")      # nth 1, fetched at `portal.now`
-portal.page("/1", "欧冠决赛", "changed")    # the same page, fetched again: nth 2
+crawled = CrawledSite(store)                      # the crawl of https://news.test/
+crawled.page("/1", "欧冠决赛", "足球……")      # nth 1, fetched at `crawled.now`
+crawled.page("/1", "欧冠决赛", "changed")    # the same page, fetched again: nth 2
 """
 
 import html
@@ -30,7 +30,7 @@ def article(subject: str, number: int) -> str:
     return ARTICLE.format(subject, *(f"{number}{letter}{number * 7}" for letter in "abcdefghi"))
 
 
-class Portal:
+class CrawledSite:
     """A site with its crawl."""
 
     def __init__(self, store: AlertStore, *, host: str = "news.test", now: float) -> None:
@@ -72,7 +72,7 @@ class Portal:
             **said,
         )
         row = PageRow(
-            id=number, url=url, nth=self.nth, rank=0, status=200, fetched_at=self.now,
+            id=number, url=url, nth=self.nth, waiting=0, status=200, fetched_at=self.now,
             elapsed_s=0.1, raw_bytes=len(source), priority=0.5, pagerank=0.0, page=page,
         )  # fmt: skip
         state = UrlState.DROPPED if dropped else UrlState.DONE

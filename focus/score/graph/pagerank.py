@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -101,6 +101,11 @@ class PageRank:
         0.15 for a URL that nothing fetched links to.
         """
         return self._rank[url_id]
+
+    def ranks(self, ids: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
+        """The ranks of many URLs."""
+        found: npt.NDArray[np.float64] = np.frombuffer(self._rank)[ids]
+        return found
 
     def scaled(self, url_id: int) -> float:
         """The rank divided by the largest of the graph, in (0, 1]."""
@@ -240,7 +245,7 @@ class PageRank:
         return sum(self._residual) / self._teleport
 
     @property
-    def rows(self) -> Mapping[int, Sequence[int]]:
+    def rows(self) -> Rows:
         """The distinct out-links of every fetched page."""
         return self._rows
 

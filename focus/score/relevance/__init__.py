@@ -64,7 +64,7 @@ def make_model(
     params: Mapping[str, float],
     *,
     as_published: bool = False,
-    learned: bytes = b"",
+    trained: bytes = b"",
 ) -> Model:
     """A model with its parameters settled, and with what it has learned."""
     kind = model_class(name)
@@ -72,5 +72,5 @@ def make_model(
     model = kind(matcher, settled)
     if as_published and kind.published_threshold is not None:
         model.threshold = kind.published_threshold
-    model.adopt(learned)
+    model.adopt(trained)
     return model

@@ -98,14 +98,14 @@ class Model:
         self.matcher = matcher
         self.params = params
 
-    def adopt(self, learned: bytes) -> None:
+    def adopt(self, trained: bytes) -> None:
         """Take over what was learned from examples and labels: numbers in place of its own.
 
         A model that learns something else says so; ConfigError from one that cannot do
         without when there is nothing (b"").
         """
-        if learned:
-            corrected = msgspec.msgpack.decode(learned, type=dict[str, float])
+        if trained:
+            corrected = msgspec.msgpack.decode(trained, type=dict[str, float])
             self.params = {**self.params, **corrected}
 
     def judge(self, page: Document) -> Judgement:

@@ -81,14 +81,14 @@ class Bayes(Model):
     name = "bayes"
     source = "P3 eq. 4-4…4-10; Platt 1999"
 
-    def adopt(self, learned: bytes) -> None:
+    def adopt(self, trained: bytes) -> None:
         """Take the classifier over; ConfigError when there is none."""
-        if not learned:
+        if not trained:
             raise ConfigError(
                 "--relevance bayes: the topic has no trained classifier; make one with "
                 "`focus train --topic FILE.toml --positive DIR --negative DIR`"
             )
-        self._classifier = msgspec.msgpack.decode(learned, type=Classifier)
+        self._classifier = msgspec.msgpack.decode(trained, type=Classifier)
 
     def judge(self, page: Document) -> Judgement:
         classifier, text = self._classifier, page_text(page)

@@ -35,10 +35,10 @@ class VectorModel(Model):
         self.keywords = {fold(k.text): k.weight for k in matcher.topic.keywords}
         self.topic = {**matcher.topic.features, **self.keywords}
 
-    def adopt(self, learned: bytes) -> None:
+    def adopt(self, trained: bytes) -> None:
         """Take over features that labels have moved, word → weight."""
-        if learned:
-            features = msgspec.msgpack.decode(learned, type=dict[str, float])
+        if trained:
+            features = msgspec.msgpack.decode(trained, type=dict[str, float])
             self.topic = {**features, **self.keywords}
 
     def page_vector(self, page: Document) -> dict[str, float]:

@@ -1,0 +1,106 @@
+"""`focus backup` and `focus restore`: a database copied while it is used, and put back."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from focus.commands.options.channel import KEY, key_file
+from focus.commands.options.option import DB, Command, option
+from focus.i18n import say
+from focus.text.formatting import count, size
+
+if TYPE_CHECKING:
+    from focus.storage.backup import Copied
+
+
+@click.command(cls=Command)
+@click.argument("file", type=click.Path(path_type=Path))
+@option("--with-key", is_flag=True, help="Copy the key file, too: to FILE.key.")
+@option("--force", is_flag=True, help="Take the place of a file of that name.")
+@KEY
+@DB
+def backup(db: Path, file: Path, with_key: bool, force: bool) -> None:
+    """Copy the database while crawls and watches run.
+
+    The copy is one consistent file: every batch that was written when it began, none in part.
+    It is checked page by page and appears whole or not at all, readable by you alone. What
+    seals passwords and addresses in it is the key file, which is not in the copy: keep that
+    apart, or take it along with --with-key. The search index is left out; `focus search` makes
+    it again.
+
+    \b
+    Example:
+        focus backup /backup/focus-monday.db
+    """
+    from focus.alerts import keyfile
+    from focus.storage.backup import backup
+    from focus.terminal.progress_bar import bar
+
+    path = db.expanduser()
+    key = keyfile.place(path, key_file())
+    kept = keyfile.place(file)
+    with ExitStack() as stack:
+        if with_key:
+            stack.enter_context(keyfile.taken_along(key, kept, replace=force))
+        progress = stack.enter_context(bar(say("Copying")))
+        copied = backup(path, file, replace=force, progress=progress)
+    _tell(copied, file)
+    if with_key:
+        click.echo(say("The key is in {path}: who has both, has all", path=kept), err=True)
+    elif key.exists():
+        line = say("Not in it: the key {path}, without which sealed passwords are lost", path=key)
+        click.echo(line, err=True)
+
+
+@click.command(cls=Command)
+@click.argument("file", type=click.Path(path_type=Path))
+@option("--with-key", is_flag=True, help="Put FILE.key back, too.")
+@option("--force", is_flag=True, help="Replace a database that is there; it is kept beside.")
+@KEY
+@DB
+def restore(db: Path, file: Path, with_key: bool, force: bool) -> None:
+    """Put a copy that `focus backup` made back as the database.
+
+    The copy is checked first: that it is sound, and of a format that this focus knows. No crawl,
+    watch or server may have the database open. With --force one that is there is replaced in one
+    step, and kept beside it as focus.db.old1. Crawls go on from where they were when the copy was
+    made; news that was sent since is found and sent again.
+
+    \b
+    Example:
+        focus restore /backup/focus-monday.db --force
+    """
+    from focus.alerts import keyfile
+    from focus.alerts.run import alone
+    from focus.storage.backup import restore
+    from focus.storage.private import make_folder
+    from focus.terminal.progress_bar import bar
+
+    path = db.expanduser()
+    key = keyfile.place(path, key_file())
+    make_folder(path)
+    with ExitStack() as stack:
+        stack.enter_context(alone(path))
+        if with_key:
+            stack.enter_context(keyfile.taken_along(keyfile.place(file), key, replace=force))
+        progress = stack.enter_context(bar(say("Copying")))
+        restored = restore(file, path, replace=force, pid=os.getpid(), progress=progress)
+    _tell(restored, path)
+    if restored.replaced is not None:
+        click.echo(say("What was there is {path}", path=restored.replaced), err=True)
+    if not key.exists():
+        line = say("There is no key {path}: what it sealed has to be typed anew", path=key)
+        click.echo(line, err=True)
+
+
+def _tell(copied: Copied, path: Path) -> None:
+    held = ", ".join(
+        (count(copied.crawls, "crawl"), count(copied.pages, "page"), count(copied.alerts, "alert"))
+    )
+    line = say("{path}: {held}; {size}, sound", path=path, held=held, size=size(copied.bytes))
+    click.echo(line, err=True)

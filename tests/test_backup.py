@@ -1,0 +1,303 @@
+"""`focus backup` and `focus restore`: a whole copy beside writers, put back whole."""
+
+import asyncio
+import os
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from focus.alerts import keyfile
+from focus.alerts.run import AlreadyRunning, alone
+from focus.errors import StoreError, StoreLocked
+from focus.records import Batch, HostRow, QueueRow, UrlRow
+from focus.storage import schema
+from focus.storage.backup import Copied, backup, restore
+from focus.storage.lock import held
+from focus.store import Store
+from tests.support.command import Focus, runner, settle
+
+ROOT = Path(__file__).parents[1]
+IDENTITY = {"seeds": ["https://a.example/"], "topic": "足球", "strategy": "bfs"}
+WRITER = "from tests.test_backup import write_on; write_on()"
+
+
+def urls_of(*numbers: int) -> list[UrlRow]:
+    return [
+        UrlRow(n, n.to_bytes(16, "big"), f"https://a.example/{n}{'x' * 500}", 0, 1, 1.0)
+        for n in numbers
+    ]
+
+
+async def write(path: Path, *, urls: int = 3, now: float = 1.0, batches: int = 0) -> None:
+    """A crawl of so many URLs, and so many batches of two URLs more."""
+    async with Store.open(path, now=now, pid=os.getpid()) as store:
+        crawl = (await store.begin_crawl(IDENTITY, "{}", fresh=True, now=now)).id
+        first = Batch(queues=[QueueRow(id=0, host=0)], hosts=[HostRow(id=0, name="a")])
+        first.urls += urls_of(*range(urls))
+        await store.write(crawl, first)
+        for n in range(batches):
+            batch = Batch(counters={"urls": 2.0 * n + 2})
+            batch.urls += urls_of(urls + 2 * n, urls + 2 * n + 1)
+            await store.write(crawl, batch)
+            if n == 20:
+                print("writing", flush=True)
+
+
+def write_on() -> None:
+    """In a process of its own: write until killed."""
+    asyncio.run(write(Path(sys.argv[1]), urls=0, now=2.0, batches=1_000_000))
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    path = tmp_path / "focus.db"
+    asyncio.run(write(path))
+    return path
+
+
+def quiet(done: float, total: float) -> None:
+    """Progress that nobody looks at."""
+
+
+def copied(database: Path, copy: Path, *, replace: bool = False) -> Copied:
+    return backup(database, copy, replace=replace, progress=quiet)
+
+
+def restored(copy: Path, database: Path, *, replace: bool = False) -> Copied:
+    return restore(copy, database, replace=replace, pid=os.getpid(), progress=quiet)
+
+
+def urls(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as db:
+        (number,) = db.execute("SELECT count(*) FROM url").fetchone()
+    return int(number)
+
+
+@contextmanager
+def writing(database: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process that writes batch after batch into a database, until it is killed."""
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(database)], stdout=subprocess.PIPE, text=True, cwd=ROOT
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "writing\n"
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGKILL)
+
+
+def test_a_copy_beside_a_writer_holds_whole_batches(database: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    with writing(database):
+        for _ in range(3):
+            found = copied(database, copy, replace=True)
+            with closing(sqlite3.connect(copy)) as db:
+                sql = "SELECT count(*) FROM url WHERE id >> 32 = 2"
+                (number,) = db.execute(sql).fetchone()
+                sql = "SELECT json_extract(counters, '$.urls') FROM progress WHERE crawl = 2"
+                (counted,) = db.execute(sql).fetchone()
+            assert number == counted > 0
+            assert found.crawls == 2
+
+
+def test_a_writer_goes_on_while_a_copy_is_made(
+    database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Something is written between two steps of the copy, which is not begun anew for it."""
+    monkeypatch.setattr("focus.storage.backup.PAGES", 16)
+    asyncio.run(write(database, urls=1000))
+    told: list[float] = []
+
+    def during(done: float, total: float) -> None:
+        told.append(done)
+        with closing(sqlite3.connect(database, timeout=0)) as db, db:
+            db.execute("DELETE FROM url WHERE id = (SELECT min(id) FROM url)")
+
+    before = urls(database)
+    backup(database, tmp_path / "copy.db", replace=False, progress=during)
+    assert len(told) > 10
+    assert told == sorted(told)
+    assert urls(tmp_path / "copy.db") == before
+    assert urls(database) == before - len(told)
+
+
+def test_a_copy_is_one_file_of_its_owner(database: Path, tmp_path: Path) -> None:
+    database.chmod(0o644)
+    copied(database, tmp_path / "copy.db")
+    assert stat.S_IMODE((tmp_path / "copy.db").stat().st_mode) == 0o600
+    assert sorted(path.name for path in tmp_path.glob("copy*")) == ["copy.db"]
+
+
+def test_a_copy_is_not_overwritten_unless_told_to(database: Path, tmp_path: Path) -> None:
+    (tmp_path / "copy.db").write_text("mine")
+    with pytest.raises(StoreError, match="is there"):
+        copied(database, tmp_path / "copy.db")
+    assert (tmp_path / "copy.db").read_text() == "mine"
+    assert copied(database, tmp_path / "copy.db", replace=True).crawls == 1
+
+
+def test_the_database_itself_is_no_place_for_its_copy(database: Path) -> None:
+    with pytest.raises(StoreError, match="the database itself"):
+        copied(database, database, replace=True)
+    assert urls(database) == 3
+
+
+def test_what_is_damaged_is_not_copied(database: Path, tmp_path: Path) -> None:
+    spoil(database)
+    with pytest.raises(StoreError, match="damaged"):
+        copied(database, tmp_path / "copy.db")
+    assert not list(tmp_path.glob("copy*"))
+
+
+def spoil(path: Path) -> None:
+    """Write nonsense over the first page of a table."""
+    with closing(sqlite3.connect(path)) as db:
+        (root,) = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'url'").fetchone()
+        (size,) = db.execute("PRAGMA page_size").fetchone()
+        db.execute("PRAGMA journal_mode = DELETE")
+    with path.open("rb+") as file:
+        file.seek((root - 1) * size)
+        file.write(b"\x0d\xff\xff\xff\xff\xff\xff\xff" * 20)
+
+
+def test_a_copy_is_put_back_where_nothing_is(database: Path, tmp_path: Path) -> None:
+    copied(database, tmp_path / "copy.db")
+    found = restored(tmp_path / "copy.db", tmp_path / "new" / "focus.db")
+    assert (found.crawls, found.replaced) == (1, None)
+    assert urls(tmp_path / "new" / "focus.db") == 3
+    assert stat.S_IMODE((tmp_path / "new" / "focus.db").stat().st_mode) == 0o600
+
+
+def test_a_database_is_replaced_by_force_only_and_kept_beside(
+    database: Path, tmp_path: Path
+) -> None:
+    copied(database, tmp_path / "copy.db")
+    with closing(sqlite3.connect(database)) as db, db:
+        db.execute("DELETE FROM url")
+    (tmp_path / "focus.db-search").write_text("of what was")
+    with pytest.raises(StoreError, match="is there"):
+        restored(tmp_path / "copy.db", database)
+    found = restored(tmp_path / "copy.db", database, replace=True)
+    assert found.replaced == tmp_path / "focus.db.old1"
+    assert (urls(database), urls(found.replaced)) == (3, 0)
+    assert not (tmp_path / "focus.db-search").exists()
+    again = restored(tmp_path / "copy.db", database, replace=True)
+    assert again.replaced == tmp_path / "focus.db.old2"
+
+
+def test_nothing_is_put_back_beside_a_crawl(database: Path, tmp_path: Path) -> None:
+    copied(database, tmp_path / "copy.db")
+    with held(database, pid=7), pytest.raises(StoreLocked, match="pid 7"):
+        restored(tmp_path / "copy.db", database, replace=True)
+
+
+def test_nothing_is_put_back_beside_a_program_that_only_has_it_open(
+    database: Path, tmp_path: Path
+) -> None:
+    """As `focus serve` has: a connection that does nothing."""
+    copied(database, tmp_path / "copy.db")
+    with closing(sqlite3.connect(database)) as idle:
+        idle.execute("SELECT count(*) FROM url").fetchone()
+        with pytest.raises(StoreError, match="another program has"):
+            restored(tmp_path / "copy.db", database, replace=True)
+    assert not list(tmp_path.glob("*.old1"))
+    assert not list(tmp_path.glob("*.part*"))
+
+
+def test_a_damaged_database_can_be_replaced(database: Path, tmp_path: Path) -> None:
+    copied(database, tmp_path / "copy.db")
+    database.write_bytes(b"no database" * 1000)
+    with pytest.raises(StoreError, match="is there"):
+        restored(tmp_path / "copy.db", database)
+    found = restored(tmp_path / "copy.db", database, replace=True)
+    assert found.replaced is not None
+    assert found.replaced.read_bytes().startswith(b"no database")
+    assert urls(database) == 3
+
+
+def test_a_damaged_copy_is_not_put_back(database: Path, tmp_path: Path) -> None:
+    copied(database, tmp_path / "copy.db")
+    spoil(tmp_path / "copy.db")
+    with pytest.raises(StoreError, match="damaged"):
+        restored(tmp_path / "copy.db", database, replace=True)
+    assert urls(database) == 3
+
+
+def test_a_copy_of_a_newer_focus_is_not_put_back(database: Path, tmp_path: Path) -> None:
+    copied(database, tmp_path / "copy.db")
+    with closing(sqlite3.connect(tmp_path / "copy.db")) as db:
+        db.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
+    with pytest.raises(StoreError, match="newer focus"):
+        restored(tmp_path / "copy.db", database, replace=True)
+    assert urls(database) == 3
+
+
+# -- the commands -------------------------------------------------------------------
+
+
+@pytest.fixture
+def focus(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Focus:
+    settle(tmp_path, monkeypatch)
+    monkeypatch.setenv("FOCUS_DB", str(tmp_path / "focus.db"))
+    return runner(capfd)
+
+
+def test_the_key_is_not_in_a_copy_unless_asked_for(
+    focus: Focus, database: Path, tmp_path: Path
+) -> None:
+    key = keyfile.key_of(keyfile.place(database))
+    ended = focus("backup", "copy.db")
+    assert ended.code == 0
+    assert f"Not in it: the key {database}.key" in ended.err
+    assert not (tmp_path / "copy.db.key").exists()
+    assert key.hex().encode() not in (tmp_path / "copy.db").read_bytes()
+    ended = focus("backup", "copy.db", "--force", "--with-key")
+    assert ended.code == 0
+    assert keyfile.key_of(tmp_path / "copy.db.key") == key
+    assert stat.S_IMODE((tmp_path / "copy.db.key").stat().st_mode) == 0o600
+
+
+def test_a_key_is_put_back_and_another_one_kept(
+    focus: Focus, database: Path, tmp_path: Path
+) -> None:
+    key = keyfile.key_of(keyfile.place(database))
+    assert focus("backup", "copy.db", "--with-key").code == 0
+    keyfile.place(database).unlink()
+    database.unlink()
+    other = keyfile.key_of(keyfile.place(database))
+    ended = focus("restore", "copy.db", "--with-key")
+    assert (ended.code, "is another key" in ended.err) == (2, True)
+    assert not database.exists()
+    assert focus("restore", "copy.db", "--with-key", "--force").code == 0
+    assert keyfile.key_of(keyfile.place(database)) == key
+    assert keyfile.key_of(tmp_path / "focus.db.key.old1") == other
+
+
+def test_a_restore_says_what_it_replaced(focus: Focus, database: Path) -> None:
+    assert focus("backup", "copy.db").code == 0
+    ended = focus("restore", "copy.db", "--force")
+    assert ended.code == 0
+    assert "1 crawl, 0 pages, 0 alerts" in ended.err
+    assert f"What was there is {database}.old1" in ended.err
+
+
+def test_a_restore_waits_for_no_watch(focus: Focus, database: Path) -> None:
+    assert focus("backup", "copy.db").code == 0
+    with alone(database):
+        ended = focus("restore", "copy.db", "--force")
+    assert ended.code == AlreadyRunning.exit_code
+
+
+def test_there_is_nothing_to_copy(focus: Focus) -> None:
+    ended = focus("backup", "copy.db")
+    assert (ended.code, "there is no database" in ended.err) == (1, True)
