@@ -30,7 +30,8 @@ _FLAGS = (
     *("--password-store=basic", "--use-mock-keychain", "--blink-settings=imagesEnabled=false"),
     f"--js-flags=--max-old-space-size={_HEAP_MB}",
     "--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,"
-    "AutofillServerCommunication,CertificateTransparencyComponentUpdater,WebTransport",
+    "AutofillServerCommunication,CertificateTransparencyComponentUpdater,WebTransport,"
+    "WebUIOmniboxPopup,WebUIOmniboxAimPopup",
     # No way out, but through the proxy, loopback included; and that one leads nowhere.
     *("--proxy-bypass-list=<-loopback>", "--host-resolver-rules=MAP * ~NOTFOUND", "--disable-quic"),
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
