@@ -84,9 +84,15 @@ def race_text(told: Told) -> str:
         f"{site['bytes_mean'] / 1024:.0f} KiB and {site['links_mean']:.0f} links a page, a fifth "
         f"of the hosts in GBK, half with gzip; served by "
         f"{site['served_by']}. {told['concurrency']} requests at once; medians of "
-        f"{told['rounds']} rounds, taken in turn. The others write a JSON line per page and keep "
-        "neither pages nor scores nor their queue.\n\n" + table(head, body) + "\n"
+        f"{told['rounds']} rounds, taken in turn{_once(told)}. The others write a JSON line per "
+        "page and keep neither pages nor scores nor their queue.\n\n" + table(head, body) + "\n"
     )
+
+
+def _once(told: Told) -> str:
+    """Which rows are of fewer laps than there were rounds."""
+    names = [row["name"] for row in told["rows"] if 0 < row.get("laps", 0) < told["rounds"]]
+    return f" (of one lap: {'; '.join(names)})" if names else ""
 
 
 # -- the targets --------------------------------------------------------------------

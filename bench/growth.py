@@ -82,6 +82,7 @@ class MadeWeb:
     is_live = True
     window = sys.maxsize
     expects = False
+    locates = False
 
     def __init__(self, marks: Sequence[int], pages: int) -> None:
         self.in_flight = 0

@@ -4,7 +4,8 @@
         [--site build/bench/site] [--json FILE]
 
 Takes turns: each round runs every crawler once to `--pages` pages and, but for the slowest, once
-more to `--full` pages, where the start no longer counts. `focus` runs as it comes (yield,
+more to `--full` pages, where the start no longer counts. Those whose ratio nobody asks for run in
+the first round alone. `focus` runs as it comes (yield,
 evidence), by topic-pagerank, and as P1's pair (topic-pagerank, position), with everything on:
 robots.txt, politeness accounting (delay 0), the durable frontier, pages stored compressed. What is
 told are medians; ratios are of medians of this run. CPU per page is all the program used, its
@@ -41,6 +42,7 @@ FORMS: dict[str, tuple[str, ...]] = {
 }
 """How `focus` is run, by what is told of it."""
 SHORT_ONLY = frozenset(("Crawlee, BeautifulSoup",))
+ONCE = frozenset(("Scrapy, LinkExtractor", "Crawlee, BeautifulSoup"))
 WHOLE = ", whole site"
 _ROOT = Path(__file__).parent
 
@@ -129,7 +131,7 @@ def race(course: Course, *, rounds: int, full: int) -> list[Row]:
     ]
     for number in range(rounds):
         for name, pages, row in starters:
-            if missing.get(name):
+            if missing.get(name) or (number and name in ONCE):
                 continue
             with tempfile.TemporaryDirectory(prefix="focus-bench-") as tmp:
                 folder = Path(tmp)

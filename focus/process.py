@@ -56,7 +56,6 @@ def raise_open_files(needed: int) -> int:
 def collecting_rarely() -> Iterator[None]:
     """Look for garbage in circles less often, and not among what is there already."""
     before = gc.get_threshold()
-    gc.collect()
     gc.freeze()
     gc.set_threshold(GARBAGE, *before[1:])
     try:

@@ -374,7 +374,6 @@ class Change(msgspec.Struct, frozen=True):
     id: int
     priority: float
     link_evidence: tuple[float, ...]
-    depth: int
     parent: int | None  # None: as before
     anchor: str
 
@@ -385,6 +384,7 @@ class Outcome(msgspec.Struct, frozen=True):
     url      new URL of the row (http answered with https…), None: as before
     tries    failed tries so far
     retry_at not before this instant, for a URL that waits again
+    parent   page of the best link to it, None: as before
     """
 
     id: int
@@ -395,6 +395,7 @@ class Outcome(msgspec.Struct, frozen=True):
     retry_at: float = 0.0
     hops: int = 0
     url: str | None = None
+    parent: int | None = None
 
 
 class PageRow(msgspec.Struct, frozen=True):

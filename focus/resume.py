@@ -126,6 +126,8 @@ async def _urls(crawl: Crawl, store: Store, info: CrawlInfo, ahead: float) -> No
             url_table=len(url_table),
             next_url=info.next_url,
         )
+    async for evidence in store.evidence(info.id):
+        url_table.reweigh(*evidence)
     url_table.restored()
     for queue_id, count in enumerate(
         np.bincount(np.frombuffer(url_table.queue, np.uint32)).tolist()

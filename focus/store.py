@@ -32,6 +32,7 @@ from focus.records import Batch
 from focus.scheduling.url_table import UrlColumns
 from focus.score.subtopics import Titled
 from focus.storage import columns, private, schema, writer
+from focus.storage.columns import LoggedEvidence
 from focus.storage.lock import held
 from focus.storage.schema import id_range, row_id
 from focus.storage.writer import CrawlInfo, Saved
@@ -136,6 +137,14 @@ class Store:
         while part := await self._run(partial(columns.urls, crawl=crawl, first=first, most=chunk)):
             yield part
             first += chunk
+
+    async def evidence(self, crawl: int) -> AsyncIterator[LoggedEvidence]:
+        """Better evidence for URLs than they were found with, in order of writing."""
+        first = 0
+        work = partial(columns.evidence, crawl=crawl)
+        while found := await self._run(partial(work, first=first)):
+            first, part = found
+            yield part
 
     async def addresses(self, crawl: int, ids: Sequence[int]) -> list[tuple[int, str]]:
         """(id, url) of URLs, in any order."""

@@ -15,10 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from focus.errors import ConfigError, StoreError
-from focus.records import Batch, HostRow, Outcome, Page, PageRow, QueueRow, UrlRow, UrlState
+from focus.records import Batch, Change, HostRow, Outcome, Page, PageRow, QueueRow, UrlRow, UrlState
 from focus.storage import reader as query
 from focus.storage import results, schema
 from focus.storage import writer as database
+from focus.storage.evidence import explained
 from focus.storage.lock import held
 from focus.storage.reader import DatabaseReader, last_crawl
 from focus.storage.results import FIELDS, QUALITY_T, Selection, columns, parse_since
@@ -418,6 +419,27 @@ def test_why_tells_failures_drops_and_what_waits(path: Path) -> None:
     )  # fmt: skip
     assert (dropped.state, dropped.reason, dropped.page) == ("dropped", "robots", None)
     assert (waiting.state, waiting.priority, len(waiting.path)) == ("waiting", 2.0, 3)
+
+
+def test_why_tells_the_present_evidence_of_a_url(tmp_path: Path) -> None:
+    rows = [url_row(n, parent=0 if n else None, priority=1.0, anchor="a") for n in range(4)]
+    better = [Change(2, 3.0, (0.5,), 1, "b"), Change(3, 2.0, (0.25,), None, "")]
+    path = tmp_path / "x.db"
+    ended = Outcome(id=1, state=UrlState.DONE, parent=0)
+    place = {"hosts": [HostRow(0, HOSTS[0])], "queues": [QueueRow(q, 0) for q in range(4)]}
+    make(
+        path,
+        Batch(urls=rows, **place),
+        Batch(changes=better[:1]),
+        Batch(changes=better, outcomes=[ended]),
+    )
+    with DatabaseReader(path) as reader:
+        best, other = (reader.why(1, rows[n].url) for n in (2, 3))
+        ahead = explained(reader, 1, other).ahead
+    assert (best.priority, best.link_evidence) == (3.0, (0.5,))
+    assert [step.anchor for step in best.path] == ["a", "a", "b"]
+    assert (other.priority, [step.anchor for step in other.path]) == (2.0, ["a", "a"])
+    assert ahead is not None and ahead.urls == [(rows[2].url, 3.0)]
 
 
 def test_why_ends_where_parents_go_in_a_circle(tmp_path: Path) -> None:

@@ -26,10 +26,11 @@ from focus.alerts.delivery import CHANNELS, Channel, Delivered, DeliveryOutcome
 from focus.alerts.message import Message
 from focus.errors import ConfigError
 from focus.i18n import msg, within
-from focus.serve import accounts, address_verification, backoff, server, tokens
+from focus.serve import accounts, address_verification, backoff, server, site_answers, tokens
 from focus.serve.accounts import Passwords
 from focus.serve.app import make_app
 from focus.serve.app_state import AppState, Kept, SendingOptions
+from focus.serve.site_answers import SiteAnswer, SiteQuestion
 from focus.storage.alerts.records import Alert, DeliveryRecord
 from tests.support.outbox import LOOPBACK, NOON, Clock, hit, insert
 from tests.support.site import CrawledSite, article
@@ -256,6 +257,123 @@ def test_what_makes_no_alert_is_said_and_what_was_typed_stays(
     assert not group.rows("SELECT 1 FROM alert")
 
 
+def test_all_that_is_wrong_is_said_at_once_beside_its_field(group: Group) -> None:
+    client = group.member("ana")
+    typed = {"name": "", "sites": "no address", "words": "", "every": "daily", "at": "25:99",
+             "quiet": "night", "max_items": "many", "expires": "soon", "webhook": "ftp://a.test/",
+             "min_relevance": "2"}  # fmt: skip
+    page = client.post("/alerts/new", data={**TYPED, **typed}).text
+    assert "9 fields need a change" in page
+    for name in ("name", "sites", "words", "schedule", "quiet", "max_items", "expires", "webhook"):
+        assert page.count(f'id="e-{name}"') == 1
+    fields = re.findall('<(?:input|textarea|select) id="f-([a-z_]+)"[^>]*aria-invalid', page)
+    assert fields == ["name", "sites", "words", "every", "quiet", "min_relevance", "expires",
+                      "max_items", "webhook"]  # fmt: skip
+    assert 'value="25:99"' in page and ">no address</textarea>" in page
+
+
+@pytest.mark.parametrize(
+    ("typed", "kept"),
+    [
+        ({"every": "auto", "schedule": "15m"}, "auto"),
+        ({"every": "6h"}, "6h"),
+        ({"every": "daily", "at": "18:30"}, "daily 18:30"),
+        ({"every": "weekly", "day": "fri", "at": "07:00"}, "weekly fri 07:00"),
+        ({"every": "custom", "schedule": "30 7 * * 1-5"}, "30 7 * * 1-5"),
+    ],
+)
+def test_a_schedule_is_chosen_and_shown_as_it_was_chosen(
+    group: Group, typed: dict[str, str], kept: str
+) -> None:
+    client = group.member("ana")
+    number = alert(client, **typed)
+    with group.app_state.store() as store:
+        [owned] = store.alerts.all(group.number("ana"))
+    assert owned.alert.schedule == kept
+    page = client.get(f"/alerts/{number}/edit").text
+    assert f'<option value="{typed["every"]}" selected>' in page
+    client.post(f"/alerts/{number}/edit", data={**TYPED, **fields_of(page)})
+    with group.app_state.store() as store:
+        [owned] = store.alerts.all(group.number("ana"))
+    assert owned.alert.schedule == kept
+
+
+def fields_of(page: str) -> dict[str, str]:
+    """When to check, as a form has it."""
+    chosen = re.findall('<select id="f-(every|day)".*?value="([^"]*)" selected', page, re.DOTALL)
+    return dict(chosen) | dict(re.findall('name="(at|schedule)"[^>]*? value="([^"]*)"', page))
+
+
+def test_an_alert_is_tried_before_it_is_saved(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = group.member("ana")
+    asked = []
+
+    def answered(question: SiteQuestion) -> list[SiteAnswer]:
+        asked.append(question.sites)
+        return [SiteAnswer("https://news.test/", "体育 <b>", 31)]
+
+    monkeypatch.setattr(site_answers, "ask", answered)
+    with group.app_state.store() as store:
+        store.alerts.add(group.number("ana"), Alert("a", ("https://news.test/",), "x"), now=NOON)
+        portal = CrawledSite(store, now=NOON - 7_300)
+        portal.page("/", "首页", "网站")
+        portal.now = NOON - 60
+        portal.page("/2", "足球决赛", article("足球", 2))
+        portal.attach()
+    typed = {**TYPED, "sites": "https://news.test/", "try": "1"}
+    page = client.post("/alerts/new", data=typed).text
+    assert asked == [["https://news.test/"]]
+    assert "体育 &lt;b&gt;, 31 links" in page
+    assert "would have sent 1 page" in page and "足球决赛" in page
+    assert 'value="欧冠"' in page
+    assert group.rows("SELECT count(*) FROM alert") == [(1,)]
+
+
+def test_sites_are_asked_in_a_process_of_their_own() -> None:
+    class Site(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            found = self.path == "/"
+            self.send_response(200 if found else 404)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(b"<title>Sport</title><a href=/1>a</a><a href=/2>b</a>")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Site) as site:
+        threading.Thread(target=site.serve_forever).start()
+        here = f"http://127.0.0.1:{site.server_port}"
+        sites = [f"{here}/", f"{here}/gone"]
+        try:
+            good, gone = site_answers.ask(SiteQuestion(sites, LOOPBACK))
+            [kept_out] = site_answers.ask(SiteQuestion(sites[:1]))
+        finally:
+            site.shutdown()
+    assert (good.title, good.links, good.failure) == ("Sport", 2, "")
+    assert gone.failure.startswith("http-4xx")
+    assert "is not a public address" in kept_out.failure
+
+
+def test_sites_that_take_too_long_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(*command: object, timeout: float, **_: object) -> None:
+        raise subprocess.TimeoutExpired("x", timeout)
+
+    monkeypatch.setattr(subprocess, "run", slow)
+    [late] = site_answers.ask(SiteQuestion(["https://a.test/"]), limit_s=0.5)
+    assert late.failure == "no answer within 0.5 seconds"
+
+
+def test_a_time_zone_is_chosen_and_any_name_stays(group: Group) -> None:
+    client = group.member("ana")
+    typed = {"name": "ana", "mail": "", "quiet": "", "language": "en"}
+    for zone in ("Asia/Shanghai", "CET"):
+        client.post("/settings", data={**typed, "zone": zone})
+        assert f"<option selected>{zone}</option>" in client.get("/settings").text
+
+
 def test_a_saved_alert_shows_what_the_last_days_would_have_sent(group: Group) -> None:
     client = group.member("ana")
     number = alert(client, sites="https://news.test/")
@@ -316,7 +434,7 @@ def test_the_inbox_shows_pages_with_all_that_is_known_of_them(group: Group) -> N
     assert "<mark>足球</mark>" in page
     assert "+2 similar" in page
     assert "published 2026-11-21 08:00" in page
-    assert "<meter" in page
+    assert "very relevant" in page
     assert "title: 足球" in page
     assert "https://a.test/2" not in page
 
@@ -360,11 +478,67 @@ def test_pages_are_read_judged_and_deleted(group: Group) -> None:
     assert "标题 1" not in client.get("/inbox").text
 
 
+def test_a_page_is_read_by_being_opened(group: Group) -> None:
+    ana, ben = group.member("ana"), group.member("ben")
+    [page] = group.finds(alert(ana), "https://a.test/1?q=足球")
+    assert f'href="/inbox/{page}/open"' in ana.get("/inbox").text
+    assert ben.get(f"/inbox/{page}/open").status_code == 404
+    assert group.rows("SELECT read_at FROM alert_match") == [(None,)]
+    where = ana.get(f"/inbox/{page}/open")
+    assert where.headers["location"] == "https://a.test/1?q=%E8%B6%B3%E7%90%83"
+    assert group.rows("SELECT read_at FROM alert_match") == [(NOON,)]
+
+
+def test_nothing_but_a_page_of_the_web_is_opened(group: Group) -> None:
+    ana = group.member("ana")
+    [page] = group.finds(alert(ana), "javascript:alert(1)")
+    assert ana.get(f"/inbox/{page}/open").status_code == 404
+
+
+def test_selected_pages_are_read_together(group: Group) -> None:
+    ana = group.member("ana")
+    one, two, _ = group.finds(alert(ana), *(f"https://a.test/{n}" for n in range(3)))
+    typed = {f"match-{one}": "on", f"match-{two}": "on", "act": "read", "words": "a.test"}
+    assert ana.post("/inbox/selected", data=typed).headers["location"] == "/inbox?words=a.test"
+    rows = group.rows("SELECT read_at FROM alert_match ORDER BY id")
+    assert rows == [(NOON,), (NOON,), (None,)]
+
+
+def test_all_pages_shown_are_selected_by_a_link(group: Group) -> None:
+    ana = group.member("ana")
+    group.finds(alert(ana), *(f"https://a.test/{n}" for n in range(3)))
+    assert " checked" not in ana.get("/inbox?words=a").text
+    assert 'href="/inbox?words=a&amp;all=on"' in ana.get("/inbox?words=a").text
+    assert ana.get("/inbox?words=a&all=on").text.count(" checked") == 3
+
+
+def test_deleted_pages_come_back(group: Group) -> None:
+    ana, ben = group.member("ana"), group.member("ben")
+    pages = group.finds(alert(ana), *(f"https://a.test/{n}" for n in range(3)))
+    typed = {f"match-{page}": "on" for page in pages[:2]} | {"act": "delete"}
+    where = ana.post("/inbox/selected", data=typed).headers["location"]
+    shown = ana.get(where).text
+    assert "2 pages deleted." in shown
+    [deleted] = re.findall('name="deleted" value="([^"]+)"', shown)
+    ben.post("/inbox/restore", data={"deleted": deleted})
+    assert ana.get("/inbox").text.count("<li id=") == 1
+    ana.post("/inbox/restore", data={"deleted": deleted})
+    assert ana.get("/inbox").text.count("<li id=") == 3
+
+
+def test_pages_of_others_are_not_selected(group: Group) -> None:
+    ana, ben = group.member("ana"), group.member("ben")
+    [page] = group.finds(alert(ana), "https://a.test/1")
+    ben.post("/inbox/selected", data={f"match-{page}": "on", "act": "delete"})
+    assert group.rows("SELECT deleted FROM alert_match") == [(0,)]
+    assert ben.post("/inbox/selected", data={"act": "relevant"}).status_code == 400
+
+
 def test_many_pages_are_turned(group: Group) -> None:
     client = group.member("ana")
     group.finds(alert(client), *(f"https://a.test/{n}" for n in range(35)))
-    assert len(re.findall("<article", client.get("/inbox").text)) == 30
-    assert len(re.findall("<article", client.get("/inbox?page=1").text)) == 5
+    assert len(re.findall("<li id=", client.get("/inbox").text)) == 30
+    assert len(re.findall("<li id=", client.get("/inbox?page=1").text)) == 5
 
 
 def test_search_finds_what_was_crawled(group: Group) -> None:

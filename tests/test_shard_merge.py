@@ -10,10 +10,12 @@ from click.testing import CliRunner
 from focus.cli import cli
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, PolitenessConfig
 from focus.errors import ConfigError
+from focus.records import Batch, Change, HostRow, QueueRow, UrlRow
 from focus.storage.reader import DatabaseReader
 from focus.storage.report_reader import figures
 from focus.storage.results import Selection
 from focus.storage.shard_merge import as_one
+from focus.store import Store
 from focus.topic.topic import from_words, to_builtins
 from tests.support.cluster import SimulatedCluster
 from tests.support.web import TinyWeb
@@ -42,6 +44,29 @@ async def crawl(host: str, folder: Path, topic: str = "足球") -> Path:
 @pytest.fixture
 async def shards(tmp_path: Path) -> list[Path]:
     return [await crawl("a.test", tmp_path), await crawl("b.test", tmp_path)]
+
+
+async def test_better_evidence_goes_with_its_urls(tmp_path: Path) -> None:
+    paths = [tmp_path / "a.db", tmp_path / "b.db"]
+    for number, path in enumerate(paths):
+        async with Store.open(path, now=0.0, pid=1) as store:
+            identity = {"seeds": ["x"], "topic": "足球", "strategy": "bfs"}
+            crawl = (await store.begin_crawl(identity, "{}", fresh=True, now=1.0)).id
+            host = HostRow(0, f"{number}.test")
+            urls = [
+                UrlRow(n, bytes([number, n]) * 8, f"http://{number}.test/{n}", 0, n, 0.1)
+                for n in range(3)
+            ]
+            batch = Batch(hosts=[host], queues=[QueueRow(0, 0)], urls=urls)
+            await store.write(crawl, batch)
+            better = Change(2, number + 0.5, (0.5,), 1, f"better {number}")
+            await store.write(crawl, Batch(changes=[better]))
+            await store.write(crawl, Batch(changes=[Change(0, 0.9, (0.9,), None, "")]))
+    with as_one(paths, bodies=False) as one, DatabaseReader(one.path) as reader:
+        found = [reader.why(1, f"http://{number}.test/2") for number in range(2)]
+    assert [why.priority for why in found] == [0.5, 1.5]
+    assert [why.path[-1].anchor for why in found] == ["better 0", "better 1"]
+    assert [why.path[0].url for why in found] == ["http://0.test/1", "http://1.test/1"]
 
 
 async def test_everything_adds_up(shards: list[Path]) -> None:

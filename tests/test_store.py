@@ -35,7 +35,8 @@ from focus.records import (
     UrlRow,
     UrlState,
 )
-from focus.storage import schema
+from focus.scheduling.url_table import UrlTable
+from focus.storage import evidence_log, schema
 from focus.storage.lock import held, holder, lock_path
 from focus.storage.reader import DatabaseReader
 from focus.store import Store
@@ -219,7 +220,6 @@ changes = st.builds(
     id=st.integers(0, 3),
     priority=real,
     link_evidence=st.lists(number32, max_size=2).map(tuple),
-    depth=st.integers(0, 5),
     parent=st.none() | st.integers(0, 9),
     anchor=text,
 )
@@ -260,11 +260,58 @@ def test_a_batch_means_its_changes_one_after_the_other(
             counts = "SELECT state, count(*) FROM url WHERE state > 1 GROUP BY state"
             tally = "SELECT state, sum(n) FROM tally WHERE n > 0 GROUP BY state"
             assert ask(folder / name, counts) == ask(folder / name, tally)
-            ends.append(ask(folder / name, f"SELECT {columns} FROM url ORDER BY id"))
+            rows = ask(folder / name, f"SELECT {columns} FROM url ORDER BY id")
+            ends.append((rows, [present(folder / name, crawl, n) for n in range(4)]))
         assert ends[0] == ends[1]
         shutil.rmtree(folder)
 
     asyncio.run(check())
+
+
+def present(path: Path, crawl: int, number: int) -> Any:
+    """What the log has of a URL, its evidence without zeros at the end."""
+    with closing(sqlite3.connect(path)) as db:
+        found = evidence_log.latest(db, row=crawl << 32 | number)
+    if found is None:
+        return None
+    values = [*found.link_evidence]
+    while values and not values[-1]:
+        values.pop()
+    return found._replace(link_evidence=tuple(values))
+
+
+async def test_evidence_of_waiting_urls_is_appended_and_the_last_counts(
+    store: Store, path: Path
+) -> None:
+    crawl = await begin(store)
+    found = [url_row(n, priority=0.1, link_evidence=(0.1,), parent=0, anchor="a") for n in range(3)]
+    await store.write(crawl, Batch(urls=found))
+    rows = ask(path, "SELECT * FROM url")
+    better = [Change(1, 0.5, (0.5,), 7, "b"), Change(2, 0.2, (0.2,), 7, "c")]
+    await store.write(crawl, Batch(changes=better))
+    await store.write(crawl, Batch(changes=[Change(1, 0.75, (0.75,), None, "")]))
+    assert ask(path, "SELECT * FROM url") == rows  # no row is written anew
+    assert present(path, crawl, 0) is None
+    assert present(path, crawl, 1) == (0.75, (0.75,), 7, "b")
+    table = UrlTable(1)
+    async for urls in store.urls(crawl):
+        table.restore(urls)
+    async for evidence in store.evidence(crawl):
+        table.reweigh(*evidence)
+    assert [*table.priority] == [0.1, 0.75, 0.2]
+    assert [table.link_evidence(n)[0] for n in (1, 2)] == pytest.approx([0.75, 0.2])
+    assert [*table.parent] == [0, 7, 7]
+
+
+async def test_a_url_that_is_done_with_is_told_by_its_best_link(store: Store, path: Path) -> None:
+    crawl = await begin(store)
+    await store.write(crawl, Batch(urls=[url_row(n, parent=0, anchor="a") for n in range(3)]))
+    better = [Change(1, 0.5, (0.5,), 7, "b"), Change(2, 0.5, (0.5,), 7, "")]
+    await store.write(crawl, Batch(changes=better))
+    ends = [Outcome(id=n, state=UrlState.DONE, parent=7 if n else 0) for n in range(3)]
+    await store.write(crawl, Batch(outcomes=ends))
+    told = ask(path, "SELECT parent, anchor FROM url ORDER BY id")
+    assert told == [(0, "a"), (7, "b"), (7, None)]
 
 
 async def test_queues_and_hosts_come_back_and_are_replaced(store: Store) -> None:
@@ -582,7 +629,7 @@ def test_a_change_of_the_tables_has_a_number_of_its_own() -> None:
     """On failure: raise `schema.UNRELEASED` (until the first release) and note both here."""
     tables = " ".join(re.sub(r"--.*", "", "".join(schema.MIGRATIONS)).split())
     digest = hashlib.sha256(tables.encode()).hexdigest()[:16]
-    assert (schema.VERSION, digest) == (17, "09c71a92a81a76aa")
+    assert (schema.VERSION, digest) == (18, "2fcd416a0911ca0e")
 
 
 async def test_an_older_database_is_migrated_step_by_step(path: Path, monkeypatch: Any) -> None:
@@ -857,7 +904,7 @@ def test_batches_survive_the_cleaning_of_their_text_otherwise_unchanged() -> Non
 
     batch = msgspec.structs.replace(
         BASE,
-        changes=[Change(1, 2.0, (0.5,), 1, None, "锚")],
+        changes=[Change(1, 2.0, (0.5,), None, "锚")],
         outcomes=[Outcome(id=1, state=UrlState.FAILED, reason="dns")],
         hosts=[HostRow(0, "h", robots={"https": (b"\xff", 200, 1.0)})],
     )

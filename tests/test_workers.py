@@ -501,6 +501,19 @@ def test_pages_nobody_waits_for_any_more_are_left_out(run: Run, tmp_path: Path) 
     run(main)
 
 
+def test_a_worker_imports_no_event_loop() -> None:
+    program = """
+import sys
+import focus.workers.child, focus.score.analysis
+print(sorted({"asyncio", "aiohttp", "numpy"} & sys.modules.keys()))
+"""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    told = subprocess.run(
+        [sys.executable, "-c", program], env=environment, check=True, stdout=subprocess.PIPE
+    )
+    assert told.stdout == b"[]\n"
+
+
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 def test_workers_die_with_their_parent(tmp_path: Path, loop: str) -> None:
     pytest.importorskip(loop)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -20,38 +20,49 @@ MAX_SITES, MAX_ITEMS = 50, 200
 
 def checked(alert: Alert) -> Alert:
     """The alert with its sites as they will be asked for. ConfigError says what is wrong."""
-    where = msg("alert {name!r}", name=alert.name)
-    if not alert.name.strip() or len(alert.name) > 100:
-        raise ConfigError("{where}: give it a name of 1 to 100 characters", where=where)
-    if not 1 <= len(alert.sites) <= MAX_SITES:
+    for what in problems(alert).values():
         raise ConfigError(
-            "{where}: give 1 to {max_sites} sites, as --site https://example.org/",
-            where=where,
-            max_sites=MAX_SITES,
+            "{where}: {what}", where=msg("alert {name!r}", name=alert.name), what=what
         )
-    if not alert.words.strip() and not alert.topic.strip():
-        raise ConfigError("{where}: say what about, with --words or --topic", where=where)
-    if alert.words.strip():
-        words.parse(alert.words)
-    if alert.min_relevance is not None and not 0.0 <= alert.min_relevance <= 1.0:
-        raise ConfigError(
-            "{where}: relevance {min_relevance} is not within 0 to 1",
-            where=where,
-            min_relevance=alert.min_relevance,
-        )
-    if not 1 <= alert.max_items <= MAX_ITEMS:
-        raise ConfigError(
-            "{where}: a digest has 1 to {max_items} pages, not {n}",
-            where=where,
-            max_items=MAX_ITEMS,
-            n=alert.max_items,
-        )
-    schedule.parse(alert.schedule)
-    schedule.parse_quiet(alert.quiet)
-    for channel in alert.channels:
-        check_channel(channel)
     sites = tuple(dict.fromkeys(_site(site) for site in alert.sites))
     return msgspec.structs.replace(alert, sites=sites)
+
+
+def problems(alert: Alert) -> dict[str, str]:
+    """All that is wrong: a field's name -> a line on it; {} for an alert that can be kept."""
+    found: dict[str, str] = {}
+    if not alert.name.strip() or len(alert.name) > 100:
+        found["name"] = msg("give it a name of 1 to 100 characters")
+    if not 1 <= len(alert.sites) <= MAX_SITES:
+        found["sites"] = msg(
+            "give 1 to {max_sites} sites, as https://example.org/ (--site)", max_sites=MAX_SITES
+        )
+    if not alert.words.strip() and not alert.topic.strip():
+        found["words"] = msg("say what about, by words or a topic (--words or --topic)")
+    if alert.min_relevance is not None and not 0.0 <= alert.min_relevance <= 1.0:
+        found["min_relevance"] = msg(
+            "relevance {min_relevance} is not within 0 to 1", min_relevance=alert.min_relevance
+        )
+    if not 1 <= alert.max_items <= MAX_ITEMS:
+        found["max_items"] = msg(
+            "a digest has 1 to {max_items} pages, not {n}", max_items=MAX_ITEMS, n=alert.max_items
+        )
+    for field, check, value in _typed(alert):
+        try:
+            check(value)
+        except ConfigError as error:
+            found.setdefault(field, error.line)
+    return found
+
+
+def _typed(alert: Alert) -> Iterator[tuple[str, Callable[[str], object], str]]:
+    """Field, what it has to pass, its value."""
+    yield from (("sites", _site, site) for site in alert.sites)
+    if alert.words.strip():
+        yield "words", words.parse, alert.words
+    yield "schedule", schedule.parse, alert.schedule
+    yield "quiet", schedule.parse_quiet, alert.quiet
+    yield from (("channels", check_channel, channel) for channel in alert.channels)
 
 
 def _site(text: str) -> str:

@@ -35,18 +35,26 @@ class Preview(msgspec.Struct, frozen=True):
 
 
 def preview(
-    store: AlertStore, wanted: Alert | StoredAlert, *, now: float, zone: tzinfo, days: float = 7.0
+    store: AlertStore,
+    wanted: Alert | StoredAlert,
+    *,
+    now: float,
+    zone: tzinfo,
+    days: float = 7.0,
+    trusted: bool = True,
 ) -> Preview:
     """What an alert, kept or not, would have sent in the last days; by stored pages alone.
 
     One that is kept is judged as its votes have taught it. A page counts by the date that it
     gives; one without by when it came, if that was after the first visit. ConfigError for a
     topic file that cannot be used.
+
+    trusted  whether an alert that is not kept may name files of this machine (`topic_of`)
     """
     if isinstance(wanted, StoredAlert):
         alert, subject = wanted.alert, Subjects().of_owned(store, wanted)
     else:
-        alert, subject = wanted, Subjects().of(wanted, trusted=True)
+        alert, subject = wanted, Subjects().of(wanted, trusted=trusted)
     since = now - days * 86400.0
     found: list[Match] = []
     pages = undated = 0

@@ -102,5 +102,5 @@ def delete(db: Path, name: str, urls: tuple[str, ...]) -> None:
                     name=printable(name),
                     url=printable(url, 200),
                 )
-            store.inbox.act(LOCAL, number, "delete", now=now)
+            store.inbox.act(LOCAL, [number], "delete", now=now)
     click.echo(f"{count(len(set(urls)), 'page')} deleted", err=True)

@@ -139,7 +139,6 @@ class UnitOfWork:
                     id=url_id,
                     priority=url_table.priority[url_id],
                     link_evidence=url_table.link_evidence(url_id),
-                    depth=url_table.depth[url_id],
                     parent=parent,
                     anchor=anchor,
                 )
@@ -158,6 +157,9 @@ class UnitOfWork:
         elif outcome.state is UrlState.DROPPED:
             self.drops[outcome.reason] += 1
         if self._keep:
+            parent = self._url_table.parent[outcome.id]
+            if parent >= 0:
+                outcome = msgspec.structs.replace(outcome, parent=parent)
             self._batch.outcomes.append(outcome)
 
     def page(self, row: PageRow) -> None:

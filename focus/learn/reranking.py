@@ -268,7 +268,6 @@ class _Replay:
             id=url_id,
             priority=priority,
             link_evidence=link_evidence,
-            depth=self._url_table.depth[url_id],
             parent=None if brought is None else self._url_table.parent[url_id],
             anchor=brought or "",
         )

@@ -99,6 +99,11 @@ class Fingerprints:
         return slots
 
 
+def _last(ids: Column) -> Column:
+    """Where each id stands for the last time."""
+    return len(ids) - 1 - np.unique(ids[::-1], return_index=True)[1]
+
+
 def _empty(size: int) -> array[int]:
     return array("I", bytes(4 * size))
 
@@ -196,6 +201,20 @@ class UrlTable:
         self.parent.frombytes(urls.parents.tobytes())
         for state, count in enumerate(np.bincount(urls.states, minlength=len(UrlState)).tolist()):
             self.counts[state] += count
+
+    def reweigh(self, ids: Column, parents: Column, priorities: Column, values: Column) -> None:
+        """Enter better evidence for URLs that were restored, in the order in which it came.
+
+        One row of `values` for each of `ids`; a parent below 0 leaves the one before.
+        """
+        last = _last(ids)
+        np.frombuffer(self.priority)[ids[last]] = priorities[last]
+        if width := min(self.width, values.shape[1]):
+            table = np.frombuffer(self._link_evidence, np.float32).reshape(-1, self.width)
+            table[ids[last], :width] = values[last, :width]
+        told = np.flatnonzero(parents >= 0)
+        told = told[_last(ids[told])]
+        np.frombuffer(self.parent, np.int32)[ids[told]] = parents[told]
 
     def restored(self) -> None:
         """All URLs of the earlier run are there."""

@@ -15,14 +15,16 @@ To read, in this order:
     address_verification         a mail address or number is used once its reader has said so
     alerts, forms,               alerts: their pages, their form and its channels,
     channel_fields, import_export  files of them
+    site_answers                 what an alert's sites answer, before it is kept
     reading                      the inbox, the search, the delivery log
     account_settings, admin      what people and administrators may change
     templates/, static/          the pages and their style
 
 Handlers ask an `AlertStore` (focus.storage.alerts) and the parts of focus.alerts; no module here
-knows SQL or a connection, and none fetches a page: that is done by the scheduler's process.
+knows SQL or a connection, and none fetches a page in the server's own process: the scheduler's
+does, and that of `site_answers`.
 
 What surprised us: browsers send `Origin: null` with our own forms under `no-referrer`; a try
 must be counted before its password is looked at, or many at once gain something; and mail
-programs open every link, so that a GET must never act.
+programs open every link, so that a GET must never act without a session of its reader.
 """

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+from zoneinfo import available_timezones
+
 import msgspec
 from starlette.responses import Response
 
@@ -45,6 +48,7 @@ def settings(request: RequestContext, **said: str) -> Response:
         "settings.html",
         400 if said.get("error") else 200,
         typed=typed,
+        zones=_zones(typed["zone"]),
         shortest=accounts.SHORTEST,
         waiting=waiting,
         calling=calling,
@@ -52,6 +56,25 @@ def settings(request: RequestContext, **said: str) -> Response:
         fields=channel_fields.usual(request),
         **{"feed": "", **said},
     )
+
+
+_REGIONS = frozenset(
+    "Africa America Antarctica Arctic Asia Atlantic Australia Europe Indian Pacific".split()
+)
+
+
+def _zones(chosen: str) -> dict[str, list[str]]:
+    """Region -> its time zones; the one that is chosen is among them whatever it is called."""
+    found = {"UTC": sorted({"UTC", chosen} - _places())}
+    for name in sorted(_places()):
+        found.setdefault(name.partition("/")[0], []).append(name)
+    return found
+
+
+@cache
+def _places() -> frozenset[str]:
+    """Time zones that are named by a place."""
+    return frozenset(n for n in available_timezones() if n.partition("/")[0] in _REGIONS)
 
 
 def _pending(request: RequestContext) -> tuple[str, str]:

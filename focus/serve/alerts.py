@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 from starlette.responses import Response
 
@@ -20,10 +21,12 @@ from focus.alerts.health import SILENT_S, health
 from focus.alerts.outbox_relay import send_test
 from focus.alerts.preview import Preview, preview
 from focus.errors import ConfigError
-from focus.i18n import msg
-from focus.serve import backoff, channel_fields, forms, tokens
+from focus.i18n import msg, told
+from focus.serve import backoff, channel_fields, forms, site_answers, tokens
 from focus.serve.accounts import Wrong, spend
-from focus.serve.request import RequestContext
+from focus.serve.channel_fields import ChannelField
+from focus.serve.request import Form, RequestContext
+from focus.serve.site_answers import SiteAnswer, SiteQuestion
 from focus.storage.alerts.records import LOCAL, Alert, StoredAlert
 
 QUOTA = 50  # alerts of one person
@@ -48,17 +51,15 @@ def shown(request: RequestContext, status: int = 200, **said: str) -> Response:
 def new(request: RequestContext) -> Response:
     """The empty form, and what was typed there."""
     if "name" not in request.form:
-        fields = channel_fields.usual(request)
-        return request.page(
-            "alert_form.html", typed=forms.EMPTY, fields=fields, title="new_alert", number=None
-        )
+        return _form(request, forms.EMPTY, channel_fields.usual(request))
+    made, wrong = forms.read(request, Alert("", ()))
+    if wrong or "try" in request.form:
+        return _again(request, made, wrong)
     try:
         check_quota(request, 1)
-        number = request.store.alerts.add(
-            request.me.id, forms.alert_of(request, Alert("", ())), now=request.now
-        )
+        number = request.store.alerts.add(request.me.id, made, now=request.now)
     except ConfigError as error:
-        return _again(request, error, title=msg("New alert"), number=None)
+        return _again(request, made, {"": error.line})
     return request.to(f"/alerts/{number}", saved=1)
 
 
@@ -68,37 +69,64 @@ def check_quota(request: RequestContext, more: int) -> None:
         raise Wrong("There may be {n} alerts at most.", n=QUOTA)
 
 
-def _again(
-    request: RequestContext, error: ConfigError, *, title: str, number: int | None
+def _form(
+    request: RequestContext,
+    typed: Form,
+    fields: Sequence[ChannelField],
+    status: int = 200,
+    **more: Any,
 ) -> Response:
-    said = request.wrong(error)
-    typed = {**dict.fromkeys(forms.EMPTY, ""), **request.form}
-    fields = channel_fields.typed(request)
     return request.page(
         "alert_form.html",
-        400,
+        status,
         typed=typed,
         fields=fields,
-        title=title,
-        number=number,
-        error=said,
+        title=msg("Edit") if "alert" in request.parts else msg("New alert"),
+        every=forms.EVERY,
+        days=forms.DAYS,
+        labels=forms.LABELS,
+        **{"wrong": {}, "preview": None, "answers": [], "shown": SHOWN, **more},
     )
+
+
+def _again(request: RequestContext, made: Alert, wrong: dict[str, str]) -> Response:
+    """The form as it was filled in: with all that is wrong, or with what it would bring."""
+    typed = {**dict.fromkeys(forms.EMPTY, ""), **request.form}
+    fields = channel_fields.typed(request)
+    if not wrong:
+        try:
+            found, said = _tried(request, made)
+            return _form(request, typed, fields, preview=found, answers=said)
+        except ConfigError as error:
+            wrong = {"": error.line}
+    said_of = {name: told(line, request.language) for name, line in wrong.items()}
+    return _form(request, typed, fields, 400, wrong=said_of, error=said_of.pop("", ""))
+
+
+def _tried(request: RequestContext, made: Alert) -> tuple[Preview, list[SiteAnswer]]:
+    """What an alert that is not kept would have sent, and what its sites answer."""
+    spend(request.store, [backoff.key("try", request.me.name)], now=request.now)
+    fetch = request.app_state.sending.fetch
+    said = site_answers.ask(SiteQuestion(list(made.sites), fetch))
+    with request.app_state.previewing:
+        now, zone = request.now, request.zone
+        found = preview(request.store, made, now=now, zone=zone, trusted=False)
+    return found, said
 
 
 def edit(request: RequestContext) -> Response:
     """The form as it stands, and what was typed there."""
     owned = _mine(request)
     if "name" not in request.form:
-        typed = forms.typed_of(request, owned.alert)
         fields = channel_fields.of_channels(request, owned.alert.channels)
-        return request.page(
-            "alert_form.html", typed=typed, fields=fields, title="edit", number=owned.id
-        )
+        return _form(request, forms.typed_of(request, owned.alert), fields)
+    made, wrong = forms.read(request, owned.alert)
+    if wrong or "try" in request.form:
+        return _again(request, made, wrong)
     try:
-        made = forms.alert_of(request, owned.alert)
         request.store.alerts.change(owned.id, made, now=request.now)
     except ConfigError as error:
-        return _again(request, error, title=msg("Edit"), number=owned.id)
+        return _again(request, made, {"": error.line})
     return request.to(f"/alerts/{owned.id}", saved=1)
 
 

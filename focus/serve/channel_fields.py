@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from focus.alerts.delivery import CHANNELS, INBOX, Channel, check_channel, parted
+from focus.errors import ConfigError
 from focus.i18n import msg
 from focus.serve.accounts import Wrong
 from focus.serve.request import RequestContext
@@ -91,9 +92,15 @@ def _is_box(channel: type[Channel]) -> bool:
 # -- what was chosen ----------------------------------------------------------------
 
 
-def chosen(request: RequestContext) -> tuple[str, ...]:
-    """The channels of an alert that were chosen; Wrong or ConfigError for one that cannot be."""
-    return _checked([INBOX, *_named(request, CHANNELS)])
+def chosen(request: RequestContext) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The channels of an alert that were chosen, and of those that cannot be: kind -> why not."""
+    found, wrong = [INBOX], dict[str, str]()
+    for kind in CHANNELS:
+        try:
+            found += _checked(_named(request, [kind]))
+        except ConfigError as error:
+            wrong[kind] = error.line
+    return tuple(found), wrong
 
 
 def usual_of(request: RequestContext) -> list[str]:

@@ -2,47 +2,88 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 
-from focus.alerts.alert import checked
+from focus.alerts.alert import checked, problems
 from focus.alerts.page_match import topic_of
 from focus.alerts.schedule import zone_of
+from focus.errors import ConfigError
 from focus.i18n import msg
 from focus.serve import channel_fields
-from focus.serve.accounts import Wrong
 from focus.serve.request import Form, RequestContext
 from focus.storage.alerts.records import Alert
 
 EMPTY = {
     "name": "", "sites": "", "words": "", "topic": "", "min_relevance": "", "languages": "",
-    "schedule": "auto", "quiet": "", "max_items": "20", "expires": "", "digest": "on",
+    "every": "auto", "at": "07:30", "day": "mon", "schedule": "", "quiet": "", "max_items": "20",
+    "expires": "", "digest": "on",
 }  # fmt: skip
 
+EVERY = {
+    "auto": msg("when news is likely, as learned"),
+    "hourly": msg("every hour"),
+    "6h": msg("every 6 hours"),
+    "daily": msg("every day"),
+    "weekly": msg("every week"),
+    "custom": msg("as I write it"),
+}
+"""Schedules to choose from -> how they are called."""
+DAYS = {
+    "mon": msg("Monday"),
+    "tue": msg("Tuesday"),
+    "wed": msg("Wednesday"),
+    "thu": msg("Thursday"),
+    "fri": msg("Friday"),
+    "sat": msg("Saturday"),
+    "sun": msg("Sunday"),
+}
+LABELS = {
+    "name": msg("Name of the alert"),
+    "sites": msg("Sites or sections, one per line"),
+    "words": msg("Words"),
+    "schedule": msg("When to check"),
+    "topic": msg("Topic words (optional)"),
+    "quiet": msg("Quiet hours (optional)"),
+    "min_relevance": msg("Least relevance, 0 to 1 (optional)"),
+    "expires": msg("Ends on (optional)"),
+    "max_items": msg("Pages in a digest at most"),
+    "channels": msg("How to be told"),
+}
+"""What the fields are called that something may be wrong with, in their order."""
 
-def alert_of(request: RequestContext, before: Alert) -> Alert:
-    """The alert that was typed, checked; Wrong or ConfigError."""
+_WEEKLY = re.compile(r"weekly (\w{3})(?: (\d\d:\d\d))?")
+_DAILY = re.compile(r"daily(?: (\d\d:\d\d))?")
+
+
+def read(request: RequestContext, before: Alert) -> tuple[Alert, dict[str, str]]:
+    """The alert that was typed, and all that is wrong with it: field -> line."""
     form = {**dict.fromkeys(EMPTY, ""), **request.form}
-    made = checked(
-        Alert(
-            name=form["name"].strip(),
-            sites=tuple(_lines(form["sites"])),
-            words=form["words"].strip(),
-            topic=form["topic"].strip(),
-            min_relevance=_decimal(
-                form["min_relevance"], msg("Least relevance, 0 to 1 (optional)")
-            ),
-            languages=tuple(form["languages"].replace(",", " ").lower().split()),
-            schedule=form["schedule"].strip() or "auto",
-            channels=channel_fields.chosen(request),
-            digest=bool(form["digest"]),
-            max_items=int(_decimal(form["max_items"], msg("Pages in a digest at most")) or 20),
-            quiet=form["quiet"].strip(),
-            paused=before.paused,
-            expires_at=_expiry(request, form["expires"].strip()),
-        )
+    channels, wrong_channels = channel_fields.chosen(request)
+    wrong: dict[str, str] = {}
+    made = Alert(
+        name=form["name"].strip(),
+        sites=tuple(_lines(form["sites"])),
+        words=form["words"].strip(),
+        topic=form["topic"].strip(),
+        min_relevance=_decimal(form, "min_relevance", wrong),
+        languages=tuple(form["languages"].replace(",", " ").lower().split()),
+        schedule=_schedule(form),
+        channels=channels,
+        digest=bool(form["digest"]),
+        max_items=int(_decimal(form, "max_items", wrong) or 20),
+        quiet=form["quiet"].strip(),
+        paused=before.paused,
+        expires_at=_expiry(request, form["expires"].strip(), wrong),
     )
-    topic_of(made, trusted=False)
-    return made
+    wrong = problems(made) | wrong | wrong_channels
+    if wrong:
+        return made, wrong
+    try:
+        topic_of(made, trusted=False)
+    except ConfigError as error:
+        return made, {"topic": error.line}
+    return checked(made), {}
 
 
 def typed_of(request: RequestContext, alert: Alert) -> Form:
@@ -56,7 +97,7 @@ def typed_of(request: RequestContext, alert: Alert) -> Form:
         "topic": alert.topic,
         "min_relevance": "" if least is None else f"{least:g}",
         "languages": " ".join(alert.languages),
-        "schedule": alert.schedule,
+        **_scheduled(alert.schedule),
         "quiet": alert.quiet,
         "max_items": str(alert.max_items),
         "expires": "" if ends is None else request.when(ends)[:10],
@@ -64,23 +105,48 @@ def typed_of(request: RequestContext, alert: Alert) -> Form:
     }
 
 
+def _schedule(form: Form) -> str:
+    """The schedule that was chosen, as `schedule.parse` reads it."""
+    every = form["every"]
+    if every == "daily":
+        return f"daily {form['at']}".strip()
+    if every == "weekly":
+        return f"weekly {form['day']} {form['at']}".strip()
+    if every in EVERY and every != "custom":
+        return every
+    return form["schedule"].strip() or "auto"
+
+
+def _scheduled(text: str) -> Form:
+    """A schedule as the form has it."""
+    fields = {name: EMPTY[name] for name in ("every", "at", "day", "schedule")}
+    if daily := _DAILY.fullmatch(text):
+        return fields | {"every": "daily", "at": daily[1] or "00:00"}
+    if (weekly := _WEEKLY.fullmatch(text)) and weekly[1] in DAYS:
+        return fields | {"every": "weekly", "day": weekly[1], "at": weekly[2] or "00:00"}
+    if text in EVERY:
+        return fields | {"every": text}
+    return fields | {"every": "custom", "schedule": text}
+
+
 def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def _decimal(text: str, name: str) -> float | None:
-    if not text.strip():
+def _decimal(form: Form, field: str, wrong: dict[str, str]) -> float | None:
+    if not form[field].strip():
         return None
     try:
-        number = float(text)
+        number = float(form[field])
     except ValueError:
         number = -1.0
     if not 0 <= number < 1e6:
-        raise Wrong("This must be a number: {field}", field=name)
+        wrong[field] = msg("This must be a number.")
+        return None
     return number
 
 
-def _expiry(request: RequestContext, text: str) -> float | None:
+def _expiry(request: RequestContext, text: str, wrong: dict[str, str]) -> float | None:
     """The end of a day on the asker's clock."""
     if not text:
         return None
@@ -89,4 +155,5 @@ def _expiry(request: RequestContext, text: str) -> float | None:
         ends = day.replace(hour=23, minute=59, tzinfo=zone_of(request.me.zone))
         return ends.timestamp()
     except (ValueError, OverflowError, OSError):
-        raise Wrong("Write the date as 2026-12-31.") from None
+        wrong["expires"] = msg("Write the date as 2026-12-31.")
+        return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from starlette.responses import Response
 
 from focus.alerts import votes
@@ -18,6 +20,7 @@ DAYS = (1, 7, 30)
 PER_PAGE = 30  # pages of the inbox
 FOUND = 10  # results on a page: of each a passage is cut
 _LAST_PAGE = 1_000
+_LONGEST = 20 * PER_PAGE  # characters of the numbers of so many pages
 
 
 def inbox_page(request: RequestContext) -> Response:
@@ -45,6 +48,10 @@ def inbox_page(request: RequestContext) -> Response:
         alerts=names,
         active=_active(request, wish, dict(names)),
         back=_filter(query),
+        all="all" in query,
+        elsewhere=_elsewhere(query),
+        deleted=_numbers(query.get("deleted", "")),
+        short=lambda moment: _short(request, moment),
         voted=voted,
         effect=_effect(request, mine, [each.match for each in found if each.match.id == voted]),
     )
@@ -100,27 +107,96 @@ def _filter(query: dict[str, str]) -> dict[str, str]:
     }
 
 
+def _elsewhere(query: dict[str, str]) -> str:
+    """The same pages, all of them ticked, or none of them any more."""
+    kept = _filter(query) | {name: query[name][:5] for name in ("page",) if query.get(name)}
+    kept |= {} if "all" in query else {"all": "on"}
+    return f"/inbox?{urlencode(kept)}" if kept else "/inbox"
+
+
+def _short(request: RequestContext, moment: float) -> str:
+    """A moment as a list has room for: `08:30` of today, `11-20 08:30` of this year."""
+    said, now = request.when(moment), request.when(request.now)
+    if said[:10] == now[:10]:
+        return said[11:] or said
+    return said[5:] if said[:4] == now[:4] else said[:10]
+
+
 def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
 def act(request: RequestContext) -> Response:
     """Read, delete or judge one page, and go back to where it was shown."""
-    what = request.parts["act"]
-    number = request.parts["match"]
-    if what not in ACTS or not 0 < number < 1 << 62:
+    what, number = request.parts["act"], _match(request)
+    if what not in ACTS:
         raise Wrong("There is nothing here.")
-    if not request.store.inbox.act(request.me.id, number, what, now=request.now):
-        return request.page("failure.html", 404, error=request.say("There is nothing here."))
+    if not request.store.inbox.act(request.me.id, [number], what, now=request.now):
+        return _nothing(request)
+    if what == "delete":
+        return _back(request, deleted=str(number))
+    voted = {"voted": str(number)} if what in ("relevant", "irrelevant") else {}
+    response = _back(request, **voted)
+    response.headers["location"] += f"#match-{number}"
+    return response
+
+
+def act_on_selected(request: RequestContext) -> Response:
+    """Read or delete the pages that were ticked."""
+    what = request.form.get("act", "")
+    chosen = [_number(name.partition("-")[2]) or 0 for name in request.form if name[:6] == "match-"]
+    if what not in ("read", "delete"):
+        raise Wrong("There is nothing here.")
+    request.store.inbox.act(request.me.id, chosen, what, now=request.now)
+    if what == "delete" and chosen:
+        return _back(request, deleted=",".join(map(str, chosen)))
+    return _back(request)
+
+
+def restore(request: RequestContext) -> Response:
+    """Take back that pages were deleted."""
+    deleted = _numbers(request.form.get("deleted", ""))
+    request.store.inbox.act(request.me.id, deleted, "restore", now=request.now)
+    return _back(request)
+
+
+def open_page(request: RequestContext) -> Response:
+    """Go on to a page that was found, which is read by that.
+
+    A GET that acts: it needs its owner's session, which no mail program has, and what it does
+    is undone in one click.
+    """
+    number = _match(request)
+    url = request.store.inbox.url(request.me.id, number)
+    if url is None or not url.startswith(("http://", "https://")):
+        return _nothing(request)
+    request.store.inbox.act(request.me.id, [number], "read", now=request.now)
+    return request.to(url)
+
+
+def _match(request: RequestContext) -> int:
+    number: int = request.parts["match"]
+    if not 0 < number < 1 << 62:
+        raise Wrong("There is nothing here.")
+    return number
+
+
+def _nothing(request: RequestContext) -> Response:
+    return request.page("failure.html", 404, error=request.say("There is nothing here."))
+
+
+def _back(request: RequestContext, **more: str) -> Response:
+    """To the inbox as it was shown."""
     kept = _filter(request.form)
     if request.form.get("page", "").isdigit():
         kept["page"] = request.form["page"][:5]
-    if what in ("relevant", "irrelevant"):
-        kept["voted"] = str(number)
-    response = request.to("/inbox", **kept)
-    if what != "delete":
-        response.headers["location"] += f"#match-{number}"
-    return response
+    return request.to("/inbox", **kept, **more)
+
+
+def _numbers(text: str) -> list[int]:
+    """`3,5`; what is no number is left out."""
+    found = (_number(each) for each in text[:_LONGEST].split(","))
+    return [each for each in found if each is not None]
 
 
 def read_all(request: RequestContext) -> Response:

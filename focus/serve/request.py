@@ -174,6 +174,15 @@ def _part(name: str, language: str) -> str:
     return told(_PARTS.get(name, name), language)
 
 
+_STRENGTHS = ((0.75, msg("very relevant")), (0.5, msg("relevant")), (0.0, msg("hardly relevant")))
+"""Least relevance -> how it is called."""
+
+
+def _strength(relevance: float, language: str) -> str:
+    """Relevance in words."""
+    return told(next(word for least, word in _STRENGTHS if relevance >= least), language)
+
+
 def _state(state: str | int, language: str) -> str:
     """Of an alert, or of a message."""
     return told(STATES[state], language)
@@ -191,6 +200,7 @@ _PAGES.filters.update(
     marked=_marked,
     masked=masked_channel,
     part=_part,
+    strength=_strength,
     state=_state,
     reason=_reason,
 )

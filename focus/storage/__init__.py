@@ -6,8 +6,8 @@ connections of their own and may run beside it. To read, in this order:
 
     schema, lock, private        the tables, each column explained; one crawl at a time; files
                                  that are their owner's alone
-    writer, statements, columns  the writer's side: transactions, batches as statements, and
-                                 millions of URLs read back at a restart
+    writer, statements, columns, the writer's side: transactions, batches as statements, millions
+    evidence_log                 of URLs read back at a restart, and their evidence as a log
     reader, views, results,      the reader's side: status, why, results, links, and what a
     link_reader, evidence        priority was added up from
     made_fields                  fields of a result that are made from its stored source

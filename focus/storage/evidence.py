@@ -14,6 +14,7 @@ from focus.score.graph.pagerank import PageRank
 from focus.score.matching import Matcher
 from focus.score.strategy import STRATEGIES, Strategy, make_strategy
 from focus.score.subtopics import RECALLED, Subtopics
+from focus.storage import evidence_log
 from focus.storage.reader import DatabaseReader
 from focus.storage.schema import LAST_ID, id_range
 from focus.storage.views import Ahead, Why
@@ -87,8 +88,14 @@ def _ahead(db: sqlite3.Connection, *, crawl: int, why: Why) -> Ahead | None:
         (since,) = db.execute(_PARENT, (*id_range(crawl), why.path[-2].url)).fetchone() or (0,)
         return _summed(db.execute(_BETWEEN, (crawl, since, why.page.nth)).fetchall())
     if why.state == UrlState.WAITING.name.lower():
+        db.execute(_PRESENT)
+        db.executemany(
+            "INSERT INTO present VALUES (?, ?)", evidence_log.priorities(db, crawl=crawl).items()
+        )
         values = (*id_range(crawl), UrlState.WAITING, why.priority + why.place)
-        return _summed(db.execute(_BEFORE, values).fetchall())
+        found = db.execute(_BEFORE, values).fetchall()
+        db.execute("DROP TABLE temp.present")
+        return _summed(found)
     return None
 
 
@@ -105,6 +112,8 @@ _PARENT = "SELECT nth FROM url JOIN page USING (id) WHERE url.id BETWEEN ? AND ?
 _BETWEEN = f"""
 SELECT url.url, host.name, page.priority + page.bonus FROM page JOIN url USING (id) {_HOST}
 WHERE page.crawl = ? AND page.nth > ? AND page.nth < ? ORDER BY page.nth DESC"""
+_PRESENT = "CREATE TEMP TABLE present (id INTEGER PRIMARY KEY, priority REAL)"
 _BEFORE = f"""
-SELECT url.url, host.name, priority + ifnull(queue.bonus, 0) AS stands FROM url {_HOST}
+SELECT url.url, host.name, ifnull(present.priority, url.priority) + ifnull(queue.bonus, 0)
+AS stands FROM url {_HOST} LEFT JOIN present ON present.id = url.id
 WHERE url.id BETWEEN ? AND ? AND state = ? AND stands > ? ORDER BY stands DESC, url.id"""

@@ -16,6 +16,7 @@ import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,7 +26,7 @@ from focus.errors import ConfigError, StoreError
 from focus.i18n import read_stored
 from focus.records import UrlState
 from focus.score.subtopics import Titled
-from focus.storage import results, schema, writer
+from focus.storage import evidence_log, results, schema, writer
 from focus.storage.lock import held, holder
 from focus.storage.made_fields import Source, make_field
 from focus.storage.results import FIELDS, LARGEST, MADE, PAGERANK, Selection, columns
@@ -180,6 +181,9 @@ class DatabaseReader:
         row = self._one(_URL, (number,))
         state, known_as, depth, priority, reason, detail, tries, link_evidence, bonus = row
         pages = self._all(_PAGE, (number,))
+        better = self.run(partial(evidence_log.latest, row=number))
+        if better is not None:
+            priority = better.priority
         return Why(
             url=known_as,
             state=UrlState(state).name.lower(),
@@ -188,10 +192,12 @@ class DatabaseReader:
             depth=depth,
             priority=priority,
             tries=tries,
-            path=self._path_to(number),
+            path=self._path_to(number, better),
             page=_page_of(pages[0]) if pages else None,
             duplicate_of=next((url for (url,) in self._all(_DUPLICATE_OF, (number,))), ""),
-            link_evidence=tuple(array("f", link_evidence or b"")),
+            link_evidence=better.link_evidence
+            if better
+            else tuple(array("f", link_evidence or b"")),
             place=pages[0][-1] if pages else bonus if state == UrlState.WAITING else 0.0,
         )
 
@@ -204,13 +210,15 @@ class DatabaseReader:
         text: str = self._one(_CONFIG, (crawl,))[0]
         return text.encode()
 
-    def _path_to(self, number: int) -> list[Step]:
+    def _path_to(self, number: int, better: evidence_log.Latest | None) -> list[Step]:
         """From a seed to the URL; stops where parents would go in a circle."""
         steps: list[Step] = []
         seen: set[int] = set()
         while number not in seen and (rows := self._all(_STEP, (number,))):
             seen.add(number)
             *fields, parent = rows[0]
+            if not steps and better is not None and better.parent not in (None, parent):
+                parent, fields[1] = better.parent, better.anchor
             steps.append(Step(*fields))
             if parent is None:
                 break

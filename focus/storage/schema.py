@@ -88,8 +88,9 @@ CREATE TABLE url (
     url      TEXT NOT NULL,        -- as requested
     queue    INTEGER NOT NULL,     -- of the frontier
     depth    INTEGER NOT NULL,     -- links from a seed
+    -- Of the evidence that it was found with; what came later is in evidence_log.
     priority REAL NOT NULL,        -- larger = sooner
-    parent   INTEGER,              -- URL with the best evidence; NULL: a seed
+    parent   INTEGER,              -- URL with the best evidence, also later; NULL: a seed
     link_evidence BLOB,            -- float32, little-endian; NULL: nothing
     anchor   TEXT,                 -- of the link from `parent`; NULL: none
     hops     INTEGER NOT NULL,     -- redirects followed to come here
@@ -100,6 +101,20 @@ CREATE TABLE url (
 );
 -- What was in flight when the process died (Store.begin_crawl); tiny.
 CREATE INDEX url_fetching ON url (state) WHERE state = 1;
+
+-- Better evidence for URLs that wait, one row a batch: in their own rows it would be written to
+-- as many places of the file (storage/evidence_log.py). The last record of a URL counts.
+CREATE TABLE evidence_log (
+    id     INTEGER PRIMARY KEY,    -- crawl << 32 | number, in order of writing
+    width  INTEGER NOT NULL,       -- floats of evidence a record has
+    packed BLOB NOT NULL           -- records: URL (uint32), parent (int32, -1: as before),
+                                   -- priority (float64), evidence (float32), little-endian
+);
+-- Texts of the links by which a page bettered URLs.
+CREATE TABLE link_anchor (
+    id      INTEGER PRIMARY KEY,   -- = url.id of the page with the links
+    anchors TEXT NOT NULL          -- JSON object: URL's id -> text
+);
 
 -- How many URLs came to which end: `status` without a pass over all of them.
 CREATE TABLE tally (

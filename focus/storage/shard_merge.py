@@ -22,11 +22,13 @@ from typing import NamedTuple
 import msgspec
 
 from focus.errors import ConfigError
+from focus.storage import evidence_log
 from focus.storage.lock import holder
 from focus.storage.reader import DatabaseReader
 from focus.storage.schema import ID_BITS, LAST_ID, id_range
 from focus.storage.writer import prepare
 
+_COUNTED = ("host", "queue", "url", "evidence_log")  # whose ids are numbered on, shard by shard
 CRAWL = 1  # its id in the one database
 BASE = CRAWL << ID_BITS
 
@@ -37,6 +39,14 @@ _SHIFTED = {  # table -> column -> what becomes of it, by the offsets of the sha
         "id": "{base} + (id & {last}) + {url}",
         "queue": "queue + {queue}",
         "parent": "parent + {url}",
+    },
+    "evidence_log": {
+        "id": "{base} + (id & {last}) + {evidence_log}",
+        "packed": "shifted_records(packed, width, {url})",
+    },
+    "link_anchor": {
+        "id": "{base} + (id & {last}) + {url}",
+        "anchors": "(SELECT json_group_object(key + {url}, value) FROM json_each(anchors))",
     },
     "page": {
         "id": "{base} + (id & {last}) + {url}",
@@ -87,6 +97,7 @@ def as_one(
             prepare(db, path)
             db.execute("PRAGMA synchronous = OFF")
             db.create_function("shifted", 2, _shifted, deterministic=True)
+            db.create_function("shifted_records", 3, evidence_log.shifted, deterministic=True)
             _Merging(db, paths, bodies=bodies).run()
         yield MergedDatabase(path, any(holder(each) is not None for each in paths))
 
@@ -148,7 +159,7 @@ class _Merging:
     def _copy(self, table: str, number: int, crawl: int) -> None:
         """The rows of one table that belong to a crawl."""
         names = [row[1] for row in self._db.execute(f"PRAGMA main.table_info({table})")]
-        offsets = {name: self._offsets[name] for name in ("host", "queue", "url")}
+        offsets = {name: self._offsets[name] for name in _COUNTED}
         terms = {"base": BASE, "last": LAST_ID, "shard": number, **offsets}
         new = [_SHIFTED[table].get(name, f'"{name}"').format(**terms) for name in names]
         of = "page" if table == "label" else "id"
@@ -159,7 +170,7 @@ class _Merging:
         )
 
     def _advance(self, crawl: int) -> None:
-        for table in ("host", "queue", "url"):
+        for table in _COUNTED:
             sql = f"SELECT max(id) FROM shard.{table} WHERE id BETWEEN ? AND ?"
             (last,) = self._db.execute(sql, id_range(crawl)).fetchone()
             self._offsets[table] += 0 if last is None else (last & LAST_ID) + 1

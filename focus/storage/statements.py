@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from focus.i18n import stored
 from focus.records import Batch, Change, HostRow, Outcome, PageRow, QueueRow, UrlRow
+from focus.storage import evidence_log
 from focus.storage.schema import row_id
 
 Row = tuple[Any, ...]
@@ -41,18 +42,15 @@ fetched = excluded.fetched, yielded = excluded.yielded"""
 _URL = """
 INSERT INTO url (id, state, key, url, queue, depth, priority, parent, link_evidence, anchor,
 hops, reason, detail) VALUES *"""
-_CHANGE = """
-WITH new (id, priority, link_evidence, depth, parent, anchor) AS (VALUES *)
-UPDATE url SET priority = new.priority, link_evidence = new.link_evidence, depth = new.depth,
-parent = ifnull(new.parent, url.parent),
-anchor = iif(new.parent IS NULL, url.anchor, new.anchor)
-FROM new WHERE url.id = new.id"""
 _FETCHING = """
 WITH new (id) AS (VALUES *) UPDATE url SET state = 1 FROM new WHERE url.id = new.id"""
-_OUTCOME = """
-WITH new (id, state, reason, detail, tries, retry_at, hops, url) AS (VALUES *)
+_OUTCOME = f"""
+WITH new (id, state, reason, detail, tries, retry_at, hops, url, parent) AS (VALUES *)
 UPDATE url SET state = new.state, reason = new.reason, detail = new.detail, tries = new.tries,
-retry_at = new.retry_at, hops = new.hops, url = ifnull(new.url, url.url)
+retry_at = new.retry_at, hops = new.hops, url = ifnull(new.url, url.url),
+parent = ifnull(new.parent, url.parent),
+anchor = iif(ifnull(new.parent, url.parent) IS url.parent, url.anchor,
+{evidence_log.ANCHOR.format(url="new.id", parent="new.parent")})
 FROM new WHERE url.id = new.id"""
 _PAGE = "INSERT OR REPLACE INTO page VALUES *"
 _PAGE_TEXT = "INSERT OR REPLACE INTO page_text VALUES *"
@@ -87,7 +85,9 @@ def statements(crawl: int, batch: Batch) -> Iterator[tuple[str, list[Row]]]:
     yield _HOST, [_host(base, each) for each in batch.hosts]
     yield _QUEUE, [_queue(base, each) for each in batch.queues]
     yield _URL, [_url(base, each) for each in batch.urls]
-    yield _CHANGE, [_change(base, each) for each in _merged_changes(batch.changes)]
+    changes = _merged_changes(batch.changes)
+    yield evidence_log.APPEND, evidence_log.packed(crawl, changes)
+    yield evidence_log.ANCHORS, evidence_log.anchors(crawl, changes)
     yield _FETCHING, [(base | number,) for number in batch.fetching]
     yield _OUTCOME, [_outcome(base, each) for each in _merged_outcomes(batch.outcomes)]
     yield _PAGE, [_page(base, crawl, each) for each in batch.pages]
@@ -114,15 +114,15 @@ def ranks(crawl: int, values: Iterable[tuple[int, float, float, float]]) -> tupl
     return _RANK, [(base | number, *found) for number, *found in values]
 
 
-def _merged_changes(changes: list[Change]) -> Iterable[Change]:
-    """One per URL, as if done one after the other (a statement may touch a row only once)."""
+def _merged_changes(changes: list[Change]) -> list[Change]:
+    """One per URL, as if done one after the other."""
     merged: dict[int, Change] = {}
     for change in changes:
         old = merged.get(change.id)
         if old is not None and change.parent is None:
             change = replace(change, parent=old.parent, anchor=old.anchor)
         merged[change.id] = change
-    return merged.values()
+    return [*merged.values()]
 
 
 def _merged_outcomes(outcomes: list[Outcome]) -> Iterable[Outcome]:
@@ -161,13 +161,8 @@ def _url(base: int, url: UrlRow) -> Row:
         url.anchor or None,
         url.hops,
         url.reason or None,
-        stored(url.detail) or None,
+        (url.detail and stored(url.detail)) or None,
     )
-
-
-def _change(base: int, change: Change) -> Row:
-    link_evidence, anchor = _link_evidence(change.link_evidence), change.anchor or None
-    return base | change.id, change.priority, link_evidence, change.depth, change.parent, anchor
 
 
 def _outcome(base: int, outcome: Outcome) -> Row:
@@ -180,6 +175,7 @@ def _outcome(base: int, outcome: Outcome) -> Row:
         outcome.retry_at or None,
         outcome.hops,
         outcome.url,
+        outcome.parent,
     )
 
 

@@ -25,10 +25,29 @@ decoded into the types above or it counts as broken: one that a hostile page has
 back wrong data but no pickles.
 
 No module here knows a topic or a score: the analyst is a dotted name and its bytes.
+
+What is offered here is imported when it is first asked for: a worker runs as a module of this
+package, and an event loop, which it never has, would be a fifth of what it takes to start.
 """
 
-from focus.workers.child import ANALYST, Analyst
-from focus.workers.inline import InlineScorer
-from focus.workers.pool import WorkerPool
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["ANALYST", "Analyst", "InlineScorer", "WorkerPool"]
+if TYPE_CHECKING:
+    from focus.workers.child import ANALYST as ANALYST
+    from focus.workers.child import Analyst as Analyst
+    from focus.workers.inline import InlineScorer as InlineScorer
+    from focus.workers.pool import WorkerPool as WorkerPool
+
+_OFFERED = {
+    "ANALYST": "child",
+    "Analyst": "child",
+    "InlineScorer": "inline",
+    "WorkerPool": "pool",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _OFFERED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_OFFERED[name]}"), name)

@@ -383,7 +383,6 @@ class Words(NamedTuple):
     search: str
     relevant: str
     irrelevant: str
-    why: str
     read: str
     stop: str
     name: str
@@ -393,11 +392,11 @@ class Words(NamedTuple):
 
 SPOKEN = {
     "zh-CN": Words(
-        "注册", "保存", "确认", "预览", "搜索", "相关", "不相关", "为什么", "标为已读", "停止邮件",
+        "注册", "保存", "确认", "预览", "搜索", "相关", "不相关", "标为已读", "停止邮件",
         "安娜", "找到", "生成邀请链接",
     ),
     "en-GB": Words(
-        "Register", "Save", "Confirm", "Preview", "Search", "Relevant", "Not relevant", "Why",
+        "Register", "Save", "Confirm", "Preview", "Search", "Relevant", "Not relevant",
         "Mark as read", "Stop mails", "ben", "found", "Make an invitation",
     ),
 }  # fmt: skip
@@ -463,16 +462,25 @@ def reads(one: Browsing, path: str, snap: Snap) -> None:
     """Somebody reads what is new, judges it, and looks for more."""
     words, number = SPOKEN[one.language], path.rpartition("/")[2]
     one.go(f"/inbox?alert={number}")
-    assert one.page.locator("article.match").count() > 5
-    one.page.locator("article.match").nth(1).get_by_text(words.why, exact=True).click()
+    pages = one.page.locator(".item")
+    assert pages.count() > 5
+    pages.nth(1).locator("summary").click()
     one.look()
     one.page.evaluate("scrollTo(0, 0)")
     snap(one, "inbox")
-    hits = one.page.locator("article.match")
     for nth, pressed in ((0, words.relevant), (1, words.irrelevant), (0, words.read)):
-        one.click(hits.nth(nth).get_by_role("button", name=pressed, exact=True))
+        if not pages.nth(nth).locator("details[open]").count():
+            pages.nth(nth).locator("summary").click()
+        one.click(pages.nth(nth).get_by_role("button", name=pressed, exact=True))
     one.look()
     assert one.page.locator("[aria-pressed=true]").count() == 2
+    before = pages.count()
+    pages.nth(2).get_by_role("checkbox").check()
+    one.click(one.page.locator(".bar [value=delete]"))
+    assert pages.count() == before - 1
+    one.click(one.page.locator("[action='/inbox/restore'] button"))
+    assert pages.count() == before
+    one.look()
     one.go("/search")
     one.fill(q="球队 -彩票")
     one.press(words.search)

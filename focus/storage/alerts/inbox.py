@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection
 from typing import Any
 
 from focus.storage.alerts.database import Statements
@@ -13,6 +15,7 @@ _ACTS = {
     "read": "read_at = ifnull(read_at, :now)",
     "unread": "read_at = NULL",
     "delete": "deleted = 1",
+    "restore": "deleted = 0",
     "relevant": "vote = iif(vote = 1, NULL, 1)",
     "irrelevant": "vote = iif(vote = 0, NULL, 0)",
 }
@@ -43,10 +46,20 @@ class Inbox(Statements):
         )
         return int(self._db.value(sql, {"user": user}))
 
-    def act(self, user: int, match: int, act: str, *, now: float) -> bool:
-        """Do one of `ACTS` to a person's own page; False when it is none of theirs."""
-        sql = f"UPDATE alert_match SET {_ACTS[act]} WHERE id = :match AND {_MINE}"
-        return self._db.change(sql, {"now": now, "match": match, "user": user}) == 1
+    def act(self, user: int, matches: Collection[int], act: str, *, now: float) -> int:
+        """Do one of `ACTS` to pages of a person's own; of how many, others' are left alone."""
+        sql = (
+            f"UPDATE alert_match SET {_ACTS[act]} "
+            f"WHERE id IN (SELECT value FROM json_each(:matches)) AND {_MINE}"
+        )
+        values = {"now": now, "matches": json.dumps(list(matches)), "user": user}
+        return self._db.change(sql, values)
+
+    def url(self, user: int, match: int) -> str | None:
+        """Where a person's own page is; None when it is none of theirs."""
+        sql = f"SELECT url FROM alert_match WHERE id = :match AND {_MINE}"
+        found = self._db.rows(sql, {"match": match, "user": user})
+        return str(found[0][0]) if found else None
 
     def read_all(self, user: int, alert: int | None, *, now: float) -> None:
         """Mark all of a person's pages as read, or those of one alert."""
