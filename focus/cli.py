@@ -29,7 +29,16 @@ from focus.commands.label import label
 from focus.commands.options import config_file
 from focus.commands.options.declared import said
 from focus.commands.options.help import Group
-from focus.commands.options.option import DB, DBS, JSON, Command, option, tell, tell_json
+from focus.commands.options.option import (
+    DB,
+    DBS,
+    JSON,
+    OUTPUT_FILE,
+    Command,
+    option,
+    tell,
+    tell_json,
+)
 from focus.commands.report import report_command
 from focus.commands.running import crawled, invoked_as, run_loop
 from focus.commands.search import search
@@ -190,14 +199,7 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
 @option(
     "--format", type=click.Choice(["jsonl", "csv", "parquet"]), default="jsonl", help="Of the file."
 )
-@option(
-    "-o",
-    "--output",
-    type=click.Path(allow_dash=True, path_type=Path),
-    default="-",
-    metavar="FILE",
-    help="Write here; - is the standard output.",
-)
+@OUTPUT_FILE
 @option("--relevant", is_flag=True, help="Only relevant pages.")
 @option("--min-relevance", kind="number", help="Only pages of at least this relevance.")
 @option(

@@ -23,7 +23,7 @@ USER_AGENT = "focus/0.1 (focused crawler; contact not set)"
 
 
 class LimitConfig(msgspec.Struct, frozen=True):
-    """When the crawl ends; None = no such limit."""
+    """The limits that end a crawl; None = no such limit."""
 
     max_pages: Annotated[int | None, Setting(FAR, "End after so many pages.")] = None
     max_requests: Annotated[
@@ -121,7 +121,7 @@ class FetchConfig(msgspec.Struct, frozen=True):
 
 
 class ScopeConfig(msgspec.Struct, frozen=True):
-    """Which URLs the crawl may ask for at all."""
+    """The URLs that the crawl may ask for at all."""
 
     max_depth: Annotated[
         int | None, Setting(FAR, "Follow so many links from a seed at most.", low=0)
@@ -247,7 +247,7 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
 
 
 class PolitenessConfig(msgspec.Struct, frozen=True):
-    """How often one host may be asked."""
+    """The pace at which one host may be asked."""
 
     max_crawl_delay_s: float = 30.0  # cap on robots.txt's own Crawl-delay
     delay_s: Annotated[
@@ -404,7 +404,7 @@ class CrawlConfig(msgspec.Struct, frozen=True):
 
 
 class RunPaths(msgspec.Struct, frozen=True):
-    """Where one run of a crawl reads and writes, and how it begins."""
+    """Files that one run of a crawl reads and writes, and how it begins."""
 
     db: Path
     archive: Annotated[

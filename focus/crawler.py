@@ -87,7 +87,7 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class CrawlStore(Protocol):
-    """Where batches go and waiting URLs come back from: the store of one crawl."""
+    """The store of one crawl: batches go there, and waiting URLs come back."""
 
     async def write(self, batch: Batch) -> None:
         """Keep a batch, whole or not at all."""

@@ -33,10 +33,16 @@ from yarl import URL
 from focus.config import FetchConfig
 from focus.errors import ConfigError
 from focus.http.connection import Connector, Exchange, ExchangeTimer
-from focus.http.content_encoding import ACCEPT_ENCODING, CodingError
+from focus.http.content_encoding import ACCEPT_ENCODING
 from focus.http.dns import Foresight, ThreadResolver
-from focus.http.network_errors import SERVER_FAULTS, explain, one_line
-from focus.http.response import FetchFailed, IncomingResponse, redirect
+from focus.http.network_errors import SERVER_FAULTS, one_line
+from focus.http.response import (
+    FETCH_ERRORS,
+    FetchFailed,
+    IncomingResponse,
+    failure_of,
+    redirect,
+)
 from focus.http.semantics import classify_status, retry_after_s
 from focus.http.sessions import Fields, Sessions
 from focus.http.ssrf_guard import AddressGuard, not_public
@@ -53,7 +59,7 @@ _BACKSTOP_S = 5.0
 
 
 class _Target(NamedTuple):
-    """Where a request goes: its URL for aiohttp, and the Host header if that differs."""
+    """The goal of a request: its URL for aiohttp, and the Host header if that differs."""
 
     url: URL
     host: str | None
@@ -122,12 +128,8 @@ class WebFetcher:
         failure: FailureKind | None = None
         try:
             detail = await self._request(url, answer, started)
-        except FetchFailed as error:
-            failure, detail = error.kind, error.detail
-        except CodingError as error:
-            failure, detail = FailureKind.PROTOCOL, str(error)
-        except SERVER_FAULTS as error:
-            failure, detail = explain(error)
+        except FETCH_ERRORS as error:
+            failure, detail = failure_of(error)
         exchange = answer.exchange
         exchange.check_wire()  # it may have been over before the watch looked
         if exchange.verdict is not None:

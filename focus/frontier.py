@@ -41,7 +41,7 @@ ON_ITS_WAY = 0.1
 
 
 class Ranks(Protocol):
-    """What makes the priorities of URLs.
+    """The maker of URLs' priorities.
 
     is_steady  those of waiting URLs never fall by themselves
     patience   URLs that one `next` finds to have fallen before it takes the best as it is

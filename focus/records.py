@@ -16,7 +16,7 @@ SEED_PRIORITY = 1e6
 
 
 class UrlState(IntEnum):
-    """Where a known URL stands (P2, P4: the queues of a focused crawler)."""
+    """The state of a known URL (P2, P4: the queues of a focused crawler)."""
 
     WAITING = 0
     FETCHING = 1
@@ -26,7 +26,7 @@ class UrlState(IntEnum):
 
 
 class FailureKind(StrEnum):
-    """Why a fetch or a page came to nothing. Ends up in the `reason` of a URL."""
+    """The kind of failure of a fetch or a page. Ends up in the `reason` of a URL."""
 
     DNS = "dns"  # the name does not resolve
     DNS_TEMPORARY = "dns-temporary"  # the resolver could not answer now
@@ -55,7 +55,7 @@ class FailureKind(StrEnum):
 
 
 class DropReason(StrEnum):
-    """Why a URL is not (or no longer) wanted. Ends up in its `reason`."""
+    """The reason why a URL is not (or no longer) wanted. Ends up in its `reason`."""
 
     ROBOTS = "robots"
     SCOPE = "scope"  # outside --scope

@@ -44,7 +44,7 @@ GRACE_S = 10.0  # what is in flight may take so long after a stop
 
 
 class RunReport(msgspec.Struct, frozen=True):
-    """What a run came to; `--report` writes it as JSON.
+    """The outcome of a run; `--report` writes it as JSON.
 
     totals are of the crawl over all its runs, `run_*` of this run alone; `outage` is the one
     that it ended in, `archive_damage` what of a recorded web could not be read.
@@ -74,7 +74,7 @@ class RunReport(msgspec.Struct, frozen=True):
 
 
 class Watcher:
-    """What a user interface may want to hear of a run; every method may be replaced."""
+    """A listener to a run, such as a user interface; every method may be replaced."""
 
     def started(self, crawl: Crawl, info: CrawlInfo) -> None:
         """The crawl is open and about to go."""
@@ -106,7 +106,7 @@ class SessionStore:
 
 
 class Runtime:
-    """What a crawl works with: here a web and scorer workers of its own."""
+    """The surroundings of a crawl: here a web and scorer workers of its own."""
 
     async def transport(
         self,

@@ -20,7 +20,7 @@ SESSION, SCRIPTS = "As whom to ask", "Pages made by scripts"
 
 
 class Setting(msgspec.Struct, frozen=True):
-    """What a field needs to be an option, over its name, type and default.
+    """The part of an option that its field lacks, over name, type and default.
 
     section    of the help
     help       what it means; a word in brackets at its end is what `focus status` calls a failure

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.surface import FUNCTIONS, length
+
 ROOT = Path(__file__).parents[1]
 FOCUS = ROOT / "focus"
 
@@ -221,17 +223,6 @@ def test_what_counts_as_reaching_outside(line: str, found: list[str]) -> None:
 MOST_LINES, MOST_OF_A_FUNCTION = 450, 60
 
 
-def functions(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    """Each function and its lines, docstring apart."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            lines = (node.end_lineno or 0) - node.lineno + 1
-            if ast.get_docstring(node) is not None:
-                said = node.body[0]
-                lines -= (said.end_lineno or 0) - said.lineno + 1
-            yield node.name, lines
-
-
 @pytest.mark.parametrize("folder", ["focus", "bench", "docs"])
 def test_modules_and_functions_can_be_read_at_a_sitting(folder: str) -> None:
     long = []
@@ -239,8 +230,11 @@ def test_modules_and_functions_can_be_read_at_a_sitting(folder: str) -> None:
         text = path.read_text(encoding="utf-8")
         if (lines := len(text.splitlines())) > MOST_LINES:
             long.append(f"{path.relative_to(ROOT)}: {lines} lines")
-        of_function = functions(ast.parse(text))
-        long += [f"{path.name}: {name}, {n}" for name, n in of_function if n > MOST_OF_A_FUNCTION]
+        long += [
+            f"{path.name}: {node.name}, {lines}"
+            for node in ast.walk(ast.parse(text))
+            if isinstance(node, FUNCTIONS) and (lines := length(node)) > MOST_OF_A_FUNCTION
+        ]
     assert not long, "\n".join(long)
 
 

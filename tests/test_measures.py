@@ -16,24 +16,6 @@ def test_harvest_rate_leaves_out_what_nobody_judged() -> None:
     assert m.harvest_rate([None]) == m.harvest_rate([]) == 0.0
 
 
-def test_harvest_curves() -> None:
-    assert m.windowed_harvest([False, True, True], 3) == pytest.approx([0, 1 / 2, 2 / 3])
-    assert m.windowed_harvest([True, False, False, True], 2) == [1, 0.5, 0, 0.5]
-    assert m.windowed_harvest([True, None, None], 2) == [1, 1, 0]
-    assert m.windowed_harvest([], 1) == []
-
-
-@given(MARKS.filter(bool))
-def test_the_cumulative_curve_ends_at_the_harvest_rate(marks: list[bool | None]) -> None:
-    assert m.windowed_harvest(marks, len(marks))[-1] == m.harvest_rate(marks)
-
-
-@given(MARKS, st.integers(1, 9))
-def test_a_window_is_the_harvest_rate_of_its_marks(marks: list[bool | None], window: int) -> None:
-    expected = [m.harvest_rate(marks[max(0, k - window) : k]) for k in range(1, len(marks) + 1)]
-    assert m.windowed_harvest(marks, window) == pytest.approx(expected)
-
-
 def test_recall_curve_counts_a_target_once_and_stays_flat() -> None:
     assert m.recall_curve("axb", set("abcd"), 4) == [0.25, 0.25, 0.5, 0.5]
     assert m.recall_curve("aab", set("ab"), 3) == [0.5, 0.5, 1.0]

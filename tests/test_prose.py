@@ -26,6 +26,7 @@ MODULES = sorted(
 PACKAGES = sorted(path.parent for path in (ROOT / "focus").rglob("__init__.py"))
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 
+QUESTION_WORD = re.compile(r"(what|which|who|whose|whom|when|where|why|how|whether)\b", re.I)
 QUESTION = re.compile(
     r"(what|which|who|whose|whom|when|where|why|how|is|are|may|does|do|can|has)\b[^.]*\?", re.I
 )
@@ -82,6 +83,19 @@ def test_a_statement_is_told_from_a_question(docstring: str, is_statement: bool)
 def test_every_module_begins_with_a_statement() -> None:
     wrong = [
         f"{name_of(path)}: {why}" for path in MODULES if (why := complaint(docstring_of(path)))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_module_or_class_begins_like_a_question() -> None:
+    """`What a run came to.` is half a question: a class is something, a module holds something."""
+    wrong = [
+        f"{name_of(path)}: {getattr(node, 'name', '')}: {said.splitlines()[0]}"
+        for path in MODULES
+        if name_of(path).startswith("focus/")
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Module | ast.ClassDef)
+        and QUESTION_WORD.match(said := ast.get_docstring(node) or "")
     ]
     assert not wrong, "\n".join(wrong)
 

@@ -24,7 +24,7 @@ _DOCUMENTS = re.compile(
 
 
 class Scope:
-    """Which URLs are wanted, from the settings and the seeds (`add_home`).
+    """The URLs that are wanted, by the settings and the seeds (`add_home`).
 
     host     only hosts of seeds
     domain   only their registrable domains (public suffix list)

@@ -50,14 +50,14 @@ _NUMBER = re.compile(r"\d+")
 
 
 class Suspicion(NamedTuple):
-    """Why a URL is dropped: the reason, and the same for people."""
+    """The reason why a URL is dropped, and the same for people."""
 
     reason: DropReason
     detail: str
 
 
 class Traps:
-    """What one crawl has seen of traps. `now`: Unix seconds at its start, where that is known:
+    """The traps that one crawl has seen. `now`: Unix seconds at its start, where that is known:
     before 1990 it is not, and no date is far ahead.
 
     Counts of parameters and far dates begin anew when they have become too many, and when a

@@ -31,14 +31,14 @@ GRACE_S = 10.0  # for what is under way, when the run is interrupted
 
 
 class DeliveryOrder(msgspec.Struct, frozen=True):
-    """What a run tells the process: which database, and how to send."""
+    """A run's order to the process: which database, and how to send."""
 
     db: str
     settings: DeliverySettings
 
 
 class DeliveryReport(msgspec.Struct, frozen=True):
-    """What came of it; `failure`: why nothing could be done."""
+    """The outcome of an order; `failure`: why nothing could be done."""
 
     summary: Summary
     failure: str = ""

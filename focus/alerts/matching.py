@@ -48,7 +48,7 @@ OLD_S = 7 * 86400.0  # dated so long before the last check: no news
 
 
 class Matched(msgspec.Struct):
-    """What came of a site's new pages.
+    """The outcome of matching a site's new pages.
 
     pages     held against `alerts`
     news      matches that go out; `folded` repeat others, `old` existed before

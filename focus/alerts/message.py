@@ -51,7 +51,7 @@ class MessageItem(msgspec.Struct, frozen=True):
 
 
 class AlertSection(msgspec.Struct, frozen=True):
-    """What one alert has to tell; `more` pages are in the inbox only."""
+    """One alert's part of a message; `more` pages are in the inbox only."""
 
     name: str
     number: int
@@ -60,7 +60,7 @@ class AlertSection(msgspec.Struct, frozen=True):
 
 
 class Message(msgspec.Struct, frozen=True):
-    """What goes out by one channel.
+    """A message for one channel.
 
     id           the batch; the same when it is sent again
     unsubscribe  a URL that stops mails to this address by one POST; "": none

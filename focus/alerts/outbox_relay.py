@@ -52,7 +52,7 @@ PATIENCE_S = 1.0
 
 
 class Summary(msgspec.Struct):
-    """What a round of delivery came to, in messages; `items` are the pages in those sent.
+    """A round of delivery, counted in messages; `items` are the pages in those sent.
 
     failures  kind of channel -> the last reason why one failed
     """

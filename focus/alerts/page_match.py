@@ -168,7 +168,7 @@ class PageView:
 
 
 class Subject:
-    """What an alert asks of a page. Alerts that ask the same share one.
+    """The question that an alert asks of a page. Alerts that ask the same share one.
 
     learned  what its owner's votes have taught; None: what the topic's own file has
     """

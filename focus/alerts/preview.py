@@ -19,7 +19,7 @@ LOOKED_AT = 2_000  # pages of a site, the latest
 
 
 class Preview(msgspec.Struct, frozen=True):
-    """What the last days would have sent.
+    """The messages that the last days would have sent.
 
     matches   news, best first, without repetitions; `similar` of each, in the same order
     pages     looked at

@@ -26,7 +26,7 @@ _TOKEN = re.compile(r'(?P<sign>[+\-＋－]?)(?:["“”](?P<phrase>[^"“”]*)[
 
 
 class WordQuery(msgspec.Struct, frozen=True):
-    """What was asked for. `groups`: of each, one word at least; `bare`: of all of them, one."""
+    """An alert's words. `groups`: of each, one word at least; `bare`: of all of them, one."""
 
     must: tuple[str, ...] = ()
     bare: tuple[str, ...] = ()

@@ -54,7 +54,7 @@ class AlreadyRunning(FocusError):
 
 
 class Ran(msgspec.Struct):
-    """What a run came to.
+    """The outcome of a run.
 
     alerts  checked
     visited   sites that were looked up

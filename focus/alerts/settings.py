@@ -60,7 +60,7 @@ class MailSettings(msgspec.Struct, frozen=True):
 
 
 class DeliverySettings(msgspec.Struct, frozen=True):
-    """What delivery needs to know.
+    """The settings of delivery.
 
     mail      None: no mail server is set
     base_url  no slash at the end; "": there are no web pages, so no links to them

@@ -22,7 +22,7 @@ _BYTES = 24
 
 
 class Stopped(NamedTuple):
-    """Whose messages by which channel; the alerts that have it, or had it."""
+    """An unsubscription: whose messages, by which channel; the alerts that have it, or had it."""
 
     user: int
     channel: str

@@ -31,7 +31,7 @@ LOOKED_AT = 100  # pages by which the effect of votes is told
 
 
 class VoteEffect(NamedTuple):
-    """What an alert's votes come to: of `pages` found before, `lost` would not be told of now."""
+    """The effect of an alert's votes: of `pages` found before, `lost` would not be told of now."""
 
     pages: int
     lost: int

@@ -79,7 +79,7 @@ class ArchivedAnswer(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _Decoder(Protocol):
-    """What zlib's and zstd's decompression objects have in common."""
+    """The common part of zlib's and zstd's decompression objects."""
 
     @property
     def eof(self) -> bool: ...
@@ -294,7 +294,7 @@ def _record_headers(head: bytes) -> dict[str, str] | None:
 
 
 class _Kind(NamedTuple):
-    """How heads of records look: their end, their fields, how one begins behind damage."""
+    """The look of heads of records: their end, their fields, how one begins behind damage."""
 
     end: bytes
     headers: Callable[[bytes], dict[str, str] | None]

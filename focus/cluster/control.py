@@ -34,7 +34,7 @@ class QueueDepth(msgspec.Struct, frozen=True):
 
 
 class ClusterState(msgspec.Struct, frozen=True):
-    """What was seen of a cluster. `missing`: shards that ought to be there and are not."""
+    """A cluster as it was seen. `missing`: shards that ought to be there and are not."""
 
     cluster: str
     broker: str

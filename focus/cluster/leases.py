@@ -29,7 +29,7 @@ POISON = 3
 
 
 class Terms(msgspec.Struct, frozen=True):
-    """How long what may last, seconds. Durations only: no two clocks are compared.
+    """The longest that each step may last, seconds. Durations only: no two clocks are compared.
 
     queue_s   a task waits in the broker so long at most, then it vanishes there
     hold_s    a worker starts a task within this, or gives it back

@@ -15,7 +15,7 @@ from focus.config import FetchConfig
 
 
 class Reach(msgspec.Struct, frozen=True):
-    """What a worker's own command line opens, as in `FetchConfig`."""
+    """The addresses that a worker's own command line opens, as in `FetchConfig`."""
 
     allow_net: tuple[str, ...] = ()
     insecure: bool = False

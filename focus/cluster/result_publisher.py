@@ -24,7 +24,7 @@ Done = tuple[AcceptedTask, TaskResult | None]
 
 
 class ResultPublisher:
-    """What is to go to each shard. `executor` is told what has left; `heard_at` (loop time) is
+    """Results on their way to shards. `executor` is told what has left; `heard_at` (loop time) is
     when the broker last confirmed something."""
 
     def __init__(self, worker: str, connection: ReconnectingConnection, names: Names) -> None:

@@ -13,7 +13,7 @@ from focus.commands.alert_access import AlertName, answer, chosen, here, opened
 from focus.commands.options.alert import WHAT, alert_options, changed, try_topic
 from focus.commands.options.channel import KEY, ChannelCommand
 from focus.commands.options.help import Group
-from focus.commands.options.option import DB, JSON, Command, option
+from focus.commands.options.option import DB, JSON, OUTPUT_FILE, Command, option
 from focus.commands.watch_inbox import delete, inbox, read
 from focus.commands.watch_owner import me, secret, secrets_of, vote
 from focus.commands.watch_send import run, test
@@ -198,14 +198,7 @@ def import_(db: Path, file: Path, replace: bool) -> None:
 
 @watch.command(cls=Command)
 @click.argument("names", metavar="[NAME]...", nargs=-1, type=AlertName())
-@option(
-    "-o",
-    "--output",
-    type=click.Path(allow_dash=True, path_type=Path),
-    default="-",
-    metavar="FILE",
-    help="Write here; - is the standard output.",
-)
+@OUTPUT_FILE
 @KEY
 @DB
 def export(db: Path, names: tuple[str, ...], output: Path) -> None:

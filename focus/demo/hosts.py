@@ -53,7 +53,7 @@ class Style(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """What hosts of one sort have in common.
+    """The common traits of hosts of one sort.
 
     quirks  robots · calendar · session · soft-404 · bom · old (HTML of old times)
             · traditional · blogroll · no-label (no charset declared anywhere)

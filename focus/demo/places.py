@@ -13,7 +13,7 @@ from focus.demo.words import TAG_SUBJECTS
 
 
 class PagePlace(NamedTuple):
-    """What stands at an address: a sort of page, and which one of its sort.
+    """A page by its sort, and which one of its sort.
 
     sort  front · channel · listing · tag · special · specials · article · about · inner
     key   article id, index of section or special, or the name of channel, tag, page

@@ -158,7 +158,7 @@ class _Connection(asyncio.Protocol):
 
 
 class DemoRequest(NamedTuple):
-    """What matters of a request's head; `target` is path and query."""
+    """The part of a request's head that matters; `target` is path and query."""
 
     host: str
     target: str

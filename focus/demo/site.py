@@ -30,7 +30,7 @@ MOST_HOPS = 4  # redirects that `canonical` follows; the longest chain has three
 
 
 class Response(NamedTuple):
-    """What a server sends; `delay_s` is how long a slow host thinks before."""
+    """A server's answer; `delay_s` is how long a slow host thinks before."""
 
     status: int
     headers: tuple[tuple[str, str], ...]

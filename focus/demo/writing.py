@@ -44,7 +44,7 @@ class Patterns(NamedTuple):
 
 
 class Draft(NamedTuple):
-    """What the text of an article must be like.
+    """The requirements on the text of an article.
 
     second    another subject with about a third of the sentences, "" for none
     strength  NEVER … TITLED

@@ -30,7 +30,7 @@ from focus.scheduling.url_table import UrlTable
 
 
 class Totals(msgspec.Struct):
-    """What a crawl has done so far, over all its runs.
+    """A crawl's counts so far, over all its runs.
 
     first_relevant   number of the request that brought the first relevant page, 0 = none
     active_s         seconds on the crawl's clock

@@ -37,7 +37,7 @@ _HEARD = {FailureKind.TLS, FailureKind.PROTOCOL, FailureKind.HEADERS_TOO_LARGE}
 
 
 class Verdict(Enum):
-    """What a row of failures means."""
+    """The meaning of a row of failures."""
 
     NONE = "none"  # it is too early to tell
     THEIRS = "theirs"
@@ -63,7 +63,7 @@ def ended_at(fetch: FetchResult) -> float:
 
 
 class Uplink:
-    """What the last requests say of our own network.
+    """The state of our own network, by the last requests.
 
     since       when the first failure of the present row ended; None: there is no row
     reason      what the latest one said

@@ -160,7 +160,7 @@ def select(tasks: Iterable[TopicTask], names: Iterable[str]) -> list[TopicTask]:
 
 
 class Judge:
-    """Who says whether a page is about a topic: labels, or a relevance model.
+    """The judge of whether a page is about a topic: labels, or a relevance model.
 
     kind       "labels", or "self-judged: MODEL" where a model stands in for labels
     labels     topic -> page -> whether it is about it; a page that is missing is unknown

@@ -26,7 +26,7 @@ _ADDRESS = re.compile(r"\s*(?:https?:)?//|\s*www\.", re.I)
 
 
 class PageMetadata(msgspec.Struct, frozen=True):
-    """What a page says of itself; None where it does not.
+    """A page's statements about itself; None where it makes none.
 
     published, modified   Unix seconds
     author                names, separated by ", "

@@ -14,7 +14,8 @@ import aiohttp
 
 from focus.config import FetchConfig
 from focus.http.connection import Exchange
-from focus.http.content_encoding import Decoder, ends_early
+from focus.http.content_encoding import CodingError, Decoder, ends_early
+from focus.http.network_errors import SERVER_FAULTS, explain
 from focus.http.robots import MAX_BYTES as MAX_ROBOTS_BYTES
 from focus.http.semantics import SNIFF_BYTES, is_html, redirect_target
 from focus.http.sitemap import MAX_BYTES as MAX_LISTING_BYTES
@@ -33,6 +34,19 @@ class FetchFailed(Exception):
     def __init__(self, kind: FailureKind, detail: str) -> None:
         super().__init__(detail)
         self.kind, self.detail = kind, detail
+
+
+FETCH_ERRORS = (FetchFailed, CodingError, *SERVER_FAULTS)
+"""What a request and the reading of its answer can raise through no fault of ours."""
+
+
+def failure_of(error: Exception) -> tuple[FailureKind, str]:
+    """The kind of failure that one of `FETCH_ERRORS` is, and its reason for people."""
+    if isinstance(error, FetchFailed):
+        return error.kind, error.detail
+    if isinstance(error, CodingError):
+        return FailureKind.PROTOCOL, str(error)
+    return explain(error)
 
 
 class IncomingResponse:

@@ -32,7 +32,7 @@ Fields = tuple[tuple[str, str], ...]
 
 
 class Credentials(msgspec.Struct, frozen=True):
-    """What requests to a host and its subdomains carry. `plain`: over http, too."""
+    """Headers of requests to a host and its subdomains. `plain`: over http, too."""
 
     host: str
     fields: Fields

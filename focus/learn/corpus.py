@@ -116,7 +116,7 @@ def of_text(text: str, title: str = "") -> Document:
 
 
 class OfCrawl(msgspec.Struct):
-    """Which stored pages of a crawl are training pages, by row id."""
+    """The stored pages of a crawl that are training pages, by row id."""
 
     on: list[int] = []
     off: list[int] = []

@@ -69,7 +69,7 @@ class LabelQuestion(msgspec.Struct, frozen=True):
 
 
 class Answers(msgspec.Struct):
-    """What was said in one sitting."""
+    """The answers of one sitting."""
 
     on: int = 0
     off: int = 0

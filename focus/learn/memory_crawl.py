@@ -33,7 +33,7 @@ _ALL = 1 << 40
 
 
 class PageSource(msgspec.Struct, frozen=True):
-    """Where pages come from: a recorded web, or the network, asked so."""
+    """The source of pages: a recorded web, or the network, asked so."""
 
     archive: Path | None = None
     fetch: FetchConfig = FetchConfig()

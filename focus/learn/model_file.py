@@ -70,7 +70,7 @@ class LearnedTopic(msgspec.Struct, frozen=True):
 
 
 class _Head(msgspec.Struct, frozen=True):
-    """What every version of the file begins with."""
+    """The beginning of every version of the file."""
 
     format: str = ""
     version: int = 0

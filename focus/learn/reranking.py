@@ -42,7 +42,7 @@ Watch = Callable[[int, int], None]
 
 
 class Reranked(msgspec.Struct):
-    """What came of it.
+    """The outcome of ranking anew.
 
     pages      judged again; `kept` as they were, for their text is not stored
     turned_on  became relevant, turned_off no longer are

@@ -29,7 +29,7 @@ class StoredCrawls(msgspec.Struct, frozen=True):
 
 
 class Sources(msgspec.Struct, frozen=True):
-    """Where pages of a URL come from: these crawls if they are given, else that web."""
+    """The sources of pages by URL: these crawls if they are given, else that web."""
 
     web: PageSource
     stored: StoredCrawls | None = None

@@ -35,7 +35,7 @@ from focus.topic.topic import Topic, to_builtins
 
 
 class Lesson(msgspec.Struct, frozen=True):
-    """What is to be taught.
+    """An order to teach a topic.
 
     topic      as its file says; `model` names an absolute path or None
     model      where to keep what is learned
@@ -52,7 +52,7 @@ class Lesson(msgspec.Struct, frozen=True):
 
 
 class Taught(msgspec.Struct, frozen=True):
-    """What came of it. `labels`: of the topic, from all sittings, (on, off)."""
+    """The outcome of a lesson. `labels`: of the topic, from all sittings, (on, off)."""
 
     relevance: str
     answers: Answers

@@ -158,7 +158,7 @@ def with_entities(topic: Topic, kb: KnowledgeBase, on: Sequence[SourcedPage]) ->
 
 
 class Opinion(msgspec.Struct, frozen=True):
-    """What a model says of a page.
+    """A model's judgement of a page.
 
     relevant   whether the relevance is over the threshold
     parts      the parts of the page that speak for it, or words, by how much they do
@@ -233,7 +233,7 @@ def _evenly(rows: Sequence[int], number: int) -> list[int]:
 
 
 class Widening(msgspec.Struct, frozen=True):
-    """How far to go: so many words, none weightier than this."""
+    """The bounds of widening: so many words, none weightier than this."""
 
     limit: int
     max_weight: float

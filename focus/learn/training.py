@@ -144,7 +144,7 @@ def telling(pages: Sequence[Example], extractor: Extractor) -> list[Example]:
 
 
 class TrainingOptions(msgspec.Struct, frozen=True):
-    """How to train: `number` features by the method `select`, tested in `parts` parts."""
+    """Options of training: `number` features by the method `select`, tested in `parts` parts."""
 
     select: str = "ig"
     number: int = 500

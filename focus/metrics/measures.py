@@ -22,7 +22,7 @@ Mark = bool | None
 
 
 class Quality(NamedTuple):
-    """How a yes/no judge does against labels; each 0…1, 0.0 where it is undefined."""
+    """Measures of a yes/no judge against labels; each 0…1, 0.0 where it is undefined."""
 
     precision: float
     recall: float
@@ -38,23 +38,6 @@ def harvest_rate(marks: Iterable[Mark]) -> float:
     """
     judged = [mark for mark in marks if mark is not None]
     return sum(judged) / len(judged) if judged else 0.0
-
-
-def windowed_harvest(marks: Sequence[Mark], window: int) -> list[float]:
-    """Harvest rate of the last `window` requests, after each request.
-
-    Shows whether a crawl still finds or lives on its start; usual is 5 % of the
-    budget. Worked number: True False False True with window 2 -> 1, 1/2, 0, 1/2.
-    """
-    assert window > 0
-    rates, relevant, judged = [], 0, 0
-    for k, mark in enumerate(marks):
-        relevant, judged = relevant + (mark is True), judged + (mark is not None)
-        if k >= window:
-            gone = marks[k - window]
-            relevant, judged = relevant - (gone is True), judged - (gone is not None)
-        rates.append(relevant / judged if judged else 0.0)
-    return rates
 
 
 def recall_curve(order: Iterable[Key], targets: Collection[Key], budget: int) -> list[float]:

@@ -57,7 +57,7 @@ class Stage(msgspec.Struct, frozen=True):
 
 
 class CrawlProfile(msgspec.Struct, frozen=True):
-    """Where the time of a run went.
+    """A run's time by stage.
 
     pages     that it is divided by
     seconds   of the run

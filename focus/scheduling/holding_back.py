@@ -20,7 +20,7 @@ HOLD_S = 10.0  # seconds: nothing is held back for a host that rests longer
 
 
 class Budget(NamedTuple):
-    """What a crawl may still ask for.
+    """The requests that a crawl has left.
 
     left      requests, with those under way, before a limit; None: nothing limits them
     spent     requests that were made

@@ -21,7 +21,7 @@ MAX_WAIT_S = 3600.0
 
 
 class Policy(NamedTuple):
-    """How one kind of failure is treated."""
+    """The treatment of one kind of failure."""
 
     wait_s: float
     tries: int

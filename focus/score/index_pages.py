@@ -25,7 +25,7 @@ SIBLINGS = 10  # links of one template in the body of an index page, at least
 
 
 class Role(IntEnum):
-    """What stands behind an address, as far as the address tells."""
+    """The kind of page behind an address, as far as the address tells."""
 
     PAGE = 0
     INDEX = 1

@@ -27,7 +27,7 @@ _HASHING = 2  # at once: each takes 64 MiB
 
 
 class Wrong(ConfigError):
-    """What was typed cannot be used."""
+    """Input that cannot be used."""
 
 
 class TooManyTries(Wrong):

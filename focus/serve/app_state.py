@@ -31,7 +31,7 @@ _log = logging.getLogger("focus.serve")
 
 
 class SendingOptions(msgspec.Struct, frozen=True):
-    """How to send, as the command line says; where it does not, as was stored.
+    """Options of sending, from the command line; where it says nothing, as was stored.
 
     options  of channels: name -> value
     """

@@ -1,4 +1,4 @@
-"""Which names people may have, so that nobody passes for somebody else.
+"""Checks the names that people choose, so that nobody passes for somebody else.
 
 A name is compared in NFKC, whatever its case. By UTS 39 (Unicode Security Mechanisms) it is
 "highly restrictive" (5.2): of one script, or Latin letters with Chinese, Japanese or Korean ones;

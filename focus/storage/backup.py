@@ -32,7 +32,7 @@ Progress = Callable[[float, float], None]
 
 
 class Copied(NamedTuple):
-    """What a copy holds; `replaced` is where the database is now that it took the place of."""
+    """The contents of a copy; `replaced` is where the database is now that it took the place of."""
 
     crawls: int
     pages: int

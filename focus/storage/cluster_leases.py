@@ -22,7 +22,7 @@ class LeaseRow(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """What goes with a batch: leases that ended, links that leave, homes that came."""
+    """The cluster's part of a batch: leases that ended, links that leave, homes that came."""
 
     closed: Sequence[int] = ()
     links: Sequence[tuple[int, bytes]] = ()

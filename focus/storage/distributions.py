@@ -16,7 +16,7 @@ from focus.storage.figures import Algorithm, Bucket, Histogram, Level, Round, Te
 from focus.storage.schema import LAST_ID, id_range
 
 BUCKETS = 200  # points of the harvest curve
-WINDOW = 10  # of these, 5 % of the requests, as in `measure.windowed_harvest`
+WINDOW = 10  # of these, 5 % of the requests
 BINS = 25  # of a histogram
 ROUNDS = 10  # P1 5.3
 LEVELS = 15  # rows of a table of steps: the last one counts all beyond

@@ -1,4 +1,4 @@
-"""What the priority of a URL was added up from, which words spoke for it, and what went before."""
+"""Reads how the priority of a URL adds up, which words spoke for it, and what went before."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Analysis(msgspec.Struct, frozen=True):
 
 
 class _Way(msgspec.Struct, frozen=True):
-    """How a crawl orders its links, of its configuration."""
+    """A crawl's way of ordering its links, of its configuration."""
 
     strategy: str = ""
     params: dict[str, float] = {}

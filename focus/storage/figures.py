@@ -15,7 +15,7 @@ SCHEMA = "focus-report/1"
 
 
 class CrawlSettings(msgspec.Struct, frozen=True):
-    """How a crawl was told to work; nothing that may hold a password.
+    """A crawl's settings; nothing that may hold a password.
 
     threshold  as set for the crawl or its topic; None: the model's own
     limits     those that are set
@@ -65,7 +65,7 @@ class Tenth(msgspec.Struct, frozen=True):
 
 
 class YieldFigures(msgspec.Struct, frozen=True):
-    """What the requests to a host, or to its URLs of one pattern, gave (as in `focus status`).
+    """The yield of the requests to a host, or to its URLs of one pattern (as in `focus status`).
 
     yielded  relevant pages, soft counts added up
     rate     share per request as `yield` learns it: shrunk to the host's, to the crawl's; None
@@ -80,7 +80,7 @@ class YieldFigures(msgspec.Struct, frozen=True):
 
 
 class Polite(msgspec.Struct, frozen=True):
-    """How a host was treated.
+    """The pace at which a host was asked.
 
     requests     that ended; `pages` of them were pages
     smallest_s   rest between an answer's end and the next request, of requests that

@@ -51,7 +51,7 @@ class Rejudged(NamedTuple):
 
 
 class PageLabel(NamedTuple):
-    """What somebody said of a page."""
+    """A person's label of a page."""
 
     page: int  # row id
     url: str

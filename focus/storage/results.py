@@ -18,7 +18,7 @@ QUALITY_T = 0.5
 
 
 class Selection(msgspec.Struct, frozen=True):
-    """Which results, in which order. Conditions all hold at once.
+    """A choice of results, and their order. Conditions all hold at once.
 
     crawl          "latest", "all" or an id
     relevant       only pages over their model's threshold

@@ -60,7 +60,7 @@ class SearchHit(msgspec.Struct, frozen=True):
 
 
 class Results(msgspec.Struct, frozen=True):
-    """What a query found.
+    """The results of a query.
 
     pages      that match (of more than `MOST`: that number)
     complete   false: there are more than `pages`

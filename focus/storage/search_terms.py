@@ -33,7 +33,7 @@ _MINUS = ("-", "－")
 
 
 class Query(NamedTuple):
-    """What is asked for.
+    """A query, taken apart.
 
     expression  in the language of FTS5
     needles     what to mark in a text: words, or several of a phrase, as `plain` spells them

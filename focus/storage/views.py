@@ -36,7 +36,7 @@ class CrawlSummary(msgspec.Struct, frozen=True):
 
 
 class HostYield(msgspec.Struct, frozen=True):
-    """What a host gave for the requests spent on it (soft counts add up)."""
+    """A host's yield for the requests spent on it (soft counts add up)."""
 
     name: str
     fetched: int
@@ -44,14 +44,14 @@ class HostYield(msgspec.Struct, frozen=True):
 
 
 class Reason(msgspec.Struct, frozen=True):
-    """How many URLs ended for a reason."""
+    """The number of URLs that ended for a reason."""
 
     reason: str
     urls: int
 
 
 class Status(msgspec.Struct, frozen=True):
-    """How a crawl stands.
+    """The state of a crawl.
 
     states    URLs by state: waiting, fetching, done, failed, dropped
     harvest_rate, harvest_last_100   share of relevant pages, overall and lately
@@ -89,7 +89,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class WhyPage(msgspec.Struct, frozen=True):
-    """How a stored page was judged and when it was taken.
+    """A stored page's judgement and the moment when it was taken.
 
     nth         number of the request that brought it, counting every request from 1
     waiting     URLs that waited when it was taken, at `priority`
@@ -115,7 +115,7 @@ class WhyPage(msgspec.Struct, frozen=True):
 
 
 class Ahead(msgspec.Struct, frozen=True):
-    """What went before a URL: requests since its parent's, or what waits with more priority.
+    """The URLs before a URL: requests since its parent's, or those waiting with more priority.
 
     hosts   those that had most of them, with how many
     urls    the first of them that wait, or the last that were taken, with their priorities,
@@ -128,7 +128,7 @@ class Ahead(msgspec.Struct, frozen=True):
 
 
 class Why(msgspec.Struct, frozen=True):
-    """Why a URL is where it is. `state` "" means: never seen, see `nearest`.
+    """The explanation of where a URL is. `state` "" means: never seen, see `nearest`.
 
     reason, detail  of a failure or a drop
     depth           links from a seed by the shortest way; `path` goes by the best parents

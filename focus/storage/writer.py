@@ -26,7 +26,7 @@ CACHE_KIB = 32 * 1024
 
 
 class CrawlInfo(NamedTuple):
-    """What `begin_crawl` found.
+    """The crawl that `begin_crawl` found.
 
     resumed   an earlier crawl of the same identity is continued
     finished  that one had come to an end of its own (`reason`), it was not killed

@@ -1,4 +1,4 @@
-"""What a sitting of `focus judge` shows, and what it comes to."""
+"""Shows a sitting of `focus judge`, and its outcome."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from focus.text.formatting import count, percent, printable, table
 
 
 class JudgedSample(msgspec.Struct, frozen=True):
-    """What a judged sample says of a crawl or pool.
+    """The figures of a judged sample, of a crawl or pool.
 
     precision   share on topic of all pages; relevant, others: of what the judge took for
                 relevant, and of the rest; recall: of the pages on topic, those it took

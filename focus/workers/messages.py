@@ -21,7 +21,7 @@ class Job(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Setup(msgspec.Struct, frozen=True, array_like=True, tag=0):
-    """What a worker is for. analyst: dotted name of a class made from the config."""
+    """A worker's task. analyst: dotted name of a class made from the config."""
 
     config: AnalysisConfig
     analyst: str

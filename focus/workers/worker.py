@@ -55,7 +55,7 @@ class Waiting:
 
 
 class Owner(Protocol):
-    """Who is told what becomes of a worker."""
+    """The owner of a worker, who is told what becomes of it."""
 
     def scored(self, worker: Worker, reply: Scored) -> None:
         """Results have come; may raise ValueError."""

@@ -54,7 +54,7 @@ DeliveryOutcome = Delivered | NotDelivered
 
 
 class InstallationOption(msgspec.Struct, frozen=True):
-    """What a channel needs to know of the installation: an option of `watch run`, `test`, `serve`.
+    """An option of `watch run`, `test` and `serve`: a channel's need of the installation.
 
     name  as in `--smtp-url` and FOCUS_SMTP_URL; its value is `settings.options["smtp_url"]`
     """

@@ -134,7 +134,7 @@ class Entry(NamedTuple):
 
 
 class FeedHead(NamedTuple):
-    """What a feed says of itself.
+    """A feed's own title and addresses.
 
     updated  of a feed without entries
     url      where it is read; "": nowhere in particular

@@ -11,9 +11,8 @@ import time
 from collections.abc import Mapping
 
 from focus.fetch import WebFetcher
-from focus.http.content_encoding import CodingError
-from focus.http.network_errors import SERVER_FAULTS, explain, one_line
-from focus.http.response import FetchFailed, IncomingResponse
+from focus.http.network_errors import one_line
+from focus.http.response import FETCH_ERRORS, IncomingResponse, failure_of
 from focus.http.semantics import retry_after_s
 from focus.records import FailureKind, FetchResult
 
@@ -43,12 +42,8 @@ class WebPoster(WebFetcher):
         failure: FailureKind | None = None
         try:
             detail = await self._requested(method, url, body, headers, answer, reads)
-        except FetchFailed as error:
-            failure, detail = error.kind, error.detail
-        except CodingError as error:
-            failure, detail = FailureKind.PROTOCOL, str(error)
-        except SERVER_FAULTS as error:
-            failure, detail = explain(error)
+        except FETCH_ERRORS as error:
+            failure, detail = failure_of(error)
         exchange = answer.exchange
         if exchange.verdict is not None:
             failure, detail = exchange.verdict

@@ -41,7 +41,7 @@ _NAME = re.compile(r"\{(phone|digits|text|timestamp|milliseconds|nonce|body|sign
 
 
 class GatewaySignature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which header carries the HMAC, by which hash, and how it is written (`as`)."""
+    """The header that carries the HMAC, its hash, and how it is written (`as`)."""
 
     header: str
     hash: Literal["sha256", "sha1", "sha512", "md5"] = "sha256"
@@ -50,7 +50,7 @@ class GatewaySignature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SmsGateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a gateway wants to be asked; see the module."""
+    """A gateway's way to be asked; see the module."""
 
     url: str
     json: dict[str, Any] | None = None

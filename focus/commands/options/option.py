@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -105,6 +106,14 @@ _DB: dict[str, Any] = {
     "show_default": "focus.db beside focus.toml, else in the user's data folder",
 }
 DB = option("--db", **_DB, help="The database.")
+OUTPUT_FILE = option(
+    "-o",
+    "--output",
+    type=click.Path(allow_dash=True, path_type=Path),
+    default="-",
+    metavar="FILE",
+    help="Write here; - is the standard output.",
+)
 JSON = option("--json", "as_json", is_flag=True, help="As JSON.")
 DBS = option(
     "--db", **_DB, multiple=True, help="The database; of a cluster those of all shards. Repeatable."

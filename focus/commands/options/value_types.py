@@ -212,7 +212,7 @@ MODEL = RegisteredName("focus.score.relevance", "RELEVANCE", "relevance model")
 
 
 class ValueKind(NamedTuple):
-    """What an option takes: its name in the help, how it is read, how a shell completes it."""
+    """A type of option: its name in the help, how it is read, how a shell completes it."""
 
     metavar: str
     type: Any

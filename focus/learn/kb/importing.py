@@ -23,7 +23,7 @@ _BATCH = 5_000  # entities per statement
 
 
 class Imported(msgspec.Struct, frozen=True):
-    """What came of an import.
+    """The outcome of an import.
 
     malformed   lines that were left out; `complaints` tells of the first few
     damage      why the file ended before its end; None: it was read whole

@@ -93,7 +93,7 @@ class Rows(Mapping[int, Sequence[int]]):
 
 
 class Tallies:
-    """What was counted for each of some ids."""
+    """Counts for each of some ids."""
 
     __slots__ = ("_fetched", "_of", "_yielded")
 

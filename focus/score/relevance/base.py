@@ -67,7 +67,7 @@ class Document:
 
 
 class Judgement(msgspec.Struct, frozen=True):
-    """How relevant a page is, by which parts, and through which words.
+    """A page's relevance, by its parts, and the words that made it.
 
     terms   the page's strongest words, from models that follow the crawl (`adapts`)
     """

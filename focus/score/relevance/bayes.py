@@ -20,7 +20,7 @@ LINKED_CHARS = 3_000  # of a page's text that entities are looked for in
 
 
 class EntityExpansion(msgspec.Struct, frozen=True):
-    """What entities add to a page that speaks of them: the part of a knowledge base in use.
+    """The part of a knowledge base in use: words that entities add to a page that names them.
 
     features   entity -> features it brings, of those that the classifier looks at
     """

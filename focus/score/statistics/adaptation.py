@@ -13,7 +13,7 @@ from focus.score.statistics.vector import Vector, centroid, norm, strongest
 
 
 class Move(NamedTuple):
-    """What changes: the threshold, and the features beside the experts' keywords."""
+    """A change of the threshold, and of the features beside the experts' keywords."""
 
     threshold: float
     features: dict[str, float]

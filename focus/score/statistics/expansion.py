@@ -77,7 +77,7 @@ class Proposal(msgspec.Struct, frozen=True):
 
 
 class TopicExpansion(msgspec.Struct, frozen=True):
-    """What was proposed, best first; which words were left out and why; pages compared."""
+    """Proposed words, best first; those left out and why; pages compared."""
 
     proposals: list[Proposal]
     left_out: list[tuple[str, str]]

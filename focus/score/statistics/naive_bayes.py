@@ -133,7 +133,7 @@ def validate(
 
 
 class ClassifierTest(msgspec.Struct, frozen=True):
-    """How a classifier does on pages it has not seen.
+    """Measures of a classifier on pages that it has not seen.
 
     quality    P, R and F at a probability of 0.5
     brier      mean of (p - label)²

@@ -37,7 +37,7 @@ _EMPTY_WORDS = frozenset(
 
 
 class Background:
-    """How rare words are in everyday text: idf = ln(documents / documents with the word).
+    """The rarity of words in everyday text: idf = ln(documents / documents with the word).
 
     An unknown word with an ideograph gets the median of the table, as jieba itself has
     it: rare, but the segmenter's guesses at unknown words shall not outweigh real ones.

@@ -27,7 +27,7 @@ def hops_of(packed: float) -> int:
 
 
 class Heredity(Strategy):
-    """What `gene` and `gene-authority` have in common: how far a link is on topic.
+    """The common part of `gene` and `gene-authority`: how far a link is on topic.
 
     sim(c) = w·anchor(c) + (1 - w)·relevance(u). The papers have w = 1, anchor(c) the cosine
     of the anchor's and the topic's words, and never look at the page; but P2's abstract

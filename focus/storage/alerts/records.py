@@ -20,7 +20,7 @@ MARK = "\u2060"
 
 
 class Alert(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What its owner typed; `focus.alerts.alert` checks it.
+    """An alert as its owner typed it; `focus.alerts.alert` checks it.
 
     sites       URLs of sites or of their sections; a section is watched, its site's links followed
     words       `+must -not "phrase" a OR b` (see `alerts.query`)
@@ -99,7 +99,7 @@ class DueHub(NamedTuple):
 
 
 class HubState(NamedTuple):
-    """What a look at such a page has taught, and when it is due again; see the table."""
+    """The lessons of looks at such a page, and when it is due again; see the table."""
 
     id: int
     watched_s: float
@@ -127,7 +127,7 @@ class StoredPage(msgspec.Struct, frozen=True):
 
 
 class SiteFigures(msgspec.Struct, frozen=True):
-    """What a site's crawl has come to: pages, URLs that robots.txt forbids, failures."""
+    """A site's crawl in figures: pages, URLs that robots.txt forbids, failures."""
 
     pages: int = 0
     blocked: int = 0
@@ -168,7 +168,7 @@ class MatchCount(msgspec.Struct, frozen=True):
 
 
 class Vote(NamedTuple):
-    """What an alert's owner says of a match. `zstd`: the page's source, if it was kept."""
+    """An owner's vote on a match. `zstd`: the page's source, if it was kept."""
 
     url: str
     title: str
@@ -179,7 +179,7 @@ class Vote(NamedTuple):
 
 
 class InboxFilter(NamedTuple):
-    """What somebody wants to see. alert None: of all; `existing`: what was no news, too."""
+    """Matches that somebody wants to see. alert None: of all; `existing`: what was no news, too."""
 
     alert: int | None = None
     since: float = 0.0
@@ -306,7 +306,7 @@ class CrawlShown(NamedTuple):
 
 
 class Token(NamedTuple):
-    """What a secret stands for."""
+    """The owner of a secret, and what it carries."""
 
     user: int | None
     alert: int | None
@@ -314,7 +314,7 @@ class Token(NamedTuple):
 
 
 class AuditLine(NamedTuple):
-    """Who did what, when."""
+    """An entry of the audit log: who did what, when."""
 
     at: float
     actor: str
