@@ -73,6 +73,8 @@ def test_any_text_is_words_or_a_clear_error(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "after", "due"),
     [
+        ("1m", "2026-03-01T10:00", "2026-03-01T10:01"),
+        ("* * * * *", "2026-03-01T10:00", "2026-03-01T10:01"),
         ("15m", "2026-03-01T10:00", "2026-03-01T10:15"),
         ("hourly", "2026-03-01T10:00", "2026-03-01T11:00"),
         ("daily 07:30", "2026-03-01T07:29", "2026-03-01T07:30"),
@@ -86,6 +88,14 @@ def test_the_next_time(text: str, after: str, due: str) -> None:
     assert schedule.parse(text).next(at(after), SHANGHAI) == at(due)
 
 
+@pytest.mark.parametrize(
+    ("text", "is_quick"),
+    [("1m", True), ("15m", False), ("auto", False), ("*/5 9 * * *", True), ("0 * * * *", False)],
+)
+def test_quick_is_more_often_than_every_15_minutes(text: str, is_quick: bool) -> None:
+    assert schedule.parse(text).is_quick == is_quick
+
+
 def test_a_clock_that_is_set_forward_skips_no_day() -> None:
     berlin = ZoneInfo("Europe/Berlin")
     daily = schedule.parse("daily 07:30")
@@ -95,14 +105,12 @@ def test_a_clock_that_is_set_forward_skips_no_day() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("5m", "not between 15m"),
+        ("0m", "not between 1m and"),
         ("daily 25:00", "no time of day"),
         ("weekly moo", "none of sun"),
-        ("* * * * *", "more often than"),
-        ("55,0 9,10 * * *", "more often than"),
         ("61 * * * *", "no cron expression"),
         ("0 0 30 2 *", "no cron expression"),
-        ("soon", "write 15m, hourly"),
+        ("soon", "write 1m, hourly"),
     ],
 )
 def test_schedules_that_are_none(text: str, reason: str) -> None:

@@ -263,7 +263,7 @@ def test_settings_schedules_and_queries_are_told() -> None:
         with pytest.raises(FocusError) as caught:
             settings.mail_settings(wrong, "me@a.test")
         assert IDEOGRAPH.search(told(caught.value.line, "zh"))
-    for text in ("3m", "daily 25:00", "weekly foo", "* * * * *"):
+    for text in ("0m", "daily 25:00", "weekly foo", "61 * * * *"):
         with pytest.raises(FocusError) as caught:
             schedule.parse(text)
         assert told(caught.value.line, "zh").startswith("检查时间")

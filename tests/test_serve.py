@@ -231,6 +231,23 @@ def test_a_alert_is_made_changed_paused_and_deleted(group: Group) -> None:
     assert not group.rows("SELECT 1 FROM alert")
 
 
+def test_an_alert_is_checked_now_but_no_site_twice_in_a_minute(group: Group) -> None:
+    client = group.member("ana")
+    number = alert(client)
+    now = group.clock()
+    group.rows("UPDATE alert SET next_at = ?", now + 900)
+    group.rows("UPDATE site SET visited_at = ?, free_at = ?", now - 20, now + 880)
+    answer = client.post(f"/alerts/{number}/check")
+    assert "It is checked in a moment." in answer.text
+    assert group.rows("SELECT next_at FROM alert") == [(now,)]
+    [(free_at,)] = group.rows("SELECT free_at FROM site")
+    assert now + 25 < free_at <= now + 40
+    said = [client.post(f"/alerts/{number}/check").text for _ in range(11)]
+    assert "Too many tries" in said[-1]
+    client.post(f"/alerts/{number}/pause")
+    assert "Check now" not in client.get(f"/alerts/{number}").text
+
+
 @pytest.mark.parametrize(
     ("typed", "said"),
     [

@@ -87,7 +87,7 @@ def rested(path: Path) -> None:
         opened(path, now=0, language="en", zone="UTC") as store,
         store.database.transaction() as db,
     ):
-        db.execute("UPDATE site SET visited_at = visited_at - 7200, next_at = 0")
+        db.execute("UPDATE site SET visited_at = visited_at - 7200, next_at = 0, free_at = 0")
         db.execute("UPDATE alert SET next_at = 0")
 
 
@@ -122,7 +122,7 @@ def test_alert_is_kept_shown_changed_and_forgotten(focus: Focus) -> None:
         (("add", "a", "--site", "nonsense", "--words", "x"), "no web address"),
         (("add", "a", "--site", "a.test", "--words", "-x"), "nothing is asked for"),
         (("add", "a", "--site", "a.test", "--words", "x", "--every", "61 * * * *"), "cron"),
-        (("add", "a", "--site", "a.test", "--words", "x", "--every", "5m"), "15m"),
+        (("add", "a", "--site", "a.test", "--words", "x", "--every", "0m"), "1m and"),
         (("add", "a", "--site", "a.test", "--words", "x", "--quiet", "late"), "22:00-07:00"),
         (("add", "a", "--site", "a.test", "--words", "x", "--mail", "nobody"), "mail:nobody"),
         (("add", "a", "--site", "a.test", "--words", "x", "--expires", "soon"), "2026-12-31"),
@@ -223,14 +223,36 @@ def test_dry_run_says_what_is_due_and_does_nothing(focus: Focus, world: World) -
     assert not world.visits
 
 
-def test_now_checks_what_is_not_due(focus: Focus, world: World) -> None:
+def test_now_checks_what_is_not_due(focus: Focus, world: World, home: Path) -> None:
     add(focus)
     add(focus, "b")
     focus("run")
+    rested(home / "focus.db")
     focus("run", "--now")
+    rested(home / "focus.db")
     focus("run", "b")
     assert len(world.visits) == 3
     assert focus("run", "nobody").code == 2
+
+
+def test_check_says_what_came_of_it(focus: Focus, world: World, home: Path) -> None:
+    add(focus)
+    focus("run")
+    rested(home / "focus.db")
+    ended = focus("check", "足球")
+    assert ended.code == 0
+    assert "1 alert checked, 1 site visited" in ended.err
+    assert focus("check", "nobody").code == 2
+
+
+def test_no_site_is_visited_twice_within_a_minute_even_if_asked_to(
+    focus: Focus, world: World
+) -> None:
+    add(focus)
+    focus("run")
+    ended = focus("check", "足球")
+    assert "1 alert checked, 0 sites visited" in ended.err
+    assert len(world.visits) == 1
 
 
 def test_second_run_ends_at_once(focus: Focus, world: World, home: Path) -> None:

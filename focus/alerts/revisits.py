@@ -14,6 +14,9 @@ page as if a tenth. Worked: 24
 pages a day for weeks: √(180/168) = 1 hour; one a day: 5 hours; none for a week: 6.4 days.
 (An interval in proportion to 1/λ, one page a look, needs as many requests as one interval for
 all: Cho and Garcia-Molina, 2003.)
+
+What says cheaply whether it has changed (a feed or sitemap, a page with validators) may be looked
+at sooner than every 15 minutes, where an alert asks for that and the site's delay leaves room.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
-from focus.alerts.schedule import LONGEST_S, SHORTEST_S
+from focus.alerts.schedule import FLOOR_S, LONGEST_S, SHORTEST_S, SLACK_S
 from focus.storage.alerts.records import DueHub, HubState
 from focus.storage.alerts.store import AlertStore
 
@@ -34,12 +37,36 @@ BEGIN_S = 3600.0  # until the second look at a section
 PROVEN = 0.25  # pages, as they fade: one within ten days
 CHILDREN = 3  # relevant pages that only this page leads to, for it to be looked at again
 MOST = 100  # such pages of a site, sections and listings apart
+LOOKS = 10  # at most in a visit that comes sooner than `SHORTEST_S`
+BUSY = 0.5  # of the time between two such visits, that the looks may take at the host's delay
 
 
 def interval_s(fresh: float, watched_s: float) -> float:
     """Seconds until the next look at a page that brought so much in that time."""
     wait_s = math.sqrt(GAIN_S * (watched_s + PRIOR_S) / (fresh + PRIOR))
     return min(LONGEST_S, max(SHORTEST_S, wait_s))
+
+
+def is_quick(hub: DueHub) -> bool:
+    """Whether a look costs its site next to nothing when nothing is new, or it is made for it."""
+    return hub.listing or bool(hub.etag or hub.last_modified)
+
+
+def may_look(hub: DueHub, *, now: float) -> bool:
+    """Whether the last look at a page is long enough ago."""
+    return is_quick(hub) or now - hub.checked_at >= SHORTEST_S - SLACK_S
+
+
+def rest_s(hubs: Iterable[DueHub], *, delay_s: float) -> float:
+    """Seconds between two visits of a site with these pages and this delay between requests.
+
+    Worked: three pages with validators, 1 s: 60 s, the least there is; ten of them, Crawl-delay
+    10: 10 · 10 / 0.5 = 200 s; none: 15 minutes, which is the most.
+    """
+    looks = min(LOOKS, sum(map(is_quick, hubs)))
+    if not looks:
+        return SHORTEST_S
+    return min(SHORTEST_S, max(FLOOR_S, looks * delay_s / BUSY))
 
 
 def cover(

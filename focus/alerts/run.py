@@ -20,7 +20,7 @@ from focus.alerts import matching, schedule
 from focus.alerts.health import first_failed
 from focus.alerts.matching import Matched
 from focus.alerts.outbox_relay import Summary
-from focus.alerts.schedule import SHORTEST_S, zone_of
+from focus.alerts.schedule import FLOOR_S, SLACK_S, zone_of
 from focus.errors import FocusError, StoreLocked
 from focus.i18n import msg, within
 from focus.storage.alerts.records import StoredAlert, WatchedSite
@@ -113,21 +113,26 @@ def to_visit(
     store: AlertStore, alerts: Sequence[StoredAlert], *, now: float, at_once: bool
 ) -> list[WatchedSite]:
     """The sites of these alerts that are to be looked up: those of alerts with a schedule
-    of their own, and others when one of their pages is due; never more often than every 15
-    minutes unless asked to (`at_once`), however many alerts are due.
+    of their own, the quickest first, and others when one of their pages is due; never sooner
+    than a site gives leave to, however many alerts are due, or than a minute after the last
+    time where somebody asked for it (`at_once`).
     """
     sites = store.sites.of([each.id for each in alerts])
+    late = now + SLACK_S
     if at_once:
-        return sites
-    timed = [each.id for each in alerts if not schedule.parse(each.alert.schedule).is_auto]
-    told = {site.id for site in store.sites.of(timed)}
-    return [
-        site for site in sites if _is_rested(site, now) and (site.id in told or site.next_at <= now)
+        return [each for each in sites if (each.visited_at or 0.0) + FLOOR_S <= late]
+    every = {each.id: schedule.parse(each.alert.schedule) for each in alerts}
+    quick, timed = (
+        {site.id for site in store.sites.of(chosen)}
+        for chosen in (
+            [number for number in every if every[number].is_quick],
+            [number for number in every if not every[number].is_auto],
+        )
+    )
+    may = [
+        each for each in sites if each.free_at <= late and (each.id in timed or each.next_at <= now)
     ]
-
-
-def _is_rested(site: WatchedSite, now: float) -> bool:
-    return site.visited_at is None or now - site.visited_at >= SHORTEST_S
+    return sorted(may, key=lambda site: site.id not in quick)
 
 
 async def run_due(
@@ -144,14 +149,16 @@ async def run_due(
     Raises StoreError only; everything else is in the result.
     """
     ran = Ran()
-    alerts = due(store, now=clock(), wanted=wanted)
-    sites = to_visit(store, alerts, now=clock(), at_once=wanted is not None)
+    begun = clock()
+    alerts = due(store, now=begun, wanted=wanted)
+    sites = to_visit(store, alerts, now=begun, at_once=wanted is not None)
     await _visit_all(store, sites, visit, ran, clock=clock)
     if alerts:
         _match(store, alerts, ran, now=clock())
         if not ran.is_busy:
             put_off = {owned.id for site in ran.put_off for owned in store.alerts.on(site)}
-            _end(store, [each for each in alerts if each.id not in put_off], ran, now=clock())
+            ended = [each for each in alerts if each.id not in put_off]
+            _end(store, ended, ran, begun=begun, now=clock())
     ran.delivered = await deliver()
     ran.failures += [within(kind, reason) for kind, reason in ran.delivered.failures.items()]
     return ran
@@ -218,11 +225,17 @@ def _match(store: AlertStore, alerts: Sequence[StoredAlert], ran: Ran, *, now: f
         ]
 
 
-def _end(store: AlertStore, alerts: Sequence[StoredAlert], ran: Ran, *, now: float) -> None:
-    """Note that these alerts were checked, and when they are due again."""
+def _end(
+    store: AlertStore, alerts: Sequence[StoredAlert], ran: Ran, *, begun: float, now: float
+) -> None:
+    """Note that these alerts were checked, and when they are due again: of an interval, so long
+    after the run began, and a little sooner, or a run every minute would find it due every other.
+    """
     zones = store.users.zones()
     for owned in alerts:
-        next_at = schedule.parse(owned.alert.schedule).next(now, zone_of(zones[owned.user]))
+        every = schedule.parse(owned.alert.schedule)
+        after = now if every.every_s is None else begun - SLACK_S
+        next_at = every.next(after, zone_of(zones[owned.user]))
         # A site that was down has a crawl without pages.
         begun = any(store.pages.latest_nth(site.crawl) for site in store.sites.of([owned.id]))
         with store.transaction():

@@ -1,6 +1,6 @@
 """Reads schedules and quiet hours: when an alert is due, when its owner may be disturbed.
 
-15m, 6h, 2d        so long after the last time
+1m, 15m, 6h, 2d    so long after the last time
 hourly, daily 07:30, weekly mon 07:30
 30 7 * * 1-5       a cron expression, five fields, in the owner's time zone
 auto               whenever news is likely there (learned per page, 15 minutes to 7 days)
@@ -19,21 +19,30 @@ from cronsim import CronSim, CronSimError
 from focus.errors import ConfigError
 
 SHORTEST_S, LONGEST_S = 15 * 60.0, 7 * 86400.0
-"""Between these is every interval that `auto` learns; nothing is checked more often."""
+"""Between these is every interval that `auto` learns; what tells nobody whether it has changed
+(no validators, no feed) is looked at no more often than the first."""
+FLOOR_S = 60.0
+"""The shortest interval of an alert, and between two visits of a host, whoever asks."""
+SLACK_S = 10.0
+"""By which a check or visit may come sooner: cron and schedulers begin at uneven seconds."""
 
 _UNITS = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
-_EXAMPLES = "15m, hourly, daily 07:30, weekly mon 07:30, a cron expression or auto"
+_EXAMPLES = "1m, hourly, daily 07:30, weekly mon 07:30, a cron expression or auto"
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _DAY = 24 * 60
 _LOOKED_AT = 100  # instants of a cron expression: over an hour or a day of any of them
 
 
 class Schedule(msgspec.Struct, frozen=True):
-    """One of: so many seconds after the last time, a cron expression, neither (auto)."""
+    """One of: so many seconds after the last time, a cron expression, neither (auto).
+
+    is_quick  more often than sites that have neither validators nor feeds are asked
+    """
 
     text: str
     every_s: float | None = None
     cron: str | None = None
+    is_quick: bool = False
 
     @property
     def is_auto(self) -> bool:
@@ -73,9 +82,9 @@ def parse(text: str) -> Schedule:
 
 
 def _interval(text: str, seconds: float) -> Schedule:
-    if not SHORTEST_S <= seconds <= 366 * 86400.0:
-        raise ConfigError("schedule {text!r}: not between 15m and 366d", text=text)
-    return Schedule(text, every_s=seconds)
+    if not FLOOR_S <= seconds <= 366 * 86400.0:
+        raise ConfigError("schedule {text!r}: not between 1m and 366d", text=text)
+    return Schedule(text, every_s=seconds, is_quick=seconds < SHORTEST_S)
 
 
 def _at(text: str, clock: str | None) -> str:
@@ -112,9 +121,8 @@ def _cron(text: str, plain: str) -> Schedule:
             "schedule {text!r}: no cron expression ({reason})", text=text, reason=reason
         ) from None
     shortest = min((later - sooner for sooner, later in pairwise(times)), default=None)
-    if shortest is not None and shortest.total_seconds() < SHORTEST_S:
-        raise ConfigError("schedule {text!r}: more often than every 15 minutes", text=text)
-    return Schedule(text, cron=plain)
+    is_quick = shortest is not None and shortest.total_seconds() < SHORTEST_S
+    return Schedule(text, cron=plain, is_quick=is_quick)
 
 
 def zone_of(name: str) -> ZoneInfo:

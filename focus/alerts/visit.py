@@ -22,7 +22,7 @@ import msgspec
 from focus.alerts import revisits
 from focus.alerts.page_match import topic_of
 from focus.alerts.run import Offline
-from focus.alerts.schedule import parse, zone_of
+from focus.alerts.schedule import FLOOR_S, SHORTEST_S, SLACK_S, parse, zone_of
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, RunPaths, ScopeConfig
 from focus.crawler import Crawl, Event
 from focus.errors import ConfigError, TopicError
@@ -39,6 +39,8 @@ from focus.urls.normal_form import seed_candidates
 FIRST, LATER, DAILY = 500, 200, 2_000
 """Requests that the first visit of a site may make, and each later one at least; one after a
 longer time so many a day."""
+QUICK = 20  # requests of a visit that comes sooner than every 15 minutes
+TURN_S = FLOOR_S  # that a later visit may take while others wait for theirs every minute
 REST_S = 3600.0  # until a visit goes on with what one without requests left had to leave
 SOON_S = 300.0  # until a visit that our own network put off is tried again
 
@@ -135,7 +137,7 @@ async def visit(
     now = clock()
     spent = store.pages.requests(site.crawl)
     budget = FIRST if site.visited_at is None else _later(now - site.visited_at)
-    due = _due(store, site, now=now, most=LATER // 2)
+    due = _due(store, site, now=now, most=min(LATER, budget) // 2)
     config = _config(store, site, web, spent + budget)
     watcher = _Visitor(due, partial(_begin, store, site))
     report = await run(
@@ -158,9 +160,23 @@ async def visit(
     is_down = any(host.given_up or host.failures for host in hosts)
     is_whole = report.stop_reason == "frontier empty" and not is_down
     if not is_whole:
-        next_at = min(next_at, now + REST_S)
-    _ended(store, site, report, trouble, next_at=next_at, is_whole=is_whole, now=now)
+        is_cut = report.stop_reason == "max-time reached"
+        next_at = min(next_at, now if is_cut else now + REST_S)
+    rest_s = SHORTEST_S if report.outage is None else 0.0
+    if not trouble and not is_down:
+        delay_s = max((host.delay_s for host in hosts), default=0.0)
+        rest_s = _rest_s(store, report.crawl, delay_s=delay_s, now=now)
+    free_at = now + rest_s
+    _ended(
+        store, site, report, trouble, next_at=next_at, free_at=free_at, is_whole=is_whole, now=now
+    )
     return report
+
+
+def _rest_s(store: AlertStore, crawl: int, *, delay_s: float, now: float) -> float:
+    """How long a site that answers well is left alone, by what is looked at there in any case."""
+    proven = store.revisits.due(crawl, until=now, proven=revisits.PROVEN, most=LATER // 2)
+    return revisits.rest_s(proven, delay_s=delay_s)
 
 
 def _ended(
@@ -170,6 +186,7 @@ def _ended(
     trouble: str,
     *,
     next_at: float,
+    free_at: float,
     is_whole: bool,
     now: float,
 ) -> None:
@@ -183,6 +200,7 @@ def _ended(
             report.crawl,
             visited_at=visited_at,
             next_at=next_at,
+            free_at=free_at,
             pages=report.run_pages,
             is_whole=is_whole,
         )
@@ -205,7 +223,8 @@ def _begin(store: AlertStore, site: WatchedSite, first: int) -> None:
 
 def _later(rested_s: float) -> int:
     """Requests that a visit may make after so many seconds without one."""
-    return int(min(max(LATER, DAILY * rested_s / 86_400.0), DAILY))
+    least = LATER if rested_s >= SHORTEST_S - SLACK_S else QUICK
+    return int(min(max(least, DAILY * rested_s / 86_400.0), DAILY))
 
 
 def _learn(store: AlertStore, crawl: int, watcher: _Visitor, *, after: int, now: float) -> float:
@@ -236,7 +255,8 @@ def _due(store: AlertStore, site: WatchedSite, *, now: float, most: int) -> list
         if owned.next_at <= now and not every.is_auto:
             until = max(until, every.next(now, zone_of(zones[owned.user])))
     proven = revisits.PROVEN if until > now else None
-    found = store.revisits.due(site.crawl, until=until, proven=proven, most=most)
+    found = store.revisits.due(site.crawl, until=until, proven=proven, most=LATER // 2)
+    found = [hub for hub in found if revisits.may_look(hub, now=now)][:most]
     return found or store.revisits.due(site.crawl, until=until, proven=revisits.PROVEN, most=most)
 
 
@@ -246,7 +266,7 @@ def _config(store: AlertStore, site: WatchedSite, web: PageSource, requests: int
     return CrawlConfig(
         seeds=seeds,
         scope=ScopeConfig(scope="host"),
-        limits=LimitConfig(max_requests=requests),
+        limits=LimitConfig(max_requests=requests, max_time_s=_turn_s(store, site)),
         fetch=msgspec.structs.replace(web.fetch, listings=True),
         politeness=web.politeness,
         agent=web.agent,
@@ -255,6 +275,15 @@ def _config(store: AlertStore, site: WatchedSite, web: PageSource, requests: int
             topic=to_builtins(_union(store, site)), url_patterns=True, agent=web.agent
         ),
     )
+
+
+def _turn_s(store: AlertStore, site: WatchedSite) -> float | None:
+    """Seconds that a visit may take: other sites wait, and somebody wants theirs at once. A first
+    one takes its time, since what it leaves is never looked at.
+    """
+    others = (each.alert for each in store.alerts.all() if not each.paused)
+    is_hurried = any(parse(alert.schedule).is_quick for alert in others)
+    return TURN_S if is_hurried and site.visited_at is not None else None
 
 
 def _union(store: AlertStore, site: WatchedSite) -> Topic:

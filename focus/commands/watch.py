@@ -16,7 +16,7 @@ from focus.commands.options.help import Group
 from focus.commands.options.option import DB, JSON, OUTPUT_FILE, Command, option
 from focus.commands.watch_inbox import delete, inbox, read
 from focus.commands.watch_owner import me, secret, secrets_of, vote
-from focus.commands.watch_send import run, test
+from focus.commands.watch_send import check, run, test
 from focus.errors import ExportError
 from focus.text.formatting import count, inert_json, printable
 
@@ -327,5 +327,5 @@ def log(db: Path, limit: int, as_json: bool) -> None:
     answer(log_lines(masked, zone), as_json)
 
 
-for command in (inbox, read, delete, run, test, secret, vote, me):
+for command in (inbox, read, delete, run, check, test, secret, vote, me):
     watch.add_command(command)

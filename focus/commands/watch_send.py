@@ -78,6 +78,32 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
     ctx.exit(_tell(ran, verbose=options["verbose"]))
 
 
+@click.command(cls=ChannelCommand, takes="installation")
+@click.argument("names", metavar="NAME...", nargs=-1, required=True, type=AlertName())
+@sending_options
+@network_options
+@KEY
+@DB
+@click.pass_context
+def check(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any) -> None:
+    """Check alerts now, and deliver what is new.
+
+    What came of it is said. A site is left alone that was visited less than a minute ago. Exit
+    codes as of `run`.
+
+    \b
+    Example:
+        focus watch check 欧冠
+    """
+    from focus.alerts.run import alone
+
+    with opened(db, time.time()) as store:
+        wanted = [each.id for each in chosen(store, names)]
+        with alone(store.path):
+            ran = _ran(store, wanted, options)
+    ctx.exit(_tell(ran, verbose=True))
+
+
 def _ran(store: AlertStore, wanted: Sequence[int] | None, options: dict[str, Any]) -> Ran:
     """Do what is due, with the options that say how to ask and how to send."""
     import asyncio

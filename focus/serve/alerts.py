@@ -20,6 +20,7 @@ from focus.alerts.delivery import (
 from focus.alerts.health import SILENT_S, health
 from focus.alerts.outbox_relay import send_test
 from focus.alerts.preview import Preview, preview
+from focus.alerts.schedule import FLOOR_S, SLACK_S
 from focus.errors import ConfigError
 from focus.i18n import msg, told
 from focus.serve import backoff, channel_fields, forms, site_answers, tokens
@@ -171,6 +172,16 @@ def pause(request: RequestContext) -> Response:
     owned = _mine(request)
     request.store.alerts.pause(owned.id, not owned.paused, now=request.now)
     return request.to("/alerts" if "listed" in request.form else f"/alerts/{owned.id}")
+
+
+def check(request: RequestContext) -> Response:
+    """Have it checked now, by the scheduler; no site more than once a minute."""
+    owned = _mine(request)
+    if owned.paused or owned.alert.is_over(request.now):
+        raise Wrong("There is nothing here.")
+    spend(request.store, [backoff.key("check", request.me.name)], now=request.now)
+    request.store.alerts.check_soon(owned.id, now=request.now, floor_s=FLOOR_S - SLACK_S)
+    return show(request, done=request.say("It is checked in a moment."))
 
 
 def delete(request: RequestContext) -> Response:

@@ -61,6 +61,7 @@ _ROUTES: dict[str, tuple[str, Handler, str]] = {
     "/alerts/{alert:int}": ("GET", alerts.show, "user"),
     "/alerts/{alert:int}/edit": ("GET POST", alerts.edit, "user"),
     "/alerts/{alert:int}/pause": ("POST", alerts.pause, "user"),
+    "/alerts/{alert:int}/check": ("POST", alerts.check, "user"),
     "/alerts/{alert:int}/delete": ("POST", alerts.delete, "user"),
     "/alerts/{alert:int}/test": ("POST", alerts.test, "user"),
     "/alerts/{alert:int}/secret": ("POST", alerts.secret, "user"),

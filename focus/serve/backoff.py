@@ -14,6 +14,7 @@ FREE = {
     "user": 5,
     "address": 20,
     "test": 10,
+    "check": 10,
     "reset": 3,
     "register": 5,
     "mail": 3,

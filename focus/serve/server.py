@@ -24,8 +24,8 @@ from focus.serve.connections import Connection, Connections
 from focus.serve.scheduler import SchedulerOptions
 from focus.text.formatting import printable
 
-LOOK_S = 10.0  # between two looks whether something is due
-REST_S = 60.0  # between two runs, whatever is still due
+LOOK_S = 5.0  # between two looks whether something is due
+REST_S = 60.0  # after a run that left something due: a crawl is at the database, we are offline
 GRACE_S = 10  # for what is under way when the server is told to end
 BACKLOG = 128
 PROXIES = ("127.0.0.1", "::1")  # where a proxy before us speaks from
@@ -131,7 +131,8 @@ async def _schedule(app_state: AppState, order: SchedulerOptions) -> None:
         try:
             if await asyncio.to_thread(is_due, app_state):
                 await _job(order)
-                wait = REST_S
+                if await asyncio.to_thread(is_due, app_state):
+                    wait = REST_S
         except Exception as error:  # the pages go on without it; the next look may be good
             print(f"focus: scheduler: {printable(str(error))}", file=sys.stderr)
         await asyncio.sleep(wait)

@@ -79,7 +79,7 @@ class Stage:
     def later(self) -> None:
         """As if an hour had gone by since everything was looked at."""
         with sqlite3.connect(self.db, timeout=30) as db:
-            db.execute("UPDATE site SET visited_at = visited_at - 3600, next_at = 0")
+            db.execute("UPDATE site SET visited_at = visited_at - 3600, next_at = 0, free_at = 0")
             db.execute("UPDATE revisit SET checked_at = checked_at - 3600, next_at = 0")
             db.execute("UPDATE alert SET next_at = 0")
         db.close()

@@ -226,6 +226,7 @@ async def simulate(
     *,
     length: float,
     interval_s: float | None = None,
+    cron_s: float = CRON_S,
 ) -> Course:
     """Watch the web for so many days; `interval_s`: look at every page so often."""
     clock = Clock(BEGIN - 3600.0)
@@ -245,7 +246,7 @@ async def simulate(
             while at < BEGIN + length * 86_400.0:
                 clock.reach(at)
                 await run_due(store, visit, deliver, clock=clock)
-                at += CRON_S
+                at += cron_s
         looked = store.database.rows("SELECT count(*) FROM revisit")[0][0]
     return Course(log[first:], told, _first_had(log), looked, time.perf_counter() - began)
 

@@ -60,7 +60,7 @@ alert_options = adding(
             section=WHEN,
             metavar="WHEN",
             show_default="auto",
-            help="15m, hourly, daily 07:30, weekly mon 07:30, a cron expression, or auto: when "
+            help="1m, 15m, hourly, daily 07:30, weekly mon 07:30, a cron expression, or auto: when "
             "news is likely.",
         ),
         option(

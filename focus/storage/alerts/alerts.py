@@ -107,6 +107,17 @@ class Alerts(Statements):
             (paused, now, "true" if paused else "false", number),
         )
 
+    def check_soon(self, number: int, *, now: float, floor_s: float) -> None:
+        """Have an alert checked now, and its sites visited if the last time is so long ago."""
+        with self._db.transaction():
+            self._db.change("UPDATE alert SET next_at = ? WHERE id = ?", (now, number))
+            self._db.change(
+                "UPDATE site SET next_at = min(next_at, ?), "
+                "free_at = min(free_at, ifnull(visited_at + ?, 0)) "
+                "WHERE id IN (SELECT site FROM alert_site WHERE alert = ?)",
+                (now, floor_s, number),
+            )
+
     def remove(self, number: int) -> None:
         """Forget an alert with all that was found for it."""
         self._db.change("DELETE FROM alert WHERE id = ?", (number,))

@@ -80,6 +80,7 @@ class WatchedSite(msgspec.Struct, frozen=True):
     news_from: int | None
     failing_since: float | None = None
     failures: int = 0
+    free_at: float = 0.0
 
 
 class DueHub(NamedTuple):

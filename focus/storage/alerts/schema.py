@@ -31,7 +31,8 @@ CREATE TABLE site (
     news_from  INTEGER,               -- first URL of visits that did not come to their end (a
                                       -- budget, a kill): the next goes on; NULL: all is matched
     failing_since REAL,               -- since when no visit brought an answer; NULL: the last did
-    failures   INTEGER NOT NULL DEFAULT 0  -- how many visits that were
+    failures   INTEGER NOT NULL DEFAULT 0, -- how many visits that were
+    free_at    REAL NOT NULL DEFAULT 0     -- politeness: not to be visited before, whoever is due
 );
 
 -- A page that is looked at again because news appears there.

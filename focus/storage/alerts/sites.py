@@ -69,14 +69,15 @@ class Sites(Statements):
         *,
         visited_at: float | None,
         next_at: float,
+        free_at: float,
         pages: int,
         is_whole: bool,
     ) -> None:
         """What came of a visit. `is_whole`: nothing is left of it for the next one."""
         self._db.change(
-            "UPDATE site SET crawl = ?, visited_at = ?, next_at = ?, pages = ?, "
+            "UPDATE site SET crawl = ?, visited_at = ?, next_at = ?, free_at = ?, pages = ?, "
             "news_from = iif(?, NULL, news_from) WHERE id = ?",
-            (crawl, visited_at, next_at, pages, is_whole, site),
+            (crawl, visited_at, next_at, free_at, pages, is_whole, site),
         )
 
     def fared(self, site: int, trouble: str, *, now: float) -> None:

@@ -1,0 +1,60 @@
+"""Alerts of every minute: which sites are asked so often, and how soon news is told."""
+
+import statistics
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from bench.push import asked, shortest
+from focus.alerts import revisits
+from focus.alerts.schedule import SLACK_S
+from focus.demo.days import publishing
+from focus.storage.alerts.records import DueHub
+from tests.support.simulated import alerts, simulate
+
+HOUR = 1 / 24
+
+
+def hub(*, etag: str = "", listing: bool = False, checked_at: float = 0.0) -> DueHub:
+    return DueHub(1, "https://a.test/", etag, "", 0.0, 0.0, checked_at, listing)
+
+
+@pytest.mark.parametrize(
+    ("hubs", "delay_s", "rest_s"),
+    [
+        ([hub(etag="x")] * 3, 1.0, 60.0),
+        ([hub(listing=True)], 1.0, 60.0),
+        ([hub(etag="x")] * 10, 10.0, 200.0),
+        ([hub(etag="x")] * 50, 10.0, 200.0),
+        ([hub(etag="x")], 1000.0, 900.0),
+        ([hub()] * 3, 1.0, 900.0),
+        ([], 1.0, 900.0),
+    ],
+)
+def test_a_site_is_left_alone_as_it_gives_leave_to(
+    hubs: list[DueHub], delay_s: float, rest_s: float
+) -> None:
+    assert revisits.rest_s(hubs, delay_s=delay_s) == rest_s
+
+
+def test_a_page_without_validators_keeps_its_quarter_of_an_hour() -> None:
+    assert not revisits.may_look(hub(checked_at=1000.0), now=1060.0)
+    assert revisits.may_look(hub(checked_at=1000.0, etag="x"), now=1060.0)
+    assert revisits.may_look(hub(checked_at=1000.0), now=1900.0)
+
+
+async def test_news_is_told_within_minutes_and_no_host_asked_twice_in_one(tmp_path: Path) -> None:
+    """An hour under a clock that nobody waits for; three alerts share one of the sites."""
+    web = publishing(5, pages=400, days=1, daily=10.0)
+    wishes = [
+        each._replace(alert=msgspec.structs.replace(each.alert, schedule="1m"))
+        for each in alerts(auto=True)
+    ]
+    course = await simulate(web, wishes, tmp_path, length=HOUR, cron_s=60.0)
+    assert course.requests
+    assert shortest(asked(course).values()) >= 60.0 - SLACK_S
+    appeared = {web.url_of(article): at for at, article in web.after}
+    delays = [each.at - appeared[each.url] for each in course.told if each.url in appeared]
+    assert len(delays) > 3
+    assert statistics.median(delays) < 150.0
