@@ -325,11 +325,7 @@ class RenderConfig(msgspec.Struct, frozen=True):
     ] = 2 * 1024 * 1024 * 1024
     sandbox: Annotated[
         bool,
-        Setting(
-            SCRIPTS,
-            "Run it without its sandbox, as root in a container must.",
-            name="no-browser-sandbox",
-        ),
+        Setting(SCRIPTS, "Run it without its sandbox, as root must.", name="no-browser-sandbox"),
     ] = True
 
 

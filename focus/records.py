@@ -11,6 +11,8 @@ from enum import IntEnum, StrEnum
 
 import msgspec
 
+from focus.renderings import Rendering as Rendering
+
 SEED_PRIORITY = 1e6
 """Priority of seeds: before any scored link, in the order the user gave them."""
 
@@ -74,38 +76,6 @@ class DropReason(StrEnum):
     TRAP_CALENDAR = "trap-calendar"  # dates far from now
     TRAP_BUDGET = "trap-budget"  # URLs like it took many requests and brought nothing
     TRAP_HOSTS = "trap-hosts"  # its domain has ever more hosts; only counted
-
-
-class Rendering(StrEnum):
-    """What a page has to do with scripts: it needs none, it seems to need them, they were run.
-
-    Where they could not be run, the page is kept as it came.
-    """
-
-    NONE = ""  # it is whole as it came
-    EMPTY_ROOT = "empty-root"  # a shell: a framework draws into an empty element
-    NOSCRIPT = "noscript"  # a shell: its noscript asks for JavaScript
-    TEMPLATE = "template"  # a shell: places for values that nobody has filled
-    EMPTY_LIST = "empty-list"  # a shell: an element that names itself a list is empty
-    NO_TEXT = "no-text"  # a shell: scripts, and next to no text and links
-    RENDERED = "rendered"
-    TIMEOUT = "render-timeout"  # it could not be read within its time
-    CRASH = "render-crash"  # the browser died, or the page in it
-    TOO_LARGE = "render-too-large"  # what the scripts made is over the cap of a page
-    EMPTY = "render-empty"  # the scripts left less of it than had come
-
-    @property
-    def is_shell(self) -> bool:
-        """Whether it seems to need scripts that nobody has run."""
-        return self in _SHELLS
-
-    @property
-    def has_failed(self) -> bool:
-        """Whether scripts were to be run, and could not be."""
-        return self.startswith("render-")
-
-
-_SHELLS = frozenset(tuple(Rendering)[1:6])
 
 
 class Region(IntEnum):

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 FOCUS = ROOT / "focus"
 
 LEVELS = [
-    "i18n; setting",
+    "i18n; setting; renderings",
     "errors; config; records; metrics/",
     "text/; topic/; scheduling/; workers/; registry; process",
     "urls/; documents/; frontier",
@@ -42,7 +42,7 @@ LEVELS = [
 """From the bottom up: each imports only from levels below its own."""
 
 PURE = {
-    "setting", "errors", "config", "records", "metrics", "text", "topic", "scheduling", "html",
+    "renderings", "setting", "errors", "config", "records", "metrics", "text", "topic", "scheduling", "html",
     "urls", "http", "frontier", "admission", "score", "engine",
 }  # fmt: skip
 """Here nothing reaches for clock, network, environment or chance: `now`, `rng` are arguments."""
