@@ -20,6 +20,7 @@ from click.shell_completion import get_completion_class
 
 from focus import __version__
 from focus.commands.backup import backup, restore
+from focus.commands.changes import changes
 from focus.commands.cluster import cluster
 from focus.commands.compare import compare_command
 from focus.commands.crawl import NETWORK_NAMES, REACH_NAMES, crawl_options
@@ -228,6 +229,13 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
     help="Pages with nearly the text of an earlier one: named in duplicate_of, or left out; "
     "--relevant leaves them out in any case.",
 )
+@option(
+    "--gone",
+    type=click.Choice(["omit", "mark"]),
+    default="omit",
+    help="Pages that were had and are gone by now, as --refresh has found: left out, or named in "
+    "gone_at.",
+)
 @option("--bom", is_flag=True, help="CSV for spreadsheets: begin with a byte order mark.")
 def export(db: tuple[Path, ...], **options: Any) -> None:
     """Write the pages of a crawl as JSON lines, CSV or Parquet.
@@ -255,6 +263,7 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
         sort=options["sort"] or "",
         limit=options["limit"],
         duplicates=options["duplicates"] == "mark",
+        gone=options["gone"] == "mark",
     )
     out = None if str(options["output"]) == "-" else options["output"]
     with _read(db, options["crawl"], bodies=any(name in MADE for name in names)) as reader:
@@ -343,6 +352,7 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
     tell(why_lines(answer), err=not answer.state)
 
 
+cli.add_command(changes)
 cli.add_command(search)
 cli.add_command(backup)
 cli.add_command(restore)

@@ -230,6 +230,7 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
         ),
     ] = True
     documents: bool = False  # as `ScopeConfig.documents`
+    digests: bool = False  # compute Page.digest: pages will be looked at again
     max_links: Annotated[
         int, Setting(SERVER, "Links taken from one page; those after them are only counted.", low=0)
     ] = 2000
@@ -351,6 +352,15 @@ class CrawlConfig(msgspec.Struct, frozen=True):
             low=0,
         ),
     ] = 600.0
+    refresh_s: Annotated[
+        float | None,
+        Setting(
+            FAR,
+            "Look again at pages of earlier runs that nobody looked at for so long, e.g. 7d: "
+            "sooner at what changes often or leads to new pages, later at what never does "
+            "(a quarter to four times as long). New links come first; limits count this round.",
+        ),
+    ] = None
     min_priority: Annotated[
         float | None, Setting(FAR, "Drop links that the strategy gives less than this.")
     ] = None

@@ -41,7 +41,7 @@ from focus.engine.sitemaps import SitemapHandler
 from focus.engine.sowing import Sower
 from focus.engine.transports import Transport
 from focus.engine.unit_of_work import UnitOfWork
-from focus.engine.view import Request, Seeds, View
+from focus.engine.view import Request, Seeds, View, conditions
 from focus.frontier import Frontier
 from focus.i18n import msg
 from focus.records import (
@@ -56,6 +56,7 @@ from focus.records import (
     UrlState,
 )
 from focus.scheduling.queues import Candidate
+from focus.scheduling.revisits import KEPT
 from focus.scheduling.url_table import UrlTable
 from focus.score.graph.pagerank import PageRank
 from focus.score.strategy import make_strategy
@@ -72,6 +73,7 @@ class Event(msgspec.Struct, frozen=True):
     nth       its number, counting every request (robots.txt and failures too)
     state     of the URL now; None for a robots.txt
     reason    why it failed or was dropped
+    again     it was a look at a page of an earlier run, which stays what it was if this failed
     """
 
     nth: int
@@ -84,6 +86,7 @@ class Event(msgspec.Struct, frozen=True):
     title: str = ""
     priority: float = 0.0
     depth: int = 0
+    again: bool = False
 
 
 class CrawlStore(Protocol):
@@ -180,6 +183,7 @@ class Crawl:
             max_redirects=config.max_redirects,
             locates=self.transport.locates and config.politeness.per_ip > 0,
             left=set() if config.cookies else None,
+            kept_s=KEPT * (config.refresh_s or 0.0),
         )
 
     def _link_handler(self) -> LinkHandler:
@@ -240,8 +244,7 @@ class Crawl:
             self.unit_of_work.ended(Outcome(url_id, UrlState.WAITING, hops=hops))
         request = self.requests.setdefault(url_id, Request())
         request.before = UrlState.DROPPED if is_listing else UrlState.DONE
-        validators = (("If-None-Match", etag), ("If-Modified-Since", last_modified))
-        request.conditions = tuple((name, value) for name, value in validators if value)
+        request.conditions = conditions(etag, last_modified)
         self.frontier.push(url_id, url, priority)
         return True
 
@@ -257,6 +260,8 @@ class Crawl:
             if not self.stop_reason:
                 self.outages.look(may_send=self._may_send())
             if not self.transport.in_flight and (reason := self._end_reason()):
+                if reason == "frontier empty" and self.frontier.take_up():
+                    continue  # with what was laid aside
                 break
             results = await self.transport.receive(self._wake_at())
             for task, at in self.transport.departed():
@@ -271,6 +276,7 @@ class Crawl:
         states, now = self.url_table.state, self.transport.now()
         left = [PutBack(each) for each in self.requests if states[each] == UrlState.FETCHING]
         self.effects.apply(left, now)  # all was dropped (`Transport.cancel`)
+        self.effects.leave_kept()
         await self._commit()
         return reason
 
@@ -368,17 +374,18 @@ class Crawl:
         """Draw the conclusions; the page as it counts now."""
         now = self.transport.now()
         result = counted(result, self.view)
+        again = self.view.request(-1 if result.task.id is None else result.task.id).kept is not None
         self.effects.apply(decide(result, self.view, now), now)
         if result.task.lookup:
             return None
-        self._report(result)
-        return result.page
+        self._report(result, again=again)
+        return None if again else result.page
 
-    def _report(self, result: Result) -> None:
+    def _report(self, result: Result, *, again: bool) -> None:
         task, fetch, page = result.task, result.fetch, result.page
         state = None if task.id is None else UrlState(self.url_table.state[task.id])
         scored = page if state is UrlState.DONE else None
-        if self.outlooks.ended(relevant=scored is not None and scored.relevant):
+        if not again and self.outlooks.ended(relevant=scored is not None and scored.relevant):
             self.stop("stop-harvest reached")
         self._observe(
             Event(
@@ -392,6 +399,7 @@ class Crawl:
                 title=scored.title if scored else "",
                 priority=task.priority,
                 depth=task.depth,
+                again=again,
             )
         )
 

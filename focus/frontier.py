@@ -98,6 +98,7 @@ class Frontier:
         self._addresses = Addresses(politeness.per_ip, rest_s)
         self._most_rest_s = politeness.max_slowdown_s
         self._strict = strict
+        self._takes_up = False
         self._ranker = ranker if ranker is not None and not ranker.is_steady else None
         self._held_back = HoldBack(others)
         self.reconsider = self._held_back.reconsider
@@ -350,12 +351,26 @@ class Frontier:
         self.memory.reopen()
         self.relist(self.queues)
 
-    def lay_aside(self, before: float) -> None:
-        """After `reopen`: let nothing that waits now be taken, of URLs under that id."""
+    def lay_aside(self, before: float, *, until_last: bool = False) -> None:
+        """After `reopen`: let nothing that waits now be taken, of URLs under that id; `until_last`:
+        before nothing else waits (`take_up`).
+        """
+        self._takes_up = until_last
         self.memory.lay_aside(before)
         self._deferred = [each for each in self._deferred if each[1] >= before]
         heapq.heapify(self._deferred)
         self.relist(self.queues)
+
+    def take_up(self) -> bool:
+        """When nothing else waits: let what was laid aside be taken, if that was meant to be;
+        whether there is any.
+        """
+        if not self._takes_up:
+            return False
+        self._takes_up = False
+        found = self.memory.take_up()
+        self.relist(self.queues)
+        return found
 
     # -- inside -------------------------------------------------------------------
 

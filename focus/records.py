@@ -11,6 +11,7 @@ from enum import IntEnum, StrEnum
 
 import msgspec
 
+from focus.looks import PageChange, PageCheck
 from focus.renderings import Rendering as Rendering
 
 SEED_PRIORITY = 1e6
@@ -208,6 +209,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     feeds        addresses of its RSS and Atom feeds, absolute
     index        it lists others: a home, section, tag, category or archive page (`indexpage`)
     named        how much of the topic the title and address of an index page name, 0…1
+    digest       64 bits of its main text (`near_duplicates.text_digest`), 0: not asked for
     stages       CPU seconds by stage of the worker, {} unless a profile is taken
     rendering    whether it seems to need scripts, or what came of running them
     """
@@ -241,6 +243,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     wording: int = 0
     index: bool = False
     named: float = 0.0
+    digest: int = 0
     rendering: Rendering = Rendering.NONE
 
 
@@ -411,6 +414,11 @@ class Batch(msgspec.Struct):
     hubs: list[tuple[int, int, float]] = []  # URL id, requests for its links, what they brought
     validators: list[tuple[int, str, str]] = []  # URL id, ETag, Last-Modified of what is no page
     lastmods: list[tuple[int, float]] = []  # URL id, Unix seconds by a sitemap or feed
+    reread: list[int] = []  # those of `pages` that replace what was stored of them
+    tags: list[tuple[int, str, str]] = []  # URL id, ETag, Last-Modified of a page that is as it was
+    checks: list[PageCheck] = []
+    page_changes: list[PageChange] = []
+    news: list[int] = []  # pages looked at again, once for each relevant page that they led to
     counters: dict[str, float] = {}  # totals of the crawl after this batch
     now: float = 0.0
 

@@ -33,6 +33,7 @@ from focus.process import allow_open_files, collecting_rarely, give_memory_back
 from focus.profiling.crawl import Profiler
 from focus.profiling.stages import PROFILED, CrawlProfile
 from focus.records import Batch, FetchResult, UrlState
+from focus.refresh import look_again
 from focus.rendering import second_look
 from focus.resume import restore
 from focus.score.graph.hits import hubs_and_authorities
@@ -41,13 +42,15 @@ from focus.urls.normal_form import host_of, seed_candidates
 from focus.workers import ANALYST, WorkerPool
 
 GRACE_S = 10.0  # what is in flight may take so long after a stop
+LOOKS = ("looked", "unchanged", "changed", "gone", "unanswered")
 
 
 class RunReport(msgspec.Struct, frozen=True):
     """The outcome of a run; `--report` writes it as JSON.
 
     totals are of the crawl over all its runs, `run_*` of this run alone; `outage` is the one
-    that it ended in, `archive_damage` what of a recorded web could not be read.
+    that it ended in, `archive_damage` what of a recorded web could not be read. `again`: this
+    run's looks at pages of earlier ones, by what came of them (`Totals`).
     """
 
     crawl: int
@@ -71,6 +74,12 @@ class RunReport(msgspec.Struct, frozen=True):
     warc: str | None = None
     archive_damage: str | None = None
     profile: CrawlProfile | None = None
+    again: dict[str, int] = {}
+
+    @property
+    def run_looked(self) -> int:
+        """Looks at pages of earlier runs that were answered in this one."""
+        return self.again.get("looked", 0)
 
 
 class Watcher:
@@ -182,6 +191,8 @@ async def run(
             await restore(crawl, store, info)
             if news_from:
                 crawl.frontier.lay_aside(news_from)
+            if config.refresh_s is not None:
+                await look_again(crawl, store, info, config.refresh_s)
         await around.opened(crawl, store, info)
         crawl.sow(config.seeds)
         before = msgspec.structs.replace(crawl.unit_of_work.totals)
@@ -201,7 +212,7 @@ async def run(
 async def _finish(store: Store, crawl: Crawl, info: CrawlInfo, report: RunReport) -> None:
     """Keep what a run came to, and what all its pages together say of each."""
     # A run that added no page to one that came to its end finds all of it written.
-    is_same = info.finished and not report.run_pages
+    is_same = info.finished and not report.run_pages and not report.run_looked
     await store.finish(
         info.id,
         reason=report.stop_reason,
@@ -394,4 +405,5 @@ def _report(
         database=str(paths.db),
         outage=crawl.outages.outage,
         warc=str(paths.warc) if paths.warc else None,
+        again={name: getattr(totals, name) - getattr(before, name) for name in LOOKS},
     )

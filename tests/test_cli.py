@@ -323,7 +323,14 @@ def played(monkeypatch: pytest.MonkeyPatch, **fields: Any) -> None:
     """`session.run` gives this report instead of crawling."""
     values: dict[str, Any] = dict.fromkeys(RunReport.__struct_fields__, 0)
     values |= {"stop_reason": "frontier empty", "totals": Totals(pages=6), "run_pages": 6}
-    values |= {"states": {}, "failures": {}, "dropped": {}, "seed_failures": {}, "database": "x"}
+    values |= {
+        "states": {},
+        "failures": {},
+        "dropped": {},
+        "seed_failures": {},
+        "database": "x",
+        "again": {},
+    }
 
     async def run(*_: object) -> RunReport:
         return RunReport(**(values | {"warc": None, "profile": None} | fields))

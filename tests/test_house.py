@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 FOCUS = ROOT / "focus"
 
 LEVELS = [
-    "i18n; setting; renderings",
+    "i18n; setting; looks; renderings",
     "errors; config; records; metrics/",
     "text/; topic/; scheduling/; workers/; registry; process",
     "urls/; documents/; frontier",
@@ -29,7 +29,7 @@ LEVELS = [
     "score/",
     "engine/; storage/",
     "crawler; store; rendering/",
-    "resume; profiling/",
+    "resume; refresh; profiling/",
     "session",
     "learn/; demo/",
     "evaluate/; alerts/; cluster/",
@@ -42,8 +42,8 @@ LEVELS = [
 """From the bottom up: each imports only from levels below its own."""
 
 PURE = {
-    "renderings", "setting", "errors", "config", "records", "metrics", "text", "topic", "scheduling", "html",
-    "urls", "http", "frontier", "admission", "score", "engine",
+    "setting", "looks", "renderings", "errors", "config", "records", "metrics", "text", "topic",
+    "scheduling", "html", "urls", "http", "frontier", "admission", "score", "engine",
 }  # fmt: skip
 """Here nothing reaches for clock, network, environment or chance: `now`, `rng` are arguments."""
 

@@ -168,6 +168,12 @@ def test_a_result_has_every_field(path: Path) -> None:
         "content_type": "",
         "canonical": None,
         "rendering": "",
+        "first_seen": "1970-01-03T00:00:00.000Z",
+        "changed_at": None,
+        "checked_at": "1970-01-03T00:00:00.000Z",
+        "tried_at": "1970-01-03T00:00:00.000Z",
+        "trouble": None,
+        "gone_at": None,
     }
     assert (rows[0][FIELDS.index("parent")], rows[0][FIELDS.index("anchor")]) == (None, None)
     assert type(row["relevant"]) is bool

@@ -348,6 +348,15 @@ def test_an_alert_is_tried_before_it_is_saved(
     assert group.rows("SELECT count(*) FROM alert") == [(1,)]
 
 
+def test_sites_are_not_asked_without_end(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = group.member("ana")
+    monkeypatch.setattr(site_answers, "ask", lambda question: [])
+    typed = {**TYPED, "try": "1"}
+    found = [client.post("/alerts/new", data=typed) for _ in range(backoff.FREE["try"] + 1)]
+    assert [each.status_code for each in found] == [200] * backoff.FREE["try"] + [400]
+    assert "Too many tries" in found[-1].text and 'value="欧冠"' in found[-1].text
+
+
 def test_sites_are_asked_in_a_process_of_their_own() -> None:
     class Site(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -575,6 +584,27 @@ def test_search_finds_what_was_crawled(group: Group) -> None:
     assert "1 page found" in page
     assert "Nothing was found" in client.get("/search?q=篮球").text
     assert client.get("/search?q=-").status_code == 400
+
+
+def test_a_result_has_its_date_alert_and_relevance_and_its_title_once(group: Group) -> None:
+    client = group.member("ana")
+    number = alert(client, sites="https://news.test/")
+    with group.app_state.store() as store:
+        portal = CrawledSite(store, now=NOON)
+        portal.page("/1", "足球决赛", article("足球", 1))
+        portal.page("/2", "足球初赛", article("足球", 2))
+        portal.attach()
+        from focus.storage.search_index import SearchIndex
+
+        with SearchIndex(store.path) as index:
+            index.update()
+    group.finds(number, "https://news.test/1", published_at=NOON - 86400, relevance=0.91)
+    page = client.get("/search", params={"q": "足球"}).text
+    one, two = sorted(re.findall('<p class="about">([^<]*)</p>', page), reverse=True)
+    assert one == "0.91 very relevant · published 2026-11-20 09:00 · news.test · 欧冠"
+    assert "found 2026-11-21" in two and "欧冠" not in two
+    text = re.sub("</?mark>", "", page)
+    assert text.count("足球决赛") == 1
 
 
 def test_the_delivery_log_is_told_in_the_readers_language(group: Group) -> None:

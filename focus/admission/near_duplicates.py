@@ -2,6 +2,7 @@
 
     simhash      64 bits that hardly differ for texts that hardly differ (Charikar 2002)
     wording      64 bits of a text without its numbers
+    text_digest  64 bits of a text, whole, whatever time of day it tells
     looks_lost   whether a title says that there is no such page
     NearDuplicates        finds earlier texts at a Hamming distance of at most 3 (Manku 2007)
 
@@ -36,6 +37,7 @@ LOST_TEXTS = 64  # ways that one host may have to say so
 
 _WORDS = re.compile(r"\w+")
 _NUMBERS = re.compile(r"\d+")
+_TIMES = re.compile(r"(?<!\d)\d{1,2}[:：]\d{2}(?:[:：]\d{2})?(?!\d)")  # 9:30, 21:05:59
 _LANES = struct.Struct("<64H")
 _BANDS = struct.Struct(f"<{BANDS}H")
 _MIX = 0x9E3779B97F4A7C15  # 2⁶⁴ divided by the golden ratio
@@ -86,6 +88,13 @@ def wording(text: str) -> int:
     """
     words = _NUMBERS.sub("0", text[:MAX_CHARS])
     return _hash(words, "") if _WORDS.search(words) else 0
+
+
+def text_digest(text: str) -> int:
+    """64 bits by which a text is known to be as it was; never 0. White space and times of day
+    do not count, so that a clock on the page is no change.
+    """
+    return _hash(_TIMES.sub("", text), "")
 
 
 def _hash(text: str, title: str) -> int:

@@ -1,19 +1,11 @@
 """Learns which pages are looked at again, and when: those whose links lead to new relevant pages.
 
-Looking costs a request, not looking costs delay. With new relevant pages at a rate λ, an
-interval t costs 1/t requests and λt/2 of delay per second; where a request is worth half an
-hour of one page's delay, their sum is least at
-
-    interval = √(1 h / λ), between 15 minutes and 7 days
-    λ = (n + n₀)/(T + T₀)
-
-n are the new relevant pages that were first found there, T the seconds it was watched, both
-fading with e^(-t/week), so that every day of the week counts; n₀ = 0.005 and T₀ = 12 h stand
-for what is not known yet. A section begins as if half a page had been found there, another
-page as if a tenth. Worked: 24
-pages a day for weeks: √(180/168) = 1 hour; one a day: 5 hours; none for a week: 6.4 days.
-(An interval in proportion to 1/λ, one page a look, needs as many requests as one interval for
-all: Cho and Garcia-Molina, 2003.)
+`scheduling.revisits` has the formula, √(gain/λ) with λ = (n + n₀)/(T + T₀). Here n are the new
+relevant pages that were first found there, fading with e^(-t/week), so that every day of the week
+counts; n₀ = 0.005 and T₀ = 12 h; gain is 1 h, as a request is worth half an hour of one page's
+delay; and the interval is between 15 minutes and 7 days. A section begins as if half a page had
+been found there, another page as if a tenth. Worked: 24 pages a day for weeks: √(180/168) = 1 hour;
+one a day: 5 hours; none for a week: 6.4 days.
 
 What says cheaply whether it has changed (a feed or sitemap, a page with validators) may be looked
 at sooner than every 15 minutes, where an alert asks for that and the site's delay leaves room.
@@ -21,17 +13,18 @@ at sooner than every 15 minutes, where an alert asks for that and the site's del
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
 from focus.alerts.schedule import FLOOR_S, LONGEST_S, SHORTEST_S, SLACK_S
+from focus.scheduling import revisits
+from focus.scheduling.revisits import Watched, watched_on
 from focus.storage.alerts.records import DueHub, HubState
 from focus.storage.alerts.store import AlertStore
 
 GAIN_S = 3600.0
 KEPT_S = 7 * 86_400.0
-PRIOR, PRIOR_S = 0.005, 43_200.0
+PRIOR = Watched(43_200.0, 0.005)
 SECTION, OTHER = 0.5, 0.1  # pages that a section begins with, and another page
 BEGIN_S = 3600.0  # until the second look at a section
 PROVEN = 0.25  # pages, as they fade: one within ten days
@@ -43,8 +36,10 @@ BUSY = 0.5  # of the time between two such visits, that the looks may take at th
 
 def interval_s(fresh: float, watched_s: float) -> float:
     """Seconds until the next look at a page that brought so much in that time."""
-    wait_s = math.sqrt(GAIN_S * (watched_s + PRIOR_S) / (fresh + PRIOR))
-    return min(LONGEST_S, max(SHORTEST_S, wait_s))
+    watched = Watched(watched_s, fresh)
+    return revisits.interval_s(
+        watched, PRIOR, gain=GAIN_S, shortest_s=SHORTEST_S, longest_s=LONGEST_S
+    )
 
 
 def is_quick(hub: DueHub) -> bool:
@@ -130,8 +125,7 @@ def learn(
 
 def learned(hub: DueHub, found: int, *, now: float) -> HubState:
     """What is known of a page after a look that brought so many new relevant pages."""
-    kept = math.exp(min(0.0, hub.checked_at - now) / KEPT_S)
-    fresh = kept * hub.fresh + found
-    watched_s = kept * hub.watched_s + (1 - kept) * KEPT_S
+    before = Watched(hub.watched_s, hub.fresh)
+    watched_s, fresh = watched_on(before, now - hub.checked_at, found, kept_s=KEPT_S)
     wait_s = interval_s(fresh, watched_s)
     return HubState(hub.id, watched_s, fresh, wait_s, now + wait_s)

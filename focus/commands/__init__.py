@@ -3,7 +3,7 @@
     crawl, running, settings, preview     `focus crawl`: options, the run, the order, the dry run
     topic, train, label, tune, kb         topics made, trained, labelled, tuned; knowledge bases
     judge                                 a sample of what crawls fetched, judged by people
-    compare, report, search               comparisons, reports, stored pages
+    compare, report, search, changes      comparisons, reports, stored pages, their history
     watch, watch_owner, watch_send,       `focus watch`: alerts, their owner, sending,
     watch_inbox, alert_access             the pages that were found
     serve                                 the web application

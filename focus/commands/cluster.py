@@ -156,6 +156,7 @@ _WORKERS_OWN = (
     *("archive", "warc", "workers"),
     *("cookies", "cookie", "cookie_file", "credentials"),  # no frontier makes requests
     *(each.key for each in DECLARED if each.setting.section == SCRIPTS),  # workers have no browser
+    "refresh",  # rounds and their limits are of one crawl, not of a cluster's
 )
 frontier.params = [each for each in frontier.params if each.name not in _WORKERS_OWN]
 

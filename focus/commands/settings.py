@@ -153,6 +153,7 @@ def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) ->
             as_published=config.as_published,
             agent=agent,
             documents=config.scope.documents,
+            digests=config.refresh_s is not None,
             **wanted.link_features(),
         ),
     )

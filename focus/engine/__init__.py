@@ -2,7 +2,8 @@
 
     transports          a task to the web, or to a recorded one, and back as a result
     view                what decisions look at: requests that are not over, seeds, all the rest
-    results, failures   what follows from a result or a failure, decided without changing anything
+    results, failures,  what follows from a result or a failure, decided without changing anything;
+    refreshes           of a page of an earlier run, too
     intents             one record for each kind of change that may follow
     effects             does what was decided, in its order: the one place that changes the crawl
     links               a page's links become known URLs with evidence and priority

@@ -14,10 +14,12 @@ import msgspec
 
 from focus.engine import intents as i
 from focus.engine.links import LinkHandler
+from focus.engine.refreshes import looked, unanswered
 from focus.engine.sitemaps import SitemapHandler
 from focus.engine.transports import Transport
 from focus.engine.view import Request, View
 from focus.i18n import msg, within
+from focus.looks import ChangeKind, KeptPage
 from focus.records import DropReason, FailureKind, Outcome, Task, UrlState
 from focus.scheduling.queues import Candidate
 
@@ -63,6 +65,7 @@ class Effects:
             i.FollowListing: self._follow_listing,
             i.Enter: self._enter,
             i.Count: self._count,
+            i.Look: self._look,
         }
 
     def apply(self, intents: Iterable[i.Intent], now: float) -> None:
@@ -158,6 +161,11 @@ class Effects:
 
     def _drop(self, intent: i.Drop, now: float) -> None:
         url_id, reason, detail = intent.id, intent.reason, intent.detail
+        if (kept := self._view.request(url_id).kept) is not None:
+            if reason is DropReason.LISTING:
+                self._note_look(kept, now, ChangeKind(0))
+            elif reason is not DropReason.NOINDEX:
+                return self._keep(kept, str(reason), now)
         self._ended(Outcome(url_id, UrlState.DROPPED, str(reason), detail, hops=intent.hops))
         if self._view.left is not None and reason is DropReason.REDIRECTED:
             self._view.left.add(url_id)
@@ -168,6 +176,9 @@ class Effects:
 
     def _fail(self, intent: i.Fail, now: float) -> None:
         url_id, kind, detail = intent.id, intent.kind, intent.detail
+        if (kept := self._view.request(url_id).kept) is not None:
+            self._unit_of_work.failures[str(kind)] += 1
+            return self._keep(kept, str(kind), now)
         self._ended(Outcome(url_id, UrlState.FAILED, str(kind), detail, intent.tries))
         told = "" if kind is FailureKind.HOST_GIVEN_UP else str(kind)  # the detail says it
         self._seeds.note(url_id, told, detail)
@@ -176,13 +187,19 @@ class Effects:
         self._unit_of_work.ended(outcome)
         self._requests.pop(outcome.id, None)
 
+    def _waits(self, outcome: Outcome) -> None:
+        """A URL waits again; in the store a page of an earlier run stays what it is there."""
+        kept = self._view.request(outcome.id).kept
+        if kept is None:
+            return self._unit_of_work.ended(outcome)
+        stored = msgspec.structs.replace(kept_as(kept), hops=outcome.hops, url=outcome.url)
+        self._unit_of_work.ended(stored, UrlState.WAITING)
+
     def _retry(self, intent: i.Retry, now: float) -> None:
         url_id, kind, detail = intent.id, str(intent.kind), intent.detail
         self._requests.setdefault(url_id, Request()).tries = intent.tries
         waits = UrlState.WAITING
-        self._unit_of_work.ended(
-            Outcome(url_id, waits, kind, detail, intent.tries, intent.at, intent.hops)
-        )
+        self._waits(Outcome(url_id, waits, kind, detail, intent.tries, intent.at, intent.hops))
         self._frontier.defer(url_id, intent.url, intent.at)
         self._seeds.note(url_id, kind, detail)
 
@@ -195,13 +212,13 @@ class Effects:
         if self._view.left is not None:
             self._view.left.discard(url_id)
         self._url_table.hops[url_id] = intent.hops
-        self._unit_of_work.ended(Outcome(url_id, UrlState.WAITING, hops=intent.hops, url=url))
+        self._waits(Outcome(url_id, UrlState.WAITING, hops=intent.hops, url=url))
         self._frontier.push(url_id, url, self._url_table.priority[url_id])
 
     def _put_back(self, intent: i.PutBack, now: float) -> None:
         url_id = intent.id
         tries, hops = self._view.request(url_id).tries, self._url_table.hops[url_id]
-        self._unit_of_work.ended(Outcome(url_id, UrlState.WAITING, tries=tries, hops=hops))
+        self._waits(Outcome(url_id, UrlState.WAITING, tries=tries, hops=hops))
         if intent.url:
             self._frontier.push(url_id, intent.url, intent.priority)
 
@@ -227,6 +244,19 @@ class Effects:
                 host_nth=links.hit_rates.requests(self._view.queue(parent.id).host) + 1,
             )
         )
+        first = self._unit_of_work.totals.refreshed_from
+        if row.page.relevant and 0 < first <= parent.id:
+            self._count_news(parent.id)
+
+    def _count_news(self, page: int) -> None:
+        """A relevant page was found: news of the page whose look told of it."""
+        known = self._url_table
+        while known.hops[page] and known.parent[page] >= 0:
+            page = known.parent[page]
+        if (hub := known.parent[page]) >= 0:
+            self._unit_of_work.news_of(hub)
+            if (kept := self._view.request(hub).kept) is not None:
+                kept.news += 1.0
 
     def _follow_listing(self, intent: i.FollowListing, now: float) -> None:
         parent, fetch = intent.parent, intent.fetch
@@ -234,6 +264,55 @@ class Effects:
         etag, last_modified = fetch.header("etag") or "", fetch.header("last-modified") or ""
         self._unit_of_work.validated(parent.id, etag, last_modified)
         self._drop(i.Drop(parent.id, DropReason.LISTING, detail, intent.hops), now)
+
+    # -- pages of earlier runs ----------------------------------------------------
+
+    def _look(self, intent: i.Look, now: float) -> None:
+        kept = self._requests[intent.id].kept
+        assert kept is not None
+        links = 0 if intent.follow is None else self._follow_again(intent.follow)
+        if intent.tags is not None and intent.tags != (kept.etag, kept.last_modified):
+            self._unit_of_work.tagged(kept.id, *intent.tags)
+        self._unit_of_work.totals.unchanged += intent.follow is None and not intent.kinds
+        kinds = intent.kinds | (ChangeKind.LINKS if links else ChangeKind(0))
+        self._note_look(kept, intent.at, kinds, links=links, detail=intent.detail)
+        self._seeds.note(intent.id)
+        self._ended(Outcome(intent.id, UrlState.DONE, hops=intent.hops))
+
+    def _follow_again(self, intent: i.Follow) -> int:
+        """Take in its links, and its row if it is to be stored anew; how many links are new."""
+        parent, row, links = intent.parent, intent.row, self._link_handler
+        known = len(self._url_table)
+        targets = [] if intent.links is None else links.expand(parent, intent.links)
+        new = sum(target >= known for target in targets)
+        self._sitemap_handler.of_page(
+            parent.id, parent.depth, intent.feeds, relevant=parent.relevant
+        )
+        if row is not None:
+            rank = links.strategy.graph.rank(parent.id)
+            row = msgspec.structs.replace(row, targets=tuple(targets), pagerank=rank)
+            self._unit_of_work.reread(row)
+        elif new:
+            self._unit_of_work.linked(parent.id, targets)
+        return new
+
+    def _note_look(
+        self, kept: KeptPage, at: float, kinds: ChangeKind, *, links: int = 0, detail: str = ""
+    ) -> None:
+        kept_s = self._view.kept_s
+        found = looked(kept, at, kinds, links=links, detail=detail, kept_s=kept_s)
+        self._unit_of_work.looked(*found)
+
+    def leave_kept(self) -> None:
+        """The run is over: pages that are still to be looked at are what they were."""
+        for url_id, request in self._requests.items():
+            if request.kept is not None:
+                self._url_table.move(url_id, kept_as(request.kept).state)
+
+    def _keep(self, kept: KeptPage, trouble: str, now: float) -> None:
+        """It did not answer: what was had of it stays, with a mark."""
+        self._unit_of_work.looked(unanswered(kept, now, trouble))
+        self._ended(kept_as(kept))
 
     def _enter(self, intent: i.Enter, now: float) -> None:
         row, typed = intent.row, self._seeds.typed.get(intent.source)
@@ -255,3 +334,10 @@ class Effects:
         links.hit_rates.outcome(intent.id, page)
         if intent.titled is not None:
             links.strategy.saw(intent.titled)
+
+
+def kept_as(kept: KeptPage) -> Outcome:
+    """How a page or listing stands in the store while it is looked at again."""
+    if kept.is_listing:
+        return Outcome(kept.id, UrlState.DROPPED, str(DropReason.LISTING))
+    return Outcome(kept.id, UrlState.DONE)

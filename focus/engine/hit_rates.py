@@ -23,6 +23,7 @@ from focus.config import TrapConfig
 from focus.engine.ranking import Ranker
 from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
+from focus.looks import AGAIN_PRIORITY
 from focus.records import Page, Recent, Tally, UrlState
 from focus.scheduling.queues import Host, Queue
 from focus.scheduling.url_table import UrlTable
@@ -200,7 +201,8 @@ class HitRates:
         bonus, table, strategy = self._strategy.hub_bonus(tally), self._url_table, self._strategy
         parent, state, waiting = table.parent, table.state, UrlState.WAITING
         for child in strategy.graph.row(hub):
-            if parent[child] == hub and state[child] == waiting:
+            is_ranked = table.priority[child] > AGAIN_PRIORITY
+            if parent[child] == hub and state[child] == waiting and is_ranked:
                 priority = strategy.priority(child, table.link_evidence(child)) + bonus
                 if priority > table.priority[child]:
                     self._frontier.improve(child, priority)

@@ -4,7 +4,7 @@
 
     of a host     Settle, Locate, Obey, Ask, AskLater, Rest, Blame, Clear, GiveUp, ReadSitemaps
     of a URL      Done, Drop, Fail, Retry, Requeue, PutBack
-    of a page     Remember, Follow, FollowListing, Enter, Count
+    of a page     Remember, Follow, FollowListing, Enter, Count, Look
 """
 
 from __future__ import annotations
@@ -14,16 +14,8 @@ from typing import TypeAlias
 import msgspec
 
 from focus.admission.robots_gate import Turn
-from focus.records import (
-    DropReason,
-    FailureKind,
-    FetchResult,
-    Link,
-    Listing,
-    Page,
-    PageRow,
-    UrlRow,
-)
+from focus.looks import ChangeKind
+from focus.records import DropReason, FailureKind, FetchResult, Link, Listing, Page, PageRow, UrlRow
 from focus.scheduling.queues import Host
 from focus.score.strategy import Parent
 from focus.score.subtopics import Titled
@@ -220,8 +212,27 @@ class Count(_Intent, frozen=True):
     titled: Titled | None = None
 
 
+class Look(_Intent, frozen=True):
+    """It was looked at again and answered: note what that found.
+
+    at      when it was asked
+    kinds   of change; links that are new are counted when they are followed
+    detail  as `PageChange.detail`
+    follow  its links, and its row if it is to be stored anew; None: nothing came
+    tags    ETag and Last-Modified by now
+    """
+
+    id: int
+    at: float
+    kinds: ChangeKind
+    hops: int = 0
+    detail: str = ""
+    follow: Follow | None = None
+    tags: tuple[str, str] | None = None
+
+
 Intent: TypeAlias = (
     Locate | Settle | Obey | Ask | AskLater | Rest | Blame | Clear | GiveUp | ReadSitemaps
     | Done | Drop | Fail | Retry | Requeue | PutBack
-    | Remember | Follow | FollowListing | Enter | Count
+    | Remember | Follow | FollowListing | Enter | Count | Look
 )  # fmt: skip

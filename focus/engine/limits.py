@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import msgspec
+
 from focus.config import CrawlConfig, LimitConfig
-from focus.engine.unit_of_work import UnitOfWork
+from focus.engine.unit_of_work import Totals, UnitOfWork
 from focus.scheduling.holding_back import Budget, OtherCrawls
 
 
@@ -31,8 +33,29 @@ def reached(limits: LimitConfig, totals: Counted) -> str:
     return ""
 
 
+class RoundTotals(msgspec.Struct):
+    """What a round of a crawl that looks again at its pages has come to; looks count as pages."""
+
+    pages: int
+    requests: int
+    bytes: int
+    relevant: int
+
+
+def of_round(totals: Totals) -> RoundTotals:
+    """The totals since the present round began."""
+    return RoundTotals(
+        pages=totals.pages + totals.looked - totals.round_pages,
+        requests=totals.requests - totals.round_requests,
+        bytes=totals.bytes - totals.round_bytes,
+        relevant=totals.relevant - totals.round_relevant,
+    )
+
+
 class Limits:
     """The limits of one crawl, which it may share with others.
+
+    They count over all its runs; where it looks again at its pages, over those of a round.
 
     began_at  this run's start, by the crawl's clock
     """
@@ -46,6 +69,7 @@ class Limits:
         began_at: float,
     ) -> None:
         self._limits = config.limits
+        self._by_round = config.refresh_s is not None
         self._is_eager = config.eager
         self._unit_of_work = unit_of_work
         self._others = others
@@ -53,10 +77,15 @@ class Limits:
 
     def reached(self, now: float) -> str:
         """Which limit is reached, "" if none."""
-        if reason := reached(self._limits, self._unit_of_work.totals):
+        if reason := reached(self._limits, self._counted):
             return reason
         ends_at = self.ends_at()
         return "max-time reached" if ends_at is not None and now >= ends_at else ""
+
+    @property
+    def _counted(self) -> Totals | RoundTotals:
+        totals = self._unit_of_work.totals
+        return of_round(totals) if self._by_round else totals
 
     def ends_at(self) -> float | None:
         """The instant of `--max-time`, if that is a limit."""
@@ -65,7 +94,7 @@ class Limits:
 
     def left(self) -> int | None:
         """Requests, with those under way, before a limit on pages or requests; None: neither."""
-        limits, totals = self._limits, self._unit_of_work.totals
+        limits, totals = self._limits, self._counted
         pages, requests = self._others.made() if self._others is not None else (0, 0)
         pairs = (
             (limits.max_pages, totals.pages + pages),
@@ -75,5 +104,7 @@ class Limits:
 
     def budget(self, *, is_idle: bool) -> Budget:
         """What the frontier may give out: poor URLs are held back when that is little."""
-        left = None if self._is_eager else self.left()
+        # Behind new links come pages to look at again: nothing of what waits is poor.
+        is_again = self._by_round and self._unit_of_work.totals.refreshed_from
+        left = None if self._is_eager or is_again else self.left()
         return Budget(left, self._unit_of_work.totals.requests, is_idle)

@@ -23,14 +23,8 @@ from focus.engine.partition import Crossing, Partition
 from focus.engine.ranking import Ranker
 from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
-from focus.records import (
-    SEED_PRIORITY,
-    DropReason,
-    FailureKind,
-    Link,
-    UrlRow,
-    UrlState,
-)
+from focus.looks import AGAIN_PRIORITY
+from focus.records import SEED_PRIORITY, DropReason, FailureKind, Link, UrlRow, UrlState
 from focus.scheduling.queues import Queue
 from focus.scheduling.url_table import UrlTable
 from focus.score.strategy import LinkEvidence, Parent, Strategy
@@ -253,6 +247,8 @@ class LinkHandler:
         `link_evidence` None: only the graph has changed.
         """
         url_table = self.url_table
+        if url_table.priority[target] <= AGAIN_PRIORITY:
+            return
         fresh = self._fresh.pop(target, None)
         if fresh is not None:
             url_table.set_link_evidence(target, link_evidence or ())
@@ -295,7 +291,8 @@ class LinkHandler:
         self, target: int, link_evidence: LinkEvidence, priority: float, parent: int | None
     ) -> None:
         """Give a waiting URL this evidence and at least this priority (seeds, redirects)."""
-        if self.url_table.state[target] != UrlState.WAITING:
+        is_waiting = self.url_table.state[target] == UrlState.WAITING
+        if not is_waiting or self.url_table.priority[target] <= AGAIN_PRIORITY:
             return
         fresh = self._fresh.pop(target, None)
         if fresh is not None:

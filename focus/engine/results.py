@@ -27,6 +27,7 @@ from focus.engine.intents import (
     GiveUp,
     Intent,
     Locate,
+    Look,
     Obey,
     ReadSitemaps,
     Remember,
@@ -34,9 +35,11 @@ from focus.engine.intents import (
     Rest,
     Settle,
 )
+from focus.engine.refreshes import differences, is_gone
 from focus.engine.view import View
 from focus.http.robots_tag import of_headers
 from focus.i18n import msg, within
+from focus.looks import ChangeKind, KeptPage
 from focus.records import (
     DropReason,
     FailureKind,
@@ -104,7 +107,13 @@ def _of_url(
 ) -> list[Intent]:
     failure = fetch.failure or (page.failure if page is not None else None)
     intents: list[Intent] = []
-    if page is not None and page.failure is None:
+    kept = view.request(url_id).kept
+    if kept is not None and not kept.is_listing:
+        looked = _looked_again(kept, task, fetch, page, view)
+        if looked is not None:
+            host = view.frontier.host(task.host)
+            return [*looked, Clear(host)] if host.failures and not failure else looked
+    elif page is not None and page.failure is None:
         intents.append(Remember(url_id, task.host, page))
     if fetch.unchanged:
         intents.append(_unchanged(url_id, task, view))
@@ -126,6 +135,43 @@ def _of_url(
         is_kept = any(type(each) is Done for each in intents)
         intents.append(_count(url_id, task, failure, page, view, is_kept=is_kept))
     return intents
+
+
+def _looked_again(
+    kept: KeptPage, task: Task, fetch: FetchResult, page: Page | None, view: View
+) -> list[Intent] | None:
+    """What follows for a page of an earlier run; None: the same as for any other."""
+    at = fetch.fetched_at
+    if fetch.unchanged:
+        return [Look(kept.id, at, ChangeKind(0), task.hops)]
+    if fetch.redirect_to is not None:
+        as_first = msgspec.structs.replace(task, priority=kept.priority)
+        entered, *dropped = _redirected(kept.id, as_first, fetch.redirect_to, view)
+        if not (isinstance(entered, Enter) and dropped):
+            return None
+        look = Look(kept.id, at, ChangeKind.MOVED, task.hops, fetch.redirect_to)
+        return [entered, look]
+    if is_gone(fetch, page):
+        return [Look(kept.id, at, ChangeKind.GONE, task.hops, str(fetch.status or ""))]
+    if page is None or page.failure is not None or fetch.listing is not None:
+        return None
+    follow, ended = _page_came(kept.id, task, fetch, page, view)
+    if not (isinstance(ended, Done) and isinstance(follow, Follow) and follow.row is not None):
+        return None
+    kinds = differences(kept, page)
+    is_new = bool(kinds) or not kept.digest
+    row = msgspec.structs.replace(follow.row, priority=kept.priority) if is_new else None
+    look = Look(
+        kept.id,
+        at,
+        kinds,
+        task.hops,
+        kept.title if kinds & ChangeKind.TITLE else "",
+        msgspec.structs.replace(follow, row=row),
+        (follow.row.etag, follow.row.last_modified),
+    )
+    learned = [Remember(kept.id, task.host, page)] if kinds & ChangeKind.TEXT else []
+    return [*learned, look]
 
 
 def _unchanged(url_id: int, task: Task, view: View) -> Intent:

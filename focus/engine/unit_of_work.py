@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from focus.frontier import Frontier
+from focus.looks import ChangeKind, PageChange, PageCheck
 from focus.records import (
     Batch,
     Change,
@@ -56,6 +57,17 @@ class Totals(msgspec.Struct):
     shells: int = 0
     rendered: int = 0
     unrendered: int = 0
+    looked: int = 0
+    unchanged: int = 0
+    changed: int = 0
+    gone: int = 0
+    unanswered: int = 0
+    refreshed_from: int = 0
+    round_from: int = 0
+    round_pages: int = 0
+    round_requests: int = 0
+    round_bytes: int = 0
+    round_relevant: int = 0
 
 
 class UnitOfWork:
@@ -149,9 +161,9 @@ class UnitOfWork:
         if self._keep:
             self._batch.fetching.append(url_id)
 
-    def ended(self, outcome: Outcome) -> None:
-        """A URL moves to another state (told to the known URLs as well)."""
-        self._url_table.move(outcome.id, outcome.state)
+    def ended(self, outcome: Outcome, state: UrlState | None = None) -> None:
+        """A URL moves to another state (told to the known URLs as well, there to `state`)."""
+        self._url_table.move(outcome.id, outcome.state if state is None else state)
         if outcome.state is UrlState.FAILED:
             self.failures[outcome.reason] += 1
         elif outcome.state is UrlState.DROPPED:
@@ -175,6 +187,36 @@ class UnitOfWork:
         totals.unrendered += rendering.has_failed
         if self._keep:
             self._batch.pages.append(row)
+
+    def reread(self, row: PageRow) -> None:
+        """A page of an earlier run has come anew: it takes the place of what is stored."""
+        if self._keep:
+            self._batch.pages.append(row)
+            self._batch.reread.append(row.id)
+
+    def tagged(self, url_id: int, etag: str, last_modified: str) -> None:
+        """A page that is as it was has come with these."""
+        if self._keep:
+            self._batch.tags.append((url_id, etag, last_modified))
+
+    def looked(self, check: PageCheck, change: PageChange | None = None) -> None:
+        """A page of an earlier run was looked at again."""
+        totals, kinds = self.totals, ChangeKind(0 if change is None else change.kinds)
+        if check.trouble:
+            totals.unanswered += 1
+        else:
+            totals.looked += 1
+            totals.changed += bool(kinds & (ChangeKind.TEXT | ChangeKind.TITLE))
+            totals.gone += bool(kinds & (ChangeKind.GONE | ChangeKind.MOVED))
+        if self._keep:
+            self._batch.checks.append(check)
+            if change is not None:
+                self._batch.page_changes.append(change)
+
+    def news_of(self, page: int) -> None:
+        """A relevant page was found that a look at this one has told of."""
+        if self._keep:
+            self._batch.news.append(page)
 
     def linked(self, url_id: int, targets: Sequence[int]) -> None:
         """Links were followed from what is no page of the results: the graph has them, too."""

@@ -14,6 +14,7 @@ from focus.admission.robots_gate import RobotsGate
 from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
 from focus.i18n import msg, within
+from focus.looks import KeptPage
 from focus.records import UrlState
 from focus.scheduling.queues import Host, Queue
 from focus.scheduling.url_table import UrlTable
@@ -27,6 +28,7 @@ class Request(msgspec.Struct):
     tries       times that it has failed
     before      how the URL ended when it was asked for last; None: it never was
     conditions  headers that ask for an answer only if the page has changed since
+    kept        what an earlier run had of it, which stays whatever comes of this; None: nothing
     """
 
     waiting: int = 0
@@ -34,9 +36,16 @@ class Request(msgspec.Struct):
     tries: int = 0
     before: UrlState | None = None
     conditions: tuple[tuple[str, str], ...] = ()
+    kept: KeptPage | None = None
 
 
 _FIRST = Request()
+
+
+def conditions(etag: str, last_modified: str) -> tuple[tuple[str, str], ...]:
+    """What asks for an answer only if the page has changed since it came with these."""
+    validators = (("If-None-Match", etag), ("If-Modified-Since", last_modified))
+    return tuple((name, value) for name, value in validators if value)
 
 
 class Seeds:
@@ -68,6 +77,7 @@ class View(NamedTuple):
     agent      whom robots.txt and X-Robots-Tag may speak to, besides everybody
     locates    hosts are looked up before they are asked
     left       URLs that redirected, where cookies are kept: with one, they may answer; else None
+    kept_s     how long news of pages that are looked at again counts (`revisits.Refreshing`)
     """
 
     url_table: UrlTable
@@ -81,6 +91,7 @@ class View(NamedTuple):
     max_redirects: int
     locates: bool
     left: set[int] | None = None
+    kept_s: float = 0.0
 
     def request(self, url_id: int) -> Request:
         """The request for a URL that is not over yet."""

@@ -7,6 +7,7 @@
     url_memory   which waiting URLs memory holds; the others are in the store
     quantiles    priorities of the waiting URLs at some ranks, from a sample
     holding_back poor URLs wait while a limited crawl has better to come
+    revisits     how long to wait until a page is looked at again, by the news it brought
 
 A URL enters the URL table once, by its fingerprint, and gets an id that it keeps for the whole
 crawl. While it waits its id stands in the queue of its host (for some strategies in one queue

@@ -116,6 +116,13 @@ class UrlMemory:
             self.urls[url_id] = url
             heapq.heappush(queue.heap, (-self._url_table.priority[url_id], url_id))
 
+    def take_up(self) -> bool:
+        """When nothing else waits: let what was laid aside be recalled; whether there is any."""
+        for queue in self._queues:
+            queue.away = array("I")
+        self.reopen()
+        return any(queue.away for queue in self._queues)
+
     def reopen(self) -> None:
         """After a restart: all that waits is in the store."""
         states = np.frombuffer(self._url_table.state, np.uint8)

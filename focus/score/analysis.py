@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash
+from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash, text_digest
 from focus.admission.near_duplicates import wording as wording_of
 from focus.config import AnalysisConfig
 from focus.documents.convert import to_html
@@ -119,6 +119,7 @@ class PageAnalyst:
             index=index,
             rendering=rendering,
             named=self._named(document) if index else 0.0,
+            digest=text_digest(document.content) if self.config.digests else 0,
             body_zstd=zstd.frame(self._compressor, source) if kept else b"",
         )
 

@@ -14,6 +14,7 @@ FREE = {
     "user": 5,
     "address": 20,
     "test": 10,
+    "try": 10,
     "check": 10,
     "reset": 3,
     "register": 5,

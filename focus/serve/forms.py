@@ -77,7 +77,7 @@ def read(request: RequestContext, before: Alert) -> tuple[Alert, dict[str, str]]
         expires_at=_expiry(request, form["expires"].strip(), wrong),
     )
     wrong = problems(made) | wrong | wrong_channels
-    if wrong:
+    if wrong := {name: wrong[name] for name in LABELS if name in wrong} | wrong:
         return made, wrong
     try:
         topic_of(made, trusted=False)

@@ -12,7 +12,7 @@ from focus.i18n import told
 from focus.serve.accounts import Wrong
 from focus.serve.request import RequestContext
 from focus.storage.alerts.inbox import ACTS
-from focus.storage.alerts.records import InboxFilter, Match, StoredAlert
+from focus.storage.alerts.records import InboxFilter, KnownPage, Match, StoredAlert
 from focus.storage.results import Selection
 from focus.storage.search import search as find
 
@@ -211,12 +211,14 @@ def search(request: RequestContext) -> Response:
     words = request.query.get("q", "").strip()[:300]
     offset = min(_number(request.query.get("offset", "")) or 0, 500)
     found, error, days = None, "", _number(request.query.get("days", ""))
+    known: dict[str, KnownPage] = {}
     if words:
         chosen = Selection(crawl="all", since=_since(request) or None)
         try:
             with request.app_state.index() as index:
                 mine = request.store.search.of(request.me.id)
                 found = find(index, words, chosen, among=mine, limit=FOUND, offset=offset)
+            known = request.store.inbox.known(request.me.id, [each.url for each in found.hits])
         except ConfigError as wrong:
             error = request.wrong(wrong)
     return request.page(
@@ -224,6 +226,7 @@ def search(request: RequestContext) -> Response:
         400 if error else 200,
         words=words,
         found=found,
+        known=known,
         offset=offset,
         per_page=FOUND,
         days=days,

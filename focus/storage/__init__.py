@@ -10,6 +10,7 @@ connections of their own and may run beside it. To read, in this order:
     evidence_log                 of URLs read back at a restart, and their evidence as a log
     reader, views, results,      the reader's side: status, why, results, links, and what a
     link_reader, evidence        priority was added up from
+    page_checks                  how pages stand that are looked at again, and what has changed
     made_fields                  fields of a result that are made from its stored source
     report_reader, figures,      a report's figures in one reading
     distributions, link_map

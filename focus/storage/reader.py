@@ -26,12 +26,20 @@ from focus.errors import ConfigError, StoreError
 from focus.i18n import read_stored
 from focus.records import UrlState
 from focus.score.subtopics import Titled
-from focus.storage import evidence_log, results, schema, writer
+from focus.storage import evidence_log, page_checks, results, schema, writer
 from focus.storage.lock import held, holder
 from focus.storage.made_fields import Source, make_field
 from focus.storage.results import FIELDS, LARGEST, MADE, PAGERANK, Selection, columns
 from focus.storage.schema import LAST_ID, id_range, row_id
-from focus.storage.views import CrawlSummary, HostYield, Reason, Status, Step, Why, WhyPage
+from focus.storage.views import (
+    CrawlSummary,
+    HostYield,
+    Reason,
+    Status,
+    Step,
+    Why,
+    WhyPage,
+)
 from focus.storage.writer import LAST_CRAWL, digested, prepare
 from focus.text.formatting import span
 
@@ -114,7 +122,8 @@ class DatabaseReader:
         return found
 
     def status(self, crawl: int, among: Sequence[CrawlSummary] = ()) -> Status:
-        """How a crawl stands; costs no pass over its URLs. ConfigError when there is none.
+        """How a crawl stands; costs no pass over its URLs (one over its pages, where they are
+        looked at again). ConfigError when there is none.
 
         among  `crawls`, if they were asked for already: their pages are counted
         """
@@ -140,7 +149,15 @@ class DatabaseReader:
             counters=counters or {},
             report=report,
             duplicates=self._one(_DUPLICATES, id_range(crawl))[0],
+            gone=self._one(_GONE, id_range(crawl))[0],
+            due=self._due(crawl, config.get("refresh_s") if isinstance(config, dict) else None),
         )
+
+    def _due(self, crawl: int, age_s: float | None) -> int | None:
+        """Pages that would be looked at again now; None where that is not wanted."""
+        if age_s is None:
+            return None
+        return self.run(lambda db: page_checks.due(db, crawl, age_s, time.time()))
 
     def _states(self, crawl: int, tally: list[Any]) -> dict[str, int]:
         """URLs by state; ids are dense, so the last one tells how many are known."""
@@ -393,6 +410,7 @@ ON found.crawl = crawl.id ORDER BY id"""
 _UNDER_WAY = """
 SELECT id FROM crawl WHERE finished_at IS NULL ORDER BY opened_at DESC LIMIT 1"""
 _DUPLICATES = "SELECT count(*) FROM near_duplicate WHERE id BETWEEN ? AND ?"
+_GONE = "SELECT count(*) FROM page_check WHERE id BETWEEN ? AND ? AND gone_at NOT NULL"
 _DUPLICATE_OF = f"""
 SELECT url.url FROM near_duplicate n JOIN url ON url.id = (n.id & ~{LAST_ID}) + n.of
 WHERE n.id = ?"""

@@ -27,6 +27,7 @@ class Selection(msgspec.Struct, frozen=True):
     host           of this host or its subdomains
     topic          of crawls for the topic of this name
     duplicates     also pages with nearly the text of an earlier one (never `relevant`)
+    gone           also pages that were there and are gone by now (404, 410, moved)
     sort           "quality", "relevance", "authority", "hub" (all best first), "fetched"
                    (newest first) or "": in the order of fetching
     """
@@ -40,6 +41,7 @@ class Selection(msgspec.Struct, frozen=True):
     sort: str = ""
     limit: int | None = None
     duplicates: bool = True
+    gone: bool = False
 
 
 MADE = ("published", "modified", "author", "site", "text", "markdown")
@@ -52,8 +54,14 @@ LARGEST = f"""
 SELECT max({PAGERANK}), max(relevance) FROM page p WHERE id BETWEEN ? AND ?"""
 """What `quality_sql` divides by, of a crawl's pages."""
 
-# Name -> type and SQL of every field of a result. p page, x its texts, b its source, u its
-# URL, v the URL of its parent, c its crawl; {quality} depends on the crawls selected.
+
+def _iso(instant: str) -> str:
+    return f"strftime('%Y-%m-%dT%H:%M:%fZ', {instant}, 'unixepoch')"
+
+
+# Name -> type and SQL of every field of a result. p page, x its texts, b its source, u its URL,
+# v the URL of its parent, c its crawl, k the last look at it, l what its site says of changes;
+# {quality} depends on the crawls selected.
 _FIELDS: dict[str, tuple[Any, str]] = {
     "url": (str, "u.url"),
     "final_url": (str, "x.url"),
@@ -74,7 +82,7 @@ _FIELDS: dict[str, tuple[Any, str]] = {
     "parent": (str, "v.url"),
     "anchor": (str, "u.anchor"),
     "status": (int, "p.status"),
-    "fetched_at": (datetime, "strftime('%Y-%m-%dT%H:%M:%fZ', p.fetched_at, 'unixepoch')"),
+    "fetched_at": (datetime, _iso("p.fetched_at")),
     "strategy": (str, "c.strategy"),
     "topic": (str, "c.topic"),
     "crawl": (int, "p.crawl"),
@@ -90,6 +98,12 @@ _FIELDS: dict[str, tuple[Any, str]] = {
     ),
     "canonical": (str, "x.canonical"),
     "rendering": (str, "x.rendering"),
+    "first_seen": (datetime, _iso("ifnull(k.first_at, p.fetched_at)")),
+    "changed_at": (datetime, _iso("ifnull(k.changed_at, l.changed_at)")),
+    "checked_at": (datetime, _iso("ifnull(k.checked_at, p.fetched_at)")),
+    "tried_at": (datetime, _iso("ifnull(k.tried_at, p.fetched_at)")),
+    "trouble": (str, "k.trouble"),
+    "gone_at": (datetime, _iso("k.gone_at")),
     **dict.fromkeys(MADE, (str, "NULL")),
 }
 
@@ -175,6 +189,8 @@ def conditions_sql(selection: Selection, crawls: Sequence[int]) -> tuple[list[st
     if selection.min_relevance is not None:
         tests.append("p.relevance >= ?")
         values.append(selection.min_relevance)
+    if not selection.gone:
+        tests.append("p.id NOT IN (SELECT id FROM page_check WHERE gone_at NOT NULL)")
     if not selection.duplicates:
         tests.append("p.id NOT IN (SELECT id FROM near_duplicate)")
     if selection.since is not None:
@@ -207,4 +223,5 @@ CROSS JOIN page p ON p.id = wanted.value
 CROSS JOIN url u ON u.id = p.id
 CROSS JOIN crawl c ON c.id = p.crawl
 LEFT JOIN page_text x ON x.id = p.id {{source}}
+LEFT JOIN page_check k ON k.id = p.id LEFT JOIN lastmod l ON l.id = p.id
 LEFT JOIN url v ON v.id = (p.id & ~{LAST_ID}) + u.parent"""

@@ -156,7 +156,8 @@ CREATE TABLE page (
     simhash    INTEGER NOT NULL,     -- 64 bits, signed; 0: not computed
     links_cut  INTEGER NOT NULL,     -- links beyond the cap per page
     host_nth   INTEGER NOT NULL DEFAULT 0, -- among its host's requests, from 1; 0: not known
-    bonus      REAL NOT NULL DEFAULT 0     -- of its queue when it was taken, beside priority
+    bonus      REAL NOT NULL DEFAULT 0,    -- of its queue when it was taken, beside priority
+    digest     INTEGER NOT NULL DEFAULT 0  -- 64 bits of its main text, signed; 0: not computed
 );
 -- The course of a crawl (harvest rate, its last pages) and its pages in order.
 CREATE INDEX page_nth ON page (crawl, nth, relevant);
@@ -230,6 +231,29 @@ CREATE TABLE near_duplicate (
     of INTEGER NOT NULL            -- the earlier page: a URL of the same crawl
 );
 
+-- Pages (and sitemaps, feeds) that were looked at again since they were had (--refresh); what is
+-- not here was asked for once, at page.fetched_at.
+CREATE TABLE page_check (
+    id         INTEGER PRIMARY KEY,  -- = url.id
+    first_at   REAL NOT NULL,        -- when it was had first
+    checked_at REAL NOT NULL,        -- when it answered last, if only that it is as it was or gone
+    tried_at   REAL NOT NULL,        -- when it was asked last
+    changed_at REAL,                 -- when its text or title was last found changed; NULL: never
+    gone_at    REAL,                 -- since when it is gone (404, 410, moved); NULL: it is there
+    watched_s  REAL NOT NULL,        -- seconds it was watched, fading
+    news       REAL NOT NULL,        -- changes, and relevant pages it led to, fading
+    trouble    TEXT                  -- why the last look brought no answer; NULL: it did
+);
+-- The history of pages: one row for each look that found something changed.
+CREATE TABLE page_change (
+    page   INTEGER NOT NULL,         -- = url.id
+    at     REAL NOT NULL,            -- when it was asked
+    kinds  INTEGER NOT NULL,         -- sum of records.ChangeKind
+    links  INTEGER NOT NULL,         -- new ones, to URLs that were not known
+    detail TEXT NOT NULL,            -- the title before, where it moved to, or how it is gone
+    PRIMARY KEY (page, at)
+) WITHOUT ROWID;
+
 -- A frontier of a cluster: which of how many; `run` grows with every start.
 CREATE TABLE shard (
     crawl  INTEGER PRIMARY KEY,  -- = crawl.id
@@ -276,12 +300,17 @@ SELECT p.id AS id, p.crawl AS crawl, c.topic AS topic, c.strategy AS strategy,
     u.depth AS depth, v.url AS parent, u.anchor AS anchor, p.nth AS nth,
     p.priority AS priority, ifnull(g.pagerank, p.pagerank) AS pagerank,
     strftime('%Y-%m-%dT%H:%M:%SZ', p.fetched_at, 'unixepoch') AS fetched_at,
-    strftime('%Y-%m-%dT%H:%M:%SZ', l.changed_at, 'unixepoch') AS changed_at,
+    strftime('%Y-%m-%dT%H:%M:%SZ', ifnull(k.changed_at, l.changed_at), 'unixepoch') AS changed_at,
     x.content_type AS content_type, p.raw_bytes AS bytes,
-    x.parts AS parts, x.matched AS matched, x.rendering AS rendering
+    x.parts AS parts, x.matched AS matched,
+    strftime('%Y-%m-%dT%H:%M:%SZ', ifnull(k.first_at, p.fetched_at), 'unixepoch') AS first_seen,
+    strftime('%Y-%m-%dT%H:%M:%SZ', ifnull(k.checked_at, p.fetched_at), 'unixepoch') AS checked_at,
+    strftime('%Y-%m-%dT%H:%M:%SZ', k.gone_at, 'unixepoch') AS gone_at,
+    x.rendering AS rendering
 FROM page p JOIN crawl c ON c.id = p.crawl JOIN url u ON u.id = p.id
 JOIN page_text x ON x.id = p.id LEFT JOIN url v ON v.id = (p.id & ~{LAST_ID}) + u.parent
-LEFT JOIN lastmod l ON l.id = p.id LEFT JOIN graph_rank g ON g.id = p.id
+LEFT JOIN lastmod l ON l.id = p.id LEFT JOIN page_check k ON k.id = p.id
+LEFT JOIN graph_rank g ON g.id = p.id
 WHERE NOT p.noindex AND u.state <> 4"""
 """What other programs may read of a database; its columns keep their names and meaning."""
 

@@ -164,11 +164,13 @@ def _hits(index: SearchIndex, groups: list[list[Any]], needles: tuple[str, ...])
 
 def _hit(row: Sequence[Any], pattern: re.Pattern[str], score: float, similar: int) -> SearchHit:
     url, title, description, packed, fetched_at, changed_at, relevance, relevant, topic, crawl = row
+    text = page_text(packed, description)
+    text = text.removeprefix(title).lstrip() or text  # the title stands above it
     return SearchHit(
         url=url,
         host=urlsplit(url).netloc,
         title=marked(title, pattern),
-        snippet=passage(page_text(packed, description), pattern),
+        snippet=passage(text, pattern),
         fetched_at=fetched_at,
         changed_at=changed_at,
         relevance=relevance,

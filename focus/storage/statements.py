@@ -7,6 +7,7 @@ what changes them. See `schema` for what each column means.
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import chain
@@ -16,6 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from focus.i18n import stored
+from focus.looks import PageChange, PageCheck
 from focus.records import Batch, Change, HostRow, Outcome, PageRow, QueueRow, UrlRow
 from focus.storage import evidence_log
 from focus.storage.schema import row_id
@@ -52,12 +54,31 @@ parent = ifnull(new.parent, url.parent),
 anchor = iif(ifnull(new.parent, url.parent) IS url.parent, url.anchor,
 {evidence_log.ANCHOR.format(url="new.id", parent="new.parent")})
 FROM new WHERE url.id = new.id"""
-_PAGE = "INSERT OR REPLACE INTO page VALUES *"
+# Fetched again, it keeps how it was taken first: rank, priority, place, bonus.
+_PAGE = """
+INSERT INTO page VALUES * ON CONFLICT (id) DO UPDATE SET nth = excluded.nth,
+status = excluded.status, fetched_at = excluded.fetched_at, elapsed_s = excluded.elapsed_s,
+raw_bytes = excluded.raw_bytes, pagerank = excluded.pagerank, relevance = excluded.relevance,
+relevant = excluded.relevant, noindex = excluded.noindex, simhash = excluded.simhash,
+links_cut = excluded.links_cut, digest = excluded.digest"""
+_OUTDATED = [
+    f"WITH old (id) AS (VALUES *) DELETE FROM {table} WHERE id IN (SELECT id FROM old)"
+    for table in ("near_duplicate", "body")
+]
 _PAGE_TEXT = "INSERT OR REPLACE INTO page_text VALUES *"
 _BODY = "INSERT OR REPLACE INTO body VALUES *"
 _LINK = "INSERT INTO link VALUES *"
 _LASTMOD = "INSERT OR REPLACE INTO lastmod VALUES *"
 _VALIDATOR = "INSERT OR REPLACE INTO validator VALUES *"
+_TAGS = """
+WITH new (id, etag, last_modified) AS (VALUES *)
+UPDATE page_text SET etag = new.etag, last_modified = new.last_modified
+FROM new WHERE page_text.id = new.id"""
+_CHECK = "INSERT OR REPLACE INTO page_check VALUES *"
+_PAGE_CHANGE = "INSERT OR REPLACE INTO page_change VALUES *"
+_NEWS = """
+WITH new (id, n) AS (VALUES *)
+UPDATE page_check SET news = news + new.n FROM new WHERE page_check.id = new.id"""
 _DUPLICATE = "INSERT OR REPLACE INTO near_duplicate VALUES *"
 _RANK = "INSERT OR REPLACE INTO graph_rank VALUES *"
 
@@ -90,6 +111,8 @@ def statements(crawl: int, batch: Batch) -> Iterator[tuple[str, list[Row]]]:
     yield evidence_log.ANCHORS, evidence_log.anchors(crawl, changes)
     yield _FETCHING, [(base | number,) for number in batch.fetching]
     yield _OUTCOME, [_outcome(base, each) for each in _merged_outcomes(batch.outcomes)]
+    for outdated in _OUTDATED:
+        yield outdated, [(base | number,) for number in batch.reread]
     yield _PAGE, [_page(base, crawl, each) for each in batch.pages]
     yield _PAGE_TEXT, [_texts(base, each) for each in batch.pages]
     yield (
@@ -105,6 +128,10 @@ def statements(crawl: int, batch: Batch) -> Iterator[tuple[str, list[Row]]]:
     yield _LASTMOD, [(base | number, when) for number, when in batch.lastmods]
     yield _LINK, [(base | p.nth, p.id, _uint32(p.targets)) for p in batch.pages]
     yield _LINK, [(base | nth, source, _uint32(targets)) for nth, source, targets in batch.links]
+    yield _TAGS, [(base | number, *tags) for number, *tags in batch.tags]
+    yield _CHECK, [_check(base, each) for each in batch.checks]
+    yield _PAGE_CHANGE, [_page_change(base, each) for each in batch.page_changes]
+    yield _NEWS, [(base | number, n) for number, n in Counter(batch.news).items()]
     yield _HUB, [(base | hub, fetched, yielded) for hub, fetched, yielded in batch.hubs]
 
 
@@ -199,7 +226,17 @@ def _page(base: int, crawl: int, row: PageRow) -> Row:
         page.links_cut,
         row.host_nth,
         row.bonus,
+        page.digest - ((page.digest >> 63) << 64),
     )
+
+
+def _check(base: int, row: PageCheck) -> Row:
+    instants = row.first_at, row.checked_at, row.tried_at, row.changed_at, row.gone_at
+    return base | row.id, *instants, row.watched_s, row.news, row.trouble or None
+
+
+def _page_change(base: int, row: PageChange) -> Row:
+    return base | row.id, row.at, row.kinds, row.links, row.detail
 
 
 def _texts(base: int, row: PageRow) -> Row:

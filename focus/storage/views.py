@@ -59,6 +59,9 @@ class Status(msgspec.Struct, frozen=True):
     failures, drops   most frequent first
     limits    as configured; counters and report as the crawl wrote them
     duplicates  pages with nearly the text of an earlier one, not relevant a second time
+    gone        pages that were looked at again and are there no more
+    due         pages that `--refresh` would look at again now, with the age of the last run; None:
+                that had none
     """
 
     crawl: CrawlSummary
@@ -72,6 +75,24 @@ class Status(msgspec.Struct, frozen=True):
     counters: dict[str, float]
     report: Any = None
     duplicates: int = 0
+    gone: int = 0
+    due: int | None = None
+
+
+class SeenChange(msgspec.Struct, frozen=True):
+    """What a look at a page has found changed.
+
+    at      Unix seconds
+    kinds   text, title, links, gone, moved, back
+    links   new ones, to URLs that the crawl did not know
+    detail  the title before, where it moved to, or the status that says it is gone
+    """
+
+    url: str
+    at: float
+    kinds: list[str]
+    links: int = 0
+    detail: str = ""
 
 
 class Step(msgspec.Struct, frozen=True):

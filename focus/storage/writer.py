@@ -266,7 +266,10 @@ SELECT id & {schema.LAST_ID}, source, targets FROM link
 WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"""
 ADDRESSES = f"""
 SELECT url.id & {schema.LAST_ID}, url FROM json_each(?) JOIN url ON url.id = json_each.value"""
-_FETCHING_AGAIN = "UPDATE url SET state = 0 WHERE state = 1 AND id BETWEEN ? AND ?"
+# A page that was being looked at again is one still; it is due again by itself.
+_FETCHING_AGAIN = """
+UPDATE url SET state = iif(id IN (SELECT id FROM page), 2, 0)
+WHERE state = 1 AND id BETWEEN ? AND ?"""
 _HAS_FAILED = f"""
 SELECT 1 FROM tally WHERE crawl = ? AND state = {int(UrlState.FAILED)} AND n > 0 AND (reason IN
 (SELECT value FROM json_each(?)) OR reason IN (SELECT value FROM json_each(?))) LIMIT 1"""

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from focus.i18n import say, says, told
 from focus.records import SEED_PRIORITY
-from focus.storage.views import Ahead, CrawlSummary, Reason, Status, Step, Why, WhyPage
+from focus.storage.views import (
+    Ahead,
+    CrawlSummary,
+    Reason,
+    SeenChange,
+    Status,
+    Step,
+    Why,
+    WhyPage,
+)
 from focus.text.formatting import count, percent, printable, size, span, table
 
 if TYPE_CHECKING:
@@ -60,6 +69,8 @@ def status_lines(database: str, crawls: Sequence[CrawlSummary], status: Status |
             ),
         ),
     ]
+    if status.due is not None:
+        rows.append((say("again"), _again(status)))
     if counters.get("outlook_high"):
         named = ("outlook", "outlook_low", "outlook_high")
         rows.append(("outlook", outlook_text(*(counters[name] for name in named))))
@@ -126,6 +137,32 @@ def _reasons(reasons: Sequence[Reason]) -> str:
     return ", ".join(f"{say(each.reason or 'other')} {each.urls:,}" for each in reasons) or say(
         "none"
     )
+
+
+def _again(status: Status) -> str:
+    return say(
+        "{looks} so far, {gone} gone; {due} due now",
+        looks=count(int(status.counters.get("looked", 0)), "look"),
+        gone=count(status.gone, "page"),
+        due=count(status.due or 0, "page"),
+    )
+
+
+# -- focus changes ------------------------------------------------------------------
+
+
+def change_lines(changes: Sequence[SeenChange]) -> list[str]:
+    """What has changed, a line for each look that found something."""
+    if not changes:
+        return [say("No change was found yet; `focus crawl --refresh 7d` looks for some.")]
+    rows = [(when(each.at), _what(each), printable(each.url)) for each in changes]
+    return table([says("found", "change", "page"), *rows], indent="")
+
+
+def _what(change: SeenChange) -> str:
+    """`text, links +3`, with the title before or where it went in brackets."""
+    kinds = ", ".join(say(kind) + f" +{change.links}" * (kind == "links") for kind in change.kinds)
+    return f"{kinds} ({printable(change.detail, 40)})" if change.detail else kinds
 
 
 # -- focus why ----------------------------------------------------------------------

@@ -68,7 +68,7 @@ class Pulse:
 
     def event(self, event: Event) -> None:
         """Count a page among the recent ones."""
-        if event.state is UrlState.DONE:
+        if event.state is UrlState.DONE and not event.again:
             self._recent.append(event.relevant)
 
     def now(self) -> float:
@@ -198,6 +198,8 @@ def page_line(event: Event) -> str:
     """A request that ended, as one line: number, what became of it, URL, title."""
     if event.state is None:
         outcome = f"robots.txt {say(event.reason)}".rstrip()
+    elif event.again:
+        outcome = f"{say('again')} {say(event.reason)}".rstrip()
     elif event.state is UrlState.DONE:
         outcome = f"{say('relevant' if event.relevant else 'page')} {event.relevance:.2f}"
     else:

@@ -59,12 +59,12 @@ def exit_code(report: RunReport, fail_error_rate: float | None = None) -> int:
 
 
 def error_rate(report: RunReport) -> float:
-    """failed / (failed + pages) of this run, 0…1.
+    """failed / (failed + pages, new or looked at again) of this run, 0…1.
 
     URLs that were failed unasked because their host was given up do not count.
     """
     failed = sum(n for kind, n in report.failures.items() if kind != FailureKind.HOST_GIVEN_UP)
-    asked = failed + report.run_pages
+    asked = failed + report.run_pages + report.run_looked
     return failed / asked if asked else 0.0
 
 
@@ -77,6 +77,7 @@ def summary(report: RunReport) -> list[str]:
     rows = [
         (say("pages"), _pages(report)),
         (say("this run"), _run(report)),
+        *_again(report),
         (
             say("received"),
             say(
@@ -180,6 +181,23 @@ def _shells(pages: int) -> str:
             n=pages,
         )
     )
+
+
+def _again(report: RunReport) -> list[tuple[str, str]]:
+    """What looks at pages of earlier runs came to, in this one."""
+    found = report.again
+    if not any(found.values()):
+        return []
+    line = say(
+        "{looks}: {changed} changed, {unchanged} as before by their servers' word, {gone} gone; "
+        "{unanswered} not answered",
+        looks=count(found["looked"], "look"),
+        changed=f"{found['changed']:,}",
+        unchanged=f"{found['unchanged']:,}",
+        gone=f"{found['gone']:,}",
+        unanswered=f"{found['unanswered']:,}",
+    )
+    return [(say("again"), line)]
 
 
 def _run(report: RunReport) -> str:

@@ -353,6 +353,10 @@ _LOOK = """() => {
     if (shown(e) && !(e.innerText.trim() || e.ariaLabel)) wrong.push(`${name(e)} has no words`);
   if (document.querySelectorAll('h1').length !== 1) wrong.push('not one h1');
   if (!root.lang) wrong.push('no language');
+  const header = document.querySelector('header');
+  if (header && header.offsetHeight > 60) wrong.push('the header is more than one row');
+  for (const e of document.querySelectorAll('.item:not(:has([open]))'))  // 8 of 844 px beside bars
+    if (e.offsetHeight > 80) wrong.push(`a page takes ${e.offsetHeight} px of the list`);
   const ids = [...document.querySelectorAll('[id]')].map(e => e.id);
   for (const id of ids.filter((id, n) => ids.indexOf(id) !== n)) wrong.push(`two of #${id}`);
   return wrong;

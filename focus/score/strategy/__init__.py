@@ -9,6 +9,7 @@
     url_structure                               likeness of addresses (P3 5.3)
     topic_pagerank                              importance and relevance mixed (P1 eq. 4-2)
     yielding                                    `yield`, the default: best_link and hit rates
+    learned                                     yield and more signs, weighed by training
 
 For each link of a page `evidence` gives a tuple of floats, or None for a link that is not followed.
 A URL keeps the largest of each float that any link gave it; `priority` makes one number of them,
@@ -41,6 +42,7 @@ from focus.score.strategy.fish_search import FishSearch
 from focus.score.strategy.gene import Gene
 from focus.score.strategy.gene_authority import GeneAuthority
 from focus.score.strategy.hits import HitsOrder
+from focus.score.strategy.learned import Learned
 from focus.score.strategy.pagerank import PageRankOrder
 from focus.score.strategy.random_order import RandomOrder
 from focus.score.strategy.shark_search import SharkSearch
@@ -56,6 +58,7 @@ STRATEGIES: Registry[type[Strategy]] = Registry(
         s.name: s
         for s in (
             Yield,
+            Learned,
             BestLink,
             SharkSearch,
             TopicPageRank,

@@ -8,7 +8,7 @@ from typing import Any
 
 from focus.storage.alerts.database import Statements
 from focus.storage.alerts.matches import MATCH, match_of
-from focus.storage.alerts.records import MARK, InboxEntry, InboxFilter
+from focus.storage.alerts.records import MARK, InboxEntry, InboxFilter, KnownPage
 
 _MINE = "alert IN (SELECT id FROM alert WHERE user = :user)"
 _ACTS = {
@@ -60,6 +60,22 @@ class Inbox(Statements):
         sql = f"SELECT url FROM alert_match WHERE id = :match AND {_MINE}"
         found = self._db.rows(sql, {"match": match, "user": user})
         return str(found[0][0]) if found else None
+
+    def known(self, user: int, urls: Collection[str]) -> dict[str, KnownPage]:
+        """What a person's alerts know of these pages: URL -> the best match and its alerts."""
+        rows = self._db.rows(
+            "SELECT m.url, a.name, m.published_at, m.relevance FROM alert a "
+            "JOIN alert_match m ON m.alert = a.id WHERE a.user = :user AND m.deleted = 0 "
+            "AND m.url IN (SELECT value FROM json_each(:urls)) ORDER BY m.relevance DESC, a.name",
+            {"user": user, "urls": json.dumps(list(urls))},
+        )
+        found: dict[str, KnownPage] = {}
+        for url, name, published_at, relevance in rows:
+            if url in found:
+                found[url].alerts.append(name)
+            else:
+                found[url] = KnownPage([name], published_at, relevance)
+        return found
 
     def read_all(self, user: int, alert: int | None, *, now: float) -> None:
         """Mark all of a person's pages as read, or those of one alert."""

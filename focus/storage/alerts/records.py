@@ -190,6 +190,14 @@ class InboxFilter(NamedTuple):
     page: int = 0
 
 
+class KnownPage(NamedTuple):
+    """A page that alerts of a person's have found: their names, best first; what the best says."""
+
+    alerts: list[str]
+    published_at: float | None
+    relevance: float
+
+
 class InboxEntry(NamedTuple):
     """A page in the inbox, and how many near-duplicates are folded under it."""
 
