@@ -316,14 +316,7 @@ class RenderConfig(msgspec.Struct, frozen=True):
     at_once: Annotated[
         int, Setting(SCRIPTS, "Pages in the browser at once.", name="render-pages", high=64)
     ] = 2
-    max_memory_bytes: Annotated[
-        int,
-        Setting(
-            SCRIPTS,
-            "Memory that the browser may take before it is begun anew (render-crash).",
-            name="render-memory",
-        ),
-    ] = 2 * 1024 * 1024 * 1024
+    max_memory_bytes: int = 2 * 1024 * 1024 * 1024  # of the browser; then it is begun anew
     sandbox: Annotated[
         bool,
         Setting(SCRIPTS, "Run it without its sandbox, as root must.", name="no-browser-sandbox"),

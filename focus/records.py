@@ -258,7 +258,6 @@ class Task(msgspec.Struct, frozen=True):
     priority   what it was taken at
     conditions  headers that ask for an answer only if the page has changed
     wording    whether `Page.wording` will be asked for
-    rest_s     to wait before anything more is asked of the host for it
     tell       whether the crawl is to be told when the request goes out
     """
 
@@ -272,7 +271,7 @@ class Task(msgspec.Struct, frozen=True):
     conditions: tuple[tuple[str, str], ...] = ()
     lookup: bool = False
     wording: bool = True
-    rest_s: float = 0.0
+    rest_s: float = 0.0  # to wait before anything more is asked of the host for it
     tell: bool = False
 
 
