@@ -103,8 +103,10 @@ def document(page: LabelledPage) -> Document:
         headings=parsed.headings,
         links=parsed.links,
         url_words=words(page.url),
+        url=page.url,
         source=page.source.encode("utf-8", "replace"),
         blocks=parsed.blocks,
+        region=parsed.region,
     )
 
 

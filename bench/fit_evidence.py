@@ -30,6 +30,8 @@ BELIEFS = {
     "keywords": 2.5,
     "description": 1.0,
     "url": 1.5,
+    "section": 3.0,
+    "cited": 4.5,
     "text": 4.0,
     "lead": 1.0,
     "tag": 4.0,

@@ -98,8 +98,10 @@ def documents(page: LabelledPage) -> tuple[Document, Document]:
             headings=parsed.headings,
             links=parsed.links,
             url_words=words(page.url),
+            url=page.url,
             source=page.source.encode("utf-8", "replace"),
             blocks=parsed.blocks,
+            region=parsed.region,
         )
         for shown in (True, False)
     )

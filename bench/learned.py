@@ -331,8 +331,8 @@ def fit(moments: Moments, steps: int = 300) -> dict[str, float]:
 
 
 def _rounded(weight: float) -> float:
-    """To a power of two, less than 1/16 to 0: it is not known better, and webs share crawls."""
-    return 2.0 ** round(math.log2(weight)) if weight >= 1 / 16 else 0.0
+    """To a power of two, 16 at most, 0 under 1/16: not known better, and webs share crawls."""
+    return 2.0 ** round(math.log2(min(weight, 16.0))) if weight >= 1 / 16 else 0.0
 
 
 def rounds(field: Field, webs: Sequence[str], topics: int, number: int) -> dict[str, float]:

@@ -16,6 +16,7 @@ tells when it was delivered.
 
 import asyncio
 import re
+import socket
 import statistics
 import sys
 import tempfile
@@ -112,7 +113,10 @@ async def served(minutes: float) -> str:
             await focus("watch", "add", "足球", *what, "--webhook", hook.url, *db)
             await focus("watch", "run", *at, *db)
             web.log.clear()
-            server = await started("serve", "--port", "0", *at, *db)
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                port = str(free.getsockname()[1])
+            server = await started("serve", "--port", port, *at, *db)
             try:
                 begun = time.monotonic()
                 while time.monotonic() - begun < 60 * minutes:

@@ -12,7 +12,7 @@ links to them they stay where they are. As far below as `records.SEED_PRIORITY` 
 
 
 class ChangeKind(IntFlag):
-    """What a look at a page has found that was not so before. The names are what people read."""
+    """The differences that a look at a page may find, as flags. The names are what people read."""
 
     TEXT = 1  # its main text
     TITLE = 2
@@ -56,7 +56,7 @@ class KeptPage(msgspec.Struct):
 
 
 class PageCheck(msgspec.Struct, frozen=True):
-    """How a page stands after a look at it, as `KeptPage`. `trouble`: why it did not answer."""
+    """The standing of a page after a look, as `KeptPage`. `trouble`: why it did not answer."""
 
     id: int
     first_at: float
@@ -70,7 +70,7 @@ class PageCheck(msgspec.Struct, frozen=True):
 
 
 class PageChange(msgspec.Struct, frozen=True):
-    """What a look at a page has found changed.
+    """The line that a look at a page adds to its history.
 
     links   that the crawl did not know
     detail  the title before, where it moved to, or how it is gone

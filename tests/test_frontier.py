@@ -374,6 +374,17 @@ def test_what_is_poor_stays_while_a_limited_crawl_has_better_to_come() -> None:
     assert world.take(5.0) == "http://poor.test/1"
 
 
+def test_what_is_poor_is_held_back_from_the_first_pages_on() -> None:
+    world = World(delay_s=5.0)
+    assert world.frontier.next(0.0, Budget(left=80, spent=0, is_idle=False)) is None
+    for n in range(40):
+        world.add(f"http://good.test/{n}", 2.0)
+    world.add("http://poor.test/1", 0.5)
+    assert world.take() == "http://good.test/0"
+    world.finish("http://good.test/0", 0.0)
+    assert world.frontier.next(0.0, Budget(left=79, spent=1, is_idle=False)) is None
+
+
 def test_what_is_poor_is_taken_when_nothing_better_comes_up_soon() -> None:
     world = World(delay_s=60.0)
     world.add("http://good.test/1", 2.0)

@@ -78,6 +78,12 @@ def test_a_link_leads_on_by_its_text(anchor: str) -> None:
     assert page.links[0].role is Role.FURTHER
 
 
+@pytest.mark.parametrize("rel", ["next", "prev nofollow"])
+def test_a_link_leads_on_by_what_it_says_for_machines(rel: str) -> None:
+    page = read(f'<a href="/sports/b">2</a><a rel="{rel}" href="/sports/b"><i></i></a>')
+    assert [link.role for link in page.links] == [Role.FURTHER]
+
+
 @pytest.mark.parametrize("anchor", ["Next steps", "下一篇", "Read more", "More", "1", ""])
 def test_a_link_to_an_article_does_not(anchor: str) -> None:
     page = read(f'<a href="/sports/b">{anchor}</a>')

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from focus.config import AnalysisConfig
 from focus.errors import ConfigError, TopicError
-from focus.html.parser import Block, RawLink
+from focus.html.parser import Block, RawLink, parse
 from focus.records import Region
 from focus.score.analysis import PageAnalyst
 from focus.score.matching import Matcher
@@ -190,6 +190,41 @@ def test_evidence_leaves_navigation_out_of_the_text(football: Matcher) -> None:
     menu = Block("足球 篮球 网球", 8, "li")
     page = Document(blocks=lambda: [menu, Block("今天天气很好。", 0, "p")])
     assert "text" not in make_model("evidence", football, {}).judge(page).parts
+
+
+def test_evidence_leaves_text_of_the_site_out_whatever_it_is(football: Matcher) -> None:
+    frame = "<div class=site-nav><p>足球的新闻</p></div><aside>足球</aside><footer>足球</footer>"
+    html = f"{frame}<main><p>今天天气很好。</p></main>"
+    evidence = make_model("evidence", football, {})
+
+    def judge(html: str) -> dict[str, float]:
+        page = parse(html)
+        return evidence.judge(Document(blocks=page.blocks, region=page.region)).parts
+
+    assert judge(html) == {}
+    assert judge(f"<header><p>足球</p></header>{html}").keys() == {"lead", "text"}  # its heading
+
+
+def test_evidence_believes_the_folders_of_an_address(football: Matcher) -> None:
+    evidence, soccer = make_model("evidence", football, {}), "http://h/足球/2024/1.html"
+    filed = evidence.judge(Document(url=soccer, url_words="足球 2024 1"))
+    named = evidence.judge(Document(url="http://h/足球", url_words="足球"))
+    assert (filed.parts, named.parts) == ({"url": 1.0, "section": 1.0}, {"url": 1.0})
+    assert filed.relevance > 0.5 > named.relevance
+
+
+def test_evidence_believes_the_folders_of_what_a_note_cites(football: Matcher) -> None:
+    evidence = make_model("evidence", football, {})
+
+    def judge(*hrefs: str) -> dict[str, float]:
+        links = [RawLink(href, "more") for href in hrefs]
+        return evidence.judge(Document(url="http://h/1", links=links)).parts
+
+    cited = "https://news.example/足球/1"
+    assert judge(cited, "/足球/2", "http://h/足球/3") == {"cited": 1.0}
+    assert judge(cited, "http://a.example/x/1") == {"cited": 0.5}
+    assert judge("http://news.example/足球") == {}  # its own name, no folder
+    assert judge(cited, *(f"http://a.example/{n}/x" for n in range(10))) == {}
 
 
 _TEXT = st.text(alphabet="足球篮球 java，。ａ1-", max_size=40)

@@ -12,6 +12,7 @@ from focus.urls.normal_form import (
     MAX_URL,
     Joiner,
     fingerprint,
+    folder_words,
     host_of,
     key,
     normalise,
@@ -96,6 +97,7 @@ def test_no_text_makes_normalise_or_a_joiner_raise(url: str, base: str | None) -
     ("typed", "want"),
     [
         ("  HTTP://EXAMPLE.com:80/a/../b\t.html#top  ", "http://example.com/b.html"),
+        ("http://www.Example.org./a", "http://www.example.org/a"),
         ("https://user:pass@example.com/x@y", "https://example.com/x@y"),
         (
             "http://例子.中国/中 文?词=值",
@@ -292,3 +294,10 @@ def test_pages_of_one_template_share_a_pattern(path: str, want: str) -> None:
 )
 def test_words_of_an_address(path: str, want: str) -> None:
     assert words("http://football.example" + path) == want
+
+
+def test_words_of_the_folders_of_an_address() -> None:
+    assert folder_words("http://h/sport/football/2024/cup-final.html?x=1") == "sport football 2024"
+    assert folder_words("http://h/sport/football/") == "sport"
+    for url in ("http://h/football/", "http://h/football", "http://h", "https://h/"):
+        assert folder_words(url) == ""

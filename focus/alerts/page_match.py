@@ -119,7 +119,9 @@ class PageView:
             headings=self._parsed.headings,
             links=self._parsed.links,
             url_words=url_words(page.url),
+            url=page.url,
             blocks=self._parsed.blocks,
+            region=self._parsed.region,
         )
 
     @cached_property

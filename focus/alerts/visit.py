@@ -25,11 +25,11 @@ from focus.alerts.run import Offline
 from focus.alerts.schedule import FLOOR_S, SHORTEST_S, SLACK_S, parse, zone_of
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, RunPaths, ScopeConfig
 from focus.crawler import Crawl, Event
-from focus.errors import ConfigError, TopicError
+from focus.errors import ClusterError, ConfigError, TopicError
 from focus.i18n import in_a_row, msg, within
 from focus.learn.memory_crawl import PageSource
 from focus.records import SEED_PRIORITY, UrlState
-from focus.session import RunReport, Watcher, run
+from focus.session import RunReport, Runtime, Watcher, run
 from focus.storage.alerts.records import LOCAL, DueHub, WatchedSite
 from focus.storage.alerts.store import AlertStore
 from focus.store import CrawlInfo
@@ -46,12 +46,22 @@ SOON_S = 300.0  # until a visit that our own network put off is tried again
 
 
 def visitor(
-    store: AlertStore, web: PageSource, *, clock: Callable[[], float] = time.time
+    store: AlertStore,
+    web: PageSource,
+    *,
+    clock: Callable[[], float] = time.time,
+    around: Callable[[], Runtime] | None = None,
 ) -> Callable[[WatchedSite], Awaitable[None]]:
-    """What looks a site up: see `visit`."""
+    """What looks a site up: see `visit`. `around` makes what each crawl works with, as workers of
+    a cluster; None: this machine alone.
+    """
 
     async def look_up(site: WatchedSite) -> None:
-        report = await visit(store, site, web, clock=clock)
+        try:
+            report = await visit(store, site, web, clock=clock, around=around)
+        except ClusterError as error:  # our own affair, as a network that is away
+            store.sites.fared(site.id, error.line, now=clock())
+            raise Offline("offline: {reason}", reason=error.line) from None
         if report.outage is not None:
             raise Offline("offline: {reason}", reason=report.outage.reason)
         if report.stop_reason in ("interrupted", "terminated"):
@@ -128,7 +138,12 @@ def _worth(hub: DueHub) -> tuple[bool, float]:
 
 
 async def visit(
-    store: AlertStore, site: WatchedSite, web: PageSource, *, clock: Callable[[], float]
+    store: AlertStore,
+    site: WatchedSite,
+    web: PageSource,
+    *,
+    clock: Callable[[], float],
+    around: Callable[[], Runtime] | None = None,
 ) -> RunReport:
     """Look a site up; its row and its pages' intervals tell of it afterwards.
 
@@ -146,6 +161,7 @@ async def visit(
         watcher,
         known_as={"topic": site.host, "strategy": "watch"},
         news_from=_news_from(site),
+        around=None if around is None else around(),
     )
     now = clock()
     trouble = _trouble(report, watcher)

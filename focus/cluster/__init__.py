@@ -13,6 +13,7 @@
     publisher, consumer, heartbeat    what a shard sends, receives, and does every second
     batch_writer      a shard's batch, with the leases that end in it
     node              one shard: `focus.session.run` with all of the above as its runtime
+    visits                        each visit of a watched site as a crawl of one shard
     worker, executor, result_publisher    a worker: its life, its tasks, its results
     reach             the private addresses that a worker may ask for: its own command line's
     launcher, control, private_broker, demo    all roles on one machine; status and orders

@@ -25,7 +25,7 @@ from focus.cluster.heartbeat import Heartbeat
 from focus.cluster.leases import Lease, Leases, Terms
 from focus.cluster.messages import ModelUpdate, WorkerSetup, digest
 from focus.cluster.publisher import ShardPublisher
-from focus.cluster.shard_context import OpenShard, ShardContext
+from focus.cluster.shard_context import HEARTBEAT_INTERVAL_S, OpenShard, ShardContext
 from focus.cluster.sharding import Shard
 from focus.cluster.topology import packed
 from focus.cluster.transport import ClusterTransport
@@ -45,7 +45,10 @@ PARSES = 4  # limits of parsing that a task may need at most: it is tried again,
 
 
 class ShardNode(Runtime):
-    """The runtime of one shard's crawl. `terms` None: by the longest time of a fetch."""
+    """The runtime of one shard's crawl. `terms` None: by the longest time of a fetch.
+
+    patience_s  without any worker until the crawl is broken off by a ClusterError; None: it waits
+    """
 
     def __init__(
         self,
@@ -54,9 +57,10 @@ class ShardNode(Runtime):
         *,
         cluster: str = "main",
         terms: Terms | None = None,
+        patience_s: float | None = None,
         say: Callable[[str], object] = lambda text: None,
     ) -> None:
-        self._terms = terms
+        self._terms, self._patience_s = terms, patience_s
         connection = ReconnectingConnection(
             address, self._prepare, name=f"focus shard {shard}", say=say
         )
@@ -148,6 +152,21 @@ class ShardNode(Runtime):
             self._heartbeat.run(),
         ):
             self._start(work)
+        if self._patience_s is not None:
+            self._start(self._miss_workers(self._patience_s))
+
+    async def _miss_workers(self, patience_s: float) -> None:
+        """Raises ClusterError once there has been no worker for so long."""
+        context, loop = self.context, asyncio.get_running_loop()
+        seen_at = loop.time()
+        while loop.time() - seen_at < patience_s:
+            if context.flow_control.workers(context.clock()):
+                seen_at = loop.time()
+            await asyncio.sleep(HEARTBEAT_INTERVAL_S)
+        raise ClusterError(
+            "no worker of the cluster {name} is there; start `focus cluster worker`",
+            name=context.cluster,
+        )
 
     async def _adopt(self, opened: OpenShard) -> None:
         """Leases of an earlier run: their results may come, their hosts must not be asked."""

@@ -58,7 +58,7 @@ class ShardContext:
         connection: ReconnectingConnection,
         say: Callable[[str], object],
     ) -> None:
-        self.shard = shard
+        self.shard, self.cluster = shard, cluster
         self.names = Names(cluster)
         self.connection = connection
         self.say = say

@@ -9,10 +9,11 @@ from typing import Any
 import click
 
 from focus.commands.alert_access import opened, own_zone
+from focus.commands.cluster import broker_options
 from focus.commands.crawl import network_options
 from focus.commands.options.channel import KEY, ChannelCommand, installation_values, key_file
 from focus.commands.options.option import DB, option
-from focus.commands.watch_send import sending_options
+from focus.commands.watch_send import cluster_of, sending_options
 from focus.errors import ConfigError
 
 _WHERE = "Where"
@@ -37,6 +38,7 @@ OPEN_FILES = 256  # a connection of each visitor, each of a visit, databases
 )
 @sending_options
 @network_options
+@broker_options
 @KEY
 @DB
 def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any) -> None:
@@ -74,7 +76,7 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
             most=most,
         )
     web = web_of(options)
-    given = installation_values(options)
+    given, workers = installation_values(options), cluster_of(options)
     with server.listening(host, port) as bound:
         home = server.home_of(host, port)
         key = key_file()
@@ -97,5 +99,6 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
             options=given,
             base_url=app_state.base_url or None,
             key_file=None if key is None else str(key.absolute()),
+            cluster=workers,
         )
         server.serve(app_state, order, bound)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from focus.commands.alert_access import AlertName, answer, chosen, opened
+from focus.commands.cluster import address_of, broker_options
 from focus.commands.crawl import network_options
 from focus.commands.options.channel import HOW, KEY, ChannelCommand, installation_values, key_file
 from focus.commands.options.option import DB, option, tell
@@ -19,6 +20,7 @@ from focus.text.formatting import printable
 if TYPE_CHECKING:
     from focus.alerts.run import Ran
     from focus.alerts.settings import DeliverySettings
+    from focus.cluster.visits import VisitOrder
     from focus.learn.memory_crawl import PageSource
     from focus.storage.alerts.store import AlertStore
 
@@ -40,6 +42,7 @@ sending_options = option(
 @option("-v", "--verbose", is_flag=True, help="Say what was done; without, only trouble is told.")
 @sending_options
 @network_options
+@broker_options
 @KEY
 @DB
 @click.pass_context
@@ -50,6 +53,9 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
     codes: 0 done, 1 something could not be visited or delivered, 2 wrong use, 4 no site at all
     could be visited (where our own network was away, all stays due), 5 a crawl holds the
     database (nothing was visited, all stays due), 6 another `focus watch run` is at work.
+
+    With --amqp the sites are asked by the workers of a cluster (docs/cluster.md), and decided on
+    here: with the same results and the same politeness.
 
     \b
     Example:
@@ -82,6 +88,7 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
 @click.argument("names", metavar="NAME...", nargs=-1, required=True, type=AlertName())
 @sending_options
 @network_options
+@broker_options
 @KEY
 @DB
 @click.pass_context
@@ -113,9 +120,26 @@ def _ran(store: AlertStore, wanted: Sequence[int] | None, options: dict[str, Any
     from focus.alerts.visit import visitor
     from focus.commands.settings import web_of
 
-    web = web_of(options)
+    web, order = web_of(options), cluster_of(options)
+    around = None
+    if order is not None:
+        from focus.cluster.visits import visits_by
+
+        around = visits_by(order)
     deliver = delivery_process.sender(store, settings_of(store, options, web))
-    return asyncio.run(run_due(store, visitor(store, web), deliver, clock=time.time, wanted=wanted))
+    visit = visitor(store, web, around=around)
+    return asyncio.run(run_due(store, visit, deliver, clock=time.time, wanted=wanted))
+
+
+def cluster_of(options: dict[str, Any]) -> VisitOrder | None:
+    """The cluster whose workers visit, if --amqp names one."""
+    if not options["amqp"]:
+        return None
+    address = address_of(options)
+    from focus.cluster.visits import VisitOrder
+
+    ca = None if address.ca is None else str(address.ca.absolute())
+    return VisitOrder(address.url, address.password, ca, options["cluster"])
 
 
 @click.command(cls=ChannelCommand, takes="installation")

@@ -34,7 +34,7 @@ def reached(limits: LimitConfig, totals: Counted) -> str:
 
 
 class RoundTotals(msgspec.Struct):
-    """What a round of a crawl that looks again at its pages has come to; looks count as pages."""
+    """The totals of a round of a crawl that looks again at its pages; looks count as pages."""
 
     pages: int
     requests: int

@@ -27,9 +27,13 @@ class BlockReader:
 
     From child to sibling by hand: asking each node of a traversal for its parent takes
     nearly twice as long.
+
+    starts  of each block the text node that it begins with
     """
 
     def __init__(self) -> None:
+        self.starts: list[LexborNode] = []
+        self._start: LexborNode | None = None
         self._done: list[Block] = []
         self._pieces: list[str] = []
         self._linked: list[str] = []
@@ -51,6 +55,7 @@ class BlockReader:
                 if place[0] != current:
                     self._end(tag)
                     current, tag, _ = place
+                    self._start = node
                 pieces.append(text)
                 if place[2]:
                     linked.append(text)
@@ -80,6 +85,8 @@ class BlockReader:
                 if len(text) < 4 * link_chars and sum(map(str.isalnum, text)) <= link_chars:
                     link_chars = len(text)
             self._done.append(Block(text, link_chars, tag))
+            assert self._start is not None
+            self.starts.append(self._start)
         pieces.clear()
         linked.clear()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -36,6 +36,7 @@ MAX_LD = 100_000  # characters of a JSON-LD script that is read
 _LISTS = frozenset(("CollectionPage", "SearchResultsPage", "ItemList", "Blog"))
 _ARTICLES = frozenset(("Article", "BlogPosting", "NewsArticle", "TechArticle", "QAPage", "Product"))
 _NOFOLLOW = frozenset(("nofollow", "ugc", "sponsored"))
+_WAYS = frozenset(("next", "prev", "previous"))
 _FEEDS = frozenset(("application/rss+xml", "application/atom+xml"))
 _NO_PAGE = ("#", "javascript:", "mailto:", "tel:", "data:")
 
@@ -48,6 +49,7 @@ class RawLink(msgspec.Struct, frozen=True, gc=False):
     heading   the heading above in the same region; a link that is itself (part of) a
               heading has the next higher one: a listing's heading, not its own text
     context   the text before and after it in its block, "" unless asked for
+    leads_on  rel=next or rel=prev: to the next page of a series or the one before
     """
 
     href: str
@@ -56,6 +58,7 @@ class RawLink(msgspec.Struct, frozen=True, gc=False):
     region: Region = Region.BODY
     nofollow: bool = False
     context: str = ""
+    leads_on: bool = False
 
 
 @dataclass(slots=True)
@@ -92,6 +95,8 @@ class Parsed:
     is_article: bool = False
     is_list: bool = False
     _tree: LexborHTMLParser | None = field(default=None, repr=False)
+    _places: AncestryReader = field(default_factory=AncestryReader, repr=False)
+    _starts: list[LexborNode] = field(default_factory=list, repr=False)
 
     @property
     def body(self) -> LexborNode | None:
@@ -113,7 +118,15 @@ class Parsed:
     def blocks(self) -> list[Block]:
         """The visible text cut into blocks, in document order."""
         body = self.body
-        return BlockReader().read(body) if body is not None else []
+        if body is None:
+            return []
+        reader = BlockReader()
+        blocks, self._starts = reader.read(body), reader.starts
+        return blocks
+
+    def region(self, number: int) -> Region:
+        """Where a block stands, by its number: it costs what its ancestors do."""
+        return self._places.of(self._starts[number]).region
 
 
 class ElementReader:
@@ -124,7 +137,7 @@ class ElementReader:
         self.agent = agent.lower()
         self.refreshes = False
         self.max_links = max_links
-        self.places = AncestryReader()
+        self.places = page._places
         self.contexts = Contexts() if context else None
         self.shared = ""  # og:description
         self.filed: list[str] = []  # tags and sections, as Open Graph has them
@@ -194,7 +207,7 @@ class ElementReader:
         if url and seconds <= REFRESH_S and (above is None or above.tag_id != NOSCRIPT):
             self.page.refresh = url
         elif self._is_wanted(url):
-            self._add(node, url, "", False)
+            self._add(node, url, "")
 
     def _article(self, node: LexborNode) -> None:
         self.page.articles += 1
@@ -225,14 +238,12 @@ class ElementReader:
         href = attributes.get("href")
         if href and self._is_wanted(href := href.strip(HTTP_SPACE)):
             anchor = words_of(node) or _spare_anchor(node, attributes)
-            rel = attributes.get("rel")
-            nofollow = rel is not None and not _NOFOLLOW.isdisjoint(_words(rel))
-            self._add(node, href, anchor, nofollow)
+            self._add(node, href, anchor, _words(attributes.get("rel")))
 
     def _frame(self, node: LexborNode) -> None:
         src = (node.attributes.get("src") or "").strip(HTTP_SPACE)
         if self._is_wanted(src):
-            self._add(node, src, "", False)
+            self._add(node, src, "")
 
     def _is_wanted(self, href: str) -> bool:
         """Whether a link leads anywhere and there is room for it; it is counted if not."""
@@ -243,11 +254,15 @@ class ElementReader:
         self.page.links_cut += 1
         return False
 
-    def _add(self, node: LexborNode, href: str, anchor: str, nofollow: bool) -> None:
+    def _add(
+        self, node: LexborNode, href: str, anchor: str, rel: Collection[str] = frozenset()
+    ) -> None:
         place = self.places.of(node)
         context = self.contexts.of(node, anchor) if self.contexts is not None else ""
         heading = self._heading_above(place)
-        link = RawLink(href, anchor, heading, place.region, nofollow, context)
+        nofollow = bool(rel) and not _NOFOLLOW.isdisjoint(rel)
+        leads_on = bool(rel) and not _WAYS.isdisjoint(rel)
+        link = RawLink(href, anchor, heading, place.region, nofollow, context, leads_on)
         self.page.links.append(link)
 
     def _heading_above(self, place: Ancestry) -> str:

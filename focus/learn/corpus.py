@@ -106,6 +106,7 @@ def of_html(html: str) -> Document:
         links=page.links,
         source=html.encode("utf-8", "replace"),
         blocks=page.blocks,
+        region=page.region,
     )
 
 

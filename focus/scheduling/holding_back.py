@@ -53,10 +53,12 @@ class HoldBack:
         self._least, self._until = -math.inf, 0.0
 
     def least(self, frontier: WaitingUrls, budget: Budget, now: float) -> float:
-        """That priority, found anew after every eighth of the requests that are left."""
+        """That priority, found anew after every eighth more requests than were made, or of those
+        that are left: whichever are fewer, since at first every page changes what is best.
+        """
         if budget.spent >= self._until:
-            left = budget.left
-            self._until = math.inf if left is None else budget.spent + 1 + left // 8
+            left, spent = budget.left, budget.spent
+            self._until = math.inf if left is None else spent + 1 + min(left, spent) // 8
             better = math.inf if left is None else 1 + left // BETTER_TO_COME
             if self._others is not None:
                 self._least = self._others.nth_best(better)

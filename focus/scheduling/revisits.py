@@ -58,7 +58,7 @@ def interval_s(
 
 
 class Refreshing(NamedTuple):
-    """How pages of a crawl are looked at again: after `age_s` at the mean `rate` of news.
+    """The pace of looks at the pages of a crawl: after `age_s` at the mean `rate` of news.
 
     rate   pieces of news per second and page, over 0
     """

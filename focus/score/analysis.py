@@ -139,8 +139,10 @@ class PageAnalyst:
             headings=parsed.headings,
             links=parsed.links,
             url_words=self._words(url),
+            url="" if self.config.mask_urls else url,
             source=source,
             blocks=parsed.blocks,
+            region=parsed.region,
         )
 
     def _named(self, page: Document) -> float:
@@ -158,6 +160,7 @@ class PageAnalyst:
             known.clear()
         best: dict[bytes, tuple[_Target, RawLink, float]] = {}
         free: set[bytes] = set()  # linked to with and without nofollow
+        onward: set[bytes] = set()  # by rel=next or rel=prev, whatever else leads there
         own = fingerprint(url)
         for raw in parsed.links:
             place = joiner.place(raw.href)
@@ -170,6 +173,8 @@ class PageAnalyst:
                 if place:
                     known[place] = target
             key, score = target[0], promise[raw.anchor]
+            if raw.leads_on:
+                onward.add(key)
             held = best.get(key)
             if held is None:
                 if key != own:
@@ -180,7 +185,10 @@ class PageAnalyst:
             if (score, bool(raw.anchor)) > (held[2], bool(held[1].anchor)):
                 best[key] = (held[0], raw, score)
         first = series(url) if any(target[-1] for target, _, _ in best.values()) else ""
-        return [self._link(*each, first, key not in free) for key, each in best.items()]
+        return [
+            self._link(*each, first, bound=key not in free, onward=key in onward)
+            for key, each in best.items()
+        ]
 
     def _target(self, url: str) -> _Target:
         """What can be said of an address, whoever links to it."""
@@ -192,12 +200,14 @@ class PageAnalyst:
     def _pattern(self, url: str) -> str:
         return url_pattern(url) if self.config.url_patterns else ""
 
-    def _link(self, target: _Target, raw: RawLink, score: float, first: str, bound: bool) -> Link:
+    def _link(
+        self, target: _Target, raw: RawLink, score: float, first: str, *, bound: bool, onward: bool
+    ) -> Link:
         promise = self.matcher.promise
         key, url, host, url_score, pattern, kind, of = target
         if kind is Role.FURTHER and of != first:
             kind = Role.INDEX
-        elif kind is Role.PAGE and raw.anchor and leads_on(raw.anchor):
+        elif kind is Role.PAGE and (onward or (raw.anchor and leads_on(raw.anchor))):
             kind = Role.FURTHER
         return Link(
             url=url,

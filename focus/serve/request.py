@@ -166,6 +166,8 @@ _PARTS = {
     "links": msg("links"),
     "anchors": msg("link texts"),
     "url": msg("address"),
+    "section": msg("section"),
+    "cited": msg("what it cites"),
 }
 """What the parts of a page are called."""
 

@@ -19,6 +19,7 @@ from focus.alerts import delivery_process, settings
 from focus.alerts.run import AlreadyRunning, Ran, alone, run_due
 from focus.alerts.sealed_channels import SealedChannels
 from focus.alerts.visit import visitor
+from focus.cluster.visits import VisitOrder, visits_by
 from focus.config import FetchConfig, PolitenessConfig
 from focus.errors import FocusError
 from focus.learn.memory_crawl import PageSource
@@ -27,7 +28,10 @@ from focus.storage.search_index import SearchIndex
 
 
 class SchedulerOptions(msgspec.Struct, frozen=True):
-    """The server's orders to its scheduler: where, how to ask, how to send."""
+    """The server's orders to its scheduler: where, how to ask, how to send.
+
+    cluster  whose workers visit; None: this machine does
+    """
 
     db: str
     fetch: FetchConfig = FetchConfig()
@@ -36,6 +40,7 @@ class SchedulerOptions(msgspec.Struct, frozen=True):
     options: dict[str, str] = {}
     base_url: str | None = None
     key_file: str | None = None
+    cluster: VisitOrder | None = None
 
 
 def run(order: SchedulerOptions) -> Ran | None:
@@ -55,7 +60,9 @@ def run(order: SchedulerOptions) -> Ran | None:
         try:
             with alone(path):
                 deliver = delivery_process.sender(store, how)
-                ran = asyncio.run(run_due(store, visitor(store, web), deliver, clock=time.time))
+                around = None if order.cluster is None else visits_by(order.cluster)
+                visit = visitor(store, web, around=around)
+                ran = asyncio.run(run_due(store, visit, deliver, clock=time.time))
         except AlreadyRunning:
             return None
     with SearchIndex(path) as index:

@@ -80,7 +80,7 @@ class Status(msgspec.Struct, frozen=True):
 
 
 class SeenChange(msgspec.Struct, frozen=True):
-    """What a look at a page has found changed.
+    """A change that a look at a page has found.
 
     at      Unix seconds
     kinds   text, title, links, gone, moved, back

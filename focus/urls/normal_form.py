@@ -25,7 +25,7 @@ import ada_url
 from focus.config import MAX_URL
 from focus.errors import ConfigError
 from focus.text.codecs import escape_query
-from focus.urls.patterns import url_pattern, words
+from focus.urls.patterns import folder_words, url_pattern, words
 
 try:  # half the time of hashlib's, which goes through OpenSSL
     from _md5 import md5  # type: ignore[import-not-found]
@@ -36,6 +36,7 @@ __all__ = [
     "MAX_URL",
     "Joiner",
     "fingerprint",
+    "folder_words",
     "host_of",
     "key",
     "normalise",

@@ -168,6 +168,17 @@ def words(url: str) -> str:
     return " ".join(text.translate(_SEPARATORS).split())
 
 
+def folder_words(url: str) -> str:
+    """`words` of the folders of an absolute URL, without the page's own name.
+
+    Worked: `http://h/sport/football/2024/cup-final.html` gives `sport football 2024`, and
+    `http://h/football/` "".
+    """
+    path = url.partition("?")[0].rstrip("/")
+    end = path.rfind("/")
+    return words(path[: end + 1]) if end > 8 else ""
+
+
 def _unescaped(text: str) -> str:
     if "%" not in text:
         return text

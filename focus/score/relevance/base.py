@@ -10,14 +10,23 @@ import msgspec
 
 from focus.html.main_content import main_text
 from focus.html.parser import Block, RawLink
+from focus.records import Region
 from focus.score.matching import Matcher, fold_body
+from focus.urls.normal_form import folder_words, host_of
+
+_OWN = (Region.BODY, Region.HEADER)
+"""Where a page's own text stands: its heading is often in its header."""
+
+_CITED = 10  # addresses: what leads to more lists them
 
 
 class Document:
     """The parts of a page that speak of its topic; its text is read only if asked for.
 
+    url      its address, normalised; "" hides its folders, and those of what it cites
     source   the page in UTF-8: a keyword that is not in there is nowhere on the page
     blocks   makes the blocks of visible text, in document order
+    region   tells where one of these stands, by its number
     """
 
     def __init__(
@@ -29,8 +38,10 @@ class Document:
         headings: Sequence[str] = (),
         links: Sequence[RawLink] = (),
         url_words: str = "",
+        url: str = "",
         source: bytes | None = None,
         blocks: Callable[[], Sequence[Block]] = tuple,
+        region: Callable[[int], Region] = lambda _: Region.BODY,
     ) -> None:
         self.title = title
         self.keywords = keywords
@@ -38,8 +49,10 @@ class Document:
         self.headings = headings
         self.links = links
         self.url_words = url_words
+        self.url = url
         self.source = source
         self._read = blocks
+        self._region = region
 
     def may_hold(self, matcher: Matcher) -> bool:
         """Whether a keyword may stand in the page at all; most pages end here."""
@@ -49,6 +62,21 @@ class Document:
     def blocks(self) -> Sequence[Block]:
         """The blocks of visible text."""
         return self._read()
+
+    @property
+    def section(self) -> str:
+        """The words of the folders that its address stands in: where its author has filed it."""
+        return folder_words(self.url)
+
+    @cached_property
+    def cited(self) -> Sequence[str]:
+        """The same of what its body links to at other hosts, [] where that is too much to tell."""
+        if not self.url:
+            return []
+        home = host_of(self.url)
+        hrefs = {link.href for link in self.links if link.region == Region.BODY}
+        away = [href for href in sorted(hrefs) if _is_away(href, home)]
+        return [*map(folder_words, away)] if len(away) <= _CITED else []
 
     @cached_property
     def body(self) -> str:
@@ -64,6 +92,23 @@ class Document:
     def main(self) -> str:
         """Visible text without navigation: blocks that are less than half links; folded."""
         return fold_body("\n".join(b.text for b in self.blocks if 2 * b.link_chars < len(b.text)))
+
+    def own(self, matcher: Matcher) -> str:
+        """`main` without blocks of the site around the page that hold a keyword; folded."""
+        if not matcher.counts(self.main):
+            return self.main
+        texts = (
+            text
+            for number, block in enumerate(self.blocks)
+            if 2 * block.link_chars < len(block.text)
+            and (not matcher.counts(text := fold_body(block.text)) or self._region(number) in _OWN)
+        )
+        return "\n".join(texts)
+
+
+def _is_away(href: str, home: str) -> bool:
+    scheme, _, rest = href.partition("://")
+    return scheme in ("http", "https") and not f"{rest}/".startswith(f"{home}/")
 
 
 class Judgement(msgspec.Struct, frozen=True):

@@ -1,0 +1,47 @@
+"""Has the visits of watched sites made by the workers of a cluster.
+
+A visit is a crawl, and each is run as the only shard of a cluster: its requests become tasks, their
+results come back to the process of `focus watch run`, which decides and writes as ever. So leases,
+politeness and what happens at kills are those of any crawl in a cluster. One visit after the other
+has the workers; they take over its settings (the site's topic) when it begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from focus.session import Runtime
+
+if TYPE_CHECKING:
+    from focus.cluster.node import ShardNode
+
+PATIENCE_S = 60.0
+"""Without any worker: the visit is put off, and whoever runs it is told."""
+
+
+class VisitOrder(msgspec.Struct, frozen=True):
+    """The broker as `Address` has it, and which cluster there."""
+
+    url: str
+    password: str | None
+    ca: str | None
+    cluster: str
+
+
+def visits_by(order: VisitOrder) -> Callable[[], Runtime]:
+    """What makes the runtime of a visit. Needs the extra `cluster`."""
+    from focus.cluster.broker import Address
+    from focus.cluster.node import ShardNode
+    from focus.cluster.sharding import Shard
+
+    ca = None if order.ca is None else Path(order.ca)
+    address = Address(order.url, order.password, ca)
+
+    def made() -> ShardNode:
+        return ShardNode(Shard(), address, cluster=order.cluster, patience_s=PATIENCE_S)
+
+    return made
