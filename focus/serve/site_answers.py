@@ -26,14 +26,14 @@ _ANY = from_words("page")  # what about is not asked here
 
 
 class SiteQuestion(msgspec.Struct, frozen=True):
-    """What the process is to ask, and how."""
+    """The sites that the process is to ask, and how."""
 
     sites: list[str]
     fetch: FetchConfig = FetchConfig()
 
 
 class SiteAnswer(msgspec.Struct, frozen=True):
-    """What a site answers: a page with its title and links, or a failure in a line."""
+    """The answer of a site: a page with its title and links, or a failure in a line."""
 
     site: str
     title: str = ""
