@@ -25,7 +25,7 @@ from focus.cli import cli
 from focus.commands.options.help import EXAMPLE, paragraphs
 from focus.commands.options.option import Option
 from focus.i18n import DOMAIN, FOLDER, SYSTEM
-from focus.records import DropReason, FailureKind, UrlState
+from focus.records import DropReason, FailureKind, Rendering, UrlState
 from focus.text.formatting import of_noun
 
 ROOT = Path(__file__).parents[1]
@@ -80,7 +80,7 @@ def found() -> list[Id]:
 def _by_value() -> Iterator[Id]:
     """What is told by a value that is also kept, or said by the system."""
     states = [state.name.lower() for state in UrlState]
-    for text in (*map(str, FailureKind), *map(str, DropReason), *states):
+    for text in (*map(str, FailureKind), *map(str, DropReason), *filter(None, Rendering), *states):
         yield Id(text, "", "focus/records.py")
     yield from (Id(text, "", "focus/crawler.py") for text in ENDS)
     yield from (Id(text, "", "focus/i18n.py") for text in SYSTEM)

@@ -21,11 +21,12 @@ of them.
     documents/       PDF, Word and the like, made into pages
     html/ text/ urls/    a page, its words, its addresses
     workers/         processes in which pages are parsed and scored
+    rendering/       pages made by scripts, in a browser without a network
     score/           relevance of a page, priority of a link
     engine/          what follows from an answer
     store, storage/  a crawl, written; every SQL statement; resume reads it back,
                      refresh has its pages looked at again
-    setting config records looks errors    options, and the words everyone shares
+    setting config records looks renderings errors    options, and the words everyone shares
     i18n, locale/    messages, and their Chinese
     topic/ learn/    what a crawl is about; topics made and taught by examples
     metrics/ evaluate/ report/    how good a crawl was; strategies compared; pages for people

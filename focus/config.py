@@ -13,7 +13,7 @@ from typing import Annotated
 
 import msgspec
 
-from focus.setting import FAR, FAST, NETWORK, OUTPUT, SERVER, SESSION, WHAT, Setting
+from focus.setting import FAR, FAST, NETWORK, OUTPUT, SCRIPTS, SERVER, SESSION, WHAT, Setting
 
 NOFOLLOW = ("follow", "weigh", "skip")
 """What may become of links with rel=nofollow, ugc or sponsored."""
@@ -115,6 +115,7 @@ class FetchConfig(msgspec.Struct, frozen=True):
             kind="network",
         ),
     ] = ()
+    any_type: bool = False  # take what is no page, too, and what is empty
     insecure: Annotated[bool, Setting(NETWORK, "Do not verify TLS certificates.")] = False
     concurrency: int = 256  # as `CrawlConfig.concurrency`
 
@@ -286,6 +287,42 @@ class PolitenessConfig(msgspec.Struct, frozen=True):
     robots_ttl_s: float = 24 * 3600.0
 
 
+class RenderConfig(msgspec.Struct, frozen=True):
+    """Which pages have their scripts run, in which browser, and how long."""
+
+    mode: Annotated[
+        str,
+        Setting(
+            SCRIPTS,
+            "Run the scripts of no page, of those that seem to need it, or of all, in the system's "
+            "Chromium.",
+            name="render",
+            choices=("never", "auto", "always"),
+        ),
+    ] = "never"
+    match: Annotated[
+        tuple[str, ...],
+        Setting(
+            SCRIPTS,
+            "Only of addresses that this finds something in. Repeatable: any of them.",
+            name="render-match",
+            kind="pattern",
+        ),
+    ] = ()
+    timeout_s: Annotated[
+        float,
+        Setting(SCRIPTS, "For the scripts of one page (render-timeout).", name="render-timeout"),
+    ] = 15.0
+    at_once: Annotated[
+        int, Setting(SCRIPTS, "Pages in the browser at once.", name="render-pages", high=64)
+    ] = 2
+    max_memory_bytes: int = 2 * 1024 * 1024 * 1024  # of the browser; then it is begun anew
+    sandbox: Annotated[
+        bool,
+        Setting(SCRIPTS, "Run it without its sandbox, as root must.", name="no-browser-sandbox"),
+    ] = True
+
+
 class CrawlConfig(msgspec.Struct, frozen=True):
     """One crawl, whole."""
 
@@ -349,6 +386,7 @@ class CrawlConfig(msgspec.Struct, frozen=True):
         ),
     ] = 2.0
     politeness: PolitenessConfig = PolitenessConfig()
+    render: RenderConfig = RenderConfig()
     concurrency: Annotated[int, Setting(FAST, "Requests at once in all.")] = 256
     eager: Annotated[
         bool,
@@ -405,6 +443,9 @@ class RunPaths(msgspec.Struct, frozen=True):
             "Send headers, cookies and passwords to the hosts that this TOML file names (mode "
             "0600; docs/usage.md).",
         ),
+    ] = None
+    browser: Annotated[
+        Path | None, Setting(SCRIPTS, "The browser's program.", shown="chromium, as PATH has it")
     ] = None
     profile: Annotated[bool, Setting(OUTPUT, "Tell at the end where the time went, by stage.")] = (
         False

@@ -12,6 +12,7 @@ from enum import IntEnum, StrEnum
 import msgspec
 
 from focus.looks import PageChange, PageCheck
+from focus.renderings import Rendering as Rendering
 
 SEED_PRIORITY = 1e6
 """Priority of seeds: before any scored link, in the order the user gave them."""
@@ -210,6 +211,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     named        how much of the topic the title and address of an index page name, 0…1
     digest       64 bits of its main text (`near_duplicates.text_digest`), 0: not asked for
     stages       CPU seconds by stage of the worker, {} unless a profile is taken
+    rendering    whether it seems to need scripts, or what came of running them
     """
 
     title: str = ""
@@ -242,6 +244,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     index: bool = False
     named: float = 0.0
     digest: int = 0
+    rendering: Rendering = Rendering.NONE
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -268,6 +271,7 @@ class Task(msgspec.Struct, frozen=True):
     conditions: tuple[tuple[str, str], ...] = ()
     lookup: bool = False
     wording: bool = True
+    rest_s: float = 0.0  # to wait before anything more is asked of the host for it
     tell: bool = False
 
 

@@ -34,6 +34,7 @@ from focus.profiling.crawl import Profiler
 from focus.profiling.stages import PROFILED, CrawlProfile
 from focus.records import Batch, FetchResult, UrlState
 from focus.refresh import look_again
+from focus.rendering import second_look
 from focus.resume import restore
 from focus.score.graph.hits import hubs_and_authorities
 from focus.store import CrawlInfo, Store
@@ -304,9 +305,16 @@ async def open_transport(
             software = f"focus/{__version__}"
             observe = stack.enter_context(Recorder(paths.warc, software=software)).record
         clock = Clock()
-        web = WebFetcher(config.fetch, clock=clock, sessions=_sessions(config, paths))
+        sessions = _sessions(config, paths)
+        web = WebFetcher(config.fetch, clock=clock, sessions=sessions)
         transport = LiveTransport(
-            web, pool, clock=clock, observe=observe, locate=web.locate, bodies=Bodies()
+            web,
+            pool,
+            clock=clock,
+            observe=observe,
+            locate=web.locate,
+            bodies=Bodies(),
+            render=await second_look(config, pool, sessions, stack, browser=paths.browser),
         )
     stack.push_async_callback(transport.close)
     pool.begin()

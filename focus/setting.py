@@ -16,7 +16,7 @@ import msgspec
 
 WHAT, FAR, FAST = "What to crawl", "How far", "How fast"
 SERVER, NETWORK, OUTPUT = "What a server may do", "How to ask", "Output"
-SESSION = "As whom to ask"
+SESSION, SCRIPTS = "As whom to ask", "Pages made by scripts"
 
 
 class Setting(msgspec.Struct, frozen=True):

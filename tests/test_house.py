@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 FOCUS = ROOT / "focus"
 
 LEVELS = [
-    "i18n; setting; looks",
+    "i18n; setting; looks; renderings",
     "errors; config; records; metrics/",
     "text/; topic/; scheduling/; workers/; registry; process",
     "urls/; documents/; frontier",
@@ -28,7 +28,7 @@ LEVELS = [
     "html/; admission/; archive/; fetch",
     "score/",
     "engine/; storage/",
-    "crawler; store",
+    "crawler; store; rendering/",
     "resume; refresh; profiling/",
     "session",
     "learn/; demo/",
@@ -42,8 +42,8 @@ LEVELS = [
 """From the bottom up: each imports only from levels below its own."""
 
 PURE = {
-    "setting", "looks", "errors", "config", "records", "metrics", "text", "topic", "scheduling",
-    "html", "urls", "http", "frontier", "admission", "score", "engine",
+    "setting", "looks", "renderings", "errors", "config", "records", "metrics", "text", "topic",
+    "scheduling", "html", "urls", "http", "frontier", "admission", "score", "engine",
 }  # fmt: skip
 """Here nothing reaches for clock, network, environment or chance: `now`, `rng` are arguments."""
 

@@ -167,6 +167,7 @@ def test_a_result_has_every_field(path: Path) -> None:
         "charset": "utf-8",
         "content_type": "",
         "canonical": None,
+        "rendering": "",
         "first_seen": "1970-01-03T00:00:00.000Z",
         "changed_at": None,
         "checked_at": "1970-01-03T00:00:00.000Z",

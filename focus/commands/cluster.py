@@ -12,11 +12,12 @@ from click.core import ParameterSource
 from msgspec.structs import replace
 
 from focus.commands.crawl import REACH_NAMES, crawl_options, reach_options
-from focus.commands.options.declared import said
+from focus.commands.options.declared import DECLARED, said
 from focus.commands.options.help import Group
 from focus.commands.options.option import JSON, Command, adding, option, tell, tell_json
 from focus.commands.running import crawled, run_loop
 from focus.errors import ConfigError
+from focus.setting import SCRIPTS
 
 if TYPE_CHECKING:
     from focus.cluster.broker import Address
@@ -154,6 +155,7 @@ def frontier(ctx: click.Context, /, shard: str, **options: Any) -> None:
 _WORKERS_OWN = (
     *("archive", "warc", "workers"),
     *("cookies", "cookie", "cookie_file", "credentials"),  # no frontier makes requests
+    *(each.key for each in DECLARED if each.setting.section == SCRIPTS),  # workers have no browser
     "refresh",  # rounds and their limits are of one crawl, not of a cluster's
 )
 frontier.params = [each for each in frontier.params if each.name not in _WORKERS_OWN]

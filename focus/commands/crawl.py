@@ -13,7 +13,7 @@ from focus.cluster.reach import Reach
 from focus.commands.options.declared import DECLARED, declared
 from focus.commands.options.option import DB, adding, option
 from focus.commands.options.value_types import ANY_KIND
-from focus.setting import FAR, FAST, NETWORK, OUTPUT, SERVER, SESSION, WHAT
+from focus.setting import FAR, FAST, NETWORK, OUTPUT, SCRIPTS, SERVER, SESSION, WHAT
 
 _GIVEN = [
     option(
@@ -145,6 +145,7 @@ crawl_options = adding(
         *declared(FAR),
         *declared(FAST),
         *declared(SERVER),
+        *declared(SCRIPTS),
         *_ASKING,
         *declared(SESSION),
         *_TELLING,

@@ -274,6 +274,11 @@ def _places(options: Mapping[str, Any]) -> RunPaths:
     if archive is not None and not archive.is_file():
         raise ConfigError("--archive {archive}: there is no such file", archive=archive)
     db = Path(options["db"]).expanduser()
+    if archive is not None and options["render"] not in (None, "never"):
+        raise ConfigError(
+            "--render has the scripts of pages ask the live web, and --archive is to crawl a "
+            "recorded one; give one of them"
+        )
     kinds = tuple(chain.from_iterable(options["retry_failed"]))
     return filled(RunPaths, options, db=db, retry_failed=kinds)
 

@@ -94,6 +94,7 @@ class Effects:
                 priority=candidate.priority,
                 conditions=request.conditions,
                 wording=self._link_handler.wants_wording(url_id),
+                rest_s=host.delay_s,
                 tell=self._frontier.holds,
             )
         )

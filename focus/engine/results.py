@@ -220,7 +220,7 @@ def _page_came(url_id: int, task: Task, fetch: FetchResult, page: Page, view: Vi
         lost = Drop(url_id, DropReason.SOFT_404, "it says that there is no such page")
         unwanted = Drop(url_id, DropReason.NOINDEX, "meta robots or X-Robots-Tag")
         return [Follow(parent, links, page.feeds, None), lost if page.lost else unwanted]
-    detail = fetch.detail if fetch.truncated else ""
+    detail = fetch.detail if fetch.truncated else page.detail
     row = _row(url_id, task, fetch, page, view)
     return [Follow(parent, links, page.feeds, row), Done(url_id, task.hops, detail)]
 

@@ -222,6 +222,7 @@ class LiveTransport:
 
     locate   finds the address at which a URL will be asked for, "" if there is none
     bodies   bounds what answers take of memory; None: nothing does
+    render   makes of a scored page what its scripts make of it; None: nothing does
     """
 
     is_live = True
@@ -237,8 +238,10 @@ class LiveTransport:
         observe: Callable[[FetchResult], object] | None = None,
         locate: Callable[[str], Awaitable[str]] | None = None,
         bodies: Bodies | None = None,
+        render: Callable[[Result], Awaitable[Result]] | None = None,
     ) -> None:
         self.now = clock
+        self._render = render
         self._bodies = bodies
         self.locates = locate is not None
         self._locate = locate
@@ -284,6 +287,8 @@ class LiveTransport:
         result = await _scored(self._scorer, task, fetch)
         if task.id is None:
             return result
+        if self._render is not None:
+            result = await self._render(result)
         return Result(task, msgspec.structs.replace(result.fetch, body=b""), result.page)
 
     async def _fetch(self, task: Task, grow: Grow | None) -> FetchResult:

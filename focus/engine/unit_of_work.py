@@ -21,6 +21,7 @@ from focus.records import (
     PageRow,
     QueueRow,
     Recent,
+    Rendering,
     Tally,
     UrlRow,
     UrlState,
@@ -36,6 +37,8 @@ class Totals(msgspec.Struct):
     active_s         seconds on the crawl's clock
     outlook          relevant pages expected of the next 1,000 requests, with an 80 % interval, as
                      of the last look; high is 0 before the first
+    shells           pages that seem to need scripts, and were not rendered
+    rendered, unrendered   pages whose scripts were run, and whose could not be
     newcomers        hosts that links led to and that were tried; what their first pages brought
     """
 
@@ -51,6 +54,9 @@ class Totals(msgspec.Struct):
     outlook: float = 0.0
     outlook_low: float = 0.0
     outlook_high: float = 0.0
+    shells: int = 0
+    rendered: int = 0
+    unrendered: int = 0
     looked: int = 0
     unchanged: int = 0
     changed: int = 0
@@ -175,6 +181,10 @@ class UnitOfWork:
         if row.page.relevant:
             totals.relevant += 1
             totals.first_relevant = totals.first_relevant or row.nth
+        rendering = row.page.rendering
+        totals.shells += rendering.is_shell
+        totals.rendered += rendering is Rendering.RENDERED
+        totals.unrendered += rendering.has_failed
         if self._keep:
             self._batch.pages.append(row)
 

@@ -10,6 +10,7 @@
     metadata      author, site and dates, as a page says them for machines
     markdown      the main text as Markdown, by trafilatura
     main_content  the run of blocks that is the page's own text
+    shell         pages on which scripts make what people see
     dom           names and texts of single nodes
 
 `parser` hands the bytes through `size_guard` to lexbor, and the tree to `reader`, which collects

@@ -98,13 +98,18 @@ class Parsed:
     _places: AncestryReader = field(default_factory=AncestryReader, repr=False)
     _starts: list[LexborNode] = field(default_factory=list, repr=False)
 
+    @property
+    def body(self) -> LexborNode | None:
+        """The body element, None where there is none."""
+        return self._tree.body if self._tree is not None else None
+
     def text(self) -> str:
         """Visible text for finding words in: a line per element, folded in no other way.
 
         A word with markup inside (`foot<b>ball</b>`) falls into two; `blocks` keeps it
         whole at ten times the cost.
         """
-        body = self._tree.body if self._tree is not None else None
+        body = self.body
         if body is None:
             return ""
         body.strip_tags(HIDDEN_NAMES.split(), recursive=True)
@@ -112,7 +117,7 @@ class Parsed:
 
     def blocks(self) -> list[Block]:
         """The visible text cut into blocks, in document order."""
-        body = self._tree.body if self._tree is not None else None
+        body = self.body
         if body is None:
             return []
         reader = BlockReader()

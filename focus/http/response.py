@@ -123,6 +123,8 @@ class IncomingResponse:
 
     def _judge(self, response: aiohttp.ClientResponse, head: bytes) -> None:
         """Whether it is worth going on, once the first bytes are there."""
+        if self._config.any_type:
+            return
         if not head:
             raise FetchFailed(
                 FailureKind.EMPTY, msg("{status} without a body", status=response.status)

@@ -10,6 +10,7 @@ from focus.config import AnalysisConfig
 from focus.documents.convert import to_html
 from focus.documents.kinds import DocumentError, kind_of
 from focus.html.parser import Parsed, RawLink, parse
+from focus.html.shell import lack
 from focus.http import zstd
 from focus.records import FailureKind, Link, Page
 from focus.score.index_pages import Role, is_index, leads_on, role, series
@@ -89,6 +90,7 @@ class PageAnalyst:
         relevant = judgement.relevance > self.threshold
         lost = self.config.near_duplicates and _is_lost(document)
         index = is_index(url, parsed, links)
+        rendering = lack(parsed, source)
         kept = self.config.keep == "all" or (self.config.keep == "relevant" and relevant)
         return Page(
             title=parsed.title,
@@ -115,6 +117,7 @@ class PageAnalyst:
             lost=lost,
             feeds=[feed for href in parsed.feeds if (feed := normalise(href, url))],
             index=index,
+            rendering=rendering,
             named=self._named(document) if index else 0.0,
             digest=text_digest(document.content) if self.config.digests else 0,
             body_zstd=zstd.frame(self._compressor, source) if kept else b"",

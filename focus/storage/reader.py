@@ -385,8 +385,9 @@ def _top(tally: list[Any], state: UrlState) -> list[Reason]:
 
 
 def _page_of(row: Sequence[Any]) -> WhyPage:
-    *numbers, parts, matched, bonus = row
-    values = [*numbers, msgspec.json.decode(parts), msgspec.json.decode(matched), bonus]
+    *numbers, parts, matched, bonus, rendering = row
+    decode = msgspec.json.decode
+    values = [*numbers, decode(parts), decode(matched), bonus, rendering]
     named = dict(zip(WhyPage.__struct_fields__, values, strict=True))
     return msgspec.convert(named, WhyPage, strict=False)
 
@@ -432,7 +433,7 @@ SELECT url, ifnull(anchor, ''), depth, relevance, parent
 FROM url LEFT JOIN page USING (id) WHERE id = ?"""
 _PAGE = f"""
 SELECT nth, waiting, priority, status, fetched_at, relevance, relevant, noindex, {PAGERANK}, title,
-parts, matched, bonus FROM page p JOIN page_text USING (id) WHERE id = ?"""
+parts, matched, bonus, rendering FROM page p JOIN page_text USING (id) WHERE id = ?"""
 _OF_HOST = f"""
 SELECT url FROM url WHERE id BETWEEN ? AND ? AND queue IN (
     SELECT queue.id & {LAST_ID} FROM queue

@@ -97,6 +97,7 @@ _FIELDS: dict[str, tuple[Any, str]] = {
         f"ON w.id = (t.id & ~{LAST_ID}) + t.of WHERE t.id = p.id)",
     ),
     "canonical": (str, "x.canonical"),
+    "rendering": (str, "x.rendering"),
     "first_seen": (datetime, _iso("ifnull(k.first_at, p.fetched_at)")),
     "changed_at": (datetime, _iso("ifnull(k.changed_at, l.changed_at)")),
     "checked_at": (datetime, _iso("ifnull(k.checked_at, p.fetched_at)")),

@@ -175,7 +175,8 @@ CREATE TABLE page_text (
     matched       TEXT NOT NULL,        -- JSON: topic words by part
     content_type  TEXT NOT NULL,        -- as sent
     etag          TEXT NOT NULL,        -- for conditional requests, as sent
-    last_modified TEXT NOT NULL         -- the same
+    last_modified TEXT NOT NULL,        -- the same
+    rendering     TEXT NOT NULL         -- records.Rendering; '': it needs no scripts
 );
 
 -- Decoded text of a page; no row when it was not to be kept.
@@ -304,7 +305,8 @@ SELECT p.id AS id, p.crawl AS crawl, c.topic AS topic, c.strategy AS strategy,
     x.parts AS parts, x.matched AS matched,
     strftime('%Y-%m-%dT%H:%M:%SZ', ifnull(k.first_at, p.fetched_at), 'unixepoch') AS first_seen,
     strftime('%Y-%m-%dT%H:%M:%SZ', ifnull(k.checked_at, p.fetched_at), 'unixepoch') AS checked_at,
-    strftime('%Y-%m-%dT%H:%M:%SZ', k.gone_at, 'unixepoch') AS gone_at
+    strftime('%Y-%m-%dT%H:%M:%SZ', k.gone_at, 'unixepoch') AS gone_at,
+    x.rendering AS rendering
 FROM page p JOIN crawl c ON c.id = p.crawl JOIN url u ON u.id = p.id
 JOIN page_text x ON x.id = p.id LEFT JOIN url v ON v.id = (p.id & ~{LAST_ID}) + u.parent
 LEFT JOIN lastmod l ON l.id = p.id LEFT JOIN page_check k ON k.id = p.id
@@ -316,7 +318,7 @@ MIGRATIONS: tuple[str, ...] = (f"{_CRAWLS}{PAGES};{ALERTS}",)
 """The first makes an empty file ours, each later one a file of the version before. Append only,
 once there was a release."""
 
-UNRELEASED = 18
+UNRELEASED = 19
 """Versions up to this one were of tables that no release had. Until the first, whoever changes a
 table raises this number: then files of before are refused by it, not by the first column that
 they lack."""

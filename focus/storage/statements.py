@@ -255,6 +255,7 @@ def _texts(base: int, row: PageRow) -> Row:
         row.content_type,
         row.etag,
         row.last_modified,
+        page.rendering.value,
     )
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from focus.records import Rendering
+
 
 class CrawlSummary(msgspec.Struct, frozen=True):
     """One crawl in a line.
@@ -114,6 +116,7 @@ class WhyPage(msgspec.Struct, frozen=True):
     waiting     URLs that waited when it was taken, at `priority`
     parts       relevance by part of the page; `matched` the topic's words there
     bonus       of its host and URL pattern, beside `priority`
+    rendering   whether it seems to need scripts, or what came of running them
     """
 
     nth: int
@@ -129,6 +132,7 @@ class WhyPage(msgspec.Struct, frozen=True):
     parts: dict[str, float]
     matched: dict[str, list[str]]
     bonus: float = 0.0
+    rendering: Rendering = Rendering.NONE
 
 
 class Ahead(msgspec.Struct, frozen=True):

@@ -256,6 +256,8 @@ def _page_lines(page: WhyPage) -> list[str]:
             pagerank=page.pagerank,
         ),
     ]
+    if page.rendering:
+        lines.append(say("  scripts    {rendering}", rendering=say(page.rendering)))
     parts = [
         (
             part,

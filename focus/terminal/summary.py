@@ -10,7 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from focus.i18n import mark, say, told
+from focus.engine.unit_of_work import Totals
+from focus.i18n import mark, plural, say, told
 from focus.records import FailureKind
 from focus.session import RunReport
 from focus.terminal.answers import outlook_text
@@ -98,6 +99,8 @@ def summary(report: RunReport) -> list[str]:
         rows.append(
             ("outlook", outlook_text(totals.outlook, totals.outlook_low, totals.outlook_high))
         )
+    if totals.rendered or totals.unrendered:
+        rows.append((say("rendered"), _rendered(totals)))
     if report.failures:
         since = say(" (in this run)") if report.resumed else ""
         rows.append((say("failed"), _by_number(report.failures) + since))
@@ -114,6 +117,8 @@ def summary(report: RunReport) -> list[str]:
         ),
         *table(rows),
     ]
+    if totals.shells:
+        lines.append(_shells(totals.shells))
     if totals.pages:  # else `complaint` names them
         lines += seed_lines(report)
     if report.profile is not None:
@@ -158,6 +163,24 @@ def _pages(report: RunReport) -> str:
         ", the first after {first_relevant}", first_relevant=count(totals.first_relevant, "request")
     )
     return text + (first if totals.first_relevant else "")
+
+
+def _rendered(totals: Totals) -> str:
+    return say(
+        "{rendered}; {unrendered:,} more could not be, and are kept as they came",
+        rendered=count(totals.rendered, "page"),
+        unrendered=totals.unrendered,
+    )
+
+
+def _shells(pages: int) -> str:
+    return told(
+        plural(
+            "{n:,} page seems to need scripts: --render auto",
+            "{n:,} pages seem to need scripts: --render auto",
+            n=pages,
+        )
+    )
 
 
 def _again(report: RunReport) -> list[tuple[str, str]]:

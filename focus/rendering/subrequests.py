@@ -1,0 +1,186 @@
+"""Answers what a page in the browser asks for: our own fetcher asks, within bounds, or nobody does.
+
+Answered are scripts and what scripts load (XHR, fetch), by GET alone: nobody's data are changed.
+Stylesheets are answered empty, without asking: some scripts wait for theirs. All else (pictures,
+fonts, media, frames, beacons, uploads) fails. What scripts load obeys the robots.txt of its host;
+a script is part of the page. Each host is asked for one thing at a time, and scripts are
+kept for the pages to come, so that a site's are asked for once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
+
+from focus.engine.transports import Fetcher
+from focus.http.robots import Robots, from_answer
+from focus.records import FailureKind, FetchResult
+from focus.urls.normal_form import host_of, normalise
+
+MAX_REQUESTS = 100
+"""What one page may ask for."""
+MAX_BYTES = 32 * 2**20
+"""What it may receive in all."""
+KEPT_BYTES = 32 * 2**20
+"""Of scripts that are kept for other pages."""
+_MAX_HOPS = 5
+_MAX_RULES = 1_000  # hosts whose robots.txt is kept
+_MAX_FIELDS, _MAX_VALUE = 30, 4_000
+_DATA = ("XHR", "Fetch")
+_NOT_SENT = ("host", "user-agent", "cookie", "connection", "content-length", "range", "te")
+_NOT_SENT_PREFIXES = ("sec-", "proxy-", "if-", "accept-encoding", "transfer-", "upgrade")
+_NOT_PASSED = ("set-cookie", "content-encoding", "content-length", "transfer-encoding", "refresh")
+
+
+class Answer(NamedTuple):
+    """What the browser is told that a server said."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+
+
+_STYLES = Answer(200, (("content-type", "text/css"), ("access-control-allow-origin", "*")))
+
+
+class Allowance:
+    """What one page has asked for so far; `bytes` off the sockets."""
+
+    def __init__(self) -> None:
+        self.requests = self.bytes = 0
+
+    @property
+    def is_used_up(self) -> bool:
+        """Whether nothing more is asked for it."""
+        return self.requests >= MAX_REQUESTS or self.bytes >= MAX_BYTES
+
+
+class SubRequests:
+    """Answers for all pages of a crawl.
+
+    own, others   ask the page's own host, as whom the user says, and all others, as nobody
+    agent         whose rules are looked up in robots.txt; None: it is not asked for
+    """
+
+    def __init__(self, own: Fetcher, others: Fetcher, *, agent: str | None) -> None:
+        self._own, self._others = own, others
+        self._agent = agent
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._scripts: OrderedDict[str, Answer] = OrderedDict()
+        self._kept_bytes = 0
+        self._rules: OrderedDict[str, Robots] = OrderedDict()
+
+    async def answer(
+        self, page: str, kind: str, request: Mapping[str, Any], allowance: Allowance
+    ) -> Answer | None:
+        """What a page hears; None: it fails. `kind` and `request` are as DevTools has them."""
+        url = normalise(str(request.get("url", "")))
+        if url is None or not url.startswith(("http://", "https://")):
+            return None
+        method = request.get("method")
+        headers = {str(name).lower(): str(value) for name, value in request["headers"].items()}
+        if method == "OPTIONS":
+            return _preflight(headers)
+        if kind == "Stylesheet":
+            return _STYLES
+        if method != "GET" or kind not in ("Script", *_DATA):
+            return None
+        async with self._turns.setdefault(host_of(url), asyncio.Lock()):
+            if kind == "Script" and (kept := self._scripts.get(url)) is not None:
+                self._scripts.move_to_end(url)
+                return kept
+            if kind in _DATA and not await self._is_allowed(url, allowance):
+                return None
+            fetch = await self._ask(page, url, headers, allowance)
+        answer = None if fetch is None else _answer(fetch)
+        if kind == "Script" and answer is not None and answer.status == 200:
+            self._keep(url, answer)
+        return answer
+
+    async def _ask(
+        self, page: str, url: str, headers: Mapping[str, str], allowance: Allowance
+    ) -> FetchResult | None:
+        if allowance.is_used_up:
+            return None
+        allowance.requests += 1
+        fetcher = self._own if host_of(page) == host_of(url) else self._others
+        fetch = await fetcher.fetch(url, conditions=tuple(_sent(headers)))
+        allowance.bytes += fetch.raw_bytes
+        return fetch
+
+    async def _is_allowed(self, url: str, allowance: Allowance) -> bool:
+        """Whether the robots.txt of its host lets it be asked for."""
+        if self._agent is None:
+            return True
+        scheme, _, rest = url.partition("://")
+        origin = f"{scheme}://{rest.partition('/')[0].partition('?')[0]}"
+        rules = self._rules.get(origin)
+        if rules is None:
+            rules = self._rules[origin] = await self._read_rules(f"{origin}/robots.txt", allowance)
+            if len(self._rules) > _MAX_RULES:
+                self._rules.popitem(last=False)
+        return rules.allows(url, self._agent)
+
+    async def _read_rules(self, url: str, allowance: Allowance) -> Robots:
+        for _ in range(_MAX_HOPS):
+            fetch = await self._others.fetch(url, robots=True)
+            allowance.bytes += fetch.raw_bytes
+            if fetch.redirect_to is None or (url := normalise(fetch.redirect_to) or "") == "":
+                break
+        if fetch.failure in (FailureKind.HTTP_4XX, FailureKind.EMPTY) or fetch.redirect_to:
+            return from_answer(404, b"")
+        return from_answer(None if fetch.failure else fetch.status, fetch.body)
+
+    def _keep(self, url: str, answer: Answer) -> None:
+        """Keep a script for other pages, unless its server asks us not to."""
+        if "no-store" in dict(answer.headers).get("cache-control", ""):
+            return
+        self._scripts[url] = answer
+        self._kept_bytes += len(answer.body)
+        while self._kept_bytes > KEPT_BYTES:
+            self._kept_bytes -= len(self._scripts.popitem(last=False)[1].body)
+
+    async def close(self) -> None:
+        """Give up all connections."""
+        await self._own.close()
+        await self._others.close()
+
+
+def _sent(headers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The fields of a request that go out as the page wants them."""
+    for name, value in list(headers.items())[:_MAX_FIELDS]:
+        is_ours = name in _NOT_SENT or name.startswith(_NOT_SENT_PREFIXES)
+        if not is_ours and len(value) <= _MAX_VALUE and value.isprintable() and name.isascii():
+            yield name, value
+
+
+def _answer(fetch: FetchResult) -> Answer | None:
+    """An answer as the browser may see it; None for none."""
+    if fetch.status is None:
+        return None
+    headers = tuple((name, value) for name, value in fetch.headers if name not in _NOT_PASSED)
+    if fetch.redirect_to is not None:
+        kept = tuple(field for field in headers if field[0] != "location")
+        return Answer(fetch.status, (*kept, ("location", fetch.redirect_to)))
+    if fetch.failure is not None and fetch.failure is not FailureKind.EMPTY and fetch.status < 400:
+        return None
+    return Answer(fetch.status, headers, fetch.body)
+
+
+def _preflight(headers: Mapping[str, str]) -> Answer:
+    """What a script may ask of another host by CORS is that host's to say when it is asked; that
+    it is asked by GET alone is ours.
+    """
+    wanted = headers.get("access-control-request-headers", "")
+    return Answer(
+        204,
+        (
+            ("access-control-allow-origin", headers.get("origin", "*")),
+            ("access-control-allow-methods", "GET"),
+            ("access-control-allow-headers", wanted),
+            ("access-control-allow-credentials", "true"),
+        ),
+    )

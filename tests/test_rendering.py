@@ -1,0 +1,510 @@
+"""Scripts of pages run in a real Chromium: what lists need, and what hostile pages try.
+
+Pages are handed over as they came, so that nothing but their scripts asks for anything.
+"""
+
+import asyncio
+import os
+import shutil
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from msgspec.structs import replace
+
+from focus.config import (
+    AnalysisConfig,
+    CrawlConfig,
+    FetchConfig,
+    LimitConfig,
+    PolitenessConfig,
+    RenderConfig,
+    RunPaths,
+)
+from focus.errors import ConfigError
+from focus.fetch import WebFetcher
+from focus.records import FetchResult, Rendering
+from focus.rendering import renderer as renderer_module
+from focus.rendering.chromium import NAMES, Chromium
+from focus.rendering.renderer import Rendered, Renderer
+from focus.rendering.subrequests import MAX_REQUESTS, SubRequests
+from focus.session import Watcher, run
+from focus.storage.reader import DatabaseReader
+from focus.storage.results import Selection
+from focus.topic.topic import from_words, to_builtins
+
+PROGRAM = next(filter(None, map(shutil.which, NAMES)), None)
+if PROGRAM is None:
+    if os.environ.get("CI") == "true":
+        raise RuntimeError("CI renders pages in a browser: .ci/chromium installs one")
+    pytest.skip(
+        "NO SCRIPTS ARE RUN: there is no chromium (Debian: apt install chromium)",
+        allow_module_level=True,
+    )
+
+pytestmark = pytest.mark.slow
+PAGE = "https://shop.example/list"
+OPEN = FetchConfig(any_type=True, allow_net=("127.0.0.0/8",))
+CONFIG = RenderConfig(mode="auto", sandbox=False, timeout_s=60.0)
+SHELL = "<div id=app></div>"
+
+
+@asynccontextmanager
+async def rendering(
+    fetch: FetchConfig = OPEN, config: RenderConfig = CONFIG
+) -> AsyncIterator[Renderer]:
+    """A renderer at work; its browser is gone at the end."""
+    fetchers = WebFetcher(fetch), WebFetcher(fetch)
+    made = Renderer(
+        config,
+        SubRequests(*fetchers, agent="focus"),
+        program=str(PROGRAM),
+        user_agent="focus/test",
+        max_bytes=1_000_000,
+    )
+    await made.begin()
+    pid = process_of(made)
+    try:
+        yield made
+    finally:
+        await made.close()
+        assert not alive(pid), "processes of the browser are left"
+
+
+def process_of(made: Renderer) -> int:
+    assert made._browser is not None
+    return made._browser.process.pid
+
+
+def alive(session: int) -> bool:
+    """Whether any process of a session is left that is no zombie."""
+    for each in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, _, sid = each.read_text().rpartition(") ")[2].split()[:4]
+        except OSError:
+            continue
+        if int(sid) == session and state != "Z":
+            return True
+    return False
+
+
+def came(body: str, url: str = PAGE) -> FetchResult:
+    return FetchResult(url, 0.0, status=200, body=f"<!doctype html>{body}".encode())
+
+
+async def drawn(body: str, **how: Any) -> Rendered:
+    async with rendering(**how) as made:
+        return await made.render(came(body), "utf-8")
+
+
+@asynccontextmanager
+async def serving(
+    routes: dict[str, web.Response], log: list[str], told: Callable[[str], None] | None = None
+) -> AsyncIterator[int]:
+    """A server of these answers, by path; its port. What is asked for goes into the log."""
+
+    async def answer(request: web.Request) -> web.Response:
+        log.append(f"{request.method} {request.headers['Host']}{request.path_qs}")
+        if told is not None:
+            told(log[-1])
+        found = routes.get(request.path)
+        if found is None:
+            return web.Response(status=404)
+        return web.Response(status=found.status, body=found.body, headers=dict(found.headers))
+
+    app = web.Application()
+    app.router.add_route("*", "/{rest:.*}", answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    try:
+        yield runner.addresses[0][1]
+    finally:
+        await runner.cleanup()
+
+
+def script(text: str) -> web.Response:
+    return web.Response(text=text, content_type="text/javascript")
+
+
+LIST = """fetch("/api/list").then(r => r.json()).then(items => {
+  document.querySelector("#app").innerHTML = items.map(x => `<a href=/p/${x}>${x}</a>`).join("");
+});"""
+
+
+# -- what lists need ----------------------------------------------------------------
+
+
+async def test_a_list_that_scripts_build_is_there_afterwards() -> None:
+    log: list[str] = []
+    routes = {"/app.js": script(LIST), "/api/list": web.json_response(["a", "b"])}
+    async with serving(routes, log) as port:
+        fetch = replace(OPEN, connect_to=f"127.0.0.1:{port}")
+        async with rendering(fetch) as made:
+            page = came(f"{SHELL}<script src=/app.js></script>")
+            first = await made.render(page, "utf-8")
+            second = await made.render(page, "utf-8")
+    assert first.rendering is second.rendering is Rendering.RENDERED
+    assert b'<a href="/p/a">a</a><a href="/p/b">b</a>' in first.html
+    asked = [each.split(" ")[1].removeprefix("shop.example") for each in log]
+    assert asked == ["/app.js", "/robots.txt", "/api/list", "/api/list"]  # the script is kept
+
+
+async def test_what_scripts_load_obeys_robots_txt() -> None:
+    log: list[str] = []
+    rules = web.Response(text="User-agent: *\nDisallow: /api\n")
+    routes = {"/app.js": script(LIST), "/api/list": web.json_response(["a"]), "/robots.txt": rules}
+    async with serving(routes, log) as port:
+        fetch = replace(OPEN, connect_to=f"127.0.0.1:{port}")
+        page = await drawn(f"{SHELL}<script src=/app.js></script>", fetch=fetch)
+    assert page.rendering is Rendering.RENDERED
+    assert not any("/api" in each for each in log)
+
+
+async def test_another_origin_is_read_only_where_it_says_so() -> None:
+    log: list[str] = []
+    body = """<p id=app></p><script>
+      for (const path of ["/open", "/closed"])
+        fetch("https://api.example" + path, {headers: {"x-key": "k"}}).then(r => r.text())
+          .then(text => document.querySelector("#app").append(text)).catch(() => 0);
+    </script>"""
+    free = {"access-control-allow-origin": "*"}
+    routes = {"/open": web.Response(text="for all", headers=free)}
+    routes["/closed"] = web.Response(text="for itself")
+    async with serving(routes, log) as port:
+        fetch = replace(OPEN, connect_to=f"127.0.0.1:{port}")
+        page = await drawn(body, fetch=fetch)
+    assert b"for all" in page.html and b"for itself" not in page.html
+    assert "OPTIONS api.example/open" not in log  # a preflight is answered here
+
+
+async def test_only_what_is_needed_is_asked_for() -> None:
+    log: list[str] = []
+    body = """<link rel=stylesheet href=/s.css><img src=/i.png><video src=/v.mp4></video>
+      <link rel=prefetch href=/later><iframe src=/frame></iframe><link rel=icon href=/icon>
+      <script>
+        const image = new Image(); image.src = "/pixel"; navigator.sendBeacon("/beacon", "x");
+        fetch("/post", {method: "POST", body: "x"}).catch(() => 0);
+        document.querySelector("link").onload = () => document.body.append("styled");
+      </script><form action=/sent id=f><input name=q></form><script>f.submit()</script>"""
+    async with serving({}, log) as port:
+        page = await drawn(body, fetch=replace(OPEN, connect_to=f"127.0.0.1:{port}"))
+    assert log == []
+    assert page.sent_to == "https://shop.example/sent?q="  # as a redirect, for the crawl to judge
+
+
+async def test_a_script_that_sends_on_is_a_redirect() -> None:
+    page = await drawn("<script>location.href = '/other'</script>")
+    assert page.sent_to == "https://shop.example/other"
+
+
+async def test_an_address_that_a_script_has_changed_is_the_base_of_links() -> None:
+    page = await drawn(
+        "<head></head><a href=x>x</a><script>history.pushState(0, '', '/deep/')</script>"
+    )
+    assert b'<base href="https://shop.example/deep/">' in page.html
+
+
+# -- what hostile pages try -----------------------------------------------------------
+
+
+async def test_a_page_that_never_ends_is_read_as_it_stands() -> None:
+    body = "<p id=n>0</p><script>setInterval(() => { n.textContent++; fetch('/x'); }, 20)</script>"
+    log: list[str] = []
+    async with serving({"/x": web.Response(text="x")}, log) as port:
+        fetch = replace(OPEN, connect_to=f"127.0.0.1:{port}")
+        page = await drawn(body, fetch=fetch, config=replace(CONFIG, timeout_s=12.0))
+    assert page.rendering is Rendering.RENDERED and b'<p id="n">' in page.html
+    assert len(log) <= MAX_REQUESTS + 1
+
+
+@pytest.mark.parametrize(
+    "busy",
+    ["for (;;);", "for (;;) alert(1)", "onload = () => { for (;;) document.title += 1 }"],
+)
+async def test_a_page_that_hangs_costs_its_time_and_no_more(busy: str) -> None:
+    async with rendering(config=replace(CONFIG, timeout_s=3.0)) as made:
+        page = await made.render(came(f"<p>x<script>{busy}</script>"), "utf-8")
+        assert page.rendering in (Rendering.TIMEOUT, Rendering.CRASH)
+        after = await made.render(came("<p>good"), "utf-8")
+    assert b"good" in after.html
+
+
+async def test_dialogs_downloads_and_new_windows_are_turned_away() -> None:
+    body = """<p id=p></p><a id=d download=evil.exe href="data:application/x,evil">x</a><script>
+      alert("a"); const said = confirm("b"); prompt("c"); print();
+      d.click(); const other = window.open("/pop"); window.onbeforeunload = () => "stay";
+      p.textContent = `${said} ${other}`;
+    </script>"""
+    async with rendering() as made:
+        page = await made.render(came(body), "utf-8")
+        assert made._browser is not None
+        targets = (await made._browser.tools.call("Target.getTargets"))["targetInfos"]
+    assert b"false null" in page.html
+    pages = [each["url"] for each in targets if each["type"] == "page"]
+    assert set(pages) <= {"about:blank"}
+
+
+@pytest.mark.parametrize(
+    "grow",
+    [
+        "for (let n = 0; n < 300000; n++) document.body.append(document.createElement('b'))",
+        "document.body.append('x'.repeat(2e6))",
+    ],
+)
+async def test_a_document_over_the_cap_is_not_taken(grow: str) -> None:
+    page = await drawn(f"<body><script>{grow}</script>")
+    assert page.rendering is Rendering.TOO_LARGE
+
+
+async def test_a_page_that_takes_all_memory_is_ended() -> None:
+    body = """<body><script>const kept = [];
+      for (let n = 0; n < 150; n++) {
+        kept.push(new Uint8Array(8e6).fill(1));
+        const end = Date.now() + 40; while (Date.now() < end);
+      }</script>"""
+    config = replace(CONFIG, max_memory_bytes=500 * 2**20)
+    async with rendering(config=config) as made:
+        page = await made.render(came(body), "utf-8")
+        assert page.rendering is Rendering.CRASH and "of memory" in page.detail
+        after = await made.render(came("<p>good"), "utf-8")
+    assert b"good" in after.html
+
+
+class Contacts(asyncio.DatagramProtocol):
+    """Everything that reaches a port of this machine, by TCP or UDP."""
+
+    def __init__(self) -> None:
+        self.seen: list[bytes] = []
+
+    def datagram_received(self, data: bytes, addr: Any) -> None:
+        self.seen.append(data)
+
+    async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.read(1000)
+        self.seen.append(head)
+        writer.close()
+
+
+@asynccontextmanager
+async def private_server(address: str = "127.0.0.1") -> AsyncIterator[tuple[int, Contacts]]:
+    """A server that nobody outside may reach, on one port of TCP and UDP."""
+    contacts = Contacts()
+    server = await asyncio.start_server(contacts.connected, address, 0)
+    port = server.sockets[0].getsockname()[1]
+    transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
+        lambda: contacts, local_addr=(address, port)
+    )
+    try:
+        yield port, contacts
+    finally:
+        transport.close()
+        server.close()
+
+
+WAYS = (
+    "fetch('http://AT/fetch')",
+    "fetch('http://AT/keep', {mode: 'no-cors', keepalive: true})",
+    "const x = new XMLHttpRequest(); x.open('GET', 'http://AT/xhr'); x.send()",
+    "add('script', {src: 'http://AT/script'})",
+    "import('http://AT/module')",
+    "fetch('http://2130706433:PORT/number')",
+    "fetch('http://0x7f.1:PORT/hexadecimal')",
+    "fetch('http://[::ffff:127.0.0.1]:PORT/wrapped')",
+    "fetch('http://localhost:PORT/name')",
+    "new inside.WebSocket('ws://AT/socket')",
+    "new Image().src = 'http://AT/picture'",
+    "add('iframe', {src: 'http://AT/frame'})",
+    "new Worker(code(`fetch('http://AT/worker'); new WebSocket('ws://AT/worker')`))",
+    "new inside.SharedWorker(code(`fetch('http://AT/shared')`))",
+    "inside.navigator.serviceWorker.register('/sw.js')",
+    "new inside.EventSource('http://AT/events')",
+    "navigator.sendBeacon('http://AT/beacon', 'x')",
+    "for (const rel of ['prefetch', 'preload', 'preconnect', 'dns-prefetch', 'modulepreload',"
+    " 'prerender', 'stylesheet']) add('link', {rel, href: 'http://AT/' + rel, as: 'script'})",
+    "add('script', {type: 'speculationrules', textContent: JSON.stringify({prerender:"
+    " [{source: 'list', urls: ['http://AT/speculation'], eagerness: 'immediate'}]})})",
+    "const peer = new inside.RTCPeerConnection({iceServers: [{urls: ['stun:AT',"
+    " 'turn:AT?transport=tcp', 'turn:AT'], username: 'a', credential: 'b'}]});"
+    " peer.createDataChannel('x'); peer.createOffer().then(o => peer.setLocalDescription(o))",
+    "new inside.WebTransport('https://AT/transport')",
+    "add('style', {textContent: '@import url(http://AT/style)'})",
+)
+"""What a page may do to reach an address, from its own window or from one that it has made."""
+
+LEAVING = (
+    "location.href = 'http://AT/'",
+    "add('form', {method: 'post', action: 'http://AT/'}).submit()",
+    "add('meta', {httpEquiv: 'refresh', content: '0;url=http://AT/'})",
+)
+HELP = """<head></head><body><p id=p>tried</p><script>
+  const add = (name, set) => document.body.appendChild(
+    Object.assign(document.createElement(name), set));
+  const code = text => URL.createObjectURL(new Blob([text]));
+  const inside = add("iframe", {}).contentWindow;
+</script>"""
+
+
+def trying(ways: tuple[str, ...], port: int) -> FetchResult:
+    """A page that tries these ways to a port of this machine."""
+    at = (each.replace("AT", f"127.0.0.1:{port}").replace("PORT", str(port)) for each in ways)
+    scripts = [f"<script>try {{ {each} }} catch {{}}</script>" for each in at]
+    return came(HELP + "".join(scripts))
+
+
+async def test_nothing_in_a_page_reaches_the_private_network() -> None:
+    async with private_server() as (port, contacts), rendering(replace(OPEN, allow_net=())) as made:
+        for ways in (WAYS, *((each,) for each in LEAVING)):
+            result = await made.render(trying(ways, port), "utf-8")
+            assert result.rendering is Rendering.RENDERED
+            assert b"tried" in result.html or result.sent_to
+        await asyncio.sleep(1.0)  # for what comes late
+        assert contacts.seen == []
+
+
+async def test_what_the_user_opens_can_be_reached() -> None:
+    async with private_server() as (port, contacts):
+        await drawn(f"<body><script>fetch('http://127.0.0.1:{port}/x')</script>")
+    assert any(each.startswith(b"GET /robots.txt") for each in contacts.seen)
+
+
+@pytest.mark.parametrize("closed", [True, False])
+async def test_a_redirect_of_a_subrequest_is_judged_like_any_request(closed: bool) -> None:
+    networks = ("127.0.0.1/32",) if closed else ("127.0.0.0/8",)
+    async with private_server("127.0.0.2") as (port, contacts):
+        away = web.Response(status=302, headers={"Location": f"http://127.0.0.2:{port}/"})
+        log: list[str] = []
+        async with serving({"/away": away, "/away.js": away}, log) as own:
+            body = f"""<body><script>fetch("http://127.0.0.1:{own}/away", {{mode: "no-cors"}})
+              .catch(() => 0)</script><script src="http://127.0.0.1:{own}/away.js"></script>"""
+            await drawn(body, fetch=replace(OPEN, allow_net=networks))
+    assert any("/away" in each for each in log)
+    assert (contacts.seen == []) == closed
+
+
+async def test_a_browser_that_is_killed_in_mid_page_is_begun_anew() -> None:
+    body = "<p id=p>x<script>const end = Date.now() + 4000; while (Date.now() < end);</script>"
+    async with rendering() as made:
+        first = process_of(made)
+        running = asyncio.create_task(made.render(came(body), "utf-8"))
+        await asyncio.sleep(0.5)
+        made._browser.process.kill()
+        assert (await running).rendering is Rendering.RENDERED
+        assert process_of(made) != first and not alive(first)
+
+
+async def test_a_browser_that_dies_of_a_page_leaves_that_page_as_it_came() -> None:
+    async with rendering() as made:
+
+        async def killing() -> None:
+            while True:
+                if made._browser is not None and made._browser.tabs:
+                    made._browser.process.kill()
+                await asyncio.sleep(0.05)
+
+        killer = asyncio.create_task(killing())
+        result = await made.render(came("<p>x"), "utf-8")
+        killer.cancel()
+        assert result.rendering is Rendering.CRASH
+        assert (await made.render(came("<p>good"), "utf-8")).rendering is Rendering.RENDERED
+
+
+async def test_a_browser_that_dies_again_and_again_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(renderer_module, "MAX_DEATHS", 1)
+    async with rendering() as made:
+        made._deaths = 1
+        result = await made.render(came("<p>x"), "utf-8")
+    assert result.rendering is Rendering.CRASH and "again and again" in result.detail
+
+
+# -- a crawl --------------------------------------------------------------------------
+
+LISTING = """<!doctype html><title>足球 {number}</title><div id=app></div>
+<script>fetch("/api/{number}").then(r => r.text()).then(html => app.innerHTML = html)</script>"""
+ARTICLE = "<!doctype html><title>足球</title><p>" + "足球比赛的新闻。" * 100
+HOME = "<!doctype html><title>足球</title>" + "".join(
+    f"<a href=/list/{number}>足球 {number}</a>" for number in range(3)
+)
+
+
+def site() -> dict[str, web.Response]:
+    """A page with three lists that scripts build, each of two articles."""
+    pages = {"/": HOME, **{f"/list/{n}": LISTING.replace("{number}", str(n)) for n in range(3)}}
+    for n in range(3):
+        pages[f"/api/{n}"] = "".join(f"<a href=/p/{n}{x}>足球 {n}{x}</a>" for x in "ab")
+        pages.update({f"/p/{n}{x}": f"{ARTICLE} {n}{x}" for x in "ab"})
+    return {path: web.Response(text=text, content_type="text/html") for path, text in pages.items()}
+
+
+async def crawled(folder: Path, port: int, mode: str, **how: Any) -> dict[str, str]:
+    """What a crawl of the site has: path -> what became of its scripts."""
+    config = CrawlConfig(
+        seeds=("http://site.example/",),
+        analysis=AnalysisConfig(topic=to_builtins(from_words("足球")), near_duplicates=False),
+        fetch=FetchConfig(connect_to=f"127.0.0.1:{port}", allow_net=("127.0.0.0/8",)),
+        politeness=PolitenessConfig(delay_s=0.0),
+        limits=LimitConfig(max_requests=50),
+        render=replace(CONFIG, mode=mode, **how),
+        workers=1,
+    )
+    db = folder / f"{mode}.db"
+    report = await run(config, RunPaths(db=db), Watcher(), signals=False)
+    with DatabaseReader(db) as reader:
+        rows = list(reader.rows(Selection(), ("url", "rendering")))
+    found = {url.removeprefix("http://site.example"): rendering for url, rendering in rows}
+    totals = report.totals
+    assert totals.shells == list(found.values()).count("empty-root")
+    assert totals.rendered == list(found.values()).count("rendered")
+    return found
+
+
+async def test_lists_are_followed_where_their_scripts_are_run(tmp_path: Path) -> None:
+    async with serving(site(), []) as port:
+        never = await crawled(tmp_path, port, "never")
+        auto = await crawled(tmp_path, port, "auto")
+        some = await crawled(tmp_path, port, "always", match=("/list/1",))
+    lists = {f"/list/{n}" for n in range(3)}
+    assert never == {"/": "", **dict.fromkeys(lists, "empty-root")}
+    assert {path for path in auto if path.startswith("/p/")} == {
+        f"/p/{n}{x}" for n in range(3) for x in "ab"
+    }
+    assert {path for path, what in auto.items() if what == "rendered"} == lists
+    assert {path for path, what in some.items() if what == "rendered"} == {"/list/1"}
+    assert some["/list/0"] == "empty-root" and "/p/1a" in some
+
+
+async def test_a_crawl_whose_browser_is_killed_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Chromium] = []
+    start = Chromium.start
+
+    async def noted(*args: Any, **how: Any) -> Chromium:
+        started.append(await start(*args, **how))
+        return started[-1]
+
+    monkeypatch.setattr(renderer_module.Chromium, "start", noted)
+    log: list[str] = []
+
+    def killing(entry: str) -> None:
+        if "/api/" in entry and len(started) == 1:
+            started[0].kill()
+
+    async with serving(site(), log, killing) as port:
+        found = await crawled(tmp_path, port, "auto")
+    assert len(started) > 1
+    assert sum(what == "rendered" for what in found.values()) == 3
+    assert sum(path.startswith("/p/") for path in found) == 6
+
+
+async def test_a_program_that_is_no_browser_is_said_before_the_crawl(tmp_path: Path) -> None:
+    config = CrawlConfig(seeds=("http://site.example/",), render=CONFIG)
+    paths = RunPaths(db=tmp_path / "x.db", browser=Path("/bin/true"))
+    with pytest.raises(ConfigError, match="/bin/true does not start"):
+        await run(config, paths, Watcher(), signals=False)

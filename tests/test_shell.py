@@ -1,0 +1,76 @@
+"""Empty shells: pages on which scripts make what people see are told from pages that are whole."""
+
+import pytest
+
+from focus.config import AnalysisConfig
+from focus.html.parser import parse
+from focus.html.shell import FEW_LINKS, LITTLE_TEXT, lack
+from focus.records import Rendering
+from focus.score.analysis import PageAnalyst
+from focus.topic.topic import from_words, to_builtins
+
+SCRIPT = "<script src=/app.js></script>"
+TEXT = "昨晚的比赛以二比一结束。" * 40
+LINKS = "".join(f"<li><a href=/news/{number}>比赛 {number}</a>" for number in range(FEW_LINKS))
+SHORT = f"<p>{'一个人的博客。' * 15}"
+MENU = "<nav>" + "".join(f"<a href=/{number}>栏目</a>" for number in range(30)) + "</nav>"
+
+
+def lacking(body: str, script: str = SCRIPT) -> Rendering:
+    source = f"<!doctype html><title>x</title><body>{body}{script}".encode()
+    return lack(parse(source), source)
+
+
+@pytest.mark.parametrize(
+    "body, sign",
+    [
+        ("<div id=app></div>", "empty-root"),
+        ("<div id='root'><div class=spinner>Loading…</div></div>", "empty-root"),
+        (f"{MENU}<main><div id=__next></div></main><footer>© 2026</footer>", "empty-root"),
+        ("<app-root>加载中</app-root>", "empty-root"),
+        ("<noscript>You need to enable JavaScript to run this app.</noscript>", "noscript"),
+        (f"{MENU}<noscript><p>请启用 JavaScript 后查看</p></noscript>", "noscript"),
+        ("<ul><li v-for='n in news'><a :href=n.url>x</a></ul>", "template"),
+        ("<h1>News</h1><p>{{ page.title }}</p>", "template"),
+        (f"{MENU}<h1>新闻</h1><ul class='news-list'></ul>", "empty-list"),
+        (f"{MENU}<div id=articles><p>Loading…</p></div>", "empty-list"),
+        ("<canvas></canvas>", "no-text"),
+    ],
+)
+def test_a_shell_is_told_by_what_it_lacks(body: str, sign: str) -> None:
+    assert lacking(body) == sign
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"<div id=app>{TEXT}</div>",  # drawn by the server
+        f"<div id=app></div><article>{TEXT}</article>",
+        f"<div id=app></div><ul>{LINKS}</ul>",
+        f"<noscript>Please enable JavaScript</noscript><p>{TEXT}",
+        "<noscript>Please enable JavaScript to view the comments</noscript>" + SHORT,
+        "<noscript>The theme works best with JavaScript enabled</noscript>" + SHORT,
+        "<noscript><img src=/pixel></noscript><h1>关于</h1>" + SHORT,
+        f"<h1>标签</h1><ul class=list>{LINKS}</ul>",
+        "<h1>空</h1><ul class=checklist-empty></ul>" + SHORT,
+        "<a href=/next>go on</a>",
+    ],
+)
+def test_a_page_with_something_of_its_own_is_whole(body: str) -> None:
+    assert lacking(body) is Rendering.NONE
+
+
+def test_without_scripts_nothing_is_missing() -> None:
+    assert lacking("<div id=app></div>", script="") is Rendering.NONE
+
+
+def test_ideographs_say_as_much_as_two_letters() -> None:
+    shell = "<div id=app></div>"
+    assert lacking(shell + "文" * (LITTLE_TEXT // 2)) is Rendering.NONE
+    assert lacking(shell + "x" * (LITTLE_TEXT // 2)) is Rendering.EMPTY_ROOT
+
+
+def test_a_worker_says_what_a_page_lacks() -> None:
+    analyst = PageAnalyst(AnalysisConfig(topic=to_builtins(from_words("足球"))))
+    page = analyst.analyse("http://a.test/", f"<div id=app></div>{SCRIPT}".encode(), "text/html")
+    assert page.rendering is Rendering.EMPTY_ROOT
