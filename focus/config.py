@@ -288,7 +288,7 @@ class PolitenessConfig(msgspec.Struct, frozen=True):
 
 
 class RenderConfig(msgspec.Struct, frozen=True):
-    """Which pages have their scripts run, in which browser, and how long."""
+    """Rendering: which pages have their scripts run, in which browser, for how long."""
 
     mode: Annotated[
         str,
@@ -380,10 +380,7 @@ class CrawlConfig(msgspec.Struct, frozen=True):
     traps: TrapConfig = TrapConfig()
     analysis: AnalysisConfig = AnalysisConfig()
     parse_limit_s: Annotated[
-        float,
-        Setting(
-            SERVER, "To read and score a page, as computing (parse-timeout).", name="parse-timeout"
-        ),
+        float, Setting(SERVER, "Computing for one page (parse-timeout).", name="parse-timeout")
     ] = 2.0
     politeness: PolitenessConfig = PolitenessConfig()
     render: RenderConfig = RenderConfig()

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Rendering(StrEnum):
-    """What a page has to do with scripts: it needs none, it seems to need them, they were run.
+    """A page's need of scripts: it needs none, it seems to need them, they were run.
 
     Where they could not be run, the page is kept as it came.
     """

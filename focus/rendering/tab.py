@@ -62,7 +62,7 @@ class TabCrashed(Exception):
 
 
 class TooLarge(Exception):
-    """What scripts made of it is over the cap."""
+    """A document that scripts have made larger than the cap."""
 
 
 class Snapshot(NamedTuple):

@@ -41,7 +41,7 @@ _TEXT = f"SELECT {ANCHOR.format(url='?1', parent='?2')}"
 
 
 class Latest(NamedTuple):
-    """What the log has of one URL; parent None: none that its row has not."""
+    """The log's last record of one URL; parent None: none that its row has not."""
 
     priority: float
     link_evidence: tuple[float, ...]
