@@ -288,7 +288,7 @@ class PolitenessConfig(msgspec.Struct, frozen=True):
 
 
 class RenderConfig(msgspec.Struct, frozen=True):
-    """Which pages have their scripts run, in which browser, and how long."""
+    """The choice of pages whose scripts are run, and the bounds of that."""
 
     mode: Annotated[
         str,

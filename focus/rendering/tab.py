@@ -62,7 +62,7 @@ class TabCrashed(Exception):
 
 
 class TooLarge(Exception):
-    """What scripts made of it is over the cap."""
+    """The page that scripts made is over the cap."""
 
 
 class Snapshot(NamedTuple):
