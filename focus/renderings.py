@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Rendering(StrEnum):
-    """A page's need of scripts: it needs none, it seems to need them, they were run.
+    """The part that scripts have in a page: none, they seem to be needed, they were run.
 
     Where they could not be run, the page is kept as it came.
     """

@@ -28,7 +28,7 @@ _IDLE_SHARE = 0.5  # of the memory allowed, with which an idle browser is begun 
 
 
 class Rendered(NamedTuple):
-    """The outcome of rendering a page: its HTML, or where it was sent, or why neither.
+    """A page that was rendered: its HTML, or where it was sent, or why neither.
 
     raw_bytes   off the sockets, of all that it asked for
     """

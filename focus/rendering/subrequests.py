@@ -36,7 +36,7 @@ _NOT_PASSED = ("set-cookie", "content-encoding", "content-length", "transfer-enc
 
 
 class Answer(NamedTuple):
-    """A server's answer, as the browser is told it."""
+    """The answer of a server, as the browser is told it."""
 
     status: int
     headers: tuple[tuple[str, str], ...] = ()
@@ -47,7 +47,7 @@ _STYLES = Answer(200, (("content-type", "text/css"), ("access-control-allow-orig
 
 
 class Allowance:
-    """The requests of one page so far; `bytes` off the sockets."""
+    """The tally of one page: what it has asked for so far; `bytes` off the sockets."""
 
     def __init__(self) -> None:
         self.requests = self.bytes = 0

@@ -62,7 +62,7 @@ class TabCrashed(Exception):
 
 
 class TooLarge(Exception):
-    """A document that scripts have made larger than the cap."""
+    """The page that scripts made is over the cap."""
 
 
 class Snapshot(NamedTuple):
