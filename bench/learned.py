@@ -3,8 +3,8 @@
     python -m bench.learned WORK [FOLDER …] [--topics 2] [--rounds 3] [--moments 60] [--write FILE]
 
 A FOLDER holds a web as a script of `bench/webs/` writes it (web.warc.*, topics.json, labels.tsv,
-and hubs.tsv and aliases.tsv if there are any). WORK keeps what was crawled: a run that was interrupted goes on
-there, and it is to be deleted when the program has changed.
+and hubs.tsv and aliases.tsv if there are any). WORK keeps what was crawled: a run that was
+interrupted goes on there, and it is to be deleted when the program has changed.
 
     watch    crawls note, at `--moments` moments, of waiting URLs their signs and what each would
              be worth: 1 for a target, more for targets that its page makes known (`worth`)
