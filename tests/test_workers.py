@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -482,12 +483,17 @@ def test_closing_while_a_worker_is_replaced(run: Run) -> None:
 
 def test_a_start_that_is_cancelled_leaves_nothing(run: Run) -> None:
     async def main() -> None:
+        told: list[dict[str, Any]] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
         for number in (1, 2, 3, 5, 10, 20):
             starting = asyncio.create_task(pool(2).start())
             await turns(number)
             starting.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await starting
+        del starting
+        gc.collect()
+        assert not told
 
     run(main)
 

@@ -173,6 +173,7 @@ class Worker(asyncio.SubprocessProtocol):
             self._owner.lost(self)
         else:
             self._ready.set_exception(WorkerLost(self.reason))
+            self._ready.exception()  # seen: a start that was cancelled has nobody to look
 
 
 def _how_it_ended(code: int | None) -> str:
