@@ -48,7 +48,9 @@ class World:
         self.trouble: Exception | None = None
         self.crawled_sites: dict[str, CrawledSite] = {}
 
-    def visitor(self, store: AlertStore, web: Any) -> Callable[[WatchedSite], Awaitable[None]]:
+    def visitor(
+        self, store: AlertStore, web: Any, *, around: object = None
+    ) -> Callable[[WatchedSite], Awaitable[None]]:
         async def look_up(site: WatchedSite) -> None:
             self.visits.append(site.host)
             if self.trouble is not None:

@@ -25,6 +25,7 @@ import msgspec
 from focus.errors import ConfigError, StoreError
 from focus.i18n import read_stored
 from focus.records import UrlState
+from focus.renderings import Rendering
 from focus.score.subtopics import Titled
 from focus.storage import evidence_log, page_checks, results, schema, writer
 from focus.storage.lock import held, holder
@@ -197,7 +198,7 @@ class DatabaseReader:
         number: int = found[0][0]
         row = self._one(_URL, (number,))
         state, known_as, depth, priority, reason, detail, tries, link_evidence, bonus = row
-        pages = self._all(_PAGE, (number,))
+        page = next(map(_page_of, self._all(_PAGE, (number,))), None)
         better = self.run(partial(evidence_log.latest, row=number))
         if better is not None:
             priority = better.priority
@@ -210,12 +211,12 @@ class DatabaseReader:
             priority=priority,
             tries=tries,
             path=self._path_to(number, better),
-            page=_page_of(pages[0]) if pages else None,
+            page=page,
             duplicate_of=next((url for (url,) in self._all(_DUPLICATE_OF, (number,))), ""),
             link_evidence=better.link_evidence
             if better
             else tuple(array("f", link_evidence or b"")),
-            place=pages[0][-1] if pages else bonus if state == UrlState.WAITING else 0.0,
+            place=page.bonus if page else bonus if state == UrlState.WAITING else 0.0,
         )
 
     def titles(self, crawl: int, last: int) -> list[Titled]:
@@ -385,7 +386,8 @@ def _top(tally: list[Any], state: UrlState) -> list[Reason]:
 
 
 def _page_of(row: Sequence[Any]) -> WhyPage:
-    *numbers, parts, matched, bonus, rendering = row
+    *numbers, parts, matched, bonus, noted = row
+    rendering = noted if noted in set(Rendering) else Rendering.NONE  # a later version's, say
     decode = msgspec.json.decode
     values = [*numbers, decode(parts), decode(matched), bonus, rendering]
     named = dict(zip(WhyPage.__struct_fields__, values, strict=True))
