@@ -42,11 +42,9 @@ class Generated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Recorded(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Seeds on a recorded web: the topic's "own", so many "listings" of the topic on different
-    hosts (lists = 1), or a number of pages on topic, drawn at random."""
+    """Seeds on a recorded web: the topic's "own", or so many pages on topic, drawn at random."""
 
     seeds: str | int = "own"
-    lists: int = 1
 
 
 class Way(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -40,7 +40,6 @@ from focus.metrics import measures
 from focus.metrics.significance import mean
 from focus.text.charset import decode
 from focus.topic.topic import Topic
-from focus.urls.normal_form import host_of
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "results"
@@ -188,18 +187,8 @@ def _seeds(
         return task.seeds
     text = inputs.text("hubs", spec.hubs)
     lists = {line.partition("\t")[0] for line in text.splitlines() if f"\t{task.name}\t" in line}
-    if wanted == "listings":
-        return _listings(lists, experiment.recorded.lists)
     fronts = task.seeds[: experiment.generated.portals]
     return fronts if wanted == "fronts" else tuple(_channel(front, lists) for front in fronts)
-
-
-def _listings(lists: set[str], number: int) -> tuple[str, ...]:
-    """The shortest address of a list of the topic of each host, so many of them."""
-    first: dict[str, str] = {}
-    for url in sorted(lists, key=lambda url: (len(url), url)):
-        first.setdefault(host_of(url), url)
-    return tuple(first.values())[:number]
 
 
 def _channel(front: str, lists: set[str]) -> str:
