@@ -76,14 +76,14 @@ class Store:
             connection = aiosqlite.connect(
                 path, isolation_level=None, timeout=busy_s, cached_statements=256
             )
-            with _explaining(path):
+            with schema.explaining(path):
                 await connection
             try:
                 store = cls(connection, path, now)
                 await store._run(partial(writer.prepare, path=path))
                 yield store
             finally:
-                with _explaining(path):
+                with schema.explaining(path):
                     await connection.close()
 
     async def begin_crawl(
@@ -222,20 +222,9 @@ class Store:
 
     async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` whole in aiosqlite's thread: its public methods hop once per statement."""
-        with _explaining(self._path):
+        with schema.explaining(self._path):
             result: T = await self._connection._execute(work, self._connection._conn)  # type: ignore[no-untyped-call]
             return result
-
-
-@contextmanager
-def _explaining(path: Path) -> Iterator[None]:
-    """SQLite's complaints about the file as StoreError; our own mistakes pass through."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        if (url_table := schema.explained(error, path)) is None:
-            raise
-        raise url_table from error
 
 
 @contextmanager

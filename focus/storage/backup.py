@@ -102,7 +102,7 @@ def _draft(source: Path, target: Path, progress: Progress) -> Iterator[tuple[Pat
     """A checked copy beside `target`; whatever is left of it at the end goes."""
     draft = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
-        with _explained(source):
+        with schema.explaining(source):
             private.make(draft)
             with closing(_connected(draft, "rw")) as into:
                 with closing(_connected(source, "ro")) as out:
@@ -196,16 +196,6 @@ def _kept_beside(database: Path) -> Path:
 
 def _beside(path: Path, tail: str) -> Path:
     return path.with_name(path.name + tail)
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        if (clear := schema.explained(error, path)) is None:
-            raise
-        raise clear from error
 
 
 @contextmanager

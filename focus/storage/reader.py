@@ -323,20 +323,19 @@ class DatabaseReader:
     def _explaining(self) -> Iterator[None]:
         self._until = time.monotonic() + READ_S
         try:
-            yield
+            with schema.explaining(self._path):
+                yield
         except sqlite3.Error as error:
-            if getattr(error, "sqlite_errorname", "") == "SQLITE_INTERRUPT":
-                if not self._is_late():  # what a signal raised is lost in SQLite
-                    raise KeyboardInterrupt from error
-                raise StoreError(
-                    "reading {path} took more than {read_s}; is it a database of focus, and "
-                    "is its disk as fast as usual?",
-                    path=self._path,
-                    read_s=span(READ_S),
-                ) from error
-            if (known := schema.explained(error, self._path)) is None:
+            if getattr(error, "sqlite_errorname", "") != "SQLITE_INTERRUPT":
                 raise
-            raise known from error
+            if not self._is_late():  # what a signal raised is lost in SQLite
+                raise KeyboardInterrupt from error
+            raise StoreError(
+                "reading {path} took more than {read_s}; is it a database of focus, and "
+                "is its disk as fast as usual?",
+                path=self._path,
+                read_s=span(READ_S),
+            ) from error
 
 
 def last_crawl(path: Path, identity: dict[str, Any]) -> int | None:

@@ -13,7 +13,8 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from focus.errors import StoreError
@@ -365,6 +366,17 @@ def explained(error: Exception, path: Path) -> StoreError | None:
         if advice
         else None
     )
+
+
+@contextmanager
+def explaining(path: Path) -> Iterator[None]:
+    """SQLite's complaints about the file as StoreError; our own mistakes pass through."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        if (clear := explained(error, path)) is None:
+            raise
+        raise clear from error
 
 
 def check_tables(db: sqlite3.Connection, path: Path) -> None:

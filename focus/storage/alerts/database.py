@@ -62,21 +62,12 @@ class AlertDatabase:
         if self.connection.in_transaction:
             yield self.connection
             return
-        with self._explained(), writer.transaction(self.connection):
+        with schema.explaining(self.path), writer.transaction(self.connection):
             yield self.connection
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            if (clear := schema.explained(error, self.path)) is None:
-                raise
-            raise clear from error
 
     def rows(self, sql: str, values: Values = ()) -> list[tuple[Any, ...]]:
         """What a query answers."""
-        with self._explained():
+        with schema.explaining(self.path):
             return self.connection.execute(sql, values).fetchall()
 
     def row(self, sql: str, values: Values = ()) -> tuple[Any, ...] | None:
@@ -122,7 +113,7 @@ def connected(
     )
     database = AlertDatabase(connection, path, channels)
     try:
-        with database._explained():
+        with schema.explaining(path):
             _prepare(connection, path)
             connection.execute("PRAGMA foreign_keys = ON")
     except BaseException:
