@@ -49,12 +49,16 @@ def watched_on(before: Watched, seconds: float, news: float, *, kept_s: float) -
     return Watched(kept * before.seconds + (1 - kept) * kept_s, kept * before.news + news)
 
 
+def rate_of(watched: Watched, prior: Watched) -> float:
+    """λ, pieces of news per second."""
+    return (watched.news + prior.news) / (watched.seconds + prior.seconds)
+
+
 def interval_s(
     watched: Watched, prior: Watched, *, gain: float, shortest_s: float, longest_s: float
 ) -> float:
     """√(gain/λ) within these bounds."""
-    rate = (watched.news + prior.news) / (watched.seconds + prior.seconds)
-    return min(longest_s, max(shortest_s, math.sqrt(gain / rate)))
+    return min(longest_s, max(shortest_s, math.sqrt(gain / rate_of(watched, prior))))
 
 
 class Refreshing(NamedTuple):
@@ -102,9 +106,8 @@ class Refreshing(NamedTuple):
 
     def unseen(self, page: KeptPage, now: float) -> float:
         """News to be expected of a page since the last look at it."""
-        prior = self.prior(is_hub=page.is_hub)
-        rate = (page.news + prior.news) / (page.watched_s + prior.seconds)
-        return rate * (now - page.checked_at)
+        watched = Watched(page.watched_s, page.news)
+        return rate_of(watched, self.prior(is_hub=page.is_hub)) * (now - page.checked_at)
 
     def due(self, pages: Iterable[KeptPage], now: float) -> list[KeptPage]:
         """Those that are due, the most news to be expected first; of equals the first known."""

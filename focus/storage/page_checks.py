@@ -66,10 +66,11 @@ def changes(
 
     key   the duplicate key of a URL: only of that
     """
-    values: list[Any] = [] if key is None else [key]
-    tests = [f"c.page >> {ID_BITS} IN ({', '.join(map(str, crawls))})", "u.key = ?"][
-        : 1 + len(values)
-    ]
+    values: list[Any] = []
+    tests = [f"c.page >> {ID_BITS} IN ({', '.join(map(str, crawls))})"]
+    if key is not None:
+        tests.append("u.key = ?")
+        values.append(key)
     if since is not None:
         tests.append("c.at >= ?")
         values.append(since)

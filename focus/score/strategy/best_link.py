@@ -43,7 +43,7 @@ class BestLink(Strategy):
     width = 5
     follows_all = True
 
-    def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
+    def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence]:
         down = inherited(parent, parent.link_evidence[4], self.params["decay"])
         home = parent.host
         return [

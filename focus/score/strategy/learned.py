@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from importlib.resources import files
+from pathlib import Path
 
 from focus.records import Link, Region
 from focus.score.index_pages import Role
@@ -13,7 +13,7 @@ from focus.score.strategy.yielding import Yield
 
 _WIDTH = Yield.width
 _SILENT = 3  # links that say nothing, added to every list
-CARD = json.loads(files("focus.score.strategy").joinpath("learned.json").read_text("utf-8"))
+CARD = json.loads(Path(__file__).with_name("learned.json").read_text("utf-8"))
 """The weights that differ from those of `yield`, and what is to be known of them: on what they
 were trained, when, what they gained, their licence."""
 
@@ -38,8 +38,8 @@ class Learned(Yield):
     width = _WIDTH + 1  # C
     follows_all = False
 
-    def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
-        given = [each or () for each in super().evidence(parent, links)]
+    def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence]:
+        given = super().evidence(parent, links)
         kept = company(links, [each[0] + each[-1] for each in given])  # a sub-topic or the topic
         return [(*each, c) for each, c in zip(given, kept, strict=True)]
 

@@ -97,7 +97,7 @@ class Yield(BestLink):
     def resume(self, pages: int) -> None:
         self.subtopics.resume(pages)
 
-    def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
+    def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence]:
         m, weights = membership(parent), self.subtopics.weights
         nothing = 0.0, 0.0
         return [
@@ -107,7 +107,6 @@ class Yield(BestLink):
                 0.0 if link.anchor_score else weights[link.anchor],
             )
             for link_evidence, link in zip(super().evidence(parent, links), links, strict=True)
-            if link_evidence is not None
         ]
 
     def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
