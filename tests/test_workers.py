@@ -448,6 +448,21 @@ def test_idle_workers_that_die_are_replaced(run: Run) -> None:
     run(main)
 
 
+def test_a_page_is_not_blamed_for_a_worker_that_died_at_rest(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("focus.workers.pool.MAX_CRASHES", 1)  # who is blamed once has failed
+
+    async def main() -> None:
+        async with pool(1) as workers:
+            pid = int((await workers.score(url(), b"", None)).charset)
+            os.kill(pid, signal.SIGKILL)
+            gone(pid)  # in the loop's own thread: it has heard of nothing yet
+            assert (await workers.score(url(), b"", None)).failure is None
+
+    run(main)
+
+
 def test_closing_in_the_middle_of_work_cancels_it(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         gate = Gate(tmp_path)

@@ -132,7 +132,8 @@ class WorkerPool:
 
     def _dispatch(self) -> None:
         self._dispatching = None
-        idle = [worker for worker in self._workers if not worker.batches]
+        # Not to one that died at rest: the page would be blamed for it.
+        idle = [worker for worker in self._workers if not worker.batches and worker.is_alive()]
         for left in range(len(idle), 0, -1):
             batch = self._suspect() or self._batch(-(-len(self._waiting) // left))
             if not batch:

@@ -132,8 +132,17 @@ class Worker(asyncio.SubprocessProtocol):
             self._transport.kill()
 
     def has_ended(self) -> bool:
-        """Whether the process is gone."""
+        """Whether the process is gone, as far as the loop has heard."""
         return self._gone.done()
+
+    def is_alive(self) -> bool:
+        """Whether the process lives, by the kernel: the loop hears of an end later."""
+        if not hasattr(os, "waitid"):
+            return not self.has_ended()
+        how = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        with suppress(ChildProcessError):  # its end has been collected already
+            return os.waitid(os.P_PID, self._transport.get_pid(), how) is None
+        return False
 
     async def end(self) -> None:
         """Kill the process and wait until nothing is left of it, for `END_LIMIT_S` at most."""
