@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -13,6 +15,10 @@ from tests.support.timetravel import TimeTravel
 
 settings.register_profile("focus", deadline=None)  # machines are shared, time tells nothing
 settings.load_profile("focus")
+
+# Hundreds of processes are started, and each would compile some 300 modules anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 def pytest_make_parametrize_id(config: object, val: object, argname: str) -> str | None:
