@@ -35,9 +35,12 @@ class CrawledSite:
 
     def __init__(self, store: AlertStore, *, host: str = "news.test", now: float) -> None:
         self.store, self.host, self.now = store, host, now
-        identity = {"topic": "", "host": host}
         info = writer.begin(
-            store.database.connection, identity=identity, config="{}", fresh=True, now=now
+            store.database.connection,
+            identity={"topic": "", "host": host},
+            config="{}",
+            fresh=True,
+            now=now,
         )
         self.crawl = info.id
         self.nth = 0
