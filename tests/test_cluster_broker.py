@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -29,7 +28,7 @@ from focus.cluster.broker import read_address
 from focus.cluster.leases import Terms
 from focus.cluster.messages import TaskBundle
 from focus.cluster.node import ShardNode
-from focus.cluster.private_broker import PrivateBroker, server
+from focus.cluster.private_broker import PrivateBroker, free_ports, server
 from focus.cluster.reach import Reach
 from focus.cluster.sharding import Shard
 from focus.cluster.worker import WorkerOptions, WorkerRole
@@ -111,9 +110,7 @@ def secure(tmp_path_factory: pytest.TempPathFactory) -> Secure:
     ca.cert_pem.write_to_path(str(folder / "ca.pem"))
     cert.private_key_pem.write_to_path(str(folder / "key.pem"))
     cert.cert_chain_pems[0].write_to_path(str(folder / "cert.pem"))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return Secure(free.getsockname()[1], folder / "ca.pem")
+    return Secure(free_ports(1)[0], folder / "ca.pem")
 
 
 @pytest.fixture(scope="module")
