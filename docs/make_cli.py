@@ -123,7 +123,8 @@ def _channels() -> Iterator[str]:
     yield "| | | several at once | installation |"
     yield "|---|---|---:|---|"
     for kind, channel in CHANNELS.items():
-        spelled = f"`--{kind} {channel.metavar}`".replace("|", "\\|")
+        option = kind if channel.for_accounts else f"--{kind} {channel.metavar}"
+        spelled = f"`{option}`".replace("|", "\\|")
         says = inspect.cleandoc(channel.__doc__ or "").split("\n")[0]
         needs = ", ".join(f"`--{each.name}`" for each in channel.options)
         yield f"| {spelled} | {says} | {channel.at_once} | {needs} |"
