@@ -24,7 +24,7 @@ MODULES = sorted(
     path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py") if "data" not in path.parts
 )
 PACKAGES = sorted(path.parent for path in (ROOT / "focus").rglob("__init__.py"))
-DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 
 QUESTION_WORD = re.compile(r"(what|which|who|whose|whom|when|where|why|how|whether)\b", re.I)
 QUESTION = re.compile(
