@@ -20,7 +20,7 @@ FROM_COMMANDS = {"cli.md"}
 
 PAIRS = sorted({page.name for page in DOCS.glob("*.md")} - BY_SCRIPTS - FROM_COMMANDS)
 
-_FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$|((?:^    \S[^\n]*\n)+)", re.M | re.S)
+_FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$|((?:^    focus [^\n]*\n)+)", re.M | re.S)
 _HEADING = re.compile(r"^(#+) ", re.M)
 _NUMBER = re.compile(r"(\d+(?:[.,]\d+)*)( ?(?:million\b|万))?")
 _SCALE = {"million": 1_000_000, "万": 10_000}
