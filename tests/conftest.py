@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import random
 import re
@@ -25,6 +26,12 @@ sys.dont_write_bytecode = False
 def pytest_make_parametrize_id(config: object, val: object, argname: str) -> str | None:
     """Bytes (often packed, with a time in them) are named by their parameter."""
     return argname if isinstance(val, bytes) else None
+
+
+def pytest_collection_finish() -> None:
+    """Modules and items stay to the end: no look for garbage need pass over them."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_asyncio_loop_factories(

@@ -50,6 +50,13 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def forgotten() -> Iterator[None]:
+    """Trees take 200 MB, and each later look for garbage passes over them."""
+    yield
+    tree_of.cache_clear()
+
+
 def docstring_of(path: Path) -> str:
     return ast.get_docstring(tree_of(path)) or ""
 
