@@ -156,7 +156,7 @@ class _served:
 
         self.thread = threading.Thread(target=self.loop.run_until_complete, args=(serve(),))
         self.thread.start()
-        assert ready.wait(10)
+        assert ready.wait(600)
         return self.server
 
     def __exit__(self, *_: object) -> None:
