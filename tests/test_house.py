@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 FOCUS = ROOT / "focus"
 
 LEVELS = [
-    "i18n; setting; looks; renderings",
+    "i18n; setting; looks; renderings; late",
     "errors; config; records; metrics/",
     "text/; topic/; scheduling/; workers/; registry; process",
     "urls/; documents/; frontier",
