@@ -294,6 +294,7 @@ def test_all_that_is_wrong_is_said_at_once_beside_its_field(group: Group) -> Non
     ("typed", "kept"),
     [
         ({"every": "auto", "schedule": "15m"}, "auto"),
+        ({"every": "1m"}, "1m"),
         ({"every": "6h"}, "6h"),
         ({"every": "daily", "at": "18:30"}, "daily 18:30"),
         ({"every": "weekly", "day": "fri", "at": "07:00"}, "weekly fri 07:00"),

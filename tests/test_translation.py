@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
-BY_SCRIPTS = {"performance.md", "quality.md", "results.md", "scaling.md"}
+BY_SCRIPTS = {"performance.md", "results.md", "scaling.md"}
 """English only: what they say is written by bench/ beside the figures."""
 FROM_COMMANDS = {"cli.md"}
 """Both made by docs/make_cli.py, which tests/test_docs.py holds."""

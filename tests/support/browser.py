@@ -71,6 +71,7 @@ class Stage:
         self.home = self.invitation = ""
         self.mails: list[EmailMessage] = []
         self.demo: DemoServer
+        self.server: subprocess.Popen[str]
 
     def publish(self) -> None:
         """The sites publish some days' articles, and an hour goes by."""
@@ -84,6 +85,11 @@ class Stage:
             db.execute("UPDATE revisit SET checked_at = checked_at - 3600, next_at = 0")
             db.execute("UPDATE alert SET next_at = 0")
         db.close()
+
+    def gone(self) -> None:
+        """The server ends, for good."""
+        self.server.terminate()
+        self.server.wait(30)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """What stands in the database."""
@@ -132,7 +138,7 @@ def portal(day: int) -> DemoWeb:
 def stage(folder: Path) -> Iterator[Stage]:
     """Everything that runs, until it is over."""
     here = Stage(folder)
-    with _loop() as wait_for:
+    with loop_in_a_thread() as wait_for:
         here.demo = wait_for(serve_demo(portal(0)))
         post = wait_for(_post(here.mails))
         smtp = post.sockets[0].getsockname()[1]
@@ -148,7 +154,8 @@ def stage(folder: Path) -> Iterator[Stage]:
         ]
         with subprocess.Popen(
             list(map(str, command)), stdout=subprocess.PIPE, text=True, start_new_session=True
-        ) as server:
+        ) as here.server:
+            server = here.server
             try:
                 assert server.stdout is not None
                 here.invitation = server.stdout.readline().strip()
@@ -164,7 +171,7 @@ def stage(folder: Path) -> Iterator[Stage]:
 
 
 @contextmanager
-def _loop() -> Iterator[Callable[[Coroutine[Any, Any, Any]], Any]]:
+def loop_in_a_thread() -> Iterator[Callable[[Coroutine[Any, Any, Any]], Any]]:
     """An event loop in a thread, and how to have something done there."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
