@@ -33,12 +33,14 @@ OUTSIDE = {
 
 _LINK = re.compile(r"""(\]\(|src=")([^)\s"#]+)([^)\s"]*)""")
 _ELSEWHERE = re.compile(r"[a-z]+:")
+_ROW = re.compile(r"^\|.*$", re.M)
+_CODE = re.compile(r"`[^`]*`")
 
 
 def places() -> dict[str, str]:
     """File of the repository -> its place in the site."""
     docs = (path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*"))
-    shown = (path for path in docs if path.endswith((".md", ".svg", ".webp")))
+    shown = (path for path in docs if path.endswith((".md", ".svg", ".webp", ".css")))
     return OUTSIDE | {path: path.removeprefix("docs/") for path in shown}
 
 
@@ -67,7 +69,12 @@ def rewritten(text: str, source: str, places: dict[str, str]) -> str:
             place = place.removesuffix("md") + "html"
         return begins + relpath(place, PurePosixPath(here).parent) + anchor
 
-    return _LINK.sub(link, text)
+    return _ROW.sub(lambda row: _CODE.sub(_bare, row[0]), _LINK.sub(link, text))
+
+
+def _bare(code: re.Match[str]) -> str:
+    """Code in a table: GitHub wants its pipes escaped, Python's Markdown shows the backslash."""
+    return code[0].replace("\\|", "|")
 
 
 def menu(index: str) -> Iterator[str | dict[str, object]]:

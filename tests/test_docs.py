@@ -105,6 +105,7 @@ def test_a_cluster_command_that_is_shown_has_its_broker(page: Path) -> None:
         ("![a](../soak.svg)", "![a](soak.svg)"),
         ('<img src="../pictures/watch-inbox-desk.webp">',
          '<img src="pictures/watch-inbox-desk.webp">'),
+        ("| `A\\|B` | c\\|d |", "| `A|B` | c\\|d |"),
     ],
 )  # fmt: skip
 def test_links_are_written_anew_for_the_site(
