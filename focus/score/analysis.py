@@ -17,7 +17,7 @@ from focus.score.index_pages import Role, is_index, leads_on, role, series
 from focus.score.matching import Matcher
 from focus.score.memo import Memo
 from focus.score.relevance import Document, make_model
-from focus.text.charset import decode
+from focus.text.charset import in_utf8
 from focus.topic.topic import from_builtins
 from focus.urls.normal_form import Joiner, fingerprint, host_of, normalise, url_pattern, words
 
@@ -72,10 +72,9 @@ class PageAnalyst:
         wording  whether somebody will ask for `Page.wording`, which needs the whole text
         """
         try:
-            text, charset = self._text(body, content_type)
+            source, charset = self._source(body, content_type)
         except DocumentError as error:
             return Page(failure=FailureKind.UNREADABLE, detail=str(error))
-        source = text.encode("utf-8", "replace")
         parsed = parse(
             source,
             max_links=self.config.max_links,
@@ -123,12 +122,12 @@ class PageAnalyst:
             body_zstd=zstd.frame(self._compressor, source) if kept else b"",
         )
 
-    def _text(self, body: bytes, content_type: str | None) -> tuple[str, str]:
-        """The page as text, and what it was decoded by; of a document, the page made of it."""
+    def _source(self, body: bytes, content_type: str | None) -> tuple[bytes, str]:
+        """The page in UTF-8, and what it was decoded by; of a document, the page made of it."""
         kind = kind_of(content_type, body) if self.config.documents else None
         if kind is not None:
-            return to_html(kind, body, content_type), "utf-8"
-        return decode(body, content_type)
+            return to_html(kind, body, content_type).encode("utf-8", "replace"), "utf-8"
+        return in_utf8(body, content_type)
 
     def _document(self, url: str, source: bytes, parsed: Parsed) -> Document:
         masked = self.config.mask_meta
