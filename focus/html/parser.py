@@ -1,8 +1,9 @@
 """Parses an HTML page: its head, its links and where they stand, its text.
 
-`parse` walks the elements once, in document order (`reader`); each link learns its region
-and heading from its ancestors (`regions`). Text, blocks and link contexts cost extra and
-are made on demand (`blocks`, `contexts`). Nobody else knows the parser underneath.
+`parse` walks the elements once, in document order (`reader`). What a link says is often known from
+other pages (`anchors`), its region and heading it learns from its ancestors (`regions`). Text,
+blocks and link contexts cost extra and are made on demand (`blocks`, `contexts`). Nobody else knows
+the parser underneath.
 
 The tree is lexbor's, built as by a browser without scripts: `<noscript>` is read,
 `<template>` is not. Two shapes of markup cost lexbor quadratic time and are cut off before it
@@ -12,13 +13,16 @@ a limit on wall time.
 
 from __future__ import annotations
 
-from selectolax.lexbor import LexborHTMLParser
+from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser
 
 from focus.html.blocks import Block, BlockReader
 from focus.html.reader import ElementReader, Parsed, RawLink
 from focus.html.size_guard import guard
 
 __all__ = ["Block", "Parsed", "RawLink", "blocks_of", "parse"]
+
+_AS_WRITTEN = LexborDocumentOptions.WO_EVENTS.value
+"""Without what elements do when they are put in: a `<selectedcontent>` copies the option chosen."""
 
 
 def parse(
@@ -32,7 +36,7 @@ def parse(
     agent      our name, as in `<meta name=AGENT content=noindex>`
     """
     source = html if isinstance(html, bytes) else html.encode("utf-8", "replace")
-    tree = LexborHTMLParser(guard(source))
+    tree = LexborHTMLParser(guard(source), options=_AS_WRITTEN)
     page = Parsed(_tree=tree)
     root = tree.root
     if root is not None:
@@ -42,5 +46,6 @@ def parse(
 
 def blocks_of(html: str) -> list[Block]:
     """The visible text of a page cut into blocks: cheaper than all that `parse` finds."""
-    body = LexborHTMLParser(guard(html.encode("utf-8", "replace"))).body
+    source = guard(html.encode("utf-8", "replace"))
+    body = LexborHTMLParser(source, options=_AS_WRITTEN).body
     return BlockReader().read(body) if body is not None else []
