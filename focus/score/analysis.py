@@ -36,6 +36,16 @@ def _is_lost(page: Document) -> bool:
     return says and len(page.content) <= LOST_CHARS
 
 
+def _role(target: _Target, anchor: str, *, within: bool, onward: bool) -> Role:
+    """The kind of page that a link leads to, by all that is known of both."""
+    kind = target[-2]
+    if kind is Role.FURTHER and not within:
+        return Role.INDEX
+    if kind is Role.PAGE and (onward or (anchor and leads_on(anchor))):
+        return Role.FURTHER
+    return kind
+
+
 class PageAnalyst:
     """Decodes, parses, segments and scores pages for one topic and model."""
 
@@ -61,7 +71,8 @@ class PageAnalyst:
         chosen = (config.threshold, topic.threshold, self.model.threshold)
         self.threshold = next(value for value in chosen if value is not None)
         self._targets = Memo(self._target, _TARGETS)
-        self._known: dict[str, _Target] = {}  # by `Joiner.place`
+        self._known: dict[tuple[str, str], _Target] = {}  # by site and href
+        self._made: dict[tuple[object, ...], Link] = {}
         self._compressor = zstd.ZstdCompressor(level=config.compress_level)
 
     def analyse(
@@ -154,23 +165,25 @@ class PageAnalyst:
 
     def _links(self, url: str, parsed: Parsed, joiner: Joiner) -> list[Link]:
         """The page's links: absolute, scored, each target once with its best anchor."""
-        promise, known = self.matcher.promise, self._known
-        if len(known) > _TARGETS:
-            known.clear()
+        promise, site = self.matcher.promise, joiner.site
+        known, made = self._known, self._made
+        for remembered in (known, made):
+            if len(remembered) > _TARGETS:
+                remembered.clear()
         best: dict[bytes, tuple[_Target, RawLink, float]] = {}
         free: set[bytes] = set()  # linked to with and without nofollow
         onward: set[bytes] = set()  # by rel=next or rel=prev, whatever else leads there
-        own = fingerprint(url)
+        own, further = fingerprint(url), False
         for raw in parsed.links:
-            place = joiner.place(raw.href)
-            target = known.get(place)
+            href = raw.href
+            target = known.get((site, href))
             if target is None:
-                address = joiner.join(raw.href)
+                address = joiner.join(href)
                 if address is None:
                     continue
                 target = self._targets[address]
-                if place:
-                    known[place] = target
+                if joiner.is_sitewide(href):
+                    known[site, href] = target
             key, score = target[0], promise[raw.anchor]
             if raw.leads_on:
                 onward.add(key)
@@ -178,16 +191,25 @@ class PageAnalyst:
             if held is None:
                 if key != own:
                     best[key] = (target, raw, score)
+                    further = further or target[-1] != ""
                 continue
             if raw.nofollow != held[1].nofollow:
                 free.add(key)
             if (score, bool(raw.anchor)) > (held[2], bool(held[1].anchor)):
                 best[key] = (held[0], raw, score)
-        first = series(url) if any(target[-1] for target, _, _ in best.values()) else ""
-        return [
-            self._link(*each, first, bound=key not in free, onward=key in onward)
-            for key, each in best.items()
-        ]
+        first = series(url) if further else ""
+        links = []
+        for key, (target, raw, score) in best.items():
+            nofollow = raw.nofollow and key not in free
+            within = target[-1] == first != ""  # a further page of this very index
+            said = raw.anchor, raw.heading, raw.context, raw.region
+            seen = (target[1], *said, nofollow, key in onward, within)
+            link = made.get(seen)
+            if link is None:  # on other pages of a site it is often the very same
+                kind = _role(target, raw.anchor, within=within, onward=key in onward)
+                link = made[seen] = self._link(target, raw, score, kind, nofollow=nofollow)
+            links.append(link)
+        return links
 
     def _target(self, url: str) -> _Target:
         """What can be said of an address, whoever links to it."""
@@ -200,14 +222,10 @@ class PageAnalyst:
         return url_pattern(url) if self.config.url_patterns else ""
 
     def _link(
-        self, target: _Target, raw: RawLink, score: float, first: str, *, bound: bool, onward: bool
+        self, target: _Target, raw: RawLink, score: float, kind: Role, *, nofollow: bool
     ) -> Link:
         promise = self.matcher.promise
-        key, url, host, url_score, pattern, kind, of = target
-        if kind is Role.FURTHER and of != first:
-            kind = Role.INDEX
-        elif kind is Role.PAGE and (onward or (raw.anchor and leads_on(raw.anchor))):
-            kind = Role.FURTHER
+        key, url, host, url_score, pattern, _, _ = target
         return Link(
             url=url,
             key=key,
@@ -218,7 +236,7 @@ class PageAnalyst:
             heading_score=promise[raw.heading] if raw.heading else 0.0,
             context_score=promise[raw.context] if raw.context else 0.0,
             region=raw.region,
-            nofollow=raw.nofollow and bound,
+            nofollow=nofollow,
             pattern=pattern,
             cosine_score=self.matcher.cosine[raw.anchor] if self.config.cosines else 0.0,
             role=kind,
