@@ -1,9 +1,8 @@
 """Parses an HTML page: its head, its links and where they stand, its text.
 
-`parse` walks the elements once, in document order (`reader`). What a link says is often known from
-other pages (`anchors`), its region and heading it learns from its ancestors (`regions`). Text,
-blocks and link contexts cost extra and are made on demand (`blocks`, `contexts`). Nobody else knows
-the parser underneath.
+`parse` walks the elements once, in document order (`reader`); each link learns its region
+and heading from its ancestors (`regions`). Text, blocks and link contexts cost extra and
+are made on demand (`blocks`, `contexts`). Nobody else knows the parser underneath.
 
 The tree is lexbor's, built as by a browser without scripts: `<noscript>` is read,
 `<template>` is not. Two shapes of markup cost lexbor quadratic time and are cut off before it
