@@ -213,7 +213,8 @@ class PageAnalyst:
 
     def _target(self, url: str) -> _Target:
         """What can be said of an address, whoever links to it."""
-        url_score = self.matcher.promise[self._words(url)]
+        is_mute = "%" not in url and not self.matcher.reads_ascii
+        url_score = 0.0 if is_mute else self.matcher.promise[self._words(url)]
         kind = role(url)
         of = series(url) if kind is Role.FURTHER else ""
         return fingerprint(url), url, host_of(url), url_score, self._pattern(url), kind, of
