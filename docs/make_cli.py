@@ -1,4 +1,7 @@
-"""Write docs/cli.md and docs/focus.1 from the commands themselves: python docs/make_cli.py"""
+"""Write docs/cli.md, docs/zh/cli.md and docs/focus.1 from the commands: python docs/make_cli.py
+
+The Chinese page has the words of the catalogue; only what frames the commands stands here twice.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,14 @@ from pathlib import Path
 
 import click
 
+from focus import i18n
 from focus.alerts.delivery import CHANNELS
 from focus.cli import cli
+from focus.commands.options.help import paragraphs
+from focus.i18n import say
 
-PAGE = Path(__file__).with_name("cli.md")
+DOCS = Path(__file__).parent
+PAGES = {"en": DOCS / "cli.md", "zh": DOCS / "zh" / "cli.md"}
 
 INTRO = """\
 # Command line
@@ -57,16 +64,69 @@ in powers of 1,024.
 """
 
 
+INTRO_ZH = """\
+# 命令行
+
+由 `python docs/make_cli.py` 从各条命令生成；有一个测试保证它不过时。
+
+[使用说明](usage.md)按想做的事来讲，这里按选项来讲。
+
+数据输出到标准输出，其余一切输出到标准错误。选项也可以写在它的变量里；`focus crawl` 的选项还可以\
+写在 `focus.toml` 的 `[crawl]` 下（从工作目录往上最近的一个，没有就用用户配置文件夹里的）；\
+命令行优先于变量，变量优先于文件，文件优先于默认值。文件里的路径从它所在的文件夹算起。
+
+```toml
+db = "football.db"             # 对每条命令有效
+
+[crawl]
+seed = ["sports.sina.com.cn"]
+topic = "足球,英超:0.8"
+strategy = "topic-pagerank"
+param = {gamma = 0.3}          # 该策略的参数
+max-pages = 10000
+delay = "2s"
+```
+
+时长写作 90（秒）、45s、30m、1h30m 或 2d；大小写作 65536（字节）、64K、500M 或 2G，以 1,024 进位。
+
+| 退出码 | 含义 |
+|---|---|
+| 0 | 完成：到了限额或目标，没有剩下的，或收到 SIGTERM |
+| 1 | 磁盘、文件或 focus 自身有问题 |
+| 2 | 选项、变量、主题或配置文件不成立 |
+| 3 | 一页也没抓到；逐个种子写明原因 |
+| 4 | 失败多于 `--fail-error-rate` 允许的比例；或所关注的网站都没能访问 |
+| 5 | 另一次抓取正在使用数据库 |
+| 6 | 另一个 `focus watch run` 正在运行 |
+| 7 | 集群的消息代理不能用，或缺少角色 |
+| 8 | 在 `--max-offline` 这么长的时间里任何主机都无法到达；全部等待，同一条命令可接着抓 |
+| 130 | Ctrl-C；抓到的都保留，同一条命令可接着抓 |
+"""
+
+
 CHANNELS_INTRO = """\
 Where `focus watch add` and the form in the browser let messages go; the inbox has every page in any
 case. Packages of others [add channels](api.md) by an entry point."""
+CHANNELS_INTRO_ZH = """\
+`focus watch add` 和浏览器里的表单可以用它们发送消息；收件箱里总有每个网页。别人的包可以用入口点\
+[添加通道](api.md)。"""
 
 
-def page() -> str:
-    """The whole page."""
-    parts = [INTRO, *("\n".join(_command(name, command)) for name, command in commands())]
-    parts.append("\n".join(_channels()))
+def page(language: str = "en") -> str:
+    """The whole page in a language."""
+    before = i18n.spoken()
+    i18n.use(language)
+    try:
+        intro = INTRO if language == "en" else INTRO_ZH
+        parts = [intro, *("\n".join(_command(name, command)) for name, command in commands())]
+        parts.append("\n".join(_channels()))
+    finally:
+        i18n.use(before)
     return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).rstrip() + "\n"
+
+
+def _is_english() -> bool:
+    return i18n.spoken() == "en"
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
@@ -112,32 +172,39 @@ def _command(name: str, command: click.Command) -> Iterator[str]:
             continue
         if getattr(option, "section", "Options") != section:
             section = getattr(option, "section", "Options")
-            yield from ("", f"| {section} | | default | variable |", "|---|---|---|---|")
+            default, variable = ("default", "variable") if _is_english() else ("默认", "变量")
+            yield from ("", f"| {say(section)} | | {default} | {variable} |", "|---|---|---|---|")
         yield _row(option, ctx)
     yield ""
 
 
 def _channels() -> Iterator[str]:
     """How alerts are told, as the channels say themselves."""
-    yield from ("## Channels", "", CHANNELS_INTRO, "")
-    yield "| | | several at once | installation |"
+    if _is_english():
+        yield from ("## Channels", "", CHANNELS_INTRO, "")
+        yield "| | | several at once | installation |"
+    else:
+        yield from ("## 通道", "", CHANNELS_INTRO_ZH, "")
+        yield "| | | 同时几个 | 安装时设置 |"
     yield "|---|---|---:|---|"
     for kind, channel in CHANNELS.items():
-        spelled = f"`--{kind} {channel.metavar}`".replace("|", "\\|")
+        option = kind if channel.for_accounts else f"--{kind} {channel.metavar}"
+        spelled = f"`{option}`".replace("|", "\\|")
         says = inspect.cleandoc(channel.__doc__ or "").split("\n")[0]
+        says = says if _is_english() else say(channel.help)
         needs = ", ".join(f"`--{each.name}`" for each in channel.options)
         yield f"| {spelled} | {says} | {channel.at_once} | {needs} |"
 
 
 def _prose(text: str) -> Iterator[str]:
     """Help as Markdown: click's unwrapped paragraphs become blocks of code."""
-    for paragraph in text.split("\n\n"):
+    for paragraph in text.split("\n\n") if _is_english() else paragraphs(text):
         lines = paragraph.split("\n")
         if lines[0].strip() == "\b":
             code = [line for line in lines[1:] if line.startswith(" ")]
             yield from ("```sh", *inspect.cleandoc("\n".join(["", *code])).split("\n"), "```", "")
         else:
-            yield from (*lines, "")
+            yield from (*(lines if _is_english() else map(say, lines)), "")
 
 
 def _row(option: click.Option, ctx: click.Context) -> str:
@@ -145,13 +212,16 @@ def _row(option: click.Option, ctx: click.Context) -> str:
     assert record is not None
     extra = option.get_help_extra(ctx)
     default = str(extra.get("default", "")).strip("()")
+    if isinstance(option.show_default, str):
+        default = say(default)
     variable = ", ".join(f"`{name}`" for name in extra.get("envvars", ()))
-    cells = (f"`{record[0]}`", option.help or "", default, variable)
+    cells = (f"`{record[0]}`", say(option.help or ""), default, variable)
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    for language, path in PAGES.items():
+        path.write_text(page(language), encoding="utf-8")
     import make_man  # it needs this module
 
     make_man.PAGE.write_text(make_man.page(), encoding="utf-8")

@@ -37,9 +37,10 @@ def make_cli() -> ModuleType:
     return module
 
 
-def test_cli_page_is_what_the_commands_say(make_cli: ModuleType) -> None:
-    message = "run `python docs/make_cli.py`"
-    assert (DOCS / "cli.md").read_text(encoding="utf-8") == make_cli.page(), message
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_cli_page_is_what_the_commands_say(make_cli: ModuleType, language: str) -> None:
+    shown = make_cli.PAGES[language].read_text(encoding="utf-8")
+    assert shown == make_cli.page(language), "run `python docs/make_cli.py`"
 
 
 def test_manual_page_is_what_the_commands_say(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,7 +80,9 @@ def test_every_crawl_option_but_dry_run_has_its_variable() -> None:
         assert option.envvar == (None if name == "DRY_RUN" else f"FOCUS_{name}")
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.relative_to(DOCS).as_posix()
+)
 def test_a_cluster_command_that_is_shown_has_its_broker(page: Path) -> None:
     text = page.read_text(encoding="utf-8").replace("\\\n", " ")
     lines = [line for block in re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S)
@@ -89,6 +92,30 @@ def test_a_cluster_command_that_is_shown_has_its_broker(page: Path) -> None:
         is_set |= "FOCUS_AMQP=" in line
         if re.search(r"focus cluster (?!start)[a-z]", line):
             assert is_set or "--amqp" in line, line
+
+
+@pytest.mark.parametrize(
+    ("link", "in_site"),
+    [
+        ("[a](cli.md#通道)", "[a](cli.md#通道)"),
+        ("[a](#here)", "[a](#here)"),
+        ("[a](https://a.test/b.md)", "[a](https://a.test/b.md)"),
+        ("[a](../results.md#p)", "[a](../results.html#p)"),  # the other language
+        ("[a](../../SECURITY.md)", "[a](../security.html)"),
+        ("![a](../soak.svg)", "![a](soak.svg)"),
+        ('<img src="../pictures/watch-inbox-desk.webp">',
+         '<img src="pictures/watch-inbox-desk.webp">'),
+        ("| `A\\|B` | c\\|d |", "| `A|B` | c\\|d |"),
+    ],
+)  # fmt: skip
+def test_links_are_written_anew_for_the_site(
+    monkeypatch: pytest.MonkeyPatch, link: str, in_site: str
+) -> None:
+    monkeypatch.syspath_prepend(DOCS)
+    site = importlib.import_module("make_site")
+    assert site.rewritten(link, "docs/zh/usage.md", site.places()) == in_site
+    with pytest.raises(SystemExit, match=r"gone\.md leads to nothing"):
+        site.rewritten(f"{link} [b](gone.md)", "docs/zh/usage.md", site.places())
 
 
 def test_a_package_index_shows_no_link_that_leads_nowhere() -> None:

@@ -35,14 +35,13 @@ class CrawledSite:
 
     def __init__(self, store: AlertStore, *, host: str = "news.test", now: float) -> None:
         self.store, self.host, self.now = store, host, now
-        with store.database._explained():
-            info = writer.begin(
-                store.database.connection,
-                identity={"topic": "", "host": host},
-                config="{}",
-                fresh=True,
-                now=now,
-            )
+        info = writer.begin(
+            store.database.connection,
+            identity={"topic": "", "host": host},
+            config="{}",
+            fresh=True,
+            now=now,
+        )
         self.crawl = info.id
         self.nth = 0
         self.urls: dict[str, int] = {}

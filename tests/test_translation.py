@@ -1,0 +1,141 @@
+"""The Chinese pages of docs/ say what the English ones say, as far as that can be counted.
+
+Section by section they have the same headings, blocks of code (but for comments), figures, commands
+and names, and as many paragraphs, items and rows: who changes one page is told which section of the
+other to look at. Figures are written alike in both; a word stays a word (three, 三).
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[1] / "docs"
+BY_SCRIPTS = {"performance.md", "results.md", "scaling.md"}
+"""English only: what they say is written by bench/ beside the figures."""
+FROM_COMMANDS = {"cli.md"}
+"""Both made by docs/make_cli.py, which tests/test_docs.py holds."""
+
+PAIRS = sorted({page.name for page in DOCS.glob("*.md")} - BY_SCRIPTS - FROM_COMMANDS)
+
+_FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$|((?:^    focus [^\n]*\n)+)", re.M | re.S)
+_HEADING = re.compile(r"^(#+) ", re.M)
+_NUMBER = re.compile(r"(\d+(?:[.,]\d+)*)( ?(?:million\b|万))?")
+_SCALE = {"million": 1_000_000, "万": 10_000}
+_TICKED = re.compile(r"`([^`\n]+)`")
+_NAME = re.compile(r"[!-~]+|(focus|make|python|systemctl|pip) [!-~][ -~]*|-[!-~ ]+")
+"""A code without prose in it: what focus prints is Chinese on the Chinese page."""
+
+
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def sections(text: str) -> list[tuple[int, str]]:
+    """(level of its heading, everything up to the next one) of each section."""
+    hidden = _FENCE.sub(lambda found: re.sub("#", "\0", found[0]), text)
+    starts = [found.start() for found in _HEADING.finditer(hidden)]
+    return [
+        (len(_HEADING.match(hidden, start)[1]), text[start:end])  # type: ignore[index]
+        for start, end in zip(starts, [*starts[1:], len(text)], strict=True)
+    ]
+
+
+def code(section: str) -> list[str]:
+    """Its blocks of code, without comments."""
+    blocks = [found[3] or found[4] for found in _FENCE.finditer(section)]
+    return [re.sub(r"(^| +)#.*", "", block, flags=re.M) for block in blocks]
+
+
+def figures(section: str) -> Counter[str]:
+    """Its numbers outside blocks of code."""
+    found = _NUMBER.findall(_FENCE.sub("", section))
+    return Counter(
+        str(round(float(digits.replace(",", "")) * _SCALE[unit.strip()])) if unit else digits
+        for digits, unit in found
+    )
+
+
+def names(section: str) -> set[str]:
+    """The commands, options, files and fields that it names."""
+    ticked = _TICKED.findall(re.sub(r"\n *(?=\S)", " ", _FENCE.sub("\n\n", section)))
+    return {each for each in ticked if _NAME.fullmatch(each)}
+
+
+def shape(section: str) -> tuple[int, int, int]:
+    """How many paragraphs, items of lists and rows of tables it has."""
+    blocks = [block for block in re.split(r"\n\s*\n", _FENCE.sub("\n\n", section)) if block.strip()]
+    items, rows = (re.findall(begins, section, re.M) for begins in (r"^(?:-|\d+\.) ", r"^\|"))
+    return len(blocks), len(items), len(rows)
+
+
+def differences(english: str, chinese: str) -> Iterator[str]:
+    """What the one says and the other does not."""
+    pairs = sections(english), sections(chinese)
+    levels = [[level for level, _ in each] for each in pairs]
+    if levels[0] != levels[1]:
+        yield f"headings: {levels[0]} and {levels[1]}"
+        return
+    for (_, one), (_, other) in zip(*pairs, strict=True):
+        title = one.partition("\n")[0]
+        if code(one) != code(other):
+            yield f"{title}: other code"
+        if figures(one) != figures(other):
+            less, more = figures(one) - figures(other), figures(other) - figures(one)
+            yield f"{title}: figures {sorted(less)}, in Chinese {sorted(more)}"
+        if names(one) != names(other):
+            less, more = names(one) - names(other), names(other) - names(one)
+            yield f"{title}: names {sorted(less)}, in Chinese {sorted(more)}"
+        if shape(one) != shape(other):
+            yield f"{title}: {shape(one)} paragraphs, items, rows; in Chinese {shape(other)}"
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_both_languages_say_the_same(name: str) -> None:
+    assert (DOCS / "zh" / name).is_file(), f"docs/zh/{name} is missing"
+    wrong = list(differences(text_of(DOCS / name), text_of(DOCS / "zh" / name)))
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_page_is_in_chinese_alone() -> None:
+    chinese = {page.name for page in (DOCS / "zh").glob("*.md")}
+    assert chinese == {*PAIRS, *FROM_COMMANDS}
+
+
+def test_the_chinese_index_says_which_pages_are_english() -> None:
+    index = text_of(DOCS / "zh" / "index.md")
+    for name in BY_SCRIPTS:
+        assert re.search(rf"\]\(\.\./{name}\)（英文）", index), name
+
+
+def test_chinese_pages_link_to_chinese_pages() -> None:
+    wrong = [
+        f"{page.name}: {target}"
+        for page in (DOCS / "zh").glob("*.md")
+        for target in re.findall(r"\]\(\.\./([\w-]+\.md)", text_of(page))
+        if target not in BY_SCRIPTS
+    ]
+    assert set(wrong) <= {"index.md: index.md"}  # the other language
+
+
+@pytest.mark.parametrize(
+    ("chinese", "says"),
+    [
+        ("# 甲\n\n`--to` 花 3 秒，1,000 个。\n\n## 乙\n\n```sh\nfocus status  # 看\n```\n", ""),
+        ("# 甲\n\n`--to` 花 4 秒，1,000 个。\n\n## 乙\n\n```sh\nfocus status\n```\n", "figures"),
+        ("# 甲\n\n`--at` 花 3 秒，1,000 个。\n\n## 乙\n\n```sh\nfocus status\n```\n", "names"),
+        ("# 甲\n\n`--to` 花 3 秒，1,000 个。\n\n## 乙\n\n```sh\nfocus why\n```\n", "other code"),
+        ("# 甲\n\n`--to` 花 3 秒。\n\n1,000 个。\n\n## 乙\n\n```sh\nfocus status\n```\n", "(3, "),
+        ("# 甲\n\n`--to` 花 3 秒，1,000 个。\n\n```sh\nfocus status\n```\n", "headings"),
+    ],
+)
+def test_a_difference_is_seen(chinese: str, says: str) -> None:
+    english = "# A\n\n`--to` takes 3 s,\nof 1,000.\n\n## B\n\n```sh\nfocus status  # look\n```\n"
+    told = list(differences(english, chinese))
+    assert any(says in each for each in told) if says else not told
+
+
+def test_millions_are_counted_in_either_language() -> None:
+    assert figures("5 million pages, 10 of 1,000") == figures("500 万个网页，1,000 中的 10 个")
