@@ -170,6 +170,8 @@ async def test_a_page_may_ask_for_scripts_and_data_alone() -> None:
     for kind in ("Image", "Font", "Media", "Ping", "Manifest", "Other", "EventSource"):
         assert await asking(web, "https://a.test/x", kind) is None
     assert await asking(web, "https://a.test/x", method="POST") is None
+    prefetch = {"Sec-Purpose": "prefetch"}  # which Chromium may tell as a script's fetch
+    assert await asking(web, "https://a.test/later", "Fetch", **prefetch) is None
     assert await asking(web, "file:///etc/passwd") is None
     styles = await asking(web, "https://a.test/x.css", "Stylesheet")
     assert styles is not None and styles.status == 200
