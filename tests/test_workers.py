@@ -90,7 +90,9 @@ async def replaced(workers: WorkerPool) -> None:
 
 def by_hand(main: Callable[[Clock], Awaitable[None]]) -> None:
     """Run a coroutine function on such a loop."""
-    with asyncio.Runner(loop_factory=Clock) as runner:
+    with pytest.MonkeyPatch.context() as patch, asyncio.Runner(loop_factory=Clock) as runner:
+        # An old uvicorn leaves uvloop's policy behind, by which this loop could start no process.
+        patch.setattr(asyncio.events, "_event_loop_policy", None, raising=False)
         loop = runner.get_loop()
         assert isinstance(loop, Clock)
         runner.run(main(loop))
