@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash, text_digest
@@ -9,10 +11,10 @@ from focus.admission.near_duplicates import wording as wording_of
 from focus.config import AnalysisConfig
 from focus.documents.convert import to_html
 from focus.documents.kinds import DocumentError, kind_of
-from focus.html.parser import Parsed, RawLink, parse
+from focus.html.parser import Crumb, Parsed, RawLink, parse
 from focus.html.shell import lack
 from focus.http import zstd
-from focus.records import FailureKind, Link, Page
+from focus.records import FailureKind, Link, Page, Region
 from focus.score.index_pages import Role, is_index, leads_on, role, series
 from focus.score.matching import Matcher
 from focus.score.memo import Memo
@@ -84,8 +86,8 @@ class PageAnalyst:
         )
         base = normalise(parsed.base, url) if parsed.base else None
         joiner = Joiner(base or url, charset)
-        links = self._links(url, parsed, joiner)
         document = self._document(url, source, parsed)
+        links = self._links(url, parsed, joiner, document.filed_under)
         judgement = self.model.judge(document)
         relevant = judgement.relevance > self.threshold
         lost = self.config.near_duplicates and _is_lost(document)
@@ -138,6 +140,7 @@ class PageAnalyst:
             description="" if masked else parsed.description,
             headings=parsed.headings,
             links=parsed.links,
+            crumbs=parsed.crumbs,
             url_words=self._words(url),
             url="" if self.config.mask_urls else url,
             source=source,
@@ -153,14 +156,19 @@ class PageAnalyst:
     def _words(self, url: str) -> str:
         return _NO_WORDS if self.config.mask_urls else words(url)
 
-    def _links(self, url: str, parsed: Parsed, joiner: Joiner) -> list[Link]:
-        """The page's links: absolute, scored, each target once with its best anchor."""
+    def _links(
+        self, url: str, parsed: Parsed, joiner: Joiner, crumbs: Sequence[Crumb] = ()
+    ) -> list[Link]:
+        """The page's links: absolute, scored, each target once with its best anchor.
+
+        crumbs  of its breadcrumb, as JSON-LD alone may have them
+        """
         promise, known = self.matcher.promise, self._known
         if len(known) > _TARGETS:
             known.clear()
         best: dict[bytes, tuple[_Target, RawLink, float]] = {}
         free: set[bytes] = set()  # linked to with and without nofollow
-        onward: set[bytes] = set()  # by rel=next or rel=prev, whatever else leads there
+        said: dict[bytes, Role] = {}  # of a target, whatever else leads there
         own = fingerprint(url)
         for raw in parsed.links:
             place = joiner.place(raw.href)
@@ -173,8 +181,8 @@ class PageAnalyst:
                 if place:
                     known[place] = target
             key, score = target[0], promise[raw.anchor]
-            if raw.leads_on:
-                onward.add(key)
+            if raw.leads_on or raw.files:
+                said[key] = Role.INDEX if raw.files else said.get(key, Role.FURTHER)
             held = best.get(key)
             if held is None:
                 if key != own:
@@ -184,9 +192,15 @@ class PageAnalyst:
                 free.add(key)
             if (score, bool(raw.anchor)) > (held[2], bool(held[1].anchor)):
                 best[key] = (held[0], raw, score)
+        for href, name in crumbs:
+            target = self._targets[href]
+            said[target[0]] = Role.INDEX
+            best.setdefault(
+                target[0], (target, RawLink(href, name, region=Region.NAV), promise[name])
+            )
         first = series(url) if any(target[-1] for target, _, _ in best.values()) else ""
         return [
-            self._link(*each, first, bound=key not in free, onward=key in onward)
+            self._link(*each, first, bound=key not in free, said=said.get(key, Role.PAGE))
             for key, each in best.items()
         ]
 
@@ -201,14 +215,14 @@ class PageAnalyst:
         return url_pattern(url) if self.config.url_patterns else ""
 
     def _link(
-        self, target: _Target, raw: RawLink, score: float, first: str, *, bound: bool, onward: bool
+        self, target: _Target, raw: RawLink, score: float, first: str, *, bound: bool, said: Role
     ) -> Link:
         promise = self.matcher.promise
         key, url, host, url_score, pattern, kind, of = target
         if kind is Role.FURTHER and of != first:
             kind = Role.INDEX
-        elif kind is Role.PAGE and (onward or (raw.anchor and leads_on(raw.anchor))):
-            kind = Role.FURTHER
+        elif kind is Role.PAGE:
+            kind = Role.FURTHER if not said and raw.anchor and leads_on(raw.anchor) else said
         return Link(
             url=url,
             key=key,

@@ -103,7 +103,7 @@ class Yield(BestLink):
         return [
             (
                 *link_evidence,
-                *(shared(m, parent.host, link) if m else nothing),
+                *(shared(m, parent.host, link) if m or link.role == Role.INDEX else nothing),
                 0.0 if link.anchor_score else weights[link.anchor],
             )
             for link_evidence, link in zip(super().evidence(parent, links), links, strict=True)
@@ -145,17 +145,26 @@ class Yield(BestLink):
 
 
 def membership(parent: Parent) -> float:
-    """m of a page: how surely what it lists belongs to the topic, 0…1; of no index page 0."""
-    if not parent.index:
-        return 0.0
+    """m of a page: how surely what it lists belongs to the topic, 0…1; of no index page 0.
+
+    What looks like no index page is one for pages that link to it as one: as much as these hand on.
+    """
     anchor, handed_on = parent.link_evidence[0], parent.link_evidence[_WIDTH + 1]
+    if not parent.index:
+        return handed_on
     return max(parent.named, anchor, handed_on)
 
 
 def shared(m: float, home: str, link: Link) -> tuple[float, float]:
-    """What a link has of its page's m: its own M, and what it is to hand on."""
-    if not m or link.host != home:
+    """What a link has of its page's m: its own M, and what it is to hand on.
+
+    To an index page (by its address, by a breadcrumb, as what the page is filed under) what its
+    anchor says of the topic, whatever m is.
+    """
+    if link.host != home:
         return 0.0, 0.0
+    if link.role == Role.INDEX:
+        return 0.0, link.anchor_score
     is_member = link.role == Role.PAGE and link.region == Region.BODY
     return m * is_member, m * (link.role == Role.FURTHER)
 
