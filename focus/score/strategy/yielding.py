@@ -32,7 +32,9 @@ class Yield(BestLink):
     M         membership, the best over in-links: m of an index page (home, section, tag,
               category, series, archive; `indexpage`) for each link in its body to a page of its
               host. m = how much of the topic its title and address name, or the anchor of a
-              link to it, or what the page before it in its series handed on: the most of these.
+              link to it, or what was handed on to it: the most of these. A page hands m on to the
+              next of its series; and any page to an index page what its anchor says: so one that
+              only the breadcrumbs and tags of its articles tell has an m, too.
               Its next pages get m to hand on, and no M of it themselves
     S         how surely the anchor names a sub-topic, a word that the relevant pages of this crawl
               have in their titles more than the others (`Subtopics`), 0…1; 0 if it has words
