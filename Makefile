@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .PHONY: install demo cluster-demo test test-under-load quick lowest lint format clean bench bench-docs
-.PHONY: torture soak
+.PHONY: torture soak docs
 
 install: .venv/.installed
 
@@ -40,6 +40,13 @@ lowest:  ## the quick tests, or TESTS, with the lowest versions that pyproject.t
 
 torture: install  ## minutes of kills, power cuts, full disks, stopped clocks
 	$(BIN)/python -m bench.torture
+
+docs: .venv/.docs  ## the documentation as a site, in both languages: build/docs/site/index.html
+	$(BIN)/python docs/make_site.py
+
+.venv/.docs: .venv/.installed
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	touch $@
 
 MINUTES ?= 60
 soak: install  ## a long crawl, watched: make soak MINUTES=60

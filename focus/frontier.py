@@ -24,7 +24,8 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Protocol
 
 from focus.config import PolitenessConfig
@@ -167,17 +168,30 @@ class Frontier:
     def next(self, now: float, budget: Budget | None = None) -> Candidate | None:
         """Take the best URL that may be asked for now; its state becomes FETCHING.
 
-        None: nobody is due (see `next_due`), or nobody with a URL that is worth what is left
-        of the budget, or nothing waits at all. Then `occupy` its host when the request goes
+        None: nobody is due (see `next_due`), or nobody with a URL that is good enough while
+        better ones rest, or nothing waits at all. Then `occupy` its host when the request goes
         out and `release` it when it has ended, or `put_back` the candidate.
+
+        budget   the requests of a crawl that limits them; None: nothing is held back
         """
-        if budget is None:
+        if budget is None or self._strict:
             return self._best(now, -math.inf)
-        candidate = self._best(now, self._held_back.least(self, budget, now))
-        if candidate is not None or not budget.is_idle:
-            return candidate
-        is_in_vain = self._held_back.is_in_vain(self.next_due(), now)
-        return self._best(now, -math.inf) if is_in_vain else None
+        return self._held_back.choose(self, partial(self._best, now), budget, now)
+
+    def coming(self, by: float) -> Iterator[float]:
+        """Priorities of what comes up until then: the best of hosts at rest, and retries; inf
+        for an address at rest, whose line is not looked at.
+        """
+        for at, number in self._wheel:
+            host = self.hosts[number]
+            if at <= by and at == host.wheel_at and (best := host.order.best()) is not None:
+                key = host.order.key(best)
+                yield -math.inf if key is None else -key[0]
+        for at, url_id in self._deferred:
+            if at <= by:
+                yield self.url_table.priority[url_id]
+        if (rested := self._addresses.next_due()) is not None and rested <= by:
+            yield math.inf
 
     def _best(self, now: float, least: float) -> Candidate | None:
         """The best URL that may be asked for now, if its priority is at least that."""
@@ -325,12 +339,16 @@ class Frontier:
         return worst
 
     def next_due(self) -> float | None:
-        """When a resting host, address or deferred URL comes up; None = never by itself."""
+        """When a host, address or URL at rest comes up, or those under way hang; None = never."""
         while self._wheel and self.hosts[self._wheel[0][1]].order.best() is None:
             self.hosts[heapq.heappop(self._wheel)[1]].wheel_at = None
         due = [heap[0][0] for heap in (self._wheel, self._deferred) if heap]
         if (rested := self._addresses.next_due()) is not None:
             due.append(rested)
+        if (
+            patient_until := self._held_back.patient_until
+        ) is not None and self._ready.best() is not None:
+            due.append(patient_until)
         return min(due) if due else None
 
     # -- bounded memory -----------------------------------------------------------

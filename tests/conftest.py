@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import os
+import random
 import re
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -14,10 +18,20 @@ from tests.support.timetravel import TimeTravel
 settings.register_profile("focus", deadline=None)  # machines are shared, time tells nothing
 settings.load_profile("focus")
 
+# Hundreds of processes are started, and each would compile some 300 modules anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 
 def pytest_make_parametrize_id(config: object, val: object, argname: str) -> str | None:
     """Bytes (often packed, with a time in them) are named by their parameter."""
     return argname if isinstance(val, bytes) else None
+
+
+def pytest_collection_finish() -> None:
+    """Modules and items stay to the end: no look for garbage need pass over them."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_asyncio_loop_factories(
@@ -43,8 +57,19 @@ TIMING = set(
 """Files in which things happen at once, or time out: a busy machine shows what depends on it."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """These can be chosen by `-m timing`."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--shuffle 7`: no test rests on what ran before it."""
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="run in an order drawn by SEED")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Those can be chosen by `-m timing`. Files are drawn, and tests within each: what the tests of
+    a file share is made once."""
+    if (seed := config.getoption("shuffle")) is not None:
+        rng = random.Random(seed)
+        place = {path: rng.random() for path in sorted({item.path for item in items})}
+        rng.shuffle(items)
+        items.sort(key=lambda item: place[item.path])
     for item in items:
         if item.path.stem in TIMING:
             item.add_marker(pytest.mark.timing)

@@ -60,7 +60,7 @@ def test_every_link_leads_to_a_page_or_is_forbidden(site: Site) -> None:
 def test_servers_speak_for_every_host(site: Site, own: bool) -> None:
     with serving(site, own=own) as web:
         for page in (13, 14):
-            connection = http.client.HTTPConnection("127.0.0.1", web.port, timeout=5)
+            connection = http.client.HTTPConnection("127.0.0.1", web.port, timeout=600)
             headers = {"Host": host_name(page % HOSTS), "Accept-Encoding": "gzip"}
             connection.request("GET", f"/p/{page}.html", headers=headers)
             answer = connection.getresponse()

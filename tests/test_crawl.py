@@ -586,6 +586,28 @@ async def test_a_limited_crawl_waits_for_the_good_hosts() -> None:
     assert run.reason == "max-pages reached"
 
 
+async def test_many_at_once_with_budget_to_spare_find_what_one_at_a_time_finds() -> None:
+    web, seeds = good_and_poor()
+    one = await crawl(web, seeds, strategy="best-link", max_pages=70)
+    many = await crawl(web, seeds, strategy="best-link", concurrency=64, max_pages=70)
+    found = [sum("good" in url for url in run.pages[:21]) for run in (one, many)]
+    assert found[0] == 20
+    assert found[1] >= 18
+
+
+async def test_a_limited_crawl_goes_on_beside_a_good_host_that_hangs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    web, seeds = good_and_poor()
+    monkeypatch.setattr(
+        "focus.engine.transports.latency_s",
+        lambda url: 600.0 if url.endswith("good.test/0") else 0.1,
+    )
+    run = await crawl(web, seeds, strategy="best-link", concurrency=64, max_pages=15)
+    hung = run.events[[event.url for event in run.events].index("http://good.test/0")]
+    assert sum(event.at < hung.at for event in run.events if event.state == UrlState.DONE) >= 10
+
+
 async def test_an_eager_one_asks_every_host() -> None:
     web, seeds = good_and_poor()
     run = await crawl(web, seeds, strategy="best-link", concurrency=16, max_pages=15, eager=True)

@@ -444,7 +444,7 @@ def test_the_server_program_says_where_it_is_and_ends_with_its_parent(tmp_path: 
         assert status == 200
         assert "新澜网".encode() in body
         child.stdin.close()
-        assert child.wait(timeout=10) == 0
+        assert child.wait(timeout=600) == 0
     assert log.read_text(encoding="utf-8").splitlines()[1].split("\t")[1:4] == [
         "www.xinlan.example",
         "/",

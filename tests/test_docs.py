@@ -94,6 +94,30 @@ def test_a_cluster_command_that_is_shown_has_its_broker(page: Path) -> None:
             assert is_set or "--amqp" in line, line
 
 
+@pytest.mark.parametrize(
+    ("link", "in_site"),
+    [
+        ("[a](cli.md#通道)", "[a](cli.md#通道)"),
+        ("[a](#here)", "[a](#here)"),
+        ("[a](https://a.test/b.md)", "[a](https://a.test/b.md)"),
+        ("[a](../results.md#p)", "[a](../results.html#p)"),  # the other language
+        ("[a](../../SECURITY.md)", "[a](../security.html)"),
+        ("![a](../soak.svg)", "![a](soak.svg)"),
+        ('<img src="../pictures/watch-inbox-desk.webp">',
+         '<img src="pictures/watch-inbox-desk.webp">'),
+        ("| `A\\|B` | c\\|d |", "| `A|B` | c\\|d |"),
+    ],
+)  # fmt: skip
+def test_links_are_written_anew_for_the_site(
+    monkeypatch: pytest.MonkeyPatch, link: str, in_site: str
+) -> None:
+    monkeypatch.syspath_prepend(DOCS)
+    site = importlib.import_module("make_site")
+    assert site.rewritten(link, "docs/zh/usage.md", site.places()) == in_site
+    with pytest.raises(SystemExit, match=r"gone\.md leads to nothing"):
+        site.rewritten(f"{link} [b](gone.md)", "docs/zh/usage.md", site.places())
+
+
 def test_a_package_index_shows_no_link_that_leads_nowhere() -> None:
     built = tomllib.loads((DOCS.parent / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]
     text = (DOCS.parent / "README.md").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from focus.config import PolitenessConfig
 from focus.frontier import Frontier
 from focus.records import UrlState
 from focus.scheduling.holding_back import Budget
-from focus.scheduling.quantiles import nth_best
+from focus.scheduling.quantiles import RANKS, nth_best
 from focus.scheduling.queues import Ranking
 from focus.scheduling.url_memory import UrlMemory
 from focus.scheduling.url_table import UrlTable
@@ -357,7 +357,7 @@ def test_sheds_what_waits_for_a_retry_and_what_only_the_store_has() -> None:
 # -- held back ----------------------------------------------------------------------
 
 
-LAST = Budget(left=0, spent=1, is_idle=True)  # one request more, for the best of all
+FIRST = Budget(spent=1, is_idle=True)  # nothing but the best of all
 
 
 def test_what_is_poor_stays_while_a_limited_crawl_has_better_to_come() -> None:
@@ -367,33 +367,74 @@ def test_what_is_poor_stays_while_a_limited_crawl_has_better_to_come() -> None:
     world.add("http://poor.test/1", 0.5)
     assert world.take() == "http://good.test/1"
     world.finish("http://good.test/1", 0.0)
-    assert world.frontier.next(0.0, LAST) is None
+    assert world.frontier.next(0.0, FIRST) is None
     assert world.frontier.next_due() == 5.0
-    resumed = world.frontier.next(5.0, LAST)
+    resumed = world.frontier.next(5.0, FIRST)
     assert resumed is not None and resumed.url == "http://good.test/2"
     assert world.take(5.0) == "http://poor.test/1"
 
 
 def test_what_is_poor_is_held_back_from_the_first_pages_on() -> None:
     world = World(delay_s=5.0)
-    assert world.frontier.next(0.0, Budget(left=80, spent=0, is_idle=False)) is None
+    assert world.frontier.next(0.0, Budget(spent=0, is_idle=False)) is None
     for n in range(40):
         world.add(f"http://good.test/{n}", 2.0)
     world.add("http://poor.test/1", 0.5)
     assert world.take() == "http://good.test/0"
     world.finish("http://good.test/0", 0.0)
-    assert world.frontier.next(0.0, Budget(left=79, spent=1, is_idle=False)) is None
+    assert world.frontier.next(0.0, Budget(spent=1, is_idle=False)) is None
 
 
-def test_what_is_poor_is_taken_when_nothing_better_comes_up_soon() -> None:
+@pytest.mark.parametrize(("spent", "taken"), [(80, None), (800, "http://poor.test/1")])
+def test_a_large_budget_is_no_reason_to_be_early(spent: int, taken: str | None) -> None:
+    """One at a time what is poor would come as the 41st of them: soon for who has made 800."""
+    world = World(delay_s=5.0)
+    for n in range(41):
+        world.add(f"http://good.test/{n}", 2.0)
+    world.add("http://poor.test/1", 0.5)
+    world.finish(world.take() or "", 0.0)
+    candidate = world.frontier.next(0.0, Budget(spent=spent, is_idle=False))
+    assert (candidate and candidate.url) == taken
+
+
+def test_nothing_is_held_back_for_a_host_that_rests_for_long() -> None:
     world = World(delay_s=60.0)
     world.add("http://good.test/1", 2.0)
     world.add("http://good.test/2", 1.9)
     world.add("http://poor.test/1", 0.5)
     assert world.take() == "http://good.test/1"
     world.finish("http://good.test/1", 0.0)
-    assert world.frontier.next(0.0, LAST._replace(is_idle=False)) is None
-    taken = world.frontier.next(0.0, LAST)
+    taken = world.frontier.next(0.0, FIRST._replace(is_idle=False))
+    assert taken is not None and taken.url == "http://poor.test/1"
+
+
+def test_nothing_is_held_back_for_a_host_that_hangs() -> None:
+    world = World(delay_s=1.0)
+    for n in range(9):
+        world.add(f"http://good.test/{n}", 2.0)
+    world.add("http://poor.test/1", 0.5)
+    world.add("http://poor-too.test/1", 0.4)
+    budget = Budget(spent=16, is_idle=False)
+    asked = world.frontier.next(0.0, budget)
+    assert asked is not None and asked.host.name == "good.test"
+    world.frontier.occupy(asked.host, 0.0)
+    assert world.frontier.next(9.0, budget) is None
+    assert world.frontier.next_due() == 10.0, "then it is looked at again"
+    for expected in ("poor.test", "poor-too.test"):
+        taken = world.frontier.next(11.0, budget)
+        assert taken is not None and taken.host.name == expected
+
+
+def test_what_has_become_worse_holds_nobody_back() -> None:
+    world = World(delay_s=5.0)
+    world.add("http://good.test/1", 2.0)
+    worse = world.add("http://good.test/2", 1.9)
+    world.add("http://poor.test/1", 0.5)
+    assert world.take() == "http://good.test/1"
+    world.finish("http://good.test/1", 0.0)
+    assert world.frontier.next(0.0, FIRST) is None
+    world.frontier.improve(worse, 0.4)
+    taken = world.frontier.next(0.0, FIRST)
     assert taken is not None and taken.url == "http://poor.test/1"
 
 
@@ -402,13 +443,13 @@ def test_worth_of_the_nth_best_counts_bonuses_and_only_what_waits() -> None:
     for n in range(10):
         world.add(f"http://a.test/{n}", float(n))
     b = world.frontier.queues[world.url_table.queue[world.add("http://b.test/", 1.0)]]
-    assert nth_best(world.frontier, 3) == 7.0
+    assert nth_best(world.frontier, 3, 0.0) == 7.0
     world.frontier.set_bonus(b, 8.5)
-    assert nth_best(world.frontier, 1) == 9.5
-    assert nth_best(world.frontier, 3) == 8.0
+    assert nth_best(world.frontier, 1, 0.0) == 9.5
+    assert nth_best(world.frontier, 3, 0.0) == 8.0
     assert world.take() == "http://b.test/"
-    assert nth_best(world.frontier, 3) == 7.0
-    assert nth_best(world.frontier, 10) == -math.inf
+    assert nth_best(world.frontier, 3, 0.0) == 7.0
+    assert nth_best(world.frontier, 10, 0.0) == -math.inf
 
 
 def test_urls_of_a_host_that_rests_for_long_hold_nobody_back() -> None:
@@ -417,14 +458,14 @@ def test_urls_of_a_host_that_rests_for_long_hold_nobody_back() -> None:
         world.add(f"http://a.test/{n}", 9.0)
         world.add(f"http://b.test/{n}", 1.0)
     world.frontier.rest(world.frontier.host("a.test"), 3600.0, 0.0)
-    assert nth_best(world.frontier, 2, 10.0) == 1.0
-    assert nth_best(world.frontier, 2, 3600.0) == 9.0
+    assert nth_best(world.frontier, 2, 0.0, 10.0) == 1.0
+    assert nth_best(world.frontier, 2, 0.0, 3600.0) == 9.0
 
 
-@given(st.lists(st.integers(0, 1000), min_size=1, max_size=300), st.integers(1, 300))
+@given(st.lists(st.integers(0, 1000), min_size=1, max_size=300), st.integers(1, 2 * RANKS - 1))
 def test_worth_is_the_nth_largest(priorities: list[int], n: int) -> None:
     world = World()
     for number, priority in enumerate(priorities):
         world.add(f"http://a.test/{number}", float(priority))
     ranked = sorted(priorities, reverse=True)
-    assert nth_best(world.frontier, n) == (ranked[n - 1] if n < len(ranked) else -math.inf)
+    assert nth_best(world.frontier, n, 0.0) == (ranked[n - 1] if n < len(ranked) else -math.inf)

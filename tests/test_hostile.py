@@ -18,7 +18,6 @@ import sqlite3
 import ssl
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,7 +26,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-import uvloop
 from aiohttp.abc import ResolveResult
 from warcio.archiveiterator import ArchiveIterator
 from warcio.checker import Checker
@@ -38,7 +36,6 @@ from focus.config import (
     AnalysisConfig,
     CrawlConfig,
     FetchConfig,
-    LimitConfig,
     PolitenessConfig,
     RunPaths,
     ScopeConfig,
@@ -56,13 +53,14 @@ from tests.hostile.case import MIB, Case
 from tests.hostile.secure import authority
 from tests.hostile.server import PRIVATE, PUBLIC, TLS, Hit, HostileServer, Names
 from tests.hostile.table import prepare, table
+from tests.support.timetravel import SteadyTime
 
 pytestmark = pytest.mark.slow
 
 CASES = table()
 MAX_GROWTH = 384 * MIB
 """Of this process during the crawl, on top of the tests that ran in it before."""
-MAX_S = 180.0
+MAX_S = 180.0  # of a clock that stands still while the machine does
 
 
 @dataclass
@@ -107,7 +105,8 @@ class HostileCrawl:
 
 @pytest.fixture(scope="module")
 def hostile_crawl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostileCrawl]:
-    with pytest.MonkeyPatch.context() as patch, _served() as server:
+    prepare()
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(session, "WebFetcher", partial(WebFetcher, resolver=Names()))
         patch.setattr(fetch, "client_context", _trusting)
         patch.setattr(retries, "MAX_WAIT_S", 3.0)
@@ -116,15 +115,20 @@ def hostile_crawl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostileC
         folder = tmp_path_factory.mktemp("hostile")
         faults: list[dict[str, Any]] = []
         said: list[str] = []
-        began = time.monotonic()
         memory = Memory()
-        with memory, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.get_loop().set_exception_handler(lambda _, context: faults.append(context))
-            report = runner.run(_crawl(server, folder, said))
-        seconds = time.monotonic() - began
-        told = HostileCrawl(server, folder, report, seconds, faults, said, memory.growth)
+        with memory, asyncio.Runner(loop_factory=SteadyTime) as runner:
+            loop = runner.get_loop()
+            loop.set_exception_handler(lambda _, context: faults.append(context))
+            server, report = runner.run(_served_and_crawled(folder, said))
+            told = HostileCrawl(server, folder, report, loop.time(), faults, said, memory.growth)
         told.read()
         yield told
+
+
+async def _served_and_crawled(folder: Path, said: list[str]) -> tuple[HostileServer, RunReport]:
+    """Both in one loop, so that neither stands still while the other does not."""
+    async with HostileServer(CASES).serve() as server:
+        return server, await _crawl(server, folder, said)
 
 
 def _trusting(*, insecure: bool) -> ssl.SSLContext:
@@ -132,37 +136,6 @@ def _trusting(*, insecure: bool) -> ssl.SSLContext:
     context = client_context(insecure=insecure)
     authority().trust(context)
     return context
-
-
-class _served:
-    """The server, in a thread with a loop of its own."""
-
-    def __enter__(self) -> HostileServer:
-        prepare()
-        self.server = HostileServer(CASES)
-        self.loop = asyncio.new_event_loop()
-        self.stop: asyncio.Event
-        ready = threading.Event()
-
-        async def serve() -> None:
-            self.stop = asyncio.Event()
-            async with self.server.serve():
-                ready.set()
-                await self.stop.wait()
-            others = asyncio.all_tasks() - {asyncio.current_task()}
-            for task in others:
-                task.cancel()
-            await asyncio.gather(*others, return_exceptions=True)
-
-        self.thread = threading.Thread(target=self.loop.run_until_complete, args=(serve(),))
-        self.thread.start()
-        assert ready.wait(10)
-        return self.server
-
-    def __exit__(self, *_: object) -> None:
-        self.loop.call_soon_threadsafe(self.stop.set)
-        self.thread.join()
-        self.loop.close()
 
 
 class Memory:
@@ -218,7 +191,6 @@ async def _crawl(server: HostileServer, folder: Path, said: list[str]) -> RunRep
             delay_s=0.02, max_crawl_delay_s=0.2, max_slowdown_s=0.2, per_ip=0
         ),
         scope=ScopeConfig(max_depth=20, deny=(r"\.test:\d+/l/\d", "/a/a/a/a/a/")),
-        limits=LimitConfig(max_time_s=150.0),
         analysis=AnalysisConfig(topic=topic, relevance="position"),
     )
     places = RunPaths(db=folder / "hostile.db", warc=folder / "hostile.warc.gz")

@@ -5,6 +5,7 @@ the table in docs/design.md. A new package needs its place in both; a new module
 """
 
 import ast
+import gc
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -83,11 +84,22 @@ def name_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+NAMES = {name_of(path): path for path in sorted(FOCUS.rglob("*.py"))}
+
+
 @cache
 def modules() -> dict[str, ast.Module]:
     """Every module's syntax tree."""
-    paths = sorted(FOCUS.rglob("*.py"))
-    return {name_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+    return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in NAMES.items()}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forgotten() -> Iterator[None]:
+    """Trees take 100 MB, and each look for garbage passes over them; there is none."""
+    gc.disable()
+    yield
+    modules.cache_clear()
+    gc.enable()
 
 
 def top(module: str) -> str:
@@ -105,6 +117,7 @@ def imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
             yield from ((node.module or "", alias.name) for alias in node.names)
 
 
+@cache
 def own_imports(module: str) -> set[str]:
     """The modules of focus that a module imports, itself apart."""
     found = set()
@@ -154,7 +167,7 @@ def test_the_map_of_the_readme_has_every_package(readme: str) -> None:
     assert {path.parent.name for path in FOCUS.glob("*/__init__.py")} <= named
 
 
-@pytest.mark.parametrize("module", [name for name in modules() if name])
+@pytest.mark.parametrize("module", [name for name in NAMES if name])
 def test_imports_point_down(module: str) -> None:
     level = levels()[top(module)]
     others = {each for each in own_imports(module) if each and top(each) != top(module)}
@@ -162,7 +175,7 @@ def test_imports_point_down(module: str) -> None:
     assert not up, f"{module} (level {level}) imports {', '.join(up)} from its level or above"
 
 
-@pytest.mark.parametrize("module", [name for name in modules() if top(name) in PURE - SHELL])
+@pytest.mark.parametrize("module", [name for name in NAMES if top(name) in PURE - SHELL])
 def test_pure_modules_reach_for_nothing(module: str) -> None:
     if module not in SHELL:
         assert not reaches(modules()[module]), "`now` and `rng` are arguments here"

@@ -433,7 +433,7 @@ def test_two_processes_may_make_the_database_at_once(tmp_path: Path) -> None:
     each = [context.Process(target=_open, args=(path, barrier, answers)) for _ in range(3)]
     for process in each:
         process.start()
-    assert [answers.get(timeout=30) for _ in each] == [1, 1, 1]
+    assert [answers.get(timeout=600) for _ in each] == [1, 1, 1]
     for process in each:
         process.join()
     assert sqlite3.connect(path).execute("PRAGMA integrity_check").fetchone() == ("ok",)

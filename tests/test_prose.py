@@ -7,6 +7,7 @@ A name in back-ticks is looked at where it looks like one of ours: a path (`focu
 from __future__ import annotations
 
 import ast
+import gc
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -48,6 +49,15 @@ def name_of(path: Path) -> str:
 @cache
 def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forgotten() -> Iterator[None]:
+    """Trees take 200 MB, and each look for garbage passes over them; there is none."""
+    gc.disable()
+    yield
+    tree_of.cache_clear()
+    gc.enable()
 
 
 def docstring_of(path: Path) -> str:

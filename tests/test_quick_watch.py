@@ -8,9 +8,11 @@ import pytest
 
 from bench.push import asked, shortest
 from focus.alerts import revisits
+from focus.alerts.health import health
 from focus.alerts.schedule import SLACK_S
 from focus.demo.days import publishing
 from focus.storage.alerts.records import DueHub
+from tests.support.outbox import NOON, outbox
 from tests.support.simulated import alerts, simulate
 
 HOUR = 1 / 24
@@ -42,6 +44,32 @@ def test_a_page_without_validators_keeps_its_quarter_of_an_hour() -> None:
     assert not revisits.may_look(hub(checked_at=1000.0), now=1060.0)
     assert revisits.may_look(hub(checked_at=1000.0, etag="x"), now=1060.0)
     assert revisits.may_look(hub(checked_at=1000.0), now=1900.0)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "rest_s", "said"),
+    [
+        ("1m", 900.0, "visited every 15 minutes at most"),
+        ("1m", 200.0, "visited every 200 seconds at most"),
+        ("1m", 60.0, ""),
+        ("5m", 200.0, ""),
+        ("* * * * *", 200.0, "visited every 200 seconds at most"),
+        ("hourly", 900.0, ""),
+    ],
+)
+def test_an_alert_says_why_a_site_is_visited_less_often(
+    tmp_path: Path, schedule: str, rest_s: float, said: str
+) -> None:
+    with outbox(tmp_path) as here:
+        number = here.alert("足球", schedule=schedule)
+        [owned] = here.store.alerts.all()
+        [site] = here.store.sites.of([number])
+        with here.store.database.transaction() as db:
+            values = (NOON, NOON + rest_s, site.id)
+            db.execute("UPDATE site SET visited_at = ?, free_at = ? WHERE id = ?", values)
+        found = health(here.store, owned, now=NOON)
+    assert [each.slowed.partition(":")[0].partition(",")[0] for each in found.sites] == [said]
+    assert any(said in each for each in found.remarks) or not said
 
 
 async def test_news_is_told_within_minutes_and_no_host_asked_twice_in_one(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import signal
 import sqlite3
+import subprocess
 import sys
 from collections.abc import Iterable
 from contextlib import closing
@@ -523,6 +525,32 @@ def test_a_signal_ends_a_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         reader._db.set_progress_handler(is_late, 1000)
         with pytest.raises(KeyboardInterrupt):
             reader.run(lambda db: db.execute(ENDLESS).fetchone())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals to send there")
+def test_sigterm_ends_a_command_that_reads_without_end(path: Path) -> None:
+    code = f"""
+import sys
+from focus.__main__ import main
+from focus.storage import reader
+def endless(self, *_, **__):
+    print("reading", flush=True)
+    self.run(lambda db: db.execute({ENDLESS!r}).fetchone())
+reader.READ_S = 1e9
+reader.DatabaseReader.status = reader.DatabaseReader.rows = endless
+sys.exit(main(sys.argv[1:]))
+"""
+    for command in ("status", "export"):
+        with subprocess.Popen(
+            [sys.executable, "-c", code, command, "--db", str(path)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stdout is not None and process.stdout.readline() == "reading\n"
+            process.terminate()
+            assert process.communicate() == ("", "")
+            assert process.returncode == 128 + signal.SIGTERM
 
 
 def test_the_file_of_a_newer_focus_is_refused(path: Path) -> None:

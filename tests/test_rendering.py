@@ -28,6 +28,7 @@ from focus.errors import ConfigError
 from focus.fetch import WebFetcher
 from focus.records import FetchResult, Rendering
 from focus.rendering import renderer as renderer_module
+from focus.rendering import tab
 from focus.rendering.chromium import NAMES, Chromium
 from focus.rendering.renderer import Rendered, Renderer
 from focus.rendering.subrequests import MAX_REQUESTS, SubRequests
@@ -50,6 +51,12 @@ PAGE = "https://shop.example/list"
 OPEN = FetchConfig(any_type=True, allow_net=("127.0.0.0/8",))
 CONFIG = RenderConfig(mode="auto", sandbox=False, timeout_s=60.0)
 SHELL = "<div id=app></div>"
+
+
+@pytest.fixture
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A browser that has no processor for half a second is quiet, though its page is not."""
+    monkeypatch.setattr(tab, "QUIET_S", 2.0)
 
 
 @asynccontextmanager
@@ -139,6 +146,7 @@ LIST = """fetch("/api/list").then(r => r.json()).then(items => {
 # -- what lists need ----------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("unhurried")
 async def test_a_list_that_scripts_build_is_there_afterwards() -> None:
     log: list[str] = []
     routes = {"/app.js": script(LIST), "/api/list": web.json_response(["a", "b"])}
@@ -165,6 +173,7 @@ async def test_what_scripts_load_obeys_robots_txt() -> None:
     assert not any("/api" in each for each in log)
 
 
+@pytest.mark.usefixtures("unhurried")
 async def test_another_origin_is_read_only_where_it_says_so() -> None:
     log: list[str] = []
     body = """<p id=app></p><script>
@@ -197,6 +206,7 @@ async def test_only_what_is_needed_is_asked_for() -> None:
     assert page.sent_to == "https://shop.example/sent?q="  # as a redirect, for the crawl to judge
 
 
+@pytest.mark.usefixtures("unhurried")
 async def test_a_script_that_sends_on_is_a_redirect() -> None:
     page = await drawn("<script>location.href = '/other'</script>")
     assert page.sent_to == "https://shop.example/other"
@@ -366,12 +376,14 @@ async def test_nothing_in_a_page_reaches_the_private_network() -> None:
         assert contacts.seen == []
 
 
+@pytest.mark.usefixtures("unhurried")
 async def test_what_the_user_opens_can_be_reached() -> None:
     async with private_server() as (port, contacts):
         await drawn(f"<body><script>fetch('http://127.0.0.1:{port}/x')</script>")
     assert any(each.startswith(b"GET /robots.txt") for each in contacts.seen)
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.parametrize("closed", [True, False])
 async def test_a_redirect_of_a_subrequest_is_judged_like_any_request(closed: bool) -> None:
     networks = ("127.0.0.1/32",) if closed else ("127.0.0.0/8",)
@@ -391,6 +403,8 @@ async def test_a_browser_that_is_killed_in_mid_page_is_begun_anew() -> None:
     async with rendering() as made:
         first = process_of(made)
         running = asyncio.create_task(made.render(came(body), "utf-8"))
+        while not made._browser.tabs:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
         await asyncio.sleep(0.5)
         made._browser.process.kill()
         assert (await running).rendering is Rendering.RENDERED
@@ -464,6 +478,7 @@ async def crawled(folder: Path, port: int, mode: str, **how: Any) -> dict[str, s
     return found
 
 
+@pytest.mark.usefixtures("unhurried")
 async def test_lists_are_followed_where_their_scripts_are_run(tmp_path: Path) -> None:
     async with serving(site(), []) as port:
         never = await crawled(tmp_path, port, "never")
@@ -479,6 +494,7 @@ async def test_lists_are_followed_where_their_scripts_are_run(tmp_path: Path) ->
     assert some["/list/0"] == "empty-root" and "/p/1a" in some
 
 
+@pytest.mark.usefixtures("unhurried")
 async def test_a_crawl_whose_browser_is_killed_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -477,7 +477,7 @@ def test_killed_indexer_loses_its_batch_at_most(path: Path) -> None:
         "s.SearchIndex(Path(sys.argv[1])).update(lambda n, _: os._exit(9) if n >= 20 else None)"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
-    run = subprocess.run([sys.executable, "-c", code, str(path)], env=environment, timeout=60)
+    run = subprocess.run([sys.executable, "-c", code, str(path)], env=environment, timeout=600)
     assert run.returncode == 9
     with SearchIndex(path) as index:
         assert search(index, "足球").pages == 16

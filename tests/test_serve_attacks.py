@@ -206,13 +206,29 @@ def test_every_answer_forbids_scripts_frames_and_foreign_parts(group: Group) -> 
     assert client.get("/inbox").headers["cache-control"] == "no-store"
 
 
+def test_a_script_may_run_where_nothing_from_the_web_is_shown(group: Group) -> None:
+    client = group.member("ana")
+    number = alert(client)
+    for path in ("/inbox", "/alerts", f"/alerts/{number}", "/search", "/admin", "/offline"):
+        policy = client.get(path).headers["content-security-policy"]
+        assert "script-src" not in policy
+        assert "worker-src" not in policy
+    for path in ("/login", "/settings"):
+        policy = client.get(path).headers["content-security-policy"]
+        assert "script-src 'self';" in policy
+        assert "default-src 'none'" in policy
+    policy = client.get("/worker.js").headers["content-security-policy"]
+    assert policy == "default-src 'none'; connect-src 'self'"
+
+
 def test_nothing_loads_from_outside_and_nothing_runs(group: Group) -> None:
     client = group.member("ana")
     number = alert(client)
-    paths = ("/inbox", "/alerts", f"/alerts/{number}", "/search", "/settings", "/admin")
+    paths = ("/inbox", "/alerts", f"/alerts/{number}", "/search", "/admin", "/settings")
     for path in paths:
         page = client.get(path).text
-        assert "<script" not in page
+        ours = ['<script src="/static/browser.js" defer></script>'] * (path == "/settings")
+        assert re.findall(r"(?s)<script.*?</script>", page) == ours
         assert not re.search(r"\son\w+=|\sstyle=", page)
         assert not re.search(r"(?:src|<link[^>]* href)=\"(?!/)", page)
 

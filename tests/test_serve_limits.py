@@ -398,8 +398,8 @@ def standing(group: Group, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
 
 
 def test_silent_connections_keep_nobody_out(standing: int) -> None:
-    silent = [socket.create_connection(("127.0.0.1", standing), timeout=20) for _ in range(8)]
-    with socket.create_connection(("127.0.0.1", standing), timeout=20) as asking:
+    silent = [socket.create_connection(("127.0.0.1", standing), timeout=600) for _ in range(8)]
+    with socket.create_connection(("127.0.0.1", standing), timeout=600) as asking:
         head = f"GET /login HTTP/1.1\r\nHost: 127.0.0.1:{standing}\r\nConnection: close\r\n\r\n"
         asking.sendall(head.encode())
         assert asking.recv(12) == b"HTTP/1.1 200"
@@ -409,7 +409,7 @@ def test_silent_connections_keep_nobody_out(standing: int) -> None:
 
 
 def is_closed(client: socket.socket) -> bool:
-    """Whether the other end hangs up (waits until it does, or 20 s)."""
+    """Whether the other end hangs up (waits until it does, or ten minutes)."""
     try:
         return client.recv(1) == b""
     except ConnectionResetError:

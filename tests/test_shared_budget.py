@@ -56,7 +56,7 @@ def test_a_ladder_has_the_best_and_the_worst_of_what_waits() -> None:
         queue = frontier.queue(frontier.host(f"h{number % 5}.test"), "")
         url_id = url_table.add(number.to_bytes(16, "big"), queue.id, 0, UrlState.WAITING)
         frontier.push(url_id, f"http://h{number % 5}.test/{number}", float(number))
-    rungs = priority_quantiles(frontier, math.inf)
+    rungs = priority_quantiles(frontier, 0.0)
     assert rungs[0] == (1, 99.0)
     assert rungs[-1] == (100, 0.0)
     assert rungs == sorted(rungs)

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
-BY_SCRIPTS = {"performance.md", "quality.md", "results.md", "scaling.md"}
+BY_SCRIPTS = {"performance.md", "results.md", "scaling.md"}
 """English only: what they say is written by bench/ beside the figures."""
 FROM_COMMANDS = {"cli.md"}
 """Both made by docs/make_cli.py, which tests/test_docs.py holds."""
 
 PAIRS = sorted({page.name for page in DOCS.glob("*.md")} - BY_SCRIPTS - FROM_COMMANDS)
 
-_FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$|((?:^    \S[^\n]*\n)+)", re.M | re.S)
+_FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$|((?:^    focus [^\n]*\n)+)", re.M | re.S)
 _HEADING = re.compile(r"^(#+) ", re.M)
 _NUMBER = re.compile(r"(\d+(?:[.,]\d+)*)( ?(?:million\b|万))?")
 _SCALE = {"million": 1_000_000, "万": 10_000}

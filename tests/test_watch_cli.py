@@ -475,12 +475,12 @@ def served(web: TinyWeb) -> Iterator[str]:
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
-    assert ready.wait(10)
+    assert ready.wait(600)
     try:
         yield address[0]
     finally:
         loops[0].call_soon_threadsafe(end.set)
-        thread.join(10)
+        thread.join()
 
 
 def front(web: TinyWeb, numbers: range) -> None:

@@ -6,10 +6,11 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from focus.alerts import schedule
 from focus.alerts.message import clock_time
 from focus.alerts.page_match import topic_of
-from focus.alerts.schedule import zone_of
-from focus.errors import FocusError
+from focus.alerts.schedule import FLOOR_S, SHORTEST_S, SLACK_S, zone_of
+from focus.errors import ConfigError, FocusError
 from focus.i18n import msg, plural, within
 from focus.storage.alerts.records import (
     DEAD,
@@ -43,11 +44,13 @@ class SiteHealth(msgspec.Struct, frozen=True):
     """A site of an alert.
 
     unmatched  pages that came in and were held against no alert yet
+    slowed     why it is visited less often than the alert asks for; "": it is not
     """
 
     site: WatchedSite
     figures: SiteFigures
     unmatched: int
+    slowed: str = ""
 
     @property
     def is_failing(self) -> bool:
@@ -78,7 +81,12 @@ class Health(msgspec.Struct, frozen=True):
 def health(store: AlertStore, owned: StoredAlert, *, now: float) -> Health:
     """How an alert fares."""
     sites = [
-        SiteHealth(site, store.pages.figures(site.crawl), store.pages.unmatched(site))
+        SiteHealth(
+            site,
+            store.pages.figures(site.crawl),
+            store.pages.unmatched(site),
+            _slowed(owned.alert, site),
+        )
         for site in store.sites.of([owned.id])
     ]
     found = store.matches.count(owned.id)
@@ -126,6 +134,25 @@ def _failing(site: WatchedSite, zone: ZoneInfo) -> str:
     )
 
 
+def _slowed(alert: Alert, site: WatchedSite) -> str:
+    """Why a site is visited less often than a schedule of some minutes says."""
+    try:
+        every = schedule.parse(alert.schedule)
+    except ConfigError:
+        return ""
+    if not every.is_quick or site.visited_at is None or site.trouble:
+        return ""
+    rest_s = site.free_at - site.visited_at
+    if rest_s >= SHORTEST_S - SLACK_S:
+        return msg(
+            "visited every 15 minutes at most: no page there that is looked at again says cheaply "
+            "whether it has changed (by ETag, Last-Modified or a feed)"
+        )
+    if rest_s > (every.every_s or FLOOR_S) + SLACK_S:
+        return msg("visited every {n:.0f} seconds at most, for its Crawl-delay", n=rest_s)
+    return ""
+
+
 def _at(site: WatchedSite, what: str) -> str:
     return within(site.host, what)
 
@@ -135,6 +162,8 @@ def _remarks(
 ) -> list[str]:
     remarks = []
     for each in sites:
+        if each.slowed:
+            remarks.append(_at(each.site, each.slowed))
         if each.site.trouble:
             since, trouble = _failing(each.site, zone), each.site.trouble
             what = msg("{since}{trouble}", since=since, trouble=trouble)

@@ -7,6 +7,7 @@ system's RabbitMQ, if one runs, is left alone.
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -20,7 +21,8 @@ from typing import Self
 
 from focus.errors import ClusterError
 
-START_S = 60.0
+START_S = 180.0  # it takes seconds by itself, and a minute or two on a machine full of other work
+_PORTS = range(20_000, 32_000)
 _BINARIES = ("/usr/lib/rabbitmq/bin", "/usr/local/sbin", "/opt/homebrew/sbin")
 _QUIET = "+sbwt none +sbwtdcpu none +sbwtdio none"  # no busy waiting: others want the cores
 _UNTIL_WE_END = '"$0" </dev/null & read -r _; kill -KILL 0'
@@ -48,7 +50,7 @@ class PrivateBroker:
     def __init__(self, folder: Path | None = None, *, config: str = "") -> None:
         self._own = folder is None
         self.folder = folder or Path(tempfile.mkdtemp(prefix="focus-rabbitmq-"))
-        self.port, self._epmd, self._dist = _free_ports(3)
+        self.port, self._epmd, self._dist = free_ports(3)
         self._config = config
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -149,16 +151,18 @@ def _speaks_amqp(port: int) -> bool:
     return False
 
 
-def _free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on at this moment."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
+def free_ports(count: int) -> list[int]:
+    """Ports of loopback that nobody listens on at this moment.
+
+    Of those that no system gives to clients: another connection does not take them in between.
+    """
+    found: list[int] = []
+    while len(found) < count:
+        port = secrets.choice(_PORTS)
+        with suppress(OSError), socket.socket() as each:
+            each.bind(("127.0.0.1", port))
+            found += [port] if port not in found else []
+    return found
 
 
 if __name__ == "__main__":

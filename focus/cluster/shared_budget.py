@@ -25,7 +25,7 @@ def quantiles_of(crawl: Crawl) -> list[tuple[int, float]]:
     is_limited = limits.max_pages is not None or limits.max_requests is not None
     if config.eager or not is_limited:
         return []
-    return priority_quantiles(crawl.frontier, crawl.transport.now() + HOLD_S)
+    return priority_quantiles(crawl.frontier, crawl.transport.now(), HOLD_S)
 
 
 def nth_best(n: float, all_quantiles: Iterable[Quantiles]) -> float:

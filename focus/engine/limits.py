@@ -102,9 +102,11 @@ class Limits:
         )
         return min((most - so_far for most, so_far in pairs if most is not None), default=None)
 
-    def budget(self, *, is_idle: bool) -> Budget:
-        """What the frontier may give out: poor URLs are held back when that is little."""
+    def budget(self, *, is_idle: bool) -> Budget | None:
+        """What the frontier holds poor URLs back by; None: it holds none."""
         # Behind new links come pages to look at again: nothing of what waits is poor.
         is_again = self._by_round and self._unit_of_work.totals.refreshed_from
-        left = None if self._is_eager or is_again else self.left()
-        return Budget(left, self._unit_of_work.totals.requests, is_idle)
+        if self._is_eager or is_again or self.left() is None:
+            return None
+        theirs = self._others.made()[1] if self._others is not None else 0
+        return Budget(self._counted.requests + theirs, is_idle)

@@ -1,35 +1,44 @@
 """Holds poor URLs back while a limited crawl has better to come.
 
 With many requests at once every host that is due gets one, however poor. But where requests
-are limited, those behind as many better ones would never have their turn: they are held back
-while anything better is to come.
+are limited each of them costs a better one, which only rests. So a URL is asked for when it is
+among the best of all that wait, or while nothing better is to come.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
 
 from focus.scheduling.quantiles import WaitingUrls, nth_best
+from focus.scheduling.queues import Candidate
 
-BETTER_TO_COME = 4
-"""Of n requests that are left a quarter is for URLs that wait now, as better ones will be found.
-Development web, 64 at once, recall at |T| requests: all .46, half .52, a quarter .53, a tenth .52;
-without a bound .03."""
-HOLD_S = 10.0  # seconds: nothing is held back for a host that rests longer
+EARLY = 8
+"""After n requests the best n/8 of all waiting URLs may be asked for. One at a time, the last of
+these would have its turn after n/8 more at the earliest: so that at any moment a crawl is an eighth
+behind the best order at most, however many requests it has left. Development web, 64 at once,
+four topics, recall at |T| requests of 3|T| + 20: n/4 .515, n/8 .498, n/16 .497, one at a time .494,
+a quarter of those left .472; seconds of the virtual clock 679, 709, 752, 906 and 777."""
+HOLD_S = 10.0  # seconds: nothing is held back for a host that rests or hangs for longer
 
 
 class Budget(NamedTuple):
-    """The requests that a crawl has left.
+    """The requests of a crawl that limits them.
 
-    left      requests, with those under way, before a limit; None: nothing limits them
-    spent     requests that were made
-    is_idle   nothing is under way, so that nothing better may turn up
+    spent     requests that were made, by all crawls that share the limits
+    is_idle   no answer is to be expected now, so that nothing better may turn up
     """
 
-    left: int | None
     spent: int
     is_idle: bool
+
+
+class Coming(WaitingUrls, Protocol):
+    """A frontier that knows what comes up by itself."""
+
+    def coming(self, by: float) -> Iterable[float]:
+        """Priorities of the best URLs that hosts at rest, and retries, have until an instant."""
 
 
 class OtherCrawls(Protocol):
@@ -46,32 +55,59 @@ class OtherCrawls(Protocol):
 
 
 class HoldBack:
-    """The least priority that a URL must have while better ones wait for their hosts."""
+    """The least priority that a URL must have while better ones wait for their hosts.
+
+    patient_until   when those under way will hang, and others be taken; None: nobody waits for it
+    """
 
     def __init__(self, others: OtherCrawls | None) -> None:
         self._others = others
-        self._least, self._until = -math.inf, 0.0
+        self._least, self._until = -math.inf, 0
+        self._gave_at = math.inf
+        self.patient_until: float | None = None
 
-    def least(self, frontier: WaitingUrls, budget: Budget, now: float) -> float:
-        """That priority, found anew after every eighth more requests than were made, or of those
-        that are left: whichever are fewer, since at first every page changes what is best.
+    def choose(
+        self,
+        frontier: Coming,
+        take: Callable[[float], Candidate | None],
+        budget: Budget,
+        now: float,
+    ) -> Candidate | None:
+        """What `take` finds that is good enough, or as good as any where nothing better is to come.
+
+        take   the best URL that may be asked for now, if it has this priority
         """
+        candidate = take(self._found(frontier, budget, now))
+        if candidate is None and self._is_in_vain(frontier, budget, now):
+            self.reconsider()
+            candidate = take(self._found(frontier, budget, now))
+            if candidate is None and self._is_in_vain(frontier, budget, now):
+                candidate = take(-math.inf)
+        if candidate is not None:
+            self._gave_at = now
+        until = self._gave_at + HOLD_S
+        self.patient_until = until if candidate is None and now < until < math.inf else None
+        return candidate
+
+    def _found(self, frontier: WaitingUrls, budget: Budget, now: float) -> float:
+        """The least priority: the n-th best, found anew when half as many were asked for."""
         if budget.spent >= self._until:
-            left, spent = budget.left, budget.spent
-            self._until = math.inf if left is None else spent + 1 + min(left, spent) // 8
-            better = math.inf if left is None else 1 + left // BETTER_TO_COME
+            n = 1 + budget.spent // EARLY
+            self._until = budget.spent + 1 + n // 2
             if self._others is not None:
-                self._least = self._others.nth_best(better)
+                self._least = self._others.nth_best(n)
             else:
-                self._least = nth_best(frontier, better, now + HOLD_S)
+                self._least = nth_best(frontier, n, now, HOLD_S)
         return self._least
 
-    def is_in_vain(self, due_at: float | None, now: float) -> bool:
-        """Whether nothing better comes up soon, here (`due_at`) or elsewhere."""
+    def _is_in_vain(self, frontier: Coming, budget: Budget, now: float) -> bool:
+        """Whether nothing that good comes up soon, here or elsewhere."""
+        if not budget.is_idle and now < self._gave_at + HOLD_S:
+            return False  # answers may bring it
         if self._others is not None and self._others.has_better(self._least):
             return False
-        return due_at is None or due_at > now + HOLD_S
+        return all(each < self._least for each in frontier.coming(now + HOLD_S))
 
     def reconsider(self) -> None:
-        """Find the least priority anew: the other crawls have changed."""
-        self._until = 0.0
+        """Find the least priority anew: what waits is not what it was."""
+        self._until = 0

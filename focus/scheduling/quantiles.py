@@ -31,29 +31,30 @@ class WaitingUrls(Protocol):
         """The queues by number."""
 
 
-def nth_best(frontier: WaitingUrls, n: float, by: float = math.inf) -> float:
-    """The priority of the n-th best waiting URL, -inf if no more than n wait.
+def nth_best(frontier: WaitingUrls, n: float, now: float, within_s: float = math.inf) -> float:
+    """The priority of the n-th best waiting URL, -inf if none is worse.
 
     The sample takes known URLs at even distances, so that about `RANKS` of the n are in it,
-    and leaves out hosts that rest for longer than `by`. Worked: n = 960, every 32nd of 200,000
+    and leaves out hosts that do not come up `within_s`. Worked: n = 960, every 32nd of 200,000
     is looked at: the 30th best of these.
     """
     waiting = frontier.url_table.counts[UrlState.WAITING]
     if n >= waiting:
         return -math.inf
-    priorities = _priorities(
-        frontier, max(1, int(n) // RANKS, len(frontier.url_table) // SAMPLE), by
-    )
-    rank = max(1, round(n * len(priorities) / waiting))
-    return heapq.nlargest(rank, priorities)[-1] if priorities else -math.inf
+    step = max(1, int(n) // RANKS, len(frontier.url_table) // SAMPLE)
+    priorities = _priorities(frontier, step, now, within_s)
+    rank = max(1, round(n / step))
+    return heapq.nlargest(rank, priorities)[-1] if rank <= len(priorities) else -math.inf
 
 
-def priority_quantiles(frontier: WaitingUrls, by: float) -> list[tuple[int, float]]:
+def priority_quantiles(
+    frontier: WaitingUrls, now: float, within_s: float = math.inf
+) -> list[tuple[int, float]]:
     """(rank, priority) of some of the waiting URLs: the best, the worst, others in between at
-    ranks that grow by a quarter each. Hosts that rest for longer than `by` are left out.
+    ranks that grow by a quarter each. Hosts that do not come up `within_s` are left out.
     """
     step = max(1, len(frontier.url_table) // SAMPLE)
-    priorities = sorted(_priorities(frontier, step, by), reverse=True)
+    priorities = sorted(_priorities(frontier, step, now, within_s), reverse=True)
     steps, at = [], 1
     while at < len(priorities):
         steps.append((at * step, priorities[at - 1]))
@@ -61,8 +62,8 @@ def priority_quantiles(frontier: WaitingUrls, by: float) -> list[tuple[int, floa
     return [*steps, (len(priorities) * step, priorities[-1])] if priorities else []
 
 
-def _priorities(frontier: WaitingUrls, step: int, by: float) -> list[float]:
-    """Of every `step`-th known URL that waits; hosts that rest beyond `by` are left out."""
+def _priorities(frontier: WaitingUrls, step: int, now: float, within_s: float) -> list[float]:
+    """Of every `step`-th known URL that waits, of hosts that come up within so many seconds."""
     url_table, queues, waits = frontier.url_table, frontier.queues, UrlState.WAITING
     sample = zip(
         url_table.state[::step], url_table.priority[::step], url_table.queue[::step], strict=True
@@ -70,5 +71,5 @@ def _priorities(frontier: WaitingUrls, step: int, by: float) -> list[float]:
     return [
         priority + queues[queue].bonus
         for state, priority, queue in sample
-        if state == waits and not by < queues[queue].host.rest_until < math.inf
+        if state == waits and queues[queue].host.comes_up(now, within_s)
     ]

@@ -8,6 +8,7 @@ Host      queues, and when it may be asked again
 from __future__ import annotations
 
 import heapq
+import math
 from array import array
 from typing import Any, NamedTuple
 
@@ -126,6 +127,16 @@ class Host:
     def rest_s(self) -> float:
         """Seconds from one request to the next."""
         return max(self.delay_s, self.throttle.rest_s)
+
+    def comes_up(self, now: float, within_s: float) -> bool:
+        """Whether it may be asked again within so many seconds, as far as is known: it does not
+        rest for longer, nor has its last request been under way for as long. A host that is set
+        aside without end waits for an answer, too.
+        """
+        if self.active:
+            return now <= self.next_at - self.rest_s + within_s
+        rests_until = self.next_at if self.rest_until == math.inf else self.rest_until
+        return max(self.next_at, rests_until) <= now + within_s
 
 
 class Candidate(NamedTuple):

@@ -1,4 +1,4 @@
-"""`focus serve`: people of a group use alerts in a browser, with plain forms and no script.
+"""`focus serve`: people of a group use alerts in a browser, with plain forms.
 
 A request goes this way, in a thread of its own:
 
@@ -18,6 +18,7 @@ To read, in this order:
     site_answers                 what an alert's sites answer, before it is kept
     reading                      the inbox, the search, the delivery log
     account_settings, admin      what people and administrators may change
+    browsers                     browsers themselves: installed as an app, notified
     templates/, static/          the pages and their style
 
 Handlers ask an `AlertStore` (focus.storage.alerts) and the parts of focus.alerts; no module here

@@ -8,10 +8,10 @@ from zoneinfo import available_timezones
 import msgspec
 from starlette.responses import Response
 
-from focus.alerts.delivery import NotDelivered
+from focus.alerts.delivery import NotDelivered, push
 from focus.alerts.delivery.sms import Sms
 from focus.errors import ConfigError
-from focus.serve import accounts, address_verification, channel_fields, tokens
+from focus.serve import accounts, address_verification, browsers, channel_fields, tokens
 from focus.serve.accounts import Wrong
 from focus.serve.request import RequestContext, download
 
@@ -44,6 +44,7 @@ def settings(request: RequestContext, **said: str) -> Response:
         said = {"done": request.say("Saved.")}
         if saved == "mail" and waiting:
             said["done"] = request.say("Saved. Open the link that was mailed to the new address.")
+    how = request.app_state.settings()
     return request.page(
         "settings.html",
         400 if said.get("error") else 200,
@@ -52,7 +53,9 @@ def settings(request: RequestContext, **said: str) -> Response:
         shortest=accounts.SHORTEST,
         waiting=waiting,
         calling=calling,
-        gateway=Sms.is_ready(request.app_state.settings()),
+        gateway=Sms.is_ready(how),
+        push_key=push.public_key(how),
+        browsers=browsers.shown(request.store, request.me),
         fields=channel_fields.usual(request),
         **{"feed": "", **said},
     )

@@ -233,6 +233,7 @@ def change_password(
 def _set(store: AlertStore, user: int, hashed: str) -> None:
     store.users.set_password(user, hashed)
     store.tokens.log_out(user)
+    store.browsers.remove_all(user)
 
 
 def confirm(
@@ -287,6 +288,7 @@ def exported(store: AlertStore, user: User) -> dict[str, Any]:
     return {
         "account": account,
         "alerts": [each.alert for each in store.alerts.all(user.id)],
+        "browsers": [(each.name, each.made_at) for each in store.browsers.of(user.id)],
         "pages": store.inbox.exported(user.id),
         "deliveries": [
             {name: getattr(each, name) for name in shown}

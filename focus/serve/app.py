@@ -16,10 +16,19 @@ from starlette.routing import Route
 
 from focus.errors import FocusError
 from focus.i18n import msg, told
-from focus.serve import account_settings, admin, alerts, auth, import_export, reading, upload
+from focus.serve import (
+    account_settings,
+    admin,
+    alerts,
+    auth,
+    browsers,
+    import_export,
+    reading,
+    upload,
+)
 from focus.serve.accounts import Wrong, user_of_session
 from focus.serve.app_state import AppState
-from focus.serve.request import RequestContext, cookie_name, style
+from focus.serve.request import RequestContext, cookie_name
 from focus.serve.request_guard import RequestGuard, is_secure, language_asked
 from focus.serve.upload import FILE, MAX_FORM, OTHER
 
@@ -27,11 +36,6 @@ Handler = Callable[[RequestContext], Response]
 Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
 
 _log = logging.getLogger("focus.serve")
-
-_ICON = (
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="7" '
-    'fill="#0b57d0"/><circle cx="8" cy="8" r="3" fill="#fff"/></svg>'
-)
 
 # Path -> (methods, handler, who may: everybody, somebody with an account, an administrator).
 _ROUTES: dict[str, tuple[str, Handler, str]] = {
@@ -45,6 +49,7 @@ _ROUTES: dict[str, tuple[str, Handler, str]] = {
     "/confirm/{token}": ("GET POST", auth.confirm, "all"),
     "/unsubscribe/{token}": ("GET POST", auth.unsubscribe, "all"),
     "/feed/{token}.atom": ("GET", auth.feed, "all"),
+    "/offline": ("GET", browsers.offline, "all"),
     "/inbox": ("GET", reading.inbox_page, "user"),
     "/inbox/read": ("POST", reading.read_all, "user"),
     "/inbox/selected": ("POST", reading.act_on_selected, "user"),
@@ -73,6 +78,8 @@ _ROUTES: dict[str, tuple[str, Handler, str]] = {
     "/settings/password": ("POST", account_settings.password, "user"),
     "/settings/feed": ("POST", account_settings.feed, "user"),
     "/settings/export": ("POST", account_settings.export, "user"),
+    "/settings/browsers": ("POST", browsers.add, "user"),
+    "/settings/browsers/{number:int}": ("POST", browsers.remove, "user"),
     "/settings/delete": ("POST", account_settings.delete, "user"),
     "/admin": ("GET POST", admin.page, "admin"),
     "/admin/invite": ("POST", admin.invite, "admin"),
@@ -92,8 +99,10 @@ def make_app(app_state: AppState, lifespan: Lifespan | None = None) -> Starlette
         Route(path, _endpoint(app_state, path, handler, who), methods=methods.split())
         for path, (methods, handler, who) in _ROUTES.items()
     ]
-    routes.append(Route("/static/style.css", _file(style(), "text/css")))
-    routes.append(Route("/favicon.svg", _file(_ICON.encode(), "image/svg+xml")))
+    routes += [
+        Route(path, _file(browsers.static(name), kind))
+        for path, (name, kind) in browsers.STATIC.items()
+    ]
 
     async def missing(request: Request, error: Exception) -> Response:
         status = getattr(error, "status_code", 404)
@@ -216,6 +225,7 @@ def _said(request: Request, page: str) -> dict[str, Any]:
         "scheme": request.url.scheme,
         "origin": f"{request.url.scheme}://{request.headers.get('host', '')}",
         "language": language_asked(request.headers),
+        "agent": request.headers.get("user-agent", "")[:500],
         "cookies": request.cookies,
     }
 

@@ -53,10 +53,12 @@ def _login_page(request: RequestContext, status: int = 200, **values: str) -> Re
 
 
 def logout(request: RequestContext) -> Response:
-    """The session is over."""
+    """The session is over, and this browser is notified no more: its worker goes."""
     if request.session:
         request.store.tokens.remove("session", request.session)
-    return request.known(request.to("/login"), "")
+    answer = request.known(request.to("/login"), "")
+    answer.headers["Clear-Site-Data"] = '"storage"'
+    return answer
 
 
 def register(request: RequestContext) -> Response:

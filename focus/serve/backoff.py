@@ -16,6 +16,7 @@ FREE = {
     "test": 10,
     "try": 10,
     "check": 10,
+    "browser": 10,
     "reset": 3,
     "register": 5,
     "mail": 3,

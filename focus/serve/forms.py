@@ -22,6 +22,8 @@ EMPTY = {
 
 EVERY = {
     "auto": msg("when news is likely, as learned"),
+    "1m": msg("every minute, where the site allows it"),
+    "15m": msg("every 15 minutes"),
     "hourly": msg("every hour"),
     "6h": msg("every 6 hours"),
     "daily": msg("every day"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import tzinfo
-from importlib.resources import files
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -42,6 +41,7 @@ class RequestContext:
         self.query: Form = said["query"]
         self.form: Form = said["form"]
         self.address: str = said["address"]
+        self.agent: str = said["agent"]
         self.secure = is_secure(said["scheme"], app_state.base_url)
         self.origin: str = app_state.base_url or said["origin"]
         self.language = self.user.language if self.user else said["language"]
@@ -127,11 +127,6 @@ def attached(name: str, text: bytes) -> Response:
     """The text of such a file."""
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(text, media_type="application/json", headers=headers)
-
-
-def style() -> bytes:
-    """Our style sheet."""
-    return (files(__package__) / "static" / "style.css").read_bytes()
 
 
 # -- templates ----------------------------------------------------------------------

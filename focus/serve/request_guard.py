@@ -1,6 +1,7 @@
 """Refuses requests from elsewhere, and tells browsers what they may do with an answer.
 
-A page of ours runs no script, loads nothing from elsewhere, and stands in nobody's frame. A
+A page of ours loads nothing from elsewhere, stands in nobody's frame, and runs no script but on
+the few pages of `SCRIPTED`, which show nothing that came from the web. A
 request that changes something has to come from our own pages: browsers say so by
 Sec-Fetch-Site, or at least by Origin; one that says neither is refused, too. Only the
 one-click unsubscription (RFC 8058) comes from elsewhere: its token is its authority.
@@ -20,10 +21,13 @@ from focus.i18n import language_of, msg, told
 
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
-    "frame-ancestors 'none'; base-uri 'none'"
+    "frame-ancestors 'none'; base-uri 'none'; manifest-src 'self'"
 )
+SCRIPTED = ("/login", "/settings")
+"""Pages on which our own script, in a file of its own, has the browser notified."""
+_WITH_SCRIPT = f"{POLICY}; script-src 'self'; worker-src 'self'"
+_WORKER = "default-src 'none'; connect-src 'self'"
 HEADERS = {
-    "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     # Not no-referrer: with that, browsers send "Origin: null" along with our own forms.
@@ -55,6 +59,7 @@ class RequestGuard:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers[name] = value
+                headers["Content-Security-Policy"] = _policy(scope["path"])
                 if secure:
                     headers["Strict-Transport-Security"] = _HSTS
                 headers.setdefault("Cache-Control", "no-store")
@@ -80,6 +85,14 @@ class RequestGuard:
                 403,
             )
         return None
+
+
+def _policy(path: str) -> str:
+    """What a browser may do with the answer at a path."""
+    if path == "/worker.js":
+        return _WORKER
+    is_scripted = any(path == page or path.startswith(f"{page}/") for page in SCRIPTED)
+    return _WITH_SCRIPT if is_scripted else POLICY
 
 
 def language_asked(headers: Headers) -> str:

@@ -31,7 +31,7 @@ _MALLOC = {"MALLOC_TRIM_THRESHOLD_": str(8 << 20), "MALLOC_MMAP_THRESHOLD_": str
 what a large page takes goes back (8 MB of HTML left 98 MiB behind, now 8)."""
 
 
-END_LIMIT_S = 5.0  # a killed process is gone at once; this only bounds a kernel that dawdles
+END_LIMIT_S = 60.0  # a killed process is gone at once; this only bounds a kernel that dawdles
 
 
 class WorkerLost(Exception):

@@ -42,6 +42,12 @@ class Hooked:
         """Wait at a FIFO until whoever has opened its other end closes it."""
         Path(file).read_bytes()
 
+    def do_burn(self, seconds: str) -> None:
+        """So much computing, however long it takes."""
+        until = time.process_time() + float(seconds)
+        while time.process_time() < until:
+            pass
+
     def do_spin(self, _: str) -> None:
         while True:
             pass

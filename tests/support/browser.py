@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
 
+from focus.cluster.private_broker import free_ports
 from focus.config import FetchConfig, PolitenessConfig
 from focus.demo import plan
 from focus.demo.server import DemoServer
@@ -39,7 +40,7 @@ SITE = "http://www.xinlan.example/"
 SENDER = "focus@focus.test"
 PASSWORD = "correct horse battery"
 DAYS = 6  # of new articles
-LIMIT_S = 240.0  # for the scheduler to do something
+LIMIT_S = 600.0  # for anything to happen, on any machine
 POLITENESS = PolitenessConfig(delay_s=0.0, max_crawl_delay_s=0.0, max_slowdown_s=0.0)
 
 
@@ -70,6 +71,7 @@ class Stage:
         self.home = self.invitation = ""
         self.mails: list[EmailMessage] = []
         self.demo: DemoServer
+        self.server: subprocess.Popen[str]
 
     def publish(self) -> None:
         """The sites publish some days' articles, and an hour goes by."""
@@ -78,15 +80,20 @@ class Stage:
 
     def later(self) -> None:
         """As if an hour had gone by since everything was looked at."""
-        with sqlite3.connect(self.db, timeout=30) as db:
+        with sqlite3.connect(self.db, timeout=LIMIT_S) as db:
             db.execute("UPDATE site SET visited_at = visited_at - 3600, next_at = 0, free_at = 0")
             db.execute("UPDATE revisit SET checked_at = checked_at - 3600, next_at = 0")
             db.execute("UPDATE alert SET next_at = 0")
         db.close()
 
+    def gone(self) -> None:
+        """The server ends, for good."""
+        self.server.terminate()
+        self.server.wait(30)
+
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """What stands in the database."""
-        db = sqlite3.connect(self.db, timeout=30)
+        db = sqlite3.connect(self.db, timeout=LIMIT_S)
         try:
             return db.execute(sql).fetchall()
         finally:
@@ -131,13 +138,11 @@ def portal(day: int) -> DemoWeb:
 def stage(folder: Path) -> Iterator[Stage]:
     """Everything that runs, until it is over."""
     here = Stage(folder)
-    with _loop() as wait_for:
+    with loop_in_a_thread() as wait_for:
         here.demo = wait_for(serve_demo(portal(0)))
         post = wait_for(_post(here.mails))
         smtp = post.sockets[0].getsockname()[1]
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        (port,) = free_ports(1)
         command = [
             sys.executable,
             "-m",
@@ -149,7 +154,8 @@ def stage(folder: Path) -> Iterator[Stage]:
         ]
         with subprocess.Popen(
             list(map(str, command)), stdout=subprocess.PIPE, text=True, start_new_session=True
-        ) as server:
+        ) as here.server:
+            server = here.server
             try:
                 assert server.stdout is not None
                 here.invitation = server.stdout.readline().strip()
@@ -159,22 +165,22 @@ def stage(folder: Path) -> Iterator[Stage]:
                 yield here
             finally:
                 server.terminate()
-                server.wait(30)
+                server.wait(LIMIT_S)
                 wait_for(here.demo.close())
                 wait_for(_closed(post))
 
 
 @contextmanager
-def _loop() -> Iterator[Callable[[Coroutine[Any, Any, Any]], Any]]:
+def loop_in_a_thread() -> Iterator[Callable[[Coroutine[Any, Any, Any]], Any]]:
     """An event loop in a thread, and how to have something done there."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     try:
-        yield lambda what: asyncio.run_coroutine_threadsafe(what, loop).result(30)
+        yield lambda what: asyncio.run_coroutine_threadsafe(what, loop).result(LIMIT_S)
     finally:
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
+        thread.join()
         loop.close()
 
 
@@ -306,7 +312,7 @@ def browsing(here: Stage, chromium: Any, screen: Screen, language: str) -> Brows
         is_mobile=screen.touch,
         device_scale_factor=1.5 if screen.touch else 1,
     )
-    context.set_default_timeout(90_000)
+    context.set_default_timeout(1000 * LIMIT_S)
     return Browsing(here, context.new_page(), language, screen)
 
 

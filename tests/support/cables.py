@@ -135,7 +135,7 @@ class Cables:
     def lay(self) -> Cable:
         """One more."""
         cable = Cable(self._loop, self._target)
-        self._laid.append(asyncio.run_coroutine_threadsafe(cable.lay(), self._loop).result(10))
+        self._laid.append(asyncio.run_coroutine_threadsafe(cable.lay(), self._loop).result(600))
         return cable
 
     def __enter__(self) -> Self:
@@ -145,8 +145,8 @@ class Cables:
     def __exit__(self, *_: object) -> None:
         for cable in self._laid:
             with suppress(OSError):
-                asyncio.run_coroutine_threadsafe(cable.close(), self._loop).result(10)
-        asyncio.run_coroutine_threadsafe(_cancel_all(), self._loop).result(10)
+                asyncio.run_coroutine_threadsafe(cable.close(), self._loop).result(600)
+        asyncio.run_coroutine_threadsafe(_cancel_all(), self._loop).result(600)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()

@@ -10,7 +10,6 @@ from focus.demo.server import LogEntry
 from focus.demo.site import DemoWeb
 
 CLOCK_S = 0.002  # what timers and the two sides' clocks may differ
-LATE_S = 0.05  # what a request may reach a server late on a machine full of other work
 
 
 class Conduct(NamedTuple):
@@ -36,12 +35,12 @@ class Conduct(NamedTuple):
         return len(self.early) + len(self.forbidden) + len(self.unasked) + crowds
 
 
-def conduct(
-    web: DemoWeb, log: Iterable[LogEntry], delay_s: float, *, slack_s: float = CLOCK_S
-) -> Conduct:
+def conduct(web: DemoWeb, log: Iterable[LogEntry], delay_s: float) -> Conduct:
     """Judge a log; `delay_s` is what was asked for, a host's Crawl-delay may be longer.
 
-    A log has arrivals: where one came late, the next seems early, by `slack_s` at most.
+    A log has arrivals. With one request at a time they tell no less than the delay, however late
+    they are: it runs from the answer. With several it runs from the sending, so that behind one
+    that came late on a full machine the next seems early.
     """
     hosts = defaultdict(list)
     for entry in log:
@@ -60,7 +59,7 @@ def conduct(
         early=[
             (entry.host, entry.path, gap)
             for gap, entry in gaps
-            if gap < delays[entry.host] - slack_s
+            if gap < delays[entry.host] - CLOCK_S
         ],
         forbidden=[
             f"{entry.host}{entry.path}"

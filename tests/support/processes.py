@@ -28,8 +28,9 @@ from focus.demo.site import DemoWeb
 
 ENDLESS = ("/calendar/", "/online/")  # traps of the generated web: a crawl of it all denies them
 CONCURRENCY = 32
-DEAD_S = 5.0
+DEAD_S = 60.0
 LIFE_S = 600.0
+"""Longer than anything here lasts on any machine: a guard against waiting for ever."""
 
 
 @contextmanager
@@ -40,11 +41,11 @@ def served(web: DemoWeb, *, latency_s: float = 0.0) -> Iterator[DemoServer]:
     thread.start()
     try:
         work = serve(web, latency_s=latency_s)
-        server = asyncio.run_coroutine_threadsafe(work, loop).result(10)
+        server = asyncio.run_coroutine_threadsafe(work, loop).result(LIFE_S)
         try:
             yield server
         finally:
-            asyncio.run_coroutine_threadsafe(server.close(), loop).result(10)
+            asyncio.run_coroutine_threadsafe(server.close(), loop).result(LIFE_S)
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
@@ -111,8 +112,9 @@ class Crawl:
         return self
 
     def kill(self, *, workers: bool = False) -> None:
-        """SIGKILL, to its workers too if wanted."""
+        """SIGKILL, to its workers too if wanted; the server has seen all that it sent."""
         kill(self.process, descendants(self.process.pid) if workers else ())
+        assert wait_until(lambda: not self._server.connections, LIFE_S)
 
     def end(self) -> int:
         """Its exit code, when it has come to its end."""

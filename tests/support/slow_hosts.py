@@ -1,8 +1,10 @@
 """A web of slow hosts on loopback that counts the requests that lie open, and a crawl of it.
 
-The server is a process of its own: `python -m tests.support.slow_hosts PAGES LATENCY`.
+The server is a process of its own: `python -m tests.support.slow_hosts PAGES LATENCY TOGETHER`.
 `focus crawl` begins with a soft limit of 1,024 file descriptors, as shells have it.
 """
+
+from __future__ import annotations
 
 import asyncio
 import json
@@ -25,11 +27,15 @@ _PARAGRAPH = "<p>昨天晚上的足球比赛吸引了许多球迷到场观看，
 
 
 class SlowWeb:
-    """Pages `/`, `/1`, … of any host, linked from `/`; robots.txt is missing everywhere."""
+    """Pages `/`, `/1`, … of any host, linked from `/`; robots.txt is missing everywhere.
 
-    def __init__(self, pages: int, latency_s: float) -> None:
-        self.latency_s = latency_s
+    together   nobody gets an answer until so many requests lie open, however long that takes
+    """
+
+    def __init__(self, pages: int, latency_s: float, together: int = 0) -> None:
+        self.latency_s, self._together = latency_s, together
         self.open = self.most = self.requests = 0
+        self._held: list[_Line] = []
         self.samples: list[int] = []
         links = "".join(f'<li><a href="/{n}">第{n}页</a></li>' for n in range(1, pages))
         html = f"<title>足球</title><ul>{links}</ul>{_PARAGRAPH * 40}"
@@ -39,6 +45,17 @@ class SlowWeb:
     def answer(self, head: bytes) -> bytes:
         """What to send for a request, in the end."""
         return self._missing if head.startswith(b"GET /robots.txt ") else self._page
+
+    def came(self, line: _Line) -> None:
+        """A request lies open; those that may be answered now begin their wait."""
+        self.open += 1
+        self.requests += 1
+        self.most = max(self.most, self.open)
+        self._held.append(line)
+        if self.most >= self._together:
+            for each in self._held:
+                each.answer_in(self.latency_s)
+            self._held.clear()
 
     async def run(self) -> None:
         """Serve until standard input ends; the port first, what was counted at the end."""
@@ -64,7 +81,7 @@ class _Line(asyncio.Protocol):
 
     def __init__(self, web: SlowWeb) -> None:
         self._web = web
-        self._head = b""
+        self._head = self._answer = b""
         self._transport: asyncio.WriteTransport
         self._timer: asyncio.TimerHandle | None = None
 
@@ -75,22 +92,25 @@ class _Line(asyncio.Protocol):
         self._head += data
         if not self._head.endswith(b"\r\n\r\n"):
             return
-        answer, self._head, web = self._web.answer(self._head), b"", self._web
-        web.open += 1
-        web.requests += 1
-        web.most = max(web.most, web.open)
-        later = asyncio.get_running_loop().call_later
-        self._timer = later(web.latency_s, self._send, answer)
+        self._answer, self._head = self._web.answer(self._head), b""
+        self._web.came(self)
 
-    def _send(self, answer: bytes) -> None:
-        self._timer = None
+    def answer_in(self, seconds: float) -> None:
+        """The answer goes so much later, if anybody still wants it."""
+        if self._answer:
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._send)
+
+    def _send(self) -> None:
         self._web.open -= 1
-        self._transport.write(answer)
+        self._transport.write(self._answer)
+        self._answer, self._timer = b"", None
 
     def connection_lost(self, exc: Exception | None) -> None:
+        if self._answer:
+            self._web.open -= 1
+            self._answer = b""
         if self._timer is not None:
             self._timer.cancel()
-            self._web.open -= 1
 
 
 class Held(NamedTuple):
@@ -106,11 +126,20 @@ class Held(NamedTuple):
     report: dict[str, object]
 
 
-def hold(hosts: int, latency_s: float, pages: int, folder: Path, options: Sequence[str]) -> Held:
-    """Crawl that many slow hosts to the end."""
+def hold(
+    hosts: int,
+    latency_s: float,
+    pages: int,
+    folder: Path,
+    options: Sequence[str],
+    *,
+    together: int = 0,
+) -> Held:
+    """Crawl that many slow hosts to the end; `together` as in `SlowWeb`."""
     seeds, report = folder / "seeds", folder / "report.json"
     seeds.write_text("".join(f"http://h{n}.example/\n" for n in range(hosts)), encoding="utf-8")
-    serve = [sys.executable, "-m", "tests.support.slow_hosts", str(pages), str(latency_s)]
+    numbers = map(str, (pages, latency_s, together))
+    serve = [sys.executable, "-m", "tests.support.slow_hosts", *numbers]
     with subprocess.Popen(
         serve, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as server:
@@ -143,4 +172,4 @@ def _limit_descriptors(soft: int) -> None:
 
 
 if __name__ == "__main__":
-    uvloop.run(SlowWeb(int(sys.argv[1]), float(sys.argv[2])).run())
+    uvloop.run(SlowWeb(int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])).run())

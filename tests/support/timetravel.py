@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import selectors
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 
 OWN_TIME = pytest.mark.own_time
 REAL_TIME = pytest.mark.real_time
+TURN_S = 0.01
 SETTLE_S = 0.02  # that the kernel may take to hand a byte over on the loopback
 
 
@@ -53,6 +55,40 @@ def passing(most_s: float) -> Iterator[None]:
     begun = loop._ahead
     yield
     assert loop._ahead - begun <= most_s
+
+
+class SteadyTime(asyncio.SelectorEventLoop):
+    """A loop whose clock goes with the world's and stands still while the machine does.
+
+    For what has to do with other processes, too. Waiting counts up to the next moment that somebody
+    waits for, and what is done between two waits up to `TURN_S`: so however long this process got
+    no processor, what has come in meanwhile is read before a time-out is over.
+    """
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        super().__init__(_Steady(self))
+
+    def time(self) -> float:
+        return self.now
+
+
+class _Steady(selectors.DefaultSelector):  # type: ignore[misc, valid-type]
+    """Tells the loop how long it waited."""
+
+    def __init__(self, loop: SteadyTime) -> None:
+        super().__init__()
+        self._loop = loop
+        self._left_at = time.monotonic()
+
+    def select(self, timeout: float | None = None) -> Any:
+        began = time.monotonic()
+        self._loop.now += min(TURN_S, began - self._left_at)
+        found = super().select(timeout)
+        self._left_at = time.monotonic()
+        waited = self._left_at - began
+        self._loop.now += waited if timeout is None else min(waited, max(0.0, timeout))
+        return found
 
 
 class _Patient(selectors.DefaultSelector):  # type: ignore[misc, valid-type]

@@ -45,10 +45,10 @@ from tests.support.processes import (
     wait_until,
 )
 
-START_S = 5.0
-"""From a start to its first request, at most."""
+START_S = 30.0
+"""From a start to its first request, at most, on a machine full of other work; by itself a second.
+A clock that is taken at its word would make it a host's longest rest, an hour."""
 START_UP_SHARE, START_UP_S = 0.15, 1.5  # of the kills: before the first request
-GRACE_S = 15.0
 
 _CLOCK = """
 import sys, time
@@ -114,7 +114,7 @@ class Life(NamedTuple):
     first_s    from its start to its first request; 0 if it did not come to that
     end_s      from the signal to its end
     pages      in the database after it
-    orphans    worker processes that outlived it by 5 s
+    orphans    worker processes that outlived it by a minute
     """
 
     requests: int
@@ -140,7 +140,7 @@ def _live(rack: Rack, folder: Path, requests: int, *, term: bool) -> Life | None
         return None
     workers, signalled = descendants(crawl.process.pid), time.monotonic()
     if term:
-        crawl.send(signal.SIGTERM).process.wait(GRACE_S)
+        crawl.send(signal.SIGTERM).process.wait(LIFE_S)
     else:
         kill(crawl.process, workers if rng.random() < 0.5 else ())
     end_s, asked = time.monotonic() - signalled, crawl.requests
@@ -248,8 +248,8 @@ def overlaps(rack: Rack, times: int) -> Verdict:
     """Cron starts a second crawl: it ends with 5 at once; after kill -9 it takes over."""
     folder, codes, slowest = rack.folder("overlap"), set(), 0.0
     for _ in range(times):
-        crawl = rack.crawl(folder, "--delay", "1s")  # it shall not end before the second begins
-        crawl.after(8)
+        crawl = rack.crawl(folder).after(8)
+        crawl.send(signal.SIGSTOP)  # it shall not end before the second does
         began = time.monotonic()
         codes.add(rack.crawl(folder).end())
         slowest = max(slowest, time.monotonic() - began)
@@ -268,7 +268,7 @@ def clocks(rack: Rack) -> Verdict:
             command = [sys.executable, "-c", _CLOCK, str(days * 86400), *options]
             process = subprocess.Popen(command, stderr=said, start_new_session=True)
         began, before = time.monotonic(), len(log)
-        _reached(log, before + 1, process, 4 * START_S)
+        _reached(log, before + 1, process, LIFE_S)
         slowest = max(slowest, time.monotonic() - began)
         _reached(log, before + rack.some(8), process, LIFE_S)
         kill(process)

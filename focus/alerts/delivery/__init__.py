@@ -7,6 +7,7 @@
     signing_secrets
     apprise                 a library of other services
     feed                    an Atom feed: a file, or what people fetch from `focus serve`
+    push, push_encryption   notifications of browsers (Web Push); how a message is encrypted
 
 A channel of another package registers by the entry point group `focus.channels`. Options,
 their documentation, the fields of the browser and the queues of the outbox follow from
@@ -24,6 +25,7 @@ from focus.alerts.delivery.apprise import Apprise
 from focus.alerts.delivery.channel import Channel, Delivered, DeliveryOutcome, NotDelivered
 from focus.alerts.delivery.feed import Feed
 from focus.alerts.delivery.mail import Mail
+from focus.alerts.delivery.push import Push
 from focus.alerts.delivery.sms import Sms
 from focus.alerts.delivery.webhook import Webhook
 from focus.alerts.settings import MASK, DeliverySettings
@@ -53,7 +55,7 @@ SEALED = "sealed:2:"
 """Begins an address that another key file has sealed (`alerts.sealed_channels`)."""
 
 CHANNELS: Registry[type[Channel]] = Registry(
-    "focus.channels", {each.kind: each for each in (Mail, Sms, Webhook, Apprise, Feed)}
+    "focus.channels", {each.kind: each for each in (Mail, Sms, Push, Webhook, Apprise, Feed)}
 )
 
 

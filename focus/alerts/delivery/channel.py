@@ -79,6 +79,7 @@ class Channel:
     admin_only   whether only administrators may name an address
     is_secret    whether addresses hold secrets, as tokens: sealed when kept, never shown
     signs        whether its receivers check a signature by a secret of ours
+    for_accounts  whether only accounts of `focus serve` have it: no option of `focus watch`
     most         addresses of one alert in the browser
     at_once      messages under way at once
     options      what it needs to know of the installation
@@ -95,6 +96,7 @@ class Channel:
     admin_only: ClassVar[bool] = False
     is_secret: ClassVar[bool] = True
     signs: ClassVar[bool] = False
+    for_accounts: ClassVar[bool] = False
     most: ClassVar[int] = 5
     at_once: ClassVar[int] = 1
     options: ClassVar[tuple[InstallationOption, ...]] = ()

@@ -68,6 +68,8 @@ def alert_params() -> Iterator[click.Parameter]:
     from focus.alerts.delivery import CHANNELS
 
     for kind, channel in CHANNELS.items():
+        if channel.for_accounts:
+            continue
         bare = {"is_flag": False, "flag_value": ""} if channel.may_be_bare else {}
         yield _made(f"--{kind}", multiple=True, metavar=channel.metavar, help=channel.help, **bare)
 
@@ -100,7 +102,7 @@ def chosen(options: dict[str, Any]) -> tuple[str, ...]:
 
     named = []
     for kind, channel in CHANNELS.items():
-        for text in options[kind]:
+        for text in options.get(kind, ()):
             address = channel.typed(text)
             named.append(f"{kind}:{address}" if address else kind)
             check_channel(named[-1])

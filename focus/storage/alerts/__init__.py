@@ -16,7 +16,8 @@ To read, in this order:
     matches, inbox                     what was found, by alert and by person
     search_access                      whose search reaches which crawls
     outbox                             what has to go out, and the delivery log
-    users, tokens, installation        people, their secrets, settings and audit
+    users, tokens, browsers,           people, their secrets, what notifies them;
+    installation                       settings and audit
 
 A method is named by what it means, makes a transaction of its own, and is part of the caller's
 where there is one. It decides nothing: what is due, what may go and what is news is said by

@@ -29,7 +29,10 @@ u.admin, u.disabled, m.deleted
 FROM outbox o JOIN alert a ON a.id = o.alert JOIN user u ON u.id = o.user
 JOIN alert_match m ON m.id = o.alert_match
 WHERE o.state = 0 AND """
-_FIRST = _ROW + "o.due_at <= ? AND o.channel GLOB ? ORDER BY o.due_at, o.id LIMIT 1"
+_FIRST = (
+    _ROW + "o.due_at <= ?1 AND (o.channel = ?2 OR o.channel GLOB ?2 || ':*') "
+    "ORDER BY o.due_at, o.id LIMIT 1"
+)
 _BATCH = _ROW + "o.batch = ? ORDER BY o.id"
 _FRESH = _ROW + "o.due_at <= ? AND o.user = ? AND o.channel = ? AND o.batch = '' ORDER BY o.id"
 """What may go is decided in Python, not in SQL."""
@@ -68,7 +71,7 @@ class Outbox(Statements):
 
     def first(self, kind: str, *, due: float) -> OutboxRow | None:
         """The row of a kind of channel that has waited longest since it was due."""
-        row = self._db.row(_FIRST, (due, f"{kind}:*"))
+        row = self._db.row(_FIRST, (due, kind))
         return _row(row, self._db.channels) if row else None
 
     def with_it(self, first: OutboxRow, *, due: float) -> list[OutboxRow]:

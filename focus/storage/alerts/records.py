@@ -28,7 +28,7 @@ class Alert(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     min_relevance  less is not told of; None: the judge's own threshold
     languages   of pages, as `zh`, `en`; (): any
     schedule    see `alerts.schedule`
-    channels    `inbox`, `feed`, `mail:a@b.org`, `webhook:https://…`, `sms:+49…`, `apprise:…`
+    channels    `inbox`, `feed`, `push`, `mail:a@b.org`, `webhook:https://…`, `sms:+49…`, …
     digest      one message for all that is new; False: one each, at once
     max_items   pages in a digest at most; the rest stays in the inbox
     quiet       `22:00-07:00`: nothing is delivered then, checks go on
@@ -303,6 +303,27 @@ class Account(NamedTuple):
     disabled: bool
     seen_at: float | None
     alerts: int
+
+
+class PushSubscription(NamedTuple):
+    """A browser's leave to be notified, as it gives it out (W3C Push API).
+
+    endpoint  URL at its push service; whoever has it may try to send there
+    keys      its public key and its secret, base64url, a space between them
+    """
+
+    endpoint: str
+    keys: str
+
+
+class NotifiedBrowser(NamedTuple):
+    """A browser that is notified. taken: the last message that its push service took."""
+
+    id: int
+    name: str
+    made_at: float
+    taken: str
+    leave: PushSubscription
 
 
 class CrawlShown(NamedTuple):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from focus.storage import private, schema
 from focus.storage.alerts.alerts import Alerts
+from focus.storage.alerts.browsers import Browsers
 from focus.storage.alerts.database import AlertDatabase, ChannelSeal, connected
 from focus.storage.alerts.inbox import Inbox
 from focus.storage.alerts.installation import Attempts, Audit, Settings
@@ -37,6 +38,7 @@ class AlertStore:
         self.search = SearchAccess(database)
         self.users = Users(database)
         self.tokens = Tokens(database)
+        self.browsers = Browsers(database)
         self.attempts = Attempts(database)
         self.settings = Settings(database)
         self.audit = Audit(database)

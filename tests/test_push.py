@@ -1,0 +1,259 @@
+"""Notifications reach all browsers of their owner, encrypted for each, and nobody else."""
+
+import base64
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+pytest.importorskip("cryptography", reason="the extra [serve] is not installed")
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from focus.alerts.delivery import push, push_encryption
+from focus.alerts.message import of_lease, trial
+from focus.alerts.outbox_relay import Summary
+from focus.storage.alerts.records import Alert, OutboxLease, Part
+from tests.support.command import runner
+from tests.support.outbox import NOON, OutboxFixture, hit, outbox
+from tests.support.push import PushedBrowser, claims, unbase64
+from tests.support.timetravel import OWN_TIME
+from tests.support.webhooks import Receiver, receiving
+
+pytestmark = OWN_TIME
+
+# The worked example of RFC 8291, section 5 and appendix A.
+TEXT = b"When I grow up, I want to be a watermelon"
+RECEIVER = "q1dXpw3UpT5VOmu_cf_v6ih07Aems3njxI-JWgLcM94"
+SENDER = "yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw"
+AUTH = "BTBZMqHH6r4Tts7J_aSIgg"
+SALT = "DGv6ra1nlYgDCS1FRnbzlw"
+BODY = (
+    "DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6"
+    "TlzAC8wEqKK6PBru3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy"
+    "4a-fN"
+)
+
+
+def number_of(text: str) -> int:
+    return int.from_bytes(unbase64(text), "big")
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[OutboxFixture]:
+    with outbox(tmp_path) as made:
+        yield made
+
+
+def lets(here: OutboxFixture, browser: PushedBrowser, user: int = 1) -> None:
+    """Its reader has it notified."""
+    now = here.clock()
+    here.store.browsers.add(user, browser.leave, "Firefox, Android", most=20, now=now)
+
+
+# -- one message for one browser ------------------------------------------------------
+
+
+def test_the_rfcs_own_example_is_encrypted_and_read() -> None:
+    browser = PushedBrowser("https://push.example", number_of(RECEIVER), unbase64(AUTH))
+    own = ec.derive_private_key(number_of(SENDER), ec.SECP256R1())
+    receiver = push_encryption.receiver_of(browser.leave.keys)
+    body = push_encryption.encrypted(TEXT, receiver, own=own, salt=unbase64(SALT))
+    assert body == unbase64(BODY)
+    assert browser.opened(unbase64(BODY)) == TEXT
+
+
+def test_another_browser_cannot_read_it() -> None:
+    receiver = push_encryption.receiver_of(PushedBrowser("https://push.example", 2).leave.keys)
+    own = push_encryption.one_time_key()
+    body = push_encryption.encrypted(TEXT, receiver, own=own, salt=bytes(16))
+    with pytest.raises(InvalidTag):
+        PushedBrowser("https://push.example", 3).opened(body)
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "point", "secret"),
+    [
+        ("http://push.example/1", "", ""),
+        ("ftp://push.example/1", "", ""),
+        ("https://[", "", ""),
+        ("https://", "", ""),
+        ("https://push.example/" + "x" * 2000, "", ""),
+        ("", "BAAA", ""),
+        ("", base64.urlsafe_b64encode(b"\4" + bytes(64)).decode(), ""),
+        ("", "***", ""),
+        ("", "", "c2hvcnQ"),
+    ],
+)
+def test_what_is_no_leave_is_told(endpoint: str, point: str, secret: str) -> None:
+    good = PushedBrowser("https://push.example").form.values()
+    assert push.leave_of(*good) is not None
+    typed = zip((endpoint, point, secret), good, strict=True)
+    assert push.leave_of(*(bad or given for bad, given in typed)) is None
+
+
+# -- what it says ---------------------------------------------------------------------
+
+
+def said(*titles: str, total: int | None = None) -> Any:
+    alert = Alert("欧冠", ("https://a.test/",), words="欧冠")
+    matches = [
+        hit(3, f"https://a.test/{n}", title=title, id=n) for n, title in enumerate(titles, 7)
+    ]
+    part = Part(alert, 3, matches, total or len(titles), {})
+    lease = OutboxLease("b" * 32, 1, "push", "zh", "Asia/Shanghai", 0, [part])
+    return push.payload(of_lease(lease))
+
+
+def test_several_pages_are_counted_and_the_best_named() -> None:
+    assert msgspec.json.decode(said("一", "二", "三", "四", total=9)) == {
+        "title": "欧冠：9 篇新页面",
+        "body": "一\n二\n三",
+        "url": "/inbox?alert=3",
+        "tag": "b" * 32,
+        "lang": "zh-CN",
+    }
+
+
+def test_one_page_is_told_with_its_passage_and_opened_by_a_press() -> None:
+    told = msgspec.json.decode(said("抽签今日举行"))
+    assert told["title"] == "欧冠：抽签今日举行"
+    assert told["body"] == "今天足球决赛"
+    assert told["url"] == "/inbox/7/open"
+
+
+@pytest.mark.parametrize("title", ["冠" * 5000, '"\\' * 3000, "\U0001f1e6\u0301" * 3000])
+def test_it_is_bounded_whatever_pages_call_themselves(title: str) -> None:
+    assert len(said(title, title, title)) <= push.MOST_BYTES
+    assert len(said(title)) <= push.MOST_BYTES
+
+
+def test_a_trial_says_that_the_channel_works() -> None:
+    told = msgspec.json.decode(push.payload(trial("a" * 32, "zh")))
+    assert (told["title"], told["url"]) == ("focus 测试消息", "/inbox")
+
+
+# -- on the way -----------------------------------------------------------------------
+
+
+async def test_all_browsers_of_the_owner_are_told_once(here: OutboxFixture) -> None:
+    hook = Receiver()
+    async with receiving(hook):
+        mine = [PushedBrowser(hook.url, number) for number in (1, 2)]
+        for each in mine:
+            lets(here, each)
+        lets(here, PushedBrowser(hook.url, 3), here.user("eve"))
+        here.finds(here.alert("足球", "push"), "http://a.test/1", "http://a.test/2")
+        assert (await here.deliver()).sent == 1
+        assert await here.deliver() == Summary()
+    assert sorted(got.path for got in hook.requests) == ["/push/1", "/push/2"]
+    for got in hook.requests:
+        browser = mine[int(got.path[-1]) - 1]
+        told = browser.read(got.body)
+        assert told["title"] == "足球：2 篇新页面"
+        assert got.headers["content-encoding"] == "aes128gcm"
+        assert int(got.headers["ttl"]) > 0
+        assert re.fullmatch(r"[\w-]{1,32}", got.headers["topic"])
+        assert got.headers["topic"] == told["tag"]
+        assert len(got.body) < 4096
+
+
+async def test_a_push_service_knows_who_sends(here: OutboxFixture) -> None:
+    hook = Receiver()
+    here.base_url = "https://focus.example.org"
+    async with receiving(hook):
+        lets(here, PushedBrowser(hook.url))
+        here.finds(here.alert("足球", "push"), "http://a.test/1")
+        await here.deliver()
+    who = claims(hook.requests[0].headers["authorization"])
+    assert who["aud"] == hook.url
+    assert NOON < who["exp"] <= NOON + 24 * 3600
+    assert who["sub"] == "https://focus.example.org"
+    assert who["key"] == push.public_key(here.settings()), "as browsers were told it"
+
+
+async def test_only_who_lacks_it_is_asked_again(here: OutboxFixture) -> None:
+    hook = Receiver(answers=[(201, {}), (503, {"Retry-After": "7200"})])
+    async with receiving(hook):
+        lets(here, PushedBrowser(hook.url, 1))
+        lets(here, PushedBrowser(hook.url, 2))
+        here.finds(here.alert("足球", "push"), "http://a.test/1")
+        assert (await here.deliver()).waiting == 1
+        assert here.store.outbox.next_due() == here.clock.now + 7200
+        here.clock.now += 7200
+        assert (await here.deliver()).sent == 1
+    first, failed, again = hook.requests
+    assert again.path == failed.path != first.path
+    assert again.headers["topic"] == first.headers["topic"]
+
+
+@pytest.mark.parametrize("status", [404, 410])
+async def test_a_browser_that_is_gone_is_forgotten(here: OutboxFixture, status: int) -> None:
+    hook = Receiver(answers=[(status, {})])
+    async with receiving(hook):
+        lets(here, PushedBrowser(hook.url))
+        alert = here.alert("足球", "push")
+        here.finds(alert, "http://a.test/1")
+        assert (await here.deliver()).dead == 1
+        assert here.store.browsers.of(1) == []
+        here.finds(alert, "http://a.test/2")
+        summary = await here.deliver()
+    assert len(hook.requests) == 1
+    assert summary.failures == {"push": push.NOBODY}
+
+
+async def test_a_message_that_is_refused_is_not_sent_again(here: OutboxFixture) -> None:
+    hook = Receiver(answers=[(403, {})])
+    async with receiving(hook):
+        lets(here, PushedBrowser(hook.url))
+        here.finds(here.alert("足球", "push"), "http://a.test/1")
+        summary = await here.deliver()
+    assert summary.dead == 1
+    assert "403" in summary.failures["push"]
+    assert len(here.store.browsers.of(1)) == 1
+
+
+async def test_no_push_service_leads_into_the_private_network(here: OutboxFixture) -> None:
+    hook = Receiver()
+    async with receiving(hook):
+        lets(here, PushedBrowser("http://10.0.0.1"))
+        here.finds(here.alert("足球", "push"), "http://a.test/1")
+        assert (await here.deliver()).dead == 1
+
+
+# -- what is kept ---------------------------------------------------------------------
+
+
+def test_addresses_and_keys_are_sealed(here: OutboxFixture) -> None:
+    browser = PushedBrowser("https://push.example")
+    lets(here, browser)
+    kept = here.column("SELECT endpoint || keys FROM push_subscription")[0]
+    for secret in (browser.endpoint, *browser.leave.keys.split()):
+        assert secret not in kept
+    assert here.store.browsers.of(1)[0].leave == browser.leave
+
+
+def test_a_browser_is_notified_of_one_persons_pages(here: OutboxFixture) -> None:
+    browser, other = PushedBrowser("https://push.example"), here.user("ben")
+    lets(here, browser)
+    lets(here, browser, other)
+    assert here.store.browsers.of(1) == []
+    assert [each.leave for each in here.store.browsers.of(other)] == [browser.leave]
+
+
+def test_the_oldest_of_too_many_browsers_goes(here: OutboxFixture) -> None:
+    for number in (1, 2, 3):
+        here.clock.now += 1
+        leave = PushedBrowser("https://push.example", number).leave
+        here.store.browsers.add(1, leave, str(number), most=2, now=here.clock())
+    assert [each.name for each in here.store.browsers.of(1)] == ["3", "2"]
+
+
+def test_the_command_line_offers_no_browsers(capfd: pytest.CaptureFixture[str]) -> None:
+    said = runner(capfd)("watch", "add", "--help").out
+    assert "--webhook" in said
+    assert "--push" not in said
