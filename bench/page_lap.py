@@ -1,6 +1,6 @@
 """Analyses drawn pages once and tells the CPU time; run by `bench.pages`, in any checkout.
 
-    python bench/page_lap.py PAGES TOPIC
+    python bench/page_lap.py PAGES TOPIC RELEVANCE
 
 It imports nothing but `focus`, so that PYTHONPATH says whose code is measured.
 """
@@ -19,13 +19,14 @@ from focus.score.analysis import PageAnalyst
 from focus.topic.topic import from_words, to_builtins
 from focus.workers.messages import Scored, pack
 
-EXTRA = "worker_s", "stages", "body_zstd", "wording"
+EXTRA = "worker_s", "stages"
 
 
 def main() -> None:
     """One pass."""
     pages = msgspec.msgpack.decode(Path(sys.argv[1]).read_bytes())
-    config = AnalysisConfig(topic=to_builtins(from_words(sys.argv[2])), url_patterns=True)
+    topic = to_builtins(from_words(sys.argv[2]))
+    config = AnalysisConfig(topic=topic, relevance=sys.argv[3], url_patterns=True)
     analyst = PageAnalyst(config)
     digest, spent = hashlib.blake2b(digest_size=8), 0.0
     told = {"wording": False} if "wording" in inspect.signature(analyst.analyse).parameters else {}

@@ -1,13 +1,14 @@
 """Measures what a scorer worker spends on real pages, beside another checkout in the same run.
 
-    python -m bench.pages ARCHIVE [--topic 足球] [--pages 1500] [--rounds 5]
-        [--against FOLDER] [--json FILE]
+    python -m bench.pages ARCHIVE [--topic 足球] [--relevance evidence] [--pages 1500]
+        [--rounds 5] [--against FOLDER] [--json FILE]
 
 Pages are drawn from a recorded web host by host, as a crawl meets them, and analysed as the
 default crawl has it (evidence, contexts, URL patterns, near duplicates, everything kept). Each
 lap is a process of its own: this checkout and FOLDER (another one, say of the commit before) take
 turns, and what is told is the lap of least CPU time of each, since whatever else the machine does
-only adds. A digest over all results tells whether the two agree; relevance is rounded to 1e-9.
+only adds. A digest over all results, whole pages with their links and what is kept of them, tells
+whether the two agree; relevance is rounded to 1e-9.
 """
 
 import os
@@ -65,12 +66,12 @@ class Lap(msgspec.Struct):
     digest: str
 
 
-def lap(checkout: Path, pages: Path, topic: str) -> Lap:
+def lap(checkout: Path, pages: Path, topic: str, relevance: str) -> Lap:
     """One pass over the pages by a checkout's own code, in a new process."""
     environment = {**os.environ, "PYTHONPATH": str(checkout), "PYTHONHASHSEED": "0"}
     script = _HERE / "page_lap.py"
     told = subprocess.run(
-        [sys.executable, str(script), str(pages), topic],
+        [sys.executable, str(script), str(pages), topic, relevance],
         env=environment,
         check=True,
         stdout=subprocess.PIPE,
@@ -79,7 +80,13 @@ def lap(checkout: Path, pages: Path, topic: str) -> Lap:
 
 
 def measure(
-    archive: Path, *, topic: str, pages: int, rounds: int, against: Path | None
+    archive: Path,
+    *,
+    topic: str,
+    relevance: str,
+    pages: int,
+    rounds: int,
+    against: Path | None,
 ) -> dict[str, object]:
     """The least of the laps of each checkout, as JSON values."""
     checkouts = {"this": _HERE.parent} | ({"against": against} if against else {})
@@ -90,7 +97,7 @@ def measure(
             file.write_bytes(msgspec.msgpack.encode(draw(web, pages)))
         for _ in range(rounds):
             for name, checkout in checkouts.items():
-                laps[name].append(lap(checkout, file, topic))
+                laps[name].append(lap(checkout, file, topic, relevance))
     first = laps["this"][0]
     told: dict[str, object] = {"pages": pages, "bytes_mean": first.bytes_mean, "rounds": rounds}
     told |= {f"{name}_ms": round(min(each.ms for each in laps[name]), 4) for name in laps}
@@ -104,6 +111,7 @@ def main() -> None:
     told = measure(
         given.archive,
         topic=given.topic,
+        relevance=given.relevance,
         pages=given.pages,
         rounds=given.rounds,
         against=given.against,

@@ -26,7 +26,8 @@ of them.
     engine/          what follows from an answer
     store, storage/  a crawl, written; every SQL statement; resume reads it back,
                      refresh has its pages looked at again
-    setting config records looks renderings errors    options, and the words everyone shares
+    setting config records looks renderings errors    options, and the words everyone shares;
+                     late imports what the start does not need
     i18n, locale/    messages, and their Chinese
     topic/ learn/    what a crawl is about; topics made and taught by examples
     metrics/ evaluate/ report/    how good a crawl was; strategies compared; pages for people

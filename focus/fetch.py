@@ -22,13 +22,12 @@ import re
 import socket
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import NamedTuple, Self
+from typing import Self
 from urllib.parse import urlsplit
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
 from aiohttp.helpers import is_ip_address
-from yarl import URL
 
 from focus.config import FetchConfig
 from focus.errors import ConfigError
@@ -36,6 +35,7 @@ from focus.http.connection import Connector, Exchange, ExchangeTimer
 from focus.http.content_encoding import ACCEPT_ENCODING
 from focus.http.dns import Foresight, ThreadResolver
 from focus.http.network_errors import SERVER_FAULTS, one_line
+from focus.http.requests import Place, RequestSender, ServerAnswer
 from focus.http.response import (
     FETCH_ERRORS,
     FetchFailed,
@@ -52,17 +52,8 @@ from focus.records import FailureKind, FetchResult
 
 _URL = re.compile(r"(https?)://(?:[^/?#@]*@)?([^/?#@]+)([^#]*)", re.I)
 _NOT_SENDABLE = re.compile(r"[^!-~]")
-_MAX_HEADER_LINES = 2_000  # aiohttp's own cap; the bytes are counted by `Exchange`
 _DRAIN_BYTES = 64 * 1024  # of a body that nobody wants, read to keep the connection
 _DRAIN_S = 1.0
-_BACKSTOP_S = 5.0
-
-
-class _Target(NamedTuple):
-    """The goal of a request: its URL for aiohttp, and the Host header if that differs."""
-
-    url: URL
-    host: str | None
 
 
 class WebFetcher:
@@ -93,7 +84,7 @@ class WebFetcher:
         if config.proxy is not None:
             _check_proxy(config.proxy, config.connect_to)
         self._watch = ExchangeTimer(config)
-        self._session: aiohttp.ClientSession | None = None
+        self._sender: RequestSender | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -103,9 +94,9 @@ class WebFetcher:
 
     async def close(self) -> None:
         """Close all connections; a later fetch would open new ones."""
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        sender, self._sender = self._sender, None
+        if sender is not None:
+            await sender.close()
 
     async def fetch(
         self,
@@ -155,7 +146,7 @@ class WebFetcher:
     async def locate(self, url: str) -> str:
         """The address at which `url` will be asked for first; "" if that fails, as it will then."""
         try:
-            target = self._target(url).url
+            target = self._place(url).server.url
         except (FetchFailed, ValueError):
             return ""
         host = (target.raw_host or "").strip("[]")
@@ -169,10 +160,10 @@ class WebFetcher:
         RFC 9112 9.3.1 would have us ask again at once; but a server may have read it all the
         same, so that this is a request like any other, with its delay.
         """
-        target = self._target(url)
+        place = self._place(url)
         try:
             with self._watch.over(answer.exchange):
-                return await self._exchange(url, target, answer, started)
+                return await self._exchange(url, place, answer, started)
         except aiohttp.ClientConnectorError:
             raise
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
@@ -184,17 +175,13 @@ class WebFetcher:
         )
 
     async def _exchange(
-        self, url: str, target: _Target, answer: IncomingResponse, started: float
+        self, url: str, place: Place, answer: IncomingResponse, started: float
     ) -> str:
-        headers = {**self._sessions.headers(url), **dict(answer.conditions)}
-        if target.host is not None:
-            headers["Host"] = target.host
-        proxy = self._config.proxy
-        async with self._open().get(
-            target.url, headers=headers, proxy=proxy, allow_redirects=False
-        ) as response:
+        headers = {**self._sessions.headers(url), **answer.conditions}
+        async with self._open().ask("GET", place, headers) as response:
             answer.take_head(response)
-            self._sessions.learn(url, response.headers.getall("Set-Cookie", ()))
+            if self._sessions:
+                self._sessions.learn(url, response.headers.getall("Set-Cookie", ()))
             status = response.status
             if retry_after := response.headers.get("Retry-After"):
                 answer.retry_after_s = retry_after_s(retry_after, started)
@@ -204,7 +191,7 @@ class WebFetcher:
             failure = classify_status(status, answer.retry_after_s is not None)
             if failure is not None:
                 await self._drain(response, answer.exchange)
-                raise FetchFailed(failure, f"{status} {response.reason or ''}".strip())
+                raise FetchFailed(failure, f"{status} {response.reason}".strip())
             if status >= 300:
                 answer.redirect_to = redirect(url, response)
                 await self._drain(response, answer.exchange)
@@ -212,9 +199,9 @@ class WebFetcher:
                 await answer.read(response)
             return answer.remark or str(status)
 
-    def _open(self) -> aiohttp.ClientSession:
-        """The session, made on the first use because it belongs to a running loop."""
-        if self._session is None:
+    def _open(self) -> RequestSender:
+        """The connections, made on the first use because they belong to a running loop."""
+        if self._sender is None:
             config = self._config
             connector = Connector(
                 concurrency=config.concurrency,
@@ -222,33 +209,17 @@ class WebFetcher:
                 resolver=self._names,
                 ssl=client_context(insecure=config.insecure),
             )
-            self._session = aiohttp.ClientSession(
-                connector=connector,
-                cookie_jar=aiohttp.DummyCookieJar(),
-                trust_env=False,
-                auto_decompress=False,
-                headers={
-                    "User-Agent": config.user_agent,
-                    "Accept": f"{','.join(config.content_types)},*/*;q=0.1",
-                    "Accept-Language": "zh,en;q=0.8",
-                    "Accept-Encoding": ACCEPT_ENCODING,
-                },
-                # The other limits are the watch's; `total` is only there in case of a
-                # connection that aiohttp forgets to tell us about.
-                timeout=aiohttp.ClientTimeout(
-                    total=config.total_timeout_s + _BACKSTOP_S,
-                    connect=min(config.connect_timeout_s, config.total_timeout_s),
-                ),
-                max_line_size=config.max_header_bytes,
-                max_field_size=config.max_header_bytes,
-                max_headers=_MAX_HEADER_LINES,
-            )
-            # aiohttp would ask again even where a fresh connection broke off.
-            self._session._retry_connection = False
-        return self._session
+            fields = {
+                "User-Agent": config.user_agent,
+                "Accept": f"{','.join(config.content_types)},*/*;q=0.1",
+                "Accept-Language": "zh,en;q=0.8",
+                "Accept-Encoding": ACCEPT_ENCODING,
+            }
+            self._sender = RequestSender(config, connector, fields)
+        return self._sender
 
-    def _target(self, url: str) -> _Target:
-        """`url` without fragment and credentials, byte for byte; raises FetchFailed."""
+    def _place(self, url: str) -> Place:
+        """Whom to ask for `url`, without fragment and credentials; raises FetchFailed."""
         match = _URL.match(url)
         if match is None:
             raise FetchFailed(FailureKind.GUARD, msg("only http and https are fetched"))
@@ -262,10 +233,8 @@ class WebFetcher:
         host = None
         if self._replay is not None:
             scheme, host, authority = "http", authority, self._replay
-        # The query stays in the path: yarl would drop a lone "?".
         target = path if path.startswith("/") else f"/{path}"
-        url_ = URL.build(scheme=scheme.lower(), authority=authority, path=target, encoded=True)
-        return _Target(url_, host)
+        return self._open().place(scheme.lower(), authority, target, host)
 
     def _check_literal(self, authority: str) -> None:
         """Refuse to name a private address to a proxy; names are the proxy's to resolve."""
@@ -287,9 +256,9 @@ class WebFetcher:
         Exchange.current().permit(made)
         return made
 
-    async def _drain(self, response: aiohttp.ClientResponse, exchange: Exchange) -> None:
+    async def _drain(self, response: ServerAnswer, exchange: Exchange) -> None:
         """Read the rest of a small body that nobody wants: it frees the connection."""
-        if (response.content_length or 0) > _DRAIN_BYTES:
+        if response.content_length > _DRAIN_BYTES:
             return
         verdict, size = exchange.verdict, 0
         exchange.hurry(_DRAIN_S)

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from focus.errors import ConfigError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 
@@ -32,6 +34,8 @@ class Registry(Mapping[str, T]):
 
     @cached_property
     def _others(self) -> dict[str, EntryPoint]:
+        from importlib.metadata import entry_points  # with what reads mail: see above
+
         found = sorted(entry_points(group=self._group), key=lambda each: each.name)
         return {each.name: each for each in found if each.name not in self._ours}
 

@@ -12,9 +12,9 @@ import signal
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
-import numpy as np
 
 from focus import __version__
 from focus.archive.recorder import Recorder
@@ -29,6 +29,7 @@ from focus.errors import StoreLocked
 from focus.fetch import WebFetcher
 from focus.http.sessions import Sessions, cookie_for, read_cookies, read_credentials
 from focus.i18n import msg
+from focus.late import Late
 from focus.process import allow_open_files, collecting_rarely, give_memory_back
 from focus.profiling.crawl import Profiler
 from focus.profiling.stages import PROFILED, CrawlProfile
@@ -40,6 +41,11 @@ from focus.score.graph.hits import hubs_and_authorities
 from focus.store import CrawlInfo, Store
 from focus.urls.normal_form import host_of, seed_candidates
 from focus.workers import ANALYST, WorkerPool
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = Late("numpy")
 
 GRACE_S = 10.0  # what is in flight may take so long after a stop
 LOOKS = ("looked", "unchanged", "changed", "gone", "unanswered")

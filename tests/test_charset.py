@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from focus.text.charset import charset_from_content_type, codec_for, decode, prescan
+from focus.text.charset import charset_from_content_type, codec_for, decode, in_utf8, prescan
 from focus.text.codecs import decode_as, encoding_of
 
 NEWS = "中国足球队在世界杯预选赛中取得胜利，主教练在新闻发布会上说球员们表现出色。"
@@ -104,6 +104,14 @@ def test_nothing_makes_decode_raise(body: bytes, header: str | None) -> None:
 ))  # fmt: skip
 def test_every_decoder_reads_any_bytes_without_surrogates(body: bytes, encoding: str) -> None:
     decode_as(body, encoding).encode()
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "gb18030", "utf-16-le", "utf-8-sig"])
+@given(st.text(max_size=40), st.binary(max_size=3))
+def test_a_page_in_utf8_is_its_decoded_text(charset: str, text: str, broken: bytes) -> None:
+    body = page(NEWS + text, charset) + broken
+    decoded, encoding = decode(body)
+    assert in_utf8(body) == (decoded.encode(), encoding)
 
 
 @given(st.text(min_size=24, alphabet=st.characters(min_codepoint=0x4E00, max_codepoint=0x9FA5)))

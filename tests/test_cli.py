@@ -565,6 +565,18 @@ def test_nothing_heavy_is_imported_for_help() -> None:
     assert done.stdout == "[]\n"
 
 
+def test_the_first_request_waits_for_no_import_that_it_does_not_need() -> None:
+    later = ["numpy", "http.cookiejar", "importlib.metadata", "jinja2"]
+    code = (
+        "import sys, focus.cli, focus.session, focus.commands.settings, focus.terminal.logs; "
+        f"print([m for m in {later!r} if m in sys.modules], len(sys.modules) < 620)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout == "[] True\n"
+
+
 def test_what_status_reads_with_needs_no_numpy() -> None:
     code = "import sys, focus.storage.shard_merge; print('numpy' in sys.modules)"
     done = subprocess.run(

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 FOCUS = ROOT / "focus"
 
 LEVELS = [
-    "i18n; setting; looks; renderings",
+    "i18n; setting; looks; renderings; late",
     "errors; config; records; metrics/",
     "text/; topic/; scheduling/; workers/; registry; process",
     "urls/; documents/; frontier",
@@ -49,8 +49,8 @@ PURE = {
 """Here nothing reaches for clock, network, environment or chance: `now`, `rng` are arguments."""
 
 SHELL = {
-    "engine.transports", "http.connection", "http.dns", "http.network_errors", "http.response",
-    "http.tls",
+    "engine.transports", "http.connection", "http.dns", "http.network_errors",
+    "http.requests", "http.response", "http.tls",
 }  # fmt: skip
 """What stands in a pure package and does touch the world."""
 

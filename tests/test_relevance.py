@@ -124,6 +124,19 @@ def test_features_weigh_the_links_of_a_page() -> None:
     assert page.relevance < 0.5
 
 
+@pytest.mark.parametrize(
+    ("features", "score"), [({}, 0.0), ({"欧冠": 1.0}, 0.0), ({"欧冠": 1.0, "fifa": 1.0}, 0.15)]
+)
+def test_addresses_of_ascii_are_read_where_a_word_could_stand_in_them(
+    features: dict[str, float], score: float
+) -> None:
+    topic = to_builtins(Topic("足球", (Keyword("足球"),), features))
+    page = PageAnalyst(AnalysisConfig(topic=topic)).analyse(
+        "http://h/", b"<a href=/fifa/1>x</a><a href=/%E8%B6%B3%E7%90%83/1>x</a>", "text/html"
+    )
+    assert [link.url_score for link in page.links] == pytest.approx([score, 1.0])
+
+
 def test_cosine_of_an_anchor_with_features() -> None:
     topic = Topic("足球", (Keyword("足球"),), {"欧冠": 0.6, "皇马": 0.3})
     assert Matcher(topic).cosine["欧冠 新闻"] == pytest.approx(0.6 / (1.45**0.5 * 2**0.5))

@@ -80,5 +80,5 @@ def test_connections_are_made_in_one_place_only() -> None:
     # The mail server and the broker that the user names are nobody else's choice.
     # The browser's socket is bound and never listens: it is where the browser is sent instead.
     own = {"alerts/delivery/mail.py", "cluster/private_broker.py", "rendering/chromium.py"}
-    parts = ("connection", "dns", "network_errors", "response")
+    parts = ("connection", "dns", "network_errors", "requests")
     assert found - servers - own == {"fetch.py", *(f"http/{part}.py" for part in parts)}

@@ -59,13 +59,14 @@ def test_joining_by_slices_is_joining_by_the_parser(href: str, base: str) -> Non
 @example("http:x", BASES[0])
 @example("http://h/a", BASES[1])
 @settings(deadline=None)
-def test_what_has_one_place_leads_to_one_url_from_all_pages_of_a_site(href: str, base: str) -> None:
+def test_what_is_sitewide_leads_to_one_url_from_all_pages_of_a_site(href: str, base: str) -> None:
     page = Joiner(base)
     other = Joiner(urljoin(base, "/elsewhere/on/it.html"))
-    if href and (place := page.place(href)):
-        assert place == other.place(href)
+    assert page.site == other.site
+    if page.is_sitewide(href):
         assert page.join(href) == other.join(href)
-    assert page.place("a") == page.place("?a") == page.place("/中?中") == ""
+    assert not any(map(page.is_sitewide, ("a", "?a", "", "/中?中")))
+    assert page.is_sitewide("/a") and page.is_sitewide("http://h/a")
 
 
 @settings(max_examples=1500, deadline=None)

@@ -18,12 +18,14 @@ import uuid
 import zlib
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from http.client import responses
+from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from focus.errors import ArchiveError
 from focus.records import FailureKind, FetchResult
+
+_PHRASES = {each.value: each.phrase for each in HTTPStatus}
 
 try:
     import fcntl
@@ -265,9 +267,7 @@ def _response_head(result: FetchResult) -> bytes:
     status = result.status or 0
     kept = [(name, value) for name, value in result.headers if name not in _UNTRUE]
     kept.append(("content-length", str(len(result.body))))
-    return (
-        f"HTTP/1.1 {status:03d} {responses.get(status, '')}\r\n".encode() + _lines(kept) + b"\r\n"
-    )
+    return f"HTTP/1.1 {status:03d} {_PHRASES.get(status, '')}\r\n".encode() + _lines(kept) + b"\r\n"
 
 
 def _request_head(url: str, headers: Fields) -> bytes:

@@ -33,6 +33,8 @@ HIDDEN_NAMES = "script style noscript template iframe object svg noframes"
 HIDDEN = tag_ids(HIDDEN_NAMES)
 _BREAKS = BLOCKS.keys() | {BR}
 _UNREAD = tag_ids("script style")
+_PARTING = _BREAKS | _UNREAD.keys()
+_FEW = 20  # elements of a link or heading whose text may be had in one piece
 
 
 def fold(text: str | None, limit: int) -> str:
@@ -51,6 +53,9 @@ def words_of(node: LexborNode, limit: int = MAX_ANCHOR) -> str:
         return ""
     if child.tag_id == TEXT and child.next is None:
         return fold(child.text_content, limit)
+    inside = [inner.tag_id for inner in islice(node.traverse(), 1, _FEW)]
+    if len(inside) < _FEW - 1 and _PARTING.isdisjoint(inside):
+        return fold(node.text(), limit)
     return fold("".join(_pieces(node)), limit)
 
 

@@ -12,7 +12,7 @@ a limit on wall time.
 
 from __future__ import annotations
 
-from selectolax.lexbor import LexborHTMLParser
+from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser
 
 from focus.html.blocks import Block, BlockReader
 from focus.html.breadcrumbs import Crumb
@@ -20,6 +20,9 @@ from focus.html.reader import ElementReader, Parsed, RawLink
 from focus.html.size_guard import guard
 
 __all__ = ["Block", "Crumb", "Parsed", "RawLink", "blocks_of", "parse"]
+
+_AS_WRITTEN = LexborDocumentOptions.WO_EVENTS.value
+"""Without what elements do when they are put in: a `<selectedcontent>` copies the option chosen."""
 
 
 def parse(
@@ -33,7 +36,7 @@ def parse(
     agent      our name, as in `<meta name=AGENT content=noindex>`
     """
     source = html if isinstance(html, bytes) else html.encode("utf-8", "replace")
-    tree = LexborHTMLParser(guard(source))
+    tree = LexborHTMLParser(guard(source), options=_AS_WRITTEN)
     page = Parsed(_tree=tree)
     root = tree.root
     if root is not None:
@@ -43,5 +46,6 @@ def parse(
 
 def blocks_of(html: str) -> list[Block]:
     """The visible text of a page cut into blocks: cheaper than all that `parse` finds."""
-    body = LexborHTMLParser(guard(html.encode("utf-8", "replace"))).body
+    source = guard(html.encode("utf-8", "replace"))
+    body = LexborHTMLParser(source, options=_AS_WRITTEN).body
     return BlockReader().read(body) if body is not None else []

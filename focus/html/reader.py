@@ -33,6 +33,7 @@ from focus.records import Region
 
 MAX_TITLE, MAX_META, MAX_LANGUAGE, MAX_HEADINGS, MAX_FEEDS = 500, 2000, 35, 500, 3
 
+_REGIONS = tuple(Region)
 MAX_LD = 100_000  # characters of a JSON-LD script that is read
 _LISTS = frozenset(("CollectionPage", "SearchResultsPage", "ItemList", "Blog"))
 _ARTICLES = frozenset(("Article", "BlogPosting", "NewsArticle", "TechArticle", "QAPage", "Product"))
@@ -152,7 +153,7 @@ class ElementReader:
         self.trails: set[int] = set()  # elements that hold one, by mem_id
         # By region the headings that a link there stands under, [(level, text)], levels
         # rising. Body and header share one: the page's heading often stands in its header.
-        self.outlines: dict[Region, list[tuple[int, str]]] = {region: [] for region in Region}
+        self.outlines: dict[Region, list[tuple[int, str]]] = {region: [] for region in _REGIONS}
         self.outlines[Region.HEADER] = self.outlines[Region.BODY]
 
     def read(self, root: LexborNode) -> None:

@@ -50,6 +50,7 @@ _MAX_NAMES = 300
 _CONTAINERS = tag_ids(
     "article aside center div dl footer form header main menu nav ol p section span table td tr ul"
 )
+_TELLING = _CONTAINERS.keys() | LEVELS.keys()
 _SECTIONS = ("main", "article", "section")
 
 
@@ -79,22 +80,19 @@ class AncestryReader:
     def of(self, node: LexborNode) -> Ancestry:
         """The place that a node's ancestors make."""
         known = self._known
-        if (parent := node.parent) is not None and (place := known.get(parent.mem_id)) is not None:
-            return place
         unknown: list[tuple[int, LexborNode]] = []
-        above = parent
-        place = _OUTSIDE
+        place, above = None, node.parent
         while above is not None:
             number = above.mem_id
-            if number in known:
-                place = known[number]
+            place = known.get(number)
+            if place is not None:
                 break
             unknown.append((number, above))
             above = above.parent
+        place = place or _OUTSIDE
         while unknown:
             number, element = unknown.pop()
-            tag_id = element.tag_id
-            if tag_id in _CONTAINERS or tag_id in LEVELS:
+            if element.tag_id in _TELLING:
                 place = _inside(place, element)
             known[number] = place
         return place

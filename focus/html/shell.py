@@ -43,6 +43,7 @@ _ASKS = re.compile(r"java\s*script|\bjs\b|脚本|腳本", re.I)
 _ELSE = re.compile("comment|disqus|评论|留言|best|更好|analytics|统计", re.I)
 _PLACES = re.compile(r"\{\{[^{}]{1,80}\}\}|<%=[^%]{1,80}%>")
 _REPEATS = re.compile(rb"\s(?:v-for|ng-repeat|data-ng-repeat|\*ngFor|x-for)\s*=")
+_REPEATING = b"v-for", b"ng-repeat", b"*ngFor", b"x-for"
 _WIDE = re.compile(r"[぀-ヿ㐀-鿿가-힯]")
 
 
@@ -62,7 +63,9 @@ def lack(page: Parsed, source: bytes) -> Rendering:
         return Rendering.NONE
     if any(map(_is_empty, body.css(_ROOTS))):
         return Rendering.EMPTY_ROOT
-    if _REPEATS.search(source) or _PLACES.search(text):
+    if any(name in source and _REPEATS.search(source) for name in _REPEATING) or (
+        _PLACES.search(text)
+    ):
         return Rendering.TEMPLATE
     return _of_little(body, text, is_bare=not page.links) if links <= 2 else Rendering.NONE
 
@@ -104,16 +107,21 @@ def _beginning(node: LexborNode) -> str:
 
 def _texts(top: LexborNode) -> Iterator[str]:
     """Texts that are shown, in document order, until that is more than little."""
-    size, waiting = 0, [top.first_child]
-    for _ in range(_MAX_NODES):
-        node = waiting.pop() if waiting else None
-        if node is None or size >= LITTLE_TEXT:
-            return
-        if node.next is not None:
-            waiting.append(node.next)
-        if node.tag_id == TEXT:
+    size = shown = 0  # characters; with white space folded, those of Chinese twice
+    nodes = islice(top.traverse(include_text=True, skip_empty=True), 1, _MAX_NODES)
+    for node in nodes:
+        tag_id = node.tag_id
+        if tag_id == TEXT:
             text = (node.text_content or "").strip()
-            size += len(text)
             yield text
-        elif node.tag_id not in HIDDEN and node.first_child is not None:
-            waiting.append(node.first_child)
+            size += len(text)
+            if size >= LITTLE_TEXT:
+                return
+            text = " ".join(text.split())
+            shown += len(text) if text.isascii() else len(text) + len(_WIDE.findall(text))
+            if shown >= LITTLE_TEXT:
+                return
+        elif tag_id in HIDDEN:
+            inside = islice(node.traverse(include_text=True, skip_empty=True), 1, _MAX_NODES)
+            hidden = sum(1 for _ in inside)
+            next(islice(nodes, hidden, hidden), None)

@@ -3,6 +3,7 @@
     semantics         what status, headers and first bytes mean for a crawl
     response          reads one response as far as it is wanted
     content_encoding  gzip, deflate, brotli, zstd: decoded piece by piece, never beyond a cap
+    requests          sends requests over aiohttp's connections, without its session
     connection        counts bytes and time of each exchange below the HTTP parser
     dns               host names to addresses, one thread per look-up
     tls               certificates, and what a server may ask for there

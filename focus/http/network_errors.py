@@ -10,11 +10,14 @@ import socket
 import ssl
 
 import aiohttp
+from aiohttp.http_exceptions import HttpProcessingError
 
 from focus.i18n import Msg, line_of, msg
 from focus.records import FailureKind
 
-SERVER_FAULTS = (aiohttp.ClientError, asyncio.TimeoutError, OSError, ValueError)
+SERVER_FAULTS = (
+    aiohttp.ClientError, HttpProcessingError, asyncio.TimeoutError, OSError, ValueError,
+)  # fmt: skip
 """What a fetch can raise through no fault of ours."""
 
 TOO_MANY_HEADERS = "Too many headers"
@@ -52,7 +55,7 @@ def _explain_answer(error: Exception, causes: list[BaseException]) -> tuple[Fail
     """What went wrong after the connection stood."""
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return FailureKind.RESET, msg("closed without an answer")
-    if isinstance(error, aiohttp.ClientResponseError):
+    if isinstance(error, HttpProcessingError):
         if (error.message or "").startswith(TOO_MANY_HEADERS):
             return FailureKind.HEADERS_TOO_LARGE, error.message
         return FailureKind.PROTOCOL, error.message or msg("not HTTP")

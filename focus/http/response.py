@@ -10,12 +10,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from urllib.parse import quote_from_bytes
 
-import aiohttp
-
 from focus.config import FetchConfig
 from focus.http.connection import Exchange
 from focus.http.content_encoding import CodingError, Decoder, ends_early
 from focus.http.network_errors import SERVER_FAULTS, explain
+from focus.http.requests import ServerAnswer
 from focus.http.robots import MAX_BYTES as MAX_ROBOTS_BYTES
 from focus.http.semantics import SNIFF_BYTES, is_html, redirect_target
 from focus.http.sitemap import MAX_BYTES as MAX_LISTING_BYTES
@@ -83,11 +82,11 @@ class IncomingResponse:
         """What a sitemap or feed lists, once it was read."""
         return None if self._reader is None else self._reader.finish()
 
-    def take_head(self, response: aiohttp.ClientResponse) -> None:
+    def take_head(self, response: ServerAnswer) -> None:
         self.status = response.status
         self.headers = tuple([(_name(key), _text(value)) for key, value in response.raw_headers])
 
-    async def read(self, response: aiohttp.ClientResponse) -> None:
+    async def read(self, response: ServerAnswer) -> None:
         """Read, decode and judge the body of a 2xx answer; raises FetchFailed, CodingError."""
         limit = MAX_ROBOTS_BYTES if self._robots else self._config.max_body_bytes
         coding = response.headers.get("Content-Encoding")
@@ -121,7 +120,7 @@ class IncomingResponse:
             self.truncated, self.remark = True, ends_early(decoder.cut)
         self.body = b"".join(pieces)[:limit]
 
-    def _judge(self, response: aiohttp.ClientResponse, head: bytes) -> None:
+    def _judge(self, response: ServerAnswer, head: bytes) -> None:
         """Whether it is worth going on, once the first bytes are there."""
         if self._config.any_type:
             return
@@ -157,7 +156,7 @@ class IncomingResponse:
         self.exchange.settle()
 
 
-def redirect(url: str, response: aiohttp.ClientResponse) -> str:
+def redirect(url: str, response: ServerAnswer) -> str:
     """Where a redirect leads, absolute and http(s); raises FetchFailed."""
     raw = next((value for key, value in response.raw_headers if key.lower() == b"location"), None)
     target = redirect_target(url, None if raw is None else _location(raw))

@@ -9,14 +9,20 @@ from __future__ import annotations
 
 import calendar
 import re
-from email.utils import parsedate_tz
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 import msgspec
 
 from focus.documents.kinds import TYPES, kind_of
+from focus.late import Late
 from focus.records import FailureKind, FetchResult, Link, Page
 from focus.urls.normal_form import fingerprint, host_of, normalise
+
+if TYPE_CHECKING:
+    from email import utils as mail
+else:
+    mail = Late("email.utils")  # for dates alone
 
 HTML_TYPES = ("text/html", "application/xhtml+xml")
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -150,7 +156,7 @@ def retry_after_s(value: str, now: float) -> float | None:
     if value.isascii() and value.isdigit():
         return float(value[:18])  # 18 digits are longer than any crawl
     try:
-        parts = parsedate_tz(value)
+        parts = mail.parsedate_tz(value)
         if parts is None:
             return None
         return max(0.0, calendar.timegm(parts[:9]) - (parts[9] or 0) - now)

@@ -11,16 +11,24 @@ import base64
 import os
 import tomllib
 from collections.abc import Iterable
-from email.message import Message
-from http.cookiejar import Cookie, CookieJar, DefaultCookiePolicy, LoadError, MozillaCookieJar
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import msgspec
 
 from focus.errors import ConfigError
+from focus.late import Late
 from focus.urls.normal_form import registrable_domain
+
+if TYPE_CHECKING:
+    from email import message
+    from email.message import Message
+    from http import cookiejar
+    from http.cookiejar import Cookie, CookieJar
+else:
+    cookiejar, message = Late("http.cookiejar"), Late("email.message")  # most crawls have none
 
 MAX_COOKIES, MAX_COOKIE_CHARS = 50, 4096
 """Cookies that one domain may set, and characters of each (RFC 6265, 6.1)."""
@@ -54,13 +62,16 @@ class Sessions:
         *,
         jar: bool = False,
     ) -> None:
-        policy = DefaultCookiePolicy(strict_ns_domain=DefaultCookiePolicy.DomainStrictNoDots)
         self._credentials = tuple(credentials)
-        self._jar = CookieJar(policy)
         self._learns = jar
         self._given = frozenset(each.domain.lstrip(".") for each in cookies)
         for cookie in cookies:
             self._jar.set_cookie(cookie)
+
+    @cached_property
+    def _jar(self) -> CookieJar:
+        kind = cookiejar.DefaultCookiePolicy
+        return cookiejar.CookieJar(kind(strict_ns_domain=kind.DomainStrictNoDots))
 
     def __bool__(self) -> bool:
         return bool(self._credentials or self._learns or self._given)
@@ -92,12 +103,12 @@ class Sessions:
         values = [value for value in values if len(value) <= MAX_COOKIE_CHARS]
         if not self._learns or not values:
             return False
-        message = Message()
+        told = message.Message()
         for value in values[:MAX_COOKIES]:
-            message["Set-Cookie"] = value
+            told["Set-Cookie"] = value
         host = _parts(url)[1]
         whole, new = registrable_domain(host), False
-        for cookie in self._jar.make_cookies(_Answer(message), _Request(url)):  # type: ignore[arg-type]
+        for cookie in self._jar.make_cookies(_Answer(told), _Request(url)):  # type: ignore[arg-type]
             domain = cookie.domain.lstrip(".")
             if domain in (host, whole) or domain.endswith("." + whole):
                 new |= self._keep(cookie)
@@ -119,10 +130,10 @@ class Sessions:
 def read_cookies(path: Path) -> list[Cookie]:
     """The cookies of a Netscape cookies.txt; ConfigError, without a word of it, if it is none."""
     _check_private(path)
-    jar = MozillaCookieJar()
+    jar = cookiejar.MozillaCookieJar()
     try:
         jar.load(str(path), ignore_discard=True)
-    except (LoadError, OSError, UnicodeDecodeError) as error:
+    except (cookiejar.LoadError, OSError, UnicodeDecodeError) as error:
         reason = (
             error.strerror if isinstance(error, OSError) and error.strerror else "no cookies.txt"
         )

@@ -15,12 +15,18 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from email.utils import parsedate_tz
+from typing import TYPE_CHECKING
 
 from focus.http.content_encoding import CodingError, Decoder
+from focus.late import Late
 from focus.records import Listed, Listing
 from focus.text.charset import prescan
 from focus.text.codecs import decode_as
+
+if TYPE_CHECKING:
+    from email import utils as mail
+else:
+    mail = Late("email.utils")  # for dates alone
 
 MAX_BYTES = 50 * 1024 * 1024
 """Unpacked, and `MAX_LINKS` of them: what sitemaps.org allows in one file."""
@@ -349,7 +355,7 @@ def changed_at(text: str) -> float:
 
 def _rfc_822(text: str) -> float:
     try:
-        parts = parsedate_tz(text)
+        parts = mail.parsedate_tz(text)
         return float(calendar.timegm(parts[:9]) - (parts[9] or 0)) if parts else 0.0
     except (ValueError, TypeError, IndexError, OverflowError):
         return 0.0

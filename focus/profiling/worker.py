@@ -26,7 +26,7 @@ class ProfiledAnalyst:
         self._watch = Stopwatch()
         self._patches, self._of_model = ExitStack(), ExitStack()
         places = [
-            (analysis, "decode", PARSE),
+            (analysis, "in_utf8", PARSE),
             (analysis, "parse", PARSE),
             (analysis.PageAnalyst, "_links", URLS),
             (analysis.PageAnalyst, "analyse", PACK),

@@ -10,14 +10,18 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Sequence
 from struct import Struct
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
+from focus.late import Late
 from focus.records import UrlState
 
-Column: TypeAlias = npt.NDArray[Any]
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+else:
+    np = Late("numpy")
+
+Column: TypeAlias = "npt.NDArray[Any]"
 
 _SHARDS = 256
 _FIRST_SLOTS = 16

@@ -19,7 +19,7 @@ from focus.score.index_pages import Role, is_index, leads_on, role, series
 from focus.score.matching import Matcher
 from focus.score.memo import Memo
 from focus.score.relevance import Document, make_model
-from focus.text.charset import decode
+from focus.text.charset import in_utf8
 from focus.topic.topic import from_builtins
 from focus.urls.normal_form import Joiner, fingerprint, host_of, normalise, url_pattern, words
 
@@ -36,6 +36,16 @@ def _is_lost(page: Document) -> bool:
     """Whether it says, and says little else, that there is no such page."""
     says = looks_lost(page.title) or any(map(looks_lost, page.headings[:1]))
     return says and len(page.content) <= LOST_CHARS
+
+
+def _role(target: _Target, anchor: str, *, within: bool, told: Role) -> Role:
+    """The kind of page that a link leads to, by all that is known of both."""
+    kind = target[-2]
+    if kind is Role.FURTHER and not within:
+        return Role.INDEX
+    if kind is not Role.PAGE:
+        return kind
+    return Role.FURTHER if not told and anchor and leads_on(anchor) else told
 
 
 class PageAnalyst:
@@ -63,7 +73,8 @@ class PageAnalyst:
         chosen = (config.threshold, topic.threshold, self.model.threshold)
         self.threshold = next(value for value in chosen if value is not None)
         self._targets = Memo(self._target, _TARGETS)
-        self._known: dict[str, _Target] = {}  # by `Joiner.place`
+        self._known: dict[tuple[str, str], _Target] = {}  # by site and href
+        self._made: dict[tuple[object, ...], Link] = {}
         self._compressor = zstd.ZstdCompressor(level=config.compress_level)
 
     def analyse(
@@ -74,10 +85,9 @@ class PageAnalyst:
         wording  whether somebody will ask for `Page.wording`, which needs the whole text
         """
         try:
-            text, charset = self._text(body, content_type)
+            source, charset = self._source(body, content_type)
         except DocumentError as error:
             return Page(failure=FailureKind.UNREADABLE, detail=str(error))
-        source = text.encode("utf-8", "replace")
         parsed = parse(
             source,
             max_links=self.config.max_links,
@@ -125,12 +135,12 @@ class PageAnalyst:
             body_zstd=zstd.frame(self._compressor, source) if kept else b"",
         )
 
-    def _text(self, body: bytes, content_type: str | None) -> tuple[str, str]:
-        """The page as text, and what it was decoded by; of a document, the page made of it."""
+    def _source(self, body: bytes, content_type: str | None) -> tuple[bytes, str]:
+        """The page in UTF-8, and what it was decoded by; of a document, the page made of it."""
         kind = kind_of(content_type, body) if self.config.documents else None
         if kind is not None:
-            return to_html(kind, body, content_type), "utf-8"
-        return decode(body, content_type)
+            return to_html(kind, body, content_type).encode("utf-8", "replace"), "utf-8"
+        return in_utf8(body, content_type)
 
     def _document(self, url: str, source: bytes, parsed: Parsed) -> Document:
         masked = self.config.mask_meta
@@ -163,30 +173,33 @@ class PageAnalyst:
 
         crumbs  of its breadcrumb, as JSON-LD alone may have them
         """
-        promise, known = self.matcher.promise, self._known
-        if len(known) > _TARGETS:
-            known.clear()
+        promise, site = self.matcher.promise, joiner.site
+        known, made = self._known, self._made
+        for remembered in (known, made):
+            if len(remembered) > _TARGETS:
+                remembered.clear()
         best: dict[bytes, tuple[_Target, RawLink, float]] = {}
         free: set[bytes] = set()  # linked to with and without nofollow
-        said: dict[bytes, Role] = {}  # of a target, whatever else leads there
-        own = fingerprint(url)
+        told: dict[bytes, Role] = {}  # of a target, whatever else leads there
+        own, further = fingerprint(url), False
         for raw in parsed.links:
-            place = joiner.place(raw.href)
-            target = known.get(place)
+            href = raw.href
+            target = known.get((site, href))
             if target is None:
-                address = joiner.join(raw.href)
+                address = joiner.join(href)
                 if address is None:
                     continue
                 target = self._targets[address]
-                if place:
-                    known[place] = target
+                if joiner.is_sitewide(href):
+                    known[site, href] = target
             key, score = target[0], promise[raw.anchor]
             if raw.leads_on or raw.files:
-                said[key] = Role.INDEX if raw.files else said.get(key, Role.FURTHER)
+                told[key] = Role.INDEX if raw.files else told.get(key, Role.FURTHER)
             held = best.get(key)
             if held is None:
                 if key != own:
                     best[key] = (target, raw, score)
+                    further = further or target[-1] != ""
                 continue
             if raw.nofollow != held[1].nofollow:
                 free.add(key)
@@ -194,19 +207,29 @@ class PageAnalyst:
                 best[key] = (held[0], raw, score)
         for href, name in crumbs:
             target = self._targets[href]
-            said[target[0]] = Role.INDEX
-            best.setdefault(
-                target[0], (target, RawLink(href, name, region=Region.NAV), promise[name])
-            )
-        first = series(url) if any(target[-1] for target, _, _ in best.values()) else ""
-        return [
-            self._link(*each, first, bound=key not in free, said=said.get(key, Role.PAGE))
-            for key, each in best.items()
-        ]
+            told[target[0]] = Role.INDEX
+            further = further or target[-1] != ""
+            spoken = RawLink(href, name, region=Region.NAV)
+            best.setdefault(target[0], (target, spoken, promise[name]))
+        first = series(url) if further else ""
+        links = []
+        for key, (target, raw, score) in best.items():
+            nofollow = raw.nofollow and key not in free
+            within = target[-1] == first != ""  # a further page of this very index
+            said = raw.anchor, raw.heading, raw.context, raw.region
+            leads = told.get(key, Role.PAGE)
+            seen = (target[1], *said, nofollow, leads, within)
+            link = made.get(seen)
+            if link is None:  # on other pages of a site it is often the very same
+                kind = _role(target, raw.anchor, within=within, told=leads)
+                link = made[seen] = self._link(target, raw, score, kind, nofollow=nofollow)
+            links.append(link)
+        return links
 
     def _target(self, url: str) -> _Target:
         """What can be said of an address, whoever links to it."""
-        url_score = self.matcher.promise[self._words(url)]
+        is_mute = "%" not in url and not self.matcher.reads_ascii
+        url_score = 0.0 if is_mute else self.matcher.promise[self._words(url)]
         kind = role(url)
         of = series(url) if kind is Role.FURTHER else ""
         return fingerprint(url), url, host_of(url), url_score, self._pattern(url), kind, of
@@ -215,14 +238,10 @@ class PageAnalyst:
         return url_pattern(url) if self.config.url_patterns else ""
 
     def _link(
-        self, target: _Target, raw: RawLink, score: float, first: str, *, bound: bool, said: Role
+        self, target: _Target, raw: RawLink, score: float, kind: Role, *, nofollow: bool
     ) -> Link:
         promise = self.matcher.promise
-        key, url, host, url_score, pattern, kind, of = target
-        if kind is Role.FURTHER and of != first:
-            kind = Role.INDEX
-        elif kind is Role.PAGE:
-            kind = Role.FURTHER if not said and raw.anchor and leads_on(raw.anchor) else said
+        key, url, host, url_score, pattern, _, _ = target
         return Link(
             url=url,
             key=key,
@@ -233,7 +252,7 @@ class PageAnalyst:
             heading_score=promise[raw.heading] if raw.heading else 0.0,
             context_score=promise[raw.context] if raw.context else 0.0,
             region=raw.region,
-            nofollow=raw.nofollow and bound,
+            nofollow=nofollow,
             pattern=pattern,
             cosine_score=self.matcher.cosine[raw.anchor] if self.config.cosines else 0.0,
             role=kind,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import Final
 from urllib.parse import quote
@@ -46,7 +46,7 @@ def role(url: str) -> Role:
         return Role.FURTHER
     if query:
         return Role.INDEX if _FILTER.search(query) else Role.PAGE
-    return Role.INDEX if _INDEX.search(path) else Role.PAGE
+    return Role.INDEX if _INDEX.search(path.lower()) else Role.PAGE
 
 
 def series(url: str) -> str:
@@ -71,7 +71,7 @@ def leads_on(anchor: str) -> bool:
     return len(anchor) <= _LONGEST_WAY and _WAY.fullmatch(anchor) is not None
 
 
-def is_index(url: str, page: Parsed, links: Iterable[Link]) -> bool:
+def is_index(url: str, page: Parsed, links: Sequence[Link]) -> bool:
     """Whether a page that was read lists others.
 
     By its address, whatever it says of itself: themes call tag pages articles. Else not if it
@@ -85,11 +85,12 @@ def is_index(url: str, page: Parsed, links: Iterable[Link]) -> bool:
         return False
     if page.is_list or page.articles >= CARDS:
         return True
-    templates = Counter(
-        link.pattern for link in links if link.region == Region.BODY and link.pattern
-    )
-    most = max(templates.values(), default=0)
-    return most >= SIBLINGS and most >= 2 * page.paragraphs
+    enough = max(SIBLINGS, 2 * page.paragraphs)
+    if len(links) < enough:
+        return False
+    templates = Counter([link.pattern for link in links if link.region == Region.BODY])
+    del templates[""]
+    return max(templates.values(), default=0) >= enough
 
 
 def filed_under(crumbs: Sequence[Crumb], url: str) -> list[Crumb]:
@@ -114,7 +115,9 @@ albums? archives? authors? biaoqian categor(?:y|ies) cat channels? collections?
 columns? fenlei genres? keywords? labels? lanmu sections? series subjects? tags? themes? topics?
 zhuanti 专栏 专题 分类 归档 栏目 标签 系列 话题
 """
-_NAMES: Final = "|".join(name if name.isascii() else quote(name) for name in _COLLECTIONS.split())
+_NAMES: Final = "|".join(
+    name if name.isascii() else quote(name).lower() for name in _COLLECTIONS.split()
+)
 _YEAR: Final = r"(?:19[89]\d|20[0-4]\d)"
 _ITEM: Final = (
     rf"(?:(?!{_YEAR}/?\Z)[\d_-]{{3,}}(?:\.s?html?)?"
@@ -123,12 +126,12 @@ _ITEM: Final = (
 )
 """The end of what is no index though below a collection: a number, or a name with a date."""
 _INDEX: Final = re.compile(
-    rf"""\A/(?:(?:index|default|home)\.[a-z]{{3,5}})?\Z
-    | /(?:{_NAMES})(?:\.s?html?)?/?\Z
-    | /(?:{_NAMES})/(?!(?:[^/]*/)*{_ITEM}/?\Z)
-    | /(?:category|portal|{quote("分类")}|{quote("分類")})(?::|%3A)[^/]+\Z
-    | /{_YEAR}(?:/(?:0?[1-9]|1[0-2]))?(?:/(?:0?[1-9]|[12]\d|3[01]))?/?\Z""",
-    re.IGNORECASE | re.VERBOSE,
+    rf"""/(?:(?<=\A/)(?:(?:index|default|home)\.[a-z]{{3,5}})?\Z
+    | (?:{_NAMES})(?:\.s?html?)?/?\Z
+    | (?:{_NAMES})/(?!(?:[^/]*/)*{_ITEM}/?\Z)
+    | (?:category|portal|{quote("分类").lower()}|{quote("分類").lower()})(?::|%3a)[^/]+\Z
+    | {_YEAR}(?:/(?:0?[1-9]|1[0-2]))?(?:/(?:0?[1-9]|[12]\d|3[01]))?/?\Z)""",
+    re.VERBOSE,
 )
 _FILTER: Final = re.compile(
     r"(?:^|&)(?:(?:author|cat|category|label|tag|topic)=[^&]"

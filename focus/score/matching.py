@@ -52,6 +52,7 @@ class Matcher:
 
     coverage   text -> how surely it means the topic by its keywords, 0…1
     promise    the same of a link's text, to which features of the topic add their share
+    reads_ascii  whether any of this can stand in a text of ASCII
     share      text -> (tokens that match a keyword, all tokens)
     cosine, euclid   text -> likeness to the topic's vector by P2 eq. 1 and by P3 eq. 5-2, 0…1
     """
@@ -72,6 +73,8 @@ class Matcher:
         self._heads |= {word.head for word in self._words if word.pattern}
         self._hint = _any_of(self._heads)
         self._in_source = SourceSearch(self._exact)
+        forms = (form for word in (*self._words, *self._features) for form in word.forms)
+        self.reads_ascii = any(map(str.isascii, forms))
         self.coverage = Memo(self._coverage, 50_000)
         self.promise = Memo(self._promise, 50_000) if self._features else self.coverage
         self.share = Memo(self._share, 20_000)

@@ -16,7 +16,7 @@ from html import unescape
 
 from focus.text.tokenisation import fold, has_han
 
-_REFERENCE = re.compile(rb"&#(?:[0-9]+|x[0-9a-f]+);?")
+_REFERENCE = re.compile(rb"&#(?:[0-9]+|x[0-9a-f]+);?", re.I)
 _WIDE = re.compile(rb"\xef(?:\xbc[\x90-\x99\xa1-\xba]|\xbd[\x81-\x9a])")
 """A full-width digit or letter of ASCII, in UTF-8."""
 _BETWEEN = (
@@ -37,6 +37,7 @@ class SourceSearch:
         self._is_caseless = all(each.isascii() or each.upper() == each for each in signs)
         self._anywhere = [each.encode() for each in forms if has_han(each)]
         self._words = [_whole_word(each) for each in forms if not has_han(each)]
+        self._has_case = any(each.lower() != each.upper() for each in signs)
         self._other_forms = [
             form.encode() for form in _compatible() if _compatible()[form] in signs
         ]
@@ -47,7 +48,9 @@ class SourceSearch:
 
         One that markup or a reference such as `&eacute;` cuts in two is not seen.
         """
-        lowered = source.lower() if self._is_caseless else _lowered(source)
+        lowered = source
+        if self._words or self._has_case:  # else case tells nothing
+            lowered = source.lower() if self._is_caseless else _lowered(source)
         if self._stands_in(lowered):
             return True
         if not self._is_unusual(lowered):
@@ -69,7 +72,7 @@ class SourceSearch:
             return False
         if self._wide and _WIDE.search(lowered):
             return True
-        return any(form in lowered for form in self._other_forms)
+        return any(map(lowered.__contains__, self._other_forms))
 
     def _matters(self, reference: bytes) -> bool:
         sign = unescape(reference.decode())

@@ -20,7 +20,7 @@ from typing import Final
 
 from focus.text.codecs import codec_for, decode_as, encoding_of
 
-__all__ = ["charset_from_content_type", "codec_for", "decode", "decode_as", "prescan"]
+__all__ = ["charset_from_content_type", "codec_for", "decode", "decode_as", "in_utf8", "prescan"]
 
 _BOMS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16le"), (b"\xfe\xff", "utf-16be"))
 _CONVINCING: Final = 32  # trail bytes that are no chance: 16 Chinese characters, 32 Cyrillic
@@ -35,16 +35,28 @@ def decode(body: bytes, content_type: str | None = None) -> tuple[str, str]:
     `content_type` is the value of the HTTP header. Never raises: unreadable bytes become
     U+FFFD. A byte order mark is not part of the text.
     """
+    text, encoding, _ = _decoded(body, content_type)
+    return text, encoding
+
+
+def in_utf8(body: bytes, content_type: str | None = None) -> tuple[bytes, str]:
+    """`decode`, but the text in UTF-8: that of a valid page of UTF-8 is the page itself."""
+    text, encoding, is_plain = _decoded(body, content_type)
+    return body if is_plain else text.encode("utf-8", "replace"), encoding
+
+
+def _decoded(body: bytes, content_type: str | None) -> tuple[str, str, bool]:
+    """`decode`, and whether the page is its text in UTF-8 as it stands."""
     for bom, encoding in _BOMS:
         if body.startswith(bom):
-            return decode_as(body[len(bom) :], encoding), encoding
+            return decode_as(body[len(bom) :], encoding), encoding, False
     text = _strict_utf8(body)
     if text is not None and _is_surely_utf8(body, text):
-        return text, "utf-8"
+        return text, "utf-8", True
     encoding = _choose(body, content_type, disproved=text is None)
     if text is not None and encoding == "utf-8":
-        return text, encoding
-    return decode_as(body, encoding), encoding
+        return text, encoding, True
+    return decode_as(body, encoding), encoding, False
 
 
 def _choose(body: bytes, content_type: str | None, *, disproved: bool) -> str:

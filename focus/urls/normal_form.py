@@ -133,16 +133,19 @@ class Joiner:
             url = self._page + query if query else self._base
         return url if len(url) <= MAX_URL else None
 
-    def place(self, href: str) -> str:
-        """A name of what `join` gives, the same for every page of a site; "": the page matters.
+    @property
+    def site(self) -> str:
+        """Scheme and host of the page, as `origin_of` has them; "" if it has none."""
+        return self._origin
 
-        `/a` is named by the page's origin, `http://h/a` by itself, `a` and `?a` not at all.
+    def is_sitewide(self, href: str) -> bool:
+        """Whether `join` gives the same for every page of the site: `/a` and `http://h/a` do.
+
+        A query that is not ASCII is in the page's encoding.
         """
-        if not href.isascii():
-            return ""  # a query in the page's encoding
-        if href.startswith(("http://", "https://")):
-            return href
-        return f"{self._origin} {href}" if href[0] == "/" and self._origin else ""
+        if "?" in href and not href.isascii():
+            return False
+        return href.startswith(_ABSOLUTE) or (href[:1] == "/" and bool(self._origin))
 
     def _escaped(self, href: str) -> str:
         """Percent-encoded as the parser would: in UTF-8, a query in the page's encoding."""
@@ -153,6 +156,7 @@ class Joiner:
         return _NOT_ASCII.sub(lambda run: "%" + run[0].encode().hex("%").upper(), href)
 
 
+_ABSOLUTE: Final = ("http://", "https://")
 _ELSEWHERE: Final = ("javascript:", "mailto:", "tel:", "data:")
 _NOT_ASCII: Final = re.compile("[^\x00-\x7f]+")
 _PATH = r"[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*+"
@@ -214,7 +218,9 @@ _ESCAPABLE: Final = re.compile(
     r"%(?![89A-F][0-9A-F])(?:[0-9A-Fa-f]{2})?|[\x00-\x20\"<>\[\\\]^`{|}\x7f]"
 )
 _DEFAULT_PORT: Final = re.compile(r":(?:80|443)\Z")
-_PLAIN_KEY: Final = re.compile(r"https?://[a-z0-9.-]+/[A-Za-z0-9\-._~!$&'*+,=:@/]*").fullmatch
+_PLAIN_KEY: Final = re.compile(
+    r"https?://[a-z0-9.-]+/(?:[A-Za-z0-9\-._~!$&'*+,=:@/]++|%[89A-F][0-9A-F])*+"
+).fullmatch
 _PATH_SESSION: Final = re.compile(
     r"(?<!/\.)(?<!/\.\.);(?:jsessionid|phpsessid|sid)=[^/;]*", re.IGNORECASE
 )

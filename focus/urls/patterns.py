@@ -14,9 +14,9 @@ extensions, names of query parameters.
 from __future__ import annotations
 
 import re
+from binascii import unhexlify
 from functools import lru_cache
 from typing import Final
-from urllib.parse import unquote_to_bytes
 
 _MAX_PARTS: Final = 8  # segments and parameters; what has more shares the pattern of its beginning
 
@@ -182,11 +182,12 @@ def folder_words(url: str) -> str:
 def _unescaped(text: str) -> str:
     if "%" not in text:
         return text
-    raw = unquote_to_bytes(text)
+    raw = _ESCAPES.sub(lambda run: unhexlify(run[0].replace(b"%", b"")), text.encode())
     try:
         return raw.decode()
     except UnicodeDecodeError:
         return raw.decode("gb18030", "replace")
 
 
+_ESCAPES: Final = re.compile(rb"(?:%[0-9A-Fa-f]{2})+")
 _SEPARATORS: Final = dict.fromkeys(map(ord, "-_/+.=&?,;:~|!*'\"()[]{}<>@#$%^\\`\0"), " ")

@@ -71,20 +71,13 @@ class WebPoster(WebFetcher):
         answer: IncomingResponse,
         reads: bool,
     ) -> str:
-        target = self._target(url)
+        place = self._place(url)
         ours = {**headers, "Accept": "*/*", "Connection": "close"}
-        if target.host is not None:
-            ours["Host"] = target.host
+        if body or method == "POST":
+            ours["Content-Length"] = str(len(body))
         with self._watch.over(answer.exchange):
-            async with self._open().request(
-                method,
-                target.url,
-                data=body or None,
-                headers=ours,
-                proxy=self._config.proxy,
-                allow_redirects=False,
-            ) as response:
+            async with self._open().ask(method, place, ours, body) as response:
                 answer.take_head(response)
                 if reads:
                     await answer.read(response)
-                return f"{response.status} {response.reason or ''}".strip()
+                return f"{response.status} {response.reason}".strip()

@@ -22,11 +22,16 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
+from focus.late import Late
 from focus.score.graph.compact_arrays import Rows
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+else:
+    np = Late("numpy")
 
 DAMPING = 0.85
 EPSILON = 0.01
