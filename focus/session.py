@@ -341,6 +341,7 @@ def _sessions(config: CrawlConfig, paths: RunPaths) -> Sessions:
 def _signals(crawl: Crawl, transport: Transport, watcher: Watcher) -> Iterator[None]:
     """Ctrl-C: stop taking URLs; again: drop what is in flight; a third time: as ever.
 
+    The second is spared where the crawl has come home by itself: what it has to say is still said.
     SIGTERM stops as Ctrl-C does, but counts as a normal end; so does SIGHUP, which a terminal
     sends when it goes away, unless it is ignored (nohup).
     """
@@ -375,9 +376,14 @@ def _signals(crawl: Crawl, transport: Transport, watcher: Watcher) -> Iterator[N
         for grace in graces:
             grace.cancel()
         with contextlib.suppress(NotImplementedError):
-            loop.remove_signal_handler(signal.SIGINT)
+            if loop.remove_signal_handler(signal.SIGINT) and graces:
+                signal.signal(signal.SIGINT, _spare_one)
             for number in ends:
                 loop.add_signal_handler(number, lambda: None)  # it is ending already
+
+
+def _spare_one(number: int, _: object) -> None:
+    signal.signal(number, signal.default_int_handler)
 
 
 def _report(

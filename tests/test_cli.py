@@ -1,5 +1,6 @@
 """The commands do what is typed, tell it where they should, and end with the right code."""
 
+import asyncio
 import gzip
 import json
 import os
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -650,6 +651,24 @@ def test_signals_end_a_crawl_in_order(signals: list[int], code: int, reason: str
     assert "Stopping: " in said
     assert f"Crawl 1 ended: {reason}." in rest
     assert "The same command continues it." in rest
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals to send there")
+async def test_the_second_ctrl_c_spares_a_crawl_that_is_ending() -> None:
+    crawl = SimpleNamespace(stop_reason="", stop=lambda why: setattr(crawl, "stop_reason", why))
+    said = asyncio.Event()
+    watcher = SimpleNamespace(stopping=lambda line: said.set())
+    transport = SimpleNamespace(in_flight=0, cancel=lambda: None)
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with session._signals(cast(Any, crawl), cast(Any, transport), cast(Any, watcher)):
+            signal.raise_signal(signal.SIGINT)
+            await said.wait()
+        signal.raise_signal(signal.SIGINT)  # its summary is still to be told
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_second_crawl_on_a_database_ends_at_once_with_5(focus: Focus, web: Path) -> None:

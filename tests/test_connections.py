@@ -8,6 +8,7 @@ import uvloop
 from msgspec.structs import replace
 
 from focus.fetch import WebFetcher
+from focus.http import requests
 from focus.records import FailureKind, FetchResult
 from tests.hostile.secure import authority
 from tests.test_fetch import Raw, answer, config, serving
@@ -71,3 +72,9 @@ def test_a_proxy_that_says_no_is_told_of() -> None:
     results, _, _ = asyncio.run(by_proxy(b"HTTP/1.1 407 Who?\r\nContent-Length: 0\r\n\r\n"))
     assert {result.failure for result in results} == {FailureKind.CONNECT}
     assert results[0].detail == "the proxy answered 407"
+
+
+@pytest.mark.parametrize("field", [{"X-A": "a\r\nX-B: b"}, {"X-A: a\r\nX-B": "b"}, {"X\0": "a"}])
+def test_no_header_begins_another(field: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="line break"):
+        requests._lines(field)

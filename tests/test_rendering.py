@@ -6,6 +6,7 @@ Pages are handed over as they came, so that nothing but their scripts asks for a
 import asyncio
 import os
 import shutil
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +16,9 @@ import pytest
 from aiohttp import web
 from msgspec.structs import replace
 
+from focus.alerts.alert import checked
+from focus.alerts.health import health
+from focus.alerts.visit import visit
 from focus.config import (
     AnalysisConfig,
     CrawlConfig,
@@ -26,6 +30,7 @@ from focus.config import (
 )
 from focus.errors import ConfigError
 from focus.fetch import WebFetcher
+from focus.learn.memory_crawl import PageSource
 from focus.records import FetchResult, Rendering
 from focus.rendering import renderer as renderer_module
 from focus.rendering import tab
@@ -33,6 +38,8 @@ from focus.rendering.chromium import NAMES, Chromium
 from focus.rendering.renderer import Rendered, Renderer
 from focus.rendering.subrequests import MAX_REQUESTS, SubRequests
 from focus.session import Watcher, run
+from focus.storage.alerts.records import LOCAL, Alert
+from focus.storage.alerts.store import opened as store_of
 from focus.storage.reader import DatabaseReader
 from focus.storage.results import Selection
 from focus.topic.topic import from_words, to_builtins
@@ -517,6 +524,45 @@ async def test_a_crawl_whose_browser_is_killed_goes_on(
     assert len(started) > 1
     assert sum(what == "rendered" for what in found.values()) == 3
     assert sum(path.startswith("/p/") for path in found) == 6
+
+
+SECTION = "http://site.example/list/0"
+
+
+async def watched(folder: Path, mode: str, *listings: str) -> tuple[dict[str, str], str]:
+    """The pages of an alert on a list that scripts build, and their ETags, after a visit for each
+    letters of its articles; and what its owner is told.
+    """
+    routes, now = site(), time.time()
+    routes["/list/0"].headers["etag"] = '"as it was"'
+    with store_of(folder / "x.db", now=now, language="en", zone="UTC") as store:
+        store.alerts.add(LOCAL, checked(Alert("足球", (SECTION,), words="足球")), now=now)
+        async with serving(routes, []) as port:
+            fetch = FetchConfig(connect_to=f"127.0.0.1:{port}", allow_net=("127.0.0.0/8",))
+            render = replace(CONFIG, mode=mode)
+            source = PageSource(None, fetch, PolitenessConfig(delay_s=0.0), render=render)
+            for letters in listings:
+                routes["/api/0"].text = "".join(f"<a href=/p/0{x}>足球</a>" for x in letters)
+                seen = store.sites.named("site.example")
+                assert seen is not None
+                await visit(store, seen, source, clock=time.time)
+        rows = store.database.rows("SELECT url, etag FROM page_text")
+        [owned] = store.alerts.all()
+        remarks = "\n".join(health(store, owned, now=now).remarks)
+    return {url.removeprefix("http://site.example"): etag for url, etag in rows}, remarks
+
+
+@pytest.mark.usefixtures("unhurried")
+async def test_an_alert_sees_what_scripts_bring(tmp_path: Path) -> None:
+    found, remarks = await watched(tmp_path, "auto", "a", "ab")
+    assert found == {"/list/0": "", "/p/0a": "", "/p/0b": ""}
+    assert "--render" not in remarks
+
+
+async def test_an_alert_says_that_its_site_needs_scripts(tmp_path: Path) -> None:
+    found, remarks = await watched(tmp_path, "never", "a")
+    assert found == {"/list/0": '"as it was"'}
+    assert "site.example: 1 page seems to need scripts: --render auto" in remarks
 
 
 async def test_a_program_that_is_no_browser_is_said_before_the_crawl(tmp_path: Path) -> None:

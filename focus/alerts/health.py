@@ -171,6 +171,13 @@ def _remarks(
         elif each.figures.blocked and not each.figures.pages:
             what = msg("robots.txt forbids this site, so that nothing is seen.")
             remarks.append(_at(each.site, what))
+        if each.figures.shells:
+            what = plural(
+                "{n:,} page seems to need scripts: --render auto",
+                "{n:,} pages seem to need scripts: --render auto",
+                n=each.figures.shells,
+            )
+            remarks.append(_at(each.site, what))
     try:
         topic_of(owned.alert, trusted=owned.user == LOCAL)
     except FocusError as error:

@@ -21,6 +21,7 @@ from aiormq.exceptions import AMQPError, AMQPException
 from yarl import URL
 
 from focus.errors import ClusterError, ConfigError
+from focus.i18n import msg
 
 HEARTBEAT_S = 10  # the broker takes a silent peer for dead after this
 CONNECT_S = 10.0
@@ -140,7 +141,7 @@ async def connect(address: Address, name: str) -> AbstractConnection:
 def _why(error: BaseException) -> str:
     text = str(error.args[-1]) if error.args else type(error).__name__
     if "CERTIFICATE_VERIFY_FAILED" in text:
-        return "its certificate is not trusted (--amqp-ca FILE names one that is)"
+        return msg("its certificate is not trusted (--amqp-ca FILE names one that is)")
     if "[SSL" in text:
-        return "it does not speak TLS there (amqp:// instead of amqps://?)"
+        return msg("it does not speak TLS there (amqp:// instead of amqps://?)")
     return text.replace("Connect call failed", "no connection to")

@@ -16,6 +16,7 @@ from collections import Counter
 
 from focus.cluster.messages import ShardStatus
 from focus.cluster.sharding import Shard
+from focus.i18n import msg
 
 SILENT_INTERVALS = 10  # a shard that says nothing for so long is away: others take its slots
 OWN_ENDS = ("interrupted", "terminated")  # of one process; the crawl goes on without it
@@ -78,13 +79,18 @@ class Membership:
     def mismatch(self, status: ShardStatus, digest: bytes) -> str:
         """Why another shard is not one of this crawl; "" if it is."""
         if status.of != self._shard.of:
-            return (
-                f"shard {status.shard} of this cluster says that there are {status.of} shards, "
-                f"and --shard {self._shard} that there are {self._shard.of}; give all the same"
+            return msg(
+                "shard {other} of this cluster says that there are {theirs} shards, "
+                "and --shard {own} that there are {ours}; give all the same",
+                other=status.shard,
+                theirs=status.of,
+                own=str(self._shard),
+                ours=self._shard.of,
             )
         if status.shard != self._shard.number and status.digest != digest:
-            return (
-                f"shard {status.shard} of this cluster crawls by other settings (topic, model or "
-                "how to ask); start all shards with the same options, or give another --cluster"
+            return msg(
+                "shard {other} of this cluster crawls by other settings (topic, model or "
+                "how to ask); start all shards with the same options, or give another --cluster",
+                other=status.shard,
             )
         return ""

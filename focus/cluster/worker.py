@@ -44,6 +44,7 @@ from focus.cluster.reach import Reach, beyond
 from focus.cluster.result_publisher import ResultPublisher
 from focus.cluster.topology import Names, declare_all, declare_own_queue, packed, version_of
 from focus.errors import ClusterError
+from focus.i18n import msg
 from focus.process import allow_open_files
 from focus.records import FetchResult
 from focus.text.formatting import printable
@@ -328,8 +329,11 @@ class WorkerRole:
     def _take_over(self, setup: WorkerSetup) -> None:
         if option := beyond(setup.fetch, self._plan.reach):
             self._refuse(
-                f"the frontiers ask for {printable(option)}, which leads past the guard of this "
-                "machine; give it to this worker, too, or not to the frontiers"
+                msg(
+                    "the frontiers ask for {option}, which leads past the guard of this machine; "
+                    "give it to this worker, too, or not to the frontiers",
+                    option=printable(option),
+                )
             )
         elif digest(setup) != self._wanted:
             self._wanted = digest(setup)

@@ -149,6 +149,6 @@ class RequestSender:
 
 def _lines(fields: Mapping[str, str]) -> bytes:
     """Headers as they are sent; ValueError for one that would begin another."""
-    if any(sign in value for value in fields.values() for sign in "\r\n\0"):
+    if any(sign in text for field in fields.items() for text in field for sign in "\r\n\0"):
         raise ValueError("a header with a line break")
     return "".join(f"{name}: {value}\r\n" for name, value in fields.items()).encode()

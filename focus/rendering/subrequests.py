@@ -86,8 +86,8 @@ class SubRequests:
             return _preflight(headers)
         if kind == "Stylesheet":
             return _STYLES
-        if method != "GET" or kind not in ("Script", *_DATA):
-            return None
+        if method != "GET" or kind not in ("Script", *_DATA) or "sec-purpose" in headers:
+            return None  # the last: prefetched for another page
         async with self._turns.setdefault(host_of(url), asyncio.Lock()):
             if kind == "Script" and (kept := self._scripts.get(url)) is not None:
                 self._scripts.move_to_end(url)

@@ -68,8 +68,10 @@ def _priorities(frontier: WaitingUrls, step: int, now: float, within_s: float) -
     sample = zip(
         url_table.state[::step], url_table.priority[::step], url_table.queue[::step], strict=True
     )
-    return [
-        priority + queues[queue].bonus
-        for state, priority, queue in sample
-        if state == waits and queues[queue].host.comes_up(now, within_s)
-    ]
+    waiting = [(priority, queue) for state, priority, queue in sample if state == waits]
+    bonus = {
+        queue: queues[queue].bonus
+        for queue in {queue for _, queue in waiting}
+        if queues[queue].host.comes_up(now, within_s)
+    }
+    return [priority + bonus[queue] for priority, queue in waiting if queue in bonus]
