@@ -8,7 +8,7 @@ import os
 import random
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import settings
@@ -30,6 +30,14 @@ def pytest_make_parametrize_id(config: object, val: object, argname: str) -> str
 
 def pytest_collection_finish() -> None:
     """Modules and items stay to the end: no look for garbage need pass over them."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _frozen() -> Iterator[None]:
+    """What a module leaves behind (dictionaries, caches) stays to the end, too."""
+    yield
     gc.collect()
     gc.freeze()
 

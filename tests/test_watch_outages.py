@@ -179,7 +179,11 @@ async def test_a_server_whose_network_goes_away_loses_no_news(
 ) -> None:
     """`focus serve` looks by itself whether something is due, and has it done again and again."""
     server = pytest.importorskip("focus.serve.server", reason="needs focus-crawler[serve]")
-    app_state = pytest.importorskip("focus.serve.app_state").AppState(watch.path, clock=watch.clock)
+    cheap = pytest.importorskip("argon2").PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    passwords = pytest.importorskip("focus.serve.accounts").Passwords(cheap)
+    app_state = pytest.importorskip("focus.serve.app_state").AppState(
+        watch.path, clock=watch.clock, passwords=passwords
+    )
 
     async def serve(until: float) -> list[Ran]:
         runs = []
