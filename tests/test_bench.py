@@ -1,7 +1,9 @@
 """The speed measurements measure what they say: the site, its server, and the tables."""
 
+import ast
 import gzip
 import http.client
+import importlib
 import re
 import sys
 from pathlib import Path
@@ -15,6 +17,7 @@ from bench.script import read_options, table
 from bench.serving import Files, serving
 from bench.site import Site, build, host_name, is_gbk, is_gzip
 
+ROOT = Path(__file__).parents[1]
 PAGES, HOSTS = 40, 10
 _HREF = re.compile(r'href="([^"]+)"')
 
@@ -31,6 +34,18 @@ def body(site: Site, page: int) -> str:
     file = site.folder / "www" / host_name(host) / name
     data = gzip.decompress(Path(f"{file}.gz").read_bytes()) if is_gzip(host) else file.read_bytes()
     return data.decode("gb18030" if is_gbk(host) else "utf-8")
+
+
+@pytest.mark.parametrize(
+    "script", sorted((ROOT / "bench").rglob("*.py")), ids=lambda path: path.stem
+)
+def test_a_script_finds_what_it_imports_of_focus(script: Path) -> None:
+    for node in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("focus"):
+            module = importlib.import_module(str(node.module))
+            for each in node.names:
+                if not hasattr(module, each.name):
+                    importlib.import_module(f"{node.module}.{each.name}")
 
 
 def test_the_same_seed_makes_the_same_site(site: Site, tmp_path: Path) -> None:
