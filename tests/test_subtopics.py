@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from focus.score import subtopics
-from focus.score.subtopics import Subtopics, Titled, next_draw, surprise
+from focus.score.statistics.phrases import surprise
+from focus.score.subtopics import Subtopics, Titled, next_draw
 
 
 def page(title: str, relevant: bool, hub: int, url: str = "http://h/x") -> Titled:

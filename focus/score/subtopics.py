@@ -1,4 +1,4 @@
-"""Words that a crawl's relevant pages have in their titles more than its other pages do.
+"""Words and phrases that a crawl's relevant pages have in their titles more than its others do.
 
 For 数据库 these are MySQL, Redis, 索引: sub-topics, which the topic's word does not name and
 which the texts of links do. They are learned from pages that the relevance model took for
@@ -7,20 +7,33 @@ relevant, never from pages that only such a word led to: so the topic's own word
     saw      a page came: its title is counted
     weights  how surely a link's text speaks of a sub-topic, 0…1
 
+What a topic file expects (`Topic.narrower`, `Topic.nearest`) weighs before it has brought anything,
+as if a few pages had said so; then pages confirm it, or it is dropped.
+
 What is counted are the last `WINDOW` pages, index pages left out: what does not pay fades by
 itself, and a crawl that is taken up again knows the same after reading so many titles.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter, deque
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from focus.score.index_pages import Role, role
 from focus.score.matching import fold_body
 from focus.score.memo import Memo
+from focus.score.statistics.phrases import (
+    SURE,
+    Phrase,
+    frequent_phrases,
+    holding,
+    in_runs,
+    is_bound,
+    spelled,
+    surprise,
+)
 from focus.text.tokenisation import Segmenter
 
 FIRST, GROWTH = 5, 20  # words are drawn anew after 5 pages, later after a twentieth more
@@ -28,8 +41,9 @@ WINDOW = 20_000  # pages whose titles count
 RECALLED = WINDOW + WINDOW // GROWTH  # that a restart reads, to have those of the last draw
 TITLE = 80  # characters; the name of the site comes behind
 FEWEST = 3  # relevant pages with the word, brought by as many different pages
-SURE = 6.63  # log-likelihood ratio: chi-square's 1 %
 MOST = 300  # words, the surest
+BELIEF = 4.0  # pages that what a topic file says of a word counts for
+LEAST = 0.15  # weight under which an expected word is dropped
 
 
 class Titled(NamedTuple):
@@ -42,9 +56,14 @@ class Titled(NamedTuple):
 
 
 _NONE: re.Pattern[str] = re.compile(r"(?!)")
+_NOTHING: Mapping[str, float] = {}
 
-_Counted = tuple[tuple[str, ...], bool, int]
-"""Words of a title, whether the page is relevant, its hub."""
+
+class _Counted(NamedTuple):
+    words: tuple[str, ...]  # each once
+    runs: tuple[tuple[str, ...], ...]  # what stands side by side
+    relevant: bool
+    hub: int
 
 
 def next_draw(pages: int) -> int:
@@ -58,25 +77,16 @@ def next_draw(pages: int) -> int:
     return at
 
 
-def surprise(on: int, n: int, pages_on: int, pages: int) -> float:
-    """Log-likelihood ratio G² (Dunning 1993): on of the n pages with a word are relevant.
-
-    2·Σ observed·ln(observed/expected) over pages with the word; 0 if it speaks against.
-    Worked: 6 of 6, of 20 in 100: 2·6·ln(6/1.2) = 19.3.
-    """
-    expected = n * pages_on / pages
-    if on <= expected:
-        return 0.0
-    off, rest = n - on, n - expected
-    return 2.0 * (on * math.log(on / expected) + (off * math.log(off / rest) if off else 0.0))
-
-
 class Subtopics:
     """The sub-topics of one crawl. `pages`: how many it has seen, over all its runs; `weights`:
     of a link's text, that of the surest sub-topic that it names, 0.0 for none.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self, narrower: Mapping[str, float] = _NOTHING, nearest: Mapping[str, float] = _NOTHING
+    ) -> None:
+        """`narrower`: word -> how much it is expected to weigh, 0…1; `nearest`: the same of words
+        that are expected only once the title of a relevant page has them."""
         self.pages = 0
         self.words: dict[str, float] = {}
         self._window: deque[_Counted | None] = deque()
@@ -84,12 +94,17 @@ class Subtopics:
         self._any = _NONE
         self.weights: Memo[float] = Memo(self._weigh, 20_000)
         self._segmenter = Segmenter()
+        self._narrower = {fold_body(word): weight for word, weight in narrower.items()}
+        near = {fold_body(word): weight for word, weight in nearest.items()}
+        self._expected = near | self._narrower
+        self._given = _any_of(self._expected)
+        self._draw()
 
     def resume(self, pages: int) -> None:
         """Begin anew, after so many pages of an earlier run that need not be counted."""
-        self.pages, self._next, self.words, self._any = pages, next_draw(pages), {}, _NONE
-        self.weights.clear()
+        self.pages, self._next = pages, next_draw(pages)
         self._window.clear()
+        self._draw()
 
     def saw(self, page: Titled) -> None:
         """Count a page; draw the words anew if it is time to."""
@@ -104,35 +119,44 @@ class Subtopics:
     def _counted(self, page: Titled) -> _Counted | None:
         if role(page.url) is not Role.PAGE:
             return None
-        words = {word for word in self._segmenter.tokens(page.title[:TITLE]) if _is_word(word)}
-        return tuple(sorted(words)), page.relevant, page.hub
+        title = page.title[:TITLE]
+        runs = in_runs(title, self._segmenter)
+        words = {word for run in runs for word in run}
+        words.update(_found(self._given, title))
+        return _Counted(tuple(sorted(words)), runs, page.relevant, page.hub)
 
     def _draw(self) -> None:
-        """The words, each with how much likelier than any a page with it is relevant, 0…1.
-
-        (p - b)/(1 - b), b the relevant share of all pages, p that of those with the word, two
-        pages of share b added. Worked: 6 of 6, b = 0.2: p = 6.4/8 = 0.8, weight 0.75.
-        """
+        """The words and phrases that pages prove, and what is expected and not disproved."""
         counted = [page for page in self._window if page is not None]
-        pages, on = len(counted), sum(relevant for _, relevant, _ in counted)
-        all_of, good = Counter[str](), Counter[str]()
-        hubs: dict[str, set[int]] = {}
-        for words, relevant, hub in counted:
-            all_of.update(words)
-            if relevant:
-                good.update(words)
-                for word in words:
-                    hubs.setdefault(word, set()).add(hub)
-        share, found = on / max(1, pages), []
-        for word, n in good.items():
-            sure = surprise(n, all_of[word], on, pages)
-            if len(hubs[word]) >= FEWEST and sure >= SURE:
-                rate = (n + 2.0 * share) / (all_of[word] + 2.0)
-                found.append((-sure, word, (rate - share) / (1.0 - share)))
+        found = _proved(counted)
         self.words = {word: weight for _, word, weight in sorted(found)[:MOST]}
-        longest = sorted(self.words, key=lambda word: (-len(word), word))
-        self._any = re.compile("|".join(map(re.escape, longest))) if longest else _NONE
+        for word, weight in self._still_expected(counted):
+            self.words[word] = max(weight, self.words.get(word, 0.0))
+        self._any = _any_of(self.words)
         self.weights.clear()
+
+    def _still_expected(self, counted: list[_Counted]) -> list[tuple[str, float]]:
+        """What the topic file expects, by what such pages brought: at least `LEAST`.
+
+        (p - b)/(1 - b), b as in `_weight`, p with `BELIEF` pages added of which the share
+        b + w·(1 - b) is relevant. Worked: w = 0.6, b = 0.2: after 0 pages p = (0.4 + 2.72)/6
+        = 0.52, weight 0.4; after 3 that were not relevant p = 3.12/9, 0.18; after a 4th, 0.14,
+        it is dropped.
+        """
+        if not self._expected:
+            return []
+        every, good, share = Counter[str](), Counter[str](), _share(counted)
+        for page in counted:
+            there = self._expected.keys() & page.words
+            every.update(there)
+            if page.relevant:
+                good.update(there)
+        weighed = [
+            (word, _weight(good[word], every[word], share, prior))
+            for word, prior in self._expected.items()
+            if word in self._narrower or good[word]
+        ]
+        return [(word, weight) for word, weight in weighed if weight >= LEAST]
 
     def _weigh(self, text: str) -> float:
         """The weight of the surest sub-topic that a link's text names, 0.0 for none."""
@@ -143,13 +167,101 @@ class Subtopics:
 
         Of those that begin at one place the longest, which is looked behind for the next.
         """
-        folded = fold_body(text[:TITLE])
-        found = self._any.finditer(folded)
-        return [each[0] for each in found if _stands_alone(folded, each.start(), each.end())]
+        return _found(self._any, text[:TITLE])
+
+
+def _any_of(words: Collection[str]) -> re.Pattern[str]:
+    """What finds any of these words, of those that begin at one place the longest."""
+    longest = sorted(words, key=lambda word: (-len(word), word))
+    return re.compile("|".join(map(re.escape, longest))) if longest else _NONE
+
+
+def _found(any_word: re.Pattern[str], text: str) -> list[str]:
+    folded = fold_body(text)
+    found = any_word.finditer(folded)
+    return [each[0] for each in found if _stands_alone(folded, each.start(), each.end())]
+
+
+def _share(counted: list[_Counted]) -> float:
+    """The relevant share of all pages, under 1."""
+    return min(0.99, sum(page.relevant for page in counted) / max(1, len(counted)))
+
+
+def _weight(good: int, every: int, share: float, prior: float | None = None) -> float:
+    """How much likelier than any a page with a word is relevant: (p - b)/(1 - b), at most 1.
+
+    b the relevant share of all pages, p that of those with the word, two pages of share b added
+    and, where something is expected of the word, `BELIEF` pages that say so. Worked: 6 of 6,
+    b = 0.2: p = 6.4/8 = 0.8, weight 0.75.
+    """
+    belief = 0.0 if prior is None else BELIEF
+    believed = belief * (share + (prior or 0.0) * (1.0 - share))
+    rate = (good + 2.0 * share + believed) / (every + 2.0 + belief)
+    return (rate - share) / (1.0 - share)
+
+
+def _proved(counted: list[_Counted]) -> list[tuple[float, str, float]]:
+    """(-how surely, word or phrase, weight) of what stands on relevant pages more than on others.
+
+    A phrase has its place only where it weighs more than each of its words.
+    """
+    pages, on = len(counted), sum(page.relevant for page in counted)
+    every, good = Counter[str](), Counter[str]()
+    hubs: dict[str, set[int]] = {}
+    for page in counted:
+        _count(page, page.words, every, good, hubs)
+    phrases = _phrases(counted, every, {word for word, n in good.items() if n >= FEWEST})
+    for phrase, there in phrases.items():
+        for page in there:
+            _count(page, (spelled(phrase),), every, good, hubs)
+    share, found = _share(counted), {}
+    for word, n in good.items():
+        if n < FEWEST or not _is_word(word):
+            continue
+        sure = surprise(n, every[word], on, pages)
+        if len(hubs[word]) >= FEWEST and sure >= SURE:
+            found[word] = -sure, word, _weight(n, every[word], share)
+    for phrase in phrases:
+        whole = found.get(spelled(phrase))
+        if whole and any(part in found and found[part][2] >= whole[2] for part in phrase):
+            del found[whole[1]]
+    return list(found.values())
 
 
 def _is_word(word: str) -> bool:
     return len(word) > 1 and not word.isdigit()
+
+
+def _count(
+    page: _Counted,
+    words: tuple[str, ...],
+    every: Counter[str],
+    good: Counter[str],
+    hubs: dict[str, set[int]],
+) -> None:
+    every.update(words)
+    if page.relevant:
+        good.update(words)
+        for word in words:
+            hubs.setdefault(word, set()).add(page.hub)
+
+
+def _phrases(
+    counted: list[_Counted], every: Counter[str], common: set[str]
+) -> dict[Phrase, list[_Counted]]:
+    """The phrases of relevant pages, each with all pages that have it."""
+    there = dict[Phrase, list[_Counted]]()
+    wanted = frequent_phrases((page.runs for page in counted if page.relevant), common, FEWEST)
+    firsts = {phrase[0] for phrase in wanted}
+    for page in counted:
+        if not firsts.isdisjoint(page.words):
+            for phrase in holding(page.runs, wanted, firsts):
+                there.setdefault(phrase, []).append(page)
+    return {
+        phrase: pages
+        for phrase, pages in there.items()
+        if is_bound(phrase, len(pages), every, len(counted))
+    }
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:

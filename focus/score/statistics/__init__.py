@@ -7,6 +7,7 @@
     logistic           weights from few labels, by maximum a posteriori
     adaptation         threshold and topic vector that follow a crawl (P5 2.2.1)
     expansion          further keywords, proposed from pages held relevant
+    phrases            words side by side that are one term (C-value), and how sure a count is
     entities           names in a text linked to entities of a knowledge base
 
 Words come in as tokens (`focus.text.tokenisation`). `focus.learn` trains with these functions and
