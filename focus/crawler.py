@@ -60,6 +60,7 @@ from focus.scheduling.revisits import KEPT
 from focus.scheduling.url_table import UrlTable
 from focus.score.graph.pagerank import PageRank
 from focus.score.strategy import make_strategy
+from focus.topic.topic import expected
 
 BATCH = 64  # answers that one transaction writes, a quarter of what is in flight if less
 FEWEST = 8  # but so many, unless they are over a quarter of what may be in flight
@@ -133,6 +134,8 @@ class Crawl:
         self.strategy = make_strategy(
             config.strategy, config.params, self.graph, as_published=config.as_published
         )
+        told = expected(config.analysis.topic)
+        self.strategy.expects(told.narrower, told.nearest)
         self.url_table = UrlTable(self.strategy.width)
         self.ranker = Ranker(self.strategy, self.url_table)
         self.frontier = Frontier(

@@ -130,6 +130,43 @@ def test_why_tells_what_went_before_and_which_words_spoke_for_a_link(
     )
 
 
+def test_why_names_narrower_terms_and_where_they_are_from(focus: Focus, home: Path) -> None:
+    pages = {
+        "/": ("Portal", [("/rain", "rain"), ("/one", "MySQL 8")]),
+        "/one": ("MySQL", []),
+    }
+    (home / "t.toml").write_text(
+        'name = "t"\nkeywords = ["数据库"]\n[narrower]\nMySQL = 0.6\n'
+        '[sources]\nMySQL = "knowledge base: 类别 数据库"\n'
+    )
+    order = on(recorded(home, pages), "--max-pages", "2", "--strategy", "yield")
+    focus(*["t.toml" if word == "足球" else word for word in order])
+    told = json.loads(focus("why", "a.test/one", "--db", "a.db", "--json").out)
+    assert (
+        json.loads(focus("why", "a.test/rain", "--db", "a.db", "--json").out)["state"] == "waiting"
+    )
+    assert told["evidence"]["subtopic"] == pytest.approx(1.5 * 0.4)
+    assert told["subtopics"] == ["mysql"]
+    assert told["subtopic_sources"] == {"mysql": "knowledge base: 类别 数据库"}
+    shown = focus("why", "a.test/one", "--db", "a.db").out
+    assert "(mysql: knowledge base: 类别 数据库)" in shown
+
+
+def test_topic_new_takes_narrower_terms_and_near_words(focus: Focus, home: Path) -> None:
+    (home / "v.txt").write_text("3 2\n数据库 1 0\nredis 1 0.1\nrain 0 1\n", "utf-8")
+    (home / "dump.tsv").write_text("MySQL\t类别\t数据库\n", "utf-8")
+    focus("kb", "import", "dump.tsv", "--kb", "kb.db")
+    made = focus("topic", "new", "数据库", "--kb", "kb.db", "--vectors", "v.txt", "-o", "t.toml")
+    assert "1 keyword, 1 narrower term, 1 near word" in made.err
+    shown = focus("topic", "show", "t.toml").out
+    assert "mysql" in shown
+    assert "vectors: cosine 1.00" in shown
+    (home / "v.txt").write_text("MZ", "utf-8")
+    failed = focus("topic", "new", "数据库", "--vectors", "v.txt", "-o", "u.toml")
+    assert "v.txt: is no file of word vectors" in failed.err
+    assert not (home / "u.toml").exists()
+
+
 # -- a crawl, whole -----------------------------------------------------------------
 
 

@@ -12,8 +12,10 @@ import click
 
 from focus.commands.options.example_pages import (
     KB,
+    VECTORS,
     complain,
     example_options,
+    expecting,
     knowledge,
     page_options,
     sources,
@@ -75,6 +77,7 @@ def topic() -> None:
     "log(D/Di); p5, the improved TF-IDF. What is rare is told by the pages given.",
 )
 @KB
+@VECTORS
 @option("-o", "--output", kind="file", show_default="NAME.toml", help="Write it here.")
 @option("--force", is_flag=True, help="Write over a file that is there.")
 @page_options
@@ -110,6 +113,7 @@ def new(ctx: click.Context, /, name: str, **options: Any) -> None:
         made = build(made, on, off, paper=options["as_published"] or "")
         if base is not None and on:
             made = with_entities(made, base, on)
+        made = expecting(made, base, options["vectors"])
     _write(target, made)
     tell(_made_lines(made, target, on, off), err=True)
 
@@ -141,6 +145,8 @@ def _made_lines(
     if on:
         words += f", {count(len(made.features), 'feature')} of {count(len(on), 'example')}"
         words += f" and {len(off):,} others" if off else ""
+    words += f", {count(len(made.narrower), 'narrower term')}" if made.narrower else ""
+    words += f", {count(len(made.nearest), 'near word')}" if made.nearest else ""
     yield f"Topic {printable(made.name)} in {target}: {words}"
     seed = "" if made.seeds else " --seed URL"
     yield f"Use it: focus crawl --topic {target}{seed}"
@@ -252,6 +258,7 @@ def test(ctx: click.Context, /, file: str, pages: tuple[str, ...], **options: An
 )
 @option("--force", is_flag=True, help="Write over a file that is there (but for the topic's own).")
 @KB
+@VECTORS
 @page_options
 @click.pass_context
 def expand(ctx: click.Context, /, file: str, **options: Any) -> None:
@@ -286,6 +293,7 @@ def expand(ctx: click.Context, /, file: str, **options: Any) -> None:
             click.echo(f"{more} from {options['base']}", err=True)
         judged = _judged(subject, paths, options, stack)
         found = widen(subject, judged, plan, on=on, off=off)
+        subject = expecting(subject, base, options["vectors"])
     wide = widened(subject, found)
     _tell_expansion(found, options)
     if options["output"] is not None:

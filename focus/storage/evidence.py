@@ -18,7 +18,8 @@ from focus.storage import evidence_log
 from focus.storage.reader import DatabaseReader
 from focus.storage.schema import LAST_ID, id_range
 from focus.storage.views import Ahead, Why
-from focus.topic.topic import from_builtins
+from focus.text.tokenisation import fold
+from focus.topic.topic import Expected, expected, from_builtins
 from focus.urls.normal_form import words
 
 _SMALL = 0.0005
@@ -53,8 +54,13 @@ def explained(reader: DatabaseReader, crawl: int, why: Why) -> Why:
     strategy = make_strategy(way.strategy, way.params, PageRank(), as_published=way.as_published)
     parts = _parts(strategy, why) if len(why.link_evidence) == strategy.width else {}
     found = {name: round(part, 4) for name, part in parts.items() if abs(part) > _SMALL}
-    subtopics = _subtopics(reader, crawl, why.path[-1].anchor) if "subtopic" in found else []
-    return msgspec.structs.replace(why, evidence=found, subtopics=subtopics)
+    if "subtopic" not in found:
+        return msgspec.structs.replace(why, evidence=found)
+    told = expected(way.analysis.topic)
+    named = _subtopics(reader, crawl, why.path[-1].anchor, told)
+    spoke_for = {fold(word): source for word, source in told.sources.items()}
+    sources = {word: spoke_for[word] for word in named if word in spoke_for}
+    return msgspec.structs.replace(why, evidence=found, subtopics=named, subtopic_sources=sources)
 
 
 def _parts(strategy: Strategy, why: Why) -> dict[str, float]:
@@ -74,9 +80,9 @@ def _named(way: _Way, why: Why) -> list[str]:
     return list(dict.fromkeys([*matcher.named(anchor), *matcher.named(words(why.url))]))
 
 
-def _subtopics(reader: DatabaseReader, crawl: int, anchor: str) -> list[str]:
+def _subtopics(reader: DatabaseReader, crawl: int, anchor: str, told: Expected) -> list[str]:
     """The words of a link's text that are sub-topics as the crawl stands."""
-    known, titles = Subtopics(), reader.titles(crawl, RECALLED)
+    known, titles = Subtopics(told.narrower, told.nearest), reader.titles(crawl, RECALLED)
     for page in titles:
         known.saw(page)
     return known.named(anchor)

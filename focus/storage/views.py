@@ -162,6 +162,7 @@ class Why(msgspec.Struct, frozen=True):
     named           keywords and features of the topic in the text of the link or its address
     ahead           what went before it, None for a seed and what was dropped
     subtopics       words in the text of the link to it that are sub-topics by now
+    subtopic_sources  of those that the topic file expected, where it has them from
     """
 
     url: str
@@ -179,5 +180,6 @@ class Why(msgspec.Struct, frozen=True):
     place: float = 0.0
     evidence: dict[str, float] = {}
     subtopics: list[str] = []
+    subtopic_sources: dict[str, str] = {}
     named: list[str] = []
     ahead: Ahead | None = None

@@ -203,11 +203,17 @@ def why_lines(why: Why) -> list[str]:
         lines.append(say("  named      {named}", named=", ".join(map(printable, why.named))))
     if why.evidence:
         parts = (f"{name} {part:+.2f}" for name, part in why.evidence.items())
-        named = f" ({', '.join(map(printable, why.subtopics))})" if why.subtopics else ""
+        words = ", ".join(_with_source(word, why) for word in why.subtopics)
+        named = f" ({words})" if words else ""
         lines.append(say("  evidence   {parts}{named}", parts=", ".join(parts), named=named))
     if why.ahead is not None:
         lines += _ahead_lines(why.ahead, taken=why.page is not None)
     return [*lines, "", _way_head(why), *map(_step_line, why.path)]
+
+
+def _with_source(word: str, why: Why) -> str:
+    source = why.subtopic_sources.get(word)
+    return printable(word if source is None else f"{word}: {source}")
 
 
 def _way_head(why: Why) -> str:

@@ -40,6 +40,15 @@ def topic_lines(topic: Topic, where: str) -> list[str]:
     lines += ["", count(len(keywords), "keyword"), *_words(keywords, topic, "given")]
     if topic.features:
         lines += ["", count(len(topic.features), "feature"), *_words(topic.features, topic, "")]
+    if topic.narrower:
+        lines += ["", count(len(topic.narrower), "narrower term")]
+        lines += _words(topic.narrower, topic, "given")
+    if topic.nearest:
+        lines += [
+            "",
+            count(len(topic.nearest), "near word"),
+            *_words(topic.nearest, topic, "given"),
+        ]
     return lines
 
 

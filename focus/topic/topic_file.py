@@ -41,6 +41,15 @@ def to_toml(topic: Topic) -> str:
         lines += ["", "# Words that pages of the topic have, for the models that compare vectors"]
         lines += ["# (cosine, euclid, adaptive). A keyword's weight goes before a feature's."]
         lines += _table("features", topic.features)
+    if topic.narrower:
+        lines += [
+            "",
+            "# Narrower terms: links that name one come sooner, until its pages disprove it.",
+        ]
+        lines += _table("narrower", topic.narrower)
+    if topic.nearest:
+        lines += ["", "# The same, but only of what the title of a relevant page has."]
+        lines += _table("nearest", topic.nearest)
     for owner, numbers in topic.params.items():
         lines += ["", f"# Numbers for `--strategy {owner}` or `--relevance {owner}`."]
         lines += _table(f"params.{_key(owner)}", numbers)

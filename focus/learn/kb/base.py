@@ -8,7 +8,7 @@ shipped()                         the small football one that comes with focus, 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import msgspec
 
 from focus.learn.kb.file import (
     ALIASES,
+    BROADER,
     CACHE_KIB,
     CATEGORIES,
     DESCRIPTIONS,
@@ -24,10 +25,11 @@ from focus.learn.kb.file import (
     check,
     explaining,
     folded,
+    without_sense,
 )
 from focus.learn.kb.importing import fill
 from focus.score.statistics.entities import Entity
-from focus.text.tokenisation import Segmenter
+from focus.text.tokenisation import Segmenter, has_han
 
 SHIPPED = Path(__file__).parent / "data" / "football.tsv"
 
@@ -118,6 +120,24 @@ class KnowledgeBase:
                     found[name] = None
         return list(found)
 
+    def narrower(self, words: Collection[str]) -> Iterator[tuple[Entity, str]]:
+        """Entities that a fact puts under one of these folded words, each with "attribute value".
+
+        Under 数据库: what is an instance, subclass or part of it, or of what ends with it
+        (关系型数据库). One pass over everything.
+        """
+        for name, text in self._read_everything():
+            if any(each in text for each in BROADER):
+                facts = _facts.decode(text)
+                above = (fact for fact in facts if fact[0] in BROADER)
+                under = next((f"{a} {v}" for a, v in above if _is_under(v, words)), None)
+                if under is not None:
+                    yield _entity(name, facts), under
+
+    def _read_everything(self) -> Iterator[tuple[str, str]]:
+        with explaining(self._where):
+            yield from self._db.execute(_EVERYTHING)
+
     def _entities(self, names: Collection[str]) -> list[Entity]:
         """In the order of the names; unknown ones left out."""
         facts: dict[str, list[tuple[str, str]]] = {}
@@ -170,6 +190,15 @@ def _entity(name: str, facts: Sequence[tuple[str, str]]) -> Entity:
         categories=tuple(dict.fromkeys(value for key, value in facts if key in CATEGORIES)),
         description="\n".join(value for key, value in facts if key in DESCRIPTIONS),
         facts=facts,
+    )
+
+
+def _is_under(value: str, words: Collection[str]) -> bool:
+    broader = {folded(without_sense(each)) for each in MANY_NAMES.split(value)}
+    return any(
+        each == word or each.endswith(word if has_han(word) else f" {word}")
+        for each in broader
+        for word in words
     )
 
 

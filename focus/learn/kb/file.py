@@ -26,6 +26,16 @@ ALIASES = frozenset((
     "英文简称", "alias",
 ))  # fmt: skip
 CATEGORIES = frozenset(("CATEGORY_ZH", "类别", "分类", "category"))
+BROADER = CATEGORIES | {
+    "类型", "属于", "所属", "隶属于", "所属类别", "上级分类", "上位词", "性质", "是一种", "是一个",
+    "instance of", "subclass of", "part of", "instance_of", "subclass_of", "part_of",
+    "P31", "P279", "P361",
+}  # fmt: skip
+"""Their values are what the entity is an instance, a subclass or a part of (Wikidata's too)."""
+NARROWER = frozenset(
+    ("包括", "包含", "下位词", "分支", "分支学科", "has part", "has part(s)", "P527")
+)
+"""The other way round: their values are narrower than the entity."""
 DESCRIPTIONS = frozenset(("DESC", "描述", "简介", "摘要", "description"))
 
 MANY_NAMES = re.compile("[、，,；;/|]")
@@ -58,9 +68,14 @@ def folded(name: str) -> str:
     return " ".join(fold(name).split())
 
 
+def without_sense(name: str) -> str:
+    """苹果（水果） → 苹果."""
+    return _SENSE.sub("", name)
+
+
 def names_of(name: str, facts: Iterable[tuple[str, str]]) -> set[str]:
     """Every folded name of an entity: 苹果（水果） is also 苹果, 别名 红魔、曼彻斯特联 two more."""
-    texts = [name, _SENSE.sub("", name)]
+    texts = [name, without_sense(name)]
     for attribute, value in facts:
         if attribute in ALIASES:
             texts += MANY_NAMES.split(value)

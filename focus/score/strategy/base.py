@@ -111,6 +111,9 @@ class Strategy:
         """The priority of a waiting URL with this evidence, now."""
         return 0.0
 
+    def expects(self, narrower: Mapping[str, float], nearest: Mapping[str, float]) -> None:
+        """The topic has these (`Topic.narrower`, `Topic.nearest`); told before anything else."""
+
     def saw(self, page: Titled) -> None:
         """A page came and is kept: for what a strategy learns of titles."""
 

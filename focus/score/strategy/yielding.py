@@ -36,8 +36,9 @@ class Yield(BestLink):
               next of its series; and any page to an index page what its anchor says: so one that
               only the breadcrumbs and tags of its articles tell has an m, too.
               Its next pages get m to hand on, and no M of it themselves
-    S         how surely the anchor names a sub-topic, a word that the relevant pages of this crawl
-              have in their titles more than the others (`Subtopics`), 0…1; 0 if it has words
+    S         how surely the anchor names a sub-topic, a word or phrase that the relevant pages of
+              this crawl have in their titles more than the others, or that the topic file expects
+              to be one and pages have not disproved (`Subtopics`), 0…1; 0 if it has words
               of the topic itself
     Δ(g)      logit r(g) - logit p₀, learned here
     r(pattern)  hit rate of the URL pattern on its host, shrunk to the host's, that to p₀
@@ -92,6 +93,9 @@ class Yield(BestLink):
     ) -> None:
         super().__init__(params, graph, as_published=as_published)
         self.subtopics = Subtopics()
+
+    def expects(self, narrower: Mapping[str, float], nearest: Mapping[str, float]) -> None:
+        self.subtopics = Subtopics(narrower, nearest)
 
     def saw(self, page: Titled) -> None:
         self.subtopics.saw(page)

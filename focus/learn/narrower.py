@@ -1,0 +1,104 @@
+"""Finds narrower terms of a topic: what a knowledge base puts under it, what vectors put near it.
+
+A topic has them in tables of its own (`Topic.narrower`, `Topic.nearest`). They are no keywords:
+they never judge a page. A crawl has its links that name one come sooner, and drops those that do
+not bring pages on which the topic's own words are (`focus.score.subtopics`).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+import msgspec
+
+from focus.learn.kb.base import KnowledgeBase
+from focus.learn.kb.file import MANY_NAMES, NARROWER, folded, names_of, without_sense
+from focus.learn.word_vectors import nearest
+from focus.score.statistics.entities import is_linkable
+from focus.text.tokenisation import Segmenter, fold, has_han
+from focus.topic.topic import Topic
+
+TERMS = 300  # of a topic, the best known
+WEIGHTS = 0.6, 0.4  # of what stands right under a topic, of what stands under that
+SHARED = 0.5  # of the weight for a name that several entities go by
+NEAREST = 300  # words
+LEAST_COSINE = 0.4
+COSINE_WEIGHT = 0.6  # of a word as near as can be
+
+Term = tuple[str, str]
+"""A folded name, and the fact that speaks for it."""
+
+
+def with_narrower(topic: Topic, kb: KnowledgeBase) -> Topic:
+    """The topic with its instances, subclasses and parts, two levels down, as narrower terms.
+
+    Weighs 0.6 what stands right under a keyword, 0.4 what stands under such a term; half of it
+    where several entities have the name. Names that hold a keyword are left out: a link with such
+    a name has a word of the topic anyway.
+    """
+    words = {folded(each.text) for each in topic.keywords}
+    weights: dict[str, float] = dict(topic.narrower)
+    sources: dict[str, str] = {}
+    level: Collection[str] = words
+    for weight in WEIGHTS:
+        terms: dict[str, str] = {}
+        for name, why in _under(kb, level):
+            if _is_new(name, words, weights):
+                terms.setdefault(name, why)
+        names = list(terms)[: TERMS - len(weights)]
+        bearers = kb.named(names)
+        for name in names:
+            shared = SHARED if len(bearers.get(name, ())) > 1 else 1.0
+            weights[name] = round(weight * shared, 2)
+            sources[name] = f"knowledge base: {terms[name]}"
+        level = names
+        if not level:
+            break
+    return msgspec.structs.replace(topic, narrower=weights, sources={**sources, **topic.sources})
+
+
+def _under(kb: KnowledgeBase, words: Collection[str]) -> Iterator[Term]:
+    """The names of what stands under these words, of the best known first."""
+    for word in words:
+        for entity in kb.find(word):
+            for attribute, value in entity.facts:
+                if attribute in NARROWER:
+                    for name in MANY_NAMES.split(value):
+                        yield folded(without_sense(name)), f"{entity.name} {attribute}"
+    best = heapq.nlargest(TERMS, kb.narrower(words), key=lambda found: len(found[0].facts))
+    for entity, fact in best:
+        for name in sorted(names_of(entity.name, entity.facts)):
+            if "(" not in name:
+                yield name, fact
+
+
+def _is_new(name: str, words: Collection[str], known: Collection[str]) -> bool:
+    return is_linkable(name) and name not in known and not any(_holds(name, w) for w in words)
+
+
+def _holds(name: str, word: str) -> bool:
+    return word in name if has_han(word) else f" {word} " in f" {name} "
+
+
+def with_nearest(topic: Topic, path: Path) -> Topic:
+    """The topic with the words whose vectors are nearest to its keywords', by cosine.
+
+    A weight is 0.6 · cosine, from cosine 0.4 on. KnowledgeError for a file that has no vectors, or
+    none of a keyword.
+    """
+    words = {fold(each.text) for each in topic.keywords}
+    weights = {fold(each.text): each.weight for each in topic.keywords}
+    found = nearest(
+        path, [(_spellings(word), weight) for word, weight in weights.items()], limit=4 * NEAREST
+    )
+    kept = [(w, c) for w, c in found if c >= LEAST_COSINE and _is_new(w, words, topic.narrower)]
+    near = {word: round(COSINE_WEIGHT * cosine, 2) for word, cosine in kept[:NEAREST]}
+    sources = {word: f"vectors: cosine {cosine:.2f}" for word, cosine in kept[:NEAREST]}
+    return msgspec.structs.replace(topic, nearest=near, sources={**sources, **topic.sources})
+
+
+def _spellings(word: str) -> list[list[str]]:
+    """The ways that a file may have a keyword, best first: whole, joined, as its words."""
+    return [[word], [word.replace(" ", "_")], list(Segmenter().tokens(word))]

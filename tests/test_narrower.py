@@ -1,0 +1,199 @@
+"""Narrower terms: out of a knowledge base, out of word vectors, weighed by what they bring."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from focus.errors import KnowledgeError, TopicError
+from focus.learn import word_vectors
+from focus.learn.kb.base import KnowledgeBase
+from focus.learn.kb.importing import import_dump
+from focus.learn.narrower import with_narrower, with_nearest
+from focus.learn.word_vectors import nearest
+from focus.score.subtopics import RECALLED, Subtopics, Titled
+from focus.topic.topic import Topic, expected, from_toml, from_words, to_builtins
+from focus.topic.topic_file import to_toml
+
+FACTS = """\
+MySQL\t类别\t关系型数据库
+MySQL\t别名\t我的数据库、麦斯扣
+InnoDB\tpart of\tMySQL
+数据库\t包含\t索引、事务
+苹果（水果）\t类别\t水果
+数据库系统概论\t类别\t数据库
+Oracle（公司）\t类别\t公司
+Oracle（软件）\tP31\t数据库（软件）
+"""
+
+
+@pytest.fixture
+def kb(tmp_path: Path) -> KnowledgeBase:
+    (tmp_path / "dump.tsv").write_text(FACTS, "utf-8")
+    import_dump(tmp_path / "dump.tsv", tmp_path / "kb.db")
+    return KnowledgeBase.open(tmp_path / "kb.db")
+
+
+def test_what_a_knowledge_base_puts_under_a_topic_is_narrower(kb: KnowledgeBase) -> None:
+    """Two firms' names are shared; names with the topic's word in them add nothing."""
+    found = with_narrower(from_words("数据库"), kb)
+    assert found.narrower == {
+        "索引": 0.6, "事务": 0.6, "mysql": 0.6, "麦斯扣": 0.6, "oracle": 0.3, "innodb": 0.4,
+    }  # fmt: skip
+    assert found.sources["mysql"] == "knowledge base: 类别 关系型数据库"
+    assert found.sources["innodb"] == "knowledge base: part of MySQL"
+    assert found.sources["索引"] == "knowledge base: 数据库 包含"
+    assert [each.text for each in found.keywords] == ["数据库"]
+
+
+def test_nothing_is_narrower_than_what_a_knowledge_base_does_not_know(kb: KnowledgeBase) -> None:
+    topic = from_words("足球")
+    assert with_narrower(topic, kb) == topic
+
+
+def test_only_the_best_known_terms_are_taken(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("focus.learn.narrower.TERMS", 3)
+    assert list(with_narrower(from_words("数据库"), kb).narrower) == ["索引", "事务", "mysql"]
+
+
+# -- word vectors -------------------------------------------------------------------
+
+VECTORS = (
+    "数据库 1 0 0\nMySQL 0.8 0.6 0\nmysql 0.9 0.1 0\n数据库表 1 0 0\n天气 0 0 1\nRedis 0.6 0 0.8\n"
+)
+
+
+def written(folder: Path, text: str, name: str = "v.txt") -> Path:
+    path = folder / name
+    path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    return path
+
+
+@pytest.mark.parametrize("head", ["", "6 3\n"])
+@pytest.mark.parametrize("name", ["v.txt", "v.txt.gz"])
+def test_the_nearest_words_are_found_whatever_the_format(
+    tmp_path: Path, head: str, name: str
+) -> None:
+    path = written(tmp_path, head + VECTORS.replace("\n", " \n" if head else "\n"), name)
+    found = with_nearest(from_words("数据库"), path)
+    assert found.nearest == {"mysql": 0.6, "redis": 0.36}  # 0.994 and 0.6, times 0.6
+    assert found.sources["redis"] == "vectors: cosine 0.60"
+
+
+def test_a_word_unknown_whole_is_the_mean_of_its_words(tmp_path: Path) -> None:
+    path = written(tmp_path, "machine 1 0\nlearning 0 1\nmodel 1 1\nrain -1 1\n")
+    (best, *_) = nearest(path, [([["machine learning"], ["machine", "learning"]], 1.0)], limit=2)
+    assert best == ("model", pytest.approx(1.0))
+
+
+def test_vectors_are_read_a_chunk_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path, VECTORS)
+    whole = nearest(path, [([["数据库"]], 1.0)], limit=9)
+    monkeypatch.setattr(word_vectors, "_CHUNK", 2)
+    assert nearest(path, [([["数据库"]], 1.0)], limit=9) == whole
+    monkeypatch.setattr(word_vectors, "MOST_WORDS", 2)
+    assert [word for word, _ in nearest(path, [([["数据库"]], 1.0)], limit=9)] == [
+        "数据库",
+        "mysql",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "is no file of word vectors as text"),
+        ("\x00\x01\x02", "is no file of word vectors as text"),
+        ("数据库 is a word\n", "is no file of word vectors as text"),
+        ("9 3\n" + VECTORS, "breaks off: 6 of 9 words"),
+        ("6 3\n" + VECTORS.replace("天气 0 0 1", "天气 0 1"), "v.txt:6: is no word with 3 numbers"),
+        (VECTORS.replace("天气 0 0 1", "天气 0 0 x"), "v.txt:5: is no word with 3 numbers"),
+        (VECTORS.replace("天气 0 0 1", "天气 0 0 nan"), "v.txt:5: is no word with 3 numbers"),
+        (VECTORS.replace("数据库 ", "足球 "), "has no vector of 数据库"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_told_in_one_line(
+    tmp_path: Path, text: str, told: str
+) -> None:
+    with pytest.raises(KnowledgeError, match=told) as caught:
+        nearest(written(tmp_path, text), [([["数据库"]], 1.0)], limit=9)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_packed_file_that_breaks_off_is_told(tmp_path: Path) -> None:
+    path = written(tmp_path, VECTORS * 50, "v.gz")
+    path.write_bytes(path.read_bytes()[:-12])
+    with pytest.raises(KnowledgeError, match="cannot be read"):
+        nearest(path, [([["数据库"]], 1.0)], limit=9)
+
+
+# -- in a topic ---------------------------------------------------------------------
+
+
+def test_a_topic_file_keeps_them_and_a_crawl_without_any_is_the_same_as_ever() -> None:
+    topic = Topic("t", from_words("t").keywords, narrower={"MySQL": 0.6}, nearest={"b 树": 0.3})
+    assert from_toml(to_toml(topic), "t.toml") == topic
+    assert expected(to_builtins(topic)).narrower == {"MySQL": 0.6}
+    assert {"narrower", "nearest"}.isdisjoint(to_builtins(from_words("t")))
+    with pytest.raises(TopicError, match=r"weight 2.0 not in"):
+        from_toml('name = "t"\nkeywords = ["t"]\n[narrower]\nmysql = 2.0\n', "t.toml")
+
+
+# -- in a crawl ---------------------------------------------------------------------
+
+
+def pages(word: str, *, relevant: int, others: int, rest: int = 0) -> list[Titled]:
+    on = [Titled("http://h/x", f"{word} number {n}", True, n) for n in range(relevant)]
+    off = [Titled("http://h/x", f"{word} other {n}", False, n) for n in range(others)]
+    return on + off + [Titled("http://h/x", f"weather {n}", n % 5 == 0, n) for n in range(rest)]
+
+
+def seen(found: Subtopics, titles: list[Titled]) -> Subtopics:
+    for each in titles:
+        found.saw(each)
+    return found
+
+
+def test_a_narrower_term_weighs_from_the_first_link_on() -> None:
+    """w = 0.6, nothing seen: p = 4·0.6/6 = 0.4."""
+    found = Subtopics({"MySQL": 0.6})
+    assert found.weights["MySQL 入门"] == pytest.approx(0.4)
+    assert found.weights["MySQLi"] == 0.0
+
+
+def test_a_narrower_term_whose_pages_are_not_relevant_is_dropped() -> None:
+    """Worked in `Subtopics`: 0.18 after three pages, nothing after four; b = 0.2."""
+    base = pages("", relevant=0, others=0, rest=20)
+    assert seen(Subtopics({"mysql": 0.6}), base).words["mysql"] == pytest.approx(0.4)
+    four = seen(Subtopics({"mysql": 0.6}), base + pages("mysql", relevant=0, others=10))
+    assert "mysql" not in four.words
+    kept = seen(Subtopics({"mysql": 0.6}), base + pages("mysql", relevant=10, others=0))
+    assert kept.words["mysql"] > 0.6
+
+
+def test_a_near_word_waits_for_a_relevant_title() -> None:
+    found = Subtopics({}, {"redis": 0.5})
+    assert found.words == {}
+    assert seen(found, pages("redis", relevant=0, others=1, rest=9)).words == {}
+    assert seen(found, pages("redis", relevant=1, others=0, rest=9)).words.keys() == {"redis"}
+
+
+def test_terms_of_several_words_are_found_and_counted() -> None:
+    found = Subtopics({"spring boot": 0.6, "主从复制": 0.6})
+    assert found.named("学 Spring Boot 与mysql主从复制") == ["spring boot", "主从复制"]
+    more = seen(found, pages("学 Spring Boot,", relevant=6, others=0, rest=24))
+    assert more.words["spring boot"] > 0.6
+
+
+def test_a_restart_weighs_them_alike() -> None:
+    titles = pages("mysql", relevant=7, others=9, rest=30) + pages("redis", relevant=2, others=5)
+    told = {"mysql": 0.6, "innodb": 0.4}, {"redis": 0.5}
+    calm = seen(Subtopics(*told), titles)
+    broken = Subtopics(*told)
+    broken.resume(max(0, len(titles) - RECALLED))
+    assert seen(broken, titles).words == calm.words
