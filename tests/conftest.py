@@ -65,6 +65,11 @@ TIMING = set(
 """Files in which things happen at once, or time out: a busy machine shows what depends on it."""
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """`-n auto`: one more than processors, as some wait for browsers and brokers."""
+    return len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else [0]) + 1
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--shuffle 7`: no test rests on what ran before it."""
     parser.addoption("--shuffle", type=int, metavar="SEED", help="run in an order drawn by SEED")

@@ -49,7 +49,7 @@ from focus.fetch import WebFetcher
 from focus.records import FetchResult
 from focus.session import RunReport, Watcher, run
 from focus.topic.topic import from_words, to_builtins
-from tests.support.processes import kill, pages, served, start, wait_until
+from tests.support.processes import pages, served
 
 pytestmark = [
     pytest.mark.slow,
@@ -570,50 +570,3 @@ async def test_seeds_are_added_workers_drained_and_all_is_stopped(
     assert {each.stop_reason for each in reports} == {"stopped"}
     assert await asyncio.wait_for(running[1], DEADLINE_S) == "stopped"
     assert set(others) <= {f"http://{entry.host}{entry.path}" for entry in site.log}
-
-
-def test_kills_of_every_role_and_the_broker_lose_no_page(web: DemoWeb, tmp_path: Path) -> None:
-    """As processes, with SIGKILL; the long form is bench/cluster/kills.py."""
-    with served(web) as site, PrivateBroker() as own:
-        slow = [f"--deny=//{each.host}/" for each in web.plan.sites if each.kind.delay_s]
-        seeds = [part for seed in web.seeds for part in ("--seed", seed)]
-        crawl = [*seeds, *slow, "--deny", "/calendar/", "--deny", "/online/", "--topic", "足球"]
-        crawl += ["--connect-to", f"127.0.0.1:{site.port}", "--allow-net", "127.0.0.0/8"]
-        crawl += ["--strategy", "bfs", "--delay", "20ms"]
-        reach = ["--amqp", own.url]
-
-        def frontier() -> subprocess.Popen[bytes]:
-            options = ["cluster", "frontier", *reach, "--db", str(tmp_path / "s1.db"), *crawl]
-            return start(options, tmp_path / "said")
-
-        def worker_() -> subprocess.Popen[bytes]:
-            options = ["cluster", "worker", *reach, "--slots", "8", "--processes", "1"]
-            options += ["--connect-to", f"127.0.0.1:{site.port}", "--allow-net", "127.0.0.0/8"]
-            return start(options, tmp_path / "worker-said")
-
-        workers, one = [worker_(), worker_()], frontier()
-        try:
-            for at, victim in ((60, "worker"), (120, "frontier"), (180, "broker")):
-                assert wait_until(lambda at=at: len(site.log) >= at, DEADLINE_S)  # type: ignore[misc]
-                if victim == "worker":
-                    kill(workers.pop())
-                    workers.append(worker_())
-                elif victim == "frontier":
-                    kill(one)
-                    one = frontier()
-                else:
-                    own.kill()
-                    own.start()
-            assert one.wait(DEADLINE_S) == 0, (tmp_path / "said").read_text()
-        finally:
-            for process in (one, *workers):
-                kill(process)
-        killed = pages(tmp_path / "s1.db")
-        again = sum(count - 1 for count in asked(site.log).values())
-        assert (
-            start(["crawl", *crawl, "--db", str(tmp_path / "calm.db")], tmp_path / "said").wait()
-            == 0
-        )
-    assert killed == pages(tmp_path / "calm.db")
-    assert again <= 3 * 16, "at most the leases of the killed"
-    assert "Traceback" not in (tmp_path / "said").read_text()
