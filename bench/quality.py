@@ -5,8 +5,9 @@
     focus compare … (the same) --eager -o C
     python -m bench.quality A/results.json B/results.json C/results.json
 
-One table for each file, in the order given; the numbers are copied into bench/results/quality.json
-first, so that the pages can be written again (`python -m bench.quality`) without the web.
+One table for each file, in the order given, then what `bench.judges` kept of the judge; the
+numbers are copied into bench/results/quality.json first, so that the pages can be written again
+(`python -m bench.quality`) without the web.
 """
 
 import json
@@ -15,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bench import judge_section
 from bench.script import table
 
 HERE = Path(__file__).parent
@@ -96,8 +98,11 @@ def main(paths: Sequence[Path]) -> None:
         KEPT.parent.mkdir(exist_ok=True)
         KEPT.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", "utf-8")
     found = json.loads(KEPT.read_text("utf-8"))
+    judged = json.loads(judge_section.KEPT.read_text("utf-8"))
     for words in (ENGLISH, CHINESE):
-        words.page.write_text(page(found, words), "utf-8")
+        texts = judge_section.CHINESE if words is CHINESE else judge_section.ENGLISH
+        judge = judge_section.judge_section(judged, texts)
+        words.page.write_text(page(found, words) + judge, "utf-8")
 
 
 def page(found: list[dict[str, Any]], words: Words) -> str:
