@@ -21,13 +21,13 @@ cluster-demo: install  ## the same web by one frontier and two workers, over a R
 	$(BIN)/python -m focus.cluster.demo --amqp "$(AMQP)"
 
 test: install  ## every test; no network needed
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-under-load: install  ## beside busy processes; TESTS="-m timing" chooses
-	.ci/under-load $(BIN)/python -m pytest -n auto $(TESTS)
+	.ci/under-load $(BIN)/python -m pytest -n auto --dist worksteal $(TESTS)
 
 quick: install  ## the tests that take no seconds
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
 
 lowest:  ## the quick tests, or TESTS, with the lowest versions that pyproject.toml admits
 	mkdir -p build
@@ -36,7 +36,7 @@ lowest:  ## the quick tests, or TESTS, with the lowest versions that pyproject.t
 	build/lowest/bin/python -m pip install --quiet --upgrade pip
 	build/lowest/bin/python -m pip install --quiet --requirement build/lowest.txt
 	build/lowest/bin/python -m pip install --quiet --no-deps --editable .
-	build/lowest/bin/python -m pytest -n auto -m "not slow" $(TESTS)
+	build/lowest/bin/python -m pytest -n auto --dist worksteal -m "not slow" $(TESTS)
 
 torture: install  ## minutes of kills, power cuts, full disks, stopped clocks
 	$(BIN)/python -m bench.torture

@@ -102,6 +102,7 @@ def document(page: LabelledPage) -> Document:
         description=parsed.description,
         headings=parsed.headings,
         links=parsed.links,
+        crumbs=parsed.crumbs,
         url_words=words(page.url),
         url=page.url,
         source=page.source.encode("utf-8", "replace"),

@@ -31,6 +31,7 @@ BELIEFS = {
     "description": 1.0,
     "url": 1.5,
     "section": 3.0,
+    "breadcrumb": 3.0,
     "cited": 4.5,
     "text": 4.0,
     "lead": 1.0,

@@ -97,6 +97,7 @@ def documents(page: LabelledPage) -> tuple[Document, Document]:
             description=parsed.description if shown else "",
             headings=parsed.headings,
             links=parsed.links,
+            crumbs=parsed.crumbs,
             url_words=words(page.url),
             url=page.url,
             source=page.source.encode("utf-8", "replace"),

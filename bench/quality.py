@@ -6,9 +6,9 @@
     python -m bench.quality dev=A/results.json dev=B/results.json dev2=… [JUDGED.json …]
 
 A file is given with the name of its web (`WEBS`). First a table over all webs, then one for each
-file in the order given; the numbers are copied into bench/results/quality.json first, so that the
-pages can be written again (`python -m bench.quality`) without the webs. Files of
-`--judgments bench/judgments/WEB.tsv` give the table by reading.
+file in the order given, then what `bench.judges` kept of the judge; the numbers are copied into
+bench/results/quality.json first, so that the pages can be written again (`python -m bench.quality`)
+without the webs. Files of `--judgments bench/judgments/WEB.tsv` give the table by reading.
 """
 
 import json
@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bench import judge_section
 from bench.script import table
 
 HERE = Path(__file__).parent
@@ -146,8 +147,11 @@ def main(given: Sequence[str]) -> None:
         KEPT.parent.mkdir(exist_ok=True)
         KEPT.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", "utf-8")
     found = json.loads(KEPT.read_text("utf-8"))
+    judged = json.loads(judge_section.KEPT.read_text("utf-8"))
     for words in (ENGLISH, CHINESE):
-        words.page.write_text(page(found, words), "utf-8")
+        texts = judge_section.CHINESE if words is CHINESE else judge_section.ENGLISH
+        judge = judge_section.judge_section(judged, texts)
+        words.page.write_text(page(found, words) + judge, "utf-8")
 
 
 def page(found: list[dict[str, Any]], words: Words) -> str:

@@ -15,8 +15,7 @@ import click
 from bench.pages import draw
 from focus.archive.replay import Archive
 from focus.html.parser import parse
-from focus.html.shell import missing
-from focus.i18n import Msg
+from focus.html.shell import lack
 from focus.text.charset import decode
 
 
@@ -35,12 +34,11 @@ def main(archive: Path, pages: int, show: int) -> None:
         source = decode(page.body, page.content_type)[0].encode("utf-8", "replace")
         parsed = parse(source)
         before = time.process_time()
-        lack = missing(parsed, source)
+        sign = lack(parsed, source)
         spent += time.process_time() - before
-        if lack:
-            sign = lack.id if isinstance(lack, Msg) else lack
+        if sign.is_shell:
             signs[sign] += 1
-            examples[sign].append(f"{page.url} {lack}")
+            examples[sign].append(page.url)
     total = sum(signs.values())
     print(
         f"{total} of {len(drawn)} pages ({total / len(drawn):.2%}) seem to need scripts;", end=" "

@@ -1,9 +1,8 @@
 """Holds all settings of a crawl as frozen records with a default for each field.
 
 The command line merges flags > FOCUS_* variables > focus.toml > these defaults
-into one `CrawlConfig`; each package gets only its own part. Units are in the names.
-
-A field with a `Setting` is an option of `focus crawl`; `focus.setting` says how it is read.
+into one `CrawlConfig`; each package gets only its own part. Units are in the names. A field
+with a `Setting` is an option of `focus crawl`; `focus.setting` says how it is read.
 """
 
 from __future__ import annotations
@@ -317,6 +316,7 @@ class RenderConfig(msgspec.Struct, frozen=True):
         int, Setting(SCRIPTS, "Pages in the browser at once.", name="render-pages", high=64)
     ] = 2
     max_memory_bytes: int = 2 * 1024 * 1024 * 1024  # of the browser; then it is begun anew
+    early: bool = True  # the browser is started with the crawl; False: with its first page
     sandbox: Annotated[
         bool,
         Setting(SCRIPTS, "Run it without its sandbox, as root must.", name="no-browser-sandbox"),

@@ -8,7 +8,7 @@ import os
 import random
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import settings
@@ -34,6 +34,14 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _frozen() -> Iterator[None]:
+    """What a module leaves behind (dictionaries, caches) stays to the end, too."""
+    yield
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_asyncio_loop_factories(
     config: pytest.Config, item: pytest.Item
 ) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
@@ -55,6 +63,11 @@ TIMING = set(
     "test_progress test_serve test_serve_limits test_store test_webhook test_workers".split()
 )
 """Files in which things happen at once, or time out: a busy machine shows what depends on it."""
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """`-n auto`: one more than processors, as some wait for browsers and brokers."""
+    return len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else [0]) + 1
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

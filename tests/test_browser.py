@@ -6,7 +6,16 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support import browser as story
-from tests.support.browser import DARK_PHONE, DESK, NIGHT, Browsing, Stage, browsing, tabbed
+from tests.support.browser import (
+    DARK_PHONE,
+    DESK,
+    NIGHT,
+    Browsing,
+    Keyboard,
+    Stage,
+    browsing,
+    tabbed,
+)
 
 pytest.importorskip("starlette", reason="the extra [serve] is not installed")
 pytest.importorskip("playwright", reason="pip install playwright drives the browser")
@@ -66,3 +75,72 @@ def test_two_people_register_wish_read_search_and_unsubscribe(here: Stage) -> No
         for one in (ana, ben, night):
             assert list(dict.fromkeys(one.failures)) == []
             assert one.foreign() == []
+
+
+def test_the_whole_story_goes_by_keyboard_alone_and_without_scripts(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    with story.stage(tmp_path_factory.mktemp("keys")) as here, story.chromium() as chromium:
+        eve = browsing(here, chromium, DESK, "en-GB", scripts=False)
+        keys = Keyboard(eve)
+        eve.go(here.invitation)
+        keys.fill("Name", "eve")
+        keys.fill("Password", story.PASSWORD)
+        keys.press("Register")
+        path = makes_an_alert(keys)
+        here.publish()
+        story.arrives(eve, path)
+        reads_and_deletes(keys)
+        keys.press("Search")
+        keys.fill("Search the sites of your alerts…", "球队 -彩票")
+        keys.enter()
+        eve.see("found")
+        keys.toggle("More", "Enter")
+        keys.press("Settings")
+        keys.fill("Quiet hours (optional)", "22:00-07:00")
+        keys.press("Save")
+        assert eve.page.input_value("[name=quiet]") == "22:00-07:00"
+        eve.see("This alone needs a script")
+        keys.toggle("More", "Enter")
+        keys.press("Log out")
+        assert eve.page.url.endswith("/login")
+        assert [each for each in eve.failures if "400" not in each] == []  # the form, left empty
+
+
+def makes_an_alert(keys: Keyboard) -> str:
+    """By the form, tried before it is saved; its address once its first check is over."""
+    keys.press("Alerts")
+    keys.press("New alert")
+    keys.press("Save")
+    keys.one.see("fields need a change")
+    keys.fill("Name of the alert", "Football")
+    keys.fill("Sites or sections, one per line", story.SITE)
+    keys.fill("Words", "足球 欧冠 英超 球队")
+    assert keys.choose("When to check", "every hour") == "hourly"
+    keys.press("Try it now")
+    keys.one.see("What its sites answer now")
+    keys.press("Save")
+    path = keys.page.url.partition("?")[0].removeprefix(keys.one.here.home)
+    story.until(lambda: keys.one.here.rows("SELECT 1 FROM alert WHERE checked_at > 0"), "check")
+    return str(path)
+
+
+def reads_and_deletes(keys: Keyboard) -> None:
+    """A page is opened and judged, two are deleted together and come back, all are marked."""
+    keys.press("Inbox…")
+    items = keys.page.locator(".item")
+    first, second, third = (items.nth(n).locator("h2").inner_text() for n in range(3))
+    keys.toggle(f"More: {first}", "Enter")
+    keys.press("Relevant")
+    keys.one.see("Your vote is noted.")
+    before = items.count()
+    keys.toggle(second)
+    keys.toggle(third)
+    keys.press("Delete")
+    keys.one.see("2 pages deleted.")
+    assert items.count() == before - 2
+    keys.press("Undo")
+    assert items.count() == before
+    keys.press("Select all")
+    keys.press("Mark as read")
+    assert keys.page.locator(".item.new").count() == 0

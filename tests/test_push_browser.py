@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.support import browser as story
-from tests.support.browser import PHONE, Browsing, Stage, browsing, loop_in_a_thread
+from tests.support.browser import PHONE, Browsing, Keyboard, Stage, browsing, loop_in_a_thread
 from tests.support.push import PushedBrowser
 from tests.support.webhooks import Receiver, receiving
 
@@ -61,7 +61,7 @@ def lets(one: Browsing, phone: PushedBrowser) -> None:
     leave = {"endpoint": phone.endpoint, "keys": {"p256dh": p256dh, "auth": auth}}
     one.page.add_init_script(f"({LEAVE})({leave!r})")
     one.go("/settings")
-    one.press("通知这个浏览器")
+    Keyboard(one).press("通知这个浏览器")
     one.see("Linux")
 
 

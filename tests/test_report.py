@@ -127,6 +127,17 @@ def test_the_verdict_comes_first(found: Comparison) -> None:
     assert page.index("<main>") < page.index(verdict) < page.index("<svg")
 
 
+def test_a_verdict_on_fewer_requests_than_targets_goes_by_what_there_is(
+    web: Path, tmp_path: Path
+) -> None:
+    run(web, "--strategy", "bfs", "--strategy", "best-first", "--budget", "4", out=tmp_path)
+    found = load(tmp_path / "results.json")
+    scores = found.groups[0].scores
+    assert {each.measures["recall_T"].value for each in scores} == {None}
+    best = max(each.measures["auc"].value or 0.0 for each in scores)
+    assert f"had found {best:.0%} of the relevant pages" in comparison_html(found)
+
+
 def test_the_report_is_in_its_readers_language(found: Comparison) -> None:
     use("zh")
     try:

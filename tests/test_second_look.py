@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from focus.alerts.alert import checked
 from focus.commands.cluster import frontier
 from focus.commands.crawl import SCRIPTS
 from focus.commands.options.declared import DECLARED
@@ -16,6 +17,8 @@ from focus.rendering import chromium
 from focus.rendering.renderer import Rendered
 from focus.rendering.second_look import SecondLook
 from focus.rendering.subrequests import MAX_REQUESTS, Allowance, Answer, SubRequests
+from focus.storage.alerts.records import LOCAL, Alert
+from focus.storage.alerts.store import opened
 
 URL = "https://a.test/list"
 SHELL = Page(title="shell", rendering=Rendering.EMPTY_ROOT, charset="utf-8")
@@ -105,6 +108,18 @@ async def test_a_rendered_page_takes_the_place_of_the_one_that_came() -> None:
     assert result.page is not None
     assert (result.page.title, result.page.rendering) == ("rendered", Rendering.RENDERED)
     assert result.fetch.raw_bytes == 100
+
+
+@pytest.mark.parametrize(
+    "page, drawn, kept",
+    [(SHELL, DRAWN, False), (SHELL, Rendered(Rendering.TIMEOUT), False), (WHOLE, DRAWN, True)],
+)
+async def test_no_validator_says_that_what_scripts_bring_is_as_it_was(
+    page: Page, drawn: Rendered, kept: bool
+) -> None:
+    headers = ("etag", '"1"'), ("last-modified", "Mon, 23 Nov 2026 00:00:00 GMT"), ("x", "y")
+    result, _ = await looked(page, drawn=drawn, headers=headers)
+    assert result.fetch.headers == (headers if kept else headers[2:])
 
 
 @pytest.mark.parametrize("kind", [Rendering.TIMEOUT, Rendering.CRASH, Rendering.TOO_LARGE])
@@ -271,6 +286,29 @@ def test_a_recorded_web_is_not_rendered_from_the_live_one(tmp_path: Path) -> Non
     result = CliRunner().invoke(cli, ["crawl", *options, "--render", "auto"])
     assert isinstance(result.exception, ConfigError)
     assert "--archive is to crawl a recorded one" in str(result.exception)
+
+
+@pytest.mark.parametrize("command", [["serve"], ["watch", "run"], ["watch", "check", "x"]])
+@pytest.mark.parametrize(
+    "options, refusal",
+    [
+        (["--amqp", "amqp://a.test"], "workers of a cluster have none"),
+        (["--browser", "/nowhere"], "no program that can be run"),
+    ],
+)
+def test_visits_that_cannot_be_rendered_are_refused_before_they_begin(
+    tmp_path: Path, command: list[str], options: list[str], refusal: str
+) -> None:
+    from click.testing import CliRunner
+
+    from focus.cli import cli
+
+    db = tmp_path / "x.db"
+    with opened(db, now=0.0, language="en", zone="UTC") as store:
+        store.alerts.add(LOCAL, checked(Alert("x", ("a.test",), words="x")), now=0.0)
+    result = CliRunner().invoke(cli, [*command, "--db", str(db), "--render", "auto", *options])
+    assert isinstance(result.exception, ConfigError)
+    assert refusal in str(result.exception)
 
 
 def test_a_frontier_of_a_cluster_has_no_such_options() -> None:

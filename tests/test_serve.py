@@ -331,7 +331,7 @@ def test_an_alert_is_tried_before_it_is_saved(
 
     def answered(question: SiteQuestion) -> list[SiteAnswer]:
         asked.append(question.sites)
-        return [SiteAnswer("https://news.test/", "体育 <b>", 31)]
+        return [SiteAnswer("https://news.test/", "体育 <b>", 31, is_shell=True)]
 
     monkeypatch.setattr(site_answers, "ask", answered)
     with group.app_state.store() as store:
@@ -344,7 +344,7 @@ def test_an_alert_is_tried_before_it_is_saved(
     typed = {**TYPED, "sites": "https://news.test/", "try": "1"}
     page = client.post("/alerts/new", data=typed).text
     assert asked == [["https://news.test/"]]
-    assert "体育 &lt;b&gt;, 31 links" in page
+    assert "体育 &lt;b&gt;, 31 links" in page and "seems to need scripts" in page
     assert "would have sent 1 page" in page and "足球决赛" in page
     assert 'value="欧冠"' in page
     assert group.rows("SELECT count(*) FROM alert") == [(1,)]
@@ -362,11 +362,11 @@ def test_sites_are_not_asked_without_end(group: Group, monkeypatch: pytest.Monke
 def test_sites_are_asked_in_a_process_of_their_own() -> None:
     class Site(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            found = self.path == "/"
-            self.send_response(200 if found else 404)
+            self.send_response(404 if self.path == "/gone" else 200)
             self.send_header("Content-Type", "text/html")
             self.end_headers()
-            self.wfile.write(b"<title>Sport</title><a href=/1>a</a><a href=/2>b</a>")
+            shell = b"<div id=app></div><script src=/x></script>" if self.path == "/app" else b""
+            self.wfile.write(b"<title>Sport</title><a href=/1>a</a><a href=/2>b</a>" + shell)
 
         def log_message(self, *_: object) -> None:
             pass
@@ -374,13 +374,14 @@ def test_sites_are_asked_in_a_process_of_their_own() -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), Site) as site:
         threading.Thread(target=site.serve_forever).start()
         here = f"http://127.0.0.1:{site.server_port}"
-        sites = [f"{here}/", f"{here}/gone"]
+        sites = [f"{here}/", f"{here}/gone", f"{here}/app"]
         try:
-            good, gone = site_answers.ask(SiteQuestion(sites, LOOPBACK))
+            good, gone, app = site_answers.ask(SiteQuestion(sites, LOOPBACK))
             [kept_out] = site_answers.ask(SiteQuestion(sites[:1]))
         finally:
             site.shutdown()
     assert (good.title, good.links, good.failure) == ("Sport", 2, "")
+    assert app.is_shell and not good.is_shell
     assert gone.failure.startswith("http-4xx")
     assert "is not a public address" in kept_out.failure
 

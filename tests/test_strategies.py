@@ -208,6 +208,21 @@ def test_membership_is_handed_on_page_by_page_and_known_by_an_anchor() -> None:
     assert priorities(strategy, pointed_at, [link("a")]) == [pytest.approx(1.0 + 3.0 * 0.8)]
 
 
+def test_a_page_that_others_call_an_index_page_of_the_topic_has_members_whatever_it_looks() -> None:
+    strategy = make("yield", home=1.0, member=3.0)
+    way = msgspec.structs.replace(link("c/5", role=Role.INDEX), anchor_score=0.8)
+    (link_evidence,) = strategy.evidence(parent(strategy, 0.0), [way])
+    assert link_evidence is not None
+    plain = parent(strategy, 0.0, link_evidence=link_evidence)
+    assert priorities(strategy, plain, [link("a")]) == [pytest.approx(1.0 + 3.0 * 0.8)]
+    (link_evidence,) = strategy.evidence(
+        parent(strategy, 0.0), [msgspec.structs.replace(way, host="other")]
+    )
+    assert link_evidence is not None
+    plain = parent(strategy, 0.0, link_evidence=link_evidence)
+    assert priorities(strategy, plain, [link("a")]) == [1.0]
+
+
 def test_a_link_that_names_a_sub_topic_weighs_more_but_not_beside_the_topic() -> None:
     strategy = make("yield", home=1.0, subtopic=1.5, anchor=2.5)
     for n in range(30):

@@ -45,12 +45,14 @@ class SiteHealth(msgspec.Struct, frozen=True):
 
     unmatched  pages that came in and were held against no alert yet
     slowed     why it is visited less often than the alert asks for; "": it is not
+    lacking    that its pages seem to need scripts, which nobody runs; "": they do not
     """
 
     site: WatchedSite
     figures: SiteFigures
     unmatched: int
     slowed: str = ""
+    lacking: str = ""
 
     @property
     def is_failing(self) -> bool:
@@ -80,15 +82,7 @@ class Health(msgspec.Struct, frozen=True):
 
 def health(store: AlertStore, owned: StoredAlert, *, now: float) -> Health:
     """How an alert fares."""
-    sites = [
-        SiteHealth(
-            site,
-            store.pages.figures(site.crawl),
-            store.pages.unmatched(site),
-            _slowed(owned.alert, site),
-        )
-        for site in store.sites.of([owned.id])
-    ]
+    sites = [_site(store, owned.alert, site) for site in store.sites.of([owned.id])]
     found = store.matches.count(owned.id)
     state = "paused" if owned.paused else "active"
     if owned.alert.is_over(now):
@@ -106,6 +100,22 @@ def health(store: AlertStore, owned: StoredAlert, *, now: float) -> Health:
         sites=sites,
         silent_s=silent_s,
         remarks=_remarks(owned, state, sites, silent_s, zone),
+    )
+
+
+def _site(store: AlertStore, alert: Alert, site: WatchedSite) -> SiteHealth:
+    figures = store.pages.figures(site.crawl)
+    lacking = plural(
+        "{n:,} page seems to need scripts: --render auto",
+        "{n:,} pages seem to need scripts: --render auto",
+        n=figures.shells,
+    )
+    return SiteHealth(
+        site,
+        figures,
+        store.pages.unmatched(site),
+        _slowed(alert, site),
+        lacking if figures.shells else "",
     )
 
 
@@ -171,6 +181,8 @@ def _remarks(
         elif each.figures.blocked and not each.figures.pages:
             what = msg("robots.txt forbids this site, so that nothing is seen.")
             remarks.append(_at(each.site, what))
+        if each.lacking:
+            remarks.append(_at(each.site, each.lacking))
     try:
         topic_of(owned.alert, trusted=owned.user == LOCAL)
     except FocusError as error:

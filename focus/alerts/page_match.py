@@ -118,6 +118,7 @@ class PageView:
             description=page.description,
             headings=self._parsed.headings,
             links=self._parsed.links,
+            crumbs=self._parsed.crumbs,
             url_words=url_words(page.url),
             url=page.url,
             blocks=self._parsed.blocks,

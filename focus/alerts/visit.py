@@ -157,7 +157,7 @@ async def visit(
     watcher = _Visitor(due, partial(_begin, store, site))
     report = await run(
         config,
-        RunPaths(db=store.path, archive=web.archive),
+        RunPaths(db=store.path, archive=web.archive, browser=web.browser),
         watcher,
         known_as={"topic": site.host, "strategy": "watch"},
         news_from=_news_from(site),
@@ -286,6 +286,8 @@ def _config(store: AlertStore, site: WatchedSite, web: PageSource, requests: int
         fetch=msgspec.structs.replace(web.fetch, listings=True),
         politeness=web.politeness,
         agent=web.agent,
+        # Most visits meet no shell, and many are of seconds.
+        render=msgspec.structs.replace(web.render, early=False),
         max_offline_s=0.0,  # the next run tries again
         analysis=AnalysisConfig(
             topic=to_builtins(_union(store, site)), url_patterns=True, agent=web.agent

@@ -153,6 +153,9 @@ crawl_options = adding(
 )
 """All options of `focus crawl`, in the order of its help."""
 
+script_options = adding(declared(SCRIPTS))
+"""Those that have the scripts of pages run."""
+
 network_options = adding(_ASKING)
 """Those that say how to ask, for commands that fetch a few pages."""
 

@@ -10,7 +10,7 @@ import click
 
 from focus.commands.alert_access import opened, own_zone
 from focus.commands.cluster import broker_options
-from focus.commands.crawl import network_options
+from focus.commands.crawl import network_options, script_options
 from focus.commands.options.channel import KEY, ChannelCommand, installation_values, key_file
 from focus.commands.options.option import DB, option
 from focus.commands.watch_send import cluster_of, sending_options
@@ -37,6 +37,7 @@ OPEN_FILES = 256  # a connection of each visitor, each of a visit, databases
     help="Take the mail server and the SMS gateway out of the database: their key file is lost.",
 )
 @sending_options
+@script_options
 @network_options
 @broker_options
 @KEY
@@ -64,7 +65,7 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
         ) from None
     from focus.alerts.delivery import check_installation
     from focus.alerts.settings import forget_sealed
-    from focus.commands.settings import web_of
+    from focus.commands.settings import watched_web
     from focus.process import raise_open_files
     from focus.serve.scheduler import SchedulerOptions
 
@@ -75,7 +76,7 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
             open_files=OPEN_FILES,
             most=most,
         )
-    web = web_of(options)
+    web = watched_web(options)
     given, workers = installation_values(options), cluster_of(options)
     with server.listening(host, port) as bound:
         home = server.home_of(host, port)
@@ -100,5 +101,7 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
             base_url=app_state.base_url or None,
             key_file=None if key is None else str(key.absolute()),
             cluster=workers,
+            render=web.render,
+            browser=None if web.browser is None else str(web.browser.absolute()),
         )
         server.serve(app_state, order, bound)

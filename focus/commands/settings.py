@@ -20,11 +20,19 @@ from msgspec.structs import replace
 
 from focus import __version__
 from focus.commands.options.declared import filled
-from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, PolitenessConfig, RunPaths
+from focus.config import (
+    AnalysisConfig,
+    CrawlConfig,
+    FetchConfig,
+    PolitenessConfig,
+    RenderConfig,
+    RunPaths,
+)
 from focus.documents.kinds import LIBRARIES, TYPES
 from focus.errors import ConfigError, TopicError
 from focus.learn.memory_crawl import PageSource
 from focus.learn.model_file import applied
+from focus.rendering import usable
 from focus.score.parameters import Numbers, numbers_of
 from focus.score.relevance import RELEVANCE, Model, model_class
 from focus.score.strategy import STRATEGIES, Strategy, strategy_class
@@ -297,3 +305,16 @@ def web_of(options: Mapping[str, Any], archive: Path | None = None) -> PageSourc
     """How to ask for single pages, as `network_options` say, or whom: a recorded web."""
     fetch, politeness = _fetch(options), filled(PolitenessConfig, options)
     return PageSource(archive, fetch, politeness, product(options["user_agent"]))
+
+
+def watched_web(options: Mapping[str, Any]) -> PageSource:
+    """How to visit sites that are watched; ConfigError where --render cannot be done."""
+    render, browser = filled(RenderConfig, options), options["browser"]
+    if render.mode != "never":
+        if options["amqp"]:
+            raise ConfigError(
+                "--render needs a browser, and workers of a cluster have none; visit the sites "
+                "that need one by a `focus watch run` without --amqp"
+            )
+        usable(render, browser)
+    return msgspec.structs.replace(web_of(options), render=render, browser=browser)

@@ -11,7 +11,7 @@ import click
 
 from focus.commands.alert_access import AlertName, answer, chosen, opened
 from focus.commands.cluster import address_of, broker_options
-from focus.commands.crawl import network_options
+from focus.commands.crawl import network_options, script_options
 from focus.commands.options.channel import HOW, KEY, ChannelCommand, installation_values, key_file
 from focus.commands.options.option import DB, option, tell
 from focus.i18n import told
@@ -41,6 +41,7 @@ sending_options = option(
 @option("--dry-run", is_flag=True, help="Say what is due, and do nothing.")
 @option("-v", "--verbose", is_flag=True, help="Say what was done; without, only trouble is told.")
 @sending_options
+@script_options
 @network_options
 @broker_options
 @KEY
@@ -87,6 +88,7 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
 @click.command(cls=ChannelCommand, takes="installation")
 @click.argument("names", metavar="NAME...", nargs=-1, required=True, type=AlertName())
 @sending_options
+@script_options
 @network_options
 @broker_options
 @KEY
@@ -118,9 +120,9 @@ def _ran(store: AlertStore, wanted: Sequence[int] | None, options: dict[str, Any
     from focus.alerts import delivery_process
     from focus.alerts.run import run_due
     from focus.alerts.visit import visitor
-    from focus.commands.settings import web_of
+    from focus.commands.settings import watched_web
 
-    web, order = web_of(options), cluster_of(options)
+    web, order = watched_web(options), cluster_of(options)
     around = None
     if order is not None:
         from focus.cluster.visits import visits_by

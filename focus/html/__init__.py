@@ -4,6 +4,7 @@
     size_guard    cuts off the two shapes of markup that cost lexbor quadratic time
     reader        one walk over all elements: head, links, headings, text
     regions       body, navigation, header, footer or aside, by a node's ancestors
+    breadcrumbs   the way down to a page from its site's home
     blocks        the text cut into blocks, each with the share of it that is links
     contexts      the words around a link, within its block
     publication_date  when a page was published, and changed last

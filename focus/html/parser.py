@@ -15,10 +15,11 @@ from __future__ import annotations
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser
 
 from focus.html.blocks import Block, BlockReader
+from focus.html.breadcrumbs import Crumb
 from focus.html.reader import ElementReader, Parsed, RawLink
 from focus.html.size_guard import guard
 
-__all__ = ["Block", "Parsed", "RawLink", "blocks_of", "parse"]
+__all__ = ["Block", "Crumb", "Parsed", "RawLink", "blocks_of", "parse"]
 
 _AS_WRITTEN = LexborDocumentOptions.WO_EVENTS.value
 """Without what elements do when they are put in: a `<selectedcontent>` copies the option chosen."""

@@ -10,6 +10,7 @@ import msgspec
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from focus.html.blocks import Block, BlockReader
+from focus.html.breadcrumbs import MOST, Crumb, begins_trail, crumbs_in
 from focus.html.contexts import Contexts
 from focus.html.dom import (
     HIDDEN_NAMES,
@@ -37,6 +38,7 @@ MAX_LD = 100_000  # characters of a JSON-LD script that is read
 _LISTS = frozenset(("CollectionPage", "SearchResultsPage", "ItemList", "Blog"))
 _ARTICLES = frozenset(("Article", "BlogPosting", "NewsArticle", "TechArticle", "QAPage", "Product"))
 _NOFOLLOW = frozenset(("nofollow", "ugc", "sponsored"))
+_FILES = frozenset(("tag", "category"))
 _WAYS = frozenset(("next", "prev", "previous"))
 _FEEDS = frozenset(("application/rss+xml", "application/atom+xml"))
 _NO_PAGE = ("#", "javascript:", "mailto:", "tel:", "data:")
@@ -51,6 +53,8 @@ class RawLink(msgspec.Struct, frozen=True, gc=False):
               heading has the next higher one: a listing's heading, not its own text
     context   the text before and after it in its block, "" unless asked for
     leads_on  rel=next or rel=prev: to the next page of a series or the one before
+    files     rel=tag, or its text is one of article:section and article:tag: to the list of
+              what the page is filed under
     """
 
     href: str
@@ -60,6 +64,7 @@ class RawLink(msgspec.Struct, frozen=True, gc=False):
     nofollow: bool = False
     context: str = ""
     leads_on: bool = False
+    files: bool = False
 
 
 @dataclass(slots=True)
@@ -73,6 +78,7 @@ class Parsed:
     links      a, area, frame, iframe and a late refresh in document order; not #fragment,
                javascript:, mailto:…
     links_cut  links beyond `max_links`, counted only
+    crumbs     its breadcrumb, as links show it and as JSON-LD says it; one of them may be twice
     headings   texts of h1 to h3
     feeds      of its RSS and Atom feeds, `MAX_FEEDS` at most
     articles, paragraphs   how many `<article>` and `<p>` elements it has
@@ -89,6 +95,7 @@ class Parsed:
     asked: RobotsTag = NOTHING
     links: list[RawLink] = field(default_factory=list)
     links_cut: int = 0
+    crumbs: list[Crumb] = field(default_factory=list)
     headings: list[str] = field(default_factory=list)
     feeds: list[str] = field(default_factory=list)
     articles: int = 0
@@ -141,7 +148,9 @@ class ElementReader:
         self.places = page._places
         self.contexts = Contexts() if context else None
         self.shared = ""  # og:description
-        self.filed: list[str] = []  # tags and sections, as Open Graph has them
+        self.filed: dict[str, None] = {}  # tags and sections, as Open Graph has them
+        self.trail: list[Crumb] = []
+        self.trails: set[int] = set()  # elements that hold one, by mem_id
         # By region the headings that a link there stands under, [(level, text)], levels
         # rising. Body and header share one: the page's heading often stands in its header.
         self.outlines: dict[Region, list[tuple[int, str]]] = {region: [] for region in _REGIONS}
@@ -156,6 +165,8 @@ class ElementReader:
             if handler is not None:
                 handler(node)
         self.page.description = self.page.description or self.shared
+        if len(self.trail) <= MOST:
+            self.page.crumbs[:0] = self.trail
         if self.filed:
             told = ", ".join(filter(None, (self.page.keywords, *self.filed)))
             self.page.keywords = fold(told, MAX_META)
@@ -188,7 +199,8 @@ class ElementReader:
             case "keywords":
                 page.keywords = page.keywords or fold(content, MAX_META)
             case "article:section" | "article:tag" | "news_keywords":
-                self.filed.append(content)
+                if name := content.strip():
+                    self.filed.setdefault(name)
             case "description":
                 page.description = page.description or fold(content, MAX_META)
             case "og:description":
@@ -221,7 +233,11 @@ class ElementReader:
         text = node.first_child
         if text is None or "ld+json" not in (node.attributes.get("type") or ""):
             return
-        kinds = set(kinds_of(text.text_content or ""))
+        things = list(things_of(text.text_content or ""))
+        kinds = {name for thing in things for name in kinds_of(thing)}
+        for thing in things:
+            if len(self.page.crumbs) < MOST:
+                self.page.crumbs.extend(crumbs_in(thing))
         self.page.is_list |= not kinds.isdisjoint(_LISTS)
         self.page.is_article |= not kinds.isdisjoint(_ARTICLES)
 
@@ -240,6 +256,8 @@ class ElementReader:
         if href and self._is_wanted(href := href.strip(HTTP_SPACE)):
             anchor = words_of(node) or _spare_anchor(node, attributes)
             self._add(node, href, anchor, _words(attributes.get("rel")))
+            if self.trails or begins_trail(node, anchor):
+                self._follow_trail(node, href, anchor)
 
     def _frame(self, node: LexborNode) -> None:
         src = (node.attributes.get("src") or "").strip(HTTP_SPACE)
@@ -263,8 +281,21 @@ class ElementReader:
         heading = self._heading_above(place)
         nofollow = bool(rel) and not _NOFOLLOW.isdisjoint(rel)
         leads_on = bool(rel) and not _WAYS.isdisjoint(rel)
-        link = RawLink(href, anchor, heading, place.region, nofollow, context, leads_on)
+        files = anchor in self.filed or (bool(rel) and not _FILES.isdisjoint(rel))
+        link = RawLink(href, anchor, heading, place.region, nofollow, context, leads_on, files)
         self.page.links.append(link)
+        if place.trail:
+            self.trail.append(Crumb(href, anchor))
+
+    def _follow_trail(self, node: LexborNode, href: str, anchor: str) -> None:
+        """Take a link of a trail that no name tells, with those beside it."""
+        above = node.parent
+        if above is None or self.places.of(node).trail:
+            return
+        if begins_trail(node, anchor):
+            self.trails.add(above.mem_id)
+        if above.mem_id in self.trails:
+            self.trail.append(Crumb(href, anchor))
 
     def _heading_above(self, place: Ancestry) -> str:
         outline = self.outlines[place.region]
@@ -297,11 +328,8 @@ def _spare_anchor(node: LexborNode, attributes: Attributes) -> str:
     return next(filter(None, names), "")
 
 
-def kinds_of(text: str) -> Iterator[str]:
-    """The schema.org types of what a JSON-LD script describes, not of what that consists of.
-
-    `{"@graph": [{"@type": "CollectionPage", "hasPart": {"@type": "Article"}}]}`: CollectionPage.
-    """
+def things_of(text: str) -> Iterator[dict[str, object]]:
+    """What a JSON-LD script describes, outermost alone; nothing of one that cannot be read."""
     try:
         told = msgspec.json.decode(text.encode("utf-8", "replace")) if len(text) <= MAX_LD else None
     except (msgspec.DecodeError, RecursionError):
@@ -309,8 +337,16 @@ def kinds_of(text: str) -> Iterator[str]:
     for each in _listed(told):
         graph = each.get("@graph") if isinstance(each, dict) else None
         for thing in graph if isinstance(graph, list) else [each]:
-            kind = thing.get("@type") if isinstance(thing, dict) else None
-            yield from (name for name in _listed(kind) if isinstance(name, str))
+            if isinstance(thing, dict):
+                yield thing
+
+
+def kinds_of(thing: dict[str, object]) -> Iterator[str]:
+    """The schema.org types of a thing, not of what it consists of.
+
+    `{"@type": ["CollectionPage"], "hasPart": {"@type": "Article"}}`: CollectionPage.
+    """
+    yield from (name for name in _listed(thing.get("@type")) if isinstance(name, str))
 
 
 def _listed(told: object) -> list[object]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from selectolax.lexbor import LexborNode
 
+from focus.html.breadcrumbs import is_trail
 from focus.html.dom import LEVELS, Attributes, tag_ids
 from focus.records import Region
 
@@ -58,11 +59,13 @@ class Ancestry(NamedTuple):
 
     level      of the heading it stands in, 0 = in none
     sectioned  inside main, article or section, whose header and footer are their own
+    trail      inside a breadcrumb
     """
 
     region: Region = Region.BODY
     level: int = 0
     sectioned: bool = False
+    trail: bool = False
 
 
 _OUTSIDE = Ancestry()
@@ -101,13 +104,15 @@ def _inside(place: Ancestry, element: LexborNode) -> Ancestry:
     if tag_id in LEVELS:
         return place._replace(level=LEVELS[tag_id])
     tag = _CONTAINERS[tag_id]
-    region = region_of(tag, element.attributes)
+    attributes = element.attributes
+    region = region_of(tag, attributes)
     if region is None or (place.sectioned and region in (Region.HEADER, Region.FOOTER)):
         region = place.region
     sectioned = place.sectioned or tag in _SECTIONS
-    if region == place.region and sectioned == place.sectioned:
+    trail = place.trail or (bool(attributes) and is_trail(attributes))
+    if (region, sectioned, trail) == (place.region, place.sectioned, place.trail):
         return place
-    return Ancestry(region, place.level, sectioned)
+    return Ancestry(region, place.level, sectioned, trail)
 
 
 def region_of(tag: str, attributes: Attributes) -> Region | None:

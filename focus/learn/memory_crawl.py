@@ -18,6 +18,7 @@ from focus.config import (
     FetchConfig,
     LimitConfig,
     PolitenessConfig,
+    RenderConfig,
     RunPaths,
     ScopeConfig,
 )
@@ -33,12 +34,17 @@ _ALL = 1 << 40
 
 
 class PageSource(msgspec.Struct, frozen=True):
-    """The source of pages: a recorded web, or the network, asked so."""
+    """The source of pages: a recorded web, or the network, asked so.
+
+    render   which pages of sites that are watched have their scripts run, by which `browser`
+    """
 
     archive: Path | None = None
     fetch: FetchConfig = FetchConfig()
     politeness: PolitenessConfig = PolitenessConfig()
     agent: str = "focus"
+    render: RenderConfig = RenderConfig()
+    browser: Path | None = None
 
 
 class Found(msgspec.Struct, frozen=True):

@@ -33,7 +33,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from focus.config import CrawlConfig
+from focus.config import CrawlConfig, RenderConfig
 from focus.engine.transports import Scorer
 from focus.fetch import WebFetcher
 from focus.http.sessions import Sessions
@@ -41,6 +41,13 @@ from focus.rendering.chromium import check_sandbox, executable
 from focus.rendering.renderer import Renderer
 from focus.rendering.second_look import SecondLook
 from focus.rendering.subrequests import SubRequests
+
+
+def usable(config: RenderConfig, browser: Path | None) -> str:
+    """The browser's program; ConfigError for none, or for one whose sandbox cannot work."""
+    program = executable(browser)
+    check_sandbox(sandbox=config.sandbox)
+    return program
 
 
 async def second_look(
@@ -59,8 +66,7 @@ async def second_look(
     """
     if config.render.mode == "never":
         return None
-    program = executable(browser)
-    check_sandbox(sandbox=config.render.sandbox)
+    program = usable(config.render, browser)
     fetch = replace(config.fetch, any_type=True, listings=False)
     subrequests = SubRequests(
         WebFetcher(fetch, sessions=sessions),
@@ -75,5 +81,6 @@ async def second_look(
         max_bytes=config.fetch.max_body_bytes,
     )
     stack.push_async_callback(renderer.close)
-    await renderer.begin()
+    if config.render.early:
+        await renderer.begin()
     return SecondLook(config.render, renderer, scorer)

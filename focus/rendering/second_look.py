@@ -21,6 +21,10 @@ from focus.engine.transports import Scorer
 from focus.records import FetchResult, Page, Rendering, Result
 from focus.rendering.renderer import Rendered
 
+VALIDATORS = "etag", "last-modified"
+"""Fields that a page is kept without that was to be rendered: a shell stays as it is while its list
+changes, and what could not be rendered is tried again."""
+
 
 class Draws(Protocol):
     """Runs the scripts of a page."""
@@ -45,7 +49,11 @@ class SecondLook:
             return result
         await asyncio.sleep(result.task.rest_s)  # it is one more request to that host
         drawn = await self._renderer.render(result.fetch, page.charset)
-        fetch = replace(result.fetch, raw_bytes=result.fetch.raw_bytes + drawn.raw_bytes)
+        fetch = replace(
+            result.fetch,
+            raw_bytes=result.fetch.raw_bytes + drawn.raw_bytes,
+            headers=tuple(each for each in result.fetch.headers if each[0] not in VALIDATORS),
+        )
         if drawn.sent_to is not None:
             return Result(result.task, replace(fetch, redirect_to=drawn.sent_to))
         return Result(result.task, fetch, await self._page(result, page, drawn))

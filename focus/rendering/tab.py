@@ -2,8 +2,9 @@
 
 The document that the tab asks for is answered with the body that we have; it gets no other. When
 a script sends the tab elsewhere, that address is the result, as of a redirect. What the page asks
-for besides goes to `SubRequests`. The page is done when it has loaded and nothing was asked for in
-`QUIET_S`, or as it stands when its time is nearly over.
+for besides goes to `SubRequests`. The page is done when it has loaded and asked for nothing in
+`QUIET_S`, nor in `QUIET_TURNS` turns of its own event loop; or as it stands when its time is nearly
+over.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import asyncio
 import base64
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable
+import math
+from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, NamedTuple
 
 from focus.i18n import msg
@@ -22,9 +24,11 @@ from focus.rendering.subrequests import Allowance, Answer, SubRequests
 from focus.urls.normal_form import normalise
 
 QUIET_S = 0.5
+QUIET_TURNS = 5
+"""In which a page is asked for a sign of life: one that has no processor is not done."""
 MAX_ELEMENTS = 200_000
 """Of a document that is read; the largest honest ones have some 50,000."""
-_READ_SHARE = 0.25  # of a page's time that is left for reading it
+READ_SHARE = 0.25  # of a page's time that is left for reading it
 _CLOSE_S = 5.0
 _PASSED = ("content-security-policy", "content-language", "referrer-policy")
 _BEFORE = """
@@ -103,7 +107,7 @@ class Tab:
         try:
             async with asyncio.timeout_at(ends_at):
                 await self._open()
-                await self._settled(ends_at - _READ_SHARE * limit_s)
+                await self._settled(ends_at - READ_SHARE * limit_s)
                 if self._sent_to is not None:
                     return Snapshot(b"", self._sent_to)
                 return Snapshot(await self._read(ends_at - loop.time(), max_bytes))
@@ -127,18 +131,35 @@ class Tab:
 
     async def _settled(self, until: float) -> None:
         """Until nothing has stirred for a while, or until that instant."""
-        loop = asyncio.get_running_loop()
-        while self._failed is None and self._sent_to is None and (left := until - loop.time()) > 0:
-            is_quiet = self._is_loaded and not self._under_way
-            self._stirred.clear()
-            try:
-                async with asyncio.timeout(min(left, QUIET_S) if is_quiet else left):
-                    await self._stirred.wait()
-            except TimeoutError:
-                if is_quiet:
-                    break
+        quiet = 0
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(until):
+                while self._failed is None and self._sent_to is None and quiet < QUIET_TURNS:
+                    quiet = quiet + 1 if await self._is_still() else 0
         if self._failed is not None:
             raise self._failed
+
+    async def _is_still(self) -> bool:
+        """Whether nothing stirs in a share of `QUIET_S`, and in the page's next turn after it."""
+        self._stirred.clear()
+        if not self._is_loaded or self._under_way:
+            await self._stirred.wait()
+            return False
+        await self._unless_stirred(asyncio.sleep(QUIET_S / QUIET_TURNS))
+        if not self._stirred.is_set():
+            call, session = self._tools.call, self._session
+            await self._unless_stirred(call("Runtime.evaluate", session, math.inf, expression="0"))
+        return not self._stirred.is_set()
+
+    async def _unless_stirred(self, work: Coroutine[Any, Any, object]) -> None:
+        """Until it is over, in whatever way, or something stirs."""
+        both = {asyncio.ensure_future(work), asyncio.ensure_future(self._stirred.wait())}
+        try:
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in both:
+                each.cancel()
+            await asyncio.gather(*both, return_exceptions=True)  # a browser that is gone stirs
 
     async def _read(self, limit_s: float, max_bytes: int) -> bytes:
         """The document as HTML."""

@@ -58,14 +58,12 @@ def comparison_pictures(comparison: Comparison) -> dict[str, str]:
 
 def _verdict(comparison: Comparison, group: VariantGroup) -> str:
     """Who found most, and how much more than the baseline (without one, than the next)."""
-    ranked = sorted(group.scores, key=lambda each: -(each.measures["recall_T"].value or 0.0))
+    # With a budget of fewer requests than there are targets nobody has a recall after so many.
+    has_recall = any(each.measures["recall_T"].value is not None for each in group.scores)
+    measure = "recall_T" if has_recall else "auc"
+    ranked = sorted(group.scores, key=lambda each: -_share(each, measure))
     best, others = ranked[0], ranked[1:]
-    found = say(
-        "{variant} found {share:.0%} of the relevant pages after as many requests as there are "
-        "relevant pages",
-        variant=_name(comparison, best),
-        share=best.measures["recall_T"].value or 0.0,
-    )
+    found = _found(comparison, best, measure)
     if not others:
         return say("{found}.", found=found)
     other = next((each for each in others if each.variant == group.baseline), others[0])
@@ -73,9 +71,9 @@ def _verdict(comparison: Comparison, group: VariantGroup) -> str:
         "{found}; {other} {share:.0%}",
         found=found,
         other=_name(comparison, other),
-        share=other.measures["recall_T"].value or 0.0,
+        share=_share(other, measure),
     )
-    versus = best.versus.get("recall_T") if other.variant == group.baseline else None
+    versus = best.versus.get(measure) if other.variant == group.baseline else None
     if versus is None:
         return say("{found}.", found=against)
     if versus.p_holm < SURE:
@@ -83,6 +81,26 @@ def _verdict(comparison: Comparison, group: VariantGroup) -> str:
             "{found}. That is more than chance (p = {p:.4f}).", found=against, p=versus.p_holm
         )
     return say("{found}. That may be chance (p = {p:.2f}).", found=against, p=versus.p_holm)
+
+
+def _share(score: VariantScore, measure: str) -> float:
+    return score.measures[measure].value or 0.0
+
+
+def _found(comparison: Comparison, best: VariantScore, measure: str) -> str:
+    name, share = _name(comparison, best), _share(best, measure)
+    if measure == "auc":
+        return say(
+            "In the mean over its requests, {variant} had found {share:.0%} of the relevant pages",
+            variant=name,
+            share=share,
+        )
+    return say(
+        "{variant} found {share:.0%} of the relevant pages after as many requests as there are "
+        "relevant pages",
+        variant=name,
+        share=share,
+    )
 
 
 def _summary(comparison: Comparison) -> str:

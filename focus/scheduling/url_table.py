@@ -89,7 +89,10 @@ class Fingerprints:
         ids = np.argsort(shards, kind="stable").astype(np.uint32)
         for shard, members in enumerate(np.split(ids, ends[:-1])):
             self._used[shard] = len(members)
-            self._slots[shard] = _filled(heads[members], members + np.uint32(1))
+            if len(members):
+                self._slots[shard] = _filled(heads[members], members + np.uint32(1))
+            else:  # of a small table most are: .01 s saved at every start
+                self._slots[shard] = _empty(_FIRST_SLOTS)
 
     def _grow(self, shard: int, size: int) -> array[int]:
         heads, slots, mask = self._heads, _empty(size), size - 1

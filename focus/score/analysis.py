@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash, text_digest
@@ -9,10 +11,10 @@ from focus.admission.near_duplicates import wording as wording_of
 from focus.config import AnalysisConfig
 from focus.documents.convert import to_html
 from focus.documents.kinds import DocumentError, kind_of
-from focus.html.parser import Parsed, RawLink, parse
+from focus.html.parser import Crumb, Parsed, RawLink, parse
 from focus.html.shell import lack
 from focus.http import zstd
-from focus.records import FailureKind, Link, Page
+from focus.records import FailureKind, Link, Page, Region
 from focus.score.index_pages import Role, is_index, leads_on, role, series
 from focus.score.matching import Matcher
 from focus.score.memo import Memo
@@ -36,14 +38,14 @@ def _is_lost(page: Document) -> bool:
     return says and len(page.content) <= LOST_CHARS
 
 
-def _role(target: _Target, anchor: str, *, within: bool, onward: bool) -> Role:
+def _role(target: _Target, anchor: str, *, within: bool, told: Role) -> Role:
     """The kind of page that a link leads to, by all that is known of both."""
     kind = target[-2]
     if kind is Role.FURTHER and not within:
         return Role.INDEX
-    if kind is Role.PAGE and (onward or (anchor and leads_on(anchor))):
-        return Role.FURTHER
-    return kind
+    if kind is not Role.PAGE:
+        return kind
+    return Role.FURTHER if not told and anchor and leads_on(anchor) else told
 
 
 class PageAnalyst:
@@ -94,8 +96,8 @@ class PageAnalyst:
         )
         base = normalise(parsed.base, url) if parsed.base else None
         joiner = Joiner(base or url, charset)
-        links = self._links(url, parsed, joiner)
         document = self._document(url, source, parsed)
+        links = self._links(url, parsed, joiner, document.filed_under)
         judgement = self.model.judge(document)
         relevant = judgement.relevance > self.threshold
         lost = self.config.near_duplicates and _is_lost(document)
@@ -148,6 +150,7 @@ class PageAnalyst:
             description="" if masked else parsed.description,
             headings=parsed.headings,
             links=parsed.links,
+            crumbs=parsed.crumbs,
             url_words=self._words(url),
             url="" if self.config.mask_urls else url,
             source=source,
@@ -163,8 +166,13 @@ class PageAnalyst:
     def _words(self, url: str) -> str:
         return _NO_WORDS if self.config.mask_urls else words(url)
 
-    def _links(self, url: str, parsed: Parsed, joiner: Joiner) -> list[Link]:
-        """The page's links: absolute, scored, each target once with its best anchor."""
+    def _links(
+        self, url: str, parsed: Parsed, joiner: Joiner, crumbs: Sequence[Crumb] = ()
+    ) -> list[Link]:
+        """The page's links: absolute, scored, each target once with its best anchor.
+
+        crumbs  of its breadcrumb, as JSON-LD alone may have them
+        """
         promise, site = self.matcher.promise, joiner.site
         known, made = self._known, self._made
         for remembered in (known, made):
@@ -172,7 +180,7 @@ class PageAnalyst:
                 remembered.clear()
         best: dict[bytes, tuple[_Target, RawLink, float]] = {}
         free: set[bytes] = set()  # linked to with and without nofollow
-        onward: set[bytes] = set()  # by rel=next or rel=prev, whatever else leads there
+        told: dict[bytes, Role] = {}  # of a target, whatever else leads there
         own, further = fingerprint(url), False
         for raw in parsed.links:
             href = raw.href
@@ -185,8 +193,8 @@ class PageAnalyst:
                 if joiner.is_sitewide(href):
                     known[site, href] = target
             key, score = target[0], promise[raw.anchor]
-            if raw.leads_on:
-                onward.add(key)
+            if raw.leads_on or raw.files:
+                told[key] = Role.INDEX if raw.files else told.get(key, Role.FURTHER)
             held = best.get(key)
             if held is None:
                 if key != own:
@@ -197,16 +205,23 @@ class PageAnalyst:
                 free.add(key)
             if (score, bool(raw.anchor)) > (held[2], bool(held[1].anchor)):
                 best[key] = (held[0], raw, score)
+        for href, name in crumbs:
+            target = self._targets[href]
+            told[target[0]] = Role.INDEX
+            further = further or target[-1] != ""
+            spoken = RawLink(href, name, region=Region.NAV)
+            best.setdefault(target[0], (target, spoken, promise[name]))
         first = series(url) if further else ""
         links = []
         for key, (target, raw, score) in best.items():
             nofollow = raw.nofollow and key not in free
             within = target[-1] == first != ""  # a further page of this very index
             said = raw.anchor, raw.heading, raw.context, raw.region
-            seen = (target[1], *said, nofollow, key in onward, within)
+            leads = told.get(key, Role.PAGE)
+            seen = (target[1], *said, nofollow, leads, within)
             link = made.get(seen)
             if link is None:  # on other pages of a site it is often the very same
-                kind = _role(target, raw.anchor, within=within, onward=key in onward)
+                kind = _role(target, raw.anchor, within=within, told=leads)
                 link = made[seen] = self._link(target, raw, score, kind, nofollow=nofollow)
             links.append(link)
         return links

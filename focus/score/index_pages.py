@@ -3,6 +3,7 @@
     role      what an address promises: a page, an index page, or a further page of one
     series    the address that all pages of one index share
     is_index  whether a page that was read is one, by what it says, its structure, its address
+    filed_under  those that a page stands under, by its breadcrumb
 
 What a tag or category page lists was put there by the site's own people, so its links are
 *members* of what it names (`score.strategy.yielding`).
@@ -17,8 +18,9 @@ from enum import IntEnum
 from typing import Final
 from urllib.parse import quote
 
-from focus.html.parser import Parsed
+from focus.html.parser import Crumb, Parsed
 from focus.records import Link, Region
+from focus.urls.normal_form import fingerprint, host_of, normalise
 
 CARDS = 4  # `<article>` elements of an index page, at least
 SIBLINGS = 10  # links of one template in the body of an index page, at least
@@ -91,6 +93,23 @@ def is_index(url: str, page: Parsed, links: Sequence[Link]) -> bool:
     return max(templates.values(), default=0) >= enough
 
 
+def filed_under(crumbs: Sequence[Crumb], url: str) -> list[Crumb]:
+    """The index pages that a page of this URL stands under, addresses absolute, each once.
+
+    Those of its breadcrumb on its own host that are neither its home nor the page itself, by
+    whose names its author has filed it. Worked, for `http://h/5.html`: of 首页 `/`, 体育
+    `/sports/`, 决赛 `/5.html` and 合作 `http://b/` only `("http://h/sports/", "体育")`.
+    """
+    found: dict[bytes, Crumb] = {}
+    for href, name in crumbs:
+        address = normalise(href, url)
+        if address and host_of(address) == host_of(url) and not _HOME.match(address):
+            found.setdefault(fingerprint(address), Crumb(address, name))
+    found.pop(fingerprint(url), None)
+    return list(found.values())
+
+
+_HOME: Final = re.compile(r"[^/]*//[^/]*/(?:(?:index|default|home)\.[a-z]{3,5})?\Z")
 _COLLECTIONS = """
 albums? archives? authors? biaoqian categor(?:y|ies) cat channels? collections?
 columns? fenlei genres? keywords? labels? lanmu sections? series subjects? tags? themes? topics?

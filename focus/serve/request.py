@@ -162,6 +162,7 @@ _PARTS = {
     "anchors": msg("link texts"),
     "url": msg("address"),
     "section": msg("section"),
+    "breadcrumb": msg("breadcrumb"),
     "cited": msg("what it cites"),
 }
 """What the parts of a page are called."""

@@ -20,7 +20,7 @@ from focus.alerts.run import AlreadyRunning, Ran, alone, run_due
 from focus.alerts.sealed_channels import SealedChannels
 from focus.alerts.visit import visitor
 from focus.cluster.visits import VisitOrder, visits_by
-from focus.config import FetchConfig, PolitenessConfig
+from focus.config import FetchConfig, PolitenessConfig, RenderConfig
 from focus.errors import FocusError
 from focus.learn.memory_crawl import PageSource
 from focus.storage.alerts.store import opened
@@ -31,6 +31,7 @@ class SchedulerOptions(msgspec.Struct, frozen=True):
     """The server's orders to its scheduler: where, how to ask, how to send.
 
     cluster  whose workers visit; None: this machine does
+    render   which pages have their scripts run, by which `browser`; None: PATH has it
     """
 
     db: str
@@ -41,6 +42,8 @@ class SchedulerOptions(msgspec.Struct, frozen=True):
     base_url: str | None = None
     key_file: str | None = None
     cluster: VisitOrder | None = None
+    render: RenderConfig = RenderConfig()
+    browser: str | None = None
 
 
 def run(order: SchedulerOptions) -> Ran | None:
@@ -49,7 +52,8 @@ def run(order: SchedulerOptions) -> Ran | None:
     key_file = None if order.key_file is None else Path(order.key_file)
     sealed = SealedChannels.by_file(path, key_file)
     with opened(path, now=time.time(), language="en", zone="UTC", channels=sealed) as store:
-        web = PageSource(None, order.fetch, order.politeness, order.agent)
+        browser = None if order.browser is None else Path(order.browser)
+        web = PageSource(None, order.fetch, order.politeness, order.agent, order.render, browser)
         how = settings.read(
             store,
             options=order.options,

@@ -15,6 +15,7 @@ import msgspec
 
 from focus.config import FetchConfig
 from focus.html.parser import parse
+from focus.html.shell import lack
 from focus.i18n import msg, read_stored, stored
 from focus.learn.memory_crawl import Found, Gathered, PageSource, fetch_pages
 from focus.topic.topic import from_words
@@ -33,12 +34,16 @@ class SiteQuestion(msgspec.Struct, frozen=True):
 
 
 class SiteAnswer(msgspec.Struct, frozen=True):
-    """The answer of a site: a page with its title and links, or a failure in a line."""
+    """The answer of a site: a page with its title and links, or a failure in a line.
+
+    is_shell   it seems to need scripts
+    """
 
     site: str
     title: str = ""
     links: int = 0
     failure: str = ""
+    is_shell: bool = False
 
 
 def ask(question: SiteQuestion, *, limit_s: float = LIMIT_S) -> list[SiteAnswer]:
@@ -72,8 +77,10 @@ async def answers(question: SiteQuestion) -> list[SiteAnswer]:
 def _answer(site: str, gathered: Gathered) -> SiteAnswer:
     pages: dict[str, Found] = {each.seed: each for each in gathered.pages}
     if site in pages:
-        page = parse(pages[site].html)
-        return SiteAnswer(site, page.title, len(page.links))
+        html = pages[site].html
+        page = parse(html)
+        is_shell = lack(page, html.encode()).is_shell
+        return SiteAnswer(site, page.title, len(page.links), is_shell=is_shell)
     why = gathered.failures.get(site) or msg("it is the page of another site here")
     return SiteAnswer(site, failure=stored(why))
 

@@ -40,6 +40,7 @@ SITE = "http://www.xinlan.example/"
 SENDER = "focus@focus.test"
 PASSWORD = "correct horse battery"
 DAYS = 6  # of new articles
+MOST_TABS = 300
 LIMIT_S = 600.0  # for anything to happen, on any machine
 POLITENESS = PolitenessConfig(delay_s=0.0, max_crawl_delay_s=0.0, max_slowdown_s=0.0)
 
@@ -301,8 +302,13 @@ def chromium() -> Iterator[Any]:
             found.close()
 
 
-def browsing(here: Stage, chromium: Any, screen: Screen, language: str) -> Browsing:
-    """A window of its own with such a screen; its reader prefers such a language."""
+def browsing(
+    here: Stage, chromium: Any, screen: Screen, language: str, *, scripts: bool = True
+) -> Browsing:
+    """A window of its own with such a screen; its reader prefers such a language.
+
+    scripts   whether the browser runs those of pages
+    """
     context = chromium.new_context(
         viewport={"width": screen.width, "height": screen.height},
         locale=language,
@@ -311,6 +317,7 @@ def browsing(here: Stage, chromium: Any, screen: Screen, language: str) -> Brows
         has_touch=screen.touch,
         is_mobile=screen.touch,
         device_scale_factor=1.5 if screen.touch else 1,
+        java_script_enabled=scripts,
     )
     context.set_default_timeout(1000 * LIMIT_S)
     return Browsing(here, context.new_page(), language, screen)
@@ -336,6 +343,58 @@ def tabbed(page: Any) -> list[str]:
             hidden.append(at["path"])
     assert len(seen) > 2, "Tab reaches nothing"
     return hidden
+
+
+class Keyboard:
+    """Goes through pages by keys alone; what it reaches must show that it has the focus."""
+
+    def __init__(self, one: Browsing) -> None:
+        self.one, self.page = one, one.page
+
+    def to(self, words: str, *, link: bool = True) -> None:
+        """Press Tab until what is called so (`Inbox…`: begins so) has the focus; AssertionError if
+        nothing is. `link`: it may be one.
+        """
+        met = []
+        for _ in range(MOST_TABS):
+            self.page.keyboard.press("Tab")
+            if (at := self.page.evaluate(_FOCUS)) is None:
+                continue  # past the end of the page; it begins anew
+            met.append(at["words"])
+            if not link and at["path"].startswith("A "):
+                continue
+            if at["words"] == words or (words[-1] == "…" and at["words"].startswith(words[:-1])):
+                assert at["shown"], f"{words!r} does not show that it has the focus"
+                return
+        raise AssertionError(f"Tab does not reach {words!r}, but {list(dict.fromkeys(met))}")
+
+    def fill(self, words: str, text: str) -> None:
+        """Type into a field in place of what stands there."""
+        self.to(words, link=False)
+        self.page.keyboard.press("Control+A")
+        self.page.keyboard.type(text)
+
+    def press(self, words: str) -> None:
+        """Press a button or link that leads to a page; the page is looked at."""
+        self.to(words)
+        self.enter()
+
+    def enter(self) -> None:
+        """Press Enter where that leads to a page."""
+        with self.page.expect_navigation():
+            self.page.keyboard.press("Enter")
+        self.one.look()
+
+    def toggle(self, words: str, key: str = "Space") -> None:
+        """Tick a box, or open what can be folded."""
+        self.to(words)
+        self.page.keyboard.press(key)
+
+    def choose(self, words: str, beginning: str) -> str:
+        """Choose of a list by the first letters; the value that it has then."""
+        self.to(words, link=False)
+        self.page.keyboard.type(beginning)
+        return str(self.page.evaluate("document.activeElement.value"))
 
 
 _LOOK = """() => {
@@ -372,7 +431,11 @@ _FOCUS = """() => {
   const e = document.activeElement;
   if (!e || e === document.body) return null;
   const style = getComputedStyle(e), box = e.getBoundingClientRect();
+  const named = (e.getAttribute('aria-labelledby') || '').split(' ').filter(Boolean);
+  const labels = named.map(id => document.getElementById(id)).concat(...(e.labels || []));
   return {
+    words: (e.ariaLabel || labels.map(each => each.innerText).join(' ') || e.innerText || '')
+      .replace(/\\s+/g, ' ').trim(),
     path: `${e.tagName} ${e.name || ''} ${e.innerText || ''} ${e.href || e.formAction || ''} ` +
           `${Math.round(box.left)},${Math.round(box.top + scrollY)}`,
     shown: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2 && box.width > 0,

@@ -9,8 +9,9 @@ from typing import ClassVar
 import msgspec
 
 from focus.html.main_content import main_text
-from focus.html.parser import Block, RawLink
+from focus.html.parser import Block, Crumb, RawLink
 from focus.records import Region
+from focus.score.index_pages import filed_under
 from focus.score.matching import Matcher, fold_body
 from focus.urls.normal_form import folder_words, host_of
 
@@ -23,7 +24,8 @@ _CITED = 10  # addresses: what leads to more lists them
 class Document:
     """The parts of a page that speak of its topic; its text is read only if asked for.
 
-    url      its address, normalised; "" hides its folders, and those of what it cites
+    url      its address, normalised; "" hides its folders, those of what it cites, its breadcrumb
+    crumbs   links of its breadcrumb, as written
     source   the page in UTF-8: a keyword that is not in there is nowhere on the page
     blocks   makes the blocks of visible text, in document order
     region   tells where one of these stands, by its number
@@ -37,6 +39,7 @@ class Document:
         description: str = "",
         headings: Sequence[str] = (),
         links: Sequence[RawLink] = (),
+        crumbs: Sequence[Crumb] = (),
         url_words: str = "",
         url: str = "",
         source: bytes | None = None,
@@ -48,6 +51,7 @@ class Document:
         self.description = description
         self.headings = headings
         self.links = links
+        self.crumbs = crumbs
         self.url_words = url_words
         self.url = url
         self.source = source
@@ -67,6 +71,11 @@ class Document:
     def section(self) -> str:
         """The words of the folders that its address stands in: where its author has filed it."""
         return folder_words(self.url)
+
+    @cached_property
+    def filed_under(self) -> Sequence[Crumb]:
+        """The index pages above it, by its breadcrumb: addresses and names."""
+        return filed_under(self.crumbs, self.url) if self.url and self.crumbs else ()
 
     @cached_property
     def cited(self) -> Sequence[str]:

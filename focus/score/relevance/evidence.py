@@ -5,8 +5,8 @@ more than the fifth: each part gives a saturated number in 0…1, a logistic fun
 turns their weighted sum into a probability. The weights are hand-set beliefs, moved by
 the development web's labels only as far as these insist (MAP, bench/fit_evidence.py);
 no word of any topic had a part in it. The bias asked for a precision of 0.88 at 0.5, so
-that a topic that had no part in the fit still had 0.87. Sections and citations came later,
-with weights set by hand.
+that a topic that had no part in the fit still had 0.87. Sections, breadcrumbs and citations came
+later, with weights set by hand.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ class Evidence(Model):
     title, keywords, description, url, lead   how surely the keywords found there mean the
                topic, 1 - Π(1 - weight of keyword); lead is the first 300 characters of text
     section    the same of the folders in the page's address: its author has filed it there
+    breadcrumb the same of the names of the index pages above it, by its breadcrumb, its site's
+               home and the page itself left out
     cited      share of the addresses that its body links to at other hosts, ten at most, whose
                folders name a keyword: of a note on an article, where that has been filed
     text       saturated counts in the visible text without the site around it, BM25's, together
@@ -57,6 +59,7 @@ class Evidence(Model):
         "description": 1.0,
         "url": 1.9,
         "section": 3.0,
+        "breadcrumb": 3.0,
         "cited": 4.5,
         "text": 4.3,
         "lead": 1.1,
@@ -77,6 +80,8 @@ class Evidence(Model):
         }
         if texts["url"]:
             texts["section"] = fold_body(page.section)
+        if page.filed_under:
+            texts["breadcrumb"] = fold_body("\n".join(crumb.name for crumb in page.filed_under))
         if is_on := page.may_hold(self.matcher):
             text = page.own(self.matcher)
             texts["lead"] = text[:LEAD_CHARS]

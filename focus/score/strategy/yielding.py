@@ -32,7 +32,9 @@ class Yield(BestLink):
     M         membership, the best over in-links: m of an index page (home, section, tag,
               category, series, archive; `indexpage`) for each link in its body to a page of its
               host. m = how much of the topic its title and address name, or the anchor of a
-              link to it, or what the page before it in its series handed on: the most of these.
+              link to it, or what was handed on to it: the most of these. A page hands m on to the
+              next of its series; and any page to an index page what its anchor says: so one that
+              only the breadcrumbs and tags of its articles tell has an m, too.
               Its next pages get m to hand on, and no M of it themselves
     S         how surely the anchor names a sub-topic, a word that the relevant pages of this crawl
               have in their titles more than the others (`Subtopics`), 0…1; 0 if it has words
@@ -103,7 +105,7 @@ class Yield(BestLink):
         return [
             (
                 *link_evidence,
-                *(shared(m, parent.host, link) if m else nothing),
+                *(shared(m, parent.host, link) if m or link.role == Role.INDEX else nothing),
                 0.0 if link.anchor_score else weights[link.anchor],
             )
             for link_evidence, link in zip(super().evidence(parent, links), links, strict=True)
@@ -145,17 +147,26 @@ class Yield(BestLink):
 
 
 def membership(parent: Parent) -> float:
-    """m of a page: how surely what it lists belongs to the topic, 0…1; of no index page 0."""
-    if not parent.index:
-        return 0.0
+    """m of a page: how surely what it lists belongs to the topic, 0…1; of no index page 0.
+
+    What looks like no index page is one for pages that link to it as one: as much as these hand on.
+    """
     anchor, handed_on = parent.link_evidence[0], parent.link_evidence[_WIDTH + 1]
+    if not parent.index:
+        return handed_on
     return max(parent.named, anchor, handed_on)
 
 
 def shared(m: float, home: str, link: Link) -> tuple[float, float]:
-    """What a link has of its page's m: its own M, and what it is to hand on."""
-    if not m or link.host != home:
+    """What a link has of its page's m: its own M, and what it is to hand on.
+
+    To an index page (by its address, by a breadcrumb, as what the page is filed under) what its
+    anchor says of the topic, whatever m is.
+    """
+    if link.host != home:
         return 0.0, 0.0
+    if link.role == Role.INDEX:
+        return 0.0, link.anchor_score
     is_member = link.role == Role.PAGE and link.region == Region.BODY
     return m * is_member, m * (link.role == Role.FURTHER)
 

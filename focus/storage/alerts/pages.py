@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from focus.records import UrlState
@@ -65,17 +67,22 @@ class Pages(Statements):
 
     def requests(self, crawl: int | None) -> int:
         """What a crawl has spent so far; 0 where there is none."""
+        return int(self._counters(crawl).get("requests", 0))
+
+    def _counters(self, crawl: int | None) -> dict[str, Any]:
         sql = "SELECT counters FROM progress WHERE crawl = ?"
-        counters = msgspec.json.decode(self._db.value(sql, (crawl,)) or "{}")
-        return int(counters.get("requests", 0))
+        return dict(msgspec.json.decode(self._db.value(sql, (crawl,)) or "{}"))
 
     def figures(self, crawl: int | None) -> SiteFigures:
-        """Pages stored, URLs that robots.txt forbids, the five commonest failures."""
+        """Pages stored, URLs that robots.txt forbids, the five commonest failures, shells."""
         sql = "SELECT state, reason, n FROM tally WHERE crawl = ? AND n > 0"
         ends = self._db.rows(sql, (crawl,))
         failed = [(reason, n) for state, reason, n in ends if state == UrlState.FAILED]
+        counters = self._counters(crawl)
+        is_rendered = counters.get("rendered") or counters.get("unrendered")
         return SiteFigures(
             sum(n for state, _, n in ends if state == UrlState.DONE),
             sum(n for state, reason, n in ends if (state, reason) == (UrlState.DROPPED, "robots")),
             dict(sorted(failed, key=lambda each: -each[1])[:5]),
+            0 if is_rendered else counters.get("shells", 0),
         )

@@ -128,11 +128,15 @@ class StoredPage(msgspec.Struct, frozen=True):
 
 
 class SiteFigures(msgspec.Struct, frozen=True):
-    """A site's crawl in figures: pages, URLs that robots.txt forbids, failures."""
+    """A site's crawl in figures: pages, URLs that robots.txt forbids, failures.
+
+    shells   pages that seem to need scripts, where none were ever run
+    """
 
     pages: int = 0
     blocked: int = 0
     errors: dict[str, int] = {}
+    shells: int = 0
 
 
 # -- matches ----------------------------------------------------------------------------

@@ -1,0 +1,131 @@
+"""Breadcrumbs: where a page stands in its site, as evidence and as ways to index pages."""
+
+import json
+
+import pytest
+
+from focus.config import AnalysisConfig
+from focus.html.breadcrumbs import MOST, Crumb, crumbs_in
+from focus.html.parser import parse
+from focus.records import Link, Page, Region
+from focus.score.analysis import PageAnalyst
+from focus.score.index_pages import Role, filed_under
+from focus.topic.topic import from_words, to_builtins
+
+ANALYST = PageAnalyst(AnalysisConfig(topic=to_builtins(from_words("足球"))))
+WAY = '<a href="/">首页</a> &gt; <a href="/c/5">足球</a> &gt; 决赛'
+CRUMBS = [Crumb("/", "首页"), Crumb("/c/5", "足球")]
+LIST = {
+    "@type": "BreadcrumbList",
+    "itemListElement": [
+        {"@type": "ListItem", "position": 1, "item": {"@id": "/", "name": "首页"}},
+        {"@type": "ListItem", "position": 2, "name": "足球", "item": "/c/5"},
+        {"@type": "ListItem", "position": 3, "name": "决赛"},
+    ],
+}
+
+
+def spoken(thing: object) -> str:
+    return f'<script type="application/ld+json">{json.dumps(thing)}</script>'
+
+
+def read(html: str, url: str = "http://h/5.html") -> Page:
+    return ANALYST.analyse(url, html.encode(), "text/html; charset=utf-8")
+
+
+def link_to(page: Page, url: str) -> Link:
+    return next(link for link in page.links if link.url == url)
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        f'<ol class="breadcrumb">{WAY}</ol>',
+        f'<div id="crumbs">{WAY}</div>',
+        f'<nav aria-label="Breadcrumb"><ol><li>{WAY}</ol></nav>',
+        f'<ul itemscope itemtype="https://schema.org/BreadcrumbList"><li>{WAY}</ul>',
+        f"<div>当前位置：{WAY}</div>",
+        spoken(LIST),
+        spoken({"@graph": [{"@type": "WebPage"}, LIST]}),
+    ],
+)
+def test_a_breadcrumb_is_read_however_it_is_written(html: str) -> None:
+    assert parse(f"{html}<p><a href=/x>x</a>").crumbs == CRUMBS
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<div class="layout has-breadcrumb"><a href="/c/5">足球</a></div>',
+        f"<div class=breadcrumbs>{'<a href=/x>x</a>' * (MOST + 1)}</div>",  # around a whole page
+        '<div><a href="/">首页</a> | <a href="/c/5">足球</a></div>',  # a menu
+        '<p><a href="/c/5">足球</a> &gt; <a href="/">首页</a></p>',
+    ],
+)
+def test_what_only_looks_like_a_breadcrumb_is_none(html: str) -> None:
+    assert parse(html).crumbs == []
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        None,
+        7,
+        [7, None, {}],
+        [{"item": "/c/5"}],
+        [{"item": {"@id": 7, "name": "x"}}],
+        [{"item": "  ", "name": "x"}],
+        [{"item": {"@id": "/c/5", "name": ["x"]}}],
+    ],
+)
+def test_a_list_for_machines_that_makes_no_sense_says_nothing(items: object) -> None:
+    assert [*crumbs_in({"@type": "BreadcrumbList", "itemListElement": items})] == []
+
+
+def test_a_list_for_machines_is_read_only_so_far() -> None:
+    items = [{"name": "x", "item": f"/{n}"} for n in range(1000)]
+    thing = {"@type": "BreadcrumbList", "itemListElement": items}
+    assert len([*crumbs_in(thing)]) == MOST
+    assert len(parse(spoken([thing] * 50)).crumbs) < 2 * MOST
+
+
+def test_a_page_stands_under_pages_of_its_site_but_not_under_its_home_or_itself() -> None:
+    given = [*CRUMBS, Crumb("5.html", "决赛"), Crumb("http://b/", "x"), Crumb("mailto:a", "x")]
+    assert filed_under([*given, *CRUMBS], "http://h/5.html") == [Crumb("http://h/c/5", "足球")]
+
+
+def test_a_page_is_judged_by_the_name_of_what_it_stands_under() -> None:
+    filed, plain = read(spoken(LIST)), read("<p>x")
+    assert filed.parts["breadcrumb"] == 1.0
+    assert filed.matched["breadcrumb"] == ["足球"]
+    assert filed.relevance > plain.relevance
+    named = read(spoken(LIST).replace("/c/5", "/5.html"))
+    assert "breadcrumb" not in named.parts  # its own name is its title's affair
+
+
+def test_what_a_page_stands_under_is_an_index_page() -> None:
+    visible = link_to(
+        read(f'<div class=breadcrumb>{WAY}</div><a href="/x.html">x</a>'), "http://h/c/5"
+    )
+    assert (visible.role, visible.anchor) == (Role.INDEX, "足球")
+    unseen = link_to(read(spoken(LIST)), "http://h/c/5")
+    assert (unseen.role, unseen.region, unseen.anchor_score) == (Role.INDEX, Region.NAV, 1.0)
+
+
+def test_a_breadcrumb_for_machines_leaves_a_nofollow_alone() -> None:
+    page = read(f'{spoken(LIST)}<a rel=nofollow href="/c/5">足球</a>')
+    assert [link.nofollow for link in page.links if link.url == "http://h/c/5"] == [True]
+
+
+@pytest.mark.parametrize(
+    ("head", "link"),
+    [
+        ("", '<a rel="category tag" href="/c/5">足球</a>'),
+        ('<meta property="article:tag" content="足球">', '<a href="/c/5">足球</a>'),
+        ('<meta property="article:section" content=" 足球 ">', '<a href="/c/5">足球</a>'),
+    ],
+)
+def test_what_a_page_is_filed_under_is_an_index_page(head: str, link: str) -> None:
+    page = read(f"<head>{head}</head><body>{link}<a href=/d/6>x</a>")
+    assert link_to(page, "http://h/c/5").role is Role.INDEX
+    assert link_to(page, "http://h/d/6").role is Role.PAGE

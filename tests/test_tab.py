@@ -1,0 +1,89 @@
+"""When a page is done: in turns of its own, whatever the machine is busy with."""
+
+import asyncio
+import math
+from typing import Any
+
+from focus.records import FetchResult
+from focus.rendering.subrequests import Allowance
+from focus.rendering.tab import QUIET_S, QUIET_TURNS, Came, Tab
+from tests.support.timetravel import OWN_TIME
+
+pytestmark = OWN_TIME
+PAGE = "https://shop.example/list"
+
+
+class Tools:
+    """A browser whose page gets no processor for a while, and then asks for something."""
+
+    def __init__(self, starved_s: float) -> None:
+        self.log: list[str] = []
+        self.starved_s = starved_s
+        self.event: Any = None
+
+    def hear(self, session: str, event: Any) -> None:
+        self.event = event
+
+    def forget(self, session: str) -> None:
+        pass
+
+    def tell(self, method: str, session: str = "", **params: Any) -> int:
+        self.log.append(method)
+        if method == "Page.navigate":
+            self.asks("Document", params["url"])
+        elif method == "Fetch.fulfillRequest":
+            self.event("Page.loadEventFired", {})
+        return 0
+
+    def asks(self, kind: str, url: str) -> None:
+        asked = {"url": url, "method": "GET"}
+        number = {"frameId": "frame", "requestId": kind, "resourceType": kind, "request": asked}
+        self.event("Fetch.requestPaused", number)
+
+    async def call(self, method: str, session: str = "", limit_s: float = 0.0, **how: Any) -> Any:
+        self.log.append(method)
+        if method != "Runtime.evaluate" or how["expression"] != "0":
+            read = {"result": {"value": {"html": "<p>"}}}
+            frame = {"frameTree": {"frame": {"id": "frame"}}}
+            return frame if method == "Page.getFrameTree" else read | {"executionContextId": 1}
+        if self.starved_s:
+            await asyncio.sleep(self.starved_s)
+            self.starved_s = 0.0
+            self.asks("Fetch", f"{PAGE}/api")
+        return {}
+
+
+class NoSubRequests:
+    async def answer(self, *_: object) -> None:
+        """Nothing is answered."""
+
+
+async def drawn(tools: Tools, limit_s: float) -> tuple[list[str], float]:
+    """What was told to the browser once the page was there; and how long it took."""
+    loop = asyncio.get_running_loop()
+    begun = loop.time()
+    page = Came(FetchResult(PAGE, 0.0, status=200, body=b"x"), "utf-8", Allowance())
+    tab = Tab(tools, "session", NoSubRequests(), page)  # type: ignore[arg-type]
+    assert (await tab.draw(limit_s, 1000)).html == b"<p>"
+    return tools.log[tools.log.index("Fetch.fulfillRequest") + 1 :], loop.time() - begun
+
+
+async def test_a_page_is_done_after_quiet_turns() -> None:
+    told, took_s = await drawn(Tools(0.0), 60.0)
+    assert told == ["Runtime.evaluate"] * QUIET_TURNS + [
+        "Page.createIsolatedWorld",
+        "Runtime.evaluate",
+    ]
+    assert QUIET_S <= took_s < 2 * QUIET_S
+
+
+async def test_a_page_that_has_no_processor_is_not_done() -> None:
+    told, _ = await drawn(Tools(10 * QUIET_S), 60.0)
+    assert told.index("Fetch.failRequest") < told.index("Page.createIsolatedWorld")
+    assert told.count("Runtime.evaluate") == 1 + QUIET_TURNS + 1, "then it is quiet"
+
+
+async def test_a_page_that_gives_no_sign_of_life_is_read_as_it_stands() -> None:
+    told, took_s = await drawn(Tools(math.inf), 8.0)
+    assert told[-2:] == ["Page.createIsolatedWorld", "Runtime.evaluate"]
+    assert 6.0 <= took_s < 7.0
