@@ -207,7 +207,7 @@ def test_a_recorded_web_is_crawled_in_the_same_order_as_the_live_one(
     live.mkdir()
     replayed.mkdir()
     archive = tmp_path / "web.warc.gz"
-    options = ["--strategy", "yield", "--concurrency", "1", "--max-pages", "150"]
+    options = ["--strategy", "yield", "--concurrency", "1", "--max-pages", "80"]
     slow = slow_hosts(server.web)
     assert Crawl(server, live, *options, *slow, "--warc", str(archive)).end() == 0
     asked = len(server.log)
