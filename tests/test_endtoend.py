@@ -88,7 +88,7 @@ def test_a_second_ctrl_c_ends_at_once_with_all_that_came_before(
     web: DemoWeb, tmp_path: Path
 ) -> None:
     with served(web) as server:
-        run = Crawl(server, tmp_path).after(20)
+        run = Crawl(server, tmp_path, program=PATIENT).after(20)
         server.latency_s = LIFE_S  # no more answers come
         run.after(6).send(signal.SIGINT)
         assert wait_until(lambda: "requests finish" in run.said, LIFE_S)
