@@ -1,7 +1,8 @@
 """Measures precision and recall of each relevance model against labels.
 
     python -m bench.judges ARCHIVE TOPICS LABELS [ALIASES] [--topic-files DIR] [--names A,B]
-        [--models A,B] [--as-published] [--negatives N] [--leave-one-out] [--scan] [--json FILE]
+        [--models A,B] [--as-published] [--negatives N] [--judgments FILE]
+        [--leave-one-out] [--scan] [--keep NAME]
 
 Every labelled page of the archive is judged for every topic that has a label for it, with
 its meta keywords and description visible and masked. Means over the topics (macro), and
@@ -13,21 +14,27 @@ half of the pages (drawn by a hash of their addresses) and judges the other half
     --topic-files    DIR/NAME.toml in place of a topic's words, where there is one
     --negatives      so many off-topic pages per topic, drawn by hash, each counting for
                      more: precision keeps its expectation, and the run is shorter
+    --judgments      a judgments.tsv of `focus judge` in place of the labels: its topics and pages,
+                     each with its weight, ½ for what is partly on topic
     --leave-one-out  also `evidence` with weights fitted to the other topics only
     --scan           also the threshold that would be best by F1 (to tune by, not to quote)
+    --keep           put what is visible under this name in bench/results/judge.json, from which
+                     `python -m bench.quality` writes its part of docs/quality.md
 """
 
-import json
 import time
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import msgspec
 
 from bench.fit_evidence import leave_one_out, read_signs
+from bench.judge_section import keep
 from bench.labelled import World, documents, open_world
 from bench.script import read_options, table
+from focus.evaluate.pools import from_tsv
 from focus.learn.training import Example, Extractor, TrainingOptions, examples, train_on
 from focus.score.matching import Matcher
 from focus.score.relevance import RELEVANCE, Document, Model, make_model, model_class
@@ -40,9 +47,9 @@ BINS = 10
 
 
 class Scored(NamedTuple):
-    """A page's label, what a model said of it, and how many pages it stands for."""
+    """A page's label (1 on topic, ½ partly, 0 off), what a model said, pages it stands for."""
 
-    label: bool
+    label: float
     relevance: float
     times: float
 
@@ -51,12 +58,15 @@ Scores = dict[tuple[str, str, str], list[Scored]]
 """(model, topic, mask) -> all its pages."""
 
 
-class Judged(NamedTuple):
-    """A page to be judged, visible and masked."""
+class Wanted(NamedTuple):
+    """The label of a page that is to be judged, and how many pages it stands for."""
 
-    documents: tuple[Document, Document]
-    label: bool
+    label: float
     times: float
+
+
+WantedPages = dict[str, dict[str, Wanted]]
+"""Topic -> page key -> what is wanted of it."""
 
 
 class Judges:
@@ -82,15 +92,27 @@ def half(key: str) -> int:
     return crc32(key.encode("utf-8", "replace")) & 1
 
 
-def drawn(labels: Mapping[str, bool], negatives: int | None) -> dict[str, float]:
-    """The pages of a topic to be judged, and how many each stands for."""
+def drawn(labels: Mapping[str, bool], negatives: int | None) -> dict[str, Wanted]:
+    """The pages of a topic to be judged: all that are on it, and so many of the others."""
     off = sorted(
         (key for key, on in labels.items() if not on),
         key=lambda key: crc32(key.encode("utf-8", "replace"), 7),
     )
     taken = off if negatives is None else off[:negatives]
-    times = len(off) / len(taken) if taken else 1.0
-    return {key: 1.0 for key, on in labels.items() if on} | dict.fromkeys(taken, times)
+    others = Wanted(0.0, len(off) / len(taken) if taken else 1.0)
+    return {key: Wanted(1.0, 1.0) for key, on in labels.items() if on} | dict.fromkeys(
+        taken, others
+    )
+
+
+def read_pages(world: World, file: Path) -> WantedPages:
+    """The pages that were judged by reading, of the topics chosen."""
+    found: WantedPages = {}
+    for page in from_tsv(file.read_text("utf-8"), file.name):
+        if page.topic in world.tasks and page.said:
+            wanted = Wanted(page.value, page.weight)
+            found.setdefault(page.topic, {})[world.page_of(page.url)] = wanted
+    return found
 
 
 # -- bayes --------------------------------------------------------------------------
@@ -98,7 +120,7 @@ def drawn(labels: Mapping[str, bool], negatives: int | None) -> dict[str, float]
 
 def train_bayes(world: World, judges: Mapping[str, Judges]) -> None:
     """Two classifiers per topic: the first of pages of half 1, the second of half 0."""
-    wanted = {name: _training(labels) for name, labels in world.labels.items()}
+    wanted = {name: _training(world.labels[name]) for name in judges}
     found: dict[str, tuple[list[Example], list[Example]]] = {n: ([], []) for n in wanted}
     extractors = {name: Extractor(each.matcher.segmenter) for name, each in judges.items()}
     for page in world.pages():
@@ -132,30 +154,34 @@ def _training(labels: Mapping[str, bool]) -> set[str]:
 
 
 def judge_all(
-    world: World, judges: Mapping[str, Judges], names: Sequence[str], negatives: int | None
+    world: World, judges: Mapping[str, Judges], names: Sequence[str], wanted: WantedPages
 ) -> tuple[Scores, dict[str, float]]:
     """All scores, and milliseconds per judgement by model."""
     scores: Scores = {}
     spent, judged = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0)
-    times = {topic: drawn(labels, negatives) for topic, labels in world.labels.items()}
-    for page in world.pages():
-        topics = [topic for topic in judges if page.key in times[topic]]
-        if not topics:
-            continue
+    labels = {topic: dict.fromkeys(pages, True) for topic, pages in wanted.items()}
+    for page in world._replace(labels=labels).pages():
+        topics = [topic for topic, pages in wanted.items() if page.key in pages]
         both = documents(page)
         for name in names:
             began = time.perf_counter()
             for topic in topics:
-                judged_page = Judged(both, world.labels[topic][page.key], times[topic][page.key])
-                _judge(scores, (name, topic), judges[topic].model(name, page.key), judged_page)
+                model = judges[topic].model(name, page.key)
+                _judge(scores, (name, topic), model, (both, wanted[topic][page.key]))
             spent[name] += time.perf_counter() - began
             judged[name] += 2 * len(topics)
     return scores, {name: 1000 * spent[name] / max(1, judged[name]) for name in names}
 
 
-def _judge(scores: Scores, where: tuple[str, str], model: Model, page: Judged) -> None:
-    for mask, document in zip(MASKS, page.documents, strict=True):
-        scored = Scored(page.label, model.judge(document).relevance, page.times)
+def _judge(
+    scores: Scores,
+    where: tuple[str, str],
+    model: Model,
+    page: tuple[tuple[Document, Document], Wanted],
+) -> None:
+    both, (label, times) = page
+    for mask, document in zip(MASKS, both, strict=True):
+        scored = Scored(label, model.judge(document).relevance, times)
         scores.setdefault((*where, mask), []).append(scored)
 
 
@@ -172,8 +198,8 @@ class Rates(NamedTuple):
 def rates(scored: Sequence[Scored], threshold: float) -> Rates:
     """Of the pages over the threshold the share on topic; of those on topic the share over it."""
     taken = [each for each in scored if each.relevance > threshold]
-    hits, weight = sum(e.times for e in taken if e.label), sum(e.times for e in taken)
-    wanted = sum(e.times for e in scored if e.label)
+    hits, weight = sum(e.times * e.label for e in taken), sum(e.times for e in taken)
+    wanted = sum(e.times * e.label for e in scored)
     return Rates(hits / (weight or 1.0), hits / (wanted or 1.0), hits, weight, wanted)
 
 
@@ -199,11 +225,15 @@ def micro(found: Sequence[Rates]) -> tuple[float, float]:
 
 
 class Bin(NamedTuple):
-    """Judgements of about the same relevance: how many, their mean, the share on topic."""
+    """Pages of about the same relevance: how many, their mean, the share on topic.
+
+    judged   so many were judged, and stand for `weight`
+    """
 
     weight: float
     said: float
     true: float
+    judged: int
 
 
 def reliability(scored: Sequence[Scored]) -> list[Bin]:
@@ -214,7 +244,8 @@ def reliability(scored: Sequence[Scored]) -> list[Bin]:
         of = [e for e in scored if low < e.relevance <= high]
         if weight := sum(e.times for e in of):
             said = sum(e.relevance * e.times for e in of) / weight
-            bins.append(Bin(weight, said, sum(e.times for e in of if e.label) / weight))
+            true = sum(e.times * e.label for e in of) / weight
+            bins.append(Bin(weight, said, true, len(of)))
     return bins
 
 
@@ -296,10 +327,29 @@ def print_reliability(scores: Scores, names: Sequence[str]) -> None:
     print("\nReliability: judged, said, on topic; expected calibration error\n")
     for name in names:
         for mask in MASKS:
-            all_of = [e for (m, _, k), of in scores.items() if (m, k) == (name, mask) for e in of]
-            bins = reliability(all_of)
+            bins = reliability(all_of(scores, name, mask))
             told = "; ".join(f"{e.weight:.0f} {e.said:.2f} {e.true:.2f}" for e in bins)
             print(f"{name}, meta {mask}: error {calibration_error(bins):.3f} ({told})")
+
+
+def all_of(scores: Scores, name: str, mask: str) -> list[Scored]:
+    """What a model said of the pages of all topics."""
+    return [e for (m, _, k), of in scores.items() if (m, k) == (name, mask) for e in of]
+
+
+def summary(row: Row, scored: Sequence[Scored]) -> dict[str, Any]:
+    """What docs/quality.md tells of a model: means over topics, and its reliability."""
+    precision, recall, f = macro(list(row.topics.values()))
+    bins = reliability(scored)
+    return {
+        "topics": list(row.topics),
+        "judged": len(scored),
+        "precision": precision,
+        "recall": recall,
+        "f1": f,
+        "error": calibration_error(bins),
+        "bins": [each._asdict() for each in bins],
+    }
 
 
 def left_out(world: World) -> list[tuple[object, ...]]:
@@ -314,13 +364,18 @@ def main() -> None:
     """Judge, print, and write what was asked for."""
     arguments = read_options(__doc__)
     world, names = open_world(arguments), (arguments.models or ",".join(RELEVANCE)).split(",")
+    wanted = (
+        read_pages(world, arguments.judgments)
+        if arguments.judgments
+        else {topic: drawn(of, arguments.negatives) for topic, of in world.labels.items()}
+    )
     judges = {
-        name: Judges(Matcher(task.topic), names, as_published=arguments.as_published)
-        for name, task in world.tasks.items()
+        name: Judges(Matcher(world.tasks[name].topic), names, as_published=arguments.as_published)
+        for name in wanted
     }
     if "bayes" in names:
         train_bayes(world, judges)
-    scores, spent = judge_all(world, judges, names, arguments.negatives)
+    scores, spent = judge_all(world, judges, names, wanted)
     rows = rows_of(scores, judges, names, scan=arguments.scan)
     print_report(rows, scan=arguments.scan)
     print_reliability(scores, names)
@@ -328,10 +383,10 @@ def main() -> None:
     if arguments.leave_one_out:
         print("\n`evidence`, weights of the other topics\n")
         print(table(["left out", "P", "R", "P masked", "R masked"], left_out(world)))
-    if arguments.json:
-        arguments.json.write_text(
-            json.dumps([r._asdict() for r in rows], ensure_ascii=False, indent=1)
-        )
+    if arguments.keep:
+        visible = [row for row in rows if row.mask == MASKS[0]]
+        found = {r.model: summary(r, all_of(scores, r.model, r.mask)) for r in visible}
+        keep(arguments.keep, found)
 
 
 if __name__ == "__main__":

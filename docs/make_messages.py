@@ -12,6 +12,7 @@ import inspect
 import io
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -108,14 +109,17 @@ def _in_code() -> Iterator[Id]:
             yield from (Id(text, "", file) for text in literals(arguments))
 
 
-def calls() -> Iterator[tuple[str, ast.Call, str]]:
+@cache
+def calls() -> tuple[tuple[str, ast.Call, str], ...]:
     """(file, call, what is called) of every call that makes a message."""
     sources = trees()
     makers = {*_MAKERS, "count", *errors(sources)}
-    for file, tree in sources.items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and (name := _name(node.func)) in makers:
-                yield file, node, name
+    return tuple(
+        (file, node, name)
+        for file, tree in sources.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and (name := _name(node.func)) in makers
+    )
 
 
 def errors(sources: dict[str, ast.Module]) -> set[str]:

@@ -41,7 +41,7 @@ def main() -> None:
     PICTURES.mkdir(exist_ok=True)
     with (
         tempfile.TemporaryDirectory() as folder,
-        story.stage(Path(folder)) as here,
+        story.stage(Path(folder), pages=400) as here,
         story.chromium() as chromium,
     ):
         tell(

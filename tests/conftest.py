@@ -65,9 +65,12 @@ TIMING = set(
 """Files in which things happen at once, or time out: a busy machine shows what depends on it."""
 
 
-def pytest_xdist_auto_num_workers() -> int:
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int | None:
     """`-n auto`: one more than processors, as some wait for browsers and brokers."""
-    return len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else [0]) + 1
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ or not hasattr(os, "sched_getaffinity"):
+        return None
+    return len(os.sched_getaffinity(0)) + 1
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

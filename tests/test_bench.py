@@ -11,7 +11,7 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 
-from bench import figures, judges, scaling
+from bench import figures, judge_section, judges, scaling
 from bench.resources import run
 from bench.script import read_options, table
 from bench.serving import Files, serving
@@ -230,3 +230,30 @@ def test_the_calibration_error_of_a_worked_case() -> None:
     assert [(each.weight, round(each.true, 2)) for each in bins] == [(1.0, 0.0), (3.0, 0.67)]
     assert judges.calibration_error(bins) == pytest.approx(0.2)
     assert judges.calibration_error([]) == 0.0
+
+
+def test_a_page_partly_on_topic_counts_half_and_for_those_it_stands_for() -> None:
+    """Over .5: weights 1·1 and 3·½ of 4; on topic in all 1 + 1.5 + 2·1."""
+    said = [(1.0, 0.9, 1.0), (0.5, 0.8, 3.0), (1.0, 0.2, 2.0), (0.0, 0.1, 5.0)]
+    found = judges.rates([judges.Scored(*each) for each in said], 0.5)
+    assert found.precision == pytest.approx(2.5 / 4)
+    assert found.recall == pytest.approx(2.5 / 4.5)
+
+
+def test_pages_off_topic_that_are_drawn_stand_for_all_of_them() -> None:
+    drawn = judges.drawn({"a": True, "b": False, "c": False, "d": False, "e": False}, 2)
+    assert drawn.pop("a") == judges.Wanted(1.0, 1.0)
+    assert list(drawn.values()) == [judges.Wanted(0.0, 2.0)] * 2
+
+
+def test_the_curve_leaves_out_tenths_of_few_pages_and_knows_their_edges() -> None:
+    bins = [
+        judges.Bin(30.0, 0.8, 0.8, 30)._asdict(),
+        judges.Bin(90.0, 0.83, 0.5, 10)._asdict(),
+        judges.Bin(90.0, 0.95, 1.0, 9)._asdict(),
+    ]
+    rates = {"topics": ["a"], "judged": 49, "precision": 1, "recall": 1, "f1": 1, "error": 0}
+    text = judge_section.judge_section(
+        {"w": {"evidence": {**rates, "bins": bins}}}, judge_section.ENGLISH
+    )
+    assert text.endswith("| w |  |  |  |  |  |  |  | 0.80 | 0.50 |  |\n")

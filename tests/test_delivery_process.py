@@ -65,6 +65,7 @@ _RUN = """
 import asyncio, sys
 import msgspec
 from focus.alerts import delivery_process
+delivery_process.GRACE_S = 600.0
 order = msgspec.json.decode(sys.stdin.buffer.read(), type=delivery_process.DeliveryOrder)
 asyncio.run(delivery_process._sent_out(order))
 """

@@ -22,6 +22,7 @@ from focus.demo.site import DemoWeb, generate
 from tests.support.conduct import CLOCK_S, Conduct, conduct
 from tests.support.processes import (
     LIFE_S,
+    PATIENT,
     Crawl,
     crawl_options,
     endings,
@@ -65,7 +66,7 @@ def test_sigterm_ends_well_and_nothing_is_asked_for_again(
     server: DemoServer, tmp_path: Path
 ) -> None:
     for _ in range(2):
-        run = Crawl(server, tmp_path).after(60).send(signal.SIGTERM)
+        run = Crawl(server, tmp_path, program=PATIENT).after(60).send(signal.SIGTERM)
         assert run.end() == 0
         assert "ended: terminated" in run.said
     assert Crawl(server, tmp_path, "--max-pages", "200").end() == 0
@@ -74,7 +75,7 @@ def test_sigterm_ends_well_and_nothing_is_asked_for_again(
 
 def test_ctrl_c_lets_requests_finish_and_sums_up(web: DemoWeb, tmp_path: Path) -> None:
     with served(web, latency_s=0.5) as server:
-        run = Crawl(server, tmp_path).after(20).send(signal.SIGINT)
+        run = Crawl(server, tmp_path, program=PATIENT).after(20).send(signal.SIGINT)
         assert run.end() == 130
         assert "requests finish" in run.said
         assert "ended: interrupted" in run.said
@@ -87,7 +88,7 @@ def test_a_second_ctrl_c_ends_at_once_with_all_that_came_before(
     web: DemoWeb, tmp_path: Path
 ) -> None:
     with served(web) as server:
-        run = Crawl(server, tmp_path).after(20)
+        run = Crawl(server, tmp_path, program=PATIENT).after(20)
         server.latency_s = LIFE_S  # no more answers come
         run.after(6).send(signal.SIGINT)
         assert wait_until(lambda: "requests finish" in run.said, LIFE_S)
@@ -206,7 +207,7 @@ def test_a_recorded_web_is_crawled_in_the_same_order_as_the_live_one(
     live.mkdir()
     replayed.mkdir()
     archive = tmp_path / "web.warc.gz"
-    options = ["--strategy", "yield", "--concurrency", "1", "--max-pages", "150"]
+    options = ["--strategy", "yield", "--concurrency", "1", "--max-pages", "80"]
     slow = slow_hosts(server.web)
     assert Crawl(server, live, *options, *slow, "--warc", str(archive)).end() == 0
     asked = len(server.log)

@@ -45,6 +45,27 @@ def test_the_notebook_compiles() -> None:
     compile(path.read_text(encoding="utf-8"), str(path), "exec")
 
 
+def test_the_unit_of_a_frontier_can_write_its_database() -> None:
+    text = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
+    [unit] = (each for each in re.findall(r"```ini\n(.*?)```", text, re.S) if "frontier" in each)
+    (command,) = re.findall(r"ExecStart=/usr/local/bin/(.*)", unit.replace("\\\n", " "))
+    assert "StateDirectory=focus\n" in unit and "--db ${STATE_DIRECTORY}/" in command
+    [arguments] = commands(f"```sh\n{command}\n```\n")
+    parse(arguments)
+
+
+def test_a_source_distribution_has_what_its_makefile_runs_and_its_tests_read() -> None:
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        packed = tomllib.load(file)["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    assert all((ROOT / each.lstrip("/")).exists() for each in packed)
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    read = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")]
+    run = re.findall(r"(?<![\w./-])(\.ci|docs|bench)/", makefile)
+    named = re.findall(r'ROOT / "([^"/]+)', "\n".join(read))
+    missing = {f"/{each}" for each in (*run, *named) if (ROOT / each).exists()} - set(packed)
+    assert missing <= {"/pyproject.toml"}  # which is always there
+
+
 def test_the_image_installs_extras_that_there_are() -> None:
     image = (ROOT / "Dockerfile").read_text(encoding="utf-8")
     extras = re.findall(r"'\.\[([\w,]+)\]'", image)

@@ -34,10 +34,10 @@ SENTENCES = [
 ]
 
 
-@pytest.mark.parametrize("text", SENTENCES)
-def test_both_segmenters_agree(text: str) -> None:
-    words = ["机器学习"]
-    assert list(rjieba_cut(words)(text)) == list(jieba_cut(words)(text))
+def test_both_segmenters_agree() -> None:
+    one, other = rjieba_cut(["机器学习"]), jieba_cut(["机器学习"])
+    for text in SENTENCES:
+        assert list(one(text)) == list(other(text))
 
 
 def test_tokens_are_folded_words() -> None:

@@ -282,6 +282,7 @@ def test_all_that_is_wrong_is_said_at_once_beside_its_field(group: Group) -> Non
              "min_relevance": "2"}  # fmt: skip
     page = client.post("/alerts/new", data={**TYPED, **typed}).text
     assert "9 fields need a change" in page
+    assert "(--" not in page and "by words or a topic</small>" in page
     for name in ("name", "sites", "words", "schedule", "quiet", "max_items", "expires", "webhook"):
         assert page.count(f'id="e-{name}"') == 1
     fields = re.findall('<(?:input|textarea|select) id="f-([a-z_]+)"[^>]*aria-invalid', page)

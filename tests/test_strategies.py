@@ -392,7 +392,7 @@ def test_url_structure_prefers_links_that_look_like_their_page() -> None:
         "A": page(
             drawn.link("X", host="other"),
             drawn.link("B", pattern="/list"),
-            drawn.link("C", pattern="/A"),
+            drawn.link("C", pattern="/a"),
             relevance=0.6,
         )
     }

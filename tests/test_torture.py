@@ -19,7 +19,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def rack() -> Iterator[Rack]:
-    with racked(300, 5) as rack:
+    with racked(150, 5) as rack:
         yield rack
 
 

@@ -198,6 +198,20 @@ async def test_an_endless_shape_ends_sooner_if_it_says_nothing_new(
     assert run.crawl.unit_of_work.drops[DropReason.TRAP_BUDGET] == 1
 
 
+async def test_a_page_under_each_spelling_of_its_name_is_one_shape() -> None:
+    web = TinyWeb()
+    web.page("http://a.test/", links=["/" + _spelling(n) for n in range(1500)])
+    for n in range(1500):
+        web.page(f"http://a.test/{_spelling(n)}", text="A page of no interest.")
+    run = await crawl(web, ["http://a.test/"], strategy="yield", delay_s=0.0)
+    assert len(run.pages) <= 303
+
+
+def _spelling(n: int) -> str:
+    """`goalkeepers`, with the letters as capitals that the bits of `n` name."""
+    return "".join(c.upper() if n >> at & 1 else c for at, c in enumerate("goalkeepers"))
+
+
 def test_a_host_of_ever_new_shapes_has_a_budget_too(host: Host) -> None:
     traps = Traps(TrapConfig(budget=100), now=NOW)
     queue = Queue(0, host, "/S")

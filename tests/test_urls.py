@@ -269,6 +269,7 @@ def test_a_seed_that_is_no_web_address_is_one_clear_line(typed: str) -> None:
         ("/a/7e29ff8909f4/", "/a/X/"),
         ("/x/550e8400-e29b-41d4-a716-446655440000", "/x/X"),
         ("/sports", "/sports"),
+        ("/fOOTballLeague", "/footballleague"),
         ("/sports/football/", "/sports/football/"),
         ("/sports/football/index_2.html", "/sports/football/index_N.html"),
         ("/about.html", "/S.html"),

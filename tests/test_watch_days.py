@@ -14,7 +14,7 @@ DAYS = 2
 
 @pytest.mark.slow
 async def test_each_new_page_is_told_once_and_in_time(tmp_path: Path) -> None:
-    web = publishing(5, pages=400, days=DAYS, daily=0.15)
+    web = publishing(5, pages=200, days=DAYS, daily=0.3)
     wishes = alerts(auto=False)
     course = await simulate(web, wishes, tmp_path, length=DAYS)
     until = BEGIN + (DAYS - 1) * 86_400.0

@@ -35,6 +35,7 @@ TOPIC = "足球"
 STRATEGIES = ("bfs", "topic-pagerank", "yield")
 SHARE = 4  # each strategy may fetch one page in so many
 DELAY_S = 0.01
+MOST_DELAY_S = 0.05  # of its Crawl-delays of 0.2: a quarter of a crawl waited for one host
 
 
 class DemoResult(msgspec.Struct, frozen=True):
@@ -134,7 +135,7 @@ def _config(web: DemoWeb, strategy: str, address: str, pages: int) -> CrawlConfi
         strategy=strategy,
         concurrency=32,
         fetch=FetchConfig(connect_to=address, allow_net=("127.0.0.0/8",)),
-        politeness=PolitenessConfig(delay_s=DELAY_S),
+        politeness=PolitenessConfig(delay_s=DELAY_S, max_crawl_delay_s=MOST_DELAY_S),
         limits=LimitConfig(max_pages=pages // SHARE),
         analysis=msgspec.structs.replace(analysis, **wanted),
     )

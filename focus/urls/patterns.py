@@ -25,9 +25,11 @@ def url_pattern(url: str) -> str:
     """The pattern of a normalised URL: path and query, what varies replaced by signs.
 
     Articles of one section share a pattern, its tag pages another, its pagination a third.
-    The host is not part of it.
+    The host is not part of it, nor are capitals in a path: a server that takes no notice of them
+    has 2^n spellings of n letters, `/Goal` and `/gOAL`, and each would have a trap's budget anew.
     """
     path, _, query = url[url.find("/", 8) :].partition("?")
+    path = path.lower()
     if "/20" in path or "/19" in path:
         path = _DATE_PATH.sub("/D", path)
     segments = path.split("/")[1:]

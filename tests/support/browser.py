@@ -39,6 +39,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SITE = "http://www.xinlan.example/"
 SENDER = "focus@focus.test"
 PASSWORD = "correct horse battery"
+PAGES = 150  # of the first day
 DAYS = 6  # of new articles
 MOST_TABS = 300
 LIMIT_S = 600.0  # for anything to happen, on any machine
@@ -67,7 +68,8 @@ DARK_PHONE = Screen("dark-phone", 360, 740, touch=True, dark=True)
 class Stage:
     """A running server; `home` is where, `invitation` the link of the terminal."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, pages: int) -> None:
+        self.pages = pages
         self.db = folder / "story.db"
         self.home = self.invitation = ""
         self.mails: list[EmailMessage] = []
@@ -76,7 +78,7 @@ class Stage:
 
     def publish(self) -> None:
         """The sites publish some days' articles, and an hour goes by."""
-        self.demo.web = portal(DAYS)
+        self.demo.web = portal(DAYS, self.pages)
         self.later()
 
     def later(self) -> None:
@@ -129,18 +131,18 @@ def until(look: Callable[[], Any], what: str) -> Any:
     raise AssertionError(f"no {what} within {LIMIT_S:g} s")
 
 
-def portal(day: int) -> DemoWeb:
+def portal(day: int, pages: int) -> DemoWeb:
     """The demo's web, so many days after the first; the last of them is today."""
     with mock.patch.object(plan, "DAY_ZERO", date.today() - timedelta(DAYS)):
-        return generate(pages=400, hosts=3, day=day)
+        return generate(pages=pages, hosts=3, day=day)
 
 
 @contextmanager
-def stage(folder: Path) -> Iterator[Stage]:
+def stage(folder: Path, pages: int = PAGES) -> Iterator[Stage]:
     """Everything that runs, until it is over."""
-    here = Stage(folder)
+    here = Stage(folder, pages)
     with loop_in_a_thread() as wait_for:
-        here.demo = wait_for(serve_demo(portal(0)))
+        here.demo = wait_for(serve_demo(portal(0, pages)))
         post = wait_for(_post(here.mails))
         smtp = post.sockets[0].getsockname()[1]
         (port,) = free_ports(1)

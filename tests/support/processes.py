@@ -31,6 +31,13 @@ CONCURRENCY = 32
 DEAD_S = 60.0
 LIFE_S = 600.0
 """Longer than anything here lasts on any machine: a guard against waiting for ever."""
+FOCUS = ("-m", "focus")
+PATIENT = (
+    "-c",
+    "import sys; from focus import session, __main__ as program; "
+    f"session.GRACE_S = {LIFE_S}; sys.exit(program.main())",
+)
+"""The same, but what is in flight at a stop may take as long as it does."""
 
 
 @contextmanager
@@ -62,7 +69,11 @@ def crawl_options(server: DemoServer, db: Path, *more: str) -> list[str]:
 
 
 def start(
-    arguments: Sequence[str], stderr: Path, *, before: Callable[[], None] | None = None
+    arguments: Sequence[str],
+    stderr: Path,
+    *,
+    before: Callable[[], None] | None = None,
+    program: Sequence[str] = FOCUS,
 ) -> subprocess.Popen[bytes]:
     """A `focus` process in a group of its own; what it says is appended to a file.
 
@@ -70,7 +81,7 @@ def start(
     """
     with stderr.open("ab") as file:
         return subprocess.Popen(
-            [sys.executable, "-m", "focus", *arguments],
+            [sys.executable, *program, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=file,
@@ -82,12 +93,14 @@ def start(
 class Crawl:
     """A `focus crawl` of the served web into `folder/focus.db`, begun or continued."""
 
-    def __init__(self, server: DemoServer, folder: Path, *more: str) -> None:
+    def __init__(
+        self, server: DemoServer, folder: Path, *more: str, program: Sequence[str] = FOCUS
+    ) -> None:
         self._server = server
         self.db, self._said = folder / "focus.db", folder / "said"
         self._before = len(server.log)
         self._from = self._said.stat().st_size if self._said.exists() else 0
-        self.process = start(crawl_options(server, self.db, *more), self._said)
+        self.process = start(crawl_options(server, self.db, *more), self._said, program=program)
 
     @property
     def requests(self) -> int:
