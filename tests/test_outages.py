@@ -1,6 +1,7 @@
 """Outages under a fake clock: what is lost, when it goes on, how it ends, what is said."""
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -110,6 +111,40 @@ async def test_an_outage_of_all_hosts_loses_nothing(
     assert lives.count(UrlState.DONE) == ALL
     assert lives.count(UrlState.FAILED) == 0
     assert lives.had == set(lives.web.answers)
+
+
+@pytest.mark.parametrize("begin_s", [0.3, 5.0], ids=["first", "later"])
+@pytest.mark.parametrize(
+    "how", [{"log_in": "http://login.hotel/"}, {"kind": K.TLS}, {"kind": K.GUARD}], ids=str
+)
+async def test_a_network_that_wants_a_log_in_first_loses_nothing(
+    tmp_path: Path, begin_s: float, how: dict[str, Any]
+) -> None:
+    lives = Lives(world(), tmp_path, SEEDS, max_offline_s=1200.0)
+    assert await lives.live(Cut(begin_s, 600.0, **how)) == "frontier empty"
+    assert lives.changes[0] is not None, "it was told as an outage"
+    assert lives.count(UrlState.DONE) == ALL
+    assert (lives.count(UrlState.FAILED), lives.count(UrlState.DROPPED)) == (0, 0)
+
+
+async def test_the_next_run_behind_a_log_in_keeps_what_waits(tmp_path: Path) -> None:
+    lives = Lives(world(), tmp_path, SEEDS, max_offline_s=60.0)
+    assert await lives.live(Cut(5.0, DAY)) == "offline"
+    waiting = lives.count(UrlState.WAITING)
+    lives.at += 3600.0
+    assert await lives.live(Cut(0.0, DAY, log_in="http://login.hotel/")) == "offline"
+    assert lives.count(UrlState.WAITING) == waiting
+    assert await lives.live() == "frontier empty"
+    assert lives.count(UrlState.DONE) == ALL
+
+
+async def test_a_host_that_sends_everybody_elsewhere_is_followed(tmp_path: Path) -> None:
+    lives = Lives(world(), tmp_path, SEEDS)
+    cut = Cut(5.0, DAY, frozenset({"b.test"}), log_in="http://moved.test/")
+    lives.web.page("http://moved.test/")
+    assert await lives.live(cut) == "frontier empty"
+    assert lives.changes == []
+    assert "http://moved.test/" in lives.had
 
 
 async def test_one_dead_host_of_many_is_given_up_and_asked_again_by_the_next_run(

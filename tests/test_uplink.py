@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from focus.engine.uplink import LONGEST_PAUSE_S, Uplink, Verdict, is_answer, is_unreached
+from focus.engine.uplink import LONGEST_PAUSE_S, Uplink, Verdict, is_answer, sent_away
 from focus.records import FailureKind as K
 from focus.records import FetchResult
 
@@ -85,16 +85,47 @@ def test_tries_are_further_and_further_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("result", "answer", "unreached"),
+    ("result", "answer", "doubted"),
     [
         (fetch(None), True, False),
         (fetch(K.HTTP_5XX, status=500), True, False),
-        (fetch(K.TLS), True, False),
-        (fetch(K.GUARD), False, False),
+        (fetch(K.PROTOCOL), True, False),
+        (fetch(K.TLS), False, True),
+        (fetch(K.GUARD), False, True),
         (fetch(K.CONNECT), False, True),
         (fetch(K.RESET, status=200), False, True),
         (fetch(K.TIMEOUT), False, True),
+        (fetch(K.HTTP_5XX, status=511), True, True),
     ],
 )
-def test_what_proves_something(result: FetchResult, answer: bool, unreached: bool) -> None:
-    assert (is_answer(result), is_unreached(result)) == (answer, unreached)
+def test_what_proves_something(result: FetchResult, answer: bool, doubted: bool) -> None:
+    assert (is_answer(result), Uplink().doubts(result)) == (answer, doubted)
+
+
+def redirect(to: str, status: int = 302, url: str = "http://x.test/") -> FetchResult:
+    return FetchResult(url, 0.0, status=status, redirect_to=to)
+
+
+@pytest.mark.parametrize(
+    ("result", "site"),
+    [
+        (redirect("https://login.hotel.test/?to=x"), "hotel.test"),
+        (redirect("http://10.0.0.1/"), "10.0.0.1"),
+        (redirect("http://hotel.test/", status=301), None),
+        (redirect("http://hotel.test/", url="https://x.test/"), None),
+        (redirect("http://www.x.test/"), None),
+        (redirect("http://b.a.test/", url="http://c.a.test/"), None),
+        (redirect("http://x.test/other"), None),
+    ],
+)
+def test_who_sends_away(result: FetchResult, site: str | None) -> None:
+    assert sent_away(result) == site
+
+
+def test_a_host_whose_way_it_is_to_send_away_is_believed_in_the_end() -> None:
+    uplink = Uplink()
+    for _ in range(8):
+        assert uplink.doubts(redirect("http://long.test/"))
+        uplink.failed("x.test", "http://x.test", redirect("http://long.test/"))
+    assert not uplink.doubts(redirect("http://long.test/"))
+    assert not uplink.doubts(redirect("http://other.test/")), "no log-in is in two places"

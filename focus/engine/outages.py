@@ -19,7 +19,7 @@ import msgspec
 from focus.engine.effects import Effects
 from focus.engine.intents import PutBack, Rest
 from focus.engine.transports import Transport
-from focus.engine.uplink import FIRST_PAUSE_S, Uplink, Verdict, ended_at, is_answer, is_unreached
+from focus.engine.uplink import FIRST_PAUSE_S, Uplink, Verdict, ended_at, is_answer
 from focus.engine.view import View
 from focus.records import Result, Task
 from focus.scheduling.holding_back import HOLD_S
@@ -102,7 +102,7 @@ class Outages:
         for result in results:
             if result.task is self._try:
                 self._tried(result, ready)
-            elif is_unreached(result.fetch):
+            elif self.uplink.doubts(result.fetch):
                 self._failed(result)
                 self.held.append(result)
             else:
@@ -140,7 +140,7 @@ class Outages:
         self._try = None
         host, now = self._frontier.host(result.task.host), self._transport.now()
         self._frontier.release(host, now)
-        if is_answer(result.fetch):
+        if is_answer(result.fetch) and not self.uplink.doubts(result.fetch):
             totals = self._view.unit_of_work.totals
             totals.requests += 1
             totals.robots += 1

@@ -14,6 +14,10 @@ in between,
 
 A false alarm doubles what makes the next one wide, up to 16 times, until something else answers:
 many dead hosts at the end of a crawl cost a few requests more, not one for every three.
+
+A network that wants a log-in first (of a hotel, a train) answers in the place of every host: it
+sends plain HTTP elsewhere, has no certificate for HTTPS, or gives names an address of its own.
+So such answers wait for the verdict like failures: `sent_away`.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from enum import Enum
 
 from focus.i18n import msg
 from focus.records import FailureKind, FetchResult
+from focus.urls.normal_form import host_of, registrable_domain
 
 WIDE, FEW, MUTE = 3, 2, 3
 MOST_DOUBT = 16
@@ -32,8 +37,12 @@ _WITNESSES = 4  # hosts whose answers are remembered, the latest
 
 _MUTE = {FailureKind.UNREACHABLE, FailureKind.DNS_TEMPORARY}
 _SILENT = _MUTE | {FailureKind.TIMEOUT}
-_UNREACHED = _SILENT | {FailureKind.CONNECT, FailureKind.DNS, FailureKind.RESET}
-_HEARD = {FailureKind.TLS, FailureKind.PROTOCOL, FailureKind.HEADERS_TOO_LARGE}
+_REFUSED = {FailureKind.CONNECT, FailureKind.DNS, FailureKind.RESET}
+_UNREACHED = _SILENT | _REFUSED | {FailureKind.TLS, FailureKind.GUARD}
+_HEARD = {FailureKind.PROTOCOL, FailureKind.HEADERS_TOO_LARGE}
+_TEMPORARY = {302, 303, 307}
+_LOG_IN_FIRST = 511  # RFC 6585: what a network should say, and few do
+_MOST_SENT_AWAY = 8  # from fewer than `WIDE` hosts, one after the other: it is their way
 
 
 class Verdict(Enum):
@@ -45,13 +54,26 @@ class Verdict(Enum):
     OURS = "ours"
 
 
-def is_unreached(fetch: FetchResult) -> bool:
-    """Whether a failure may be that of our own network."""
-    return fetch.failure in _UNREACHED
+def sent_away(fetch: FetchResult) -> str | None:
+    """The site whose log-in may stand between us and the host, "" if it is not told; None: no.
+
+    It is a temporary redirect over plain HTTP to a foreign site: nobody can redirect HTTPS that
+    is not the host itself, and who moves for good says so.
+    """
+    if fetch.status == _LOG_IN_FIRST:
+        return ""
+    to = fetch.redirect_to
+    if to is None or fetch.status not in _TEMPORARY or not fetch.url.startswith("http://"):
+        return None
+    here, there = host_of(fetch.url), host_of(to)
+    if here.endswith(f".{there}") or there.endswith(f".{here}") or here == there:
+        return None
+    site = registrable_domain(there)
+    return None if site == registrable_domain(here) else site
 
 
 def is_answer(fetch: FetchResult) -> bool:
-    """Whether it proves that our network was there when it ended."""
+    """Whether it proves that our network was there when it ended (see `Uplink.doubts`)."""
     if fetch.failure is None or fetch.failure in _HEARD:
         return True
     return fetch.status is not None and fetch.failure not in _UNREACHED
@@ -86,6 +108,8 @@ class Uplink:
         self.is_offline = False
         self.hosts.clear()
         self._failures = 0
+        self._log_in: str | None = None  # the site that the row was sent away to
+        self._sent_away = 0
         self._is_mute = True  # each of the row
         self._is_grave = False  # one of the row is more than a stranger's refusal
 
@@ -102,6 +126,16 @@ class Uplink:
         self._begin_anew()
         return True
 
+    def doubts(self, fetch: FetchResult) -> bool:
+        """Whether this may be the fault of our own network, and has to wait for the verdict."""
+        if fetch.failure in _UNREACHED:
+            return True
+        site = sent_away(fetch)
+        if site is None or self._log_in not in (None, site):
+            return False
+        is_their_way = self._sent_away >= _MOST_SENT_AWAY and len(self.hosts) < WIDE
+        return self.is_offline or not is_their_way
+
     def failed(
         self,
         host: str,
@@ -115,6 +149,10 @@ class Uplink:
         if self.since is None:
             self.since = ended_at(fetch)
         self.reason = fetch.detail or msg(str(fetch.failure))
+        if (site := sent_away(fetch)) is not None:
+            self.reason = msg("somebody between wants a log-in first: {site}", site=site or "511")
+            self._log_in = site
+            self._sent_away += 1
         self.hosts[host] = origin
         self.tries += is_try
         self._failures += 1

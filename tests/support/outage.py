@@ -18,12 +18,16 @@ INSTANT_S, SILENT_S = 0.002, 10.0  # until the system says no; until nobody has 
 
 
 class Cut(NamedTuple):
-    """A stretch of time without a network. `hosts`: of these alone; None: of all."""
+    """A stretch of time without a network. `hosts`: of these alone; None: of all.
+
+    log_in   where everybody is sent meanwhile; "": it fails with `kind`
+    """
 
     begin: float
     end: float
     hosts: frozenset[str] | None = None
     kind: K = K.UNREACHABLE
+    log_in: str = ""
 
     def holds(self, host: str, at: float) -> bool:
         return self.begin <= at < self.end and (self.hosts is None or host in self.hosts)
@@ -59,6 +63,10 @@ class Sky(ReplayTransport):
         if cut is not None:
             begin = ended - (SILENT_S if cut.kind is K.TIMEOUT else INSTANT_S)
             self.tries.append(Hit(url, ended))
+            if cut.log_in:
+                return FetchResult(
+                    url, begin, status=302, redirect_to=cut.log_in, elapsed_s=ended - begin
+                )
             return FetchResult(
                 url, begin, failure=cut.kind, detail="no network here", elapsed_s=ended - begin
             )
