@@ -39,6 +39,7 @@ LEAVE = """leave => {
 }"""
 SHOWN = """async () => (await (await navigator.serviceWorker.ready).getNotifications())
   .map(each => ({title: each.title, body: each.body, tag: each.tag, url: each.data}))"""
+READY = "async () => { await navigator.serviceWorker.ready; }"
 KEPT = "async () => await caches.keys()"
 
 
@@ -75,6 +76,7 @@ def wishes(one: Browsing) -> None:
 
 def delivered(one: Browsing, text: str) -> Any:
     """What the worker shows of a message that a push service brings."""
+    one.page.evaluate(READY)  # what comes for a worker that is not active yet is lost
     tools = one.page.context.new_cdp_session(one.page)
     found: list[Any] = []
     tools.on("ServiceWorker.workerRegistrationUpdated", lambda said: found.append(said))
