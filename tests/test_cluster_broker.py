@@ -96,21 +96,23 @@ async def carried(broker: PrivateBroker, monkeypatch: pytest.MonkeyPatch) -> Asy
     monkeypatch.setattr("focus.cluster.shard_context.Clock", lambda: clock)
     connection = await addresses.connect(read_address(broker.url), "clock")
 
+    over = asyncio.Event()
+
     async def goes_on() -> None:
         channel = await connection.channel()
         queue = await channel.declare_queue(exclusive=True)
-        while True:
+        while not over.is_set():  # not cancelled: what waits for the broker may swallow that
             await asyncio.sleep(TICK_S)
             await channel.default_exchange.publish(Message(b""), queue.name)
-            await queue.get(no_ack=True)
+            await queue.get(no_ack=True, fail=False)
             clock.now += TICK_S
 
     going = asyncio.create_task(goes_on())
     try:
         yield
     finally:
-        going.cancel()
-        await asyncio.gather(going, return_exceptions=True)
+        over.set()
+        await going
         await connection.close()
 
 
