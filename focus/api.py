@@ -384,7 +384,8 @@ class Database:
         fields: Sequence[str] = FIELDS,
         **which: Any,
     ) -> int:
-        """Write pages to a file (`jsonl`, `csv`, `parquet`); how many. It appears whole or not."""
+        """Write pages to a file (`jsonl`, `csv`, `parquet`, `sqlite`); how many. It appears
+        whole or not."""
         rows = self._reader.rows(self._selection(crawl, which), fields)
         return write(rows, columns(fields), format=format, out=Path(out))
 

@@ -198,7 +198,10 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
 @DBS
 @option("--crawl", default="latest", metavar="ID|all", help="Of this crawl, or of all.")
 @option(
-    "--format", type=click.Choice(["jsonl", "csv", "parquet"]), default="jsonl", help="Of the file."
+    "--format",
+    type=click.Choice(["jsonl", "csv", "parquet", "sqlite"]),
+    default="jsonl",
+    help="Of the file.",
 )
 @OUTPUT_FILE
 @option("--relevant", is_flag=True, help="Only relevant pages.")
@@ -238,9 +241,10 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
 )
 @option("--bom", is_flag=True, help="CSV for spreadsheets: begin with a byte order mark.")
 def export(db: tuple[Path, ...], **options: Any) -> None:
-    """Write the pages of a crawl as JSON lines, CSV or Parquet.
+    """Write a crawl's pages as JSON lines, CSV, Parquet or SQLite.
 
-    A file appears whole or not at all. Parquet needs the extra focus-crawler[parquet].
+    A file appears whole or not at all. Parquet needs the extra focus-crawler[parquet]; an SQLite
+    file has one table, pages.
 
     \b
     Example:

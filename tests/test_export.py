@@ -4,10 +4,12 @@ import csv
 import io
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -111,6 +113,27 @@ def test_no_cell_begins_a_formula_and_nothing_else_is_lost(values: list[str]) ->
         assert not cell.startswith(tuple("=+-@\t\r"))
 
 
+# -- SQLite -----------------------------------------------------------------------------------
+
+
+def test_sqlite_is_a_table_that_sums_and_reads_json(tmp_path: Path) -> None:
+    out = tmp_path / "x.db"
+    assert export(iter(ROWS * 500), COLUMNS, format="sqlite", out=out) == 1500
+    with closing(sqlite3.connect(out)) as db:
+        assert db.execute("SELECT * FROM pages LIMIT 1").fetchall() == [
+            ("https://a.example/球", '{"title":0.5}', 0.1 + 0.2, 1, 1)
+        ]
+        assert db.execute(
+            "SELECT count(*), sum(relevance), max(parts ->> 'title') FROM pages WHERE relevant"
+        ).fetchall() == [(500, pytest.approx(150.0), 0.5)]
+    assert [each.name for each in tmp_path.iterdir()] == ["x.db"]
+
+
+def test_sqlite_goes_to_standard_output_as_well(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    export(ROWS, COLUMNS, format="sqlite", out=None)
+    assert capfdbinary.readouterr().out.startswith(b"SQLite format 3")
+
+
 # -- Parquet ----------------------------------------------------------------------------------
 
 
@@ -200,9 +223,9 @@ def test_a_full_disk_gets_one_line(format: str) -> None:
 
 
 def test_unknown_formats_name_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match="the formats are: jsonl, csv, parquet"):
+    with pytest.raises(ConfigError, match="the formats are: jsonl, csv, parquet, sqlite"):
         export(ROWS, COLUMNS, format="xml", out=None)
-    assert list(FORMATS) == ["jsonl", "csv", "parquet"]
+    assert list(FORMATS) == ["jsonl", "csv", "parquet", "sqlite"]
 
 
 STDOUT = """

@@ -1,4 +1,4 @@
-"""Writes rows to a file as JSON lines, CSV or Parquet.
+"""Writes rows to a file as JSON lines, CSV, Parquet or SQLite.
 
 Rows are tuples, `columns` names their fields with a type each: str, int, float,
 bool or dict (which comes as `msgspec.Raw` JSON). Memory stays flat. A file
@@ -11,8 +11,11 @@ import csv
 import io
 import os
 import re
+import shutil
+import sqlite3
 import stat
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -22,6 +25,7 @@ from typing import IO, Any
 import msgspec
 
 from focus.errors import ConfigError, ExportError
+from focus.storage.table_file import write_table
 from focus.text.formatting import inert_json
 
 ExportRow = tuple[Any, ...]
@@ -37,7 +41,7 @@ def export(
 ) -> int:
     """Write all rows to a file, or to stdout for None; how many they were.
 
-    format  "jsonl", "csv" or "parquet"; ConfigError for another
+    format  "jsonl", "csv", "parquet" or "sqlite"; ConfigError for another
     bom     CSV begins with a byte order mark, for spreadsheets that would guess
     ExportError when the file cannot be written; nothing of it is left then.
     """
@@ -156,10 +160,32 @@ def _of_type(value: Any, kind: Any) -> Any:
     return [*msgspec.json.decode(value).items()] if type(value) is msgspec.Raw else value
 
 
+def write_sqlite(rows: Iterable[ExportRow], columns: Columns, file: IO[bytes]) -> None:
+    """A database with the table `pages`, made beside the file (SQLite writes here and there)."""
+    parts = ([tuple(map(_of_sqlite, row)) for row in part] for part in _chunks(rows, CHUNK))
+    beside = Path(file.name).parent if isinstance(file.name, str) else None
+    with tempfile.TemporaryDirectory(dir=beside) as folder:
+        path = Path(folder, "pages.db")
+        try:
+            write_table(parts, columns, path)
+        except sqlite3.Error as error:
+            raise ExportError("SQLite cannot write the file: {error}", error=error) from error
+        with path.open("rb") as made:
+            shutil.copyfileobj(made, file)
+
+
+def _of_sqlite(value: Any) -> Any:
+    """A value as SQLite takes it; lone surrogates, which no file has, are replaced."""
+    if type(value) is msgspec.Raw:
+        return bytes(value).decode()
+    return value.encode("utf-8", "replace").decode() if type(value) is str else value
+
+
 FORMATS: dict[str, Callable[[Iterable[ExportRow], Columns, IO[bytes]], None]] = {
     "jsonl": write_jsonl,
     "csv": write_csv,
     "parquet": write_parquet,
+    "sqlite": write_sqlite,
 }
 
 

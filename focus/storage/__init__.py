@@ -12,6 +12,7 @@ connections of their own and may run beside it. To read, in this order:
     link_reader, evidence        priority was added up from
     page_checks                  how pages stand that are looked at again, and what has changed
     made_fields                  fields of a result that are made from its stored source
+    table_file                   results as a database of one table, for other programs
     report_reader, figures,      a report's figures in one reading
     distributions, link_map
     search, search_index,        full-text search, in a file beside the database that can be
