@@ -129,7 +129,12 @@ def test_sqlite_is_a_table_that_sums_and_reads_json(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["x.db"]
 
 
-def test_sqlite_goes_to_standard_output_as_well(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_sqlite_goes_to_standard_output_from_a_folder_that_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
     export(ROWS, COLUMNS, format="sqlite", out=None)
     assert capfdbinary.readouterr().out.startswith(b"SQLite format 3")
 

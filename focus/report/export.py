@@ -163,7 +163,8 @@ def _of_type(value: Any, kind: Any) -> Any:
 def write_sqlite(rows: Iterable[ExportRow], columns: Columns, file: IO[bytes]) -> None:
     """A database with the table `pages`, made beside the file (SQLite writes here and there)."""
     parts = ([tuple(map(_of_sqlite, row)) for row in part] for part in _chunks(rows, CHUNK))
-    beside = Path(file.name).parent if isinstance(file.name, str) else None
+    target = Path(str(file.name))  # "<stdout>" or a device has no place beside it
+    beside = target.parent if target.is_absolute() and target.is_file() else None
     with tempfile.TemporaryDirectory(dir=beside) as folder:
         path = Path(folder, "pages.db")
         try:
