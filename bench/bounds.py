@@ -11,6 +11,7 @@ crawls see are the ones they are judged by: no crawl of `focus` does.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -18,10 +19,11 @@ import msgspec
 from bench.held_out import prepared, trials
 from bench.script import read_options, table
 from focus.archive.replay import Archive
+from focus.config import AnalysisConfig
 from focus.evaluate.ground_truth import Prepared
 from focus.evaluate.link_graph import LinkGraph, PageIndex, link_graph
 from focus.evaluate.ranking import TopicTruth, measures
-from focus.evaluate.trial import Replay, Trial, run_trial
+from focus.evaluate.trial import Replay, run_trial
 from focus.records import Link, Page
 
 TARGET, HUB = 1000.0, 100.0
@@ -31,11 +33,15 @@ HEAD = ["topic", "as it is", "links", "links and hubs", "of links"]
 
 
 class ToldReplay(Replay):
-    """A recorded web whose links tell which lead to relevant pages, and which to hubs."""
+    """A recorded web whose links tell which lead to relevant pages, and which to hubs.
 
-    def __init__(self, archive: Archive, index: PageIndex, trial: Trial, worth: list[float]):
-        super().__init__(archive, index, trial.config.analysis)
-        self._pages, self._worth = index, worth
+    worth   by number of the page that a link leads to; it may change from crawl to crawl
+    """
+
+    def __init__(self, archive: Archive, index: PageIndex, analysis: AnalysisConfig) -> None:
+        super().__init__(archive, index, analysis)
+        self._index_of = index
+        self.worth: Sequence[float] = ()
 
     async def score(
         self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
@@ -45,8 +51,8 @@ class ToldReplay(Replay):
         return msgspec.structs.replace(page, links=[self._told(link) for link in page.links])
 
     def _told(self, link: Link) -> Link:
-        number = self._pages.of(link.url)
-        worth = 0.0 if number is None else self._worth[number]
+        number = self._index_of.of(link.url)
+        worth = 0.0 if number is None else self.worth[number]
         return msgspec.structs.replace(link, url_score=link.url_score + worth) if worth else link
 
 
@@ -70,12 +76,11 @@ def shares(one: Prepared, archive: Archive, graph: LinkGraph, arguments: Any) ->
         worth_of_links(one.ground, len(index.urls)),
         worth_of_hubs(one.ground, graph),
     ]
+    crawls = [*trials(one, arguments.masks, "", arguments)]
+    replay = ToldReplay(archive, index, crawls[0].config.analysis)  # scores each page once
     found = []
-    for worth in worths:
-        ran = [
-            run_trial(trial, ToldReplay(archive, index, trial, worth))
-            for trial in trials(one, arguments.masks, "", arguments)
-        ]
+    for replay.worth in worths:
+        ran = [run_trial(trial, replay) for trial in crawls]
         found.append(
             sum(measures(each, one.ground)["oracle_share"] or 0 for each in ran) / len(ran)
         )

@@ -104,18 +104,17 @@ def health(store: AlertStore, owned: StoredAlert, *, now: float) -> Health:
 
 
 def _site(store: AlertStore, alert: Alert, site: WatchedSite) -> SiteHealth:
-    figures = store.pages.figures(site.crawl)
-    lacking = plural(
+    figures, unmatched = store.pages.figures(site.crawl), store.pages.unmatched(site)
+    return SiteHealth(site, figures, unmatched, _slowed(alert, site), _lacking(figures.shells))
+
+
+def _lacking(shells: int) -> str:
+    if not shells:
+        return ""
+    return plural(
         "{n:,} page seems to need scripts: --render auto",
         "{n:,} pages seem to need scripts: --render auto",
-        n=figures.shells,
-    )
-    return SiteHealth(
-        site,
-        figures,
-        store.pages.unmatched(site),
-        _slowed(alert, site),
-        lacking if figures.shells else "",
+        n=shells,
     )
 
 

@@ -256,8 +256,9 @@ class ElementReader:
         if href and self._is_wanted(href := href.strip(HTTP_SPACE)):
             anchor = words_of(node) or _spare_anchor(node, attributes)
             self._add(node, href, anchor, _words(attributes.get("rel")))
-            if self.trails or begins_trail(node, anchor):
-                self._follow_trail(node, href, anchor)
+            begins = begins_trail(node, anchor)
+            if begins or self.trails:
+                self._follow_trail(node, href, anchor, begins=begins)
 
     def _frame(self, node: LexborNode) -> None:
         src = (node.attributes.get("src") or "").strip(HTTP_SPACE)
@@ -287,12 +288,12 @@ class ElementReader:
         if place.trail:
             self.trail.append(Crumb(href, anchor))
 
-    def _follow_trail(self, node: LexborNode, href: str, anchor: str) -> None:
+    def _follow_trail(self, node: LexborNode, href: str, anchor: str, *, begins: bool) -> None:
         """Take a link of a trail that no name tells, with those beside it."""
         above = node.parent
         if above is None or self.places.of(node).trail:
             return
-        if begins_trail(node, anchor):
+        if begins:
             self.trails.add(above.mem_id)
         if above.mem_id in self.trails:
             self.trail.append(Crumb(href, anchor))

@@ -47,7 +47,7 @@ def with_narrower(topic: Topic, kb: KnowledgeBase) -> Topic:
         for name, why in _under(kb, level):
             if _is_new(name, words, weights):
                 terms.setdefault(name, why)
-        names = list(terms)[: TERMS - len(weights)]
+        names = list(terms)[: max(0, TERMS - len(weights))]
         bearers = kb.named(names)
         for name in names:
             shared = SHARED if len(bearers.get(name, ())) > 1 else 1.0
@@ -88,14 +88,14 @@ def with_nearest(topic: Topic, path: Path) -> Topic:
     A weight is 0.6 · cosine, from cosine 0.4 on. KnowledgeError for a file that has no vectors, or
     none of a keyword.
     """
-    words = {fold(each.text) for each in topic.keywords}
     weights = {fold(each.text): each.weight for each in topic.keywords}
     found = nearest(
         path, [(_spellings(word), weight) for word, weight in weights.items()], limit=4 * NEAREST
     )
-    kept = [(w, c) for w, c in found if c >= LEAST_COSINE and _is_new(w, words, topic.narrower)]
-    near = {word: round(COSINE_WEIGHT * cosine, 2) for word, cosine in kept[:NEAREST]}
-    sources = {word: f"vectors: cosine {cosine:.2f}" for word, cosine in kept[:NEAREST]}
+    kept = [(w, c) for w, c in found if c >= LEAST_COSINE and _is_new(w, weights, topic.narrower)]
+    del kept[NEAREST:]
+    near = {word: round(COSINE_WEIGHT * cosine, 2) for word, cosine in kept}
+    sources = {word: f"vectors: cosine {cosine:.2f}" for word, cosine in kept}
     return msgspec.structs.replace(topic, nearest=near, sources={**sources, **topic.sources})
 
 

@@ -7,7 +7,6 @@ the vectors asked about, then for what is near them; memory holds a chunk of lin
 
 from __future__ import annotations
 
-import gzip
 import heapq
 import math
 import warnings
@@ -22,6 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from focus.errors import KnowledgeError
+from focus.http.zstd import ZstdError
+from focus.learn.kb.dump import unpacked
 from focus.text.tokenisation import fold
 
 MOST_WORDS = 500_000  # that are read: such files begin with the most frequent
@@ -182,12 +183,6 @@ def _is_number(part: bytes) -> bool:
 def _opened(path: Path) -> Iterator[BinaryIO]:
     try:
         with path.open("rb") as raw:
-            is_packed = raw.read(2) == b"\x1f\x8b"
-            raw.seek(0)
-            if is_packed:
-                with gzip.open(raw) as plain:
-                    yield plain  # type: ignore[misc]
-            else:
-                yield raw
-    except (OSError, EOFError, zlib.error) as error:
+            yield unpacked(raw)
+    except (OSError, EOFError, zlib.error, ZstdError) as error:
         raise KnowledgeError("{path}: cannot be read: {error}", path=path, error=error) from None

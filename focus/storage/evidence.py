@@ -11,14 +11,13 @@ import msgspec
 
 from focus.records import SEED_PRIORITY, UrlState
 from focus.score.graph.pagerank import PageRank
-from focus.score.matching import Matcher
+from focus.score.matching import Matcher, fold_body
 from focus.score.strategy import STRATEGIES, Strategy, make_strategy
 from focus.score.subtopics import RECALLED, Subtopics
 from focus.storage import evidence_log
 from focus.storage.reader import DatabaseReader
 from focus.storage.schema import LAST_ID, id_range
 from focus.storage.views import Ahead, Why
-from focus.text.tokenisation import fold
 from focus.topic.topic import Expected, expected, from_builtins
 from focus.urls.normal_form import words
 
@@ -58,7 +57,7 @@ def explained(reader: DatabaseReader, crawl: int, why: Why) -> Why:
         return msgspec.structs.replace(why, evidence=found)
     told = expected(way.analysis.topic)
     named = _subtopics(reader, crawl, why.path[-1].anchor, told)
-    spoke_for = {fold(word): source for word, source in told.sources.items()}
+    spoke_for = {fold_body(word): source for word, source in told.sources.items()}
     sources = {word: spoke_for[word] for word in named if word in spoke_for}
     return msgspec.structs.replace(why, evidence=found, subtopics=named, subtopic_sources=sources)
 

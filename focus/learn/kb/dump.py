@@ -54,7 +54,7 @@ class FactReader:
                 raise KnowledgeError(
                     "{path}: cannot be read: {error}", path=self._path, error=error
                 ) from None
-            plain = stack.enter_context(_unpacked(raw))
+            plain = stack.enter_context(unpacked(raw))
             try:
                 yield from self._read(raw, plain)
             except (EOFError, OSError, zlib.error, ZstdError) as error:
@@ -107,7 +107,7 @@ def _fault(parts: list[str], columns: int) -> str:
     return f"{len(parts)} columns where {columns} belong ({wanted}): {line!r}"
 
 
-def _unpacked(raw: BinaryIO) -> BinaryIO:
+def unpacked(raw: BinaryIO) -> BinaryIO:
     """The text of a file that may be compressed, by its first bytes."""
     magic = cast(io.BufferedReader, raw).peek(4)[:4]
     if magic.startswith(b"\x1f\x8b"):
