@@ -12,9 +12,9 @@ Asked for in this order, the first plausible answer counts:
     alone           an element under the heading whose text or title is a date: <span>2026-11-21
     the address     /2026/11/21/, /2026-11-21/, /20261121/, t20261121_123.html
 
-A date without a zone is of the zone given, a day without a time its first minute. Dates
-before 1995 and later than a day after the page was fetched are mistakes of the page. Of changes
-only what is marked as one for machines counts: JSON-LD, meta, itemprop.
+A date without a zone is of the zone given, a day without a time the first minute of that day
+where it is read. Dates before 1995 and later than a day after the page was fetched are mistakes
+of the page. Of changes only what is marked as one for machines counts: JSON-LD, meta, itemprop.
 """
 
 from __future__ import annotations
