@@ -11,6 +11,7 @@ from typing import Any
 
 from bench.race import WHOLE
 from bench.script import table
+from bench.wording import say
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results"
@@ -256,16 +257,20 @@ _PARTS = {
 def machine_text(told: Told) -> str:
     """On what, and when."""
     on = told["machine"]
-    text = (
-        f"{on['date']}; {on['cores']} cores of {on['processor']}, {on['memory_gib']} GiB, "
-        f"{on['system']}, Python {on['python']}; load at the start {on['load'][0]}.\n\n"
+    text = say(
+        "{date}; {cores} cores of {processor}, {memory_gib} GiB, {system}, Python {python}; "
+        "load at the start {first_load}.\n\n",
+        first_load=on["load"][0],
+        **on,
     )
     if on["load"][0] > on["cores"] / 2:
-        text += "The machine was busy with other things: seconds and pages/s say little.\n\n"
+        text += say("The machine was busy with other things: seconds and pages/s say little.\n\n")
     if told.get("pages", SITE) < SITE:
-        text += (
-            f"A small run (`BENCH_PAGES={told['pages']}`): starting weighs more in it, and the "
-            f"targets are for {SITE:,} pages.\n\n"
+        text += say(
+            "A small run (`BENCH_PAGES={pages}`): starting weighs more in it, and the targets "
+            "are for {site:,} pages.\n\n",
+            pages=told["pages"],
+            site=SITE,
         )
     return text
 

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
-BY_SCRIPTS = {"performance.md", "results.md", "scaling.md"}
-"""English only: what they say is written by bench/ beside the figures."""
+ENGLISH = {"performance.md"}
+"""English only: most of it are notes of measurements."""
 FROM_COMMANDS = {"cli.md"}
 """Both made by docs/make_cli.py, which tests/test_docs.py holds."""
 
-PAIRS = sorted({page.name for page in DOCS.glob("*.md")} - BY_SCRIPTS - FROM_COMMANDS)
+PAIRS = sorted({page.name for page in DOCS.glob("*.md")} - ENGLISH - FROM_COMMANDS)
 
 _FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$|((?:^    focus [^\n]*\n)+)", re.M | re.S)
 _HEADING = re.compile(r"^(#+) ", re.M)
@@ -106,7 +106,7 @@ def test_no_page_is_in_chinese_alone() -> None:
 
 def test_the_chinese_index_says_which_pages_are_english() -> None:
     index = text_of(DOCS / "zh" / "index.md")
-    for name in BY_SCRIPTS:
+    for name in ENGLISH:
         assert re.search(rf"\]\(\.\./{name}\)（英文）", index), name
 
 
@@ -115,7 +115,7 @@ def test_chinese_pages_link_to_chinese_pages() -> None:
         f"{page.name}: {target}"
         for page in (DOCS / "zh").glob("*.md")
         for target in re.findall(r"\]\(\.\./([\w-]+\.md)", text_of(page))
-        if target not in BY_SCRIPTS
+        if target not in ENGLISH
     ]
     assert set(wrong) <= {"index.md: index.md"}  # the other language
 
