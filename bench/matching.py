@@ -75,7 +75,7 @@ def seconds(path: Path, pages: int, alerts: int) -> tuple[float, matching.Matche
             matching.Subjects().of(Alert("c", (), words="warm"), trusted=True)  # dictionaries
             site = with_alerts(store, crawl, alerts, first, Random(1))
             began = time.process_time()
-            matched = matching.match(store, site, now=time.time(), zone=UTC)
+            matched = matching.match(store, site, now=time.time())
             return time.process_time() - began, matched
 
 

@@ -7,6 +7,7 @@ import gc
 import os
 import random
 import re
+import signal
 import sys
 from collections.abc import Callable, Iterator
 
@@ -21,6 +22,10 @@ settings.load_profile("focus")
 # Hundreds of processes are started, and each would compile some 300 modules anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# A suite under nohup hands that on to what it starts, and nothing would end by a SIGHUP.
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_make_parametrize_id(config: object, val: object, argname: str) -> str | None:

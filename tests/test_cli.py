@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -672,22 +673,44 @@ def silent_server() -> Iterator[str]:
     ],
 )
 def test_signals_end_a_crawl_in_order(signals: list[int], code: int, reason: str) -> None:
-    with silent_server() as address:
-        process = spawn(
-            "crawl", "--seed", "http://a.test/", "--topic", "x", "--connect-to", address,
-            "--allow-net", "127.0.0.0/8", "--ignore-robots", "--workers", "1", "--db", "s.db",
-        )  # fmt: skip
+    with waiting_crawl() as process:
         assert process.stderr is not None
-        assert any(line.startswith("Crawl 1: ") for line in process.stderr)
         process.send_signal(signals[0])
         said = next(line for line in process.stderr if "Stopping: " in line)
         process.send_signal(signals[1])
         rest = process.stderr.read()  # as before: what was read ahead is kept
-        process.communicate()
     assert process.returncode == code
     assert "Stopping: " in said
     assert f"Crawl 1 ended: {reason}." in rest
     assert "The same command continues it." in rest
+
+
+@contextmanager
+def waiting_crawl(**options: Any) -> Iterator[subprocess.Popen[str]]:
+    """A crawl that has begun, and waits for an answer that never comes."""
+    with silent_server() as address, spawn(
+        "crawl", "--seed", "http://a.test/", "--topic", "x", "--connect-to", address,
+        "--allow-net", "127.0.0.0/8", "--ignore-robots", "--workers", "1", "--db", "s.db",
+        **options,
+    ) as process:  # fmt: skip
+        try:
+            assert process.stderr is not None
+            assert any(line.startswith("Crawl 1: ") for line in process.stderr)
+            yield process
+            process.communicate()
+        finally:
+            process.kill()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no terminal goes away there")
+def test_under_nohup_a_crawl_outlives_its_terminal() -> None:
+    ignore = partial(signal.signal, signal.SIGHUP, signal.SIG_IGN)
+    with waiting_crawl(preexec_fn=ignore) as process:
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGTERM)
+        assert process.stderr is not None
+        said = [line for line in process.stderr if "Stopping: " in line]
+    assert len(said) == 1, "by the second signal alone"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals to send there")

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from focus.alerts import matching, votes
 from focus.alerts.clock_change import to_zone
 from focus.alerts.matching import Matched
+from focus.alerts.message import clock_time
 from focus.alerts.page_match import PageView, Subject, topic_of
 from focus.alerts.preview import preview
 from focus.alerts.schedule import parse
@@ -61,7 +62,7 @@ class AlertsFixture:
         self.crawled.now = self.now - 60
         owned = self.store.alerts.all()
         due = [each.id for each in owned]
-        found = matching.match(self.store, self.crawled.attach(), now=self.now, zone=UTC, due=due)
+        found = matching.match(self.store, self.crawled.attach(), now=self.now, due=due)
         for each in owned:
             if each.checked_at is None:
                 matching.welcome(self.store, each, now=self.now)
@@ -169,7 +170,7 @@ def test_site_that_was_down_at_first_begins_when_it_is_up(alerts: AlertsFixture)
     alert = alerts.alert()
     alerts.check()
     alerts.pages(range(8))
-    found = matching.match(alerts.store, alerts.crawled.attach(), now=alerts.now, zone=UTC)
+    found = matching.match(alerts.store, alerts.crawled.attach(), now=alerts.now)
     assert (found.news, found.old) == (0, 8)
     assert alerts.sent(alert) == []
 
@@ -200,10 +201,10 @@ def test_site_added_later_is_marked_as_seen_without_more_ado(alerts: AlertsFixtu
     sites = (*owned.alert.sites, "https://other.test/")
     changed = Alert("足球", sites, words="足球", channels=("mail:a@b.test",))
     alerts.store.alerts.change(alert, changed, now=alerts.now)
-    found = matching.match(alerts.store, other.attach(), now=alerts.now, zone=UTC)
+    found = matching.match(alerts.store, other.attach(), now=alerts.now)
     assert (found.news, found.old) == (0, 1)
     other.page("/y", "足球", article("足球", 51))
-    found = matching.match(alerts.store, other.attach(), now=alerts.now, zone=UTC)
+    found = matching.match(alerts.store, other.attach(), now=alerts.now)
     assert found.news == 1
 
 
@@ -234,7 +235,7 @@ def test_found_for_others_waits_for_the_own_schedule(alerts: AlertsFixture) -> N
     alerts.check()
     alerts.pages(range(1))
     next_at = alerts.now + DAY
-    matching.match(alerts.store, alerts.crawled.attach(), now=alerts.now + 60, zone=UTC)
+    matching.match(alerts.store, alerts.crawled.attach(), now=alerts.now + 60)
     rows = alerts.store.database.rows("SELECT due_at FROM outbox WHERE alert = ?", (daily,))
     assert rows == [(next_at,)]
 
@@ -289,6 +290,24 @@ def test_hit_says_why(alerts: AlertsFixture) -> None:
     assert f"{MARK}门票{MARK}" in hit.snippet
     assert hit.language == "zh"
     assert hit.simhash
+
+
+def test_a_day_is_that_day_for_each_reader(alerts: AlertsFixture) -> None:
+    eve = alerts.store.users.add(
+        "eve", "", language="en", zone="America/New_York", admin=False, now=NOW
+    )
+    assert eve is not None
+    readers = {
+        alerts.alert(name="mine"): ZoneInfo("Asia/Shanghai"),
+        alerts.alert(name="eve's", user=eve): ZoneInfo("America/New_York"),
+    }
+    alerts.check()
+    alerts.pages(range(1), head='<meta name="pubdate" content="2026-11-18">', language="zh")
+    alerts.check()
+    for alert, zone in readers.items():
+        (hit,) = alerts.store.matches.news(alert, limit=9)
+        assert hit.published_at is not None
+        assert clock_time(hit.published_at, zone) == "2026-11-18"
 
 
 def test_topic_file_is_for_the_command_line_only(alerts: AlertsFixture, tmp_path: Path) -> None:

@@ -125,6 +125,23 @@ def test_implausible_date_gives_way_to_the_next() -> None:
 
 
 @pytest.mark.parametrize(
+    ("html", "url", "moment"),
+    [
+        ("<h1>x</h1><p>发布于 2026-11-18</p>", URL, datetime(2026, 11, 18, tzinfo=UTC)),
+        ("", "https://example.org/2026/11/18/a", datetime(2026, 11, 18, tzinfo=UTC)),
+        (
+            "<h1>x</h1><p>2026-11-18 08:30</p>",
+            URL,
+            datetime(2026, 11, 18, 8, 30, tzinfo=SHANGHAI),
+        ),
+    ],
+)
+def test_a_day_is_the_same_day_for_who_reads_of_it(html: str, url: str, moment: datetime) -> None:
+    found = published_at(html, url, fetched_at=FETCHED, zone=SHANGHAI, days=UTC)
+    assert found == moment.timestamp()
+
+
+@pytest.mark.parametrize(
     "path", ["/p/20269999/x", "/id/1202611211", "/2026/", "/v20261121", "/2026/13/45/"]
 )
 def test_number_in_address_is_no_date(path: str) -> None:

@@ -26,6 +26,7 @@ from focus.alerts import votes
 from focus.alerts.delivery import sent_of
 from focus.alerts.near_duplicates import AlertTexts
 from focus.alerts.page_match import PageView, Subject, subject_key, topic_of
+from focus.alerts.schedule import zone_of
 from focus.errors import FocusError
 from focus.storage.alerts.pages import LAST
 from focus.storage.alerts.records import (
@@ -67,9 +68,10 @@ class Matched(msgspec.Struct):
 class _Watcher:
     """An alert on the site that is being matched."""
 
-    def __init__(self, owned: StoredAlert, subject: Subject, *, is_new: bool) -> None:
+    def __init__(self, owned: StoredAlert, subject: Subject, zone: tzinfo, *, is_new: bool) -> None:
         self.owned = owned
         self.subject = subject
+        self.zone = zone
         self.is_new = is_new or owned.checked_at is None
         self.texts: AlertTexts | None = None
 
@@ -85,12 +87,9 @@ class _Watcher:
 # -- matching -----------------------------------------------------------------------
 
 
-def match(
-    store: AlertStore, site: WatchedSite, *, now: float, zone: tzinfo, due: Iterable[int] = ()
-) -> Matched:
+def match(store: AlertStore, site: WatchedSite, *, now: float, due: Iterable[int] = ()) -> Matched:
     """Hold a site's pages that no alert has seen against all alerts on it.
 
-    zone  of dates that name none, on pages in none of the languages of subjects.ZONES
     due   alerts being checked now: what is new goes out at once; for others, when
           their schedule has it
     """
@@ -104,7 +103,7 @@ def match(
     last = store.pages.latest_nth(site.crawl)
     if not last or not (begins or last > site.matched):
         return Matched(site.host)
-    run = _Run(store, site, now, zone, frozenset(due))
+    run = _Run(store, site, now, frozenset(due))
     run.watch(watched)
     beginners = [each for each in run.watchers if each.is_new]
     if beginners:
@@ -119,9 +118,10 @@ class _Run:
     """One matching of one site."""
 
     def __init__(
-        self, store: AlertStore, site: WatchedSite, now: float, zone: tzinfo, due: frozenset[int]
+        self, store: AlertStore, site: WatchedSite, now: float, due: frozenset[int]
     ) -> None:
-        self.store, self.site, self.now, self.zone, self.due = store, site, now, zone, due
+        self.store, self.site, self.now, self.due = store, site, now, due
+        self.zones = store.users.zones()
         self.crawl = site.crawl or 0
         self.matched = Matched(site.host)
         self.subjects = Subjects()
@@ -131,7 +131,8 @@ class _Run:
         """Take on alerts, each with whether what exists here is marked as seen for it."""
         for owned, begun in watched:
             if (subject := self._subject(owned)) is not None:
-                self.watchers.append(_Watcher(owned, subject, is_new=not begun))
+                zone = zone_of(self.zones[owned.user])
+                self.watchers.append(_Watcher(owned, subject, zone, is_new=not begun))
         self.matched.alerts = len(self.watchers)
 
     def _subject(self, owned: StoredAlert) -> Subject | None:
@@ -160,7 +161,8 @@ class _Run:
         drafts = []
         for watcher in watchers:
             owned = watcher.owned
-            match = match_page(view, watcher.subject, owned.alert, now=self.now, zone=self.zone)
+            zone = watcher.zone
+            match = match_page(view, watcher.subject, owned.alert, now=self.now, zone=zone)
             if match is not None:
                 match = msgspec.structs.replace(match, alert=owned.id)
                 drafts.append((watcher, match, watcher.is_news(match, view)))
@@ -270,7 +272,7 @@ class Subjects:
 def match_page(
     view: PageView, subject: Subject, alert: Alert, *, now: float, zone: tzinfo
 ) -> Match | None:
-    """A page as a match of an alert; None when it is none."""
+    """A page as a match of an alert, for a reader in this zone; None when it is none."""
     judgement = view.judged_by(subject)
     if judgement is None or not _is_enough(judgement.relevance, subject, alert):
         return None

@@ -73,7 +73,7 @@ class PageView:
         return self._snippets[subject]
 
     def published(self, zone: tzinfo) -> float | None:
-        """When it says that it was published; `zone` is of dates that name none."""
+        """When it says that it was published; `zone` is the reader's."""
         if zone not in self._dates:
             of_language = ZONES.get(self.language)
             self._dates[zone] = published_at(
@@ -81,6 +81,7 @@ class PageView:
                 self.stored.url,
                 fetched_at=self.stored.fetched_at,
                 zone=ZoneInfo(of_language) if of_language else zone,
+                days=zone,
             )
         return self._dates[zone]
 

@@ -212,10 +212,8 @@ def _match(store: AlertStore, alerts: Sequence[StoredAlert], ran: Ran, *, now: f
     """Hold what the sites of these alerts have brought against all alerts on them."""
     ids = [each.id for each in alerts]
     names = {each.id: each.alert.name for each in alerts}
-    zones = store.users.zones()
-    zone = zone_of(zones[alerts[0].user])
     for site in store.sites.of(ids):
-        matched = matching.match(store, site, now=now, zone=zone, due=ids)
+        matched = matching.match(store, site, now=now, due=ids)
         if matched.pages:
             ran.matched.append(matched)
         ran.failures += [

@@ -12,9 +12,9 @@ Asked for in this order, the first plausible answer counts:
     alone           an element under the heading whose text or title is a date: <span>2026-11-21
     the address     /2026/11/21/, /2026-11-21/, /20261121/, t20261121_123.html
 
-A date without a zone is of the zone given, a day without a time its first minute. Dates
-before 1995 and later than a day after the page was fetched are mistakes of the page. Of changes
-only what is marked as one for machines counts: JSON-LD, meta, itemprop.
+A date without a zone is of the zone given, a day without a time the first minute of that day
+where it is read. Dates before 1995 and later than a day after the page was fetched are mistakes
+of the page. Of changes only what is marked as one for machines counts: JSON-LD, meta, itemprop.
 """
 
 from __future__ import annotations
@@ -94,16 +94,21 @@ _IN_PATH = (
 )
 
 
-def published_at(html: str, url: str, *, fetched_at: float, zone: tzinfo) -> float | None:
+def published_at(
+    html: str, url: str, *, fetched_at: float, zone: tzinfo, days: tzinfo | None = None
+) -> float | None:
     """When a page was published, Unix seconds; None: it does not say.
 
     html  the page as decoded
     zone  of dates that name none
+    days  of those that name no time of day either, by whose clock they begin at midnight: a day
+          is to be the same day for who reads of it. None: `zone`
     """
     low = html[:MAX_CHARS].lower()
     marked = _marked(low, "datepublished", _METAS)
     said = chain(marked, _times(low), _visible(low), _alone(low))
-    moments = chain((instant(text, zone) for text in said), (of_url(url, zone),))
+    days = zone if days is None else days
+    moments = chain((instant(text, zone, days) for text in said), (of_url(url, days),))
     return _first_plausible(moments, fetched_at)
 
 
@@ -118,8 +123,8 @@ def _first_plausible(moments: Iterable[float | None], fetched_at: float) -> floa
     return next((m for m in moments if m is not None and EARLIEST <= m <= latest), None)
 
 
-def instant(text: str, zone: tzinfo) -> float | None:
-    """The first date in a text as Unix seconds; None if there is none.
+def instant(text: str, zone: tzinfo, days: tzinfo | None = None) -> float | None:
+    """The first date in a text as Unix seconds; None if there is none. Zones: see `published_at`.
 
     Worked: `Sat, 21 Nov 2026 08:30:00 GMT`, `2026年11月21日 16:30` in Shanghai and
     `1795249800` are the same instant.
@@ -128,7 +133,9 @@ def instant(text: str, zone: tzinfo) -> float | None:
     if epoch := _EPOCH.fullmatch(text):
         return float(epoch[1])
     found = [match for form in _FORMS if (match := form.search(text))]
-    return _moment(min(found, key=re.Match.start), zone) if found else None
+    if not found:
+        return None
+    return _moment(min(found, key=re.Match.start), zone, zone if days is None else days)
 
 
 def of_url(url: str, zone: tzinfo) -> float | None:
@@ -142,7 +149,7 @@ def of_url(url: str, zone: tzinfo) -> float | None:
     return None
 
 
-def _moment(match: re.Match[str], zone: tzinfo) -> float | None:
+def _moment(match: re.Match[str], zone: tzinfo, days: tzinfo) -> float | None:
     said = match.groupdict()
     month = said.get("m") or said.get("m1") or said.get("m2")
     number = int(month) if month else _MONTHS.index(said["month"]) + 1
@@ -153,8 +160,9 @@ def _moment(match: re.Match[str], zone: tzinfo) -> float | None:
     elif hour == 12 and (said.get("half") == "a" or said.get("noon") == "凌晨"):
         hour = 0
     offset = said.get("zone")
+    meant = _zone(offset) if offset else zone if said.get("H") else days
     clock = (hour, minute, min(second, 59))  # a leap second
-    return _of(int(said["y"]), number, int(day or 0), _zone(offset) if offset else zone, clock)
+    return _of(int(said["y"]), number, int(day or 0), meant, clock)
 
 
 def _of(
