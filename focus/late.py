@@ -1,14 +1,17 @@
 """Imports a module when something of it is used first, where that is later than the start.
 
-    np = Late("numpy")
+    from focus.late import np
 
-A crawl's first request goes out before numpy is needed, and a sixth of its start was importing it.
+`np` is numpy and `mail` is `email.utils`; others are made where they are used. A crawl's first
+request goes out before numpy is needed, and a sixth of its start was importing it.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["Late", "mail", "np"]
 
 
 class Late:
@@ -21,3 +24,11 @@ class Late:
         value = getattr(import_module(self._name), attribute)
         setattr(self, attribute, value)
         return value
+
+
+if TYPE_CHECKING:
+    from email import utils as mail
+
+    import numpy as np
+else:
+    mail, np = Late("email.utils"), Late("numpy")

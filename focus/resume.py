@@ -8,7 +8,6 @@ seen. Addresses stay in the store until their queue runs dry.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,16 +15,11 @@ from focus.crawler import Crawl
 from focus.engine.unit_of_work import Totals
 from focus.engine.view import Request
 from focus.errors import StoreError
-from focus.late import Late
+from focus.late import np
 from focus.records import Recent, Tally, Task, UrlState
 from focus.scheduling.retries import LAST_CHANCE, MAX_WAIT_S
 from focus.storage.writer import Saved
 from focus.store import CrawlInfo, Store
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = Late("numpy")
 
 
 async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:

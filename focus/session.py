@@ -12,7 +12,6 @@ import signal
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -29,7 +28,7 @@ from focus.errors import StoreLocked
 from focus.fetch import WebFetcher
 from focus.http.sessions import Sessions, cookie_for, read_cookies, read_credentials
 from focus.i18n import msg
-from focus.late import Late
+from focus.late import np
 from focus.process import allow_open_files, collecting_rarely, give_memory_back
 from focus.profiling.crawl import Profiler
 from focus.profiling.stages import PROFILED, CrawlProfile
@@ -41,11 +40,6 @@ from focus.score.graph.hits import hubs_and_authorities
 from focus.store import CrawlInfo, Store
 from focus.urls.normal_form import host_of, seed_candidates
 from focus.workers import ANALYST, WorkerPool
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = Late("numpy")
 
 GRACE_S = 10.0  # what is in flight may take so long after a stop
 LOOKS = ("looked", "unchanged", "changed", "gone", "unanswered")
@@ -321,6 +315,7 @@ async def open_transport(
             locate=web.locate,
             bodies=Bodies(),
             render=await second_look(config, pool, sessions, stack, browser=paths.browser),
+            tells=True,
         )
     stack.push_async_callback(transport.close)
     pool.begin()

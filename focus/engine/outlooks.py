@@ -8,18 +8,12 @@ brought; `metrics.forecast` makes an expectation of that. It is kept with the to
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
 
 from focus.engine.hit_rates import HitRates
 from focus.engine.view import View
-from focus.late import Late
+from focus.late import np
 from focus.metrics.forecast import LATELY, Outlook, Paying, outlook, rate, waiting_hits
 from focus.records import UrlState
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = Late("numpy")
 
 AHEAD = 1000  # requests that are forecast for people
 ENOUGH = 500  # requests that must pay for a crawl to go on

@@ -9,20 +9,14 @@ from __future__ import annotations
 
 import calendar
 import re
-from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 import msgspec
 
 from focus.documents.kinds import TYPES, kind_of
-from focus.late import Late
+from focus.late import mail
 from focus.records import FailureKind, FetchResult, Link, Page
 from focus.urls.normal_form import fingerprint, host_of, normalise
-
-if TYPE_CHECKING:
-    from email import utils as mail
-else:
-    mail = Late("email.utils")  # for dates alone
 
 HTML_TYPES = ("text/html", "application/xhtml+xml")
 REDIRECTS = frozenset({301, 302, 303, 307, 308})

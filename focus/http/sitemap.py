@@ -15,18 +15,12 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from focus.http.content_encoding import CodingError, Decoder
-from focus.late import Late
+from focus.late import mail
 from focus.records import Listed, Listing
 from focus.text.charset import prescan
 from focus.text.codecs import decode_as
-
-if TYPE_CHECKING:
-    from email import utils as mail
-else:
-    mail = Late("email.utils")  # for dates alone
 
 MAX_BYTES = 50 * 1024 * 1024
 """Unpacked, and `MAX_LINKS` of them: what sitemaps.org allows in one file."""

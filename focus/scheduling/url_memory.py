@@ -16,16 +16,13 @@ from array import array
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from focus.late import Late
+from focus.late import np
 from focus.records import UrlState
 from focus.scheduling.queues import Key, Queue
 from focus.scheduling.url_table import UrlTable
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
-else:
-    np = Late("numpy")
 
 RUN = 10_000  # entries sorted at once: about 5 ms in which no other thread can run
 AT_ONCE = 500_000  # URLs sorted by queue at once, to need little memory

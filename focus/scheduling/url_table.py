@@ -12,14 +12,11 @@ from collections.abc import Iterable, Sequence
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from focus.late import Late
+from focus.late import np
 from focus.records import UrlState
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
-else:
-    np = Late("numpy")
 
 Column: TypeAlias = "npt.NDArray[Any]"
 

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from focus.late import Late
+from focus.late import np
 from focus.records import UrlState
 from focus.scheduling.url_table import Column, UrlColumns
 from focus.storage import evidence_log, writer
 from focus.storage.schema import LAST_ID, id_range, row_id
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = Late("numpy")
 
 # Few values a row, as each costs an object: from the lowest bit 16 of depth, 3 of state, one
 # for a URL that waits for another try, 8 of hops, then the queue.

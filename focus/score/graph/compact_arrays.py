@@ -14,14 +14,11 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from focus.late import Late
+from focus.late import np
 from focus.records import Tally
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
-else:
-    np = Late("numpy")
 
 
 class Numbering:

@@ -27,14 +27,11 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from focus.late import Late
+from focus.late import np
 from focus.score.graph.compact_arrays import Rows
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
-else:
-    np = Late("numpy")
 
 BUDGET = 1000
 """Links looked at again per added page."""

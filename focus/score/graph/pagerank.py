@@ -24,14 +24,11 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from focus.late import Late
+from focus.late import np
 from focus.score.graph.compact_arrays import Rows
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
-else:
-    np = Late("numpy")
 
 DAMPING = 0.85
 EPSILON = 0.01
