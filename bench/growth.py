@@ -125,6 +125,10 @@ class MadeWeb:
         """Nobody waits for that."""
         return []
 
+    def answered(self) -> list[tuple[Task, FetchResult]]:
+        """Nor for that."""
+        return []
+
     async def update(self, payload: bytes) -> None:
         """Nobody learns here."""
 

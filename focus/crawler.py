@@ -269,6 +269,7 @@ class Crawl:
             results = await self.transport.receive(self._wake_at())
             for task, at in self.transport.departed():
                 self.frontier.sent(self.frontier.host(task.host), at)
+            self.effects.settle(self.transport.answered(), self.transport.now())
             for crossing in self.partition.arrived():
                 self._sower.arrive(crossing, self.transport.now())
             for result in self.outages.sift(results):
@@ -435,8 +436,7 @@ class Crawl:
         return self._committed_at + self.config.commit_every_s
 
     async def _commit_if_due(self) -> None:
-        few = min(FEWEST, self._window // 4)
-        most = min(BATCH, max(few, self.transport.in_flight // 4))
+        most = min(BATCH, max(min(FEWEST, self._window // 4), self.transport.in_flight // 4))
         if self.unit_of_work.unwritten > most or self.transport.now() >= self._due_at():
             await self._commit()
 

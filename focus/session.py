@@ -315,6 +315,7 @@ async def open_transport(
             locate=web.locate,
             bodies=Bodies(),
             render=await second_look(config, pool, sessions, stack, browser=paths.browser),
+            tells=True,
         )
     stack.push_async_callback(transport.close)
     pool.begin()

@@ -1,5 +1,6 @@
 """The crawl over tiny webs: order, politeness, robots, redirects, failures. Virtual clock."""
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
@@ -17,8 +18,8 @@ from focus.config import (
     TrapConfig,
 )
 from focus.crawler import Crawl, Event
-from focus.engine.transports import ReplayTransport
-from focus.records import Batch, FailureKind, FetchResult, Result, UrlState
+from focus.engine.transports import LiveTransport, ReplayTransport
+from focus.records import Batch, FailureKind, FetchResult, Page, Result, UrlState
 from focus.scheduling import retries
 from focus.score.strategy import STRATEGIES
 from focus.topic.topic import from_words, to_builtins
@@ -619,3 +620,77 @@ async def test_nothing_is_held_back_for_good() -> None:
     run = await crawl(web, seeds, strategy="best-link", concurrency=16, max_pages=500)
     assert len(run.pages) == 81
     assert run.reason == "frontier empty"
+
+
+# -- a live web ---------------------------------------------------------------------
+
+
+class Undecided:
+    """Three pages of one host, answered at once, and a judge that waits to be told to go on."""
+
+    SEEDS = tuple(f"http://a.test/{n}" for n in range(3))
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.clock = 1000.0
+        self.go = asyncio.Event()
+        self.transport = LiveTransport(self, self, clock=lambda: self.clock, tells=True)
+
+    async def fetch(self, url: str, **_: object) -> FetchResult:
+        self.asked.append(url)
+        if url.endswith("robots.txt"):
+            return FetchResult(url, self.clock, status=404, failure=FailureKind.HTTP_4XX)
+        return FetchResult(url, self.clock, status=200, body=b"<p>")
+
+    async def score(
+        self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
+    ) -> Page:
+        await self.go.wait()
+        return Page()
+
+    async def update(self, payload: bytes) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
+    async def rounds(self) -> int:
+        """Pages asked for when the loop has turned so often that nothing is left to do."""
+        for _ in range(200):
+            await asyncio.sleep(0)
+        return len(self.asked) - 1
+
+    def crawl(self, delay_s: float) -> Crawl:
+        politeness = PolitenessConfig(delay_s=delay_s)
+        engine = Crawl(CrawlConfig(politeness=politeness, analysis=TOPIC), self.transport)
+        engine.sow(self.SEEDS)
+        return engine
+
+
+async def test_a_host_is_asked_on_while_its_pages_are_judged() -> None:
+    web = Undecided()
+    engine = web.crawl(delay_s=0.0)
+    running = asyncio.create_task(engine.run())
+    assert await web.rounds() == 3
+    assert all(not host.active for host in engine.frontier.hosts)
+    web.go.set()
+    assert await running == "frontier empty"
+    assert engine.url_table.counts[UrlState.DONE] == 3
+    assert all(not host.active for host in engine.frontier.hosts), "let go once each"
+
+
+async def test_a_host_rests_from_its_answer_not_from_the_judgement() -> None:
+    web = Undecided()
+    engine = web.crawl(delay_s=5.0)
+    running = asyncio.create_task(engine.run())
+    await web.rounds()
+    web.clock += 5.0
+    web.transport.wake()
+    assert await web.rounds() == 1, "after its robots.txt"
+    for wait_s, asked in ((4.9, 1), (0.2, 2)):
+        web.clock += wait_s
+        web.transport.wake()
+        assert await web.rounds() == asked
+    engine.stop("enough")
+    web.go.set()
+    assert await running == "enough"

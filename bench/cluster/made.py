@@ -143,6 +143,9 @@ class MadeTransport:
         departed, self._departed = self._departed, []
         return departed
 
+    def answered(self) -> list[tuple[Task, FetchResult]]:
+        return []
+
     async def update(self, payload: bytes) -> None:
         """Made pages are judged by chance."""
 

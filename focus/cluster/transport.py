@@ -132,6 +132,10 @@ class ClusterTransport:
         departed, self._departed = self._departed, []
         return departed
 
+    def answered(self) -> list[tuple[Task, FetchResult]]:
+        """Nothing: workers answer with whole results."""
+        return []
+
     def _take_poisoned(self) -> list[Result]:
         poisoned, self._poisoned = self._poisoned, []
         self._closed += [lease.id for lease in poisoned]

@@ -20,8 +20,8 @@ from focus.engine.transports import Transport
 from focus.engine.view import Request, View
 from focus.i18n import msg, within
 from focus.looks import ChangeKind, KeptPage
-from focus.records import DropReason, FailureKind, Outcome, Task, UrlState
-from focus.scheduling.queues import Candidate
+from focus.records import DropReason, FailureKind, FetchResult, Outcome, Task, UrlState
+from focus.scheduling.queues import Candidate, Host
 
 
 class Effects:
@@ -80,6 +80,7 @@ class Effects:
         request = self._requests.setdefault(url_id, Request())
         request.waiting = url_table.counts[UrlState.WAITING] + 1
         request.bonus = self._view.queue(url_id).bonus
+        request.is_settled = False
         self._unit_of_work.sent(url_id)
         self._link_handler.domains.asked(host)
         self._frontier.occupy(host, candidate.start_at)
@@ -101,6 +102,13 @@ class Effects:
 
     # -- hosts --------------------------------------------------------------------
 
+    def settle(self, answered: Iterable[tuple[Task, FetchResult]], now: float) -> None:
+        """These hosts have said all: they rest from now on, though their pages are not judged."""
+        for task, fetch in answered:
+            if task.id is not None and (request := self._requests.get(task.id)) is not None:
+                request.is_settled = True
+                self._let_go(self._frontier.host(task.host), fetch, now)
+
     def _locate(self, intent: i.Locate, now: float) -> None:
         self._frontier.located(intent.host, intent.address, now)
 
@@ -109,8 +117,12 @@ class Effects:
         totals.requests += 1
         totals.robots += intent.is_robots
         totals.bytes += intent.fetch.raw_bytes
-        self._frontier.answered(intent.host, intent.fetch, now)
-        self._frontier.release(intent.host, now)
+        if not intent.is_settled:
+            self._let_go(intent.host, intent.fetch, now)
+
+    def _let_go(self, host: Host, fetch: FetchResult, now: float) -> None:
+        self._frontier.answered(host, fetch, now)
+        self._frontier.release(host, now)
 
     def _obey(self, intent: i.Obey, now: float) -> None:
         host = intent.host

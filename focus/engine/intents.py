@@ -36,11 +36,12 @@ class Locate(_Intent, frozen=True):
 
 
 class Settle(_Intent, frozen=True):
-    """A request to it has ended: it is counted, and the host rests."""
+    """A request to it has ended: it is counted, and the host rests, unless it does already."""
 
     host: Host
     fetch: FetchResult
     is_robots: bool
+    is_settled: bool = False
 
 
 class Obey(_Intent, frozen=True):

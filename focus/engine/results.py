@@ -72,9 +72,9 @@ def decide(result: Result, view: View, now: float) -> list[Intent]:
     host = view.frontier.host(task.host)
     if task.lookup:
         return [Locate(host, fetch.address or "")]
-    ended = Settle(host, fetch, task.id is None)
     if task.id is None:
-        return [ended, *_rules(host, fetch, view, now)]
+        return [Settle(host, fetch, is_robots=True), *_rules(host, fetch, view, now)]
+    ended = Settle(host, fetch, is_robots=False, is_settled=view.request(task.id).is_settled)
     return [ended, *_of_url(task.id, task, fetch, result.page, view, now)]
 
 

@@ -102,12 +102,15 @@ class Transport(Protocol):
         """Start a task; never blocks."""
 
     async def receive(self, until: float | None) -> list[Result]:
-        """Results as they come; [] when `until` passes, `wake` is called or a task that is to
-        be told of departs first."""
+        """Results as they come; [] when `until` passes, `wake` is called or there is something to
+        be told of (`departed`, `answered`) first."""
 
     def departed(self) -> list[tuple[Task, float]]:
         """Tasks to be told of (`Task.tell`) whose requests have gone out, or never will, since
         the last call, and when. A replayed one goes out exactly at its `start_at`: none."""
+
+    def answered(self) -> list[tuple[Task, FetchResult]]:
+        """Answers since the last call whose pages wait to be judged, if that is done here."""
 
     async def update(self, payload: bytes) -> None:
         """Tell the scorers of a changed topic or model; pages fetched later are judged by it."""
@@ -137,12 +140,12 @@ async def _scored(scorer: Scorer, task: Task, fetch: FetchResult) -> Result:
         return Result(task, fetch)
     if fetch.listing is not None:
         return Result(task, fetch, await _scored_listing(scorer, fetch.url, fetch.listing))
-    page = None
-    if not fetch.failure:
-        kind, body = fetch.header("content-type"), fetch.body
-        if "html" in (kind or ""):
-            body = body[:MAX_BYTES]  # the rest would not be parsed
-        page = await scorer.score(fetch.url, body, kind, wording=task.wording)
+    if fetch.failure:
+        return Result(task, *refreshed(fetch, None))
+    kind, body = fetch.header("content-type"), fetch.body
+    if "html" in (kind or ""):
+        body = body[:MAX_BYTES]  # the rest would not be parsed
+    page = await scorer.score(fetch.url, body, kind, wording=task.wording)
     return Result(task, *refreshed(fetch, page))
 
 
@@ -223,6 +226,7 @@ class LiveTransport:
     locate   finds the address at which a URL will be asked for, "" if there is none
     bodies   bounds what answers take of memory; None: nothing does
     render   makes of a scored page what its scripts make of it; None: nothing does
+    tells    of answers whose pages wait for a worker (`answered`)
     """
 
     is_live = True
@@ -239,14 +243,17 @@ class LiveTransport:
         locate: Callable[[str], Awaitable[str]] | None = None,
         bodies: Bodies | None = None,
         render: Callable[[Result], Awaitable[Result]] | None = None,
+        tells: bool = False,
     ) -> None:
         self.now = clock
+        self._tells = tells and render is None  # a browser goes on asking
         self._render = render
         self._bodies = bodies
         self.locates = locate is not None
         self._locate = locate
         self.in_flight = 0
         self._departed: list[tuple[Task, float]] = []
+        self._answered: list[tuple[Task, FetchResult]] = []
         self._fetcher = fetcher
         self._scorer = scorer
         self._observe = observe
@@ -284,6 +291,9 @@ class LiveTransport:
         fetch = await self._fetch(task, grow)
         if self._observe is not None:
             self._observe(fetch)
+        if self._tells and task.id is not None and fetch.failure is None:
+            self._answered.append((task, fetch))
+            self._ready.set()
         result = await _scored(self._scorer, task, fetch)
         if task.id is None:
             return result
@@ -319,7 +329,7 @@ class LiveTransport:
 
     async def receive(self, until: float | None) -> list[Result]:
         """All results that are there, at least one unless something cuts it short."""
-        if not (self._done or self._departed):
+        if not (self._done or self._departed or self._answered):
             await ready_within(self._ready, None if until is None else until - self.now())
         if self._failed is not None:
             raise self._failed
@@ -331,6 +341,11 @@ class LiveTransport:
         """What has gone out since the last call."""
         departed, self._departed = self._departed, []
         return departed
+
+    def answered(self) -> list[tuple[Task, FetchResult]]:
+        """What was answered since the last call."""
+        answered, self._answered = self._answered, []
+        return answered
 
     async def update(self, payload: bytes) -> None:
         """Pass it on to the workers."""
@@ -406,15 +421,16 @@ class ReplayTransport:
         self.in_flight -= 1
         elapsed_s = latency_s(task.url)
         fetch = self._world.lookup(
-            task.url,
-            robots=task.id is None,
-            fetched_at=ends_at - elapsed_s,
-            elapsed_s=elapsed_s,
+            task.url, robots=task.id is None, fetched_at=ends_at - elapsed_s, elapsed_s=elapsed_s
         )
         return [await _scored(self._scorer, task, fetch)]
 
     def departed(self) -> list[tuple[Task, float]]:
         """Nothing that its `start_at` would not tell."""
+        return []
+
+    def answered(self) -> list[tuple[Task, FetchResult]]:
+        """Nothing: results come with their answers."""
         return []
 
     async def update(self, payload: bytes) -> None:

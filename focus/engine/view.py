@@ -29,6 +29,7 @@ class Request(msgspec.Struct):
     before      how the URL ended when it was asked for last; None: it never was
     conditions  headers that ask for an answer only if the page has changed since
     kept        what an earlier run had of it, which stays whatever comes of this; None: nothing
+    is_settled  its host has answered and been let go, while the page is still to be judged
     """
 
     waiting: int = 0
@@ -37,6 +38,7 @@ class Request(msgspec.Struct):
     before: UrlState | None = None
     conditions: tuple[tuple[str, str], ...] = ()
     kept: KeptPage | None = None
+    is_settled: bool = False
 
 
 _FIRST = Request()
