@@ -18,7 +18,7 @@ from focus.config import (
     TrapConfig,
 )
 from focus.crawler import Crawl, Event
-from focus.engine.transports import LiveTransport, ReplayTransport
+from focus.engine.transports import AHEAD, LiveTransport, ReplayTransport
 from focus.records import Batch, FailureKind, FetchResult, Page, Result, UrlState
 from focus.scheduling import retries
 from focus.score.strategy import STRATEGIES
@@ -628,7 +628,7 @@ async def test_nothing_is_held_back_for_good() -> None:
 class Undecided:
     """Three pages of one host, answered at once, and a judge that waits to be told to go on."""
 
-    SEEDS = tuple(f"http://a.test/{n}" for n in range(3))
+    SEEDS: tuple[str, ...] = tuple(f"http://a.test/{n}" for n in range(3))
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -677,6 +677,18 @@ async def test_a_host_is_asked_on_while_its_pages_are_judged() -> None:
     assert await running == "frontier empty"
     assert engine.url_table.counts[UrlState.DONE] == 3
     assert all(not host.active for host in engine.frontier.hosts), "let go once each"
+
+
+async def test_only_so_many_pages_wait_to_be_judged() -> None:
+    """A kill costs what waits."""
+    web = Undecided()
+    web.SEEDS = tuple(f"http://a.test/{n}" for n in range(2 * AHEAD))
+    engine = web.crawl(delay_s=0.0)
+    running = asyncio.create_task(engine.run())
+    assert await web.rounds() == AHEAD + 1
+    web.go.set()
+    assert await running == "frontier empty"
+    assert await web.rounds() == 2 * AHEAD
 
 
 async def test_a_host_rests_from_its_answer_not_from_the_judgement() -> None:

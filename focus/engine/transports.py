@@ -31,6 +31,7 @@ Grow: TypeAlias = Callable[[int], Awaitable[None] | None]
 LISTING_PART = 1000  # links of a listing that are scored at once
 BODY_BYTES = 16 * 1024 * 1024  # of bodies that are read or wait for a worker, all together
 UNBOUNDED = 1 << 60
+AHEAD = 16  # pages that wait for a worker while their hosts are asked on: what a kill may cost more
 
 
 async def ready_within(ready: asyncio.Event, seconds: float | None) -> None:
@@ -226,7 +227,7 @@ class LiveTransport:
     locate   finds the address at which a URL will be asked for, "" if there is none
     bodies   bounds what answers take of memory; None: nothing does
     render   makes of a scored page what its scripts make of it; None: nothing does
-    tells    of answers whose pages wait for a worker (`answered`)
+    tells    of answers whose pages wait for a worker (`answered`), of `AHEAD` at a time
     """
 
     is_live = True
@@ -247,6 +248,7 @@ class LiveTransport:
     ) -> None:
         self.now = clock
         self._tells = tells and render is None  # a browser goes on asking
+        self._told = 0
         self._render = render
         self._bodies = bodies
         self.locates = locate is not None
@@ -291,15 +293,23 @@ class LiveTransport:
         fetch = await self._fetch(task, grow)
         if self._observe is not None:
             self._observe(fetch)
-        if self._tells and task.id is not None and fetch.failure is None:
-            self._answered.append((task, fetch))
-            self._ready.set()
-        result = await _scored(self._scorer, task, fetch)
+        result = await self._judged(task, fetch)
         if task.id is None:
             return result
         if self._render is not None:
             result = await self._render(result)
         return Result(task, msgspec.structs.replace(result.fetch, body=b""), result.page)
+
+    async def _judged(self, task: Task, fetch: FetchResult) -> Result:
+        if not self._tells or task.id is None or fetch.failure or self._told >= AHEAD:
+            return await _scored(self._scorer, task, fetch)
+        self._answered.append((task, fetch))
+        self._ready.set()
+        self._told += 1
+        try:
+            return await _scored(self._scorer, task, fetch)
+        finally:
+            self._told -= 1
 
     async def _fetch(self, task: Task, grow: Grow | None) -> FetchResult:
         fetch = partial(
