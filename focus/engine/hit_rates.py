@@ -201,8 +201,9 @@ class HitRates:
         bonus, table, strategy = self._strategy.hub_bonus(tally), self._url_table, self._strategy
         parent, state, waiting = table.parent, table.state, UrlState.WAITING
         for child in strategy.graph.row(hub):
-            is_ranked = table.priority[child] > AGAIN_PRIORITY
-            if parent[child] == hub and state[child] == waiting and is_ranked:
+            if parent[child] != hub or state[child] != waiting:
+                continue
+            if table.priority[child] > AGAIN_PRIORITY:
                 priority = strategy.priority(child, table.link_evidence(child)) + bonus
                 if priority > table.priority[child]:
                     self._frontier.improve(child, priority)
