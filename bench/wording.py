@@ -32,13 +32,18 @@ def chinese() -> dict[str, str]:
 
 
 @contextmanager
-def written_in(language: str) -> Iterator[None]:
+def written_in(spoken: str) -> Iterator[None]:
     """Say everything in this language meanwhile."""
-    before = _LANGUAGE.set(language)
+    before = _LANGUAGE.set(spoken)
     try:
         yield
     finally:
         _LANGUAGE.reset(before)
+
+
+def language() -> str:
+    """The language of the moment."""
+    return _LANGUAGE.get()
 
 
 def say(text: str, **values: Any) -> str:
@@ -46,14 +51,14 @@ def say(text: str, **values: Any) -> str:
 
     Raises LookupError where the Chinese of one is missing; what is only values and signs has none.
     """
-    if _LANGUAGE.get() == "zh":
+    if language() == "zh":
         text = "\n\n".join(map(_translated, text.split("\n\n")))
     return text.format(**values)
 
 
 def named(name: str) -> str:
     """What a result calls something (a row, a cell): in Chinese if that is known."""
-    return chinese().get(name, name) if _LANGUAGE.get() == "zh" else name
+    return chinese().get(name, name) if language() == "zh" else name
 
 
 def _translated(paragraph: str) -> str:
@@ -67,8 +72,8 @@ def _translated(paragraph: str) -> str:
 
 def write_both(name: str, made: Callable[[], str]) -> None:
     """Write a page of docs/ in each language."""
-    for language, folder in LANGUAGES.items():
+    for spoken, folder in LANGUAGES.items():
         page = _DOCS / folder / name
-        with written_in(language):
+        with written_in(spoken):
             page.write_text(made().rstrip() + "\n", encoding="utf-8")
         print(f"written: {page}")
