@@ -20,9 +20,10 @@ from focus.archive.recorder import Recorder
 from focus.archive.replay import Archive
 from focus.config import CrawlConfig, RunPaths
 from focus.crawler import Crawl, CrawlStore, Event
+from focus.engine.bodies import Bodies
 from focus.engine.outages import Outage
 from focus.engine.partition import Partition
-from focus.engine.transports import Bodies, Clock, LiveTransport, ReplayTransport, Transport
+from focus.engine.transports import Clock, LiveTransport, ReplayTransport, Transport
 from focus.engine.unit_of_work import Totals
 from focus.errors import StoreLocked
 from focus.fetch import WebFetcher

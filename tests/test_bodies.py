@@ -7,7 +7,8 @@ import pytest
 import rjieba
 
 from focus.config import FetchConfig
-from focus.engine.transports import Bodies, Grow, LiveTransport
+from focus.engine.bodies import Bodies, Grow
+from focus.engine.transports import LiveTransport
 from focus.fetch import WebFetcher
 from focus.http.connection import Exchange, _Handler
 from focus.records import FetchResult, Page, Task

@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from focus.cluster.messages import SentTask, TaskResult, WorkerSetup, answer_of
 from focus.config import FetchConfig
-from focus.engine.transports import Bodies, Clock, LiveTransport
+from focus.engine.bodies import Bodies
+from focus.engine.transports import Clock, LiveTransport
 from focus.fetch import WebFetcher
 from focus.records import FetchResult, Task
 from focus.workers import WorkerPool

@@ -1,6 +1,7 @@
 """Draws the conclusions from answers: new URLs, priorities, failures, limits, records.
 
     transports          a task to the web, or to a recorded one, and back as a result
+    bodies              what answers take of memory while they are read and wait for a worker
     view                what decisions look at: requests that are not over, seeds, all the rest
     results, failures,  what follows from a result or a failure, decided without changing anything;
     refreshes           of a page of an earlier run, too
