@@ -305,6 +305,19 @@ def test_what_the_broker_lost_is_no_poison() -> None:
         assert leases.review(now, queued=False) == []
 
 
+def test_a_worker_whose_answer_the_broker_lost_has_not_died() -> None:
+    leases, now = Leases(1, TERMS), 0.0
+    lease = leases.grant(task(), now=0.0)
+    for _ in range(2 * POISON):
+        out(leases, now)
+        leases.doubt([lease.id], now)
+        leases.doubt_all(now)
+        assert leases.review(now + TERMS.ask_s, queued=False) == []
+        now += TERMS.cut_s
+        assert leases.review(now, queued=False) == []
+    assert leases.lost == 2 * POISON
+
+
 def test_suspects_go_one_at_a_time_so_that_the_innocent_are_cleared() -> None:
     """Five tasks are in a worker that dies twice of one of them."""
     leases, now = Leases(1, TERMS), 0.0

@@ -49,8 +49,8 @@ PURE = {
 """Here nothing reaches for clock, network, environment or chance: `now`, `rng` are arguments."""
 
 SHELL = {
-    "engine.transports", "http.connection", "http.dns", "http.network_errors",
-    "http.requests", "http.response", "http.tls",
+    "engine.bodies", "engine.transports", "http.connection", "http.dns",
+    "http.network_errors", "http.requests", "http.response", "http.tls",
 }  # fmt: skip
 """What stands in a pure package and does touch the world."""
 

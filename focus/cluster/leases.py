@@ -174,9 +174,11 @@ class Leases:
                 self._doubt(lease, now + self.terms.ask_s, counts=True)
 
     def doubt_all(self, now: float) -> None:
-        """The broker was away: anything may have become of what is out."""
+        """The broker was away: anything may have become of what is out, and of answers to
+        what was asked before; nobody is blamed for those.
+        """
         for lease in self._open.values():
-            if lease.is_out and lease.ask_until is None:
+            if lease.is_out:
                 self._doubt(lease, now + self.terms.cut_s, counts=False)
 
     def _doubt(self, lease: Lease, until: float, *, counts: bool) -> None:
