@@ -50,7 +50,8 @@ class RunReport(msgspec.Struct, frozen=True):
 
     totals are of the crawl over all its runs, `run_*` of this run alone; `outage` is the one
     that it ended in, `archive_damage` what of a recorded web could not be read. `again`: this
-    run's looks at pages of earlier ones, by what came of them (`Totals`).
+    run's looks at pages of earlier ones, by what came of them (`Totals`). `led_away`: seed ->
+    host, where every single seed led to another site.
     """
 
     crawl: int
@@ -75,6 +76,7 @@ class RunReport(msgspec.Struct, frozen=True):
     archive_damage: str | None = None
     profile: CrawlProfile | None = None
     again: dict[str, int] = {}
+    led_away: dict[str, str] = {}
 
     @property
     def run_looked(self) -> int:
@@ -409,6 +411,7 @@ def _report(
         failures=dict(unit_of_work.failures.most_common()),
         dropped=dict(unit_of_work.drops.most_common()),
         seed_failures=dict(crawl.seeds.failures),
+        led_away=crawl.seeds.led_away(),
         database=str(paths.db),
         outage=crawl.outages.outage,
         warc=str(paths.warc) if paths.warc else None,
