@@ -70,7 +70,7 @@ BENCH := $(BIN)/python -m bench --pages $(BENCH_PAGES) --rounds $(BENCH_ROUNDS) 
 bench: build/bench/.installed  ## speed, beside other crawlers; about 25 minutes
 	$(BENCH)
 
-bench-docs: install  ## docs/performance.md and docs/scaling.md from the newest figures
+bench-docs: install  ## the pages of speed and scaling from the newest figures
 	$(BIN)/python -m bench.figures
 	$(BIN)/python -m bench.scaling
 

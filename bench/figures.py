@@ -1,4 +1,4 @@
-"""Writes docs/performance.md from the figures of a measurement.
+"""Writes docs/performance.md, in both languages, from the figures of a measurement.
 
 python -m bench.figures [RESULT.json …]     of these, later ones win; else the newest whole one
 """
@@ -11,12 +11,12 @@ from typing import Any
 
 from bench.race import WHOLE
 from bench.script import table
+from bench.wording import language, named, say, write_both
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results"
-PAGE = ROOT / "docs" / "performance.md"
 NOTES = ROOT / "bench" / "notes.md"
-"""What was missed, why, and what was tried: by hand, put after the targets."""
+"""What was missed, why, and what was tried: by hand, in English, put after the targets."""
 
 SITE = 20_000
 """Pages of a whole measurement."""
@@ -61,7 +61,8 @@ def race_text(told: Told) -> str:
     body = []
     for row in rows:
         if row["trouble"]:
-            body.append([row["name"], f"not measured: {row['trouble']}", *[""] * 8])
+            missing = say("not measured: {trouble}", trouble=row["trouble"])
+            body.append([named(row["name"]), missing, *[""] * 8])
             continue
         whole = row["name"].endswith(WHOLE)
         ours = _found(rows, f"focus{WHOLE}" if whole else "focus")
@@ -74,25 +75,31 @@ def race_text(told: Told) -> str:
         numbers = [f"{row[key]:.2f}" for key in ("cpu_ms", "main_ms", "workers_ms")]
         body.append(
             [
-                *(row["name"], f"{row['pages']:,}", f"{row['pages_s']:.0f}", *numbers),
+                *(named(row["name"]), f"{row['pages']:,}", f"{row['pages_s']:.0f}", *numbers),
                 *(f"{row['peak_mib']:.0f}", f"{row['disk_kib']:.1f}", *ratios),
             ]
         )
-    return (
+    return say(
         "## Against other crawlers\n\n"
-        f"The generated site: {site['pages']:,} pages on {site['hosts']} hosts, "
-        f"{site['bytes_mean'] / 1024:.0f} KiB and {site['links_mean']:.0f} links a page, a fifth "
-        f"of the hosts in GBK, half with gzip; served by "
-        f"{site['served_by']}. {told['concurrency']} requests at once; medians of "
-        f"{told['rounds']} rounds, taken in turn{_once(told)}. The others write a JSON line per "
-        "page and keep neither pages nor scores nor their queue.\n\n" + table(head, body) + "\n"
+        "The generated site: {pages:,} pages on {hosts} hosts, {kib:.0f} KiB and {links_mean:.0f} "
+        "links a page, a fifth of the hosts in GBK, half with gzip; served by {served_by}. "
+        "{concurrency} requests at once; medians of {rounds} rounds, taken in turn{once}. The "
+        "others write a JSON line per page and keep neither pages nor scores nor their queue."
+        "\n\n{rows}\n",
+        kib=site["bytes_mean"] / 1024,
+        once=_once(told),
+        concurrency=told["concurrency"],
+        rounds=told["rounds"],
+        rows=table([say(each) for each in head], body),
+        **site,
     )
 
 
 def _once(told: Told) -> str:
     """Which rows are of fewer laps than there were rounds."""
     names = [row["name"] for row in told["rows"] if 0 < row.get("laps", 0) < told["rounds"]]
-    return f" (of one lap: {'; '.join(names)})" if names else ""
+    said = say(" (of one lap: {names})", names="; ".join(map(named, names)))
+    return said if names else ""
 
 
 # -- the targets --------------------------------------------------------------------
@@ -103,38 +110,39 @@ def targets(told: Told) -> Iterator[tuple[str, str, str, bool]]:
     if race := told.get("race"):
         yield from _race_targets(race["rows"])
     if late := told.get("latency"):
-        yield _row(
-            f"pages/s of {late['hosts']:,} hosts with {late['latency_s']:g} s of latency, "
-            "share of those at once",
-            late["share"],
-            least=0.70,
-        )
+        what = "pages/s of {hosts:,} hosts with {latency_s:g} s of latency, share of those at once"
+        yield _row(say(what, **late), late["share"], least=0.70)
     if growth := told.get("growth"):
         yield from _growth_targets(growth)
     if ranks := told.get("ranks"):
-        what = f"PageRank at ε = {ranks['epsilon']}, {ranks['pages']:,} pages: ms per page"
+        what = say("PageRank at ε = {epsilon}, {pages:,} pages: ms per page", **ranks)
         yield _row(what, ranks["ms_per_page"], most=0.25)
         yield _row(
-            "PageRank: error within the stated bound (L1)",
+            say("PageRank: error within the stated bound (L1)"),
             round(ranks["error_l1"], 1),
             most=round(ranks["bound_l1"], 1),
         )
     if commands := told.get("commands"):
         for name in ("help", "status"):
             yield _row(
-                f"`focus {name.replace('help', '--help')}`, s", commands["seconds"][name], most=0.25
+                say("`focus {name}`, s", name=name.replace("help", "--help")),
+                commands["seconds"][name],
+                most=0.25,
             )
         export = commands["export"]
-        yield _row(f"export of {export['rows']:,} rows, rows/s", export["rows_s"], least=60_000)
+        what = say("export of {rows:,} rows, rows/s", **export)
+        yield _row(what, export["rows_s"], least=60_000)
         more = export["peak_mib"] - export["peak_mib_of_a_tenth"]
-        yield _row("export: MiB more than for a tenth of the rows", round(more, 1), most=5.0)
+        what = say("export: MiB more than for a tenth of the rows")
+        yield _row(what, round(more, 1), most=5.0)
 
 
 def _race_targets(rows: Sequence[Told]) -> Iterator[tuple[str, str, str, bool]]:
     whole = _found(rows, f"focus{WHOLE}")
     if whole:
-        yield _row("CPU per page, ms", round(whole["cpu_ms"], 2), most=3.0)
-        yield _row("CPU per page of the main process, ms", round(whole["main_ms"], 2), most=1.5)
+        yield _row(say("CPU per page, ms"), round(whole["cpu_ms"], 2), most=3.0)
+        what = say("CPU per page of the main process, ms")
+        yield _row(what, round(whole["main_ms"], 2), most=1.5)
     for name, end, cpu, pace in (
         ("Scrapy, lean spider", WHOLE, 7.0, 8.0),
         ("Scrapy, lean spider", "", None, 5.0),
@@ -143,29 +151,34 @@ def _race_targets(rows: Sequence[Told]) -> Iterator[tuple[str, str, str, bool]]:
         peer, ours = _found(rows, name + end), _found(rows, f"focus{end}")
         if peer and ours and cpu:
             ratio = round(peer["cpu_ms"] / ours["cpu_ms"], 1)
-            yield _row(f"CPU of {name + end}, × focus", ratio, least=cpu)
+            what = say("CPU of {name}, × focus", name=named(name + end))
+            yield _row(what, ratio, least=cpu)
         if peer and ours:
             ratio = round(ours["pages_s"] / peer["pages_s"], 1)
-            yield _row(f"pages/s, focus × {name + end}", ratio, least=pace)
+            what = say("pages/s, focus × {name}", name=named(name + end))
+            yield _row(what, ratio, least=pace)
 
 
 def _growth_targets(growth: Told) -> Iterator[tuple[str, str, str, bool]]:
     crawl, alone, opened = growth["crawl"], growth["frontier"], growth["reopened"]
-    million = f"{crawl['urls'] / 1e6:.1f} M URLs"
-    yield _row(f"{million} that wait: peak RSS of the frontier, MiB", alone["peak_mib"], most=400)
-    yield _row(f"{million}: RSS of the whole crawl, MiB", crawl["rss_mib"], most=400)
-    yield _row(f"{million}: bytes on disk per URL", crawl["disk_bytes_per_url"], most=200)
-    yield _row("known-check + push in memory, µs", alone["push_us"], most=8)
-    yield _row("pop in memory, µs", alone["pop_us"], most=20)
-    yield _row(f"{million}: longest pause of the loop, ms", crawl["longest_pause_ms"], most=100)
-    (
-        first,
-        *_,
-    ) = crawl["costs"]
+    first, *_ = crawl["costs"]
     later = [cost for cost in crawl["costs"] if cost["known"] <= 1_000_000][-1]
-    what = f"cost per page at {later['known']:,} URLs, × that at {first['known']:,}"
-    yield _row(what, round(later["cpu_ms"] / first["cpu_ms"], 2), most=1.15)
-    yield _row(f"{million}: first request after a restart, s", opened["first_request_s"], most=8)
+
+    def row(what: str, value: float, most: float) -> tuple[str, str, str, bool]:
+        millions, known, begin = crawl["urls"] / 1e6, later["known"], first["known"]
+        return _row(say(what, millions=millions, known=known, begin=begin), value, most=most)
+
+    all_of_them = "{millions:.1f} M URLs"
+    waiting = all_of_them + " that wait: peak RSS of the frontier, MiB"
+    yield row(waiting, alone["peak_mib"], 400)
+    yield row(all_of_them + ": RSS of the whole crawl, MiB", crawl["rss_mib"], 400)
+    yield row(all_of_them + ": bytes on disk per URL", crawl["disk_bytes_per_url"], 200)
+    yield row("known-check + push in memory, µs", alone["push_us"], 8)
+    yield row("pop in memory, µs", alone["pop_us"], 20)
+    yield row(all_of_them + ": longest pause of the loop, ms", crawl["longest_pause_ms"], 100)
+    ratio = round(later["cpu_ms"] / first["cpu_ms"], 2)
+    yield row("cost per page at {known:,} URLs, × that at {begin:,}", ratio, 1.15)
+    yield row(all_of_them + ": first request after a restart, s", opened["first_request_s"], 8)
 
 
 def _row(
@@ -179,8 +192,10 @@ def _row(
 
 def targets_text(told: Told) -> str:
     """The table of targets."""
-    rows = [(what, want, got, "yes" if met else "**no**") for what, want, got, met in targets(told)]
-    return "## Targets\n\n" + table(["what", "target", "measured", "met"], rows) + "\n"
+    yes, no = say("yes"), say("**no**")
+    rows = [(what, want, got, yes if met else no) for what, want, got, met in targets(told)]
+    head = [say(each) for each in ("what", "target", "measured", "met")]
+    return say("## Targets\n\n{rows}\n", rows=table(head, rows))
 
 
 # -- the rest -----------------------------------------------------------------------
@@ -189,23 +204,25 @@ def targets_text(told: Told) -> str:
 def profile_text(told: Told) -> str:
     """Where the time goes."""
     rows = [
-        (each["name"], each["where"], f"{each['ms']:.3f}", f"{100 * each['share']:.0f} %")
+        (
+            named(each["name"]),
+            named(each["where"]),
+            f"{each['ms']:.3f}",
+            f"{100 * each['share']:.0f} %",
+        )
         for each in told["stages"]
     ]
-    busy = ", ".join(
-        f"{name} {100 * told[key]:.0f} %"
-        for name, key in (
-            ("event loop", "loop_busy"),
-            ("workers", "workers_busy"),
-            ("store's thread", "store_busy"),
-        )
-    )
-    return (
+    head = [say(each) for each in ("stage", "where", "CPU ms/page", "share")]
+    return say(
         "## Where the time goes\n\n"
-        f"`focus crawl --profile` over {told['pages']:,} pages of the same site; the profile "
-        "itself costs a few per cent.\n\n"
-        + table(["stage", "where", "CPU ms/page", "share"], rows)
-        + f"\nBusy: {busy}.\n\n"
+        "`focus crawl --profile` over {pages:,} pages of the same site; the profile itself costs a "
+        "few per cent.\n\n{rows}\n\n"
+        "Busy: event loop {loop:.0f} %, workers {workers:.0f} %, store's thread {store:.0f} %.\n\n",
+        pages=told["pages"],
+        rows=table(head, rows).rstrip(),
+        loop=100 * told["loop_busy"],
+        workers=100 * told["workers_busy"],
+        store=100 * told["store_busy"],
     )
 
 
@@ -216,32 +233,37 @@ def growth_text(told: Told) -> str:
         (f"{cost['known']:,}", *(f"{cost[key]:.2f}" for key in ("cpu_ms", "loop_ms")))
         for cost in crawl["costs"]
     ]
-    return (
+    head = [say(each) for each in ("known URLs", "CPU ms/page, loop and store", "loop alone")]
+    return say(
         "## With millions of URLs\n\n"
         "The crawl's own loop and database; web and workers are replaced by pages made on the "
-        "spot, whose cost is taken off. 97 links a page, 10 of them new.\n\n"
-        + table(["known URLs", "CPU ms/page, loop and store", "loop alone"], rows)
-        + f"\nAt {crawl['urls']:,} URLs, {crawl['waiting']:,} of them waiting: "
-        f"{crawl['rss_mib']:.0f} MiB, {crawl['disk_bytes_per_url']:.0f} bytes a URL on disk "
-        f"(without page texts); longest pause of the loop {crawl['longest_pause_ms']:.0f} ms, "
-        f"{crawl['longest_pause_cpu_ms']:.0f} ms of it its own CPU; first request after a "
-        f"restart {told['reopened']['first_request_s']:.1f} s, with "
-        f"{told['reopened']['peak_mib']:.0f} MiB.\n\n"
+        "spot, whose cost is taken off. 97 links a page, 10 of them new.\n\n{rows}\n\n"
+        "At {urls:,} URLs, {waiting:,} of them waiting: {rss_mib:.0f} MiB, "
+        "{disk_bytes_per_url:.0f} bytes a URL on disk (without page texts); longest pause of the "
+        "loop {longest_pause_ms:.0f} ms, {longest_pause_cpu_ms:.0f} ms of it its own CPU; first "
+        "request after a restart {reopened[first_request_s]:.1f} s, with "
+        "{reopened[peak_mib]:.0f} MiB.\n\n",
+        rows=table(head, rows).rstrip(),
+        reopened=told["reopened"],
+        **crawl,
     )
 
 
 def latency_text(told: Told) -> str:
     """Slow hosts against quick ones."""
+    each_s = say("{seconds:g} s each", seconds=told["latency_s"])
     rows = [
         (name, *(f"{told[key][each]:,.1f}" for each in ("pages_s", "middle_pages_s", "cpu_ms")))
-        for name, key in (("at once", "at_once"), (f"{told['latency_s']:g} s each", "slow"))
+        for name, key in ((say("at once"), "at_once"), (each_s, "slow"))
     ]
-    return (
-        f"## {told['hosts']:,} slow hosts\n\n`--concurrency {told['concurrency']}`, one request "
-        "per host at once, our own server (Python) on the same machine; `middle` leaves out the "
-        "first and last fifth of the pages.\n\n"
-        + table(["answers come", "pages/s", "middle", "CPU ms/page"], rows)
-        + "\n"
+    head = [say(each) for each in ("answers come", "pages/s", "middle", "CPU ms/page")]
+    return say(
+        "## {hosts:,} slow hosts\n\n`--concurrency {concurrency}`, one request per host at once, "
+        "our own server (Python) on the same machine; `middle` leaves out the first and last fifth "
+        "of the pages.\n\n{rows}\n",
+        hosts=told["hosts"],
+        concurrency=told["concurrency"],
+        rows=table(head, rows),
     )
 
 
@@ -256,16 +278,20 @@ _PARTS = {
 def machine_text(told: Told) -> str:
     """On what, and when."""
     on = told["machine"]
-    text = (
-        f"{on['date']}; {on['cores']} cores of {on['processor']}, {on['memory_gib']} GiB, "
-        f"{on['system']}, Python {on['python']}; load at the start {on['load'][0]}.\n\n"
+    text = say(
+        "{date}; {cores} cores of {processor}, {memory_gib} GiB, {system}, Python {python}; "
+        "load at the start {first_load}.\n\n",
+        first_load=on["load"][0],
+        **on,
     )
     if on["load"][0] > on["cores"] / 2:
-        text += "The machine was busy with other things: seconds and pages/s say little.\n\n"
+        text += say("The machine was busy with other things: seconds and pages/s say little.\n\n")
     if told.get("pages", SITE) < SITE:
-        text += (
-            f"A small run (`BENCH_PAGES={told['pages']}`): starting weighs more in it, and the "
-            f"targets are for {SITE:,} pages.\n\n"
+        text += say(
+            "A small run (`BENCH_PAGES={pages}`): starting weighs more in it, and the targets "
+            "are for {site:,} pages.\n\n",
+            pages=told["pages"],
+            site=SITE,
         )
     return text
 
@@ -273,10 +299,16 @@ def machine_text(told: Told) -> str:
 def markdown(told: Told) -> str:
     """All that was measured, as sections."""
     made = [machine_text(told), targets_text(told)]
-    if NOTES.exists():
+    made.append(say("What follows, up to the other crawlers, was written by hand.\n\n"))
+    if language() == "en":
         made.append(NOTES.read_text(encoding="utf-8").strip() + "\n\n")
     made += [make(told[name]) for name, make in _PARTS.items() if name in told]
     return "".join(made)
+
+
+def text(told: Told) -> str:
+    """The page, in the language of the moment."""
+    return say(INTRO) + "\n" + markdown(told)
 
 
 def chosen(names: Sequence[str]) -> dict[str, Any]:
@@ -294,9 +326,9 @@ def chosen(names: Sequence[str]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Write docs/performance.md."""
-    PAGE.write_text(INTRO + "\n" + markdown(chosen(sys.argv[1:])).rstrip() + "\n", encoding="utf-8")
-    print(f"written: {PAGE}")
+    """Write docs/performance.md, and the Chinese one."""
+    told = chosen(sys.argv[1:])
+    write_both("performance.md", lambda: text(told))
 
 
 if __name__ == "__main__":

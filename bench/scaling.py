@@ -18,10 +18,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from bench.cluster import scaling as cluster
-from bench.figures import RESULTS, ROOT, Told, chosen, machine_text
+from bench.figures import RESULTS, Told, chosen, machine_text
 from bench.script import table
+from bench.wording import say, write_both
 
-PAGE = ROOT / "docs" / "scaling.md"
 CORES = (2, 4, 8, 32)
 DAY_S = 86_400
 MACHINE = (
@@ -91,7 +91,7 @@ def machine_rows(cost: Costs) -> Iterator[list[str]]:
         yield [
             str(cores),
             f"{pace:,.0f}",
-            first,
+            say(first),
             str(min(workers, cores - 1)),
             f"{pace * DAY_S / 1e6:,.0f} M",
             f"{pace * cost.raw_kib * 8 / 1024:,.0f}",
@@ -110,29 +110,43 @@ def storage_rows(cost: Costs) -> Iterator[list[str]]:
 
 
 def text(told: Told) -> str:
-    """The page."""
+    """The page, in the language of the moment."""
     cost = costs(told)
-    computed = min(ceilings(cost, cost.cores).values())
-    polite = 1000 / cost.main_ms
-    a_gib = 2**30 / max(cost.url_rss_bytes, 1.0) / 1e6
-    return f"""\
+    return say(
+        _PAGE,
+        machine=machine_text(told).strip(),
+        machines=table([say(each) for each in MACHINE], list(machine_rows(cost))).rstrip(),
+        storage=table([say(each) for each in STORAGE], list(storage_rows(cost))).rstrip(),
+        cluster=_cluster(told),
+        computed=min(ceilings(cost, cost.cores).values()),
+        polite=1000 / cost.main_ms,
+        enough=1 + -(-cost.workers_ms // cost.main_ms),
+        a_gib=2**30 / max(cost.url_rss_bytes, 1.0) / 1e6,
+        written=1000 / cost.main_ms * cost.page_kib / 1024,
+        **cost._asdict(),
+    )
+
+
+_PAGE = """\
 # Scaling
 
 Made by `python -m bench.scaling` from the figures of `make bench`; do not edit.
-{machine_text(told).strip()}
+
+{machine}
 
 ## What is measured, what is computed
 
-A page costs {cost.main_ms:.2f} CPU-ms in the process that decides (event loop, frontier, graph,
-database) and {cost.workers_ms:.2f} in a scorer worker. Only the workers can be multiplied. So one
+A page costs {main_ms:.2f} CPU-ms in the process that decides (event loop, frontier, graph,
+database) and {workers_ms:.2f} in a scorer worker. Only the workers can be multiplied. So one
 crawl does min(1/main, (cores - 1)/workers, cores/(main + workers)) pages a second, if the web
-answers at once and nobody else wants the machine. On the {cost.cores} cores of the measurement
-that is {computed:,.0f}; measured were {cost.pages_s:,.0f}, with the server on the same cores.
+answers at once and nobody else wants the machine. On the {cores} cores of the measurement
+that is {computed:,.0f}; measured were {pages_s:,.0f}, with the server on the same cores.
 
 ## One machine
 
-{table(MACHINE, list(machine_rows(cost)))}
-From {1 + -(-cost.workers_ms // cost.main_ms):.0f} cores on, the main process is the end of one
+{machines}
+
+From {enough:.0f} cores on, the main process is the end of one
 crawl; more cores then help only as further crawls (other seeds, hosts or topics, each with a
 database of its own). The columns on the right fill a machine that way.
 
@@ -142,11 +156,12 @@ moment, and at 2 s of latency as many requests in flight twice over (`--concurre
 
 ## Disk and memory
 
-{table(STORAGE, list(storage_rows(cost)))}
-A page takes {cost.page_kib:.1f} KiB on disk, compressed, with its links;
-a URL takes {cost.url_bytes:.0f} bytes more. The main process took
-{cost.rss_mib:,.0f} MiB at {cost.rss_urls:,} known URLs, and each further one takes
-{cost.url_rss_bytes:.0f} bytes: what is known about it stays in memory, URLs that wait beyond
+{storage}
+
+A page takes {page_kib:.1f} KiB on disk, compressed, with its links;
+a URL takes {url_bytes:.0f} bytes more. The main process took
+{rss_mib:,.0f} MiB at {rss_urls:,} known URLs, and each further one takes
+{url_rss_bytes:.0f} bytes: what is known about it stays in memory, URLs that wait beyond
 100,000 are on disk. Each worker adds 100 to 150 MiB (dictionary and what it remembers).
 
 ## When one machine is not enough
@@ -155,10 +170,10 @@ a URL takes {cost.url_bytes:.0f} bytes more. The main process took
   hosts, hand links over and keep a common order, on one machine as long as there are cores, then
   on several. See below.
 - **More URLs than memory:** {a_gib:,.0f} million for each GiB.
-- **More than a disk takes:** {polite * cost.page_kib / 1024:,.1f} MiB/s are written at full speed.
+- **More than a disk takes:** {written:,.1f} MiB/s are written at full speed.
 - **Politeness is no reason:** a host is asked at its own pace, from however many machines.
 
-{_cluster(told)}"""
+{cluster}"""
 
 
 def _cluster(told: Told) -> str:
@@ -170,10 +185,9 @@ def _cluster(told: Told) -> str:
 
 
 def main() -> None:
-    """Write docs/scaling.md."""
+    """Write docs/scaling.md, and the Chinese one."""
     told: dict[str, Any] = chosen(sys.argv[1:])
-    PAGE.write_text(text(told), encoding="utf-8")
-    print(f"written: {PAGE}")
+    write_both("scaling.md", lambda: text(told))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import pytest
 
 from bench.papers import experiment as files
 from bench.papers import portal, write
+from bench.wording import LANGUAGES, written_in
 from focus.archive.replay import Archive
 from focus.score.parameters import numbers_of
 from focus.score.relevance import model_class
@@ -116,29 +117,23 @@ def test_the_page_says_what_failed_and_what_is_missing(tmp_path: Path) -> None:
     import msgspec
 
     p2 = {"p2": files.experiments(PAPERS, ["p2"])["p2"]}
-    page = tmp_path / "results.md"
-    write.write(p2, tmp_path, page)
-    assert page.read_text("utf-8").count("Not run yet on") == 2
+    assert write.text(p2, tmp_path).count("Not run yet on") == 2
     found = found_of(6, 0.2, 0.4)
     (tmp_path / "p2.generated.json").write_bytes(msgspec.json.encode(found))
-    write.write(p2, tmp_path, page)
-    text = page.read_text("utf-8")
+    text = write.text(p2, tmp_path)
     assert "| P2 | gene has the higher recall at the end | clearly higher (curve) |" in text
     assert "**does not hold**: 20.0 % to 40.0 % | not run |" in text
     assert text.count("Not run yet on") == 1
     other = msgspec.structs.replace(p2["p2"], other={"generated": "it has no chemistry."})
-    write.write({"p2": other}, tmp_path, page)
-    text = page.read_text("utf-8")
+    text = write.text({"p2": other}, tmp_path)
     assert "No verdict here: it has no chemistry." in text
     assert "no verdict: 20.0 % to 40.0 %" in text
     assert "does not hold**: 20.0" not in text
 
 
-def test_the_page_that_is_committed_is_the_one_that_is_written(tmp_path: Path) -> None:
-    results = PAPERS.parent / "results"
-    page = tmp_path / "results.md"
-    write.write(files.experiments(PAPERS, []), results, page)
-    committed = PAPERS.parents[1] / "docs" / "results.md"
-    assert page.read_text("utf-8") == committed.read_text("utf-8"), (
-        "run python -m bench.papers.write"
-    )
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_page_that_is_committed_is_the_one_that_is_written(language: str) -> None:
+    committed = PAPERS.parents[1] / "docs" / LANGUAGES[language] / "results.md"
+    with written_in(language):
+        written = write.text(files.experiments(PAPERS, []), PAPERS.parent / "results")
+    assert written == committed.read_text("utf-8"), "run python -m bench.papers.write"

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from bench.script import table
+from bench.wording import named, say
 
 Told = Mapping[str, Any]
 
@@ -147,18 +148,43 @@ def text(cluster: Told) -> str:
     cost, last = costs(cluster), end(costs(cluster))
     alone = next(each for each in cluster["costs"] if each["name"] == "one process")["cpu_ms"]
     sim = sorted(cluster["sim"], key=lambda each: int(each["shards"]))
-    sustained = " ".join(
-        f"{each['shards']} shard{'s' if each['shards'] > 1 else ''}: {each['frontier_ms']:.2f} ms, "
-        f"so {each['pages_s'] * each['shards']:,.0f} pages/s at most."
-        for each in sim
+    sustained = " ".join(map(_sustained, sim))
+    return say(
+        _SECTION,
+        when=named(cluster.get("when", "")),
+        alone_ms=alone["one process"],
+        sustained=sustained,
+        needs=table([say(each) for each in HEAD], list(rows(cost))).rstrip(),
+        waiting_bytes=sim[0]["url_rss_bytes"],
+        million_mib=cost.url_bytes * 1e6 / 2**20,
+        slots=SLOTS,
+        busy=BUSY,
+        node_cores=NODE_CORES,
+        node_messages=NODE_MESSAGES,
+        most=CONSUMERS,
+        last=last,
+        cost=cost,
     )
-    return f"""\
+
+
+def _sustained(sim: Told) -> str:
+    return say(
+        "{shards} shards: {ms:.2f} ms, so {pages_s:,.0f} pages/s at most."
+        if sim["shards"] > 1
+        else "{shards} shard: {ms:.2f} ms, so {pages_s:,.0f} pages/s at most.",
+        shards=sim["shards"],
+        ms=sim["frontier_ms"],
+        pages_s=sim["pages_s"] * sim["shards"],
+    )
+
+
+_SECTION = """\
 ## A cluster
 
-{cluster.get("when", "")}
+{when}
 
 Measured on the generated site (32 KB, 97 links a page): a page costs the frontier
-{cost.frontier_ms:.2f} CPU-ms (one process, in the same run: {alone["one process"]:.2f} beside its
+{cost.frontier_ms:.2f} CPU-ms (one process, in the same run: {alone_ms:.2f} beside its
 scorers), a worker {cost.worker_ms:.2f} and its scorer {cost.scorer_ms:.2f}, the broker
 {cost.broker_ms:.2f}; {cost.messages:.2f} messages are published or delivered for it and
 {cost.bytes:,.0f} bytes go over wires, as tasks and results travel in batches.
@@ -166,21 +192,22 @@ scorers), a worker {cost.worker_ms:.2f} and its scorer {cost.scorer_ms:.2f}, the
 A shard that is fed by made-up results (no fetching; 97 links, 10 of them new) took
 {sustained}
 Below 100,000 waiting URLs, which are held in memory whole, one more took
-{sim[0]["url_rss_bytes"]:,.0f} bytes; beyond, as in one process, {cost.url_bytes:.0f}: \
-{cost.url_bytes * 1e6 / 2**20:,.0f} MiB a million.
+{waiting_bytes:,.0f} bytes; beyond, as in one process, {cost.url_bytes:.0f}: \
+{million_mib:,.0f} MiB a million.
 
-What follows is computed: workers with {SLOTS} requests at once, a second for each; a shard takes
+What follows is computed: workers with {slots} requests at once, a second for each; a shard takes
 {cost.shard_ms:.2f} ms a page
-(10 new URLs on each) and may be busy {BUSY:.0%} of the time; a broker
-node has {NODE_CORES} cores and takes {NODE_MESSAGES:,}
+(10 new URLs on each) and may be busy {busy:.0%} of the time; a broker
+node has {node_cores} cores and takes {node_messages:,}
 messages a second (not measured here). More than one node means at least three.
 
-{table(HEAD, list(rows(cost)))}
+{needs}
+
 **Where it ends.** Not at the web, and not at the frontiers: shards know nothing of each other
 but links and a line each second, so there may be many. It ends at the broker's book-keeping:
 every worker takes tasks of every shard and is heard by every shard, so that consumers and signs
 of life grow with workers × shards. At about {last.workers:,} workers of this size and
-{last.shards} shards ({last.pages_s:,.0f} pages/s) there are {CONSUMERS:,} consumers. Beyond, use
+{last.shards} shards ({last.pages_s:,.0f} pages/s) there are {most:,} consumers. Beyond, use
 workers with more slots (the same pages/s by fewer), or several clusters with a part of the
 hosts each. Far before that a polite crawl has run out of hosts: {last.pages_s:,.0f} pages/s
 need as many hosts that have something to fetch at every moment, each asked once a second.

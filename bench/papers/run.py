@@ -22,9 +22,10 @@ from typing import Any, NamedTuple
 import msgspec
 import platformdirs
 
+from bench.papers import write
 from bench.papers.experiment import FORMS, Experiment, Way, experiments
 from bench.papers.portal import made
-from bench.papers.write import Found, OfTopic, OfWay, TopicFound, write
+from bench.papers.write import Found, OfTopic, OfWay, TopicFound
 from bench.script import read_options
 from focus import __version__
 from focus.archive.replay import Archive
@@ -75,7 +76,7 @@ def main() -> None:
             print(
                 f"{name} on the {world.name} web: {time.perf_counter() - began:.0f} s", flush=True
             )
-            write(experiments(HERE, []), RESULTS, HERE.parents[1] / "docs" / "results.md")
+            write.main()
 
 
 def _run(experiment: Experiment, world: World, asked: Any) -> Found:

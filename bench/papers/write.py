@@ -1,4 +1,4 @@
-"""Writes docs/results.md: our figures beside the papers'.
+"""Writes docs/results.md, in both languages: our figures beside the papers'.
 
     python -m bench.papers.write
 
@@ -6,6 +6,7 @@ Every number and every verdict on the page comes from bench/results/*.json and f
 papers' own figures in the experiments' files; what is prose there comes from these files.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
@@ -14,6 +15,7 @@ from typing import Any
 import msgspec
 
 from bench.papers.experiment import FORMS, Claim, Experiment, experiments
+from bench.wording import named, say, write_both
 from focus.metrics.significance import bootstrap, mean
 
 ENOUGH = 4
@@ -105,8 +107,8 @@ class Found(msgspec.Struct, frozen=True):
         return next((each for each in self.ways if each.name == name), None)
 
 
-def write(all_of_them: Mapping[str, Experiment], results: Path, page: Path) -> None:
-    """Write the page from whatever results are there."""
+def text(all_of_them: Mapping[str, Experiment], results: Path) -> str:
+    """The page, from whatever results are there."""
     found = {
         name: {
             web: msgspec.json.decode(path.read_bytes(), type=Found)
@@ -115,11 +117,11 @@ def write(all_of_them: Mapping[str, Experiment], results: Path, page: Path) -> N
         }
         for name in all_of_them
     }
-    lines = [_HEAD, *_summary(all_of_them, found)]
+    lines = [say(_HEAD), *_summary(all_of_them, found)]
     for name, experiment in all_of_them.items():
         lines += _experiment(experiment, found[name])
     lines += chapters(results / "p3-chapters.json")
-    page.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+    return "\n".join(lines).rstrip() + "\n"
 
 
 # -- claims -------------------------------------------------------------------------
@@ -137,8 +139,12 @@ def verdict(found: Found, claim: Claim, form: str, measure: str) -> str:
         a.numbers[measure] - b.numbers[measure]
         for a, b in zip(ours.topics, theirs.topics, strict=True)
     ]
-    figures = f"{_figure(measure, ours.mean(measure))} to {_figure(measure, theirs.mean(measure))}"
-    return f"{_judged(gaps)}: {figures}"
+    return say(
+        "{judged}: {better} to {worse}",
+        judged=say(_judged(gaps)),
+        better=_figure(measure, ours.mean(measure)),
+        worse=_figure(measure, theirs.mean(measure)),
+    )
 
 
 def _judged(gaps: Sequence[float]) -> str:
@@ -159,13 +165,14 @@ def _peak(found: Found, claim: Claim, form: str, measure: str) -> str:
         return ""
     best = max(sweep.values())
     at = [f"{alpha:g}" for alpha, value in sweep.items() if value >= best - 1e-9]
-    there = _figure(measure, sweep[claim.peak]) if claim.peak in sweep else "ended early"
-    best_text = _figure(measure, best)
+    there = _figure(measure, sweep[claim.peak]) if claim.peak in sweep else say("ended early")
+    said = "**does not hold**: best {best} at α = {at}; {there} at {peak:g}"
     if f"{claim.peak:g}" in at:
+        said = "**holds**: {best} at α = {at}"
         if len(at) > 1:
-            return f"open: {best_text} at α = {', '.join(at)} alike"
-        return f"**holds**: {best_text} at α = {at[0]}"
-    return f"**does not hold**: best {best_text} at α = {', '.join(at)}; {there} at {claim.peak:g}"
+            said = "open: {best} at α = {at} alike"
+    best_text, places = _figure(measure, best), ", ".join(at)
+    return say(said, best=best_text, at=places, there=there, peak=claim.peak)
 
 
 def _figure(measure: str, value: float) -> str:
@@ -178,25 +185,34 @@ def _summary(
     all_of_them: Mapping[str, Experiment], found: Mapping[str, Mapping[str, Found]]
 ) -> Iterator[str]:
     """Every claim with the paper's figures and ours as published, first of all."""
-    yield "## The claims, as published, by labels\n"
+    yield say("## The claims, as published, by labels\n")
     rows = []
     for name, experiment in all_of_them.items():
         for claim in experiment.claim:
             said = [
                 _said(experiment, found[name][web], claim, "published", claim.measure)
                 if web in found[name]
-                else "not run"
+                else say("not run")
                 for web in WEBS
             ]
-            rows.append([name.upper(), claim.text, claim.paper, *said, claim.why])
+            why = say(claim.why) if claim.why else ""
+            rows.append([name.upper(), say(claim.text), _of_paper(claim.paper), *said, why])
     yield from table(["experiment", "claim", "the paper", *WEBS, "why"], rows)
+
+
+def _of_paper(figures: str) -> str:
+    """What the paper says, `608 to 399` or words."""
+    better, to, worse = figures.partition(" to ")
+    is_pair = to and better[0].isdigit() and " of " not in figures
+    return say("{better} to {worse}", better=better, worse=worse) if is_pair else say(figures)
 
 
 def _said(experiment: Experiment, one: Found, claim: Claim, form: str, measure: str) -> str:
     """The verdict, or only the figures where the set-up is not the paper's."""
     said = verdict(one, claim, form, measure)
     if one.web in experiment.other and said:
-        return f"no verdict: {said.partition(': ')[2]}"
+        figures = re.split("[:：] ?", said, maxsplit=1)[1]
+        return say("no verdict: {figures}", figures=figures)
     return said
 
 
@@ -204,15 +220,15 @@ def _said(experiment: Experiment, one: Found, claim: Claim, form: str, measure: 
 
 
 def _experiment(experiment: Experiment, found: Mapping[str, Found]) -> Iterator[str]:
-    yield f"## {experiment.title}\n"
-    yield f"What the paper did: {experiment.did}\n"
-    yield f"The paper's figures ({experiment.paper.source}):\n"
-    yield from table(experiment.paper.head, experiment.paper.rows)
+    yield f"## {say(experiment.title)}\n"
+    yield say("What the paper did: {did}\n", did=say(experiment.did))
+    yield say("The paper's figures ({source}):\n", source=say(experiment.paper.source))
+    yield from table(experiment.paper.head, [list(map(named, r)) for r in experiment.paper.rows])
     for web, one in found.items():
-        yield f"### On the {WEBS[web]}\n"
+        yield say("### On the {web}\n", web=say(WEBS[web]))
         yield _size(experiment, one) + "\n"
         if web in experiment.other:
-            yield f"No verdict here: {experiment.other[web]}\n"
+            yield say("No verdict here: {reason}\n", reason=say(experiment.other[web]))
         yield from _ways(experiment, one)
         if experiment.round:
             yield from _rounds(experiment, one)
@@ -220,24 +236,37 @@ def _experiment(experiment: Experiment, found: Mapping[str, Found]) -> Iterator[
             yield from _alphas(experiment, one)
     for web in WEBS:
         if web not in found:
-            yield f"*Not run yet on the {web} web.*\n"
+            yield say("*Not run yet on the {web} web.*\n", web=say(web))
     if found:
-        yield "### What comes of the claims\n"
+        yield say("### What comes of the claims\n")
         yield from _claims(experiment, found)
-    yield "### What differs, and why\n"
-    yield experiment.differs.strip() + "\n"
+    yield say("### What differs, and why\n")
+    yield say(experiment.differs.strip()) + "\n"
 
 
 def _size(experiment: Experiment, one: Found) -> str:
-    spent = f"{experiment.pages or 0:,} pages"
+    spent = say("{pages:,} pages", pages=experiment.pages or 0)
     if experiment.pages is None:
-        spent = f"{experiment.budget[:-1]} requests per relevant page that links lead to, plus 20"
-    topics = ", ".join(
-        f"{each.name} ({each.targets:,} of {each.relevant:,} relevant pages can be reached, "
-        f"{each.seeds} seed{'s' if each.seeds > 1 else ''})"
-        for each in one.topics
-    )
-    return f"{one.pages:,} pages; each crawl {spent}. Topics: {topics}."
+        spent = say(
+            "{times} requests per relevant page that links lead to, plus 20",
+            times=experiment.budget[:-1],
+        )
+    topics = ", ".join(map(_size_of, one.topics))
+    said = "{pages:,} pages; each crawl {spent}. Topics: {topics}."
+    return say(said, pages=one.pages, spent=spent, topics=topics)
+
+
+def _size_of(topic: TopicFound) -> str:
+    said = "{name} ({targets:,} of {relevant:,} relevant pages can be reached, {seeds} seed)"
+    if topic.seeds > 1:
+        said = said.replace("seed)", "seeds)")
+    return say(said, **msgspec.structs.asdict(topic))
+
+
+def _shown(way: str) -> str:
+    """A way by its name, its form in the page's language."""
+    what, _, form = way.rpartition(", ")
+    return say("{what}, {form}", what=what, form=say(form))
 
 
 def _ways(experiment: Experiment, one: Found) -> Iterator[str]:
@@ -249,7 +278,7 @@ def _ways(experiment: Experiment, one: Found) -> Iterator[str]:
         if experiment.alphas and "alpha" in way.name:
             continue
         mark = " †" if one.web == OWN_WEB and way.form == "tuned" else ""
-        row = [way.name + mark, f"`{way.relevance}`", f"{way.mean('pages'):,.0f}"]
+        row = [_shown(way.name) + mark, f"`{way.relevance}`", f"{way.mean('pages'):,.0f}"]
         row += [_figure("relevant", way.mean("relevant")), _figure("", way.mean("precision"))]
         row.append(_figure("relevant", way.mean("own_relevant")))
         row += [_figure("", way.mean("average_precision"))] if experiment.round else []
@@ -259,7 +288,8 @@ def _ways(experiment: Experiment, one: Found) -> Iterator[str]:
     yield from table(head, rows)
     died = sorted({way.name for way in one.ways for t in way.topics if _died(t)})
     if died:
-        yield f"Ran out of links before the end for at least one topic: {'; '.join(died)}.\n"
+        said = "Ran out of links before the end for at least one topic: {ways}.\n"
+        yield say(said, ways="; ".join(map(_shown, died)))
 
 
 def _died(topic: OfTopic) -> bool:
@@ -268,7 +298,8 @@ def _died(topic: OfTopic) -> bool:
 
 def _rounds(experiment: Experiment, one: Found) -> Iterator[str]:
     """Relevant pages per round, by labels (and by its own judge)."""
-    yield f"Relevant pages per {experiment.round:,} fetched, by labels (by its own judge):\n"
+    said = "Relevant pages per {round:,} fetched, by labels (by its own judge):\n"
+    yield say(said, round=experiment.round)
     number = len(one.ways[0].topics[0].rounds)
     rows = []
     for way in one.ways:
@@ -276,12 +307,12 @@ def _rounds(experiment: Experiment, one: Found) -> Iterator[str]:
             (mean([t.rounds[at] for t in way.topics]), mean([t.own_rounds[at] for t in way.topics]))
             for at in range(number)
         )
-        rows.append([way.name, *(f"{a:.0f} ({b:.0f})" for a, b in pairs)])
+        rows.append([_shown(way.name), *(f"{a:.0f} ({b:.0f})" for a, b in pairs)])
     yield from table(["crawler", *(str(at + 1) for at in range(number))], rows)
 
 
 def _alphas(experiment: Experiment, one: Found) -> Iterator[str]:
-    yield (
+    yield say(
         "Harvest rate by labels (by its own judge; pages fetched) for each α; the best is sought "
         "among those that got to the end:\n"
     )
@@ -312,7 +343,7 @@ def _claims(experiment: Experiment, found: Mapping[str, Found]) -> Iterator[str]
                 )
                 if said:
                     mark = " †" if web == OWN_WEB and form == "tuned" else ""
-                    rows.append([claim.text, web, name + mark, said, own])
+                    rows.append([say(claim.text), say(web), say(name) + mark, said, own])
     yield from table(head, rows)
 
 
@@ -321,24 +352,25 @@ def _claims(experiment: Experiment, found: Mapping[str, Found]) -> Iterator[str]
 
 def chapters(path: Path) -> Iterator[str]:
     """P3's chapters 3 and 4, and why there is nothing of P4."""
-    yield "## P3, chapter 3: the content of a page\n"
-    yield (
+    yield say("## P3, chapter 3: the content of a page\n")
+    yield say(
         'What the paper did: one article of a portal, shown before and after; "a good result", no '
         "figure.\n"
     )
     found = msgspec.json.decode(path.read_bytes()) if path.exists() else None
     if found is None:
-        yield "*Not run yet.*\n"
+        yield say("*Not run yet.*\n")
     else:
-        c = found["content"]
-        yield (
-            f"Ours on {c['pages']:,} pages of the recorded web, by the words that trafilatura "
-            f"finds, too: precision {_figure('', c['precision'])}, "
-            f"recall {_figure('', c['recall'])}, F {_figure('', c['f1'])}. There is no claim to "
-            "hold it against.\n"
+        content = found["content"]
+        yield say(
+            "Ours on {pages:,} pages of the recorded web, by the words that trafilatura finds, "
+            "too: precision {precision}, recall {recall}, F {f1}. There is no claim to hold it "
+            "against.\n",
+            pages=content["pages"],
+            **{name: _figure("", content[name]) for name in ("precision", "recall", "f1")},
         )
-    yield "## P3, chapter 4: naive Bayes with entities of a knowledge base\n"
-    yield (
+    yield say("## P3, chapter 4: naive Bayes with entities of a knowledge base\n")
+    yield say(
         "What the paper did: 587 military and 856 other articles of a news corpus, CN-DBpedia; "
         "F 86 % with words alone, 90.9 % with entities (P 84.2 and 88 %, printed 80; R 87.9 and "
         "94 %).\n"
@@ -346,7 +378,7 @@ def chapters(path: Path) -> Iterator[str]:
     if found is not None:
         yield from _classifier(found["classifier"])
     yield "## P4\n"
-    yield (
+    yield say(
         "P4 describes a crawler and measures nothing. Its W describes the topics of the P2 "
         "experiment, its centroid and cosine judge it, its quality orders exports.\n"
     )
@@ -354,32 +386,37 @@ def chapters(path: Path) -> Iterator[str]:
 
 def _classifier(found: Mapping[str, Any]) -> Iterator[str]:
     on, off = found["pages"]
-    yield (
-        f"Ours: {on:,} pages of the recorded web tagged {found['on']} against {off:,} tagged "
-        f"{found['off']}, 500 features by information gain, the 127 entities that come with "
-        "`focus`:\n"
+    yield say(
+        "Ours: {n_on:,} pages of the recorded web tagged {on} against {n_off:,} tagged {off}, "
+        "500 features by information gain, the 127 entities that come with `focus`:\n",
+        n_on=on,
+        n_off=off,
+        on=found["on"],
+        off=found["off"],
     )
     rows = []
     for row in found["rows"]:
         numbers = [_figure("", row[name]) if name in row else "" for name in ("p", "r", "f")]
-        rows.append([row["train"], "words and entities" if row["entities"] else "words", *numbers])
+        features = say("words and entities" if row["entities"] else "words")
+        rows.append([say(row["train"]), features, *numbers])
     yield from table(["trained on", "features", "precision", "recall", "F"], rows)
     first, second, *few = (row["f"] for row in found["rows"])
     gains = ", ".join(
         f"{_figure('', with_them - bare)}"
         for bare, with_them in zip(few[::2], few[1::2], strict=True)
     )
-    way = "in favour of the claim" if second > first else "not in favour of the claim"
-    yield (
-        f"With all pages to train on the difference is {_figure('', second - first)}, {way}; "
-        f"with few it is {gains}. No verdict: one pair of topics, and a small knowledge base of "
-        "the first.\n"
+    said = "With all pages to train on the difference is {gain}, {way}; with few it is {gains}. "
+    yield say(
+        said + "No verdict: one pair of topics, and a small knowledge base of the first.\n",
+        gain=_figure("", second - first),
+        way=say("in favour of the claim" if second > first else "not in favour of the claim"),
+        gains=gains,
     )
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """A table in markdown; numbers to the right."""
-    rows = list(rows)
+    """A table in markdown, its head in the page's language; numbers to the right."""
+    rows, head = list(rows), [say(each) for each in head]
     marks = ["---:" if _numeric(row[at] for row in rows) else "---" for at in range(len(head))]
     yield "\n".join(f"| {' | '.join(row)} |" for row in [head, marks, *rows]) + "\n"
 
@@ -388,6 +425,11 @@ def _numeric(cells: Iterable[str]) -> bool:
     return all(not cell or cell[0].isdigit() for cell in cells)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Write docs/results.md, and the Chinese one."""
     here = Path(__file__).parent
-    write(experiments(here, []), here.parent / "results", here.parents[1] / "docs" / "results.md")
+    write_both("results.md", lambda: text(experiments(here, []), here.parent / "results"))
+
+
+if __name__ == "__main__":
+    main()
