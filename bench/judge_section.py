@@ -33,6 +33,12 @@ Reliability: of the pages with a relevance in each tenth, the share that is on t
 0.7 is right seven times of ten would have 0.05, 0.15, 0.25 and so on. Where fewer than {FEW} pages
 were judged, nothing stands.
 """,
+    """
+By word, precision / recall: English words (acronyms, plurals, compounds) and traditional Chinese
+that authors tagged their pages with, made topics by `bench.tag_topics` and `bench/tag_words`; no
+number of `evidence` was chosen on them.
+
+""",
 )
 CHINESE = (
     """
@@ -49,8 +55,15 @@ CHINESE = (
 可靠性：相关度落在每个十分之一里的网页，有多大比例切题。\
 如果模型的 0.7 十次有七次对，这一行就是 0.05、0.15、0.25……评判过的网页不到 {FEW} 个的，格子留空。
 """,
+    """
+各词的查准率 / 召回率：作者给网页加的标签中的英文词（缩写、复数、复合词）和繁体中文词，\
+由 `bench.tag_topics` 和 `bench/tag_words` 做成主题；`evidence` 的参数没有一个是用它们选的。
+
+""",
 )
-"""What stands above the first table, its head, what stands above the second."""
+"""What stands above the first table, its head, what stands above the second, above the words."""
+WORDS = "words"
+"""Names with this in them are told word by word."""
 
 
 def keep(name: str, found: dict[str, dict[str, Any]]) -> None:
@@ -60,14 +73,21 @@ def keep(name: str, found: dict[str, dict[str, Any]]) -> None:
     KEPT.write_text(json.dumps(dict(sorted(kept.items())), indent=1) + "\n", "utf-8")
 
 
-def judge_section(kept: dict[str, Any], texts: tuple[str, tuple[str, ...], str]) -> str:
-    """Two tables with what stands above them, in the language of the texts."""
-    above, head, curve = texts
+def judge_section(kept: dict[str, Any], texts: tuple[str, tuple[str, ...], str, str]) -> str:
+    """The tables with what stands above them, in the language of the texts."""
+    above, head, curve, by_word = texts
     told = {name: of[MODEL] for name, of in kept.items() if MODEL in of}
     tenths = [f"{n / 10:g}–{(n + 1) / 10:g}" for n in range(10)]
     rates = table(head, [_rates(name, of) for name, of in told.items()])
     curves = table([head[0], *tenths], [[name, *_curve(of["bins"])] for name, of in told.items()])
-    return f"{above}\n{rates}{curve}\n{curves}"
+    words = {name: of["topics"] for name, of in told.items() if WORDS in name}
+    lines = "".join(f"- {name}: {_by_word(of)}\n" for name, of in words.items())
+    return f"{above}\n{rates}{curve}\n{curves}" + (by_word + lines if lines else "")
+
+
+def _by_word(topics: dict[str, list[float]]) -> str:
+    told = (f"{word} {p:.2f} / {r:.2f}" for word, (p, r) in topics.items())
+    return ", ".join(told)
 
 
 def _rates(name: str, of: dict[str, Any]) -> list[object]:

@@ -342,7 +342,7 @@ def summary(row: Row, scored: Sequence[Scored]) -> dict[str, Any]:
     precision, recall, f = macro(list(row.topics.values()))
     bins = reliability(scored)
     return {
-        "topics": list(row.topics),
+        "topics": {name: [of.precision, of.recall] for name, of in row.topics.items()},
         "judged": len(scored),
         "precision": precision,
         "recall": recall,

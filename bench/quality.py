@@ -3,12 +3,13 @@
     focus compare --archive WEB --topics … --labels … --all-strategies --unrecorded ask
         --unrecorded skip --seed-orders 3 -o A
     focus compare … --strategy yield --strategy best-first --concurrency 64 -o B
-    python -m bench.quality dev=A/results.json dev=B/results.json dev2=… [JUDGED.json …]
+    python -m bench.quality dev=A/results.json dev=B/results.json dev2@6c967d4=…
 
-A file is given with the name of its web (`WEBS`). First a table over all webs, then one for each
-file in the order given, then what `bench.judges` kept of the judge; the numbers are copied into
-bench/results/quality.json first, so that the pages can be written again (`python -m bench.quality`)
-without the webs. Files of `--judgments bench/judgments/WEB.tsv` give the table by reading.
+A file is given with the name of its web (`WEBS`) and, after an @, the commit that was measured.
+First a table over all webs, then one for each file, then what `bench.judges` kept of the judge; the
+numbers are copied into bench/results/quality.json first, in place of what is there of the same web
+and way of crawling, so that the pages can be written again (`python -m bench.quality`) without the
+webs. Files of `--judgments bench/judgments/WEB.tsv` give the table by reading.
 """
 
 import json
@@ -48,6 +49,7 @@ class Words(NamedTuple):
     many: str
     budget: str
     settings: str
+    tree: str
     skipped: str
 
 
@@ -94,6 +96,7 @@ each page judged by reading it; estimates with 95 % intervals over topics.
     budget="{web}: {requests}, budget {budget}",
     settings="Topics {topics}; {orders} orders of the seeds, a delay of {delay:g} s per host by "
     "the virtual clock, guided by `{relevance}`.",
+    tree=" Measured at commit {tree}.",
     skipped="links not recorded left out",
 )
 CHINESE = Words(
@@ -136,17 +139,20 @@ Holm 校正）都是相对于基准的。
     budget="{web}：{requests}，预算 {budget}",
     settings="主题：{topics}；种子的 {orders} 种顺序，按虚拟时钟每个主机间隔 {delay:g} s，"
     "由 `{relevance}` 引导。",
+    tree="测的是提交 {tree}。",
     skipped="不算录制中没有的链接",
 )
 
 
 def main(given: Sequence[str]) -> None:
     """Keep what the files say, if any are given, and write the pages."""
+    found = json.loads(KEPT.read_text("utf-8")) if KEPT.is_file() else []
     if given:
-        found = [each for named in given for each in kept(*named.split("=", 1))]
+        fresh = [each for named in given for each in kept(*named.split("=", 1))]
+        ways = [_way(each) for each in fresh]
+        found = sorted([*(e for e in found if _way(e) not in ways), *fresh], key=_way)
         KEPT.parent.mkdir(exist_ok=True)
         KEPT.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", "utf-8")
-    found = json.loads(KEPT.read_text("utf-8"))
     judged = json.loads(judge_section.KEPT.read_text("utf-8"))
     for words in (ENGLISH, CHINESE):
         texts = judge_section.CHINESE if words is CHINESE else judge_section.ENGLISH
@@ -162,14 +168,23 @@ def page(found: list[dict[str, Any]], words: Words) -> str:
     )
 
 
-def kept(web: str, path: str) -> Iterator[dict[str, Any]]:
+def _way(found: dict[str, Any]) -> tuple[object, ...]:
+    """Which table it is, in the order of the page: the web, and how it was crawled."""
+    settings = found["settings"]
+    how = settings["concurrency"], settings["eager"], settings["budget"]
+    return WEBS.index(found["web"]), *how, found["unrecorded"]
+
+
+def kept(named: str, path: str) -> Iterator[dict[str, Any]]:
     """What the page needs of a results.json, by group: links not recorded asked for, or not."""
+    web, _, tree = named.partition("@")
     results = json.loads(Path(path).read_text("utf-8"))
     if web not in WEBS:
         raise SystemExit(f"unknown web: {web}")
     for group in results["groups"]:
         yield {
             "web": web,
+            "tree": tree,
             "settings": results["settings"],
             "topics": [topic["name"] for topic in results["topics"]],
             "relevance": group["relevance"],
@@ -247,6 +262,7 @@ def section(found: dict[str, Any], words: Words) -> str:
         relevance=found["relevance"],
     )
     rows = [row(each, words.baseline) for each in found["rows"]]
+    told += words.tree.format(tree=found["tree"]) if found.get("tree") else ""
     return f"## {heading}{eager}{skipped}\n\n{told}\n\n" + table(words.head, rows)
 
 

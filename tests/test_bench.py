@@ -11,7 +11,7 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 
-from bench import figures, judge_section, judges, scaling
+from bench import figures, judge_section, judges, scaling, tag_topics
 from bench.resources import run
 from bench.script import read_options, table
 from bench.serving import Files, serving
@@ -257,3 +257,23 @@ def test_the_curve_leaves_out_tenths_of_few_pages_and_knows_their_edges() -> Non
         {"w": {"evidence": {**rates, "bins": bins}}}, judge_section.ENGLISH
     )
     assert text.endswith("| w |  |  |  |  |  |  |  | 0.80 | 0.50 |  |\n")
+
+
+def test_words_are_told_one_by_one() -> None:
+    rates = {"topics": {"AI": [0.5, 1]}, "judged": 4, "precision": 0.5, "recall": 1, "f1": 1}
+    text = judge_section.judge_section(
+        {"web, words": {"evidence": {**rates, "error": 0, "bins": []}}}, judge_section.ENGLISH
+    )
+    assert text.endswith("\n- web, words: AI 0.50 / 1.00\n")
+
+
+def test_a_tag_is_a_topic_and_what_is_near_it_has_no_label() -> None:
+    tags = {"a": {"movies"}, "b": {"movie awards"}, "c": {"film"}, "d": {"cars", "go"}}
+    assert dict(tag_topics.labelled(tags, "movie", {"film"})) == {"a": 1, "d": 0}
+    assert dict(tag_topics.labelled({"a": {"电影"}, "b": {"电影节"}}, "電影", set())) == {"a": 1}
+
+
+def test_tags_are_read_off_the_labels(tmp_path: Path) -> None:
+    file = tmp_path / "labels.tsv"
+    file.write_text("url\ttopic\tlabel\tevidence\nu\tx\t0\ttags:AI|go\nv\tx\t1\tlisting\n", "utf-8")
+    assert tag_topics.tags_of(file) == {"u": {"ai", "go"}}
