@@ -7,9 +7,10 @@
 
 A file is given with the name of its web (`WEBS`) and, after an @, the commit that was measured.
 First a table over all webs, then one for each file, then what `bench.judges` kept of the judge; the
-numbers are copied into bench/results/quality.json first, in place of what is there of the same web
-and way of crawling, so that the pages can be written again (`python -m bench.quality`) without the
-webs. Files of `--judgments bench/judgments/WEB.tsv` give the table by reading.
+numbers are copied into bench/results/quality.json first, in place of a table that is there of the
+same web and way of crawling and no further strategy, so that the pages can be written again
+(`python -m bench.quality`) without the webs. Files of `--judgments bench/judgments/WEB.tsv` give
+the table by reading.
 """
 
 import json
@@ -94,7 +95,7 @@ each page judged by reading it; estimates with 95 % intervals over topics.
     one="one request at a time",
     many="{n} requests at once",
     budget="{web}: {requests}, budget {budget}",
-    settings="Topics {topics}; {orders} orders of the seeds, a delay of {delay:g} s per host by "
+    settings="Topics {topics}; orders of the seeds: {orders}; a delay of {delay:g} s per host by "
     "the virtual clock, guided by `{relevance}`.",
     tree=" Measured at commit {tree}.",
     skipped="links not recorded left out",
@@ -149,8 +150,8 @@ def main(given: Sequence[str]) -> None:
     found = json.loads(KEPT.read_text("utf-8")) if KEPT.is_file() else []
     if given:
         fresh = [each for named in given for each in kept(*named.split("=", 1))]
-        ways = [_way(each) for each in fresh]
-        found = sorted([*(e for e in found if _way(e) not in ways), *fresh], key=_way)
+        stay = [each for each in found if not any(_replaces(new, each) for new in fresh)]
+        found = sorted([*stay, *fresh], key=lambda each: (*_way(each), -len(each["rows"])))
         KEPT.parent.mkdir(exist_ok=True)
         KEPT.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", "utf-8")
     judged = json.loads(judge_section.KEPT.read_text("utf-8"))
@@ -173,6 +174,12 @@ def _way(found: dict[str, Any]) -> tuple[object, ...]:
     settings = found["settings"]
     how = settings["concurrency"], settings["eager"], settings["budget"]
     return WEBS.index(found["web"]), *how, found["unrecorded"]
+
+
+def _replaces(new: dict[str, Any], old: dict[str, Any]) -> bool:
+    """Whether nothing of the old table is missing in the new one."""
+    has, had = ({told["strategy"] for told in each["rows"]} for each in (new, old))
+    return _way(new) == _way(old) and had <= has
 
 
 def kept(named: str, path: str) -> Iterator[dict[str, Any]]:
@@ -210,16 +217,17 @@ def strategy_of(variant: str) -> str:
 
 
 def over_webs(found: list[dict[str, Any]], words: Words) -> str:
-    """What the webs are, and a table of strategies and webs."""
-    cells: dict[tuple[str, str], list[str]] = {}
+    """What the webs are, and a table of strategies and webs; of two tables the later one counts."""
+    cells: dict[tuple[str, str], dict[str, str]] = {}
     for each in found:
-        if each["settings"]["concurrency"] == 1:
+        if each["settings"]["concurrency"] == 1 and each["settings"]["budget"] == "3x":
             for told in each["rows"]:
-                cells.setdefault((told["strategy"], each["web"]), []).append(share(told))
+                shares = cells.setdefault((told["strategy"], each["web"]), {})
+                shares[each["unrecorded"]] = share(told)
     webs = [web for web in WEBS if any(web == key[1] for key in cells)]
     strategies = dict.fromkeys(strategy for strategy, _ in cells)
     rows = [
-        [strategy, *(" / ".join(cells.get((strategy, web), [])) for web in webs)]
+        [strategy, *(" / ".join(cells.get((strategy, web), {}).values()) for web in webs)]
         for strategy in strategies
     ]
     told = [f"- **{web}**: {words.webs[WEBS.index(web)]}" for web in webs]
