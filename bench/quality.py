@@ -189,6 +189,7 @@ def kept(named: str, path: str) -> Iterator[dict[str, Any]]:
     if web not in WEBS:
         raise SystemExit(f"unknown web: {web}")
     for group in results["groups"]:
+        asked = {score["variant"] for score in group["scores"] if group["unrecorded"] == "ask"}
         yield {
             "web": web,
             "tree": tree,
@@ -197,7 +198,7 @@ def kept(named: str, path: str) -> Iterator[dict[str, Any]]:
             "relevance": group["relevance"],
             "unrecorded": group["unrecorded"],
             "rows": [_kept_row(score, group["baseline"]) for score in group["scores"]],
-            "judged": results["judged"] if group["unrecorded"] == "ask" else [],
+            "judged": [score for score in results["judged"] if score["variant"] in asked],
         }
 
 
