@@ -10,17 +10,14 @@ from focus.errors import ConfigError
 from focus.records import DropReason
 from focus.urls.normal_form import host_of, registrable_domain
 
-_FILES = re.compile(
-    r"\.(?:7z|aac|apk|avi|bin|bmp|bz2|css|deb|dmg|exe|flac|flv|gif|gz|ico|iso|jar|jpe?g|js|m4a|"
-    r"m4v|mkv|mov|mp[34]|mpe?g|msi|og[gv]|png|rar|rpm|svg|swf|tar|tgz|tiff?|ttf|wav|webm|webp|"
-    r"wma|wmv|woff2?|xz|zip)$",
-    re.IGNORECASE,
+_FILES = frozenset(
+    "7z aac apk avi bin bmp bz2 css deb dmg exe flac flv gif gz ico iso jar jpeg jpg js m4a m4v "
+    "mkv mov mp3 mp4 mpeg mpg msi ogg ogv png rar rpm svg swf tar tgz tif tiff ttf wav webm webp "
+    "wma wmv woff woff2 xz zip".split()
 )
-"""Never pages. A query mostly says how large the picture is to be, or its version."""
-_DOCUMENTS = re.compile(
-    r"\.(?:csv|docx?|epub|json|odp|ods|odt|pdf|pptx?|rss|txt|xlsx?|xml)$", re.IGNORECASE
+_DOCUMENTS = frozenset(
+    "csv doc docx epub json odp ods odt pdf ppt pptx rss txt xls xlsx xml".split()
 )
-"""No pages either; with a query, a page about the document as likely as not: its answer tells."""
 
 
 class Scope:
@@ -74,7 +71,9 @@ def _is_file(url: str, documents: bool) -> bool:
     path, mark, _ = url[url.find("/", 8) :].partition("?")
     if documents and ENDINGS.search(path):
         return False
-    return bool(_FILES.search(path) or (not mark and _DOCUMENTS.search(path)))
+    _, dot, ending = path.rpartition(".")
+    ending = ending.lower()
+    return bool(dot) and (ending in _FILES or (not mark and ending in _DOCUMENTS))
 
 
 def _compiled(option: str, pattern: str) -> re.Pattern[str]:

@@ -78,9 +78,10 @@ class HitRates:
         if first and self._url_table.depth[url_id]:
             self.newcomer_came(reward)
         if hub >= 0:
+            before = self._ranker.hubs.get(hub) or _NOTHING
             tally = self._ranker.count_hub(hub, Tally(1, reward))
             self._unit_of_work.hub_changed(hub, tally)
-            self._reweigh_children(hub, tally)
+            self._reweigh_children(hub, before, tally)
 
     @property
     def newcomers(self) -> Tally:
@@ -193,16 +194,21 @@ class HitRates:
             self._frontier.set_bonus(queue, bonus)
             self._unit_of_work.queue_changed(queue)
 
-    def _reweigh_children(self, hub: int, tally: Tally) -> None:
+    def _reweigh_children(self, hub: int, before: Tally, tally: Tally) -> None:
         """The rate of a hub has changed: its waiting children rise by what it adds now.
 
-        Those that fall stay where they stand: the frontier asks again before it takes one.
+        Those that fall stay where they stand: the frontier asks again before it takes one. So
+        none is below what the rate before has earned it, and only a better one lifts any.
         """
-        bonus, table, strategy = self._strategy.hub_bonus(tally), self._url_table, self._strategy
+        table, strategy = self._url_table, self._strategy
+        bonus = strategy.hub_bonus(tally)
+        if bonus <= strategy.hub_bonus(before) and not strategy.moves:
+            return
         parent, state, waiting = table.parent, table.state, UrlState.WAITING
         for child in strategy.graph.row(hub):
-            is_ranked = table.priority[child] > AGAIN_PRIORITY
-            if parent[child] == hub and state[child] == waiting and is_ranked:
+            if parent[child] != hub or state[child] != waiting:
+                continue
+            if table.priority[child] > AGAIN_PRIORITY:
                 priority = strategy.priority(child, table.link_evidence(child)) + bonus
                 if priority > table.priority[child]:
                     self._frontier.improve(child, priority)

@@ -59,6 +59,7 @@ class LinkHandler:
         self.scope = scope
         self.traps = traps or Traps(TrapConfig(is_on=False), now=0.0)
         self.partition = partition or Partition()
+        self._ranker = ranker
         self._priority = ranker.priority
         self._min_priority = min_priority
         self._nofollow = nofollow
@@ -85,12 +86,14 @@ class LinkHandler:
             evidence = self.evidence(parent, links)
             links, evidence = self.partition.part(parent, links, evidence)
             found = self.url_table.find_all([link.key for link in links])
-        targets, followed = [], []
+        targets, followed, entered = [], [], dict[bytes, int]()
         for target, link, link_evidence in zip(found, links, evidence, strict=True):
-            if link_evidence is None or (
-                target < 0 and (target := self._enter_link(link, parent)) < 0
-            ):
+            if link_evidence is None:
                 continue
+            if target < 0 and (target := entered.get(link.key, -1)) < 0:
+                if (target := self._enter_link(link, parent)) < 0:
+                    continue
+                entered[link.key] = target
             targets.append(target)
             followed.append((target, link.anchor, link_evidence))
         risen = self.strategy.graph.add(parent.id, targets)
@@ -101,7 +104,7 @@ class LinkHandler:
         if self.strategy.moves:
             for target in sorted(risen):
                 if state[target] == waiting:
-                    self._weigh(target, None, None, "")
+                    self._rerank(target)
         return targets
 
     def _evidence_wanted(
@@ -131,14 +134,13 @@ class LinkHandler:
         ]
 
     def _enter_link(self, link: Link, parent: Parent) -> int:
-        """The id of a link that was not known before this page, -1 if it is not to be.
+        """The id of a link that is not known yet, -1 if it is not to be.
 
         It lies too deep, or its host would be one too many of its domain.
         """
-        found = self.url_table.find(link.key)
         max_depth = self.scope.max_depth
-        if found >= 0 or (max_depth is not None and parent.depth >= max_depth):
-            return found
+        if max_depth is not None and parent.depth >= max_depth:
+            return -1
         if not (self.frontier.knows(link.host) or self.domains.has_room(link.host)):
             self.unit_of_work.drops[DropReason.TRAP_HOSTS] += 1
             return -1
@@ -182,13 +184,13 @@ class LinkHandler:
         self.url_table.hops[url_id] = row.hops
         self.url_table.parent[url_id] = -1 if row.parent is None else row.parent
         self.strategy.graph.grow(url_id + 1)
-        row = msgspec.structs.replace(
-            row, id=url_id, queue=queue.id, state=state, reason=why, detail=detail
-        )
         if state is UrlState.WAITING:
             self._fresh[url_id] = row
         else:
-            self.unit_of_work.discovered(row)
+            dropped = msgspec.structs.replace(
+                row, id=url_id, queue=queue.id, state=state, reason=why, detail=detail
+            )
+            self.unit_of_work.discovered(dropped)
         return url_id
 
     def offer(
@@ -240,51 +242,65 @@ class LinkHandler:
         return self.spent(self.frontier.queues[self.url_table.queue[url_id]])
 
     def _weigh(
-        self, target: int, link_evidence: LinkEvidence | None, parent: int | None, anchor: str
+        self, target: int, link_evidence: LinkEvidence, parent: int | None, anchor: str
     ) -> None:
-        """Add a link's evidence to a waiting URL; it rises in the frontier if that helps.
-
-        `link_evidence` None: only the graph has changed.
-        """
+        """Add a link's evidence to a waiting URL; most links to known URLs bring none."""
         url_table = self.url_table
-        if url_table.priority[target] <= AGAIN_PRIORITY:
-            return
         fresh = self._fresh.pop(target, None)
         if fresh is not None:
-            url_table.set_link_evidence(target, link_evidence or ())
-            self._admit(fresh, self._priority(target), url_table.link_evidence(target))
-            return
-        better = changed = False
-        if link_evidence is not None and url_table.gains(target, link_evidence):
-            changed = True
-            old = url_table.link_evidence(target)
-            before = self.strategy.priority(target, old)
-            url_table.set_link_evidence(target, tuple(map(max, link_evidence, old)))
-            better = self.strategy.priority(target, url_table.link_evidence(target)) > before
-            if better and parent is not None:
-                url_table.parent[target] = parent
-        elif link_evidence is not None:
-            return
-        priority = self._priority(target)
-        rises = priority > url_table.priority[target]
-        if rises:
-            self.frontier.improve(target, priority)
-        if rises or changed:
-            self.unit_of_work.improved(target, parent if better else None, anchor)
+            url_table.set_link_evidence(target, link_evidence)
+            self._admit(target, fresh, self._priority(target), url_table.link_evidence(target))
+        elif url_table.gains(target, link_evidence) and url_table.priority[target] > AGAIN_PRIORITY:
+            self._gain(target, link_evidence, parent, anchor)
 
-    def _admit(self, row: UrlRow, priority: float, link_evidence: LinkEvidence) -> None:
+    def _gain(
+        self, target: int, link_evidence: LinkEvidence, parent: int | None, anchor: str
+    ) -> None:
+        """Keep what is better in a link's evidence; its URL rises in the frontier if that helps."""
+        url_table, of_evidence = self.url_table, self.strategy.priority
+        old = url_table.link_evidence(target)
+        before = of_evidence(target, old)
+        url_table.set_link_evidence(target, tuple(map(max, link_evidence, old)))
+        after = of_evidence(target, url_table.link_evidence(target))
+        if after <= before:
+            parent = None
+        elif parent is not None:
+            url_table.parent[target] = parent
+        priority = self._ranker.with_hub(target, after)
+        if priority > url_table.priority[target]:
+            self.frontier.improve(target, priority)
+        self.unit_of_work.improved(target, parent, anchor)
+
+    def _rerank(self, target: int) -> None:
+        """The graph has changed: a waiting URL rises in the frontier if that helps."""
+        kept = self.url_table.priority[target]
+        if kept > AGAIN_PRIORITY and (priority := self._priority(target)) > kept:
+            self.frontier.improve(target, priority)
+            self.unit_of_work.improved(target)
+
+    def _admit(
+        self, url_id: int, row: UrlRow, priority: float, link_evidence: LinkEvidence
+    ) -> None:
         """A new URL has its priority: into the frontier, or dropped if that is too low."""
-        row = msgspec.structs.replace(row, priority=priority, link_evidence=link_evidence)
+        queue = self.frontier.queues[self.url_table.queue[url_id]]
+        state, reason = UrlState.WAITING, ""
         if self._min_priority is not None and priority < self._min_priority:
-            self.url_table.move(row.id, UrlState.DROPPED)
-            reason = str(DropReason.PRIORITY)
-            row = msgspec.structs.replace(row, state=UrlState.DROPPED, reason=reason)
-        elif self.frontier.queues[row.queue].host.given_up:
-            self.url_table.move(row.id, UrlState.FAILED)
-            reason = str(FailureKind.HOST_GIVEN_UP)
-            row = msgspec.structs.replace(row, state=UrlState.FAILED, reason=reason)
+            state, reason = UrlState.DROPPED, str(DropReason.PRIORITY)
+        elif queue.host.given_up:
+            state, reason = UrlState.FAILED, str(FailureKind.HOST_GIVEN_UP)
+        if state is UrlState.WAITING:
+            self.frontier.push(url_id, row.url, priority)
         else:
-            self.frontier.push(row.id, row.url, priority)
+            self.url_table.move(url_id, state)
+        row = msgspec.structs.replace(
+            row,
+            id=url_id,
+            queue=queue.id,
+            priority=priority,
+            link_evidence=link_evidence,
+            state=state,
+            reason=reason,
+        )
         self.unit_of_work.discovered(row)
 
     def strengthen(
@@ -297,7 +313,7 @@ class LinkHandler:
         fresh = self._fresh.pop(target, None)
         if fresh is not None:
             self.url_table.set_link_evidence(target, link_evidence)
-            self._admit(fresh, priority, link_evidence)
+            self._admit(target, fresh, priority, link_evidence)
             return
         self._weigh(target, link_evidence, parent, "")
         if priority > self.url_table.priority[target]:

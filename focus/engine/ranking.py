@@ -33,12 +33,15 @@ class Ranker:
 
     def priority(self, url_id: int) -> float:
         """The priority of a URL as of now, by its evidence, the graph and its hub."""
-        url_table, strategy = self._url_table, self.strategy
-        priority = strategy.priority(url_id, url_table.link_evidence(url_id))
-        if not strategy.learns:
-            return priority
-        hub = self.hubs.get(url_table.parent[url_id])
-        return priority if hub is None else priority + strategy.hub_bonus(hub)
+        of_evidence = self.strategy.priority(url_id, self._url_table.link_evidence(url_id))
+        return self.with_hub(url_id, of_evidence)
+
+    def with_hub(self, url_id: int, of_evidence: float) -> float:
+        """A priority by evidence and graph, with what the URL's hub has brought."""
+        if not self.strategy.learns:
+            return of_evidence
+        hub = self.hubs.get(self._url_table.parent[url_id])
+        return of_evidence if hub is None else of_evidence + self.strategy.hub_bonus(hub)
 
     def present_priority(self, url_id: int) -> float:
         """The priority of a waiting URL as of now; seeds keep theirs."""

@@ -158,6 +158,7 @@ class UrlTable:
         self.hops = array("B")
         self.parent = array("i")
         self._link_evidence = array("f")
+        self._blank = array("f", [0.0]) * width
         self._carried = Struct(f"{width}f")
         self._fingerprints = Fingerprints()
         self.counts = [0] * len(UrlState)
@@ -182,7 +183,7 @@ class UrlTable:
         self.queue.append(queue)
         self.hops.append(0)
         self.parent.append(-1)
-        self._link_evidence.extend([0.0] * self.width)
+        self._link_evidence.extend(self._blank)
         self.counts[state] += 1
         return url_id
 

@@ -90,6 +90,7 @@ class Subtopics:
         self.pages = 0
         self.words: dict[str, float] = {}
         self._window: deque[_Counted | None] = deque()
+        self._every, self._good = Counter[str](), Counter[str]()  # pages with a word, relevant ones
         self._next = FIRST
         self._any = _NONE
         self.weights: Memo[float] = Memo(self._weigh, 20_000)
@@ -104,13 +105,22 @@ class Subtopics:
         """Begin anew, after so many pages of an earlier run that need not be counted."""
         self.pages, self._next = pages, next_draw(pages)
         self._window.clear()
+        self._every.clear()
+        self._good.clear()
         self._draw()
 
     def saw(self, page: Titled) -> None:
         """Count a page; draw the words anew if it is time to."""
-        self._window.append(self._counted(page))
-        if len(self._window) > WINDOW:
-            self._window.popleft()
+        counted = self._counted(page)
+        self._window.append(counted)
+        if counted is not None:
+            self._every.update(counted.words)
+            if counted.relevant:
+                self._good.update(counted.words)
+        if len(self._window) > WINDOW and (oldest := self._window.popleft()) is not None:
+            _discount(self._every, oldest.words)
+            if oldest.relevant:
+                _discount(self._good, oldest.words)
         self.pages += 1
         if self.pages >= self._next:
             self._next = next_draw(self.pages)
@@ -128,7 +138,7 @@ class Subtopics:
     def _draw(self) -> None:
         """The words and phrases that pages prove, and what is expected and not disproved."""
         counted = [page for page in self._window if page is not None]
-        found = _proved(counted)
+        found = _proved(counted, self._every, self._good)
         self.words = {word: weight for _, word, weight in sorted(found)[:MOST]}
         for word, weight in self._still_expected(counted):
             self.words[word] = max(weight, self.words.get(word, 0.0))
@@ -160,6 +170,8 @@ class Subtopics:
 
     def _weigh(self, text: str) -> float:
         """The weight of the surest sub-topic that a link's text names, 0.0 for none."""
+        if self._any.search(fold_body(text[:TITLE])) is None:
+            return 0.0  # as most of them
         return max((self.words[word] for word in self.named(text)), default=0.0)
 
     def named(self, text: str) -> list[str]:
@@ -200,54 +212,65 @@ def _weight(good: int, every: int, share: float, prior: float | None = None) -> 
     return (rate - share) / (1.0 - share)
 
 
-def _proved(counted: list[_Counted]) -> list[tuple[float, str, float]]:
+def _proved(
+    counted: list[_Counted], every: Mapping[str, int], good: Mapping[str, int]
+) -> list[tuple[float, str, float]]:
     """(-how surely, word or phrase, weight) of what stands on relevant pages more than on others.
 
-    A phrase has its place only where it weighs more than each of its words.
+    every, good  in how many of the pages a word is, and in how many relevant ones. A phrase has
+    its place only where it weighs more than each of its words.
     """
-    pages, on = len(counted), sum(page.relevant for page in counted)
-    every, good = Counter[str](), Counter[str]()
-    hubs: dict[str, set[int]] = {}
-    for page in counted:
-        _count(page, page.words, every, good, hubs)
-    phrases = _phrases(counted, every, {word for word, n in good.items() if n >= FEWEST})
-    for phrase, there in phrases.items():
-        for page in there:
-            _count(page, (spelled(phrase),), every, good, hubs)
-    share, found = _share(counted), {}
-    for word, n in good.items():
-        if n < FEWEST or not _is_word(word):
-            continue
-        sure = surprise(n, every[word], on, pages)
-        if len(hubs[word]) >= FEWEST and sure >= SURE:
-            found[word] = -sure, word, _weight(n, every[word], share)
+    pages, on, share = len(counted), sum(page.relevant for page in counted), _share(counted)
+    common = {word for word, n in good.items() if n >= FEWEST}
+    phrases = _phrases(counted, every, common)
+    there = dict[str, list[_Counted]]()
+    for phrase, holding_it in phrases.items():
+        there.setdefault(spelled(phrase), []).extend(holding_it)
+    found = dict[str, tuple[float, str, float]]()
+    for word in common.union(there):
+        of_phrase = there.get(word, ())
+        n = good.get(word, 0) + sum(page.relevant for page in of_phrase)
+        if n >= FEWEST and _is_word(word):
+            whole = every.get(word, 0) + len(of_phrase)
+            if (sure := surprise(n, whole, on, pages)) >= SURE:
+                found[word] = -sure, word, _weight(n, whole, share)
+    for word in found.keys() - _brought(counted, there, found.keys()):
+        del found[word]
     for phrase in phrases:
-        whole = found.get(spelled(phrase))
-        if whole and any(part in found and found[part][2] >= whole[2] for part in phrase):
-            del found[whole[1]]
+        of_all = found.get(spelled(phrase))
+        if of_all and any(part in found and found[part][2] >= of_all[2] for part in phrase):
+            del found[of_all[1]]
     return list(found.values())
+
+
+def _brought(
+    counted: list[_Counted], there: Mapping[str, list[_Counted]], words: Collection[str]
+) -> set[str]:
+    """Those of the words and phrases whose relevant pages `FEWEST` different pages brought."""
+    hubs: dict[str, set[int]] = {word: set() for word in words}
+    for page in counted:
+        if page.relevant:
+            for word in hubs.keys() & page.words:
+                hubs[word].add(page.hub)
+    for word in hubs.keys() & there:
+        hubs[word].update(page.hub for page in there[word] if page.relevant)
+    return {word for word, brought in hubs.items() if len(brought) >= FEWEST}
 
 
 def _is_word(word: str) -> bool:
     return len(word) > 1 and not word.isdigit()
 
 
-def _count(
-    page: _Counted,
-    words: tuple[str, ...],
-    every: Counter[str],
-    good: Counter[str],
-    hubs: dict[str, set[int]],
-) -> None:
-    every.update(words)
-    if page.relevant:
-        good.update(words)
-        for word in words:
-            hubs.setdefault(word, set()).add(page.hub)
+def _discount(counts: Counter[str], words: tuple[str, ...]) -> None:
+    """One page with these words less."""
+    for word in words:
+        counts[word] -= 1
+        if not counts[word]:
+            del counts[word]
 
 
 def _phrases(
-    counted: list[_Counted], every: Counter[str], common: set[str]
+    counted: list[_Counted], every: Mapping[str, int], common: set[str]
 ) -> dict[Phrase, list[_Counted]]:
     """The phrases of relevant pages, each with all pages that have it."""
     there = dict[Phrase, list[_Counted]]()

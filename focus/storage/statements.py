@@ -28,6 +28,9 @@ BLOCK = 128
 """Rows per execution at most. One step of SQLite per block, not per row: Python lets
 go of the GIL at every step, and a busy loop gives it back 5 ms later."""
 
+EXACT = 32
+"""Fewer rows than these are one execution: most of a batch is as many rows as it has answers."""
+
 # "VALUES *" stands for as many rows as a block has, see `expanded`.
 _HOST = """
 INSERT INTO host VALUES * ON CONFLICT (id) DO UPDATE SET next_at = excluded.next_at,
@@ -91,10 +94,10 @@ def expanded(statement: str, width: int, count: int) -> str:
 
 
 def blocks(statement: str, values: list[Row]) -> Iterator[tuple[str, list[Any]]]:
-    """SQL and flat values, in blocks whose sizes are powers of two (few texts to prepare)."""
+    """SQL and flat values, in blocks of powers of two and a rest (few texts to prepare)."""
     start = 0
     while left := len(values) - start:
-        count = min(BLOCK, 1 << (left.bit_length() - 1))
+        count = left if left < EXACT else min(BLOCK, 1 << (left.bit_length() - 1))
         flat = chain.from_iterable(values[start : start + count])
         yield expanded(statement, len(values[start]), count), list(flat)
         start += count

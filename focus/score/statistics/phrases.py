@@ -93,9 +93,10 @@ def _all_phrases(runs: Runs, scripts: Mapping[str, bool]) -> Iterator[Phrase]:
     """Two to `LONGEST` words side by side, of one script; `scripts`: of the words that count."""
     for run in runs:
         for start, first in enumerate(run):
-            script = scripts.get(first)
+            if (script := scripts.get(first)) is None:
+                continue
             for end in range(start + 1, min(start + LONGEST, len(run))):
-                if script is None or scripts.get(run[end]) is not script:
+                if scripts.get(run[end]) is not script:
                     break
                 yield run[start : end + 1]
 
