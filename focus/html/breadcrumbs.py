@@ -42,7 +42,7 @@ def is_trail(attributes: Attributes) -> bool:
     Worked: `<ol class="breadcrumb">`, `<nav aria-label="Breadcrumb">`, `<div id="crumbs">` and
     `<ul itemtype="https://schema.org/BreadcrumbList">` are, `<div class="has-breadcrumb">` is not.
     """
-    for name in _TELLING:  # no generator: containers are many
+    for name in _TELLING:  # noqa: SIM110 - no generator, as containers are many
         if (value := attributes.get(name)) and _is_named(value):
             return True
     return False
