@@ -7,9 +7,10 @@
 
 A file is given with the name of its web (`WEBS`) and, after an @, the commit that was measured.
 First a table over all webs, then one for each file, then what `bench.judges` kept of the judge; the
-numbers are copied into bench/results/quality.json first, in place of what is there of the same web
-and way of crawling, so that the pages can be written again (`python -m bench.quality`) without the
-webs. Files of `--judgments bench/judgments/WEB.tsv` give the table by reading.
+numbers are copied into bench/results/quality.json first, in place of a table that is there of the
+same web and way of crawling and no further strategy, so that the pages can be written again
+(`python -m bench.quality`) without the webs. Files of `--judgments bench/judgments/WEB.tsv` give
+the table by reading.
 """
 
 import json
@@ -94,7 +95,7 @@ each page judged by reading it; estimates with 95 % intervals over topics.
     one="one request at a time",
     many="{n} requests at once",
     budget="{web}: {requests}, budget {budget}",
-    settings="Topics {topics}; {orders} orders of the seeds, a delay of {delay:g} s per host by "
+    settings="Topics {topics}; orders of the seeds: {orders}; a delay of {delay:g} s per host by "
     "the virtual clock, guided by `{relevance}`.",
     tree=" Measured at commit {tree}.",
     skipped="links not recorded left out",
@@ -149,8 +150,8 @@ def main(given: Sequence[str]) -> None:
     found = json.loads(KEPT.read_text("utf-8")) if KEPT.is_file() else []
     if given:
         fresh = [each for named in given for each in kept(*named.split("=", 1))]
-        ways = [_way(each) for each in fresh]
-        found = sorted([*(e for e in found if _way(e) not in ways), *fresh], key=_way)
+        stay = [each for each in found if not any(_replaces(new, each) for new in fresh)]
+        found = sorted([*stay, *fresh], key=lambda each: (*_way(each), -len(each["rows"])))
         KEPT.parent.mkdir(exist_ok=True)
         KEPT.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", "utf-8")
     judged = json.loads(judge_section.KEPT.read_text("utf-8"))
@@ -175,6 +176,12 @@ def _way(found: dict[str, Any]) -> tuple[object, ...]:
     return WEBS.index(found["web"]), *how, found["unrecorded"]
 
 
+def _replaces(new: dict[str, Any], old: dict[str, Any]) -> bool:
+    """Whether nothing of the old table is missing in the new one."""
+    has, had = ({told["strategy"] for told in each["rows"]} for each in (new, old))
+    return _way(new) == _way(old) and had <= has
+
+
 def kept(named: str, path: str) -> Iterator[dict[str, Any]]:
     """What the page needs of a results.json, by group: links not recorded asked for, or not."""
     web, _, tree = named.partition("@")
@@ -182,6 +189,7 @@ def kept(named: str, path: str) -> Iterator[dict[str, Any]]:
     if web not in WEBS:
         raise SystemExit(f"unknown web: {web}")
     for group in results["groups"]:
+        asked = {score["variant"] for score in group["scores"] if group["unrecorded"] == "ask"}
         yield {
             "web": web,
             "tree": tree,
@@ -190,7 +198,7 @@ def kept(named: str, path: str) -> Iterator[dict[str, Any]]:
             "relevance": group["relevance"],
             "unrecorded": group["unrecorded"],
             "rows": [_kept_row(score, group["baseline"]) for score in group["scores"]],
-            "judged": results["judged"] if group["unrecorded"] == "ask" else [],
+            "judged": [score for score in results["judged"] if score["variant"] in asked],
         }
 
 
@@ -210,16 +218,17 @@ def strategy_of(variant: str) -> str:
 
 
 def over_webs(found: list[dict[str, Any]], words: Words) -> str:
-    """What the webs are, and a table of strategies and webs."""
-    cells: dict[tuple[str, str], list[str]] = {}
+    """What the webs are, and a table of strategies and webs; of two tables the later one counts."""
+    cells: dict[tuple[str, str], dict[str, str]] = {}
     for each in found:
-        if each["settings"]["concurrency"] == 1:
+        if each["settings"]["concurrency"] == 1 and each["settings"]["budget"] == "3x":
             for told in each["rows"]:
-                cells.setdefault((told["strategy"], each["web"]), []).append(share(told))
+                shares = cells.setdefault((told["strategy"], each["web"]), {})
+                shares[each["unrecorded"]] = share(told)
     webs = [web for web in WEBS if any(web == key[1] for key in cells)]
     strategies = dict.fromkeys(strategy for strategy, _ in cells)
     rows = [
-        [strategy, *(" / ".join(cells.get((strategy, web), [])) for web in webs)]
+        [strategy, *(" / ".join(cells.get((strategy, web), {}).values()) for web in webs)]
         for strategy in strategies
     ]
     told = [f"- **{web}**: {words.webs[WEBS.index(web)]}" for web in webs]

@@ -120,8 +120,8 @@ def crawl(ctx: click.Context, /, **options: Any) -> None:
             --max-pages 1000 --contact mailto:me@example.com
 
     The same command continues it. Ctrl-C ends it cleanly, and nothing is lost. Exit codes:
-    0 done, 2 wrong use, 3 not one page fetched, 4 too many failures, 5 database in use by
-    another crawl, 8 offline for too long, 130 Ctrl-C.
+    0 done, 2 wrong use, 3 not one page fetched, or only where all seeds led away, 4 too many
+    failures, 5 database in use by another crawl, 8 offline for too long, 130 Ctrl-C.
 
     Every option may stand in focus.toml under [crawl], and in the variable named with it.
     What would be done, without doing it:
@@ -129,6 +129,9 @@ def crawl(ctx: click.Context, /, **options: Any) -> None:
     \b
         focus crawl --seed example.com --topic football --dry-run
     """
+    from focus.process import import_aiohttp
+
+    import_aiohttp()
     from focus.commands import settings
 
     order = settings.order(options)

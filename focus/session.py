@@ -12,12 +12,11 @@ import signal
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from focus import __version__
-from focus.archive.recorder import Recorder
-from focus.archive.replay import Archive
 from focus.config import CrawlConfig, RunPaths
 from focus.crawler import Crawl, CrawlStore, Event
 from focus.engine.bodies import Bodies
@@ -29,18 +28,24 @@ from focus.errors import StoreLocked
 from focus.fetch import WebFetcher
 from focus.http.sessions import Sessions, cookie_for, read_cookies, read_credentials
 from focus.i18n import msg
-from focus.late import np
+from focus.late import Late, np
 from focus.process import allow_open_files, collecting_rarely, give_memory_back
-from focus.profiling.crawl import Profiler
 from focus.profiling.stages import PROFILED, CrawlProfile
 from focus.records import Batch, FetchResult, UrlState
-from focus.refresh import look_again
 from focus.rendering import second_look
 from focus.resume import restore
 from focus.score.graph.hits import hubs_and_authorities
 from focus.store import CrawlInfo, Store
 from focus.urls.normal_form import host_of, seed_candidates
 from focus.workers import ANALYST, WorkerPool
+
+if TYPE_CHECKING:
+    from focus import refresh
+    from focus.archive import recorder, replay
+    from focus.profiling import crawl as profiling
+else:  # most runs need none of them
+    recorder, replay = Late("focus.archive.recorder"), Late("focus.archive.replay")
+    profiling, refresh = Late("focus.profiling.crawl"), Late("focus.refresh")
 
 GRACE_S = 10.0  # what is in flight may take so long after a stop
 LOOKS = ("looked", "unchanged", "changed", "gone", "unanswered")
@@ -51,7 +56,8 @@ class RunReport(msgspec.Struct, frozen=True):
 
     totals are of the crawl over all its runs, `run_*` of this run alone; `outage` is the one
     that it ended in, `archive_damage` what of a recorded web could not be read. `again`: this
-    run's looks at pages of earlier ones, by what came of them (`Totals`).
+    run's looks at pages of earlier ones, by what came of them (`Totals`). `led_away`: seed ->
+    host, where every single seed led to another site.
     """
 
     crawl: int
@@ -76,6 +82,7 @@ class RunReport(msgspec.Struct, frozen=True):
     archive_damage: str | None = None
     profile: CrawlProfile | None = None
     again: dict[str, int] = {}
+    led_away: dict[str, str] = {}
 
     @property
     def run_looked(self) -> int:
@@ -175,7 +182,9 @@ async def run(
             now=time.time(),
             revive=paths.retry_failed,
         )
-        profiler = stack.enter_context(Profiler(_workers(config))) if paths.profile else None
+        profiler = None
+        if paths.profile:
+            profiler = stack.enter_context(profiling.Profiler(_workers(config)))
         transport = await around.transport(config, paths, store, info, stack)
         crawl_store = around.crawl_store(store, info)
         crawl = Crawl(
@@ -193,7 +202,7 @@ async def run(
             if news_from:
                 crawl.frontier.lay_aside(news_from)
             if config.refresh_s is not None:
-                await look_again(crawl, store, info, config.refresh_s)
+                await refresh.look_again(crawl, store, info, config.refresh_s)
         await around.opened(crawl, store, info)
         crawl.sow(config.seeds)
         before = msgspec.structs.replace(crawl.unit_of_work.totals)
@@ -227,7 +236,7 @@ def _damage(archive: Path | None, watcher: Watcher) -> str | None:
     """What of a recorded web cannot be read, which the user is told."""
     if archive is None:
         return None
-    with Archive.open(archive) as opened:
+    with replay.Archive.open(archive) as opened:
         damage = opened.damage
     if damage:
         watcher.say(
@@ -297,14 +306,14 @@ async def open_transport(
     )
     transport: Transport
     if paths.archive is not None:
-        archive = stack.enter_context(Archive.open(paths.archive, limits=config.fetch))
+        archive = stack.enter_context(replay.Archive.open(paths.archive, limits=config.fetch))
         start = archive.recorded_at or time.time()
         transport = ReplayTransport(archive, pool, start=start)
     else:
         observe: Callable[[FetchResult], object] | None = None
         if paths.warc is not None:
             software = f"focus/{__version__}"
-            observe = stack.enter_context(Recorder(paths.warc, software=software)).record
+            observe = stack.enter_context(recorder.Recorder(paths.warc, software=software)).record
         clock = Clock()
         sessions = _sessions(config, paths)
         web = WebFetcher(config.fetch, clock=clock, sessions=sessions)
@@ -410,6 +419,7 @@ def _report(
         failures=dict(unit_of_work.failures.most_common()),
         dropped=dict(unit_of_work.drops.most_common()),
         seed_failures=dict(crawl.seeds.failures),
+        led_away=crawl.seeds.led_away(),
         database=str(paths.db),
         outage=crawl.outages.outage,
         warc=str(paths.warc) if paths.warc else None,

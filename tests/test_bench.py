@@ -11,7 +11,7 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 
-from bench import figures, judge_section, judges, scaling, tag_topics
+from bench import figures, judge_section, judges, quality, scaling, tag_topics
 from bench.resources import run
 from bench.script import read_options, table
 from bench.serving import Files, serving
@@ -277,3 +277,15 @@ def test_tags_are_read_off_the_labels(tmp_path: Path) -> None:
     file = tmp_path / "labels.tsv"
     file.write_text("url\ttopic\tlabel\tevidence\nu\tx\t0\ttags:AI|go\nv\tx\t1\tlisting\n", "utf-8")
     assert tag_topics.tags_of(file) == {"u": {"ai", "go"}}
+
+
+def test_a_table_of_further_strategies_stays_and_newer_shares_count() -> None:
+    def measured(tree: str, **shares: float) -> dict[str, object]:
+        rows = [{"strategy": n, "oracle_share": {"value": v}} for n, v in shares.items()]
+        settings = {"concurrency": 1, "eager": False, "budget": "3x"}
+        return {"web": "dev", "settings": settings, "unrecorded": "ask", "tree": tree, "rows": rows}
+
+    old, new = measured("a", bfs=0.25, dfs=0.125), measured("b", bfs=0.5)
+    assert not quality._replaces(new, old)
+    assert quality._replaces(old, new)
+    assert "| bfs | 0.500 |\n| dfs | 0.125 |\n" in quality.over_webs([old, new], quality.ENGLISH)

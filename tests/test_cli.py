@@ -341,6 +341,38 @@ def test_nothing_fetched_names_each_seed_even_if_quiet(focus: Focus, web: Path) 
     assert lines[2].startswith("  http://no.test/  http-4xx")
 
 
+LOG_IN = "http://log-in.test/?to=a"
+
+
+def test_seeds_that_all_lead_to_another_site_are_no_success(focus: Focus, home: Path) -> None:
+    file = home / "web.warc.gz"
+    record(file, {"http://a.test/": LOG_IN, LOG_IN: "<title>Log in</title><form><input></form>"})
+    ended = focus(*on(file, "-q"))
+    assert ended.code == 3
+    assert ended.err == (
+        "focus: error: every seed led to another site (log-in.test); for a log-in give "
+        "--cookie-file or --credentials, else --seed with a page of that site\n"
+    )
+
+
+def test_a_site_that_has_moved_is_crawled_with_a_note(focus: Focus, home: Path) -> None:
+    file = home / "web.warc.gz"
+    goal = "<title>足球</title><h1>足球</h1>足球比赛"
+    record(file, {"http://a.test/": LOG_IN, LOG_IN: f"{goal}<a href=/b>b</a>"})
+    ended = focus(*on(file))
+    assert ended.code == 0
+    assert "Note: every seed led to another site (log-in.test)" in ended.err
+
+
+def test_a_seed_that_stays_on_its_site_is_not_led_away(focus: Focus, home: Path) -> None:
+    file = home / "web.warc.gz"
+    www = "http://www.a.test/"
+    record(file, {"http://a.test/": www, www: "<title>Home</title>nothing"})
+    ended = focus(*on(file))
+    assert ended.code == 0
+    assert "led to another site" not in ended.err
+
+
 def test_dry_run_requests_nothing(focus: Focus, home: Path) -> None:
     arguments = ["--strategy", "topic-pagerank", "--param", "γ=0.3", "--max-time", "30m"]
     ended = focus("crawl", "--seed", "a.test", "--topic", "足球,英超:0.8", *arguments, "-n")
@@ -369,6 +401,7 @@ def played(monkeypatch: pytest.MonkeyPatch, **fields: Any) -> None:
         "seed_failures": {},
         "database": "x",
         "again": {},
+        "led_away": {},
     }
 
     async def run(*_: object) -> RunReport:
@@ -605,15 +638,36 @@ def test_nothing_heavy_is_imported_for_help() -> None:
 
 
 def test_the_first_request_waits_for_no_import_that_it_does_not_need() -> None:
-    later = ["numpy", "http.cookiejar", "importlib.metadata", "jinja2"]
+    later = ["numpy", "http.cookiejar", "importlib.metadata", "jinja2", "selectolax"]
+    later += ["focus.archive", "focus.refresh", "focus.profiling.crawl"]
     code = (
         "import sys, focus.cli, focus.session, focus.commands.settings, focus.terminal.logs; "
-        f"print([m for m in {later!r} if m in sys.modules], len(sys.modules) < 620)"
+        f"print([m for m in {later!r} if m in sys.modules], len(sys.modules) < 600)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
     )
     assert done.stdout == "[] True\n"
+
+
+def test_a_crawl_imports_aiohttp_without_the_systems_authorities() -> None:
+    code = (
+        "import os, sys; from focus.process import import_aiohttp; import_aiohttp(); "
+        "from aiohttp import connector as made; "
+        "print(made._SSL_CONTEXT_VERIFIED.cert_store_stats()['x509'], 'aiohttp' in sys.modules, "
+        "os.environ['SSL_CERT_FILE'], 'SSL_CERT_DIR' in os.environ)"
+    )
+    environment = {**os.environ, "SSL_CERT_FILE": "/mine.pem"}
+    environment.pop("SSL_CERT_DIR", None)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env=environment,
+    )
+    assert done.stdout.split() == ["0", "True", "/mine.pem", "False"]
 
 
 def test_what_status_reads_with_needs_no_numpy() -> None:

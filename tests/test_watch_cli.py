@@ -120,7 +120,7 @@ def test_alert_is_kept_shown_changed_and_forgotten(focus: Focus) -> None:
     ("arguments", "complaint"),
     [
         (("add", "a", "--words", "x"), "--site"),
-        (("add", "a", "--site", "https://a.test"), "--words or --topic"),
+        (("add", "a", "--site", "https://a.test"), "--words, --topic"),
         (("add", "a", "--site", "nonsense", "--words", "x"), "no web address"),
         (("add", "a", "--site", "a.test", "--words", "-x"), "nothing is asked for"),
         (("add", "a", "--site", "a.test", "--words", "x", "--every", "61 * * * *"), "cron"),

@@ -18,12 +18,17 @@ from focus.urls.normal_form import seed_candidates
 MAX_SITES, MAX_ITEMS = 50, 200
 
 
+_OPTIONS = {"sites": "--site", "words": "--words, --topic"}
+"""What the command line calls fields that may have been left out."""
+
+
 def checked(alert: Alert) -> Alert:
     """The alert with its sites as they will be asked for. ConfigError says what is wrong."""
-    for what in problems(alert).values():
-        raise ConfigError(
-            "{where}: {what}", where=msg("alert {name!r}", name=alert.name), what=what
-        )
+    for field, what in problems(alert).items():
+        where = msg("alert {name!r}", name=alert.name)
+        if options := _OPTIONS.get(field):
+            what = msg("{what} ({options})", what=what, options=options)
+        raise ConfigError("{where}: {what}", where=where, what=what)
     sites = tuple(dict.fromkeys(_site(site) for site in alert.sites))
     return msgspec.structs.replace(alert, sites=sites)
 
@@ -35,10 +40,10 @@ def problems(alert: Alert) -> dict[str, str]:
         found["name"] = msg("give it a name of 1 to 100 characters")
     if not 1 <= len(alert.sites) <= MAX_SITES:
         found["sites"] = msg(
-            "give 1 to {max_sites} sites, as https://example.org/ (--site)", max_sites=MAX_SITES
+            "give 1 to {max_sites} sites, as https://example.org/", max_sites=MAX_SITES
         )
     if not alert.words.strip() and not alert.topic.strip():
-        found["words"] = msg("say what about, by words or a topic (--words or --topic)")
+        found["words"] = msg("say what about, by words or a topic")
     if alert.min_relevance is not None and not 0.0 <= alert.min_relevance <= 1.0:
         found["min_relevance"] = msg(
             "relevance {min_relevance} is not within 0 to 1", min_relevance=alert.min_relevance

@@ -24,7 +24,7 @@ from focus.storage.alerts.records import (
     WatchedSite,
 )
 from focus.storage.alerts.store import AlertStore
-from focus.text.formatting import printable
+from focus.text.formatting import needing_scripts, printable
 
 SILENT_S = 3 * 86400.0  # without news: worth a word
 
@@ -105,17 +105,8 @@ def health(store: AlertStore, owned: StoredAlert, *, now: float) -> Health:
 
 def _site(store: AlertStore, alert: Alert, site: WatchedSite) -> SiteHealth:
     figures, unmatched = store.pages.figures(site.crawl), store.pages.unmatched(site)
-    return SiteHealth(site, figures, unmatched, _slowed(alert, site), _lacking(figures.shells))
-
-
-def _lacking(shells: int) -> str:
-    if not shells:
-        return ""
-    return plural(
-        "{n:,} page seems to need scripts: --render auto",
-        "{n:,} pages seem to need scripts: --render auto",
-        n=shells,
-    )
+    lacking = needing_scripts(figures.shells) if figures.shells else ""
+    return SiteHealth(site, figures, unmatched, _slowed(alert, site), lacking)
 
 
 UNCHECKED = msg("never checked yet; `focus watch run` does it")

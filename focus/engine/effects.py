@@ -22,6 +22,7 @@ from focus.i18n import msg, within
 from focus.looks import ChangeKind, KeptPage
 from focus.records import DropReason, FailureKind, FetchResult, Outcome, Task, UrlState
 from focus.scheduling.queues import Candidate, Host
+from focus.urls.normal_form import host_of
 
 
 class Effects:
@@ -217,6 +218,8 @@ class Effects:
 
     def _requeue(self, intent: i.Requeue, now: float) -> None:
         url_id, url = intent.id, intent.url
+        if (typed := self._seeds.typed.get(url_id)) is not None:
+            self._redirected_seed(typed, url_id, url)
         if self._seeds.fallbacks.get(url_id) == url:
             del self._seeds.fallbacks[url_id]
         if (request := self._requests.get(url_id)) is not None:
@@ -331,10 +334,15 @@ class Effects:
         if typed is not None:
             self._link_handler.scope.add_home(row.url)
             self._sitemap_handler.add_home(row.url)
+            self._redirected_seed(typed, intent.source, row.url)
         known = self._url_table.find(row.key)
         target = self._link_handler.offer(row, is_home=typed is not None)
         if typed is not None and known < 0 <= target:
             self._seeds.typed[target] = typed
+
+    def _redirected_seed(self, typed: str, source: int, target: str) -> None:
+        host = self._view.queue(source).host.name
+        self._seeds.redirected(typed, host, host_of(target))
 
     def _count(self, intent: i.Count, now: float) -> None:
         links, page = self._link_handler, intent.page

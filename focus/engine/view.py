@@ -18,6 +18,7 @@ from focus.looks import KeptPage
 from focus.records import UrlState
 from focus.scheduling.queues import Host, Queue
 from focus.scheduling.url_table import UrlTable
+from focus.urls.normal_form import registrable_domain
 
 
 class Request(msgspec.Struct):
@@ -56,12 +57,28 @@ class Seeds:
     typed      id -> as the user typed it
     fallbacks  id -> http form of a seed without a scheme, which is tried as https first
     failures   seed -> why it came to nothing
+    led        seed -> (the site it is on, the host that its redirects led to)
     """
 
     def __init__(self) -> None:
         self.typed: dict[int, str] = {}
         self.fallbacks: dict[int, str] = {}
         self.failures: dict[str, str] = {}
+        self.led: dict[str, tuple[str, str]] = {}
+
+    def redirected(self, typed: str, source: str, target: str) -> None:
+        """One host sent a seed on to another, perhaps itself."""
+        site, _ = self.led.get(typed, (registrable_domain(source.partition(":")[0]), ""))
+        self.led[typed] = site, target
+
+    def led_away(self) -> dict[str, str]:
+        """Seed -> the host that it led to, if every single one led to another site; else {}."""
+        away = {
+            typed: host
+            for typed, (site, host) in self.led.items()
+            if registrable_domain(host.partition(":")[0]) != site
+        }
+        return away if away.keys() >= set(self.typed.values()) else {}
 
     def note(self, url_id: int, *why: str) -> None:
         """Why a URL came to nothing, if it is a seed; nothing: it came through."""

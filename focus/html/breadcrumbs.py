@@ -42,7 +42,10 @@ def is_trail(attributes: Attributes) -> bool:
     Worked: `<ol class="breadcrumb">`, `<nav aria-label="Breadcrumb">`, `<div id="crumbs">` and
     `<ul itemtype="https://schema.org/BreadcrumbList">` are, `<div class="has-breadcrumb">` is not.
     """
-    return any(_is_named(value) for name in _TELLING if (value := attributes.get(name)))
+    for name in _TELLING:  # noqa: SIM110 - no generator, as containers are many
+        if (value := attributes.get(name)) and _is_named(value):
+            return True
+    return False
 
 
 @lru_cache(maxsize=4096)

@@ -1,8 +1,8 @@
 """Finds the words nearest to others in a file of word vectors, which is read and never held.
 
 Text as word2vec, fastText and GloVe write it: a word and its numbers a line, before them perhaps a
-line with how many words and numbers there are; plain or .gz. The file is read twice, first for
-the vectors asked about, then for what is near them; memory holds a chunk of lines and the best.
+line with how many words and numbers there are; plain, .gz or .zst. The file is read twice, first
+for the vectors asked about, then for what is near them; memory holds a chunk of lines and the best.
 """
 
 from __future__ import annotations
@@ -167,7 +167,8 @@ def _shape(path: Path, file: BinaryIO) -> _Shape:
     if len(head) > _FEWEST and all(map(_is_number, head[1:])):
         return _Shape(None, len(head) - 1, 0)
     raise KnowledgeError(
-        "{path}: is no file of word vectors as text (word2vec, fastText, GloVe; plain or .gz)",
+        "{path}: is no file of word vectors as text (word2vec, fastText, GloVe; plain, .gz or "
+        ".zst)",
         path=path,
     )
 

@@ -62,7 +62,7 @@ class HoldBack:
 
     def __init__(self, others: OtherCrawls | None) -> None:
         self._others = others
-        self._least, self._until = -math.inf, 0
+        self._least, self._until = -math.inf, 1  # seeds are equals
         self._gave_at = math.inf
         self.patient_until: float | None = None
 

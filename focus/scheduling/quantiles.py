@@ -6,17 +6,23 @@ priority_quantiles   priorities at some ranks, from the best to the worst
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from focus.late import Late
 from focus.records import UrlState
 from focus.scheduling.queues import Queue
 from focus.scheduling.url_table import UrlTable
 
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+else:
+    np = Late("numpy")
+
 RANKS = 30
-SAMPLE = 20_000  # known URLs that are looked at, at most: about 4 ms
+SAMPLE = 20_000  # known URLs that are looked at, at most: about .3 ms
 
 
 class WaitingUrls(Protocol):
@@ -44,7 +50,7 @@ def nth_best(frontier: WaitingUrls, n: float, now: float, within_s: float = math
     step = max(1, int(n) // RANKS, len(frontier.url_table) // SAMPLE)
     priorities = _priorities(frontier, step, now, within_s)
     rank = max(1, round(n / step))
-    return heapq.nlargest(rank, priorities)[-1] if rank <= len(priorities) else -math.inf
+    return float(np.partition(priorities, -rank)[-rank]) if rank <= len(priorities) else -math.inf
 
 
 def priority_quantiles(
@@ -54,7 +60,7 @@ def priority_quantiles(
     ranks that grow by a quarter each. Hosts that do not come up `within_s` are left out.
     """
     step = max(1, len(frontier.url_table) // SAMPLE)
-    priorities = sorted(_priorities(frontier, step, now, within_s), reverse=True)
+    priorities = np.sort(_priorities(frontier, step, now, within_s))[::-1].tolist()
     steps, at = [], 1
     while at < len(priorities):
         steps.append((at * step, priorities[at - 1]))
@@ -62,16 +68,19 @@ def priority_quantiles(
     return [*steps, (len(priorities) * step, priorities[-1])] if priorities else []
 
 
-def _priorities(frontier: WaitingUrls, step: int, now: float, within_s: float) -> list[float]:
+def _priorities(
+    frontier: WaitingUrls, step: int, now: float, within_s: float
+) -> npt.NDArray[np.float64]:
     """Of every `step`-th known URL that waits, of hosts that come up within so many seconds."""
-    url_table, queues, waits = frontier.url_table, frontier.queues, UrlState.WAITING
-    sample = zip(
-        url_table.state[::step], url_table.priority[::step], url_table.queue[::step], strict=True
-    )
-    waiting = [(priority, queue) for state, priority, queue in sample if state == waits]
-    bonus = {
-        queue: queues[queue].bonus
-        for queue in {queue for _, queue in waiting}
-        if queues[queue].host.comes_up(now, within_s)
-    }
-    return [priority + bonus[queue] for priority, queue in waiting if queue in bonus]
+    url_table, queues = frontier.url_table, frontier.queues
+    waits = np.frombuffer(url_table.state, np.uint8)[::step] == UrlState.WAITING
+    priorities = np.frombuffer(url_table.priority)[::step][waits]
+    places = np.frombuffer(url_table.queue, np.uint32)[::step][waits]
+    bonus, is_there = np.full(len(queues), -math.inf), np.zeros(len(queues), bool)
+    is_there[places] = True
+    for number in np.flatnonzero(is_there).tolist():
+        queue = queues[number]
+        if queue.host.comes_up(now, within_s):
+            bonus[number] = queue.bonus
+    worths: npt.NDArray[np.float64] = priorities + bonus[places]
+    return worths[worths > -math.inf]

@@ -15,12 +15,14 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from focus.html.parser import Crumb, Parsed
 from focus.records import Link, Region
 from focus.urls.normal_form import fingerprint, host_of, normalise
+
+if TYPE_CHECKING:  # the crawl itself reads no page
+    from focus.html.parser import Crumb, Parsed
 
 CARDS = 4  # `<article>` elements of an index page, at least
 SIBLINGS = 10  # links of one template in the body of an index page, at least
@@ -101,10 +103,10 @@ def filed_under(crumbs: Sequence[Crumb], url: str) -> list[Crumb]:
     `/sports/`, 决赛 `/5.html` and 合作 `http://b/` only `("http://h/sports/", "体育")`.
     """
     found: dict[bytes, Crumb] = {}
-    for href, name in crumbs:
-        address = normalise(href, url)
+    for crumb in crumbs:
+        address = normalise(crumb.href, url)
         if address and host_of(address) == host_of(url) and not _HOME.match(address):
-            found.setdefault(fingerprint(address), Crumb(address, name))
+            found.setdefault(fingerprint(address), crumb._replace(href=address))
     found.pop(fingerprint(url), None)
     return list(found.values())
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,7 +32,6 @@ from focus.storage.alerts.records import LOCAL, Alert, StoredAlert
 
 QUOTA = 50  # alerts of one person
 SHOWN = 20  # pages of a preview
-_OPTIONS = re.compile(r" ?[(（]--[^)）]*[)）]")  # what the command line calls a field
 
 
 def listed(request: RequestContext) -> Response:
@@ -102,7 +100,7 @@ def _again(request: RequestContext, made: Alert, wrong: dict[str, str]) -> Respo
             return _form(request, typed, fields, preview=found, answers=said)
         except ConfigError as error:
             wrong = {"": error.line}
-    said_of = {name: _OPTIONS.sub("", told(line, request.language)) for name, line in wrong.items()}
+    said_of = {name: told(line, request.language) for name, line in wrong.items()}
     return _form(request, typed, fields, 400, wrong=said_of, error=said_of.pop("", ""))
 
 

@@ -1,7 +1,8 @@
 """Sums a crawl up in a few lines, and chooses the exit code.
 
 0  a limit, the target or an empty frontier; also SIGTERM, which a supervisor sends
-3  not one page    4  too many failures (--fail-error-rate)    8  offline (--max-offline)
+3  not one page, or only where all seeds led away
+4  too many failures (--fail-error-rate)    8  offline (--max-offline)
 130  Ctrl-C    (1, 2 and 5 come from errors, see errors.py)
 """
 
@@ -11,12 +12,12 @@ import time
 from collections.abc import Mapping
 
 from focus.engine.unit_of_work import Totals
-from focus.i18n import mark, plural, say, told
+from focus.i18n import mark, say, told
 from focus.records import FailureKind
 from focus.session import RunReport
 from focus.terminal.answers import outlook_text
 from focus.terminal.profile import profile_lines
-from focus.text.formatting import count, percent, printable, size, span, table
+from focus.text.formatting import count, needing_scripts, percent, printable, size, span, table
 
 NOTHING_FETCHED, TOO_MANY_FAILURES, OFFLINE, INTERRUPTED = 3, 4, 8, 130
 
@@ -40,6 +41,7 @@ _REACHED = {
 }
 """Stop reason -> the total behind it, and what to do."""
 
+_FEW_HOSTS = 3  # that are named
 _BROKEN_OFF = {"interrupted", "terminated", "offline"}
 
 
@@ -51,11 +53,17 @@ def exit_code(report: RunReport, fail_error_rate: float | None = None) -> int:
         return 0
     if report.stop_reason == "offline":
         return OFFLINE
-    if not report.totals.pages:
+    if not report.totals.pages or _found_elsewhere(report):
         return NOTHING_FETCHED
     if fail_error_rate is not None and error_rate(report) > fail_error_rate:
         return TOO_MANY_FAILURES
     return 0
+
+
+def _found_elsewhere(report: RunReport) -> bool:
+    """Whether there was only what all seeds led to on other sites: a log-in, mostly."""
+    ended = report.stop_reason == "frontier empty" and not report.totals.relevant
+    return ended and 0 < report.totals.pages <= len(report.led_away)
 
 
 def error_rate(report: RunReport) -> float:
@@ -118,9 +126,11 @@ def summary(report: RunReport) -> list[str]:
         *table(rows),
     ]
     if totals.shells:
-        lines.append(_shells(totals.shells))
+        lines.append(told(needing_scripts(totals.shells)))
     if totals.pages:  # else `complaint` names them
         lines += seed_lines(report)
+    if report.led_away and not _found_elsewhere(report):  # else `complaint` says it
+        lines.append(say("Note: {line}", line=_led_away(report.led_away)))
     if report.profile is not None:
         lines += profile_lines(report.profile)
     if report.stop_reason in _BROKEN_OFF:
@@ -170,16 +180,6 @@ def _rendered(totals: Totals) -> str:
         "{rendered}; {unrendered:,} more could not be, and are kept as they came",
         rendered=count(totals.rendered, "page"),
         unrendered=totals.unrendered,
-    )
-
-
-def _shells(pages: int) -> str:
-    return told(
-        plural(
-            "{n:,} page seems to need scripts: --render auto",
-            "{n:,} pages seem to need scripts: --render auto",
-            n=pages,
-        )
     )
 
 
@@ -243,6 +243,8 @@ def seed_lines(report: RunReport) -> list[str]:
 
 def complaint(report: RunReport, code: int) -> list[str]:
     """What has to be said of a bad end even to those who want to hear nothing."""
+    if code == NOTHING_FETCHED and _found_elsewhere(report):
+        return [say("focus: error: {line}", line=_led_away(report.led_away))]
     if code == NOTHING_FETCHED:
         return [say("focus: error: not one page was fetched"), *seed_lines(report)]
     if code == OFFLINE:
@@ -261,3 +263,13 @@ def complaint(report: RunReport, code: int) -> list[str]:
             )
         ]
     return []
+
+
+def _led_away(seeds: Mapping[str, str]) -> str:
+    """Where seeds led to, and what to do about it."""
+    hosts = list(dict.fromkeys(seeds.values()))
+    return say(
+        "every seed led to another site ({hosts}); for a log-in give --cookie-file or "
+        "--credentials, else --seed with a page of that site",
+        hosts=", ".join(printable(host, 60) for host in hosts[:_FEW_HOSTS]),
+    )

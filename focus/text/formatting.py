@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 
 from focus.errors import ConfigError
-from focus.i18n import plural, told
+from focus.i18n import Msg, plural, told
 
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _TIME = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|[smhd]))+|\d+(?:\.\d+)?")
@@ -119,6 +119,15 @@ def table(
 def count(number: int, noun: str) -> str:
     """`1,234 pages`, `1 page`, in the command line's language."""
     return told(plural(*of_noun(noun), n=number))
+
+
+def needing_scripts(pages: int) -> Msg:
+    """`3 pages seem to need scripts: --render auto`."""
+    return plural(
+        "{n:,} page seems to need scripts: --render auto",
+        "{n:,} pages seem to need scripts: --render auto",
+        n=pages,
+    )
 
 
 def of_noun(noun: str) -> tuple[str, str]:

@@ -46,10 +46,13 @@ def runner(capfd: pytest.CaptureFixture[str], *command: str) -> Focus:
 
 
 def record(file: Path, pages: Mapping[str, str]) -> None:
-    """Write a WARC of these pages: URL -> HTML in UTF-8."""
+    """Write a WARC of these pages: URL -> HTML in UTF-8, or the address that it redirects to."""
     with file.open("wb") as out:
         for url, html in pages.items():
-            block = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{html}".encode()
+            head = "200 OK\r\nContent-Type: text/html"
+            if html.startswith("http"):
+                head = f"302 Found\r\nLocation: {html}"
+            block = f"HTTP/1.1 {head}\r\n\r\n{html}".encode()
             head = f"WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\n"
             head += f"Content-Length: {len(block)}\r\n\r\n"
             out.write(gzip.compress(head.encode() + block + b"\r\n\r\n"))

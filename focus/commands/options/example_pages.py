@@ -40,7 +40,7 @@ VECTORS = option(
     "--vectors",
     kind="file",
     help="Expect the words nearest to the topic's in this file of word vectors (word2vec, fastText "
-    "or GloVe as text, plain or .gz), once relevant pages have them in their titles.",
+    "or GloVe as text, plain, .gz or .zst), once relevant pages have them in their titles.",
 )
 
 

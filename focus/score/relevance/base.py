@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 
-from focus.html.main_content import main_text
-from focus.html.parser import Block, Crumb, RawLink
+from focus.late import Late
 from focus.records import Region
 from focus.score.index_pages import filed_under
 from focus.score.matching import Matcher, fold_body
 from focus.urls.normal_form import folder_words, host_of
+
+if TYPE_CHECKING:
+    from focus.html import main_content
+    from focus.html.parser import Block, Crumb, RawLink
+else:
+    main_content = Late("focus.html.main_content")  # the crawl itself reads no page
 
 _OWN = (Region.BODY, Region.HEADER)
 """Where a page's own text stands: its heading is often in its header."""
@@ -95,7 +100,7 @@ class Document:
     @cached_property
     def content(self) -> str:
         """The page's own text, without the site around it, as it stands there."""
-        return main_text(self.blocks)
+        return main_content.main_text(self.blocks)
 
     @cached_property
     def main(self) -> str:

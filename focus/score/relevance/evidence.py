@@ -14,11 +14,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from itertools import islice
+from typing import TYPE_CHECKING
 
-from focus.html.parser import RawLink
 from focus.records import Region
 from focus.score.matching import fold_body
 from focus.score.relevance.base import Document, Judgement, Model
+
+if TYPE_CHECKING:
+    from focus.html.parser import RawLink
 
 LEAD_CHARS = 300
 _NAMING_LINKS = 10  # whose anchors are looked at for the words that are named
