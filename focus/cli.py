@@ -129,9 +129,6 @@ def crawl(ctx: click.Context, /, **options: Any) -> None:
     \b
         focus crawl --seed example.com --topic football --dry-run
     """
-    from focus.process import import_aiohttp
-
-    import_aiohttp()
     from focus.commands import settings
 
     order = settings.order(options)

@@ -1,17 +1,14 @@
-"""Holds this process to what the machine has: open files, memory, time for garbage and start."""
+"""Holds this process to what the machine has: open files, memory, time spent on garbage."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
 import gc
-import os
 from collections.abc import Iterator
-from importlib import import_module
 
 from focus.errors import ConfigError
 
-_AUTHORITIES = "SSL_CERT_FILE", "SSL_CERT_DIR"
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of glibc's mallopt
 GARBAGE = 50_000
 """New objects between two looks for garbage in circles (700 by default). A page makes hundreds
@@ -53,23 +50,6 @@ def raise_open_files(needed: int) -> int:
     except (OSError, ValueError):
         return soft if hard == resource.RLIM_INFINITY else hard
     return needed
-
-
-def import_aiohttp() -> None:
-    """Import it as a program may that has no other thread yet: without the system's authorities.
-
-    It reads them twice, 30 ms each, for TLS contexts that no connection of ours has. These two
-    believe no certificate then; those made later are as ever.
-    """
-    before = {name: os.environ.get(name) for name in _AUTHORITIES}
-    os.environ.update(dict.fromkeys(_AUTHORITIES, os.devnull))
-    try:
-        import_module("aiohttp")
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name)
-            if value is not None:
-                os.environ[name] = value
 
 
 @contextlib.contextmanager
