@@ -49,6 +49,8 @@ from focus.commands.train import train
 from focus.commands.tune import tune_command
 from focus.commands.watch import watch
 from focus.errors import ConfigError
+from focus.i18n import say
+from focus.text.formatting import count
 
 if TYPE_CHECKING:
     from focus.commands.settings import CrawlOrder
@@ -175,10 +177,13 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
     from focus.terminal.answers import demo_lines
     from focus.terminal.logs import telling
 
-    click.echo(f"A web of about {pages:,} pages, for 足球, by {', '.join(STRATEGIES)}", err=True)
+    names = ", ".join(STRATEGIES)
+    line = say("A web of about {n:,} pages, for 足球, by {strategies}", n=pages, strategies=names)
+    click.echo(line, err=True)
 
     def done(outcome: DemoResult) -> None:
-        click.echo(f"{outcome.strategy}: {outcome.relevant:,} relevant pages", err=True)
+        line = say("{strategy}: {n:,} relevant", strategy=outcome.strategy, n=outcome.relevant)
+        click.echo(line, err=True)
 
     watch = lambda strategy: telling()  # noqa: E731
     outcomes = demo(db, pages=pages, seed=seed, watch=watch, done=done, run_loop=run_loop)
@@ -274,7 +279,7 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
         rows = reader.rows(chosen, names or FIELDS)
         number = write(rows, types, format=options["format"], out=out, bom=options["bom"])
     if out is not None:
-        click.echo(f"{number:,} pages in {out}", err=True)
+        click.echo(say("{pages} in {file}", pages=count(number, "page"), file=out), err=True)
 
 
 _CRAWL = option("--crawl", default="latest", metavar="ID", help="This crawl.")

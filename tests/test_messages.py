@@ -37,6 +37,8 @@ from focus.text.formatting import cells, wrapped
 sys.path.append(str(Path(__file__).parents[1] / "docs"))
 import make_messages
 
+FOCUS = Path(__file__).parents[1] / "focus"
+
 IDEOGRAPH = re.compile("[\u4e00-\u9fff]")
 
 
@@ -270,3 +272,16 @@ def test_settings_schedules_and_queries_are_told() -> None:
     with pytest.raises(FocusError) as caught:
         query.parse("-x")
     assert told(caught.value.line, "en") == str(caught.value)
+
+
+def test_what_commands_print_is_a_message() -> None:
+    """A text that stands in `click.echo` itself is English whoever reads it."""
+    found = []
+    for path in (*(FOCUS / "commands").rglob("*.py"), FOCUS / "cli.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "click.echo" and node.args:
+                parts = [node.args[0], *getattr(node.args[0], "values", ())]
+                texts = [str(each.value) for each in parts if isinstance(each, ast.Constant)]
+                if any(re.search("[A-Za-z]{2}", text.removeprefix("focus: ")) for text in texts):
+                    found.append(f"{path.name}:{node.lineno}: {ast.unparse(node.args[0])}")
+    assert not found, "say it by `focus.i18n.say`"

@@ -23,6 +23,7 @@ from focus.commands.options.recorded_web import (
 )
 from focus.commands.options.value_types import checked
 from focus.errors import ConfigError
+from focus.i18n import say
 from focus.terminal.progress_bar import bar
 
 if TYPE_CHECKING:
@@ -184,7 +185,8 @@ def compare_command(**options: Any) -> None:  # fmt: skip
     width = shutil.get_terminal_size((WIDE, 24)).columns if sys.stdout.isatty() else WIDE
     for line in board_lines(comparison, width=width):
         click.echo(line)
-    click.echo(f"results.json, results.csv and report.html are in {spec.out}", err=True)
+    line = say("results.json, results.csv and report.html are in {folder}", folder=spec.out)
+    click.echo(line, err=True)
 
 
 def _spec(options: dict[str, Any]) -> Spec:

@@ -12,6 +12,7 @@ from focus.commands.options.help import Group
 from focus.commands.options.option import JSON, Command, option, tell, tell_json
 from focus.commands.options.value_types import KINDS
 from focus.errors import ConfigError
+from focus.i18n import say
 from focus.terminal.progress_bar import bar
 from focus.text.formatting import count, printable, span, table
 
@@ -111,7 +112,7 @@ def show(entity: str, base: Path, as_json: bool) -> None:
     for each in found[:SHOWN]:
         tell(entity_lines(each))
     if len(found) > SHOWN:
-        click.echo(f"and {len(found) - SHOWN} more of that name", err=True)
+        click.echo(say("and {n:,} more of that name", n=len(found) - SHOWN), err=True)
 
 
 def entity_lines(entity: Entity) -> list[str]:

@@ -10,6 +10,7 @@ import click
 
 from focus.commands.options.option import DBS, Command, option
 from focus.errors import ConfigError, ExportError
+from focus.i18n import say
 
 if TYPE_CHECKING:
     from focus.storage.figures import CrawlFigures
@@ -55,7 +56,8 @@ def report_command(
         write_bytes(data, path)
     for path in (out, *pictures):
         if path != _STDOUT:
-            click.echo(f"Crawl {figures.crawl.id} is in {path}", err=True)
+            line = say("Crawl {crawl} is in {file}", crawl=figures.crawl.id, file=path)
+            click.echo(line, err=True)
 
 
 def _check(out: Path, db: Sequence[Path], *, png: bool) -> None:

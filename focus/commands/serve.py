@@ -15,6 +15,7 @@ from focus.commands.options.channel import KEY, ChannelCommand, installation_val
 from focus.commands.options.option import DB, option
 from focus.commands.watch_send import cluster_of, sending_options
 from focus.errors import ConfigError
+from focus.i18n import say
 
 _WHERE = "Where"
 OPEN_FILES = 256  # a connection of each visitor, each of a visit, databases
@@ -89,9 +90,10 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
         app_state = AppState(path, clock=time.time, sending=how, home=home, zone=own_zone())
         origin = app_state.base_url or home or f"http://{host}:{port}"
         check_installation(app_state.settings())
-        click.echo(f"focus at {origin}", err=True)
+        click.echo(say("focus at {url}", url=origin), err=True)
         if link := server.first_link(app_state, origin):
-            click.echo(f"The first person, an administrator, registers at {link}", err=True)
+            line = say("The first person, an administrator, registers at {url}", url=link)
+            click.echo(line, err=True)
         order = SchedulerOptions(
             str(app_state.path.absolute()),
             web.fetch,

@@ -24,6 +24,7 @@ from focus.commands.options.help import Group
 from focus.commands.options.option import JSON, Command, option, tell, tell_json
 from focus.commands.options.value_types import MODEL, checked
 from focus.errors import ConfigError, ExportError, TopicError
+from focus.i18n import say
 from focus.terminal.progress_bar import bar
 from focus.text.formatting import count, printable
 
@@ -290,7 +291,7 @@ def expand(ctx: click.Context, /, file: str, **options: Any) -> None:
         if base is not None:
             before, subject = len(subject.keywords), with_aliases(subject, base, on)
             more = count(len(subject.keywords) - before, "other name")
-            click.echo(f"{more} from {options['base']}", err=True)
+            click.echo(say("{things} from {file}", things=more, file=options["base"]), err=True)
         judged = _judged(subject, paths, options, stack)
         found = widen(subject, judged, plan, on=on, off=off)
         subject = expecting(subject, base, options["vectors"])
@@ -299,7 +300,8 @@ def expand(ctx: click.Context, /, file: str, **options: Any) -> None:
     if options["output"] is not None:
         _write(options["output"], wide)
         keywords = count(len(wide.keywords), "keyword")
-        click.echo(f"Topic in {options['output']}: {keywords}", err=True)
+        line = say("Topic in {file}: {keywords}", file=options["output"], keywords=keywords)
+        click.echo(line, err=True)
 
 
 def _tell_expansion(found: TopicExpansion, options: dict[str, Any]) -> None:
@@ -352,7 +354,7 @@ def _pilot(subject: Topic, web: PageSource, options: dict[str, Any]) -> Iterable
         gathered = asyncio.run(pilot(subject, seeds, web, requests=requests, watch=watch))
     for seed, why in gathered.failures.items():
         complain(f"{seed}: {why}")
-    click.echo(f"Pilot crawl: {count(len(gathered.pages), 'page')}", err=True)
+    click.echo(say("Pilot crawl: {pages}", pages=count(len(gathered.pages), "page")), err=True)
     return (sample(page.url, page.html) for page in gathered.pages)
 
 

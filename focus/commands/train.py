@@ -11,6 +11,7 @@ import click
 
 from focus.commands.options.option import DB, Command, option, tell
 from focus.errors import ConfigError
+from focus.i18n import say
 from focus.text.formatting import count, percent, printable, table
 
 if TYPE_CHECKING:
@@ -185,9 +186,11 @@ def _keep(topic: Topic, trained: Trained, topic_file: str, target: Path) -> None
         tell([f"focus: {error}"], err=True)
     learned = msgspec.structs.replace(before or LearnedTopic(topic.name), bayes=trained)
     save(target, learned)
-    click.echo(f"Model in {target}", err=True)
+    click.echo(say("Model in {file}", file=target), err=True)
     if topic_file.endswith(".toml"):
         name_in_topic(Path(topic_file), target)
-        click.echo(f"Use it: focus crawl --topic {topic_file} --relevance bayes", err=True)
+        command = f"focus crawl --topic {topic_file} --relevance bayes"
+        click.echo(say("Use it: {command}", command=command), err=True)
         return
-    click.echo(f'To use it, write into the topic file: model = "{target}"', err=True)
+    line = f'model = "{target}"'
+    click.echo(say("To use it, write into the topic file: {line}", line=line), err=True)

@@ -23,6 +23,7 @@ from focus.commands.options.recorded_web import (
 )
 from focus.commands.options.value_types import checked, parameter_name
 from focus.errors import ConfigError, TopicError
+from focus.i18n import say
 from focus.terminal.progress_bar import bar
 
 if TYPE_CHECKING:
@@ -252,10 +253,11 @@ def _write(tuned: Tuned, target: Path, tasks: tuple[TopicTask, ...]) -> None:
         write_whole(
             target, msgspec.json.format(msgspec.json.encode(tuned, enc_hook=str), indent=1) + b"\n"
         )
-        click.echo(f"All of it is in {target}", err=True)
+        click.echo(say("All of it is in {file}", file=target), err=True)
         return
     if tuned.confirmed.gain <= 0:
-        click.echo(f"No gain over the defaults: nothing is written into {target}", err=True)
+        line = say("No gain over the defaults: nothing is written into {file}", file=target)
+        click.echo(line, err=True)
         return
     if target.exists():
         text = read_text(target, "topic file")
@@ -264,8 +266,8 @@ def _write(tuned: Tuned, target: Path, tasks: tuple[TopicTask, ...]) -> None:
     for owner, numbers in tuned.values.items():
         text = with_params(text, str(target), owner, numbers)
     write_whole(target, text.encode())
+    variant = f"--strategy {tuned.variant.strategy} --relevance {tuned.variant.relevance}"
+    command = f"focus crawl --topic {target} {variant}"
     click.echo(
-        f"Written into {target}; to use them: focus crawl --topic {target} "
-        f"--strategy {tuned.variant.strategy} --relevance {tuned.variant.relevance}",
-        err=True,
+        say("Written into {file}; to use them: {command}", file=target, command=command), err=True
     )

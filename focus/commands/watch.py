@@ -18,6 +18,7 @@ from focus.commands.watch_inbox import delete, inbox, read
 from focus.commands.watch_owner import me, secret, secrets_of, vote
 from focus.commands.watch_send import check, run, test
 from focus.errors import ExportError
+from focus.i18n import say
 from focus.text.formatting import count, inert_json, printable
 
 
@@ -63,11 +64,12 @@ def add(db: Path, name: str, **options: Any) -> None:
     with opened(db, now, makes=True) as store:
         store.alerts.add(LOCAL, made, now=now)
         secrets = list(secrets_of(store, made, now=now))
-    click.echo(f"Alert {printable(name)}: {said(made)}", err=True)
+    click.echo(say("Alert {name}: {what}", name=printable(name), what=said(made)), err=True)
     _tell_secrets(name, secrets)
-    click.echo("The next `focus watch run` visits it; let cron call that", err=True)
+    click.echo(say("The next `focus watch run` visits it; let cron call that"), err=True)
     if "feed" in made.channels:
-        click.echo("The feed is read at `focus serve`; `--feed FILE.xml` writes a file", err=True)
+        line = say("The feed is read at `focus serve`; `--feed FILE.xml` writes a file")
+        click.echo(line, err=True)
 
 
 @watch.command(cls=ChannelCommand, takes="alert")
@@ -100,16 +102,17 @@ def edit(db: Path, name: str, new_name: str | None, **options: Any) -> None:
         store.alerts.change(owned.id, made, now=now)
         is_new = set(made.channels) - set(owned.alert.channels)
         secrets = list(secrets_of(store, made, now=now)) if is_new else []
-    click.echo(f"Alert {printable(made.name)}: {said(made)}", err=True)
+    click.echo(say("Alert {name}: {what}", name=printable(made.name), what=said(made)), err=True)
     _tell_secrets(made.name, secrets)
 
 
 def _tell_secrets(name: str, secrets: Sequence[str]) -> None:
     """Show once what signs, and say how to see it again."""
     for line in secrets:
-        click.echo(f"Signed by: {line}", err=True)
+        click.echo(say("Signed by: {line}", line=line), err=True)
     if secrets:
-        click.echo(f"`focus watch secret {printable(name)}` shows that again", err=True)
+        again = f"focus watch secret {printable(name)}"
+        click.echo(say("`{command}` shows that again", command=again), err=True)
 
 
 @watch.command(cls=Command)

@@ -11,6 +11,7 @@ from focus.commands.alert_access import AlertName, answer, chosen, here, opened
 from focus.commands.options.channel import KEY
 from focus.commands.options.option import DB, JSON, Command, option
 from focus.errors import ConfigError
+from focus.i18n import say
 from focus.text.formatting import count, printable
 
 
@@ -53,7 +54,7 @@ def inbox(
     shown = found[:limit]
     answer([each._asdict() for each in shown] if as_json else inbox_lines(shown, zone), as_json)
     if len(found) > limit:
-        click.echo("There are more; see --limit and --days", err=True)
+        click.echo(say("There are more; see --limit and --days"), err=True)
 
 
 @click.command(cls=Command)
@@ -103,4 +104,4 @@ def delete(db: Path, name: str, urls: tuple[str, ...]) -> None:
                     url=printable(url, 200),
                 )
             store.inbox.act(LOCAL, [number], "delete", now=now)
-    click.echo(f"{count(len(set(urls)), 'page')} deleted", err=True)
+    click.echo(say("{pages} deleted", pages=count(len(set(urls)), "page")), err=True)

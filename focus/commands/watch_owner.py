@@ -13,6 +13,7 @@ from focus.commands.alert_access import AlertName, chosen, opened
 from focus.commands.options.channel import KEY, key_file
 from focus.commands.options.option import DB, Command, option
 from focus.errors import ConfigError
+from focus.i18n import say
 from focus.text.formatting import count, printable
 
 if TYPE_CHECKING:
@@ -50,15 +51,19 @@ def vote(db: Path, name: str, url: str, says: str) -> None:
             )
         on, off = store.matches.count_votes(owned.id)
         found = effect(store, owned, trusted=True)
-    click.echo(f"{count(on + off, 'vote')}: {on} relevant, {off} not", err=True)
+    votes = count(on + off, "vote")
+    click.echo(say("{votes}: {on:,} relevant, {off:,} not", votes=votes, on=on, off=off), err=True)
     if found is not None and found.pages:
         pages = count(found.pages, "other page")
-        click.echo(
-            f"By these, {found.lost:,} of {pages} found before would not be told of", err=True
+        line = say(
+            "By these, {lost:,} of {pages} found before would not be told of",
+            lost=found.lost,
+            pages=pages,
         )
+        click.echo(line, err=True)
     if says != "none":
         undo = f"focus watch vote {printable(name)} {printable(url, 200)} none"
-        click.echo(f"`{undo}` takes it back", err=True)
+        click.echo(say("`{command}` takes it back", command=undo), err=True)
 
 
 @click.command(cls=Command)

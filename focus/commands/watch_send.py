@@ -14,7 +14,7 @@ from focus.commands.cluster import address_of, broker_options
 from focus.commands.crawl import network_options, script_options
 from focus.commands.options.channel import HOW, KEY, ChannelCommand, installation_values, key_file
 from focus.commands.options.option import DB, option, tell
-from focus.i18n import told
+from focus.i18n import say, told
 from focus.text.formatting import printable
 
 if TYPE_CHECKING:
@@ -175,7 +175,9 @@ def test(ctx: click.Context, /, db: Path, name: str, **options: Any) -> None:
             sending = send_test(store, how, user=LOCAL, channel=channel, clock=time.time)
             outcome = asyncio.run(sending)
             failed |= isinstance(outcome, NotDelivered)
-            said = f"failed: {outcome.reason}" if isinstance(outcome, NotDelivered) else "sent"
+            said = say("sent")
+            if isinstance(outcome, NotDelivered):
+                said = say("failed: {why}", why=outcome.reason)
             click.echo(f"{printable(masked_channel(channel))}: {printable(said)}")
     ctx.exit(1 if failed else 0)
 
