@@ -1,6 +1,6 @@
 """Writes docs/performance.md, in both languages, from the figures of a measurement.
 
-python -m bench.figures [RESULT.json …]     of these, later ones win; else the newest whole one
+python -m bench.figures [RESULT.json …]     of these, else of all; of a part, the latest
 """
 
 import json
@@ -284,6 +284,10 @@ def machine_text(told: Told) -> str:
         first_load=on["load"][0],
         **on,
     )
+    made = told.get("made", {})
+    if len(set(made.values())) > 1:
+        parts = "; ".join(f"{part} {date}" for part, date in made.items())
+        text += say("That is the latest of several runs: {parts}.\n\n", parts=parts)
     if on["load"][0] > on["cores"] / 2:
         text += say("The machine was busy with other things: seconds and pages/s say little.\n\n")
     if told.get("pages", SITE) < SITE:
@@ -312,17 +316,17 @@ def text(told: Told) -> str:
 
 
 def chosen(names: Sequence[str]) -> dict[str, Any]:
-    """The figures of these files together, or of the newest file that has all parts."""
-    if names:
-        told: dict[str, Any] = {}
-        for name in names:
-            told |= json.loads(Path(name).read_text(encoding="utf-8"))
-        return told
-    for file in sorted(RESULTS.glob("20*.json"), reverse=True):
-        told = json.loads(file.read_text(encoding="utf-8"))
-        if {"race", "growth", "commands"} <= told.keys():
-            return told
-    raise SystemExit(f"no whole result in {RESULTS}; make one with `make bench`")
+    """The figures of these files together, else of all there are; of a part, the latest."""
+    told: dict[str, Any] = {}
+    made: dict[str, str] = {}
+    for file in [Path(name) for name in names] or sorted(RESULTS.glob("20*.json")):
+        found = json.loads(file.read_text(encoding="utf-8"))
+        date = found["machine"]["date"]
+        made |= {part: date for part in found if part not in ("pages", "machine")}
+        told |= found
+    if not made:
+        raise SystemExit(f"no result in {RESULTS}; make one with `make bench`")
+    return told | {"made": made}
 
 
 def main() -> None:

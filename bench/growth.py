@@ -69,7 +69,7 @@ class Cost(msgspec.Struct, frozen=True):
     """What a page took at so many known URLs: CPU of the process (loop and store's thread)
     and of the loop alone, milliseconds; `rss_mib`: memory of the process then."""
 
-    url_table: int
+    known: int
     cpu_ms: float
     loop_ms: float
     wall_ms: float
@@ -249,18 +249,18 @@ async def grow(db: Path, marks: Sequence[int], pages: int) -> dict[str, object]:
         rss = present_mib()
         totals = msgspec.structs.replace(crawl.unit_of_work.totals)
         await store.finish(info.id, reason="measured", report_json="{}", now=time.time())
-    url_table = len(crawl.url_table)
+    known = len(crawl.url_table)
     assert isinstance(totals, Totals)
     size = sum(file.stat().st_size for file in db.parent.glob(db.name + "*"))
     return {
-        "urls": url_table,
+        "urls": known,
         "waiting": crawl.url_table.counts[0],
         "pages": totals.pages,
         "seconds": round(seconds, 1),
         "rss_mib": round(rss, 1),
         "peak_mib": round(peak_mib(), 1),
         "rss_at_start_mib": round(before_mib, 1),
-        "disk_bytes_per_url": round((size - web.body_bytes) / url_table, 1),
+        "disk_bytes_per_url": round((size - web.body_bytes) / known, 1),
         "longest_pause_ms": round(pauses.wall_ms, 1),
         "longest_pause_cpu_ms": round(pauses.cpu_ms, 1),
         "pauses_over_100_ms": pauses.over,
