@@ -13,13 +13,12 @@ from focus.engine.hit_rates import HitRates
 from focus.engine.view import View
 from focus.late import np
 from focus.metrics.forecast import LATELY, Outlook, Paying, outlook, rate, waiting_hits
-from focus.records import UrlState
+from focus.scheduling.quantiles import RANKS, waiting_sample
 
 AHEAD = 1000  # requests that are forecast for people
 ENOUGH = 500  # requests that must pay for a crawl to go on
 SHARE = 2000  # a look costs a pass over many URLs: no more often than once in a share of them
 SAMPLE = 200_000  # known URLs that are looked at, about: some 10 ms
-RANKS = 30  # of the best ones, at least so many are
 
 
 class Outlooks:
@@ -64,11 +63,10 @@ class Outlooks:
         """The best waiting URLs, by queue; of millions, every so-manieth stands for its like."""
         url_table, queues = self._url_table, self._frontier.queues
         step = max(1, min(len(url_table) // SAMPLE, number // RANKS))
-        waits = np.frombuffer(url_table.state, np.uint8)[::step] == UrlState.WAITING
-        queue_of = np.frombuffer(url_table.queue, np.uint32)[::step][waits]
+        queue_of, priorities = waiting_sample(url_table, step)
         bonus = np.array([queue.bonus for queue in queues])
         if len(queue_of) > number // step:
-            stands = np.frombuffer(url_table.priority)[::step][waits] + bonus[queue_of]
+            stands = priorities + bonus[queue_of]
             queue_of = queue_of[np.argpartition(-stands, number // step)[: number // step]]
         counts = zip(*np.unique(queue_of, return_counts=True), strict=True)
         return [

@@ -1,5 +1,6 @@
 """Estimates priority quantiles of a frontier's waiting URLs from a sample of the known URLs.
 
+waiting_sample       the sample: queue and priority of those that wait
 nth_best             the priority of the n-th best URL
 priority_quantiles   priorities at some ranks, from the best to the worst
 """
@@ -10,18 +11,15 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from focus.late import Late
+from focus.late import np
 from focus.records import UrlState
 from focus.scheduling.queues import Queue
 from focus.scheduling.url_table import UrlTable
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
-else:
-    np = Late("numpy")
 
-RANKS = 30
+RANKS = 30  # of the n best, about so many are in a sample
 SAMPLE = 20_000  # known URLs that are looked at, at most: about .3 ms
 
 
@@ -35,6 +33,15 @@ class WaitingUrls(Protocol):
     @property
     def queues(self) -> Sequence[Queue]:
         """The queues by number."""
+
+
+def waiting_sample(
+    url_table: UrlTable, step: int
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.float64]]:
+    """Queue and priority, without its queue's bonus, of every `step`-th known URL, if it waits."""
+    waits = np.frombuffer(url_table.state, np.uint8)[::step] == UrlState.WAITING
+    queue_of = np.frombuffer(url_table.queue, np.uint32)[::step][waits]
+    return queue_of, np.frombuffer(url_table.priority)[::step][waits]
 
 
 def nth_best(frontier: WaitingUrls, n: float, now: float, within_s: float = math.inf) -> float:
@@ -72,10 +79,8 @@ def _priorities(
     frontier: WaitingUrls, step: int, now: float, within_s: float
 ) -> npt.NDArray[np.float64]:
     """Of every `step`-th known URL that waits, of hosts that come up within so many seconds."""
-    url_table, queues = frontier.url_table, frontier.queues
-    waits = np.frombuffer(url_table.state, np.uint8)[::step] == UrlState.WAITING
-    priorities = np.frombuffer(url_table.priority)[::step][waits]
-    places = np.frombuffer(url_table.queue, np.uint32)[::step][waits]
+    queues = frontier.queues
+    places, priorities = waiting_sample(frontier.url_table, step)
     bonus, is_there = np.full(len(queues), -math.inf), np.zeros(len(queues), bool)
     is_there[places] = True
     for number in np.flatnonzero(is_there).tolist():
