@@ -15,9 +15,11 @@ _FILES = frozenset(
     "mkv mov mp3 mp4 mpeg mpg msi ogg ogv png rar rpm svg swf tar tgz tif tiff ttf wav webm webp "
     "wma wmv woff woff2 xz zip".split()
 )
+"""Never pages. A query mostly says how large the picture is to be, or its version."""
 _DOCUMENTS = frozenset(
     "csv doc docx epub json odp ods odt pdf ppt pptx rss txt xls xlsx xml".split()
 )
+"""No pages either; with a query, a page about the document as likely as not: its answer tells."""
 
 
 class Scope:

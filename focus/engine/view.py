@@ -68,7 +68,7 @@ class Seeds:
 
     def redirected(self, typed: str, source: str, target: str) -> None:
         """One host sent a seed on to another, perhaps itself."""
-        site, _ = self.led.get(typed, (registrable_domain(source.partition(":")[0]), ""))
+        site, _ = self.led.get(typed, (registrable_domain(source), ""))
         self.led[typed] = site, target
 
     def led_away(self) -> dict[str, str]:
@@ -76,7 +76,7 @@ class Seeds:
         away = {
             typed: host
             for typed, (site, host) in self.led.items()
-            if registrable_domain(host.partition(":")[0]) != site
+            if registrable_domain(host) != site
         }
         return away if away.keys() >= set(self.typed.values()) else {}
 
