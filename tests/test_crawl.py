@@ -539,6 +539,15 @@ async def test_scope_keeps_the_crawl_in(
     assert everything - set(run.pages) == missing
 
 
+async def test_another_literal_address_is_another_site() -> None:
+    web = TinyWeb()
+    web.page("http://[2001:db8::1]/", links=["/x", "http://[2001:db8::2]/"])
+    web.page("http://[2001:db8::1]/x")
+    web.page("http://[2001:db8::2]/")
+    run = await crawl(web, ["http://[2001:db8::1]/"], scope=ScopeConfig(scope="domain"))
+    assert set(run.pages) == {"http://[2001:db8::1]/", "http://[2001:db8::1]/x"}
+
+
 async def test_pictures_and_archives_are_not_asked_for(web: TinyWeb) -> None:
     web.page("http://a.test/2", links=["/photo.JPG?w=1", "/paper.pdf", "/v.pdf?x=1"])
     run = await crawl(web, ["http://a.test/"])

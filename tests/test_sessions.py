@@ -82,6 +82,12 @@ def test_cookies_of_several_sources_are_one_header(tmp_path: Path) -> None:
     assert sessions.headers("http://other.test:8080/in/") == {"Cookie": "a=1; b=2; x=1"}
 
 
+def test_a_cookie_for_a_literal_address_goes_there() -> None:
+    sessions = Sessions(cookie_for(["[::1]:8080"], "a=1"))
+    assert sessions.headers("http://[::1]:8080/in") == {"Cookie": "a=1"}
+    assert sessions.headers("http://[::2]:8080/in") == {}
+
+
 def test_without_any_nothing_is_sent() -> None:
     assert not Sessions()
     assert Sessions().headers("https://example.com/") == {}

@@ -45,7 +45,7 @@ class Scope:
             self._homes.add(self._home(host_of(url)))
 
     def _home(self, host: str) -> str:
-        return host if self._kind == "host" else registrable_domain(host.partition(":")[0])
+        return host if self._kind == "host" else registrable_domain(host)
 
     def reason_against(self, url: str, host: str, *, listing: bool = False) -> DropReason | None:
         """Why a URL is not wanted, None if it is.

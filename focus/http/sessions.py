@@ -20,7 +20,7 @@ import msgspec
 
 from focus.errors import ConfigError
 from focus.late import Late
-from focus.urls.normal_form import registrable_domain
+from focus.urls.normal_form import registrable_domain, without_port
 
 if TYPE_CHECKING:
     from email import message
@@ -172,7 +172,7 @@ def cookie_for(hosts: Iterable[str], text: str) -> list[Credentials]:
     """`NAME=VALUE; NAME=VALUE` for these hosts (host[:port]); ConfigError if it is not that."""
     if not all("=" in part for part in text.split(";")) or not text.isprintable():
         raise ConfigError("--cookie is NAME=VALUE, or several separated by ';'")
-    names = {host.partition(":")[0] for host in hosts}
+    names = {without_port(host).strip("[]") for host in hosts}
     return [Credentials(name, (("Cookie", text.strip()),), plain=True) for name in sorted(names)]
 
 

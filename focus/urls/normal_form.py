@@ -44,6 +44,7 @@ __all__ = [
     "registrable_domain",
     "seed_candidates",
     "url_pattern",
+    "without_port",
     "words",
 ]
 
@@ -267,7 +268,7 @@ def registrable_domain(host: str) -> str:
     its own), as shipped in tldextract; nothing is downloaded. IP addresses, suffixes and
     single labels are returned as they are.
     """
-    name = _PORT.sub("", host)
+    name = without_port(host)
     try:
         ip_address(name.strip("[]"))
     except ValueError:
@@ -283,6 +284,11 @@ def _extractor() -> Callable[[str], Any]:
     from tldextract import TLDExtract  # 0.1 s and some megabytes, not wanted by every process
 
     return TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
+
+
+def without_port(host: str) -> str:
+    """The name or address in a host: `[::1]` of `[::1]:8080`."""
+    return _PORT.sub("", host)
 
 
 _PORT: Final = re.compile(r":\d*\Z")
