@@ -53,12 +53,14 @@ class BlockReader:
             if tag_id in _WRITTEN:
                 text = " " if tag_id == BR else node.text_content or ""
                 if place[0] != current:
-                    self._end(tag)
+                    if pieces:
+                        self._end(tag)
                     current, tag, _ = place
                     self._start = node
-                pieces.append(text)
-                if place[2]:
-                    linked.append(text)
+                if pieces or not text.isspace():  # what stands between elements begins nothing
+                    pieces.append(text)
+                    if place[2]:
+                        linked.append(text)
                 node = node.next
                 continue
             child = None if tag_id in HIDDEN else node.first_child
@@ -72,7 +74,8 @@ class BlockReader:
                 place = (blocks, BLOCKS[tag_id], place[2])
             elif tag_id == A:
                 place = (place[0], place[1], True)
-        self._end(tag)
+        if pieces:
+            self._end(tag)
         return self._done
 
     def _end(self, tag: str) -> None:
