@@ -59,7 +59,8 @@ class Heartbeat:
             question = packed(LeaseQuery(number, doubtful), "question")
             await context.connection.tell(context.names.workers, **question)
         queued = bool(doubtful) and await self._consumer.count(context.names.tasks(number)) > 0
-        context.transport.review(queued=queued)
+        if context.connection.is_up.is_set():  # else nobody could answer
+            context.transport.review(queued=queued)
 
     async def _is_idle(self) -> bool:
         """Whether nothing is left to do here, as far as this shard knows."""
