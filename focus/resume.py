@@ -154,3 +154,5 @@ def _homes(crawl: Crawl) -> None:
         if is_of_seed and url_table.state[url_id] != UrlState.DROPPED:
             for each in chain:
                 crawl.scope.add_home(f"http://{frontier.queues[url_table.queue[each]].host.name}/")
+            target = frontier.queues[url_table.queue[url_id]].host.name
+            crawl.seeds.led_before[chain[-1]] = target

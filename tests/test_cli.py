@@ -353,6 +353,7 @@ def test_seeds_that_all_lead_to_another_site_are_no_success(focus: Focus, home: 
         "focus: error: every seed led to another site (log-in.test); for a log-in give "
         "--cookie-file or --credentials, else --seed with a page of that site\n"
     )
+    assert focus(*on(file, "-q")) == ended, "nor the night after"
 
 
 def test_a_site_that_has_moved_is_crawled_with_a_note(focus: Focus, home: Path) -> None:

@@ -55,6 +55,8 @@ class Sower:
     ) -> None:
         seeds, host = self._view.seeds, self._view.frontier.host(host_of(url))
         seeds.typed.setdefault(url_id, typed)
+        if url_id in seeds.led_before:
+            seeds.redirected(typed, host.name, seeds.led_before[url_id])
         if self._view.url_table.state[url_id] == UrlState.WAITING:
             for other in others:
                 seeds.fallbacks.setdefault(url_id, other)

@@ -58,6 +58,7 @@ class Seeds:
     fallbacks  id -> http form of a seed without a scheme, which is tried as https first
     failures   seed -> why it came to nothing
     led        seed -> (the site it is on, the host that its redirects led to)
+    led_before  URL of a seed -> the host that it led to in an earlier run
     """
 
     def __init__(self) -> None:
@@ -65,6 +66,7 @@ class Seeds:
         self.fallbacks: dict[int, str] = {}
         self.failures: dict[str, str] = {}
         self.led: dict[str, tuple[str, str]] = {}
+        self.led_before: dict[int, str] = {}
 
     def redirected(self, typed: str, source: str, target: str) -> None:
         """One host sent a seed on to another, perhaps itself."""
