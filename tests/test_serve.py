@@ -377,8 +377,8 @@ def test_sites_are_asked_in_a_process_of_their_own() -> None:
         here = f"http://127.0.0.1:{site.server_port}"
         sites = [f"{here}/", f"{here}/gone", f"{here}/app"]
         try:
-            good, gone, app = site_answers.ask(SiteQuestion(sites, LOOPBACK))
-            [kept_out] = site_answers.ask(SiteQuestion(sites[:1]))
+            good, gone, app = site_answers.ask(SiteQuestion(sites, LOOPBACK), limit_s=3600)
+            [kept_out] = site_answers.ask(SiteQuestion(sites[:1]), limit_s=3600)
         finally:
             site.shutdown()
     assert (good.title, good.links, good.failure) == ("Sport", 2, "")
