@@ -116,6 +116,15 @@ def test_the_report_tells_what_was_compared_and_of_what(found: Comparison) -> No
     assert "seeds that are not in the archive" in page
 
 
+def test_no_two_tables_have_one_name(web: Path, tmp_path: Path) -> None:
+    ways = ["--strategy", "bfs", "--strategy", "dfs", "--unrecorded", "ask", "--unrecorded", "skip"]
+    run(web, *ways, out=tmp_path)
+    page = comparison_html(load(tmp_path / "results.json"))
+    names = re.findall('role="region" aria-label="([^"]+)"', page)
+    assert len(names) == 10
+    assert len(set(names)) == len(names)
+
+
 def test_the_verdict_comes_first(found: Comparison) -> None:
     page = comparison_html(found)
     [verdict] = re.findall('<p class="verdict">([^<]+)</p>', page)
