@@ -143,7 +143,10 @@ async def _graph(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
 
 
 def _homes(crawl: Crawl) -> None:
-    """Where seeds redirected to is home to the scope, too: walk back to see which it was."""
+    """Where seeds redirected to is home to the scope, too: walk back to see which it was.
+
+    What a seed led to in the end is kept for its name, which is not known yet (`Sower.sow`).
+    """
     url_table, frontier = crawl.url_table, crawl.frontier
     for url_id in np.flatnonzero(np.frombuffer(url_table.hops, np.uint8)).tolist():
         chain, hops = [url_id], url_table.hops[url_id]
@@ -152,7 +155,7 @@ def _homes(crawl: Crawl) -> None:
             hops -= 1
         is_of_seed = len(chain) > 1 and url_table.parent[chain[-1]] < 0
         if is_of_seed and url_table.state[url_id] != UrlState.DROPPED:
-            for each in chain:
-                crawl.scope.add_home(f"http://{frontier.queues[url_table.queue[each]].host.name}/")
-            target = frontier.queues[url_table.queue[url_id]].host.name
-            crawl.seeds.led_before[chain[-1]] = target
+            hosts = [frontier.queues[url_table.queue[each]].host.name for each in chain]
+            for host in hosts:
+                crawl.scope.add_home(f"http://{host}/")
+            crawl.seeds.led_before[chain[-1]] = hosts[0]

@@ -54,11 +54,11 @@ def conditions(etag: str, last_modified: str) -> tuple[tuple[str, str], ...]:
 class Seeds:
     """The seeds of a crawl, and what became of them.
 
-    typed      id -> as the user typed it
-    fallbacks  id -> http form of a seed without a scheme, which is tried as https first
-    failures   seed -> why it came to nothing
-    led        seed -> (the site it is on, the host that its redirects led to)
-    led_before  URL of a seed -> the host that it led to in an earlier run
+    typed       id -> as the user typed it
+    fallbacks   id -> http form of a seed without a scheme, which is tried as https first
+    failures    seed -> why it came to nothing
+    led         seed -> (the site it is on, the host that its redirects led to)
+    led_before  id -> the host that its redirects led to in an earlier run
     """
 
     def __init__(self) -> None:

@@ -74,8 +74,7 @@ class BlockReader:
                 place = (blocks, BLOCKS[tag_id], place[2])
             elif tag_id == A:
                 place = (place[0], place[1], True)
-        if pieces:
-            self._end(tag)
+        self._end(tag)
         return self._done
 
     def _end(self, tag: str) -> None:
