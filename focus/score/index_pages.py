@@ -145,7 +145,8 @@ _TITLE: Final = re.compile(
 )
 _FILE: Final = re.compile(r"/(?:index|default|home)\.[a-z]{3,5}\Z")
 _NUMBERED: Final = re.compile(
-    r"/(?:pages?|p)[/_-]?\d{1,4}(?:\.s?html?)?/?\Z|/(?:index|list)[_-]\d{1,4}\.s?html?\Z",
+    r"/(?:pages?[/_-]?\d{1,4}(?:\.s?html?)?|p[_-]\d{1,3}(?:\.s?html?)?|p/\d\d?)/?\Z"
+    r"|/(?:index|list)[_-]\d{1,4}\.s?html?\Z",
     re.IGNORECASE,
 )
 _FROM: Final = re.compile(
