@@ -235,9 +235,8 @@ class Crawl:
         """Ask once more for a page (or listing) that was had; False if it is in flight.
 
         It waits before all links, as its priority is that of seeds or more; so does one that
-        was to be asked for again by a run that was killed, even if it was laid aside since. With
-        a validator the server may answer that nothing has changed; else its page is kept anew,
-        and links that are new on it become known.
+        a killed run was to ask for again, even if it was laid aside since. With a validator the
+        server may answer that nothing has changed; else its page is kept anew, its new links, too.
         """
         state = self.url_table.state[url_id]
         if state == UrlState.FETCHING:
@@ -274,12 +273,13 @@ class Crawl:
                 self._sower.arrive(crossing, self.transport.now())
             for result in self.outages.sift(results):
                 await self._adapt(self._take_in(result))
+                await asyncio.sleep(0)  # others' turn: a page of new links takes milliseconds
             self._shed()
             await self._commit_if_due()
         self.stop_reason = reason
-        states, now = self.url_table.state, self.transport.now()
+        states = self.url_table.state
         left = [PutBack(each) for each in self.requests if states[each] == UrlState.FETCHING]
-        self.effects.apply(left, now)  # all was dropped (`Transport.cancel`)
+        self.effects.apply(left, self.transport.now())  # all was dropped (`Transport.cancel`)
         self.effects.leave_kept()
         await self._commit()
         return reason

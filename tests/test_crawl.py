@@ -297,6 +297,49 @@ async def test_a_commit_is_due_when_it_is_waited_for(web: TinyWeb) -> None:
     assert await engine.run() == "frontier empty"
 
 
+class Together(ReplayTransport):
+    """A web all of whose answers come at once; `turns` of others since the last ones."""
+
+    turns = 0
+
+    async def receive(self, until: float | None) -> list[Result]:
+        self.given = await super().receive(until)
+        while self._running:
+            self.given += await super().receive(None)
+        self.turns = 0
+        return self.given
+
+
+async def test_others_have_a_turn_after_each_answer() -> None:
+    web, hosts = TinyWeb(), [f"http://h{number}.test/" for number in range(5)]
+    for home in hosts:
+        web.page(home)
+    transport = Together(World(web), InlineScorer(TOPIC))
+    seen = []
+
+    class Noted(Crawl):
+        def _shed(self) -> None:
+            seen.append((len(transport.given), transport.turns))
+            super()._shed()
+
+    async def others() -> None:
+        while True:
+            transport.turns += 1
+            await asyncio.sleep(0)
+
+    waiting = asyncio.create_task(others())
+    engine = Noted(
+        CrawlConfig(concurrency=64, strategy="bfs", analysis=TOPIC),
+        transport,
+        crawl_store=Forgetful(),
+    )
+    engine.sow(hosts)
+    assert await engine.run() == "frontier empty"
+    waiting.cancel()
+    assert max(given for given, _ in seen) == len(hosts)
+    assert all(turns >= given for given, turns in seen)
+
+
 async def test_temporary_failures_are_tried_again_later(web: TinyWeb) -> None:
     world = World(web)
     world.first["http://a.test/1"] = [Answer(status=500), Answer(failure=FailureKind.RESET)]
