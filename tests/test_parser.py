@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from focus.html.blocks import runs_with
 from focus.html.contexts import MAX_CONTEXT, around
 from focus.html.parser import Block, Parsed, RawLink, parse
 from focus.html.regions import region_of
@@ -418,3 +419,19 @@ def test_the_guard_cuts_exactly() -> None:
 def test_the_guard_only_takes_away(piece: bytes, times: int) -> None:
     data = (piece * (1 + 200_000 // max(1, len(piece)))) + b"<" * times
     assert len(guard(data)) <= len(data)
+
+
+@pytest.mark.parametrize(
+    ("html", "runs"),
+    [
+        ("<ul><li><a href=/x>word</a> 12</ul>", ["<a href=/x>word</a> 12"]),
+        ("<p>a word, a word<p>none<LI\n>word", ["a word, a word", "word"]),
+        ("<title>word</title><script>word</script><meta content=word>", []),
+        ("<div title=word>none</div><pre title=word>word</pre>", ["word"]),
+        ("</title> word <nosuch>", [" word <nosuch>"]),
+        ("<p><meta content=word>word", ["word"]),
+        ("word", ["word"]),
+    ],
+)
+def test_runs_of_markup_with_a_word(html: str, runs: list[str]) -> None:
+    assert [*runs_with(html.encode(), [b"word", b"nowhere"])] == [run.encode() for run in runs]

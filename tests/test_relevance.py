@@ -218,6 +218,46 @@ def test_evidence_leaves_text_of_the_site_out_whatever_it_is(football: Matcher) 
     assert judge(f"<header><p>足球</p></header>{html}").keys() == {"lead", "text"}  # its heading
 
 
+PIECES = [
+    "<ul><li><a href=/1>足球新闻</a> 08-14</li><li><a href=/2>天气</a></li></ul>",
+    "<div class=cloud><a href=/t>足球</a> <a href=/u>天气</a> <a href=/v>旅游</a></div>",
+    "<p>今天的<a href=/3>足球</a>比赛非常精彩。</p>",
+    "<p>昨晚的足球赛 <b>很长</b> 很长。</p>",
+    "<a href=/4><div class=card><b>足球</b></div></a>",
+    "<td><img alt=足球 src=/i.png> 图片<td title=足球>表",
+    "<script>var 足球 = '<li>';</script><style>.足球{}</style>",
+    "<li>足球</li>",
+    "<p title=足球>足球</p><p><meta content=足球>足球",
+    "<span>足球</span>",
+    "<select><option>足球<option>篮球</select>",
+    "<nav><p>足球</p></nav>",
+    "<p>今天天气很好。</p>",
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=8), st.sampled_from(["足球", "天气", "新闻"]))
+def test_evidence_reads_no_blocks_that_would_change_nothing(pieces: list[str], word: str) -> None:
+    html = f"<html><head><title>足球</title><meta name=k content=足球></head>{''.join(pieces)}"
+    evidence = make_model("evidence", Matcher(from_words(word)), {})
+
+    def judge(source: bytes | None) -> object:
+        page = parse(html)
+        parts = {"links": page.links, "blocks": page.blocks, "region": page.region}
+        return evidence.judge(Document(source=source, **parts))
+
+    assert judge(html.encode()) == judge(None)
+
+
+def test_evidence_makes_no_blocks_of_a_page_that_only_links_to_the_topic(football: Matcher) -> None:
+    def unread() -> list[Block]:
+        raise AssertionError
+
+    evidence = make_model("evidence", football, {})
+    menu = "<ul><li><a href=/1>足球</a></li></ul><p>今天天气很好。</p>"
+    page = Document(source=menu.encode(), links=parse(menu).links, blocks=unread)
+    assert evidence.judge(page).parts.keys() == {"anchors", "tag"}
+
+
 def test_evidence_believes_the_folders_of_an_address(football: Matcher) -> None:
     evidence, soccer = make_model("evidence", football, {}), "http://h/足球/2024/1.html"
     filed = evidence.judge(Document(url=soccer, url_words="足球 2024 1"))

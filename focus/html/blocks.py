@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
+
 import msgspec
 from selectolax.lexbor import LexborNode
 
 from focus.html.dom import BLOCKS, BR, HIDDEN, TEXT, A
 
 _WRITTEN = frozenset((TEXT, BR))
+_TAG = re.compile(rb"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
+_UNSEEN = frozenset((b"script", b"style", b"title"))
+_OTHERS = frozenset(b"html head body base link meta textarea".split())
+_PARTING = _UNSEEN | _OTHERS | set(map(str.encode, BLOCKS.values()))
 
 
 class Block(msgspec.Struct, frozen=True, gc=False):
@@ -91,6 +98,46 @@ class BlockReader:
             self.starts.append(self._start)
         pieces.clear()
         linked.clear()
+
+
+def runs_with(source: bytes, words: Sequence[bytes]) -> Iterator[bytes]:
+    """The markup between two tags of blocks, wherever one of these words stands in there.
+
+    Told by the tags alone, at a tenth of what a page's blocks cost: `<a href=/x>足球</a> 12` of
+    `<ul><li><a href=/x>足球</a> 12</ul>`. Not those of a title, a script or such a tag itself.
+    """
+    for word in words:
+        at = source.find(word)
+        while at >= 0:
+            tag, opens = _before(source, at)
+            begin = source.find(b">", tag, at) + 1 if tag >= 0 else 0
+            if tag >= 0 and not begin:  # it stands in that tag
+                end = source.find(b">", at)
+                end = end if end >= 0 else len(source)
+            else:
+                end = _after(source, at)
+                if opens not in _UNSEEN:
+                    yield source[begin:end]
+            at = source.find(word, end)
+
+
+def _before(source: bytes, at: int) -> tuple[int, bytes]:
+    """Where the last tag before a place begins that parts runs, and what it opens; -1: none."""
+    while (at := source.rfind(b"<", 0, at)) >= 0:
+        tag = _TAG.match(source, at)
+        if tag and (name := tag[2].lower()) in _PARTING:
+            return at, b"" if tag[1] else name
+    return -1, b""
+
+
+def _after(source: bytes, at: int) -> int:
+    """Where the next one begins, else the end."""
+    while (at := source.find(b"<", at)) >= 0:
+        tag = _TAG.match(source, at)
+        if tag and tag[2].lower() in _PARTING:
+            return at
+        at += 1
+    return len(source)
 
 
 def _folded(pieces: list[str]) -> str:

@@ -72,7 +72,7 @@ class Matcher:
         self._heads = {form for form in self._exact if has_han(form)}
         self._heads |= {word.head for word in self._words if word.pattern}
         self._hint = _any_of(self._heads)
-        self._in_source = SourceSearch(self._exact)
+        self.in_source = SourceSearch(self._exact)
         forms = (form for word in (*self._words, *self._features) for form in word.forms)
         self.reads_ascii = any(map(str.isascii, forms))
         self.coverage = Memo(self._coverage, 50_000)
@@ -118,7 +118,7 @@ class Matcher:
 
     def is_in(self, source: bytes) -> bool:
         """Whether any keyword stands in the source of a page (UTF-8), as `SourceSearch` sees it."""
-        return self._in_source.finds(source)
+        return self.in_source.finds(source)
 
     def spans(self, text: str) -> list[tuple[int, int, str]]:
         """Where each keyword stands in a text already folded: [(0, 2, "足球")], in any order."""

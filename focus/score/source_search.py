@@ -29,7 +29,10 @@ _COMPATIBLE = ((0x2E80, 0x2FE0), (0xF900, 0xFB00), (0x2F800, 0x2FA20))
 
 
 class SourceSearch:
-    """Looks for keywords in the bytes of pages. `forms`: folded, in every script wanted."""
+    """Looks for keywords in the bytes of pages. `forms`: folded, in every script wanted.
+
+    heads   one of these stands in whatever holds a keyword, once it is folded
+    """
 
     def __init__(self, forms: Collection[str]) -> None:
         signs = frozenset("".join(forms))
@@ -37,6 +40,7 @@ class SourceSearch:
         self._is_caseless = all(each.isascii() or each.upper() == each for each in signs)
         self._anywhere = [each.encode() for each in forms if has_han(each)]
         self._words = [_whole_word(each) for each in forms if not has_han(each)]
+        self.heads = [*self._anywhere, *dict.fromkeys(head for head, _ in self._words)]
         self._has_case = any(each.lower() != each.upper() for each in signs)
         self._other_forms = [
             form.encode() for form in _compatible() if _compatible()[form] in signs
@@ -48,15 +52,24 @@ class SourceSearch:
 
         One that markup or a reference such as `&eacute;` cuts in two is not seen.
         """
-        lowered = source
-        if self._words or self._has_case:  # else case tells nothing
-            lowered = source.lower() if self._is_caseless else _lowered(source)
+        lowered = self._in_lower_case(source)
         if self._stands_in(lowered):
             return True
         if not self._is_unusual(lowered):
             return False
         text = _REFERENCE.sub(_written_out, lowered).decode("utf-8", "replace")
         return self._stands_in(fold(text).encode("utf-8", "replace"))
+
+    def plain(self, source: bytes) -> bytes | None:
+        """The page in lower case, if all that folding could show of its keywords shows in that."""
+        lowered = self._in_lower_case(source)
+        is_spaced = any(b" " in form for form in self._anywhere)
+        return None if is_spaced or self._is_unusual(lowered) else lowered
+
+    def _in_lower_case(self, source: bytes) -> bytes:
+        if not self._words and not self._has_case:
+            return source  # case tells nothing
+        return source.lower() if self._is_caseless else _lowered(source)
 
     def _stands_in(self, folded: bytes) -> bool:
         for form in self._anywhere:

@@ -12,21 +12,27 @@ later, with weights set by hand.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from focus.late import Late
 from focus.records import Region
-from focus.score.matching import fold_body
+from focus.score.matching import Matcher, fold_body
 from focus.score.relevance.base import Document, Judgement, Model
 
 if TYPE_CHECKING:
+    from focus.html import blocks, parser
     from focus.html.parser import RawLink
+else:  # the crawl itself reads no page
+    blocks, parser = Late("focus.html.blocks"), Late("focus.html.parser")
 
 LEAD_CHARS = 300
 _NAMING_LINKS = 10  # whose anchors are looked at for the words that are named
 _TAG_EXTRA_CHARS = 6  # a tag may carry a hash sign, a count, an icon's name
 _SHORT_ANCHOR = 12
+_RUNS = 20_000  # of markup that are remembered, by their digests
 
 
 class Evidence(Model):
@@ -74,6 +80,10 @@ class Evidence(Model):
         "crowd": 40.0,
     }
 
+    def __init__(self, matcher: Matcher, params: Mapping[str, float]) -> None:
+        super().__init__(matcher, params)
+        self._says: dict[bytes, bool] = {}
+
     def judge(self, page: Document) -> Judgement:
         texts = {
             "title": fold_body(page.title),
@@ -86,7 +96,7 @@ class Evidence(Model):
         if page.filed_under:
             texts["breadcrumb"] = fold_body("\n".join(crumb.name for crumb in page.filed_under))
         if is_on := page.may_hold(self.matcher):
-            text = page.own(self.matcher)
+            text = page.own(self.matcher) if self._may_say(page) else ""
             texts["lead"] = text[:LEAD_CHARS]
         matched = self.found(**texts)
         parts = {part: self.matcher.weight(words) for part, words in matched.items()}
@@ -97,6 +107,32 @@ class Evidence(Model):
             return Judgement(0.0, parts, matched)
         z = self.params["bias"] + sum(self.params[part] * value for part, value in parts.items())
         return Judgement(1.0 / (1.0 + math.exp(-z)), parts, matched)
+
+    def _may_say(self, page: Document) -> bool:
+        """Whether a keyword may stand in the page's own text, not in menus and lists alone.
+
+        Asked of a few runs of markup, which are the same on many pages of a site, it spares
+        making a page's blocks where its site has a section on the topic. Exact for markup that
+        is; a keyword that markup cuts in two has to stand on the page in one piece, too.
+        """
+        source = None if page.source is None else self.matcher.in_source.plain(page.source)
+        if source is None:
+            return True
+        return any(map(self._run_says, blocks.runs_with(source, self.matcher.in_source.heads)))
+
+    def _run_says(self, run: bytes) -> bool:
+        """Whether a keyword stands in it outside of links, or among few."""
+        digest = blake2b(run, digest_size=16).digest()
+        says = self._says.get(digest)
+        if says is None:
+            if len(self._says) >= _RUNS:
+                self._says.clear()
+            says = self._says[digest] = any(
+                2 * block.link_chars < len(block.text)
+                and self.matcher.counts(fold_body(block.text))
+                for block in parser.blocks_of(run.decode("utf-8", "replace"))
+            )
+        return says
 
     def _judge_text(
         self, text: str, parts: dict[str, float], matched: dict[str, list[str]]
