@@ -75,22 +75,25 @@ def wishes(one: Browsing) -> None:
 
 
 def delivered(one: Browsing, text: str) -> Any:
-    """What the worker shows of a message that a push service brings."""
-    one.page.evaluate(READY)  # what comes for a worker that is not active yet is lost
+    """What the worker shows of a message that a push service brings.
+
+    Once more as long as nothing is shown: what comes for a worker that is not active yet, or is
+    about to be another, is lost.
+    """
+    one.page.evaluate(READY)
     tools = one.page.context.new_cdp_session(one.page)
     found: list[Any] = []
     tools.on("ServiceWorker.workerRegistrationUpdated", lambda said: found.append(said))
     tools.send("ServiceWorker.enable")
-    known = story.until(
-        lambda: one.page.wait_for_timeout(50) or [r for s in found for r in s["registrations"]],
-        "registration",
-    )
-    number = known[-1]["registrationId"]
-    tools.send(
-        "ServiceWorker.deliverPushMessage",
-        {"origin": one.here.home, "registrationId": number, "data": text},
-    )
-    return story.until(lambda: one.page.evaluate(SHOWN), "notification")
+
+    def shown() -> Any:
+        one.page.wait_for_timeout(50)
+        for known in [each for said in found for each in said["registrations"]][-1:]:
+            message = {"registrationId": known["registrationId"], "data": text}
+            tools.send("ServiceWorker.deliverPushMessage", {"origin": one.here.home, **message})
+        return one.page.evaluate(SHOWN)
+
+    return story.until(shown, "notification")
 
 
 def test_a_browser_shows_what_was_found_and_a_page_when_the_server_is_gone(here: Stage) -> None:
