@@ -6,8 +6,7 @@
     apply       (`engine.effects`) that is done: links, priorities, states, hosts
     _commit     everything that follows from a few pages, in one transaction
 
-One coroutine decides everything here, so a crawl is a function of its input: the
-same results in the same order give the same crawl.
+One coroutine decides everything, so the same results in the same order give the same crawl.
 """
 
 from __future__ import annotations
@@ -271,9 +270,10 @@ class Crawl:
             self.effects.settle(self.transport.answered(), self.transport.now())
             for crossing in self.partition.arrived():
                 self._sower.arrive(crossing, self.transport.now())
-            for result in self.outages.sift(results):
+            for number, result in enumerate(self.outages.sift(results)):
+                if number:
+                    await asyncio.sleep(0)  # a page full of new links takes milliseconds
                 await self._adapt(self._take_in(result))
-                await asyncio.sleep(0)  # others' turn: a page of new links takes milliseconds
             self._shed()
             await self._commit_if_due()
         self.stop_reason = reason
