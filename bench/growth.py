@@ -366,7 +366,7 @@ def main() -> None:
     """Measure, or do one part of it."""
     given = read_options(__doc__, grow=False, alone=False, go_on=int)
     folder = given.folder or Path(tempfile.mkdtemp(prefix="focus-bench-"))
-    marks = [each for each in map(int, given.marks.split(",")) if each < given.urls]
+    marks = [each for each in map(int, filter(None, given.marks.split(","))) if each < given.urls]
     if given.go_on:
         go_on(folder / "growth.db", given.go_on)
     elif given.grow:
