@@ -28,6 +28,11 @@ class Block(msgspec.Struct, frozen=True, gc=False):
     link_chars: int
     tag: str
 
+    @property
+    def is_linked(self) -> bool:
+        """Whether at least half of it is links: a menu or a list, no text of its own."""
+        return 2 * self.link_chars >= len(self.text)
+
 
 class BlockReader:
     """Gathers text nodes into blocks while walking the body in document order.

@@ -105,7 +105,7 @@ class Document:
     @cached_property
     def main(self) -> str:
         """Visible text without navigation: blocks that are less than half links; folded."""
-        return fold_body("\n".join(b.text for b in self.blocks if 2 * b.link_chars < len(b.text)))
+        return fold_body("\n".join(b.text for b in self.blocks if not b.is_linked))
 
     def own(self, matcher: Matcher) -> str:
         """`main` without blocks of the site around the page that hold a keyword; folded."""
@@ -114,7 +114,7 @@ class Document:
         texts = (
             text
             for number, block in enumerate(self.blocks)
-            if 2 * block.link_chars < len(block.text)
+            if not block.is_linked
             and (not matcher.counts(text := fold_body(block.text)) or self._region(number) in _OWN)
         )
         return "\n".join(texts)

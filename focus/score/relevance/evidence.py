@@ -112,8 +112,8 @@ class Evidence(Model):
         """Whether a keyword may stand in the page's own text, not in menus and lists alone.
 
         Asked of a few runs of markup, which are the same on many pages of a site, it spares
-        making a page's blocks where its site has a section on the topic. Exact for markup that
-        is; a keyword that markup cuts in two has to stand on the page in one piece, too.
+        making a page's blocks where its site has a section on the topic. Exact where the
+        markup is well formed; a keyword that it cuts in two must also stand there in one piece.
         """
         source = None if page.source is None else self.matcher.in_source.plain(page.source)
         if source is None:
@@ -128,8 +128,7 @@ class Evidence(Model):
             if len(self._says) >= _RUNS:
                 self._says.clear()
             says = self._says[digest] = any(
-                2 * block.link_chars < len(block.text)
-                and self.matcher.counts(fold_body(block.text))
+                not block.is_linked and self.matcher.counts(fold_body(block.text))
                 for block in parser.blocks_of(run.decode("utf-8", "replace"))
             )
         return says
