@@ -1,7 +1,7 @@
 """Measures millions of known URLs: memory, disk, time per page, pauses, a restart.
 
     python -m bench.growth [FOLDER] [--urls 5000000] [--marks 10000,1000000] [--pages 1000]
-        [--json FILE]
+        [--strategy topic-pagerank] [--json FILE]
 
 The crawl's own loop, frontier, graph and database; only web and workers are replaced, by
 pages made on the spot, whose cost is taken off. At each mark, and at the end, `--pages` pages
@@ -45,6 +45,7 @@ from focus.scheduling.url_table import UrlTable
 from focus.session import Watcher, identity, run
 from focus.store import Store
 from focus.topic.topic import from_words, to_builtins
+from focus.urls.normal_form import url_pattern
 from tests.support.processes import peak_mib, present_mib
 
 HOSTS = 2000
@@ -54,11 +55,11 @@ TICK_S = 0.005
 AT_ONCE = 8  # results that arrive together
 
 
-def config(**fetch: object) -> CrawlConfig:
+def config(strategy: str, **fetch: object) -> CrawlConfig:
     """The crawl, as `focus crawl` would have it; the same for growing and for going on."""
     return CrawlConfig(
         seeds=("http://h0.example/",),
-        strategy="topic-pagerank",
+        strategy=strategy,
         concurrency=256,
         politeness=PolitenessConfig(delay_s=0.0),
         fetch=msgspec.structs.replace(FetchConfig(allow_net=("127.0.0.0/8",)), **fetch),
@@ -200,6 +201,7 @@ def _link(number: int, rng: random.Random) -> Link:
         anchor_score=score if score > 0.9 else 0.0,
         url_score=0.0,
         region=1,
+        pattern=url_pattern(url),
     )
 
 
@@ -232,9 +234,11 @@ class _Shelf:
         return await self._store.addresses(self._crawl, ids)
 
 
-async def grow(db: Path, marks: Sequence[int], pages: int) -> dict[str, object]:
+async def grow(
+    db: Path, marks: Sequence[int], pages: int, strategy: str
+) -> dict[str, object]:
     """A crawl from nothing to the last mark; what it cost on the way."""
-    web, order, pauses = MadeWeb(marks, pages), config(), Pauses()
+    web, order, pauses = MadeWeb(marks, pages), config(strategy), Pauses()
     before_mib = present_mib()
     began = time.monotonic()
     async with Store.open(db, now=time.time(), pid=0) as store:
@@ -272,16 +276,15 @@ async def grow(db: Path, marks: Sequence[int], pages: int) -> dict[str, object]:
 # -- going on -----------------------------------------------------------------------
 
 
-def reopen(db: Path) -> dict[str, object]:
+def reopen(db: Path, strategy: str) -> dict[str, object]:
     """Seconds from the start of a process that continues the crawl to its first request."""
     with socket.socket() as door:
         door.bind(("127.0.0.1", 0))
         door.listen()
         began = time.monotonic()
-        command = [sys.executable, "-m", "bench.growth", str(db.parent), "--go-on"]
-        with subprocess.Popen(
-            [*command, str(door.getsockname()[1])], stdin=subprocess.DEVNULL
-        ) as process:
+        command = [sys.executable, "-m", "bench.growth", str(db.parent), "--strategy", strategy]
+        command += ["--go-on", str(door.getsockname()[1])]
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL) as process:
             door.settimeout(600)
             door.accept()[0].close()
             seconds = time.monotonic() - began
@@ -296,9 +299,9 @@ def reopen(db: Path) -> dict[str, object]:
     }
 
 
-def go_on(db: Path, port: int) -> None:
+def go_on(db: Path, port: int, strategy: str) -> None:
     """Continue the crawl over that port."""
-    order = config(connect_to=f"127.0.0.1:{port}")
+    order = config(strategy, connect_to=f"127.0.0.1:{port}")
     order = msgspec.structs.replace(order, limits=LimitConfig(max_time_s=60.0))
     uvloop.run(run(order, RunPaths(db), Watcher()))
 
@@ -347,15 +350,22 @@ def in_memory(urls: int, pops: int = 20_000) -> dict[str, object]:
     }
 
 
-def measure(folder: Path, *, urls: int, marks: Sequence[int], pages: int) -> dict[str, object]:
+def measure(
+    folder: Path,
+    *,
+    urls: int,
+    marks: Sequence[int],
+    pages: int,
+    strategy: str = "topic-pagerank",
+) -> dict[str, object]:
     """All of it, each part in a process of its own."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("growth.db*"):
         old.unlink()
     here = [sys.executable, "-m", "bench.growth", str(folder), "--urls", str(urls)]
-    here += ["--pages", str(pages), "--marks", ",".join(map(str, marks))]
+    here += ["--pages", str(pages), "--marks", ",".join(map(str, marks)), "--strategy", strategy]
     grown = json.loads(subprocess.run([*here, "--grow"], check=True, stdout=-1).stdout)
-    opened = reopen(folder / "growth.db")
+    opened = reopen(folder / "growth.db", strategy)
     alone = json.loads(subprocess.run([*here, "--alone"], check=True, stdout=-1).stdout)
     for old in folder.glob("growth.db*"):
         old.unlink()
@@ -368,14 +378,17 @@ def main() -> None:
     folder = given.folder or Path(tempfile.mkdtemp(prefix="focus-bench-"))
     marks = [each for each in map(int, filter(None, given.marks.split(","))) if each < given.urls]
     if given.go_on:
-        go_on(folder / "growth.db", given.go_on)
+        go_on(folder / "growth.db", given.go_on, given.strategy)
     elif given.grow:
-        grown = uvloop.run(grow(folder / "growth.db", [*marks, given.urls], given.pages))
+        marks = [*marks, given.urls]
+        grown = uvloop.run(grow(folder / "growth.db", marks, given.pages, given.strategy))
         print(json.dumps(grown))
     elif given.alone:
         print(json.dumps(in_memory(given.urls)))
     else:
-        told = measure(folder, urls=given.urls, marks=marks, pages=given.pages)
+        told = measure(
+            folder, urls=given.urls, marks=marks, pages=given.pages, strategy=given.strategy
+        )
         tell(told, given.json)
 
 
