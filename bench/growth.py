@@ -234,9 +234,7 @@ class _Shelf:
         return await self._store.addresses(self._crawl, ids)
 
 
-async def grow(
-    db: Path, marks: Sequence[int], pages: int, strategy: str
-) -> dict[str, object]:
+async def grow(db: Path, marks: Sequence[int], pages: int, strategy: str) -> dict[str, object]:
     """A crawl from nothing to the last mark; what it cost on the way."""
     web, order, pauses = MadeWeb(marks, pages), config(strategy), Pauses()
     before_mib = present_mib()
@@ -290,6 +288,7 @@ def reopen(db: Path, strategy: str) -> dict[str, object]:
             seconds = time.monotonic() - began
             mib = peak_mib(process.pid)
             process.terminate()
+            door.close()  # what is under way ends at once, or the crawl lets it, for 10 s
             process.wait()
         end = time.monotonic() - began - seconds
     return {
