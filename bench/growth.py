@@ -7,8 +7,8 @@ The crawl's own loop, frontier, graph and database; only web and workers are rep
 pages made on the spot, whose cost is taken off. At each mark, and at the end, `--pages` pages
 of 97 links, 10 of them new, are measured; between the marks the crawl grows by pages whose
 links are all new. Then it is opened again by a process of its own, up to its first request,
-where a SIGTERM ends it (`--urls 1 --pages 200000`: a crawl of 200,000 pages, to see
-how long that takes). The frontier alone, in memory, comes last.
+where a SIGTERM ends it: how long that takes, too, all ranks written, as after a kill
+(`--urls 1 --pages 200000`: of 200,000 pages). The frontier alone, in memory, comes last.
 """
 
 import asyncio
@@ -251,7 +251,6 @@ async def grow(db: Path, marks: Sequence[int], pages: int, strategy: str) -> dic
         seconds = time.monotonic() - began
         rss = present_mib()
         totals = msgspec.structs.replace(crawl.unit_of_work.totals)
-        await store.finish(info.id, reason="measured", report_json="{}", now=time.time())
     known = len(crawl.url_table)
     assert isinstance(totals, Totals)
     size = sum(file.stat().st_size for file in db.parent.glob(db.name + "*"))
