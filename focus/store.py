@@ -31,7 +31,7 @@ import aiosqlite
 from focus.records import Batch
 from focus.scheduling.url_table import UrlColumns
 from focus.score.subtopics import Titled
-from focus.storage import columns, private, schema, writer
+from focus.storage import columns, file_check, private, writer
 from focus.storage.columns import LoggedEvidence
 from focus.storage.lock import held
 from focus.storage.schema import id_range, row_id
@@ -39,7 +39,6 @@ from focus.storage.writer import CrawlInfo, Saved
 
 SYNC_EVERY_S = 1.0
 CHUNK = 20_000  # rows per thread hop when reading a crawl back
-URLS = 4_000  # of them URLs: what is made of so many stays in the processor's cache
 SWITCH_S = 0.0001
 """How long the loop may keep the store's thread from running Python (5 ms by default).
 A busy loop that polls its sockets every millisecond would starve it for seconds."""
@@ -69,21 +68,21 @@ class Store:
         for another program that is writing.
         """
         private.make_folder(path)
-        schema.check_file(path)  # what is refused is left as it was, without a lock beside it
+        file_check.check_file(path)  # what is refused is left as it was, without a lock beside it
         with held(path, pid=pid), _switching():
-            schema.check_file(path)
+            file_check.check_file(path)
             private.make(path)
             connection = aiosqlite.connect(
                 path, isolation_level=None, timeout=busy_s, cached_statements=256
             )
-            with schema.explaining(path):
+            with file_check.explaining(path):
                 await connection
             try:
                 store = cls(connection, path, now)
                 await store._run(partial(writer.prepare, path=path))
                 yield store
             finally:
-                with schema.explaining(path):
+                with file_check.explaining(path):
                     await connection.close()
 
     async def begin_crawl(
@@ -131,12 +130,12 @@ class Store:
         """The queues and hosts of a crawl."""
         return await self._run(partial(writer.load, crawl=crawl))
 
-    async def urls(self, crawl: int, *, chunk: int = URLS) -> AsyncIterator[UrlColumns]:
-        """All URLs of a crawl in order of id, at most `chunk` at a time."""
+    async def urls(self, crawl: int, *, chunk: int = columns.URLS) -> AsyncIterator[UrlColumns]:
+        """All URLs of a crawl in order of id, `chunk` or a few more at a time."""
         first = 0
         while part := await self._run(partial(columns.urls, crawl=crawl, first=first, most=chunk)):
             yield part
-            first += chunk
+            first = part.first + len(part.states)
 
     async def evidence(self, crawl: int) -> AsyncIterator[LoggedEvidence]:
         """Better evidence for URLs than they were found with, in order of writing."""
@@ -222,7 +221,7 @@ class Store:
 
     async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` whole in aiosqlite's thread: its public methods hop once per statement."""
-        with schema.explaining(self._path):
+        with file_check.explaining(self._path):
             result: T = await self._connection._execute(work, self._connection._conn)  # type: ignore[no-untyped-call]
             return result
 

@@ -119,7 +119,7 @@ def test_a_writer_goes_on_while_a_copy_is_made(
     def during(done: float, total: float) -> None:
         told.append(done)
         with closing(sqlite3.connect(database, timeout=0)) as db, db:
-            db.execute("DELETE FROM url WHERE id = (SELECT min(id) FROM url)")
+            db.execute("DELETE FROM url_found WHERE id = (SELECT min(id) FROM url_found)")
 
     before = urls(database)
     backup(database, tmp_path / "copy.db", replace=False, progress=during)
@@ -160,7 +160,8 @@ def test_what_is_damaged_is_not_copied(database: Path, tmp_path: Path) -> None:
 def spoil(path: Path) -> None:
     """Write nonsense over the first page of a table."""
     with closing(sqlite3.connect(path)) as db:
-        (root,) = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'url'").fetchone()
+        sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'url_found'"
+        (root,) = db.execute(sql).fetchone()
         (size,) = db.execute("PRAGMA page_size").fetchone()
         db.execute("PRAGMA journal_mode = DELETE")
     with path.open("rb+") as file:
@@ -181,7 +182,7 @@ def test_a_database_is_replaced_by_force_only_and_kept_beside(
 ) -> None:
     copied(database, tmp_path / "copy.db")
     with closing(sqlite3.connect(database)) as db, db:
-        db.execute("DELETE FROM url")
+        db.execute("DELETE FROM url_found")
     (tmp_path / "focus.db-search").write_text("of what was")
     with pytest.raises(StoreError, match="is there"):
         restored(tmp_path / "copy.db", database)

@@ -383,7 +383,7 @@ def test_crawls_that_are_gone_or_others_by_now_are_forgotten(path: Path) -> None
     second = make(path, pages(("网球", "二")), topic="网球")
     find(path, "足球")
     with closing(sqlite3.connect(path)) as db:
-        for table in ("page", "page_text", "body", "url"):
+        for table in ("page", "page_text", "body", "url_found"):
             db.execute(f"DELETE FROM {table} WHERE id >> 32 = ?", (second,))
         db.execute("DELETE FROM crawl WHERE id = ?", (second,))
         db.execute("DELETE FROM progress WHERE crawl = ?", (second,))

@@ -22,7 +22,7 @@ from focus.learn.labelling import (
 )
 from focus.learn.model_file import LearnedTopic, load
 from focus.score.relevance.evidence import Evidence
-from focus.storage import evidence_log
+from focus.storage import url_log
 from focus.storage.labels import JudgedPage
 from focus.storage.lock import held
 from focus.terminal.asking import PageAsker
@@ -88,7 +88,7 @@ def waiting(db: str) -> list[tuple[str, float, int | None]]:
     with closing(sqlite3.connect(db)) as connection:
         sql = "SELECT id, url, priority, parent FROM url WHERE state = 0 ORDER BY id"
         for row, url, priority, parent in connection.execute(sql).fetchall():
-            better = evidence_log.latest(connection, row=row)
+            better = url_log.latest(connection, row=row)
             if better is not None:
                 priority, parent = better.priority, better.parent or parent
             found.append((url, round(priority, 6), parent))

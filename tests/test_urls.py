@@ -71,6 +71,7 @@ def test_what_is_sitewide_leads_to_one_url_from_all_pages_of_a_site(href: str, b
 
 @settings(max_examples=1500, deadline=None)
 @given(HREFS)
+@example("(S(4hqa0555fwsecu455xqckv45));jsessionid=0A/")
 def test_normalise_is_idempotent_and_keys_are_stable(text: str) -> None:
     url = normalise(text, BASES[0])
     if url is None:

@@ -244,8 +244,8 @@ async def test_a_page_that_a_killed_visit_was_to_ask_for_again_is_asked_by_the_n
     watched(store, a=0.1)
     with store.database.transaction() as db:
         db.execute("UPDATE revisit SET next_at = 0 WHERE fresh < 0.2")
-        waiting = "UPDATE url SET state = ? WHERE url = 'https://news.test/a'"
-        db.execute(waiting, (int(UrlState.WAITING),))
+        of = "SELECT id FROM url_found WHERE url = 'https://news.test/a'"
+        db.execute(f"UPDATE url_state SET state = ? WHERE id = ({of})", (int(UrlState.WAITING),))
     await look(store, how)
     assert asked(web) == ["/a"]
     assert store.database.rows("SELECT state FROM url WHERE url = 'https://news.test/a'") == [

@@ -74,9 +74,9 @@ class Fingerprints:
         slots[slot] = len(self._heads)
         return len(self._heads) - 1
 
-    def extend(self, heads: bytes) -> None:
+    def extend(self, heads: Column) -> None:
         """Enter many that are not known yet, 8 bytes each; they are found after `index`."""
-        self._heads.frombytes(heads)
+        self._heads.frombytes(heads.tobytes())
 
     def index(self) -> None:
         """Give all that were entered their places anew."""
@@ -128,18 +128,20 @@ def _filled(heads: npt.NDArray[np.uint64], numbers: npt.NDArray[np.uint32]) -> a
 class UrlColumns(NamedTuple):
     """URLs in order of id, without gaps: what the frontier keeps of them in memory.
 
-    rows     16 bytes of key each, and behind them the evidence, packed float32, if any
+    heads    the first 8 bytes of each key, as one number
+    link_evidence  float32, one row each
     retries  (id, failed tries, not before) of those that wait for another try
     """
 
     first: int
-    rows: Sequence[bytes]
+    heads: Column
     states: Column
     depths: Column
     queues: Column
     hops: Column
     parents: Column
     priorities: Column
+    link_evidence: Column
     retries: list[tuple[int, int, float | None]]
 
 
@@ -192,12 +194,11 @@ class UrlTable:
 
         They are found by their keys once all are there (`restored`).
         """
-        rows, size = urls.rows, 16 + self._carried.size
-        if set(map(len, rows)) != {size}:
-            rows = [row[:size].ljust(size, b"\0") for row in rows]
-        table = np.frombuffer(b"".join(rows), np.uint8).reshape(-1, size)
-        self._fingerprints.extend(table[:, : _HEAD.size].tobytes())
-        self._link_evidence.frombytes(table[:, 16:].tobytes())
+        evidence = np.zeros((len(urls.states), self.width), np.float32)
+        width = min(self.width, urls.link_evidence.shape[1])
+        evidence[:, :width] = urls.link_evidence[:, :width]
+        self._fingerprints.extend(urls.heads)
+        self._link_evidence.frombytes(evidence.tobytes())
         self.state.frombytes(urls.states.tobytes())
         self.priority.frombytes(urls.priorities.tobytes())
         self.depth.frombytes(urls.depths.tobytes())

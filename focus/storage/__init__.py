@@ -4,10 +4,11 @@ One SQLite file holds any number of crawls, and the alerts that are built on the
 one writer (`focus.store`, in a thread, under a lock); readers and the alert store have
 connections of their own and may run beside it. To read, in this order:
 
-    schema, lock, private        the tables, each column explained; one crawl at a time; files
-                                 that are their owner's alone
+    schema, file_check           the tables, each column explained; what is wrong with a file
+    lock, private                one crawl at a time; files that are their owner's alone
     writer, statements, columns, the writer's side: transactions, batches as statements, millions
-    evidence_log                 of URLs read back at a restart, and their evidence as a log
+    url_log                      of URLs read back at a restart, from logs of what was found and
+                                 of better evidence
     reader, views, results,      the reader's side: status, why, results, links, and what a
     link_reader, evidence        priority was added up from
     page_checks                  how pages stand that are looked at again, and what has changed

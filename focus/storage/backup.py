@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from focus.errors import StoreError
-from focus.storage import private, schema
+from focus.storage import file_check, private
 from focus.storage.lock import held
 from focus.storage.search_file import index_path
 
@@ -93,7 +93,7 @@ def restore(copy: Path, database: Path, *, replace: bool, pid: int, progress: Pr
 
 
 def _check_there(path: Path) -> None:
-    if not schema.check_file(path):
+    if not file_check.check_file(path):
         raise StoreError("there is no database at {path}", path=path)
 
 
@@ -102,7 +102,7 @@ def _draft(source: Path, target: Path, progress: Progress) -> Iterator[tuple[Pat
     """A checked copy beside `target`; whatever is left of it at the end goes."""
     draft = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
-        with schema.explaining(source):
+        with file_check.explaining(source):
             private.make(draft)
             with closing(_connected(draft, "rw")) as into:
                 with closing(_connected(source, "ro")) as out:
@@ -142,7 +142,7 @@ def _copy(source: sqlite3.Connection, target: sqlite3.Connection, progress: Prog
 
 def _checked(db: sqlite3.Connection, path: Path) -> Copied:
     """What a copy holds; StoreError unless every page and index of it is sound."""
-    schema.check_tables(db, path)
+    file_check.check_tables(db, path)
     (found,) = db.execute("PRAGMA integrity_check(1)").fetchone()
     if found != "ok":
         raise StoreError(

@@ -4,53 +4,104 @@ from __future__ import annotations
 
 import sqlite3
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from focus.late import np
 from focus.records import UrlState
 from focus.scheduling.url_table import Column, UrlColumns
-from focus.storage import evidence_log, writer
+from focus.storage import url_log, writer
 from focus.storage.schema import LAST_ID, id_range, row_id
 
-# Few values a row, as each costs an object: from the lowest bit 16 of depth, 3 of state, one
-# for a URL that waits for another try, 8 of hops, then the queue.
-_RETRIED = 1 << 19
-_URLS = f"""
-SELECT CAST(key || ifnull(link_evidence, '') AS BLOB), (queue << 28) | (min(hops, 255) << 20)
-| ((state = {int(UrlState.WAITING)} AND tries > 0) * {_RETRIED}) | (state << 16)
-| min(depth, 65535), ifnull(parent, -1), priority FROM url WHERE id BETWEEN ? AND ? ORDER BY id"""
+URLS = 16_000
+"""Read at once: what is made of so many stays in the processor's cache."""
+
+# Few values a row, as each costs an object: from the lowest bit 3 of state, then hops.
+_STATES = f"""
+SELECT id & {LAST_ID}, state | (min(hops, 255) << 3), ifnull(parent, {url_log.NO_PARENT})
+FROM url_state WHERE id BETWEEN ? AND ? ORDER BY id"""
 _RETRIES = f"""
-SELECT url.id & {LAST_ID}, tries, retry_at FROM json_each(?)
-JOIN url ON url.id = json_each.value"""
+SELECT id & {LAST_ID}, tries, retry_at FROM url_state
+WHERE id BETWEEN ? AND ? AND state = {int(UrlState.WAITING)} AND tries > 0 ORDER BY id"""
 
 
 def urls(db: sqlite3.Connection, *, crawl: int, first: int, most: int) -> UrlColumns | None:
-    """The URLs from that id on, `most` at most; None if there are none."""
-    found = writer.select(db, _URLS, (row_id(crawl, first), row_id(crawl, first + most - 1)))
-    if not found:
+    """The URLs of whole batches from that id on, `most` or a few more; None: there are none."""
+    rows, left = [], most
+    for row in db.execute(url_log.FOUND, (row_id(crawl, first), id_range(crawl)[1])):
+        rows.append(row)
+        left -= len(row[2]) // url_log.found_record(row[1]).size
+        if left <= 0:
+            break
+    if not rows:
         return None
-    # In columns, one after the other: a third of the time of zip(*found).
-    column, count = [map(itemgetter(place), found) for place in range(4)], len(found)
-    bits = np.fromiter(column[1], np.int64, count)
-    again = np.flatnonzero(bits & _RETRIED)
-    ids = str([row_id(crawl, first + place) for place in again.tolist()])
-    return UrlColumns(
-        first=first,
-        rows=[*column[0]],
-        states=(bits >> 16 & 7).astype(np.uint8),
-        depths=bits.astype(np.uint16),
-        queues=(bits >> 28).astype(np.uint32),
-        hops=(bits >> 20).astype(np.uint8),
-        parents=np.fromiter(column[2], np.int32, count),
-        priorities=np.fromiter(column[3], np.float64, count),
-        retries=writer.select(db, _RETRIES, (ids,)) if len(again) else [],
+    found = _joined(rows)
+    span = rows[0][0], rows[0][0] + len(found) - 1
+    columns = UrlColumns(
+        first=rows[0][0] & LAST_ID,
+        heads=found["head"].copy(),
+        states=np.zeros(len(found), np.uint8),
+        depths=found["depth"].copy(),
+        queues=found["queue"].copy(),
+        hops=found["hops"].copy(),
+        parents=found["parent"].copy(),
+        priorities=found["priority"].copy(),
+        link_evidence=found["values"].copy(),
+        retries=writer.select(db, _RETRIES, span),
     )
+    _tell(columns, writer.select(db, _STATES, span))
+    return columns
+
+
+def _joined(rows: list[tuple[int, int, bytes]]) -> np.ndarray[Any, np.dtype[np.void]]:
+    """The records of batches one behind the other; evidence that one lacks is zero."""
+    widths = {width for _, width, _ in rows}
+    if len(widths) == 1:
+        return np.frombuffer(b"".join(blob for *_, blob in rows), _found_record(widths.pop()))
+    parts = [np.frombuffer(blob, _found_record(width)) for _, width, blob in rows]
+    found = np.zeros(sum(map(len, parts)), _found_record(max(widths)))
+    at = 0
+    for part in parts:
+        into = found[at : at + len(part)]
+        for name in _FIELDS:
+            into[name] = part[name]
+        into["values"][:, : part["values"].shape[1]] = part["values"]
+        at += len(part)
+    return found
+
+
+def _tell(columns: UrlColumns, rows: list[tuple[int, int, int]]) -> None:
+    """Enter what became of URLs since they were found."""
+    if not rows:
+        return
+    ids, bits, parents = (
+        np.fromiter(map(itemgetter(place), rows), np.int64, len(rows)) for place in range(3)
+    )
+    ids -= columns.first
+    columns.states[ids] = bits & 7
+    columns.hops[ids] = bits >> 3
+    told = parents != url_log.NO_PARENT
+    columns.parents[ids[told]] = parents[told]
+
+
+_FIELDS = {
+    "head": "<u8",
+    "priority": "<f8",
+    "queue": "<u4",
+    "parent": "<i4",
+    "depth": "<u2",
+    "hops": "u1",
+}
+
+
+def _found_record(width: int) -> np.dtype[np.void]:
+    """`url_log.found_record` as numpy has it."""
+    return np.dtype([*_FIELDS.items(), ("values", "<f4", (width,))])
 
 
 class LoggedEvidence(NamedTuple):
     """Columns of the log's records in order of writing: a later one of a URL counts.
 
-    parents  `AS_BEFORE`: that of the record before, or of the row
+    parents  `NO_PARENT`: that of the record before, or of the row
     values   one row each
     """
 
@@ -61,14 +112,14 @@ class LoggedEvidence(NamedTuple):
 
 
 def evidence(
-    db: sqlite3.Connection, *, crawl: int, first: int, most: int = evidence_log.ROWS
+    db: sqlite3.Connection, *, crawl: int, first: int, most: int = url_log.ROWS
 ) -> tuple[int, LoggedEvidence] | None:
     """Up to `most` rows of the log from that one on, and which is next; None: there are none."""
     values = row_id(crawl, first), id_range(crawl)[1], most
-    rows = writer.select(db, evidence_log.LOG, values)
+    rows = writer.select(db, url_log.EVIDENCE, values)
     if not rows:
         return None
-    parts = [np.frombuffer(blob, _record(width)) for _, width, blob in rows]
+    parts = [np.frombuffer(blob, _evidence_record(width)) for _, width, blob in rows]
     width = max(width for _, width, _ in rows)
     found = np.zeros((sum(map(len, parts)), width), np.float32)
     at = 0
@@ -81,7 +132,7 @@ def evidence(
     return (rows[-1][0] & LAST_ID) + 1, LoggedEvidence(ids, parents, priorities, found)
 
 
-def _record(width: int) -> np.dtype[np.void]:
-    """`evidence_log.record` as numpy has it."""
+def _evidence_record(width: int) -> np.dtype[np.void]:
+    """`url_log.evidence_record` as numpy has it."""
     fields = [("id", "<u4"), ("parent", "<i4"), ("priority", "<f8"), ("values", "<f4", (width,))]
     return np.dtype(fields)

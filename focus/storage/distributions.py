@@ -152,7 +152,7 @@ _HISTOGRAM = """
 SELECT max(0, min(?, CAST(({column} - ?) * ? AS INTEGER))) AS bin, count(*), sum(relevant)
 FROM page WHERE id BETWEEN ? AND ? AND {column} < ? GROUP BY bin"""
 _DEPTHS = """
-SELECT min(depth, ?) AS steps, count(*), sum(relevant) FROM page JOIN url USING (id)
+SELECT min(depth, ?) AS steps, count(*), sum(relevant) FROM page JOIN url_found USING (id)
 WHERE page.id BETWEEN ? AND ? GROUP BY steps"""
 _WAYS = f"""
 SELECT page.id & {LAST_ID}, parent, relevant FROM page INDEXED BY page_nth

@@ -14,7 +14,7 @@ from focus.score.graph.pagerank import PageRank
 from focus.score.matching import Matcher, fold_body
 from focus.score.strategy import STRATEGIES, Strategy, make_strategy
 from focus.score.subtopics import RECALLED, Subtopics
-from focus.storage import evidence_log
+from focus.storage import url_log
 from focus.storage.reader import DatabaseReader
 from focus.storage.schema import LAST_ID, id_range
 from focus.storage.views import Ahead, Why
@@ -95,7 +95,7 @@ def _ahead(db: sqlite3.Connection, *, crawl: int, why: Why) -> Ahead | None:
     if why.state == UrlState.WAITING.name.lower():
         db.execute(_PRESENT)
         db.executemany(
-            "INSERT INTO present VALUES (?, ?)", evidence_log.priorities(db, crawl=crawl).items()
+            "INSERT INTO present VALUES (?, ?)", url_log.priorities(db, crawl=crawl).items()
         )
         values = (*id_range(crawl), UrlState.WAITING, why.priority + why.place)
         found = db.execute(_BEFORE, values).fetchall()
@@ -113,12 +113,13 @@ def _summed(rows: Sequence[tuple[str, str, float]]) -> Ahead:
 _HOST = f"""
 JOIN queue ON queue.id = (url.id & ~{LAST_ID}) + url.queue
 JOIN host ON host.id = (url.id & ~{LAST_ID}) + queue.host"""
-_PARENT = "SELECT nth FROM url JOIN page USING (id) WHERE url.id BETWEEN ? AND ? AND url = ?"
+_PARENT = "SELECT nth FROM url_found JOIN page USING (id) WHERE id BETWEEN ? AND ? AND url = ?"
 _BETWEEN = f"""
-SELECT url.url, host.name, page.priority + page.bonus FROM page JOIN url USING (id) {_HOST}
+SELECT url.url, host.name, page.priority + page.bonus FROM page
+JOIN url_found url USING (id) {_HOST}
 WHERE page.crawl = ? AND page.nth > ? AND page.nth < ? ORDER BY page.nth DESC"""
 _PRESENT = "CREATE TEMP TABLE present (id INTEGER PRIMARY KEY, priority REAL)"
 _BEFORE = f"""
 SELECT url.url, host.name, ifnull(present.priority, url.priority) + ifnull(queue.bonus, 0)
-AS stands FROM url {_HOST} LEFT JOIN present ON present.id = url.id
+AS stands FROM url {_HOST} LEFT JOIN temp.present ON present.id = url.id
 WHERE url.id BETWEEN ? AND ? AND state = ? AND stands > ? ORDER BY stands DESC, url.id"""

@@ -185,9 +185,9 @@ WHERE page.crawl = ? AND page.nth <= ?
 AND NOT EXISTS (SELECT 1 FROM near_duplicate WHERE near_duplicate.id = page.id)
 ORDER BY page.nth"""
 _ROW_OF = """
-SELECT page.id FROM url JOIN page ON page.id = url.id JOIN page_text ON page_text.id = url.id
-WHERE url.id BETWEEN ? AND ? AND (url.key = ? OR url.url = ? OR page_text.url = ?)
-ORDER BY url.key = ? DESC LIMIT 1"""
+SELECT page.id FROM page JOIN url_found f USING (id) JOIN page_text USING (id)
+WHERE page.id BETWEEN ? AND ? AND (f.key = ? OR f.url = ? OR page_text.url = ?)
+ORDER BY f.key = ? DESC LIMIT 1"""
 _IN_ORDER = " WHERE page.crawl = ? AND page.nth > ? ORDER BY page.nth LIMIT ?"
 _LABELLED = """
 SELECT label.page, label.url, label.relevant FROM label JOIN page ON page.id = label.page

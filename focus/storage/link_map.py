@@ -125,10 +125,10 @@ _BEST = f"""
 SELECT u.url, ifnull(x.title, ''), {{quality}}, p.relevance, {PAGERANK}, u.depth, p.nth
 FROM page p JOIN url u USING (id) LEFT JOIN page_text x USING (id) WHERE p.id = ?"""
 _HUBS = """
-SELECT url.parent, count(*), ifnull(sum(page.relevant), 0) AS hits
-FROM url LEFT JOIN page ON page.id = url.id
-WHERE url.id BETWEEN ? AND ? AND url.state IN (2, 3) AND url.parent IS NOT NULL
-GROUP BY url.parent HAVING hits > 0 ORDER BY hits DESC, count(*), url.parent LIMIT ?"""
+SELECT ifnull(s.parent, f.parent) AS parent, count(*), ifnull(sum(page.relevant), 0) AS hits
+FROM url_state s CROSS JOIN url_found f USING (id) LEFT JOIN page USING (id)
+WHERE s.id BETWEEN ? AND ? AND s.state IN (2, 3) AND ifnull(s.parent, f.parent) IS NOT NULL
+GROUP BY 1 HAVING hits > 0 ORDER BY hits DESC, count(*), 1 LIMIT ?"""
 _HUB = """
 SELECT url.url, ifnull(title, ''), relevance FROM url
 LEFT JOIN page USING (id) LEFT JOIN page_text USING (id) WHERE url.id = ?"""

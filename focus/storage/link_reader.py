@@ -26,7 +26,7 @@ def links_of(db: sqlite3.Connection, crawl: int) -> Iterator[tuple[str, str]]:
 
 _LINKS = """
     SELECT u.url, l.targets FROM link l
-    JOIN url u ON u.id = (l.id & ~0xFFFFFFFF) + l.source
+    JOIN url_found u ON u.id = (l.id & ~0xFFFFFFFF) + l.source
     WHERE l.id BETWEEN ? AND ? ORDER BY l.id
 """
-_URLS = "SELECT id, url FROM url WHERE id IN ({})"
+_URLS = "SELECT id, url FROM url_found WHERE id IN ({})"

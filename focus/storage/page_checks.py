@@ -91,18 +91,18 @@ SELECT p.id & {LAST_ID}, u.url, p.digest, x.title, p.priority, ifnull(k.first_at
 ifnull(k.checked_at, p.fetched_at), ifnull(k.tried_at, p.fetched_at), k.changed_at, k.gone_at,
 ifnull(l.changed_at, 0.0), ifnull(k.watched_s, 0.0), ifnull(k.news, 0.0), x.etag, x.last_modified,
 0, ifnull(h.yielded, 0.0) >= {HUB} FROM page p
-JOIN url u ON u.id = p.id JOIN page_text x ON x.id = p.id
-LEFT JOIN page_check k ON k.id = p.id LEFT JOIN hub h ON h.id = p.id
+JOIN url_found u ON u.id = p.id JOIN url_state s ON s.id = p.id
+JOIN page_text x ON x.id = p.id LEFT JOIN page_check k ON k.id = p.id LEFT JOIN hub h ON h.id = p.id
 LEFT JOIN lastmod l ON l.id = p.id
-WHERE p.id BETWEEN ? AND ? AND u.state = {int(UrlState.DONE)} ORDER BY p.id"""
+WHERE p.id BETWEEN ? AND ? AND s.state = {int(UrlState.DONE)} ORDER BY p.id"""
 _LISTINGS = f"""
 SELECT u.id & {LAST_ID}, u.url, 0, '', 0.0, ifnull(k.first_at, c.opened_at),
 ifnull(k.checked_at, 0.0), ifnull(k.tried_at, 0.0), NULL, NULL, 0.0, ifnull(k.watched_s, 0.0),
 ifnull(k.news, 0.0), ifnull(v.etag, ''), ifnull(v.last_modified, ''), 1, 1
-FROM url u JOIN crawl c ON c.id = u.id >> {ID_BITS}
+FROM url_state s CROSS JOIN url_found u USING (id) JOIN crawl c ON c.id = u.id >> {ID_BITS}
 LEFT JOIN validator v ON v.id = u.id LEFT JOIN page_check k ON k.id = u.id
-WHERE u.id BETWEEN ? AND ? AND u.state = {int(UrlState.DROPPED)}
-AND u.reason = '{DropReason.LISTING}' ORDER BY u.id"""
+WHERE s.id BETWEEN ? AND ? AND s.state = {int(UrlState.DROPPED)}
+AND s.reason = '{DropReason.LISTING}' ORDER BY u.id"""
 _CHANGES = """
 SELECT u.url, c.at, c.kinds, c.links, c.detail FROM page_change c JOIN url u ON u.id = c.page
 WHERE {} ORDER BY c.at DESC, c.page LIMIT ?"""

@@ -27,7 +27,7 @@ from focus.i18n import read_stored
 from focus.records import UrlState
 from focus.renderings import Rendering
 from focus.score.subtopics import Titled
-from focus.storage import evidence_log, page_checks, results, schema, writer
+from focus.storage import file_check, page_checks, results, schema, url_log, writer
 from focus.storage.lock import held, holder
 from focus.storage.made_fields import Source, make_field
 from focus.storage.results import FIELDS, LARGEST, MADE, PAGERANK, Selection, columns
@@ -64,7 +64,7 @@ class DatabaseReader:
         """
         self._is_running = running
         self._until = math.inf
-        if not schema.check_file(path):
+        if not file_check.check_file(path):
             raise StoreError(
                 "there is no database at {path}; `focus crawl` makes one (or use --db)", path=path
             )
@@ -74,9 +74,9 @@ class DatabaseReader:
         try:
             self._db.set_progress_handler(self._is_late, STEPS)
             with self._explaining():
-                schema.check_tables(self._db, path)
+                file_check.check_tables(self._db, path)
                 version: int = self._db.execute("PRAGMA user_version").fetchone()[0]
-            schema.check_version(version, path)
+            file_check.check_version(version, path)
             if version < schema.VERSION:
                 self.close()
                 with self._explaining():
@@ -162,7 +162,7 @@ class DatabaseReader:
 
     def _states(self, crawl: int, tally: list[Any]) -> dict[str, int]:
         """URLs by state; ids are dense, so the last one tells how many are known."""
-        last = self._one("SELECT max(id) FROM url WHERE id BETWEEN ? AND ?", id_range(crawl))[0]
+        last = self._one(_LAST, id_range(crawl))[0]
         known = 0 if last is None else (last & LAST_ID) + 1
         counts = dict.fromkeys(UrlState, 0)
         for state, _, n in tally:
@@ -197,11 +197,13 @@ class DatabaseReader:
             return Why(url=url, nearest=self._nearest(crawl, url))
         number: int = found[0][0]
         row = self._one(_URL, (number,))
-        state, known_as, depth, priority, reason, detail, tries, link_evidence, bonus = row
+        state, known_as, depth, priority, reason, detail, tries, bonus = row
         page = next(map(_page_of, self._all(_PAGE, (number,))), None)
-        better = self.run(partial(evidence_log.latest, row=number))
+        better = self.run(partial(url_log.latest, row=number))
         if better is not None:
-            priority = better.priority
+            priority, link_evidence = better.priority, better.link_evidence
+        else:
+            link_evidence = self.run(partial(url_log.first_evidence, row=number))
         return Why(
             url=known_as,
             state=UrlState(state).name.lower(),
@@ -213,9 +215,7 @@ class DatabaseReader:
             path=self._path_to(number, better),
             page=page,
             duplicate_of=next((url for (url,) in self._all(_DUPLICATE_OF, (number,))), ""),
-            link_evidence=better.link_evidence
-            if better
-            else tuple(array("f", link_evidence or b"")),
+            link_evidence=link_evidence,
             place=page.bonus if page else bonus if state == UrlState.WAITING else 0.0,
         )
 
@@ -228,7 +228,7 @@ class DatabaseReader:
         text: str = self._one(_CONFIG, (crawl,))[0]
         return text.encode()
 
-    def _path_to(self, number: int, better: evidence_log.Latest | None) -> list[Step]:
+    def _path_to(self, number: int, better: url_log.Latest | None) -> list[Step]:
         """From a seed to the URL; stops where parents would go in a circle."""
         steps: list[Step] = []
         seen: set[int] = set()
@@ -323,7 +323,7 @@ class DatabaseReader:
     def _explaining(self) -> Iterator[None]:
         self._until = time.monotonic() + READ_S
         try:
-            with schema.explaining(self._path):
+            with file_check.explaining(self._path):
                 yield
         except sqlite3.Error as error:
             if getattr(error, "sqlite_errorname", "") != "SQLITE_INTERRUPT":
@@ -340,7 +340,7 @@ class DatabaseReader:
 
 def last_crawl(path: Path, identity: dict[str, Any]) -> int | None:
     """The crawl that an order of this identity would continue (`Store.begin_crawl`)."""
-    if not schema.check_file(path):
+    if not file_check.check_file(path):
         return None
     with DatabaseReader(path) as reader:
         row = reader.run(lambda db: db.execute(LAST_CRAWL, (digested(identity)[1],)).fetchone())
@@ -413,9 +413,13 @@ SELECT id FROM crawl WHERE finished_at IS NULL ORDER BY opened_at DESC LIMIT 1""
 _DUPLICATES = "SELECT count(*) FROM near_duplicate WHERE id BETWEEN ? AND ?"
 _GONE = "SELECT count(*) FROM page_check WHERE id BETWEEN ? AND ? AND gone_at NOT NULL"
 _DUPLICATE_OF = f"""
-SELECT url.url FROM near_duplicate n JOIN url ON url.id = (n.id & ~{LAST_ID}) + n.of
+SELECT f.url FROM near_duplicate n JOIN url_found f ON f.id = (n.id & ~{LAST_ID}) + n.of
 WHERE n.id = ?"""
-_FETCHING = "SELECT count(*) FROM url WHERE state = 1 AND id BETWEEN ? AND ?"
+_LAST = "SELECT max(id) FROM url_found WHERE id BETWEEN ? AND ?"
+# A page that is looked at again is one still.
+_FETCHING = """
+SELECT count(*) FROM fetching LEFT JOIN url_state USING (id)
+WHERE id BETWEEN ? AND ? AND NOT ifnull(state, 0)"""
 _LAST_PAGES = "SELECT relevant FROM page WHERE crawl = ? ORDER BY nth DESC LIMIT ?"
 _HOSTS = f"""
 SELECT name, sum(fetched), sum(yielded) FROM queue
@@ -424,10 +428,10 @@ WHERE queue.id BETWEEN ? AND ? GROUP BY host.id HAVING sum(yielded) > 0
 ORDER BY sum(yielded) DESC, sum(fetched), name LIMIT ?"""
 
 _FIND = """
-SELECT id FROM url WHERE id BETWEEN ? AND ? AND (key = ? OR url = ?)
+SELECT id FROM url_found WHERE id BETWEEN ? AND ? AND (key = ? OR url = ?)
 ORDER BY key = ? DESC LIMIT 1"""
 _URL = f"""
-SELECT state, url, depth, priority, reason, detail, tries, link_evidence, ifnull(queue.bonus, 0)
+SELECT state, url, depth, priority, reason, detail, tries, ifnull(queue.bonus, 0)
 FROM url LEFT JOIN queue ON queue.id = (url.id & ~{LAST_ID}) + url.queue WHERE url.id = ?"""
 _STEP = """
 SELECT url, ifnull(anchor, ''), depth, relevance, parent
@@ -436,7 +440,7 @@ _PAGE = f"""
 SELECT nth, waiting, priority, status, fetched_at, relevance, relevant, noindex, {PAGERANK}, title,
 parts, matched, bonus, rendering FROM page p JOIN page_text USING (id) WHERE id = ?"""
 _OF_HOST = f"""
-SELECT url FROM url WHERE id BETWEEN ? AND ? AND queue IN (
+SELECT url FROM url_found WHERE id BETWEEN ? AND ? AND queue IN (
     SELECT queue.id & {LAST_ID} FROM queue
     JOIN host ON host.id = (queue.id & ~{LAST_ID}) + queue.host
     WHERE queue.id BETWEEN ? AND ? AND host.name = ?)"""

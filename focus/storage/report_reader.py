@@ -277,9 +277,10 @@ _DROPS = f"""
 SELECT reason, n FROM tally WHERE crawl = ? AND state = {int(UrlState.DROPPED)} AND n > 0
 ORDER BY n DESC, reason"""
 _FAILURES = f"""
-SELECT ifnull(reason, '') AS kind, count(*), count(DISTINCT queue.host), min(url.id)
-FROM url JOIN queue ON queue.id = (url.id & ~{LAST_ID}) + url.queue
-WHERE url.id BETWEEN ? AND ? AND state = {int(UrlState.FAILED)}
+SELECT ifnull(reason, '') AS kind, count(*), count(DISTINCT queue.host), min(f.id)
+FROM url_state s CROSS JOIN url_found f USING (id)
+CROSS JOIN queue ON queue.id = (f.id & ~{LAST_ID}) + f.queue
+WHERE s.id BETWEEN ? AND ? AND s.state = {int(UrlState.FAILED)}
 GROUP BY kind ORDER BY count(*) DESC, kind"""
 _TALLIES = f"""
 SELECT host.name AS name, {{pattern}} AS pattern, queue.host AS host, sum(fetched) AS n,
@@ -299,11 +300,12 @@ JOIN host ON host.id = (queue.id & ~{LAST_ID}) + queue.host
 WHERE queue.id BETWEEN ? AND ? GROUP BY host.id HAVING n > 0 ORDER BY n DESC, name LIMIT ?"""
 _TIMES = f"""
 SELECT queue.host AS host, fetched_at, fetched_at + elapsed_s
-FROM page JOIN url USING (id) JOIN queue ON queue.id = (page.id & ~{LAST_ID}) + url.queue
+FROM page JOIN url_found f USING (id) JOIN queue ON queue.id = (page.id & ~{LAST_ID}) + f.queue
 WHERE page.id BETWEEN ? AND ? ORDER BY host, fetched_at"""
 _FORBIDDEN = f"""
-SELECT queue.host, count(*) FROM url JOIN queue ON queue.id = (url.id & ~{LAST_ID}) + url.queue
-WHERE url.id BETWEEN ? AND ? AND state = {int(UrlState.DROPPED)} AND url.reason = 'robots'
+SELECT queue.host, count(*) FROM url_state s CROSS JOIN url_found f USING (id)
+CROSS JOIN queue ON queue.id = (f.id & ~{LAST_ID}) + f.queue
+WHERE s.id BETWEEN ? AND ? AND s.state = {int(UrlState.DROPPED)} AND s.reason = 'robots'
 AND queue.host IN (SELECT value FROM json_each(?)) GROUP BY queue.host"""
 _JUDGED = """
 SELECT count(*), ifnull(sum(label.relevant), 0), ifnull(sum(page.relevant), 0),

@@ -93,7 +93,7 @@ _FIELDS: dict[str, tuple[Any, str]] = {
     "content_type": (str, "x.content_type"),
     "duplicate_of": (
         str,
-        "(SELECT w.url FROM near_duplicate t JOIN url w "
+        "(SELECT w.url FROM near_duplicate t JOIN url_found w "
         f"ON w.id = (t.id & ~{LAST_ID}) + t.of WHERE t.id = p.id)",
     ),
     "canonical": (str, "x.canonical"),
@@ -224,4 +224,4 @@ CROSS JOIN url u ON u.id = p.id
 CROSS JOIN crawl c ON c.id = p.crawl
 LEFT JOIN page_text x ON x.id = p.id {{source}}
 LEFT JOIN page_check k ON k.id = p.id LEFT JOIN lastmod l ON l.id = p.id
-LEFT JOIN url v ON v.id = (p.id & ~{LAST_ID}) + u.parent"""
+LEFT JOIN url_found v ON v.id = (p.id & ~{LAST_ID}) + u.parent"""

@@ -1,6 +1,6 @@
-"""Describes the tables of a focus database, and says what is wrong with a file that is none.
+"""Describes the tables of a focus database.
 
-Text and checks only; `writer` and `alerts/` write such a file, `reader` reads it.
+Text only; `writer` and `alerts/` write such a file, `reader` reads it.
 
 Every row of a crawl has the one number ``crawl << 32 | id``, where `id` counts
 from 0 within the crawl (as in `records`). So each table is clustered by crawl,
@@ -10,23 +10,19 @@ refer to another row of the same crawl (queue, host, parent) hold the bare `id`.
 
 from __future__ import annotations
 
-import errno
-import os
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from pathlib import Path
-
-from focus.errors import StoreError
-from focus.i18n import msg
 from focus.storage.alerts.schema import ALERTS
-from focus.text.formatting import printable
 
 APPLICATION_ID = 0x666F6375
 """`PRAGMA application_id` of our files ("focu"): others are refused untouched."""
 
 ID_BITS = 32
 LAST_ID = (1 << ID_BITS) - 1
+
+ANCHOR = f"""
+(SELECT nullif(json_extract(anchors, '$."' || ({{url}} & {LAST_ID}) || '"'), '')
+FROM link_anchor WHERE link_anchor.id = ({{url}} & ~{LAST_ID}) + {{parent}})"""
+"""SQL: the text of the link to a URL (row id) from a page (bare id) that bettered it; NULL: none
+is known."""
 
 _CRAWLS = """
 -- One crawl: a set of seeds, a topic and a strategy.
@@ -78,33 +74,48 @@ CREATE TABLE queue (
     recent_at      INTEGER NOT NULL DEFAULT 0   -- requests to the host by then
 );
 
--- Every known URL, hence the seen-set and the frontier. Millions of rows: NULL
--- stands for "" and (), as one byte. No index on `key`: a random place in the
--- file per new URL would cost more than everything else here; the crawl knows
--- its keys from memory, and `why` can afford one pass.
-CREATE TABLE url (
+-- Every known URL as it was found, for people; what the crawl itself needs of it to go on stands in
+-- found_log. Millions of rows that are written once: NULL stands for "", as one byte. No index on
+-- `key`: a random place in the file per new URL would cost more than everything else here; the
+-- crawl knows its keys from memory, and `why` can afford one pass.
+CREATE TABLE url_found (
     id       INTEGER PRIMARY KEY,  -- crawl << 32 | id, in order of discovery
-    state    INTEGER NOT NULL,     -- records.UrlState
     key      BLOB NOT NULL,        -- 16 bytes: MD5 of the duplicate key
-    url      TEXT NOT NULL,        -- as requested
+    url      TEXT NOT NULL,        -- as requested: a redirect to https may give it another
     queue    INTEGER NOT NULL,     -- of the frontier
     depth    INTEGER NOT NULL,     -- links from a seed
-    -- Of the evidence that it was found with; what came later is in evidence_log.
-    priority REAL NOT NULL,        -- larger = sooner
-    parent   INTEGER,              -- URL with the best evidence, also later; NULL: a seed
-    link_evidence BLOB,            -- float32, little-endian; NULL: nothing
-    anchor   TEXT,                 -- of the link from `parent`; NULL: none
-    hops     INTEGER NOT NULL,     -- redirects followed to come here
-    tries    INTEGER NOT NULL DEFAULT 0,  -- failed so far
-    retry_at REAL,                 -- not before; NULL: at any time
-    reason   TEXT,                 -- failed, dropped (or tried again): why
-    detail   TEXT                  -- the same for people; NULL: nothing more to say
+    priority REAL NOT NULL,        -- larger = sooner; what came later is in evidence_log
+    parent   INTEGER,              -- URL with the link it was found by; NULL: a seed
+    anchor   TEXT                  -- of that link; NULL: none
 );
--- What was in flight when the process died (Store.begin_crawl); tiny.
-CREATE INDEX url_fetching ON url (state) WHERE state = 1;
+-- The same for a restart, one row a batch, see storage/url_log.py.
+CREATE TABLE found_log (
+    id     INTEGER PRIMARY KEY,    -- of its first URL; the others follow without a gap
+    width  INTEGER NOT NULL,       -- floats of evidence a record has
+    packed BLOB NOT NULL           -- records: half of the key (8 bytes), priority (float64), queue
+                                   -- (uint32), parent (int32, -1: none), depth (uint16, at most
+                                   -- 65535), hops (uint8, at most 255), evidence (float32),
+                                   -- little-endian
+);
+-- What became of URLs that were asked for, or dropped: narrow and apart, as each of them is told
+-- in a place of its own. A URL without a row waits for its first try.
+CREATE TABLE url_state (
+    id       INTEGER PRIMARY KEY,  -- = url_found.id
+    state    INTEGER NOT NULL,     -- records.UrlState, but FETCHING
+    reason   TEXT,                 -- failed, dropped (or tried again): why
+    detail   TEXT,                 -- the same for people; NULL: nothing more to say
+    tries    INTEGER NOT NULL,     -- failed so far
+    retry_at REAL,                 -- not before; NULL: at any time
+    hops     INTEGER NOT NULL,     -- redirects followed to come here
+    parent   INTEGER               -- URL with the best link to it; NULL: as it was found
+);
+-- What is in flight, or was when the process died; tiny.
+CREATE TABLE fetching (
+    id INTEGER PRIMARY KEY         -- = url_found.id
+);
 
 -- Better evidence for URLs that wait, one row a batch: in their own rows it would be written to
--- as many places of the file (storage/evidence_log.py). The last record of a URL counts.
+-- as many places of the file (storage/url_log.py). The last record of a URL counts.
 CREATE TABLE evidence_log (
     id     INTEGER PRIMARY KEY,    -- crawl << 32 | number, in order of writing
     width  INTEGER NOT NULL,       -- floats of evidence a record has
@@ -125,15 +136,15 @@ CREATE TABLE tally (
     n      INTEGER NOT NULL,       -- how many
     PRIMARY KEY (crawl, state, reason)
 ) WITHOUT ROWID;
-CREATE TRIGGER url_born_ended AFTER INSERT ON url WHEN new.state > 1 BEGIN
+CREATE TRIGGER url_born_ended AFTER INSERT ON url_state WHEN new.state > 1 BEGIN
     INSERT INTO tally VALUES (new.id >> 32, new.state, ifnull(new.reason, ''), 1)
         ON CONFLICT DO UPDATE SET n = n + 1;
 END;
-CREATE TRIGGER url_ended AFTER UPDATE OF state ON url WHEN new.state > 1 BEGIN
+CREATE TRIGGER url_ended AFTER UPDATE OF state ON url_state WHEN new.state > 1 BEGIN
     INSERT INTO tally VALUES (new.id >> 32, new.state, ifnull(new.reason, ''), 1)
         ON CONFLICT DO UPDATE SET n = n + 1;
 END;
-CREATE TRIGGER url_revived AFTER UPDATE OF state ON url WHEN old.state > 1 BEGIN
+CREATE TRIGGER url_revived AFTER UPDATE OF state ON url_state WHEN old.state > 1 BEGIN
     UPDATE tally SET n = n - 1
         WHERE crawl = old.id >> 32 AND state = old.state AND reason = ifnull(old.reason, '');
 END;
@@ -293,6 +304,19 @@ CREATE TABLE validator (
 );
 """
 
+_TOLD = "(SELECT {} FROM url_state s WHERE s.id = f.id)"
+URLS = f"""CREATE VIEW url AS
+SELECT f.id AS id, coalesce(nullif({_TOLD.format("state")}, 0),
+    (SELECT 1 FROM fetching g WHERE g.id = f.id), 0) AS state,
+    f.key AS key, f.url AS url, f.queue AS queue, f.depth AS depth, f.priority AS priority,
+    ifnull({_TOLD.format("parent")}, f.parent) AS parent,
+    CASE WHEN ifnull({_TOLD.format("parent")}, f.parent) IS f.parent THEN f.anchor ELSE
+    {ANCHOR.format(url="f.id", parent=_TOLD.format("parent"))} END AS anchor,
+    ifnull({_TOLD.format("tries")}, 0) AS tries, {_TOLD.format("reason")} AS reason,
+    {_TOLD.format("detail")} AS detail
+FROM url_found f"""
+"""Every known URL as it stands. Of one table, so that SQLite never makes all of it to join it."""
+
 PAGES = f"""CREATE VIEW pages AS
 SELECT p.id AS id, p.crawl AS crawl, c.topic AS topic, c.strategy AS strategy,
     u.url AS url, x.url AS final_url, x.canonical AS canonical, p.status AS status,
@@ -309,42 +333,23 @@ SELECT p.id AS id, p.crawl AS crawl, c.topic AS topic, c.strategy AS strategy,
     strftime('%Y-%m-%dT%H:%M:%SZ', k.gone_at, 'unixepoch') AS gone_at,
     x.rendering AS rendering
 FROM page p JOIN crawl c ON c.id = p.crawl JOIN url u ON u.id = p.id
-JOIN page_text x ON x.id = p.id LEFT JOIN url v ON v.id = (p.id & ~{LAST_ID}) + u.parent
+JOIN page_text x ON x.id = p.id LEFT JOIN url_found v ON v.id = (p.id & ~{LAST_ID}) + u.parent
 LEFT JOIN lastmod l ON l.id = p.id LEFT JOIN page_check k ON k.id = p.id
 LEFT JOIN graph_rank g ON g.id = p.id
 WHERE NOT p.noindex AND u.state <> 4"""
 """What other programs may read of a database; its columns keep their names and meaning."""
 
-MIGRATIONS: tuple[str, ...] = (f"{_CRAWLS}{PAGES};{ALERTS}",)
+MIGRATIONS: tuple[str, ...] = (f"{_CRAWLS}{URLS};{PAGES};{ALERTS}",)
 """The first makes an empty file ours, each later one a file of the version before. Append only,
 once there was a release."""
 
-UNRELEASED = 20
+UNRELEASED = 21
 """Versions up to this one were of tables that no release had. Until the first, whoever changes a
 table raises this number: then files of before are refused by it, not by the first column that
 they lack."""
 
 VERSION = UNRELEASED + len(MIGRATIONS)
 """What a file says that has all of our tables (`PRAGMA user_version`); 0: it has none yet."""
-
-_ADVICE = {
-    "SQLITE_BUSY": msg("another program is writing to it; close that and try again"),
-    "SQLITE_LOCKED": msg("another program is writing to it; close that and try again"),
-    "SQLITE_FULL": msg(
-        "the disk is full; make room and run the same command again, nothing is lost"
-    ),
-    "SQLITE_READONLY": msg(
-        "it cannot be written; check the permissions of the file and its folder"
-    ),
-    "SQLITE_PERM": msg("it cannot be opened; check the permissions of the file and its folder"),
-    "SQLITE_CANTOPEN": msg("it cannot be opened; check that its folder exists and can be written"),
-    "SQLITE_CORRUPT": msg("it is damaged; keep a copy, then try `sqlite3 FILE .recover`"),
-    "SQLITE_NOTADB": msg("it is not a database; choose another --db"),
-    "SQLITE_IOERR": msg("the disk reports an error; check it, then run the same command again"),
-    "SQLITE_TOOBIG": msg("a value is too large for it"),
-    "SQLITE_NOLFS": msg("its file system cannot hold a file of that size"),
-    "SQLITE_PROTOCOL": msg("its locks do not work; put it on a local disk"),
-}
 
 
 def row_id(crawl: int, number: int) -> int:
@@ -355,94 +360,3 @@ def row_id(crawl: int, number: int) -> int:
 def id_range(crawl: int) -> tuple[int, int]:
     """First and last row id that a crawl can have."""
     return crawl << ID_BITS, crawl << ID_BITS | LAST_ID
-
-
-def explained(error: Exception, path: Path) -> StoreError | None:
-    """An SQLite error as one line for people; None for a mistake in our own SQL."""
-    name = getattr(error, "sqlite_errorname", "")
-    advice = _ADVICE.get("_".join(name.split("_")[:2]))  # SQLITE_IOERR_WRITE → SQLITE_IOERR
-    return (
-        StoreError("{path}: {advice} ({error})", path=path, advice=advice, error=error)
-        if advice
-        else None
-    )
-
-
-@contextmanager
-def explaining(path: Path) -> Iterator[None]:
-    """SQLite's complaints about the file as StoreError; our own mistakes pass through."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        if (clear := explained(error, path)) is None:
-            raise
-        raise clear from error
-
-
-def check_tables(db: sqlite3.Connection, path: Path) -> None:
-    """StoreError for a view that is not ours: reading one can be without end."""
-    views = db.execute("SELECT name FROM sqlite_schema WHERE type = 'view' AND sql <> ?", (PAGES,))
-    if (row := views.fetchone()) is not None:
-        raise StoreError(
-            "{path} has a view ({row}), as no database of focus has; somebody else made it: "
-            "choose another --db",
-            path=path,
-            row=printable(str(row[0]), 40),
-        )
-
-
-def check_file(path: Path) -> bool:
-    """Whether `path` holds a database of ours (False: nothing there yet).
-
-    Looks at the header alone, without the journal, so that another program's is not folded.
-    The id reaches the header before the first switch to WAL, see `Store.open`. It is SQLite
-    that opens the file: closing one that we had opened ourselves would drop the POSIX locks of
-    all connections that this process has to it, and the next program to leave would take the
-    WAL with it, with all that is written there. StoreError if it is not ours.
-    """
-    try:
-        if not path.stat().st_size:
-            return False
-        if path.is_dir() or not os.access(path, os.R_OK):
-            number = errno.EISDIR if path.is_dir() else errno.EACCES
-            raise OSError(number, os.strerror(number))
-        uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
-        with closing(sqlite3.connect(uri, uri=True)) as db:
-            application = db.execute("PRAGMA application_id").fetchone()[0]
-            version = db.execute("PRAGMA user_version").fetchone()[0]
-    except FileNotFoundError:
-        return False
-    except OSError as error:
-        raise StoreError(
-            "cannot read {path}: {error}; choose another --db",
-            path=path,
-            error=error,
-        ) from error
-    except sqlite3.DatabaseError as error:
-        if error.sqlite_errorname == "SQLITE_NOTADB":
-            raise StoreError("{path} is not a database; choose another --db", path=path) from error
-        return True  # another process is at it, or it is damaged: opening it will tell
-    if application != APPLICATION_ID:
-        raise StoreError(
-            "{path} is the database of another program; choose another --db", path=path
-        )
-    check_version(version, path)
-    return True
-
-
-def check_version(version: int, path: Path) -> None:
-    """StoreError if a newer focus wrote the file, or one before the first release."""
-    if 0 < version <= UNRELEASED:
-        raise StoreError(
-            "{path} was written before the first release, in a form that is no longer read; "
-            "choose another --db",
-            path=path,
-        )
-    if version > VERSION:
-        raise StoreError(
-            "{path} was written by a newer focus (format {version}, this one knows {known}); "
-            "update focus or choose another --db",
-            path=path,
-            version=version,
-            known=VERSION,
-        )

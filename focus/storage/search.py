@@ -189,16 +189,16 @@ def _indexed(index: SearchIndex) -> int:
 
 
 _RANKED = f"""
-SELECT best.page, best.score, best.simhash, url.key, best.pages FROM (
+SELECT best.page, best.score, best.simhash, f.key, best.pages FROM (
     SELECT page, score, simhash, count(*) OVER () AS pages FROM (
         SELECT p.id AS page, p.simhash,
             -bm25(text_index, {TITLE}, {TEXT}, {WORD})
             * (1.0 + {QUALITY} * min(1.0, {{quality}})) AS score
         FROM text_index CROSS JOIN doc d ON d.id = text_index.rowid
-        CROSS JOIN web.page p ON p.id = d.page LEFT JOIN web.url u ON u.id = p.id
+        CROSS JOIN web.page p ON p.id = d.page CROSS JOIN web.url u ON u.id = p.id
         WHERE text_index MATCH ? AND {{tests}} ORDER BY text_index.rowid DESC LIMIT ?
     ) ORDER BY score DESC, page LIMIT ?
-) AS best JOIN web.url ON url.id = best.page ORDER BY best.score DESC, best.page"""
+) AS best JOIN web.url_found f ON f.id = best.page ORDER BY best.score DESC, best.page"""
 _DETAILS = """
 SELECT p.id, x.url, x.title, x.description, b.zstd, p.fetched_at, m.changed_at, p.relevance,
     p.relevant, c.topic, c.id

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from focus.errors import StoreError
-from focus.storage import private, schema
+from focus.storage import file_check, private
 
 INDEX_ID = 0x666F6378  # "focx"
 FORMAT = 1  # another one is made anew
@@ -155,4 +155,4 @@ def explained(error: sqlite3.Error, path: Path) -> Exception:
             "the search index {path} is damaged; delete it, and the next search makes it anew",
             path=path,
         )
-    return schema.explained(error, path) or error
+    return file_check.explained(error, path) or error

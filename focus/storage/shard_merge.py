@@ -22,27 +22,37 @@ from typing import NamedTuple
 import msgspec
 
 from focus.errors import ConfigError
-from focus.storage import evidence_log
+from focus.storage import url_log
 from focus.storage.lock import holder
 from focus.storage.reader import DatabaseReader
 from focus.storage.schema import ID_BITS, LAST_ID, id_range
 from focus.storage.writer import prepare
 
-_COUNTED = ("host", "queue", "url", "evidence_log")  # whose ids are numbered on, shard by shard
+_COUNTED = (
+    "host",
+    "queue",
+    "url_found",
+    "evidence_log",
+)  # whose ids are numbered on, shard by shard
 CRAWL = 1  # its id in the one database
 BASE = CRAWL << ID_BITS
 
 _SHIFTED = {  # table -> column -> what becomes of it, by the offsets of the shard
     "host": {"id": "{base} + (id & {last}) + {host}"},
     "queue": {"id": "{base} + (id & {last}) + {queue}", "host": "host + {host}"},
-    "url": {
+    "url_found": {
         "id": "{base} + (id & {last}) + {url}",
         "queue": "queue + {queue}",
         "parent": "parent + {url}",
     },
+    "found_log": {
+        "id": "{base} + (id & {last}) + {url}",
+        "packed": "shifted_found(packed, width, {url}, {queue})",
+    },
+    "url_state": {"id": "{base} + (id & {last}) + {url}", "parent": "parent + {url}"},
     "evidence_log": {
         "id": "{base} + (id & {last}) + {evidence_log}",
-        "packed": "shifted_records(packed, width, {url})",
+        "packed": "shifted_evidence(packed, width, {url})",
     },
     "link_anchor": {
         "id": "{base} + (id & {last}) + {url}",
@@ -97,7 +107,8 @@ def as_one(
             prepare(db, path)
             db.execute("PRAGMA synchronous = OFF")
             db.create_function("shifted", 2, _shifted, deterministic=True)
-            db.create_function("shifted_records", 3, evidence_log.shifted, deterministic=True)
+            db.create_function("shifted_evidence", 3, url_log.shifted_evidence, deterministic=True)
+            db.create_function("shifted_found", 4, url_log.shifted_found, deterministic=True)
             _Merging(db, paths, bodies=bodies).run()
         yield MergedDatabase(path, any(holder(each) is not None for each in paths))
 
@@ -159,7 +170,7 @@ class _Merging:
     def _copy(self, table: str, number: int, crawl: int) -> None:
         """The rows of one table that belong to a crawl."""
         names = [row[1] for row in self._db.execute(f"PRAGMA main.table_info({table})")]
-        offsets = {name: self._offsets[name] for name in _COUNTED}
+        offsets = {name.removesuffix("_found"): self._offsets[name] for name in _COUNTED}
         terms = {"base": BASE, "last": LAST_ID, "shard": number, **offsets}
         new = [_SHIFTED[table].get(name, f'"{name}"').format(**terms) for name in names]
         of = "page" if table == "label" else "id"

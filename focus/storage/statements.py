@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from focus.i18n import stored
 from focus.looks import PageChange, PageCheck
-from focus.records import Batch, Change, HostRow, Outcome, PageRow, QueueRow, UrlRow
-from focus.storage import evidence_log
+from focus.records import Batch, Change, HostRow, Outcome, PageRow, QueueRow, UrlRow, UrlState
+from focus.storage import url_log
 from focus.storage.schema import row_id
 
 Row = tuple[Any, ...]
@@ -44,19 +44,16 @@ recent_at = excluded.recent_at"""
 _HUB = """
 INSERT INTO hub VALUES * ON CONFLICT (id) DO UPDATE SET
 fetched = excluded.fetched, yielded = excluded.yielded"""
-_URL = """
-INSERT INTO url (id, state, key, url, queue, depth, priority, parent, link_evidence, anchor,
-hops, reason, detail) VALUES *"""
-_FETCHING = """
-WITH new (id) AS (VALUES *) UPDATE url SET state = 1 FROM new WHERE url.id = new.id"""
-_OUTCOME = f"""
-WITH new (id, state, reason, detail, tries, retry_at, hops, url, parent) AS (VALUES *)
-UPDATE url SET state = new.state, reason = new.reason, detail = new.detail, tries = new.tries,
-retry_at = new.retry_at, hops = new.hops, url = ifnull(new.url, url.url),
-parent = ifnull(new.parent, url.parent),
-anchor = iif(ifnull(new.parent, url.parent) IS url.parent, url.anchor,
-{evidence_log.ANCHOR.format(url="new.id", parent="new.parent")})
-FROM new WHERE url.id = new.id"""
+_URL = "INSERT INTO url_found VALUES *"
+_FETCHING = "INSERT OR IGNORE INTO fetching VALUES *"
+_FETCHED = "WITH new (id) AS (VALUES *) DELETE FROM fetching WHERE id IN (SELECT id FROM new)"
+_STATE = """
+INSERT INTO url_state VALUES * ON CONFLICT (id) DO UPDATE SET state = excluded.state,
+reason = excluded.reason, detail = excluded.detail, tries = excluded.tries,
+retry_at = excluded.retry_at, hops = excluded.hops, parent = ifnull(excluded.parent, parent)"""
+_MOVED = """
+WITH new (id, url) AS (VALUES *)
+UPDATE url_found SET url = new.url FROM new WHERE url_found.id = new.id"""
 # Fetched again, it keeps how it was taken first: rank, priority, place, bonus.
 _PAGE = """
 INSERT INTO page VALUES * ON CONFLICT (id) DO UPDATE SET nth = excluded.nth,
@@ -109,11 +106,17 @@ def statements(crawl: int, batch: Batch) -> Iterator[tuple[str, list[Row]]]:
     yield _HOST, [_host(base, each) for each in batch.hosts]
     yield _QUEUE, [_queue(base, each) for each in batch.queues]
     yield _URL, [_url(base, each) for each in batch.urls]
+    yield url_log.APPEND_FOUND, url_log.packed_found(crawl, batch.urls)
     changes = _merged_changes(batch.changes)
-    yield evidence_log.APPEND, evidence_log.packed(crawl, changes)
-    yield evidence_log.ANCHORS, evidence_log.anchors(crawl, changes)
-    yield _FETCHING, [(base | number,) for number in batch.fetching]
-    yield _OUTCOME, [_outcome(base, each) for each in _merged_outcomes(batch.outcomes)]
+    yield url_log.APPEND_EVIDENCE, url_log.packed_evidence(crawl, changes)
+    yield url_log.ANCHORS, url_log.anchors(crawl, changes)
+    outcomes = _merged_outcomes(batch.outcomes)
+    sent = set(batch.fetching)
+    yield _FETCHING, [(base | number,) for number in batch.fetching if number not in outcomes]
+    yield _FETCHED, [(base | number,) for number in outcomes if number not in sent]
+    born = [_born(base, each) for each in batch.urls if each.state is not UrlState.WAITING]
+    yield _STATE, born + [_state(base, each) for each in outcomes.values()]
+    yield _MOVED, [(base | each.id, each.url) for each in outcomes.values() if each.url is not None]
     for outdated in _OUTDATED:
         yield outdated, [(base | number,) for number in batch.reread]
     yield _PAGE, [_page(base, crawl, each) for each in batch.pages]
@@ -155,7 +158,7 @@ def _merged_changes(changes: list[Change]) -> list[Change]:
     return [*merged.values()]
 
 
-def _merged_outcomes(outcomes: list[Outcome]) -> Iterable[Outcome]:
+def _merged_outcomes(outcomes: list[Outcome]) -> dict[int, Outcome]:
     """One per URL: the last, with a new URL that an earlier one gave."""
     merged: dict[int, Outcome] = {}
     for outcome in outcomes:
@@ -163,7 +166,7 @@ def _merged_outcomes(outcomes: list[Outcome]) -> Iterable[Outcome]:
         if old is not None and outcome.url is None:
             outcome = replace(outcome, url=old.url)
         merged[outcome.id] = outcome
-    return merged.values()
+    return merged
 
 
 def _host(base: int, host: HostRow) -> Row:
@@ -178,24 +181,17 @@ def _queue(base: int, queue: QueueRow) -> Row:
 
 
 def _url(base: int, url: UrlRow) -> Row:
-    return (
-        base | url.id,
-        int(url.state),
-        url.key,
-        url.url,
-        url.queue,
-        url.depth,
-        url.priority,
-        url.parent,
-        _link_evidence(url.link_evidence),
-        url.anchor or None,
-        url.hops,
-        url.reason or None,
-        (url.detail and stored(url.detail)) or None,
-    )
+    where = url.queue, url.depth, url.priority, url.parent
+    return base | url.id, url.key, url.url, *where, url.anchor or None
 
 
-def _outcome(base: int, outcome: Outcome) -> Row:
+def _born(base: int, url: UrlRow) -> Row:
+    """The state of a URL that did not come to wait."""
+    detail = (url.detail and stored(url.detail)) or None
+    return base | url.id, int(url.state), url.reason or None, detail, 0, None, url.hops, None
+
+
+def _state(base: int, outcome: Outcome) -> Row:
     return (
         base | outcome.id,
         int(outcome.state),
@@ -204,7 +200,6 @@ def _outcome(base: int, outcome: Outcome) -> Row:
         outcome.tries,
         outcome.retry_at or None,
         outcome.hops,
-        outcome.url,
         outcome.parent,
     )
 
@@ -274,15 +269,6 @@ def encodable(batch: Batch) -> Batch:
 
     plain = msgspec.to_builtins(batch, builtin_types=(bytes,), enc_hook=str)
     return msgspec.convert(clean(plain), Batch, builtin_types=(bytes,))
-
-
-@cache
-def _floats(width: int) -> struct.Struct:
-    return struct.Struct(f"<{width}f")
-
-
-def _link_evidence(values: tuple[float, ...]) -> bytes | None:
-    return _floats(len(values)).pack(*values) if values else None
 
 
 def _uint32(numbers: tuple[int, ...]) -> bytes:

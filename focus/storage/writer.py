@@ -18,7 +18,7 @@ from focus.errors import StoreError
 from focus.records import Batch, FailureKind, HostRow, QueueRow, UrlState
 from focus.scheduling.retries import TEMPORARY
 from focus.score.subtopics import Titled
-from focus.storage import schema, statements
+from focus.storage import file_check, schema, statements
 from focus.storage.schema import id_range
 
 WAL_PAGES = 8000  # 32 MiB: then the WAL is folded into the file and begun again
@@ -73,9 +73,9 @@ def transaction(db: sqlite3.Connection, *, durable: bool = False) -> Iterator[No
 
 def prepare(db: sqlite3.Connection, path: Path) -> None:
     """Check the version, migrate, and set the connection up."""
-    schema.check_tables(db, path)
+    file_check.check_tables(db, path)
     version: int = db.execute("PRAGMA user_version").fetchone()[0]
-    schema.check_version(version, path)
+    file_check.check_version(version, path)
     done = max(version - schema.UNRELEASED, 0)
     for number, script in enumerate(schema.MIGRATIONS[done:], schema.UNRELEASED + done + 1):
         try:
@@ -150,7 +150,7 @@ def begin(
             crawl = row[0]
             db.execute(_REOPEN_CRAWL, (now, config, crawl))
             db.execute(ALIVE, (now, None, crawl))
-            db.execute(_FETCHING_AGAIN, id_range(crawl))
+            db.execute(_FORGET_FETCHING, id_range(crawl))  # it waits again, or is a page still
             _revive(db, crawl, revive)
         free = next_ids(db, crawl)
     _, ended, reason, counters, seen_at = row or (crawl, None, None, "{}", now)
@@ -181,7 +181,7 @@ def _revive(db: sqlite3.Connection, crawl: int, wanted: Sequence[str]) -> None:
 def next_ids(db: sqlite3.Connection, crawl: int) -> list[int]:
     """The first free ids of a crawl's URLs, queues and hosts."""
     free = []
-    for table in ("url", "queue", "host"):
+    for table in ("url_found", "queue", "host"):
         sql = f"SELECT max(id) FROM {table} WHERE id BETWEEN ? AND ?"
         (last,) = db.execute(sql, id_range(crawl)).fetchone()
         free.append(0 if last is None else (last & schema.LAST_ID) + 1)
@@ -265,17 +265,16 @@ GRAPH = f"""
 SELECT id & {schema.LAST_ID}, source, targets FROM link
 WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"""
 ADDRESSES = f"""
-SELECT url.id & {schema.LAST_ID}, url FROM json_each(?) JOIN url ON url.id = json_each.value"""
-# A page that was being looked at again is one still; it is due again by itself.
-_FETCHING_AGAIN = """
-UPDATE url SET state = iif(id IN (SELECT id FROM page), 2, 0)
-WHERE state = 1 AND id BETWEEN ? AND ?"""
+SELECT f.id & {schema.LAST_ID}, url FROM json_each(?) AS wanted
+JOIN url_found f ON f.id = wanted.value"""
+_FORGET_FETCHING = "DELETE FROM fetching WHERE id BETWEEN ? AND ?"
 _HAS_FAILED = f"""
 SELECT 1 FROM tally WHERE crawl = ? AND state = {int(UrlState.FAILED)} AND n > 0 AND (reason IN
 (SELECT value FROM json_each(?)) OR reason IN (SELECT value FROM json_each(?))) LIMIT 1"""
 _FAILED_AGAIN = f"""
-UPDATE url SET state = {int(UrlState.WAITING)}, tries = 0, retry_at = NULL
-WHERE id BETWEEN ? AND ? AND state = {int(UrlState.FAILED)} AND (
+UPDATE url_state SET state = {int(UrlState.WAITING)}, tries = 0, retry_at = NULL
+FROM url_found f WHERE f.id = url_state.id
+AND url_state.id BETWEEN ? AND ? AND state = {int(UrlState.FAILED)} AND (
     reason IN (SELECT value FROM json_each(?))
     OR reason IN (SELECT value FROM json_each(?)) AND (depth = 0 OR queue IN (
         SELECT id & {schema.LAST_ID} FROM queue WHERE id BETWEEN ? AND ? AND host IN (

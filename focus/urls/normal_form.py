@@ -186,8 +186,8 @@ def key(url: str) -> str:
         return url if url[4] == ":" else "http" + url[5:]
     authority, _, tail = url.partition("://")[2].partition("#")[0].partition("/")
     path, _, query = tail.partition("?")
-    path = _ASPNET_SESSION.sub("", "/" + _canonical_escapes(path))
-    path = _PATH_SESSION.sub("", path)
+    path = _PATH_SESSION.sub("", "/" + _canonical_escapes(path))
+    path = _ASPNET_SESSION.sub("", path)  # may have stood before a `;jsessionid=`
     query = _canonical_escapes(query)
     kept = _NOT_MEANT.sub("", query)
     if kept != query:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from focus.errors import StoreLocked
-from focus.storage import schema, writer
+from focus.storage import file_check, schema, writer
 from focus.storage.lock import held
 
 WAIT_S = 10.0  # for another program that writes
@@ -62,12 +62,12 @@ class AlertDatabase:
         if self.connection.in_transaction:
             yield self.connection
             return
-        with schema.explaining(self.path), writer.transaction(self.connection):
+        with file_check.explaining(self.path), writer.transaction(self.connection):
             yield self.connection
 
     def rows(self, sql: str, values: Values = ()) -> list[tuple[Any, ...]]:
         """What a query answers."""
-        with schema.explaining(self.path):
+        with file_check.explaining(self.path):
             return self.connection.execute(sql, values).fetchall()
 
     def row(self, sql: str, values: Values = ()) -> tuple[Any, ...] | None:
@@ -113,7 +113,7 @@ def connected(
     )
     database = AlertDatabase(connection, path, channels)
     try:
-        with schema.explaining(path):
+        with file_check.explaining(path):
             _prepare(connection, path)
             connection.execute("PRAGMA foreign_keys = ON")
     except BaseException:

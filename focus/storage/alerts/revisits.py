@@ -12,13 +12,15 @@ from focus.storage.schema import LAST_ID, id_range, row_id
 _DUE = f"""
 SELECT r.id & {LAST_ID}, u.url, coalesce(x.etag, v.etag, ''),
 coalesce(x.last_modified, v.last_modified, ''), r.watched_s, r.fresh, r.checked_at,
-u.state = {int(UrlState.DROPPED)} OR x.id IS NULL FROM revisit r JOIN url u ON u.id = r.id
+ifnull(s.state, 0) = {int(UrlState.DROPPED)} OR x.id IS NULL
+FROM revisit r JOIN url_found u ON u.id = r.id LEFT JOIN url_state s ON s.id = r.id
 LEFT JOIN page_text x ON x.id = r.id LEFT JOIN validator v ON v.id = r.id
 WHERE r.id BETWEEN ? AND ? AND (r.next_at <= ? OR ? AND (u.depth = 0 OR r.fresh >= ?))
 ORDER BY r.next_at, r.id LIMIT ?"""
 _ROOTS = f"""
-SELECT id & {LAST_ID} FROM url WHERE id BETWEEN ? AND ? AND (state = {int(UrlState.DONE)}
-AND depth = 0 OR state = {int(UrlState.DROPPED)} AND reason = '{DropReason.LISTING}')"""
+SELECT id & {LAST_ID} FROM url_state CROSS JOIN url_found USING (id) WHERE id BETWEEN ? AND ?
+AND (state = {int(UrlState.DONE)} AND depth = 0
+OR state = {int(UrlState.DROPPED)} AND reason = '{DropReason.LISTING}')"""
 
 
 class Revisits(Statements):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from focus.storage import private, schema
+from focus.storage import file_check, private
 from focus.storage.alerts.alerts import Alerts
 from focus.storage.alerts.browsers import Browsers
 from focus.storage.alerts.database import AlertDatabase, ChannelSeal, connected
@@ -65,7 +65,7 @@ def opened(
     StoreError if the file is another program's, of a newer focus, or cannot be written.
     """
     private.make_folder(path)
-    schema.check_file(path)
+    file_check.check_file(path)
     private.make(path)
     for file in (path, index_path(path)):
         private.narrow(file)

@@ -1,0 +1,128 @@
+"""Says what is wrong with a file that is none of our databases, and what SQLite complains of."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from focus.errors import StoreError
+from focus.i18n import msg
+from focus.storage import schema
+from focus.text.formatting import printable
+
+_ADVICE = {
+    "SQLITE_BUSY": msg("another program is writing to it; close that and try again"),
+    "SQLITE_LOCKED": msg("another program is writing to it; close that and try again"),
+    "SQLITE_FULL": msg(
+        "the disk is full; make room and run the same command again, nothing is lost"
+    ),
+    "SQLITE_READONLY": msg(
+        "it cannot be written; check the permissions of the file and its folder"
+    ),
+    "SQLITE_PERM": msg("it cannot be opened; check the permissions of the file and its folder"),
+    "SQLITE_CANTOPEN": msg("it cannot be opened; check that its folder exists and can be written"),
+    "SQLITE_CORRUPT": msg("it is damaged; keep a copy, then try `sqlite3 FILE .recover`"),
+    "SQLITE_NOTADB": msg("it is not a database; choose another --db"),
+    "SQLITE_IOERR": msg("the disk reports an error; check it, then run the same command again"),
+    "SQLITE_TOOBIG": msg("a value is too large for it"),
+    "SQLITE_NOLFS": msg("its file system cannot hold a file of that size"),
+    "SQLITE_PROTOCOL": msg("its locks do not work; put it on a local disk"),
+}
+
+
+def explained(error: Exception, path: Path) -> StoreError | None:
+    """An SQLite error as one line for people; None for a mistake in our own SQL."""
+    name = getattr(error, "sqlite_errorname", "")
+    advice = _ADVICE.get("_".join(name.split("_")[:2]))  # SQLITE_IOERR_WRITE → SQLITE_IOERR
+    return (
+        StoreError("{path}: {advice} ({error})", path=path, advice=advice, error=error)
+        if advice
+        else None
+    )
+
+
+@contextmanager
+def explaining(path: Path) -> Iterator[None]:
+    """SQLite's complaints about the file as StoreError; our own mistakes pass through."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        if (clear := explained(error, path)) is None:
+            raise
+        raise clear from error
+
+
+def check_tables(db: sqlite3.Connection, path: Path) -> None:
+    """StoreError for a view that is not ours: reading one can be without end."""
+    views = db.execute(
+        "SELECT name FROM sqlite_schema WHERE type = 'view' AND sql NOT IN (?, ?)",
+        (schema.URLS, schema.PAGES),
+    )
+    if (row := views.fetchone()) is not None:
+        raise StoreError(
+            "{path} has a view ({row}), as no database of focus has; somebody else made it: "
+            "choose another --db",
+            path=path,
+            row=printable(str(row[0]), 40),
+        )
+
+
+def check_file(path: Path) -> bool:
+    """Whether `path` holds a database of ours (False: nothing there yet).
+
+    Looks at the header alone, without the journal, so that another program's is not folded.
+    The id reaches the header before the first switch to WAL, see `Store.open`. It is SQLite
+    that opens the file: closing one that we had opened ourselves would drop the POSIX locks of
+    all connections that this process has to it, and the next program to leave would take the
+    WAL with it, with all that is written there. StoreError if it is not ours.
+    """
+    try:
+        if not path.stat().st_size:
+            return False
+        if path.is_dir() or not os.access(path, os.R_OK):
+            number = errno.EISDIR if path.is_dir() else errno.EACCES
+            raise OSError(number, os.strerror(number))
+        uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+        with closing(sqlite3.connect(uri, uri=True)) as db:
+            application = db.execute("PRAGMA application_id").fetchone()[0]
+            version = db.execute("PRAGMA user_version").fetchone()[0]
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise StoreError(
+            "cannot read {path}: {error}; choose another --db",
+            path=path,
+            error=error,
+        ) from error
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorname == "SQLITE_NOTADB":
+            raise StoreError("{path} is not a database; choose another --db", path=path) from error
+        return True  # another process is at it, or it is damaged: opening it will tell
+    if application != schema.APPLICATION_ID:
+        raise StoreError(
+            "{path} is the database of another program; choose another --db", path=path
+        )
+    check_version(version, path)
+    return True
+
+
+def check_version(version: int, path: Path) -> None:
+    """StoreError if a newer focus wrote the file, or one before the first release."""
+    if 0 < version <= schema.UNRELEASED:
+        raise StoreError(
+            "{path} was written before the first release, in a form that is no longer read; "
+            "choose another --db",
+            path=path,
+        )
+    if version > schema.VERSION:
+        raise StoreError(
+            "{path} was written by a newer focus (format {version}, this one knows {known}); "
+            "update focus or choose another --db",
+            path=path,
+            version=version,
+            known=schema.VERSION,
+        )
