@@ -11,6 +11,7 @@ install: .venv/.installed
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m compileall -q focus  # or each start compiles it, where Python may write none
 	touch $@
 
 demo: install  ## crawl a generated web on this machine, by two strategies

@@ -146,7 +146,10 @@ def crawl(ctx: click.Context, /, **options: Any) -> None:
 
 
 def _crawled(order: CrawlOrder, options: dict[str, Any]) -> int:
-    from focus import session
+    from focus.http.tls import certificates_read_late
+
+    with certificates_read_late():  # aiohttp makes two contexts when it is imported
+        from focus import session
 
     def work(watcher: Any) -> RunReport:
         return run_loop(session.run(order.config, order.paths, watcher))

@@ -6,6 +6,8 @@ import shutil
 import socket
 import ssl
 import subprocess
+import sys
+import textwrap
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -23,7 +25,7 @@ from focus.errors import ConfigError
 from focus.fetch import WebFetcher
 from focus.http import connection, zstd
 from focus.http.robots import from_answer
-from focus.http.tls import client_context
+from focus.http.tls import certificates_read_late, client_context
 from focus.records import FailureKind, FetchResult
 from tests.hostile.secure import authority
 from tests.support.timetravel import OWN_TIME, TimeTravel, passing
@@ -670,6 +672,38 @@ def test_a_server_cannot_have_tls_begin_anew(insecure: bool) -> None:
     assert context.options & ssl.OP_NO_RENEGOTIATION
     assert context.minimum_version >= ssl.TLSVersion.TLSv1_2
     assert context.check_hostname is not insecure
+
+
+def test_certificates_are_read_once_and_when_a_context_is_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: list[ssl.SSLContext] = []
+    monkeypatch.setattr(ssl.SSLContext, "load_default_certs", lambda self, _: read.append(self))
+    with certificates_read_late():
+        theirs = ssl.create_default_context()
+    ours = client_context()
+    assert not read
+    for context in (ours, theirs, ours):
+        context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="a.test")
+    assert read == [ours, theirs]
+    ssl.create_default_context()
+    assert len(read) == 3
+
+
+def test_the_start_of_a_crawl_reads_no_certificates() -> None:
+    script = """
+        import ssl
+        from focus.http.tls import certificates_read_late
+        with certificates_read_late():
+            from focus import session
+        from aiohttp import connector
+        for each in (connector._SSL_CONTEXT_VERIFIED, connector._SSL_CONTEXT_UNVERIFIED):
+            print("wrap_bio" in vars(each) or each.verify_mode is ssl.CERT_NONE)
+    """
+    told = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], check=True, capture_output=True, text=True
+    )
+    assert told.stdout.split() == ["True", "True"]
 
 
 @pytest.mark.skipif(not hasattr(socket, "TCP_INFO"), reason="only Linux counts for us")
