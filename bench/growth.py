@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from statistics import median
 
@@ -245,6 +246,8 @@ async def grow(db: Path, marks: Sequence[int], pages: int, strategy: str) -> dic
         crawl = web.crawl = Crawl(order, web, crawl_store=_Shelf(store, info.id))
         crawl.sow(order.seeds)
         watching = asyncio.create_task(pauses.watch())
+        # Elsewhere it is there by the time that the first page has been scored.
+        await asyncio.to_thread(import_module, "numpy")
         with collecting_rarely():
             await crawl.run()
         watching.cancel()

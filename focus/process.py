@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from focus.errors import ConfigError
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of glibc's mallopt
-GARBAGE = 50_000
+GARBAGE = 15_000
 """New objects between two looks for garbage in circles (700 by default). A page makes hundreds
-of objects and hardly a circle; what the crawl knows would be walked through again and again."""
+of objects and hardly a circle; what the crawl knows would be walked through again and again.
+A look takes 1 µs for each of them: with 50,000 it was the longest pause of the loop."""
 SPARE_FILES = 128  # descriptors for all that is no connection: database, workers, look-ups
 
 

@@ -315,7 +315,7 @@ class HostRow(msgspec.Struct, frozen=True):
     address: str = ""
 
 
-class UrlRow(msgspec.Struct, frozen=True):
+class UrlRow(msgspec.Struct, frozen=True, gc=False):
     """A URL that became known.
 
     id        dense, from 0, in order of discovery; ties in priority go by it
@@ -340,7 +340,7 @@ class UrlRow(msgspec.Struct, frozen=True):
     detail: str = ""
 
 
-class Change(msgspec.Struct, frozen=True):
+class Change(msgspec.Struct, frozen=True, gc=False):
     """Better evidence for a waiting URL: new priority (and where it came from)."""
 
     id: int
@@ -350,7 +350,7 @@ class Change(msgspec.Struct, frozen=True):
     anchor: str
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class Outcome(msgspec.Struct, frozen=True, gc=False):
     """A URL changed its state: fetched, failed, dropped, or waiting again.
 
     url      new URL of the row (http answered with https…), None: as before

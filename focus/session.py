@@ -28,7 +28,7 @@ from focus.errors import StoreLocked
 from focus.fetch import WebFetcher
 from focus.http.sessions import Sessions, cookie_for, read_cookies, read_credentials
 from focus.i18n import msg
-from focus.late import Late, np
+from focus.late import Late, begin, np
 from focus.process import allow_open_files, collecting_rarely, give_memory_back
 from focus.profiling.stages import PROFILED, CrawlProfile
 from focus.records import Batch, FetchResult, UrlState
@@ -48,6 +48,7 @@ else:  # most runs need none of them
     profiling, refresh = Late("focus.profiling.crawl"), Late("focus.refresh")
 
 GRACE_S = 10.0  # what is in flight may take so long after a stop
+_SENT_S = 0.05  # until the first requests have gone out
 LOOKS = ("looked", "unchanged", "changed", "gone", "unanswered")
 
 
@@ -209,6 +210,7 @@ async def run(
         began = time.monotonic()
         with _signals(crawl, transport, watcher) if signals else contextlib.nullcontext():
             watcher.started(crawl, info)  # who reads it may press Ctrl-C
+            asyncio.get_running_loop().call_later(_SENT_S, begin, *_wanted(crawl))
             reason = await crawl.run()
         report = _report(crawl, info, before, reason, time.monotonic() - began, paths)
         report = msgspec.structs.replace(report, archive_damage=damage)
@@ -230,6 +232,11 @@ async def _finish(store: Store, crawl: Crawl, info: CrawlInfo, report: RunReport
         ranks=() if is_same else _ranks(crawl),
         now=time.time(),
     )
+
+
+def _wanted(crawl: Crawl) -> list[str]:
+    """What a crawl will import, but need not before its scorer workers have their dictionaries."""
+    return ["numpy", "rjieba"] if crawl.strategy.recalls else ["numpy"]
 
 
 def _damage(archive: Path | None, watcher: Watcher) -> str | None:
