@@ -73,7 +73,6 @@ class PageAnalyst:
         chosen = (config.threshold, topic.threshold, self.model.threshold)
         self.threshold = next(value for value in chosen if value is not None)
         self._targets = Memo(self._target, _TARGETS)
-        self._absolute: dict[str, _Target] = {}  # by href
         self._known: dict[tuple[str, str], _Target] = {}  # by site and href
         self._made: dict[tuple[object, ...], Link] = {}
         self._compressor = zstd.ZstdCompressor(level=config.compress_level)
@@ -175,8 +174,8 @@ class PageAnalyst:
         crumbs  of its breadcrumb, as JSON-LD alone may have them
         """
         promise, site = self.matcher.promise, joiner.site
-        absolute, known, made = self._absolute, self._known, self._made
-        for remembered in (absolute, known, made):
+        known, made = self._known, self._made
+        for remembered in (known, made):
             if len(remembered) > _TARGETS:
                 remembered.clear()
         best: dict[bytes, tuple[_Target, RawLink, float]] = {}
@@ -185,15 +184,13 @@ class PageAnalyst:
         own, further = fingerprint(url), False
         for raw in parsed.links:
             href = raw.href
-            target = absolute.get(href) or known.get((site, href))
+            target = known.get((site, href))
             if target is None:
                 address = joiner.join(href)
                 if address is None:
                     continue
                 target = self._targets[address]
-                if joiner.is_absolute(href):
-                    absolute[href] = target
-                elif joiner.is_sitewide(href):
+                if joiner.is_sitewide(href):
                     known[site, href] = target
             key, score = target[0], promise[raw.anchor]
             if raw.leads_on or raw.files:

@@ -140,16 +140,13 @@ class Joiner:
         return self._origin
 
     def is_sitewide(self, href: str) -> bool:
-        """Whether `join` gives the same for every page of the site: `/a` and `//h/a` do.
+        """Whether `join` gives the same for every page of the site: `/a` and `http://h/a` do.
 
         A query that is not ASCII is in the page's encoding.
         """
-        return href[:1] == "/" and bool(self._origin) and _is_of_no_encoding(href)
-
-    @staticmethod
-    def is_absolute(href: str) -> bool:
-        """Whether `join` gives the same for every page of the web: `http://h/a` does."""
-        return href.startswith(_ABSOLUTE) and _is_of_no_encoding(href)
+        if "?" in href and not href.isascii():
+            return False
+        return href.startswith(_ABSOLUTE) or (href[:1] == "/" and bool(self._origin))
 
     def _escaped(self, href: str) -> str:
         """Percent-encoded as the parser would: in UTF-8, a query in the page's encoding."""
@@ -158,10 +155,6 @@ class Joiner:
             path, mark, query = address.partition("?")
             href = path + mark + escape_query(query, self._encoding) + hash_sign + fragment
         return _NOT_ASCII.sub(lambda run: "%" + run[0].encode().hex("%").upper(), href)
-
-
-def _is_of_no_encoding(href: str) -> bool:
-    return "?" not in href or href.isascii()
 
 
 _ABSOLUTE: Final = ("http://", "https://")
