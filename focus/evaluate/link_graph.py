@@ -54,8 +54,8 @@ _NOTHING = AnalysisConfig(
     topic=to_builtins(from_words("x0no0such0word")), relevance="boolean", keep="none"
 )
 _PARTS = (
-    "html", "urls", "text", "score/analysis.py", "admission/scope.py", "http/robots.py",
-    "http/semantics.py", "http/robots_tag.py",
+    "html", "urls", "text", "score/analysis.py", "score/outlinks.py", "admission/scope.py",
+    "http/robots.py", "http/semantics.py", "http/robots_tag.py",
     "archive/replay.py", "archive/pack.py", "evaluate/link_graph.py",
 )  # fmt: skip
 """What the graph depends on besides the archive."""

@@ -3,6 +3,7 @@
     matching     topic words found in folded text, in both Chinese scripts
     source_search  whether any of them stands in the bytes of a page, before its text is made
     analysis     the whole way of one page in a scorer worker: bytes -> scored `Page`
+    outlinks     a page's links, resolved and scored, each target once
     index_pages  whether a page lists others, and which of its links lead on in its series
     subtopics    words that relevant pages have in their titles more than others do
     relevance/   page -> number; one small file per model, listed in its `__init__`

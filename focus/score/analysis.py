@@ -11,41 +11,26 @@ from focus.admission.near_duplicates import wording as wording_of
 from focus.config import AnalysisConfig
 from focus.documents.convert import to_html
 from focus.documents.kinds import DocumentError, kind_of
-from focus.html.parser import Crumb, Parsed, RawLink, parse
+from focus.html.parser import Crumb, Parsed, parse
 from focus.html.shell import lack
 from focus.http import zstd
-from focus.records import FailureKind, Link, Page, Region
-from focus.score.index_pages import Role, is_index, leads_on, role, series
+from focus.records import FailureKind, Link, Page
+from focus.score.index_pages import is_index
 from focus.score.matching import Matcher
-from focus.score.memo import Memo
+from focus.score.outlinks import OutlinkReader
 from focus.score.relevance import Document, make_model
 from focus.text.charset import in_utf8
 from focus.topic.topic import from_builtins
-from focus.urls.normal_form import Joiner, fingerprint, host_of, normalise, url_pattern, words
+from focus.urls.normal_form import Joiner, normalise, words
 
 _NO_WORDS = ""
-_TARGETS = 30_000  # addresses of links that are remembered
-
 _NAMING = 80  # characters of a title that name a page; the name of its site comes behind
-
-_Target = tuple[bytes, str, str, float, str, Role, str]
-"""Fingerprint, URL, host, score of its words, pattern, role, series if that is a further page."""
 
 
 def _is_lost(page: Document) -> bool:
     """Whether it says, and says little else, that there is no such page."""
     says = looks_lost(page.title) or any(map(looks_lost, page.headings[:1]))
     return says and len(page.content) <= LOST_CHARS
-
-
-def _role(target: _Target, anchor: str, *, within: bool, told: Role) -> Role:
-    """The kind of page that a link leads to, by all that is known of both."""
-    kind = target[-2]
-    if kind is Role.FURTHER and not within:
-        return Role.INDEX
-    if kind is not Role.PAGE:
-        return kind
-    return Role.FURTHER if not told and anchor and leads_on(anchor) else told
 
 
 class PageAnalyst:
@@ -72,9 +57,7 @@ class PageAnalyst:
         )
         chosen = (config.threshold, topic.threshold, self.model.threshold)
         self.threshold = next(value for value in chosen if value is not None)
-        self._targets = Memo(self._target, _TARGETS)
-        self._known: dict[tuple[str, str], _Target] = {}  # by site and href
-        self._made: dict[tuple[object, ...], Link] = {}
+        self._outlinks = OutlinkReader(self.matcher, config)
         self._compressor = zstd.ZstdCompressor(level=config.compress_level)
 
     def analyse(
@@ -169,92 +152,4 @@ class PageAnalyst:
     def _links(
         self, url: str, parsed: Parsed, joiner: Joiner, crumbs: Sequence[Crumb] = ()
     ) -> list[Link]:
-        """The page's links: absolute, scored, each target once with its best anchor.
-
-        crumbs  of its breadcrumb, as JSON-LD alone may have them
-        """
-        promise, site = self.matcher.promise, joiner.site
-        known, made = self._known, self._made
-        for remembered in (known, made):
-            if len(remembered) > _TARGETS:
-                remembered.clear()
-        best: dict[bytes, tuple[_Target, RawLink, float]] = {}
-        free: set[bytes] = set()  # linked to with and without nofollow
-        told: dict[bytes, Role] = {}  # of a target, whatever else leads there
-        own, further = fingerprint(url), False
-        for raw in parsed.links:
-            href = raw.href
-            target = known.get((site, href))
-            if target is None:
-                address = joiner.join(href)
-                if address is None:
-                    continue
-                target = self._targets[address]
-                if joiner.is_sitewide(href):
-                    known[site, href] = target
-            key, score = target[0], promise[raw.anchor]
-            if raw.leads_on or raw.files:
-                told[key] = Role.INDEX if raw.files else told.get(key, Role.FURTHER)
-            held = best.get(key)
-            if held is None:
-                if key != own:
-                    best[key] = (target, raw, score)
-                    further = further or target[-1] != ""
-                continue
-            if raw.nofollow != held[1].nofollow:
-                free.add(key)
-            if (score, bool(raw.anchor)) > (held[2], bool(held[1].anchor)):
-                best[key] = (held[0], raw, score)
-        for href, name in crumbs:
-            target = self._targets[href]
-            told[target[0]] = Role.INDEX
-            further = further or target[-1] != ""
-            spoken = RawLink(href, name, region=Region.NAV)
-            best.setdefault(target[0], (target, spoken, promise[name]))
-        first = series(url) if further else ""
-        links = []
-        for key, (target, raw, score) in best.items():
-            nofollow = raw.nofollow and key not in free
-            within = target[-1] == first != ""  # a further page of this very index
-            said = raw.anchor, raw.heading, raw.context, raw.region
-            leads = told.get(key, Role.PAGE)
-            seen = (target[1], *said, nofollow, leads, within)
-            link = made.get(seen)
-            if link is None:  # on other pages of a site it is often the very same
-                kind = _role(target, raw.anchor, within=within, told=leads)
-                link = made[seen] = self._link(target, raw, score, kind, nofollow=nofollow)
-            links.append(link)
-        return links
-
-    def _target(self, url: str) -> _Target:
-        """What can be said of an address, whoever links to it."""
-        is_mute = "%" not in url and not self.matcher.reads_ascii
-        url_score = 0.0 if is_mute else self.matcher.promise[self._words(url)]
-        kind = role(url)
-        of = series(url) if kind is Role.FURTHER else ""
-        return fingerprint(url), url, host_of(url), url_score, self._pattern(url), kind, of
-
-    def _pattern(self, url: str) -> str:
-        return url_pattern(url) if self.config.url_patterns else ""
-
-    def _link(
-        self, target: _Target, raw: RawLink, score: float, kind: Role, *, nofollow: bool
-    ) -> Link:
-        promise = self.matcher.promise
-        key, url, host, url_score, pattern, _, _ = target
-        return Link(
-            url=url,
-            key=key,
-            host=host,
-            anchor=raw.anchor,
-            anchor_score=score,
-            url_score=url_score,
-            heading_score=promise[raw.heading] if raw.heading else 0.0,
-            context_score=promise[raw.context] if raw.context else 0.0,
-            region=raw.region,
-            nofollow=nofollow,
-            pattern=pattern,
-            cosine_score=self.matcher.cosine[raw.anchor] if self.config.cosines else 0.0,
-            role=kind,
-            euclid_score=self.matcher.euclid[raw.anchor] if self.config.euclids else 0.0,
-        )
+        return self._outlinks.read(url, parsed.links, joiner, crumbs)
