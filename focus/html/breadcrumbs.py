@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -23,9 +22,10 @@ from focus.html.dom import MAX_ANCHOR, TEXT, Attributes, fold
 MOST = 8
 """Links of a trail."""
 
-_TELLING = ("class", "id", "aria-label", "itemtype", "typeof")
+TRAIL_SIGNS = ("class", "id", "aria-label", "itemtype", "typeof")
 _TRAIL = re.compile(r"(?<!has-)(?<!no-)(?<!with-)(?:bread[-_]?crumb|\bcrumbs?\b)|面包屑", re.I)
 _HOMES = frozenset(("首页", "首頁", "主页", "网站首页", "home"))
+_LONGEST_HOME = max(map(len, _HOMES))
 _ONWARD = frozenset((">", "»", "›", "→", ">>", "»»"))
 
 
@@ -42,20 +42,15 @@ def is_trail(attributes: Attributes) -> bool:
     Worked: `<ol class="breadcrumb">`, `<nav aria-label="Breadcrumb">`, `<div id="crumbs">` and
     `<ul itemtype="https://schema.org/BreadcrumbList">` are, `<div class="has-breadcrumb">` is not.
     """
-    for name in _TELLING:  # noqa: SIM110 - no generator, as containers are many
-        if (value := attributes.get(name)) and _is_named(value):
-            return True
-    return False
-
-
-@lru_cache(maxsize=4096)
-def _is_named(names: str) -> bool:
-    return _TRAIL.search(names[:MAX_ANCHOR]) is not None
+    names = filter(None, map(attributes.get, TRAIL_SIGNS))
+    return any(_TRAIL.search(name[:MAX_ANCHOR]) for name in names)
 
 
 def begins_trail(node: LexborNode, anchor: str) -> bool:
     """Whether a link is the home of a trail that no name tells: 首页 &gt; 体育 &gt; 足球."""
-    after = node.next if anchor.lower() in _HOMES else None
+    if len(anchor) > _LONGEST_HOME or anchor.lower() not in _HOMES:
+        return False
+    after = node.next
     return (
         after is not None and after.tag_id == TEXT and (after.text_content or "").strip() in _ONWARD
     )

@@ -42,7 +42,7 @@ def fold(text: str | None, limit: int) -> str:
     if not text:
         return ""
     if len(text) <= limit:
-        return " ".join(text.split())
+        return text if text.isalnum() else " ".join(text.split())
     return " ".join(text.split(maxsplit=limit)[:limit])[:limit].rstrip()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -26,7 +26,7 @@ from focus.html.dom import (
     tag_ids,
     words_of,
 )
-from focus.html.regions import Ancestry, AncestryReader
+from focus.html.regions import AncestryReader
 from focus.http.robots_tag import NOTHING, RobotsTag, of_rules
 from focus.http.semantics import REFRESH_S, refresh
 from focus.records import Region
@@ -255,7 +255,7 @@ class ElementReader:
         href = attributes.get("href")
         if href and self._is_wanted(href := href.strip(HTTP_SPACE)):
             anchor = words_of(node) or _spare_anchor(node, attributes)
-            self._add(node, href, anchor, _words(attributes.get("rel")))
+            self._add(node, href, anchor, attributes.get("rel"))
             begins = begins_trail(node, anchor)
             if begins or self.trails:
                 self._follow_trail(node, href, anchor, begins=begins)
@@ -274,18 +274,22 @@ class ElementReader:
         self.page.links_cut += 1
         return False
 
-    def _add(
-        self, node: LexborNode, href: str, anchor: str, rel: Collection[str] = frozenset()
-    ) -> None:
+    def _add(self, node: LexborNode, href: str, anchor: str, rel: str | None = None) -> None:
         place = self.places.of(node)
+        region, level, _, is_crumb = place
+        outline = self.outlines[region]
+        if level:
+            heading = next((text for above, text in reversed(outline) if above < level), "")
+        else:
+            heading = outline[-1][1] if outline else ""
         context = self.contexts.of(node, anchor) if self.contexts is not None else ""
-        heading = self._heading_above(place)
-        nofollow = bool(rel) and not _NOFOLLOW.isdisjoint(rel)
-        leads_on = bool(rel) and not _WAYS.isdisjoint(rel)
-        files = anchor in self.filed or (bool(rel) and not _FILES.isdisjoint(rel))
-        link = RawLink(href, anchor, heading, place.region, nofollow, context, leads_on, files)
+        nofollow = leads_on = files = False
+        if rel:
+            nofollow, leads_on, files = _meant(rel)
+        files = files or anchor in self.filed
+        link = RawLink(href, anchor, heading, region, nofollow, context, leads_on, files)
         self.page.links.append(link)
-        if place.trail:
+        if is_crumb:
             self.trail.append(Crumb(href, anchor))
 
     def _follow_trail(self, node: LexborNode, href: str, anchor: str, *, begins: bool) -> None:
@@ -298,12 +302,6 @@ class ElementReader:
         if above.mem_id in self.trails:
             self.trail.append(Crumb(href, anchor))
 
-    def _heading_above(self, place: Ancestry) -> str:
-        outline = self.outlines[place.region]
-        if place.level:
-            return next((text for level, text in reversed(outline) if level < place.level), "")
-        return outline[-1][1] if outline else ""
-
 
 _HANDLED = (
     tag_ids("title base meta")
@@ -314,6 +312,12 @@ _HANDLED = (
     | tag_ids("article script")
     | dict.fromkeys(LEVELS, "heading")
 )
+
+
+def _meant(rel: str) -> tuple[bool, bool, bool]:
+    """Whether a link is not vouched for, leads on in a series, files the page under its target."""
+    said = _words(rel)
+    return bool(said & _NOFOLLOW), bool(said & _WAYS), bool(said & _FILES)
 
 
 def _words(text: str | None) -> set[str]:

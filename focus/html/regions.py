@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from selectolax.lexbor import LexborNode
 
-from focus.html.breadcrumbs import is_trail
+from focus.html.breadcrumbs import TRAIL_SIGNS, is_trail
 from focus.html.dom import LEVELS, Attributes, tag_ids
 from focus.records import Region
 
@@ -46,6 +46,7 @@ _NAMES = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _MAX_NAMES = 300
+_SIGNS = frozenset(("role", "class", "id", *TRAIL_SIGNS))
 
 _CONTAINERS = tag_ids(
     "article aside center div dl footer form header main menu nav ol p section span table td tr ul"
@@ -79,6 +80,23 @@ class AncestryReader:
 
     def of(self, node: LexborNode) -> Ancestry:
         """The place that a node's ancestors make."""
+        above = node.parent
+        if above is None:
+            return _OUTSIDE
+        known, number = self._known, above.mem_id
+        place = known.get(number)
+        if place is None:
+            beyond = above.parent
+            place = known.get(beyond.mem_id) if beyond is not None else _OUTSIDE
+            if place is None:
+                place = self._climbed(above)
+            if above.tag_id in _TELLING:
+                place = _inside(place, above)
+            known[number] = place
+        return place
+
+    def _climbed(self, node: LexborNode) -> Ancestry:
+        """`of`, from further up."""
         known = self._known
         unknown: list[tuple[int, LexborNode]] = []
         place, above = None, node.parent
@@ -90,8 +108,7 @@ class AncestryReader:
             unknown.append((number, above))
             above = above.parent
         place = place or _OUTSIDE
-        while unknown:
-            number, element = unknown.pop()
+        for number, element in reversed(unknown):
             if element.tag_id in _TELLING:
                 place = _inside(place, element)
             known[number] = place
@@ -103,23 +120,28 @@ def _inside(place: Ancestry, element: LexborNode) -> Ancestry:
     tag_id = element.tag_id
     if tag_id in LEVELS:
         return place._replace(level=LEVELS[tag_id])
-    tag = _CONTAINERS[tag_id]
-    attributes = element.attributes
+    said = element.attributes
+    signs = [(name, value[:_MAX_NAMES]) for name, value in said.items() if value and name in _SIGNS]
+    return _opened(place, _CONTAINERS[tag_id], *signs)
+
+
+@lru_cache(maxsize=4096)
+def _opened(place: Ancestry, tag: str, *signs: tuple[str, str]) -> Ancestry:
+    """The place inside a container of this tag and these telling attributes."""
+    attributes: Attributes = dict(signs)
     region = region_of(tag, attributes)
     if region is None or (place.sectioned and region in (Region.HEADER, Region.FOOTER)):
         region = place.region
     sectioned = place.sectioned or tag in _SECTIONS
-    trail = place.trail or (bool(attributes) and is_trail(attributes))
-    if (region, sectioned, trail) == (place.region, place.sectioned, place.trail):
-        return place
-    return Ancestry(region, place.level, sectioned, trail)
+    return Ancestry(region, place.level, sectioned, place.trail or is_trail(attributes))
 
 
 def region_of(tag: str, attributes: Attributes) -> Region | None:
     """The region that an element opens, None if it says nothing.
 
     `<nav>`, `<div role=navigation>` and `<ul class="site-nav">` open NAV; `<main>` goes
-    back to BODY, whatever the wrapper around it is called.
+    back to BODY, whatever the wrapper around it is called. Of `clearfix site-nav menu-3` the
+    first telling name wins.
     """
     if not attributes:
         return _TAGS.get(tag)
@@ -127,11 +149,5 @@ def region_of(tag: str, attributes: Attributes) -> Region | None:
     if region is not None:
         return region
     names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
-    return _by_name(names) if len(names) > 1 else None
-
-
-@lru_cache(maxsize=4096)
-def _by_name(names: str) -> Region | None:
-    """`clearfix site-nav menu-3` → NAV; the first telling name wins."""
     match = _NAMES.search(names[:_MAX_NAMES])
     return Region[match.lastgroup] if match and match.lastgroup else None

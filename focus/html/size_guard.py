@@ -35,7 +35,8 @@ def guard(html: bytes) -> bytes:
     html = html[:MAX_BYTES]
     if _has_long_tag(html):
         html = _LONG_TAG.sub(_few_attributes, html)
-    if html.count(b"<") - 2 * html.count(b"</") > MAX_DEPTH:
+    tags = html.count(b"<")
+    if tags > MAX_DEPTH and tags - 2 * html.count(b"</") > MAX_DEPTH:
         html = _shallow(html)
     return html
 
