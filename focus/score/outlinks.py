@@ -19,6 +19,9 @@ from focus.urls.normal_form import Joiner, fingerprint, host_of, url_pattern, wo
 _TARGETS = 30_000  # addresses that are remembered; as they are written, too, whole or for a site
 _SITES = 5_000
 _TEXTS = 50_000
+_LONGEST = 300  # characters of an href that is remembered
+
+_PAGE, _INDEX, _FURTHER = Role  # asked of its class, a member takes eight times as long
 
 _Target = tuple[bytes, str, str, float, str, Role, str]
 """Fingerprint, URL, host, score of its words, pattern, role, series if that is a further page."""
@@ -58,7 +61,7 @@ class OutlinkReader:
                     continue
             key = target[0]
             if raw.leads_on or raw.files:
-                told[key] = Role.INDEX if raw.files else told.get(key, Role.FURTHER)
+                told[key] = _INDEX if raw.files else told.get(key, _FURTHER)
             held = best.get(key)
             if held is None:
                 best[key] = target, raw
@@ -72,7 +75,7 @@ class OutlinkReader:
         best.pop(fingerprint(url), None)
         for href, name in crumbs:
             target = self._targets[href]
-            told[target[0]] = Role.INDEX
+            told[target[0]] = _INDEX
             best.setdefault(target[0], (target, RawLink(href, name, region=Region.NAV)))
         return self._links(best.values(), url, free, told)
 
@@ -89,10 +92,10 @@ class OutlinkReader:
         for (key, url, host, url_score, pattern, kind, of), raw in found:
             anchor = raw.anchor
             anchor_score, cosine, euclid, is_way = texts[anchor]
-            if kind is Role.FURTHER:
-                kind = Role.FURTHER if of == series(page) else Role.INDEX
-            elif kind is Role.PAGE:
-                kind = told.get(key) or (Role.FURTHER if is_way else Role.PAGE)
+            if kind is _FURTHER:
+                kind = _FURTHER if of == series(page) else _INDEX
+            elif kind is _PAGE:
+                kind = told.get(key) or (_FURTHER if is_way else _PAGE)
             link = Link(
                 url,
                 key,
@@ -118,7 +121,7 @@ class OutlinkReader:
         if address is None:
             return None
         target = self._targets[address]
-        if joiner.is_sitewide(href):
+        if len(href) <= _LONGEST and joiner.is_sitewide(href):
             known[href] = target
             self._of_sites += known is not self._everywhere
         return target
@@ -138,7 +141,7 @@ class OutlinkReader:
         score = 0.0 if is_mute else self._matcher.promise[words(url)]
         pattern = url_pattern(url) if config.url_patterns else ""
         kind = role(url)
-        of = series(url) if kind is Role.FURTHER else ""
+        of = series(url) if kind is _FURTHER else ""
         return fingerprint(url), url, host_of(url), score, pattern, kind, of
 
     def _text(self, anchor: str) -> tuple[float, float, float, bool]:

