@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Column: TypeAlias = "npt.NDArray[Any]"
 
+_WAITING = int(UrlState.WAITING)  # asked of its class, it takes eight times as long
 _SHARDS = 256
 _FIRST_SLOTS = 16
 _MAX_LOAD = 0.66
@@ -253,7 +254,7 @@ class UrlTable:
 
     def is_waiting(self, url_id: int) -> bool:
         """Whether a URL is still to be fetched."""
-        return self.state[url_id] == UrlState.WAITING
+        return self.state[url_id] == _WAITING
 
     def waiting(self) -> Iterable[int]:
         """All waiting ids in order of discovery (slow: walks every URL)."""

@@ -13,6 +13,8 @@ from focus.score.strategy.best_link import BestLink
 from focus.score.subtopics import RECALLED, Subtopics, Titled
 
 _WIDTH = BestLink.width
+_PAGE, _INDEX, _FURTHER = Role  # asked of its class, a member takes eight times as long
+_BODY = int(Region.BODY)
 _NEWCOMERS = 0.25  # what is expected of a host that links lead to
 _LEAST = -4.0
 _STEP = 0.25
@@ -109,7 +111,7 @@ class Yield(BestLink):
         return [
             (
                 *link_evidence,
-                *(shared(m, parent.host, link) if m or link.role == Role.INDEX else nothing),
+                *(shared(m, parent.host, link) if m or link.role == _INDEX else nothing),
                 0.0 if link.anchor_score else weights[link.anchor],
             )
             for link_evidence, link in zip(super().evidence(parent, links), links, strict=True)
@@ -169,10 +171,10 @@ def shared(m: float, home: str, link: Link) -> tuple[float, float]:
     """
     if link.host != home:
         return 0.0, 0.0
-    if link.role == Role.INDEX:
+    if link.role == _INDEX:
         return 0.0, link.anchor_score
-    is_member = link.role == Role.PAGE and link.region == Region.BODY
-    return m * is_member, m * (link.role == Role.FURTHER)
+    is_member = link.role == _PAGE and link.region == _BODY
+    return m * is_member, m * (link.role == _FURTHER)
 
 
 def _logit(rate: float) -> float:
