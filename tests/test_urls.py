@@ -8,6 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from focus.errors import ConfigError
+from focus.urls import normal_form
 from focus.urls.normal_form import (
     MAX_URL,
     Joiner,
@@ -49,8 +50,10 @@ HREFS = st.one_of(st.lists(PIECES, max_size=8).map("".join), st.text(max_size=40
 @example("a:b", BASES[0])
 @example("http://a.0x1/", BASES[0])
 @example("http://a.b", BASES[0])
+@example("http://a.b?x#\n", BASES[0])
 def test_joining_by_slices_is_joining_by_the_parser(href: str, base: str) -> None:
-    assert Joiner(base).join(href) == normalise(href, base)
+    parsed = normal_form._parse(normal_form._scalars(href), base)
+    assert Joiner(base).join(href) == normalise(href, base) == parsed
 
 
 @given(HREFS, st.sampled_from(BASES))

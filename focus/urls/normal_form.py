@@ -5,8 +5,8 @@ serialisation without fragment and credentials. `key` gives what counts as *the 
 http and https are one, tracking and session parameters gone, percent-encoding canonical.
 A key is compared, never requested.
 
-A page has some hundred links, most of them plain, so `Joiner` recognises the plain ones
-by one regular expression and joins them by slicing; the WHATWG parser (ada) gets the rest.
+A page has some hundred links, most of them plain, so the plain ones are recognised by one
+regular expression and joined by slicing (`Joiner`); the WHATWG parser (ada) gets the rest.
 A property test holds that both ways agree.
 
 `url_pattern` and `words` (patterns.py) read an address as text: what kind of page, about what.
@@ -64,6 +64,10 @@ def normalise(url: str, base: str | None = None) -> str | None:
     """
     if len(url) > _MAX_RAW:
         return None
+    if url.startswith(_ABSOLUTE) and (plain := _plain(url)):
+        host, path, _, _, query = plain.groups("")
+        href = host + (path or "/") + query
+        return href if len(href) <= MAX_URL else None
     return _parse(_scalars(url), base if base is None else _scalars(base))
 
 
@@ -119,8 +123,8 @@ class Joiner:
             return None
         if not href.isascii():
             href = self._escaped(_scalars(href))
-        match = _PLAIN(href) if self._origin else None
-        if match is None or "/." in href or "/%2" in href or "xn--" in href:
+        match = _plain(href) if self._origin else None
+        if match is None:
             return None if href.startswith(_ELSEWHERE) else _parse(href, self._base)
         host, host_path, path, relative, query = match.groups("")
         if host:
@@ -170,6 +174,12 @@ _PLAIN: Final[Callable[[str], re.Match[str] | None]] = re.compile(
 """(host, its path, path, relative path, query) of an href that WHATWG parsing leaves as it
 is, if it has no dot segment and no punycode: safe ASCII, no port, and a host that ends in
 letters, so that it is no IPv4 number."""
+
+
+def _plain(href: str) -> re.Match[str] | None:
+    """The parts of an href that stays as it is, fragment aside; None if the parser must see it."""
+    match = _PLAIN(href)
+    return None if match and ("/." in href or "/%2" in href or "xn--" in href) else match
 
 
 # What is the same page

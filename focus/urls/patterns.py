@@ -167,7 +167,7 @@ def words(url: str) -> str:
     path, _, query = tail.partition("?")
     path = _EXTENSION.sub("", path)
     text = _unescaped(path) + " " + _unescaped(query) if query else _unescaped(path)
-    return " ".join(text.translate(_SEPARATORS).split())
+    return " ".join(_WRITTEN(text))
 
 
 def folder_words(url: str) -> str:
@@ -192,4 +192,5 @@ def _unescaped(text: str) -> str:
 
 
 _ESCAPES: Final = re.compile(rb"(?:%[0-9A-Fa-f]{2})+")
-_SEPARATORS: Final = dict.fromkeys(map(ord, "-_/+.=&?,;:~|!*'\"()[]{}<>@#$%^\\`\0"), " ")
+_WRITTEN: Final = re.compile(r"""[^\s\0\-_/+.=&?,;:~|!*'"()\[\]{}<>@#$%^\\`]+""").findall
+"""What stands between separators."""
