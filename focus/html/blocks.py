@@ -11,6 +11,7 @@ from selectolax.lexbor import LexborNode
 from focus.html.dom import BLOCKS, BR, HIDDEN, TEXT, A
 
 _WRITTEN = frozenset((TEXT, BR))
+_SIGN = re.compile(r"[\W_]")
 _TAG = re.compile(rb"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 _UNSEEN = frozenset((b"script", b"style", b"title"))
 _OTHERS = frozenset(b"html head body base link meta textarea".split())
@@ -96,7 +97,8 @@ class BlockReader:
             link_chars = 0
             if linked:
                 link_chars = len(text if len(linked) == len(pieces) else _folded(linked))
-                if len(text) < 4 * link_chars and sum(map(str.isalnum, text)) <= link_chars:
+                signs = len(_SIGN.findall(text)) if len(text) < 4 * link_chars else 0
+                if signs and len(text) - signs <= link_chars:
                     link_chars = len(text)
             self._done.append(Block(text, link_chars, tag))
             assert self._start is not None

@@ -46,7 +46,7 @@ _REPEATS = re.compile(rb"\s(?:v-for|ng-repeat|data-ng-repeat|\*ngFor|x-for)\s*="
 _REPEATING = [re.compile(name) for name in (rb"v-for", rb"ng-repeat", rb"\*ngFor", rb"x-for")]
 """One of these is in each of those, and all are looked for at a tenth of what that costs."""
 _BODY = Region.BODY  # asked of its class, a member takes Python 3.11 eight times as long
-_WIDE = re.compile(r"[぀-ヿ㐀-鿿가-힯]")
+_WIDE = re.compile(r"[぀-ヿ㐀-鿿가-힯]+")
 
 
 def lack(page: Parsed, source: bytes) -> Rendering:
@@ -61,7 +61,7 @@ def lack(page: Parsed, source: bytes) -> Rendering:
     if links == FEW_LINKS:
         return Rendering.NONE
     text = _beginning(body)
-    if len(text) + len(_WIDE.findall(text)) >= LITTLE_TEXT:
+    if _width(text) >= LITTLE_TEXT:
         return Rendering.NONE
     if any(map(_is_empty, body.css(_ROOTS))):
         return Rendering.EMPTY_ROOT
@@ -103,26 +103,29 @@ def _is_empty(node: LexborNode) -> bool:
 
 def _beginning(node: LexborNode) -> str:
     """Visible text of an element, white space folded; enough of it to see whether it is little."""
-    return " ".join(" ".join(_texts(node)).split())
+    return " ".join(filter(None, _texts(node)))
 
 
 def _texts(top: LexborNode) -> Iterator[str]:
-    """Texts that are shown, in document order, until that is more than little."""
-    size = shown = 0  # characters; with white space folded, those of Chinese twice
+    """Texts that are shown, each folded, in document order, until that is more than little."""
+    size = shown = 0  # characters as written, and their width
     nodes = islice(top.traverse(include_text=True, skip_empty=True), 1, _MAX_NODES)
     for node in nodes:
         tag_id = node.tag_id
         if tag_id == TEXT:
-            text = (node.text_content or "").strip()
+            written = (node.text_content or "").strip()
+            text = " ".join(written.split())
             yield text
-            size += len(text)
-            if size >= LITTLE_TEXT:
-                return
-            text = " ".join(text.split())
-            shown += len(text) if text.isascii() else len(text) + len(_WIDE.findall(text))
-            if shown >= LITTLE_TEXT:
+            size += len(written)
+            shown += _width(text)
+            if max(size, shown) >= LITTLE_TEXT:
                 return
         elif tag_id in HIDDEN:
             inside = islice(node.traverse(include_text=True, skip_empty=True), 1, _MAX_NODES)
             hidden = sum(1 for _ in inside)
             next(islice(nodes, hidden, hidden), None)
+
+
+def _width(text: str) -> int:
+    """Characters, those of Chinese counted twice."""
+    return len(text) if text.isascii() else len(text) + sum(map(len, _WIDE.findall(text)))

@@ -155,8 +155,8 @@ class Evidence(Model):
         if any(named):
             parts["cited"] = sum(named) / len(named)
             matched |= self.found(cited=fold_body("\n".join(page.cited)))
-        scored = [(self.matcher.coverage[link.anchor], link) for link in page.links if link.anchor]
-        hits = [(score, link) for score, link in scored if score > 0.0]
+        coverage = self.matcher.coverage
+        hits = [(score, link) for link in page.links if (score := coverage[link.anchor]) > 0.0]
         if not hits:
             return
         parts["anchors"] = sum(score for score, _ in hits) / max(10, len(page.links))
@@ -164,11 +164,8 @@ class Evidence(Model):
         longest = self.matcher.longest + _TAG_EXTRA_CHARS
         tags = [hit for hit in hits if _is_in_body(hit[1]) and len(hit[1].anchor) <= longest]
         if tags:
-            short = sum(
-                1
-                for link in page.links
-                if _is_in_body(link) and 0 < len(link.anchor) <= _SHORT_ANCHOR
-            )
+            lengths = [len(link.anchor) for link in page.links if link.region == _BODY]
+            short = sum(0 < length <= _SHORT_ANCHOR for length in lengths)
             best = max(score for score, _ in tags)
             parts["tag"] = best / (1.0 + short / self.params["crowd"])
             matched |= self.found(tag=_texts(link for score, link in tags if score == best))
