@@ -20,7 +20,6 @@ import re
 import struct
 from array import array
 from hashlib import blake2b
-from operator import getitem
 from zlib import crc32
 
 from msgspec import structs
@@ -38,14 +37,9 @@ LOST_TEXTS = 64  # ways that one host may have to say so
 _WORDS = re.compile(r"\w+")
 _NUMBERS = re.compile(r"\d+")
 _TIMES = re.compile(r"(?<!\d)\d{1,2}[:：]\d{2}(?:[:：]\d{2})?(?!\d)")  # 9:30, 21:05:59
-_LANES = struct.Struct("<64H")
 _BANDS = struct.Struct(f"<{BANDS}H")
 _MIX = 0x9E3779B97F4A7C15  # 2⁶⁴ divided by the golden ratio
 _MASK = (1 << 64) - 1
-_SPREAD = [
-    [sum(1 << 16 * (8 * place + bit) for bit in range(8) if byte >> bit & 1) for byte in range(256)]
-    for place in range(8)
-]
 _LOST = re.compile(
     r"^\W*(?:error\W*|http\W*)?404\b|\b(?:page|file|object|document|url|resource)\b.{0,30}\bnot"
     r"(?: be)? found\b|\bnot found\W*$|\b(?:page|file)\b.{0,20}\b(?:does not|doesn['’]t|no longer)"
@@ -62,22 +56,45 @@ def simhash(text: str, title: str = "") -> int:
 
     title  tells texts of few words apart: photographs under the same links and nothing else
 
-    Each bit is what the majority of the features has there. The counts of all 64 are kept
-    in one large number, 16 bits each, so that a feature costs eight additions.
+    Each bit is what the majority of the features has there.
     """
     words = _WORDS.findall(text[:MAX_CHARS])
     marks = set(map(crc32, map(str.encode, words)))
     if len(marks) < FEWEST:
         return _hash(text, title) if marks else 0
-    chosen = sorted(marks)[:FEATURES]
-    counts = 0
-    for mark in chosen:
-        mixed = (mark + 1) * _MIX & _MASK
-        mixed = (mixed ^ mixed >> 29) * _MIX & _MASK
-        counts += sum(map(getitem, _SPREAD, mixed.to_bytes(8, "little")))
-    half = len(chosen) / 2
-    lanes = _LANES.unpack(counts.to_bytes(128, "little"))
-    return sum(1 << bit for bit, count in enumerate(lanes) if count > half) or 1
+    hashes = [_mixed(mark) for mark in sorted(marks)[:FEATURES]]
+    return _set_in_most(hashes) or 1
+
+
+def _mixed(mark: int) -> int:
+    mixed = (mark + 1) * _MIX & _MASK
+    return (mixed ^ mixed >> 29) * _MIX & _MASK
+
+
+def _set_in_most(hashes: list[int]) -> int:
+    """The bits that more than half of some numbers of 64 bits have.
+
+    All 64 are counted at once, as an adder of hardware does: what is left of a place after its
+    pairs have been carried is a digit of every count.
+    """
+    least = len(hashes) // 2 + 1
+    digits = []
+    while hashes:
+        digit, carried = hashes.pop() if len(hashes) % 2 else 0, []
+        for one, other in zip(hashes[::2], hashes[1::2], strict=True):
+            differ = one ^ other
+            carried.append(one & other | differ & digit)
+            digit ^= differ
+        digits.append(digit)
+        hashes = carried
+    most, level = 0, _MASK  # whose counts are above `least` so far, and equal to it
+    for place in reversed(range(len(digits))):
+        if least >> place & 1:
+            level &= digits[place]
+        else:
+            most |= level & digits[place]
+            level &= ~digits[place]
+    return most | level
 
 
 def wording(text: str) -> int:
