@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Callable
 from typing import Final
 
 _LABEL_TABLE: Final = """
@@ -132,11 +133,26 @@ _BIG5_MORE: Final = _trail_pairs(
 )
 
 
-def _remap(codec: str, table: str) -> tuple[re.Pattern[str], dict[int, str]]:
+def _remap(codec: str, table: str) -> dict[int, str]:
     """Characters that Python's codec gives for these bytes -> the standard's characters."""
     items = [(bytes.fromhex(item[:-1]).decode(codec), item[-1]) for item in table.split(" ")]
-    wrong = {ord(got): want for got, want in items if got != want}
-    return re.compile("[" + "".join(map(chr, wrong)) + "]" if wrong else "(?!)"), wrong
+    return {ord(got): want for got, want in items if got != want}
+
+
+def _finder(wrong: dict[int, str]) -> Callable[[str], bool]:
+    """Tells whether a text holds one of these characters.
+
+    Asked of its bytes in UTF-8 first: nine texts of ten have none of the bytes with which these
+    begin, which is told in a fifth of the time.
+    """
+    leads = {chr(number).encode()[0] for number in wrong}
+    search = re.compile(f"[{''.join(map(chr, wrong))}]").search
+
+    def holds(text: str) -> bool:
+        utf8 = text.encode("utf-8", "surrogatepass")
+        return any(map(utf8.__contains__, leads)) and search(text) is not None
+
+    return holds
 
 
 _REMAPS: Final = {
@@ -149,9 +165,9 @@ _REMAPS: Final = {
     "euc_jp": _remap("euc_jp", "a1c1～ a1c2∥ a1dd－ a1f1￠ a1f2￡ a2cc￢"),
     "cp932": _remap("cp932", "a0\ufffd fd\ufffd fe\ufffd ff\ufffd"),
     "koi8-u": _remap("koi8-u", "aeў beЎ"),
-    "latin-1": (re.compile("[\x80-\xff]"), {n: chr(0xF700 + n) for n in range(0x80, 0x100)}),
+    "latin-1": {n: chr(0xF700 + n) for n in range(0x80, 0x100)},
 }
-_NO_REMAP: Final[tuple[re.Pattern[str], dict[int, str]]] = (re.compile("(?!)"), {})
+_FINDERS: Final = {codec: _finder(wrong) for codec, wrong in _REMAPS.items() if wrong}
 
 
 def encoding_of(label: str) -> str | None:
@@ -177,8 +193,8 @@ def decode_as(body: bytes, encoding: str) -> str:
         return _iso_2022_jp(body)
     exact = len(body) <= _EXACT_UP_TO and encoding not in _UNICODE
     text = body.decode(codec, _HANDLERS.get(codec, "focus.byte") if exact else "replace")
-    pattern, wrong = _REMAPS.get(codec, _NO_REMAP)
-    return text.translate(wrong) if wrong and pattern.search(text) else text
+    holds_wrong = _FINDERS.get(codec)
+    return text.translate(_REMAPS[codec]) if holds_wrong and holds_wrong(text) else text
 
 
 def escape_query(query: str, encoding: str) -> str:
