@@ -54,25 +54,25 @@ class BlockReader:
     def read(self, body: LexborNode) -> list[Block]:
         """The visible text under a node, block by block."""
         pieces, linked = self._pieces, self._linked
-        place, blocks, current = (0, "body", False), 0, -1  # block, its tag, whether in a link
-        tag = ""
-        rest: list[tuple[LexborNode | None, tuple[int, str, bool]]] = []  # after an element
+        block, name, is_linked = 0, "body", False  # where a node stands: its block, that one's tag
+        blocks, current, tag = 0, -1, ""
+        rest: list[tuple[LexborNode | None, int, str, bool]] = []  # after an element
         node = body.first_child
         while node is not None or rest:
             if node is None:
-                node, place = rest.pop()
+                node, block, name, is_linked = rest.pop()
                 continue
             tag_id = node.tag_id
             if tag_id in _WRITTEN:
                 text = " " if tag_id == BR else node.text_content or ""
-                if place[0] != current:
+                if block != current:
                     if pieces:
                         self._end(tag)
-                    current, tag, _ = place
+                    current, tag = block, name
                     self._start = node
                 if pieces or not text.isspace():  # what stands between elements begins nothing
                     pieces.append(text)
-                    if place[2]:
+                    if is_linked:
                         linked.append(text)
                 node = node.next
                 continue
@@ -80,13 +80,13 @@ class BlockReader:
             if child is None:
                 node = node.next
                 continue
-            rest.append((node.next, place))
+            rest.append((node.next, block, name, is_linked))
             node = child
             if tag_id in BLOCKS:
                 blocks += 1
-                place = (blocks, BLOCKS[tag_id], place[2])
+                block, name = blocks, BLOCKS[tag_id]
             elif tag_id == A:
-                place = (place[0], place[1], True)
+                is_linked = True
         self._end(tag)
         return self._done
 
@@ -94,9 +94,9 @@ class BlockReader:
         """Make a block of what was gathered."""
         pieces, linked = self._pieces, self._linked
         if text := _folded(pieces):
-            link_chars = 0
-            if linked:
-                link_chars = len(text if len(linked) == len(pieces) else _folded(linked))
+            link_chars = len(text) if len(linked) == len(pieces) else 0
+            if linked and not link_chars:
+                link_chars = len(_folded(linked))
                 signs = len(_SIGN.findall(text)) if len(text) < 4 * link_chars else 0
                 if signs and len(text) - signs <= link_chars:
                     link_chars = len(text)
