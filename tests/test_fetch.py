@@ -658,7 +658,7 @@ async def test_an_unknown_certificate_fails_unless_insecure(tmp_path: Path, inse
     subprocess.run(["openssl", *made.split()], check=True, capture_output=True)  # noqa: ASYNC221
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(cert, key)
-    wanted = config(insecure=insecure, connect_timeout_s=2.0, total_timeout_s=3.0)
+    wanted = config(insecure=insecure, connect_timeout_s=60.0, total_timeout_s=60.0)
     async with serving(Raw(answer()), ssl=context) as port, WebFetcher(wanted) as web:
         result = await web.fetch(f"https://127.0.0.1:{port}/")
     assert result.failure is (None if insecure else FailureKind.TLS)
@@ -681,9 +681,9 @@ def test_certificates_are_read_once_and_when_a_context_is_used(
     monkeypatch.setattr(ssl.SSLContext, "load_default_certs", lambda self, _: read.append(self))
     with certificates_read_late():
         theirs = ssl.create_default_context()
-    ours = client_context()
+    ours, careless = client_context(), client_context(insecure=True)
     assert not read
-    for context in (ours, theirs, ours):
+    for context in (ours, theirs, careless, ours):
         context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="a.test")
     assert read == [ours, theirs]
     ssl.create_default_context()
@@ -710,7 +710,8 @@ def test_the_start_of_a_crawl_reads_no_certificates() -> None:
 async def test_what_tls_keeps_to_itself_counts() -> None:
     """Session tickets, 1.3 MB of them: not a byte of the answer is there."""
     context = authority().context("tickets", "localhost")
-    limits = config(insecure=True, max_raw_bytes=200_000, total_timeout_s=3.0)
+    waits = {"connect_timeout_s": 60.0, "read_timeout_s": 60.0, "total_timeout_s": 60.0}
+    limits = config(insecure=True, max_raw_bytes=200_000, **waits)
     async with serving(Raw(answer()), ssl=context) as port, WebFetcher(limits) as web:
         result = await web.fetch(f"https://127.0.0.1:{port}/")
     assert result.failure is FailureKind.TOO_LARGE

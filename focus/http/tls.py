@@ -27,6 +27,7 @@ def client_context(*, insecure: bool = False) -> ssl.SSLContext:
     if insecure:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
+        _forget(context)  # they are of no use
     return context
 
 
@@ -49,14 +50,18 @@ def _defer(context: ssl.SSLContext, purpose: ssl.Purpose = ssl.Purpose.SERVER_AU
         setattr(context, name, _reading(context, purpose, getattr(context, name)))
 
 
+def _forget(context: ssl.SSLContext) -> None:
+    for name in _USES:
+        vars(context).pop(name, None)
+
+
 def _reading(
     context: ssl.SSLContext, purpose: ssl.Purpose, use: Callable[..., Any]
 ) -> Callable[..., Any]:
     def reads_first(*args: Any, **named: Any) -> Any:
         if vars(context).pop(_USES[0], None) is not None:
             context.load_default_certs(purpose)
-            for name in _USES[1:]:
-                delattr(context, name)
+            _forget(context)
         return use(*args, **named)
 
     return reads_first
