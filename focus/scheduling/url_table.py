@@ -258,4 +258,4 @@ class UrlTable:
 
     def waiting(self) -> Iterable[int]:
         """All waiting ids in order of discovery (slow: walks every URL)."""
-        return (i for i, state in enumerate(self.state) if state == UrlState.WAITING)
+        return (i for i, state in enumerate(self.state) if state == _WAITING)

@@ -24,6 +24,18 @@ SELECT id & {LAST_ID}, tries, retry_at FROM url_state
 WHERE id BETWEEN ? AND ? AND state = {int(UrlState.WAITING)} AND tries > 0 ORDER BY id"""
 
 
+# Records as numpy has them, the evidence behind.
+_FOUND = {  # url_log.found_record
+    "head": "<u8",
+    "priority": "<f8",
+    "queue": "<u4",
+    "parent": "<i4",
+    "depth": "<u2",
+    "hops": "u1",
+}
+_EVIDENCE = {"id": "<u4", "parent": "<i4", "priority": "<f8"}  # url_log.evidence_record
+
+
 def urls(db: sqlite3.Connection, *, crawl: int, first: int, most: int) -> UrlColumns | None:
     """The URLs of whole batches from that id on, `most` or a few more; None: there are none."""
     rows, left = [], most
@@ -34,39 +46,45 @@ def urls(db: sqlite3.Connection, *, crawl: int, first: int, most: int) -> UrlCol
             break
     if not rows:
         return None
-    found = _joined(rows)
+    found = _joined(rows, _FOUND)
     span = rows[0][0], rows[0][0] + len(found) - 1
     columns = UrlColumns(
         first=rows[0][0] & LAST_ID,
-        heads=found["head"].copy(),
+        heads=found["head"],
         states=np.zeros(len(found), np.uint8),
-        depths=found["depth"].copy(),
-        queues=found["queue"].copy(),
+        depths=found["depth"],
+        queues=found["queue"],
         hops=found["hops"].copy(),
         parents=found["parent"].copy(),
-        priorities=found["priority"].copy(),
-        link_evidence=found["values"].copy(),
+        priorities=found["priority"],
+        link_evidence=found["values"],
         retries=writer.select(db, _RETRIES, span),
     )
     _tell(columns, writer.select(db, _STATES, span))
     return columns
 
 
-def _joined(rows: list[tuple[int, int, bytes]]) -> np.ndarray[Any, np.dtype[np.void]]:
-    """The records of batches one behind the other; evidence that one lacks is zero."""
+def _joined(
+    rows: list[tuple[int, int, bytes]], fields: dict[str, str]
+) -> np.ndarray[Any, np.dtype[np.void]]:
+    """The records of rows of a log one behind the other; evidence that one lacks is zero."""
     widths = {width for _, width, _ in rows}
     if len(widths) == 1:
-        return np.frombuffer(b"".join(blob for *_, blob in rows), _found_record(widths.pop()))
-    parts = [np.frombuffer(blob, _found_record(width)) for _, width, blob in rows]
-    found = np.zeros(sum(map(len, parts)), _found_record(max(widths)))
+        return np.frombuffer(b"".join(blob for *_, blob in rows), _record(fields, widths.pop()))
+    parts = [np.frombuffer(blob, _record(fields, width)) for _, width, blob in rows]
+    found = np.zeros(sum(map(len, parts)), _record(fields, max(widths)))
     at = 0
     for part in parts:
         into = found[at : at + len(part)]
-        for name in _FIELDS:
+        for name in fields:
             into[name] = part[name]
         into["values"][:, : part["values"].shape[1]] = part["values"]
         at += len(part)
     return found
+
+
+def _record(fields: dict[str, str], width: int) -> np.dtype[np.void]:
+    return np.dtype([*fields.items(), ("values", "<f4", (width,))])
 
 
 def _tell(columns: UrlColumns, rows: list[tuple[int, int, int]]) -> None:
@@ -81,21 +99,6 @@ def _tell(columns: UrlColumns, rows: list[tuple[int, int, int]]) -> None:
     columns.hops[ids] = bits >> 3
     told = parents != url_log.NO_PARENT
     columns.parents[ids[told]] = parents[told]
-
-
-_FIELDS = {
-    "head": "<u8",
-    "priority": "<f8",
-    "queue": "<u4",
-    "parent": "<i4",
-    "depth": "<u2",
-    "hops": "u1",
-}
-
-
-def _found_record(width: int) -> np.dtype[np.void]:
-    """`url_log.found_record` as numpy has it."""
-    return np.dtype([*_FIELDS.items(), ("values", "<f4", (width,))])
 
 
 class LoggedEvidence(NamedTuple):
@@ -119,20 +122,6 @@ def evidence(
     rows = writer.select(db, url_log.EVIDENCE, values)
     if not rows:
         return None
-    parts = [np.frombuffer(blob, _evidence_record(width)) for _, width, blob in rows]
-    width = max(width for _, width, _ in rows)
-    found = np.zeros((sum(map(len, parts)), width), np.float32)
-    at = 0
-    for part in parts:
-        found[at : at + len(part), : part["values"].shape[1]] = part["values"]
-        at += len(part)
-    ids, parents, priorities = (
-        np.concatenate([part[name] for part in parts]) for name in ("id", "parent", "priority")
-    )
-    return (rows[-1][0] & LAST_ID) + 1, LoggedEvidence(ids, parents, priorities, found)
-
-
-def _evidence_record(width: int) -> np.dtype[np.void]:
-    """`url_log.evidence_record` as numpy has it."""
-    fields = [("id", "<u4"), ("parent", "<i4"), ("priority", "<f8"), ("values", "<f4", (width,))]
-    return np.dtype(fields)
+    found = _joined(rows, _EVIDENCE)
+    logged = LoggedEvidence(found["id"], found["parent"], found["priority"], found["values"])
+    return (rows[-1][0] & LAST_ID) + 1, logged

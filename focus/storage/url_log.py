@@ -68,7 +68,7 @@ def _runs(urls: Sequence[UrlRow]) -> Iterator[Sequence[UrlRow]]:
 
 
 def _records_of(urls: Sequence[UrlRow], width: int) -> bytes:
-    pack, blank = found_record(width).pack, (0.0,) * width
+    pack = found_record(width).pack
     return b"".join(
         pack(
             each.key[:HALF],
@@ -77,7 +77,7 @@ def _records_of(urls: Sequence[UrlRow], width: int) -> bytes:
             NO_PARENT if each.parent is None else each.parent,
             min(each.depth, 65535),
             min(each.hops, 255),
-            *(each.link_evidence + blank)[:width],
+            *_filled(each.link_evidence, width),
         )
         for each in urls
     )
@@ -101,6 +101,11 @@ def shifted_found(blob: bytes, width: int, urls: int, queues: int) -> bytes:
         pack(key, priority, queue + queues, _shifted(parent, urls), *rest)
         for key, priority, queue, parent, *rest in unpacked
     )
+
+
+def _filled(link_evidence: tuple[float, ...], width: int) -> tuple[float, ...]:
+    """Evidence as wide as the records of its row, with zeros behind."""
+    return link_evidence + (0.0,) * (width - len(link_evidence))
 
 
 def _shifted(parent: int, offset: int) -> int:
@@ -130,13 +135,13 @@ def packed_evidence(crawl: int, changes: Sequence[Change]) -> list[tuple[int, in
     if not changes:
         return []
     width = max(len(each.link_evidence) for each in changes)
-    pack, blank = evidence_record(width).pack, (0.0,) * width
+    pack = evidence_record(width).pack
     records = b"".join(
         pack(
             each.id,
             NO_PARENT if each.parent is None else each.parent,
             each.priority,
-            *(each.link_evidence + blank)[:width],
+            *_filled(each.link_evidence, width),
         )
         for each in changes
     )
