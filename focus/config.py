@@ -237,13 +237,13 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
     contexts: bool = False  # compute Link.context_score
     cosines: bool = False  # compute Link.cosine_score
     euclids: bool = False  # compute Link.euclid_score
+    titles: bool = False  # compute Page.title_runs
     keep: Annotated[
         str,
         Setting(OUTPUT, "Of which pages to keep the text.", choices=("all", "relevant", "none")),
     ] = "all"
     mask_meta: bool = False  # hide meta keywords and description (comparisons)
     mask_urls: bool = False  # hide the words of URLs (comparisons)
-    compress_level: int = 1
 
 
 class PolitenessConfig(msgspec.Struct, frozen=True):

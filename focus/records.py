@@ -1,7 +1,6 @@
 """Defines the records that every package shares: URL, task, result, page, link.
 
-Records are frozen `msgspec.Struct`s: cheap to make by the hundred per page and
-able to cross the pipe to a scorer worker as MessagePack (`array_like` ones do).
+Records are frozen `msgspec.Struct`s, cheap to make; `array_like` ones cross the pipe to a worker.
 """
 
 from __future__ import annotations
@@ -204,12 +203,12 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     simhash      64 bits of a relevant page's text (`near_duplicates.simhash`), 0: not computed
     wording      64 bits of its text without numbers (`near_duplicates.wording`), 0: not asked for
     lost         it says "not found", though with status 200
-    duplicate_of  URL id of an earlier page with nearly the same text, set by the crawl: this
-                 one is then not relevant, whatever its relevance
+    duplicate_of  URL id of an earlier page with nearly its text: it is then not relevant at all
     feeds        addresses of its RSS and Atom feeds, absolute
     index        it lists others: a home, section, tag, category or archive page (`indexpage`)
     named        how much of the topic the title and address of an index page name, 0…1
     digest       64 bits of its main text (`near_duplicates.text_digest`), 0: not asked for
+    title_runs   words of its title (`subtopics.runs_of`), () where nobody learns of them
     stages       CPU seconds by stage of the worker, {} unless a profile is taken
     rendering    whether it seems to need scripts, or what came of running them
     """
@@ -244,6 +243,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     index: bool = False
     named: float = 0.0
     digest: int = 0
+    title_runs: tuple[tuple[str, ...], ...] = ()
     rendering: Rendering = Rendering.NONE
 
 

@@ -18,8 +18,11 @@ from focus.errors import StoreError
 from focus.late import np
 from focus.records import Recent, Tally, Task, UrlState
 from focus.scheduling.retries import LAST_CHANCE, MAX_WAIT_S
+from focus.score.matching import Matcher
+from focus.score.subtopics import Titled
 from focus.storage.writer import Saved
 from focus.store import CrawlInfo, Store
+from focus.topic.topic import from_builtins
 
 
 async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
@@ -79,8 +82,9 @@ async def _titles(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     if strategy.recalls:
         titles = await store.titles(info.id, strategy.recalls)
         strategy.resume(crawl.unit_of_work.totals.pages - len(titles))
-        for page in titles:
-            strategy.saw(page)
+        segmenter = Matcher(from_builtins(crawl.config.analysis.topic)).segmenter
+        for row in titles:
+            strategy.saw(Titled.cut(*row, segmenter))
 
 
 def _hosts(crawl: Crawl, saved: Saved, ahead: float) -> None:

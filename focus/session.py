@@ -210,7 +210,7 @@ async def run(
         began = time.monotonic()
         with _signals(crawl, transport, watcher) if signals else contextlib.nullcontext():
             watcher.started(crawl, info)  # who reads it may press Ctrl-C
-            asyncio.get_running_loop().call_later(_SENT_S, begin, *_wanted(crawl))
+            asyncio.get_running_loop().call_later(_SENT_S, begin, "numpy")
             reason = await crawl.run()
         report = _report(crawl, info, before, reason, time.monotonic() - began, paths)
         report = msgspec.structs.replace(report, archive_damage=damage)
@@ -232,11 +232,6 @@ async def _finish(store: Store, crawl: Crawl, info: CrawlInfo, report: RunReport
         ranks=() if is_same else _ranks(crawl),
         now=time.time(),
     )
-
-
-def _wanted(crawl: Crawl) -> list[str]:
-    """What a crawl will import, but need not before its scorer workers have their dictionaries."""
-    return ["numpy", "rjieba"] if crawl.strategy.recalls else ["numpy"]
 
 
 def _damage(archive: Path | None, watcher: Watcher) -> str | None:

@@ -30,7 +30,6 @@ import aiosqlite
 
 from focus.records import Batch
 from focus.scheduling.url_table import UrlColumns
-from focus.score.subtopics import Titled
 from focus.storage import columns, file_check, private, writer
 from focus.storage.columns import LoggedEvidence
 from focus.storage.lock import held
@@ -195,7 +194,7 @@ class Store:
         rows = await self._run(partial(writer.select, sql=writer.SIMHASHES, values=values))
         return [(number, high << 32 | low) for number, low, high in rows]
 
-    async def titles(self, crawl: int, last: int) -> list[Titled]:
+    async def titles(self, crawl: int, last: int) -> list[writer.TitleRow]:
         """The last so many pages by their titles, in order of their requests."""
         return await self._run(partial(writer.titles, crawl=crawl, last=last))
 

@@ -14,6 +14,7 @@ from focus.learn.kb.importing import import_dump
 from focus.learn.narrower import with_narrower, with_nearest
 from focus.learn.word_vectors import nearest
 from focus.score.subtopics import RECALLED, Subtopics, Titled
+from focus.text.tokenisation import Segmenter
 from focus.topic.topic import Topic, expected, from_toml, from_words, to_builtins
 from focus.topic.topic_file import to_toml
 
@@ -147,10 +148,14 @@ def test_a_topic_file_keeps_them_and_a_crawl_without_any_is_the_same_as_ever() -
 # -- in a crawl ---------------------------------------------------------------------
 
 
+def titled(title: str, relevant: bool, hub: int) -> Titled:
+    return Titled.cut("http://h/x", title, relevant, hub, Segmenter())
+
+
 def pages(word: str, *, relevant: int, others: int, rest: int = 0) -> list[Titled]:
-    on = [Titled("http://h/x", f"{word} number {n}", True, n) for n in range(relevant)]
-    off = [Titled("http://h/x", f"{word} other {n}", False, n) for n in range(others)]
-    return on + off + [Titled("http://h/x", f"weather {n}", n % 5 == 0, n) for n in range(rest)]
+    on = [titled(f"{word} number {n}", True, n) for n in range(relevant)]
+    off = [titled(f"{word} other {n}", False, n) for n in range(others)]
+    return on + off + [titled(f"weather {n}", n % 5 == 0, n) for n in range(rest)]
 
 
 def seen(found: Subtopics, titles: list[Titled]) -> Subtopics:

@@ -42,11 +42,15 @@ def test_phrases_do_not_cross_marks_scripts_or_numbers() -> None:
     assert frequent_phrases(texts, {"java", "入门", "8"}, 3) == set()
 
 
+def titled(title: str, relevant: bool, hub: int) -> Titled:
+    return Titled.cut("http://h/x", title, relevant, hub, Segmenter())
+
+
 def test_a_phrase_is_a_sub_topic_where_it_says_more_than_its_words() -> None:
-    on = [Titled("http://h/x", f"spring boot n{n}", True, n) for n in range(8)]
+    on = [titled(f"spring boot n{n}", True, n) for n in range(8)]
     fairs = [f"{('spring', 'boot')[n % 2]} fair n{n}" for n in range(16)]
     found = Subtopics()
-    for each in [*on, *(Titled("http://h/x", t, False, 0) for t in fairs + ["weather"] * 60)]:
+    for each in [*on, *(titled(t, False, 0) for t in fairs + ["weather"] * 60)]:
         found.saw(each)
     assert found.words.keys() == {"spring boot", "spring", "boot"}
     assert found.named("Spring Boot 3") == ["spring boot"]
@@ -57,5 +61,5 @@ def test_a_phrase_that_says_no_more_than_its_words_is_none() -> None:
     found = Subtopics()
     titles = [(f"redis cluster n{n}", True) for n in range(8)]
     for title, relevant in [*titles, *(("weather", False) for _ in range(60))]:
-        found.saw(Titled("http://h/x", title, relevant, len(title) + found.pages))
+        found.saw(titled(title, relevant, len(title) + found.pages))
     assert found.words.keys() == {"redis", "cluster"}

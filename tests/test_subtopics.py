@@ -7,10 +7,11 @@ import pytest
 from focus.score import subtopics
 from focus.score.statistics.phrases import surprise
 from focus.score.subtopics import Subtopics, Titled, next_draw
+from focus.text.tokenisation import Segmenter
 
 
 def page(title: str, relevant: bool, hub: int, url: str = "http://h/x") -> Titled:
-    return Titled(url, title, relevant, hub)
+    return Titled.cut(url, title, relevant, hub, Segmenter())
 
 
 def shelf(word: str = "redis", *, hubs: int = 6) -> list[Titled]:

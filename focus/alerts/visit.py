@@ -29,6 +29,7 @@ from focus.errors import ClusterError, ConfigError, TopicError
 from focus.i18n import in_a_row, msg, within
 from focus.learn.memory_crawl import PageSource
 from focus.records import SEED_PRIORITY, UrlState
+from focus.score.strategy import strategy_class
 from focus.session import RunReport, Runtime, Watcher, run
 from focus.storage.alerts.records import LOCAL, DueHub, WatchedSite
 from focus.storage.alerts.store import AlertStore
@@ -43,6 +44,7 @@ QUICK = 20  # requests of a visit that comes sooner than every 15 minutes
 TURN_S = FLOOR_S  # that a later visit may take while others wait for theirs every minute
 REST_S = 3600.0  # until a visit goes on with what one without requests left had to leave
 SOON_S = 300.0  # until a visit that our own network put off is tried again
+_WANTED = strategy_class(CrawlConfig().strategy).wanted_fields()
 
 
 def visitor(
@@ -277,6 +279,7 @@ def _due(store: AlertStore, site: WatchedSite, *, now: float, most: int) -> list
 
 
 def _config(store: AlertStore, site: WatchedSite, web: PageSource, requests: int) -> CrawlConfig:
+    analysis = AnalysisConfig(topic=to_builtins(_union(store, site)), agent=web.agent)
     # A section may have been given without a scheme: https is tried first, then http.
     seeds = tuple(url.removeprefix("https://") for url in store.sites.sections(site.id))
     return CrawlConfig(
@@ -289,8 +292,8 @@ def _config(store: AlertStore, site: WatchedSite, web: PageSource, requests: int
         # Most visits meet no shell, and many are of seconds.
         render=msgspec.structs.replace(web.render, early=False),
         max_offline_s=0.0,  # the next run tries again
-        analysis=AnalysisConfig(
-            topic=to_builtins(_union(store, site)), url_patterns=True, agent=web.agent
+        analysis=msgspec.structs.replace(
+            analysis, **strategy_class(CrawlConfig().strategy).wanted_fields()
         ),
     )
 

@@ -129,7 +129,7 @@ def demo(
 def _config(web: DemoWeb, strategy: str, address: str, pages: int) -> CrawlConfig:
     """What `focus crawl --seed … --topic 足球 --connect-to … --delay 0.02` would make."""
     analysis = AnalysisConfig(topic=to_builtins(from_words(TOPIC)))
-    wanted = strategy_class(strategy).link_features()
+    wanted = strategy_class(strategy).wanted_fields()
     return CrawlConfig(
         seeds=tuple(web.seeds),
         strategy=strategy,

@@ -275,7 +275,8 @@ def _count(
     if page is None:
         return Count(url_id, None, 0 if failure is FailureKind.HTTP_4XX else None)
     hub = view.url_table.parent[url_id]
-    titled = Titled(task.url, page.title, page.relevant, hub) if is_kept else None
+    words = page.title, page.title_runs
+    titled = Titled(task.url, *words, page.relevant, hub) if is_kept else None
     if page.lost or page.duplicate_of is not None:
         return Count(url_id, None, 0, titled)
     return Count(url_id, page, page.wording, titled)

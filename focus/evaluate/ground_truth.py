@@ -273,5 +273,5 @@ def analysis_of(
         mask_meta=variant is not None and variant.mask in ("meta", "both"),
         mask_urls=variant is not None and variant.mask in ("urls", "both"),
     )
-    features = wanted.link_features() if wanted is not None else {}
+    features = wanted.wanted_fields() if wanted is not None else {}
     return msgspec.structs.replace(analysis, **features | {"url_patterns": True})

@@ -107,8 +107,9 @@ async def pilot(
         limits=LimitConfig(max_requests=requests),
         concurrency=1 if web.archive is not None else CrawlConfig().concurrency,
         scope=ScopeConfig(scope="domain"),
-        analysis=AnalysisConfig(
-            topic=to_builtins(topic), url_patterns=strategy_class(_PILOT_STRATEGY).url_patterns
+        analysis=msgspec.structs.replace(
+            AnalysisConfig(topic=to_builtins(topic)),
+            **strategy_class(_PILOT_STRATEGY).wanted_fields(),
         ),
     )
     return await _gather(config, web, watch)

@@ -25,12 +25,14 @@ from focus.crawler import Crawl
 from focus.engine.transports import Transport
 from focus.records import SEED_PRIORITY, Batch, Change, Link, Page, Tally, UrlState
 from focus.resume import restore
+from focus.score.matching import Matcher
 from focus.score.strategy import Parent
 from focus.score.subtopics import Titled
 from focus.storage import labels
 from focus.storage.labels import JudgedPage, Rejudged
 from focus.storage.writer import CrawlInfo
 from focus.store import Store
+from focus.topic.topic import from_builtins
 from focus.workers import WorkerPool
 
 AHEAD = 64  # pages given to the workers before the first comes back
@@ -144,6 +146,7 @@ class _Replay:
         self._brought: dict[int, str] = {}  # waiting URL with another parent -> anchor
         self._rewards_changed = False
         crawl.strategy.resume(0)
+        self._segmenter = Matcher(from_builtins(crawl.config.analysis.topic)).segmenter
         self._redirected: list[tuple[int, int]] = []  # (source, target that took its place)
 
     def take(self, stored: JudgedPage, page: Page | None) -> None:
@@ -161,8 +164,9 @@ class _Replay:
         self._saw(stored, page.relevant)
 
     def _saw(self, stored: JudgedPage, relevant: bool) -> None:
-        hub = self._url_table.parent[stored.id]
-        self._crawl.strategy.saw(Titled(stored.url, stored.title, relevant, hub))
+        if self._crawl.strategy.recalls:
+            page = stored.url, stored.title, relevant, self._url_table.parent[stored.id]
+            self._crawl.strategy.saw(Titled.cut(*page, self._segmenter))
 
     def _count(self, stored: JudgedPage, page: Page) -> None:
         """The page's reward has changed: for its queue, its host, and the page it came from."""

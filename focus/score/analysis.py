@@ -19,11 +19,13 @@ from focus.score.index_pages import is_index
 from focus.score.matching import Matcher
 from focus.score.outlinks import OutlinkReader
 from focus.score.relevance import Document, make_model
+from focus.score.subtopics import runs_of
 from focus.text.charset import in_utf8
 from focus.topic.topic import from_builtins
 from focus.urls.normal_form import Joiner, normalise, words
 
 _NO_WORDS = ""
+_LEVEL = 1  # of zstd: 2 and 3 take longer for one byte in a hundred (docs/performance.md)
 _NAMING = 80  # characters of a title that name a page; the name of its site comes behind
 
 
@@ -58,7 +60,7 @@ class PageAnalyst:
         chosen = (config.threshold, topic.threshold, self.model.threshold)
         self.threshold = next(value for value in chosen if value is not None)
         self._outlinks = OutlinkReader(self.matcher, config)
-        self._compressor = zstd.ZstdCompressor(level=config.compress_level)
+        self._compressor = zstd.ZstdCompressor(level=_LEVEL)
 
     def analyse(
         self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
@@ -89,6 +91,7 @@ class PageAnalyst:
         kept = self.config.keep == "all" or (self.config.keep == "relevant" and relevant)
         return Page(
             title=parsed.title,
+            title_runs=runs_of(parsed.title, self.matcher.segmenter) if self.config.titles else (),
             keywords=parsed.keywords,
             description=parsed.description,
             language=parsed.language,

@@ -4,6 +4,7 @@ For 数据库 these are MySQL, Redis, 索引: sub-topics, which the topic's word
 which the texts of links do. They are learned from pages that the relevance model took for
 relevant, never from pages that only such a word led to: so the topic's own word stops drift.
 
+    Titled   a page, with its title cut into words as the scorer workers cut it
     saw      a page came: its title is counted
     weights  how surely a link's text speaks of a sub-topic, 0…1
 
@@ -19,7 +20,7 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from focus.score.index_pages import Role, role
 from focus.score.matching import fold_body
@@ -27,6 +28,7 @@ from focus.score.memo import Memo
 from focus.score.statistics.phrases import (
     SURE,
     Phrase,
+    Runs,
     frequent_phrases,
     holding,
     in_runs,
@@ -47,12 +49,27 @@ LEAST = 0.15  # weight under which an expected word is dropped
 
 
 class Titled(NamedTuple):
-    """A page as it counts here; `hub` is the page whose link brought it (id), -1: a seed."""
+    """A page as it counts here.
+
+    runs   the words of its title, as `runs_of` has them
+    hub    id of the page whose link brought it, -1: a seed
+    """
 
     url: str
     title: str
+    runs: Runs
     relevant: bool
     hub: int
+
+    @classmethod
+    def cut(cls, url: str, title: str, relevant: bool, hub: int, segmenter: Segmenter) -> Self:
+        """A page that was stored: its title is cut again."""
+        return cls(url, title, runs_of(title, segmenter), relevant, hub)
+
+
+def runs_of(title: str, segmenter: Segmenter) -> tuple[Phrase, ...]:
+    """The words of a title, that of the site left out (`phrases.in_runs`)."""
+    return in_runs(title[:TITLE], segmenter)
 
 
 _NONE: re.Pattern[str] = re.compile(r"(?!)")
@@ -61,7 +78,7 @@ _NOTHING: Mapping[str, float] = {}
 
 class _Counted(NamedTuple):
     words: tuple[str, ...]  # each once
-    runs: tuple[tuple[str, ...], ...]  # what stands side by side
+    runs: Runs
     relevant: bool
     hub: int
 
@@ -94,7 +111,6 @@ class Subtopics:
         self._next = FIRST
         self._any = _NONE
         self.weights: Memo[float] = Memo(self._weigh, 20_000)
-        self._segmenter = Segmenter()
         self._narrower = {fold_body(word): weight for word, weight in narrower.items()}
         near = {fold_body(word): weight for word, weight in nearest.items()}
         self._expected = near | self._narrower
@@ -129,11 +145,9 @@ class Subtopics:
     def _counted(self, page: Titled) -> _Counted | None:
         if role(page.url) is not Role.PAGE:
             return None
-        title = page.title[:TITLE]
-        runs = in_runs(title, self._segmenter)
-        words = {word for run in runs for word in run}
-        words.update(_found(self._given, title))
-        return _Counted(tuple(sorted(words)), runs, page.relevant, page.hub)
+        words = {word for run in page.runs for word in run}
+        words.update(_found(self._given, page.title[:TITLE]))
+        return _Counted(tuple(sorted(words)), page.runs, page.relevant, page.hub)
 
     def _draw(self) -> None:
         """The words and phrases that pages prove, and what is expected and not disproved."""

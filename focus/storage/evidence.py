@@ -13,12 +13,12 @@ from focus.records import SEED_PRIORITY, UrlState
 from focus.score.graph.pagerank import PageRank
 from focus.score.matching import Matcher, fold_body
 from focus.score.strategy import STRATEGIES, Strategy, make_strategy
-from focus.score.subtopics import RECALLED, Subtopics
+from focus.score.subtopics import RECALLED, Subtopics, Titled
 from focus.storage import url_log
 from focus.storage.reader import DatabaseReader
 from focus.storage.schema import LAST_ID, id_range
 from focus.storage.views import Ahead, Why
-from focus.topic.topic import Expected, expected, from_builtins
+from focus.topic.topic import expected, from_builtins
 from focus.urls.normal_form import words
 
 _SMALL = 0.0005
@@ -56,7 +56,11 @@ def explained(reader: DatabaseReader, crawl: int, why: Why) -> Why:
     if "subtopic" not in found:
         return msgspec.structs.replace(why, evidence=found)
     told = expected(way.analysis.topic)
-    named = _subtopics(reader, crawl, why.path[-1].anchor, told)
+    segmenter = Matcher(from_builtins(way.analysis.topic)).segmenter
+    known = Subtopics(told.narrower, told.nearest)
+    for row in reader.titles(crawl, RECALLED):
+        known.saw(Titled.cut(*row, segmenter))
+    named = known.named(why.path[-1].anchor)
     spoke_for = {fold_body(word): source for word, source in told.sources.items()}
     sources = {word: spoke_for[word] for word in named if word in spoke_for}
     return msgspec.structs.replace(why, evidence=found, subtopics=named, subtopic_sources=sources)
@@ -77,14 +81,6 @@ def _named(way: _Way, why: Why) -> list[str]:
     matcher = Matcher(from_builtins(way.analysis.topic))
     anchor = why.path[-1].anchor if why.path else ""
     return list(dict.fromkeys([*matcher.named(anchor), *matcher.named(words(why.url))]))
-
-
-def _subtopics(reader: DatabaseReader, crawl: int, anchor: str, told: Expected) -> list[str]:
-    """The words of a link's text that are sub-topics as the crawl stands."""
-    known, titles = Subtopics(told.narrower, told.nearest), reader.titles(crawl, RECALLED)
-    for page in titles:
-        known.saw(page)
-    return known.named(anchor)
 
 
 def _ahead(db: sqlite3.Connection, *, crawl: int, why: Why) -> Ahead | None:

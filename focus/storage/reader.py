@@ -26,7 +26,6 @@ from focus.errors import ConfigError, StoreError
 from focus.i18n import read_stored
 from focus.records import UrlState
 from focus.renderings import Rendering
-from focus.score.subtopics import Titled
 from focus.storage import file_check, page_checks, results, schema, url_log, writer
 from focus.storage.lock import held, holder
 from focus.storage.made_fields import Source, make_field
@@ -219,7 +218,7 @@ class DatabaseReader:
             place=page.bonus if page else bonus if state == UrlState.WAITING else 0.0,
         )
 
-    def titles(self, crawl: int, last: int) -> list[Titled]:
+    def titles(self, crawl: int, last: int) -> list[writer.TitleRow]:
         """The last so many pages of a crawl by their titles, in order of their requests."""
         return writer.titles(self._db, crawl=crawl, last=last)
 

@@ -17,7 +17,6 @@ import msgspec
 from focus.errors import StoreError
 from focus.records import Batch, FailureKind, HostRow, QueueRow, UrlState
 from focus.scheduling.retries import TEMPORARY
-from focus.score.subtopics import Titled
 from focus.storage import file_check, schema, statements
 from focus.storage.schema import id_range
 
@@ -100,13 +99,17 @@ def prepare(db: sqlite3.Connection, path: Path) -> None:
     db.execute("PRAGMA secure_delete = OFF")  # some builds overwrite what is freed with zeros
 
 
+TitleRow = tuple[str, str, bool, int]
+"""A page's URL, title, whether it is relevant, and the page that brought it (-1: a seed)."""
+
+
 def select(db: sqlite3.Connection, sql: str, values: tuple[Any, ...]) -> list[Any]:
     return db.execute(sql, values).fetchall()
 
 
-def titles(db: sqlite3.Connection, *, crawl: int, last: int) -> list[Titled]:
+def titles(db: sqlite3.Connection, *, crawl: int, last: int) -> list[TitleRow]:
     rows = db.execute(_TITLES, (crawl, last)).fetchall()
-    return [Titled(url, title, bool(on), hub) for url, title, on, hub in reversed(rows)]
+    return [(url, title, bool(on), hub) for url, title, on, hub in reversed(rows)]
 
 
 def change(db: sqlite3.Connection, sql: str, values: tuple[Any, ...], durable: bool = False) -> int:

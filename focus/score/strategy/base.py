@@ -83,9 +83,10 @@ class Strategy:
     recalls: ClassVar[int] = 0
 
     @classmethod
-    def link_features(cls) -> dict[str, bool]:
-        """The fields of `AnalysisConfig` that fill what it wants of a link."""
-        return {name: getattr(cls, name) for name in ("url_patterns", *LINK_SCORES)}
+    def wanted_fields(cls) -> dict[str, bool]:
+        """The fields of `AnalysisConfig` that fill what it wants of a page and its links."""
+        fields = {name: getattr(cls, name) for name in ("url_patterns", *LINK_SCORES)}
+        return {**fields, "titles": cls.recalls > 0}
 
     def __init__(
         self, params: Mapping[str, float], graph: PageRank, *, as_published: bool = False
