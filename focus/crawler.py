@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
 from typing import Protocol
 
 import msgspec
@@ -300,7 +299,7 @@ class Crawl:
             return reason
         if self.outages.is_busy:
             return "offline" if self.outages.is_over(self.transport.now()) else ""
-        waits = self.frontier.next_due() is not None or self.frontier.memory.hungry
+        waits = self.frontier.next_due() is not None or self.frontier.memory.is_short
         # Nobody is there to do it: it will be done.
         halts = not self.transport.window and self.url_table.counts[UrlState.WAITING]
         return "" if waits or halts or self.transport.expects else "frontier empty"
@@ -414,22 +413,16 @@ class Crawl:
 
         What waits there was written before memory let go of it: no need to write now.
         """
-        frontier, memory = self.frontier, self.frontier.memory
-        if self._crawl_store is None or not memory.hungry:
+        memory = self.frontier.memory
+        if self._crawl_store is None or not memory.is_short:
             return
-        hungry = sorted(memory.hungry)
-        if sum(len(frontier.queues[queue_id].away) for queue_id in hungry) > MANY:
-            recalled = await asyncio.to_thread(lambda: [*map(memory.recall, hungry)])
-        else:
-            recalled = [*map(memory.recall, hungry)]
-        urls = dict(await self._crawl_store.addresses([*chain.from_iterable(recalled)]))
-        for queue_id, ids in zip(hungry, recalled, strict=True):
-            if frontier.queues[queue_id].host.given_up:
-                kind, why = FailureKind.HOST_GIVEN_UP, msg("as the rest of its host")
-                fails = [Fail(url_id, kind, why) for url_id in ids]
-                self.effects.apply(fails, self.transport.now())
-            else:
-                frontier.refill(queue_id, [(each, urls[each]) for each in ids])
+        many = memory.to_look_through > MANY
+        ids = await asyncio.to_thread(memory.recall) if many else memory.recall()
+        left = {each for each in ids if self.view.queue(each).host.given_up}
+        kind, why = FailureKind.HOST_GIVEN_UP, msg("as the rest of its host")
+        self.effects.apply([Fail(each, kind, why) for each in left], self.transport.now())
+        here = [each for each in ids if each not in left]
+        self.frontier.refill(await self._crawl_store.addresses(here))
 
     def _due_at(self) -> float:
         """When what is not written must be; one sum for who waits and who looks."""

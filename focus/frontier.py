@@ -149,10 +149,8 @@ class Frontier:
             return
         queue = self.queues[self.url_table.queue[url_id]]
         entry = (-priority, url_id)
-        if url_id in self._urls:
+        if url_id in self._urls or self.memory.brings(entry, queue):
             heapq.heappush(queue.heap, entry)
-        elif queue.floor is None or entry < queue.floor:
-            queue.floor = entry  # it waits in the store: `refill` brings it
         if falls or not queue.heap or queue.heap[0] >= entry:
             self._relist(queue)
 
@@ -358,11 +356,9 @@ class Frontier:
         for queue in queues:
             self._relist(queue)
 
-    def refill(self, queue_id: int, rows: Iterable[tuple[int, str]]) -> None:
-        """Let (id, url) that `UrlMemory.recall` has named stand in their queue again."""
-        queue = self.queues[queue_id]
-        self.memory.bring(queue, rows)
-        self._relist(queue)
+    def refill(self, rows: Iterable[tuple[int, str]]) -> None:
+        """Let (id, url) that `UrlMemory.recall` has named stand in their queues again."""
+        self.relist(dict.fromkeys([self.memory.bring(*row) for row in rows]))
 
     def reopen(self) -> None:
         """After a restart: all that waits is in the store."""

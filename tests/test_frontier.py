@@ -63,10 +63,8 @@ class World:
         return order
 
     def feed(self) -> None:
-        """Refill hungry queues from the store, as the crawl does before each `next`."""
-        for queue_id in sorted(self.frontier.memory.hungry):
-            ids = self.frontier.memory.recall(queue_id)
-            self.frontier.refill(queue_id, [(i, self.urls[i]) for i in ids])
+        """Bring what is missed from the store, as the crawl does before each `next`."""
+        self.frontier.refill((each, self.urls[each]) for each in self.frontier.memory.recall())
 
 
 def test_takes_the_best_first_and_ties_by_discovery() -> None:
@@ -229,6 +227,18 @@ def test_better_evidence_for_a_spilled_url_brings_it_back() -> None:
     assert world.drain() == [f"http://h/{n}" for n in (7, 0, 1, 2, 3, 4, 5, 6)]
 
 
+def test_of_a_spilled_url_that_comes_first_the_address_alone_is_asked_for() -> None:
+    world = World(capacity=2)
+    world.frontier.memory.KEEP = 1  # type: ignore[misc]
+    ids = [world.add(f"http://h/{n}", 10 - n) for n in range(8)]
+    trim(world.frontier)
+    world.frontier.improve(ids[5], 9.5)
+    assert not world.frontier.memory.is_short, "the first is still there"
+    world.frontier.improve(ids[7], 99.0)
+    assert world.frontier.memory.recall() == [ids[7]]
+    assert not world.frontier.memory.is_short
+
+
 _ACTIONS = st.lists(
     st.tuples(
         st.sampled_from(["add", "improve", "take", "finish"]),
@@ -237,6 +247,42 @@ _ACTIONS = st.lists(
     ),
     max_size=120,
 )
+
+
+def test_what_is_laid_aside_stays_there_however_good_it_gets() -> None:
+    world = World()
+    ids = [world.add(f"http://h/{n}", 3 - n) for n in range(3)]
+    world.frontier.memory.urls.clear()  # as after a restart
+    world.frontier.queues[0].heap.clear()
+    world.frontier.reopen()
+    world.frontier.lay_aside(2, until_last=True)
+    world.frontier.improve(ids[1], 99.0)
+    assert world.drain() == ["http://h/2"]
+    assert world.frontier.take_up()
+    assert world.drain() == ["http://h/1", "http://h/0"]
+
+
+@given(_ACTIONS)
+@settings(max_examples=150, deadline=None)
+def test_a_bounded_memory_changes_no_order(actions: list[tuple[str, int, int]]) -> None:
+    small, large = worlds = World(capacity=3), World()
+    small.frontier.memory.KEEP = 1  # type: ignore[misc]
+    for action, host, value in actions:
+        for world in worlds:
+            if action == "add":
+                world.add(f"http://h{host}/{len(world.urls)}", value)
+            elif action == "improve" and world.urls:
+                url_id = (7 * host + value) % len(world.urls)
+                if world.url_table.is_waiting(url_id):
+                    world.frontier.improve(url_id, float(value))
+        if action == "take":
+            small.feed()
+            url = small.take()
+            assert url == large.take()
+            for world in worlds if url else ():
+                world.finish(url, 0.0)
+        trim(small.frontier)
+    assert small.drain() == large.drain()
 
 
 @given(_ACTIONS)
