@@ -2,12 +2,13 @@
 
 from array import array
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.records import Tally
-from focus.score.graph.compact_arrays import Rows, Tallies
+from focus.score.graph.compact_arrays import Numbering, Rows, Tallies
 
 IDS = st.integers(0, 300)
 
@@ -43,3 +44,14 @@ def test_what_was_got_is_a_copy() -> None:
     tallies = Tallies()
     tallies.add(5, Tally(1, 0.5)).fetched = 9
     assert tallies.get(5) == Tally(1, 0.5)
+
+
+@given(st.lists(IDS, unique=True), st.lists(st.integers(0, 300)))
+def test_many_numbers_are_those_of_each(entered: list[int], asked: list[int]) -> None:
+    numbering = Numbering()
+    numbering.reach(301)
+    for each in entered:
+        numbering.enter(each)
+    model = {each: number for number, each in enumerate(entered, 1)}
+    found = numbering.numbers(np.array(asked, np.intp)).tolist()
+    assert found == [model.get(each, 0) for each in asked] == [*map(numbering.number, asked)]

@@ -1,7 +1,7 @@
 """Compact arrays: small values for a few of very many ids.
 
 Ids are those of URLs: dense, from 0 up. An object in a dict costs some hundred bytes for each
-page of a crawl; here it is 4 for each id, and what the thing itself takes.
+page of a crawl; here it is 36 at most and half a byte for each id, and what the thing itself takes.
 
     Numbering  some ids, numbered as they come
     Rows       a row of ids for each of them
@@ -24,30 +24,42 @@ if TYPE_CHECKING:
 class Numbering:
     """Numbers from 1 up for those ids that were entered; `ids` has them in that order.
 
-    `numbers` has the number of each id under the `reach`, 0 for one that was not entered.
+    Eight ids side by side share a block, which has a place once one of them is entered: where
+    one id in a hundred is, that takes 0.8 bytes an id, one in ten 2.8, all 4.5.
     """
 
-    __slots__ = ("ids", "numbers")
+    __slots__ = ("_blocks", "_numbers", "ids")
 
     def __init__(self) -> None:
         self.ids = array("I")
-        self.numbers = array("I")
+        self._blocks = array("I")  # of each eight ids their block; 0: the empty one
+        self._numbers = array("I", bytes(4 * 8))
 
     def reach(self, size: int) -> None:
         """Make room for ids under `size`."""
-        missing = size - len(self.numbers)
+        missing = ((size + 7) >> 3) - len(self._blocks)
         if missing > 0:
-            self.numbers.frombytes(bytes(self.numbers.itemsize * missing))
+            self._blocks.frombytes(bytes(4 * missing))
 
     def number(self, of: int) -> int:
         """The number of an id, 0 if it has none."""
-        return self.numbers[of] if 0 <= of < len(self.numbers) else 0
+        at = of >> 3
+        return self._numbers[self._blocks[at] << 3 | of & 7] if 0 <= at < len(self._blocks) else 0
+
+    def numbers(self, of: npt.NDArray[np.intp]) -> npt.NDArray[np.uint32]:
+        """The same of many ids, all under the `reach`."""
+        blocks, numbers = np.frombuffer(self._blocks, "u4"), np.frombuffer(self._numbers, "u4")
+        found: npt.NDArray[np.uint32] = numbers[blocks[of >> 3].astype(np.intp) << 3 | of & 7]
+        return found
 
     def enter(self, fresh: int) -> int:
         """Number an id that has none yet."""
         self.reach(fresh + 1)
+        if not self._blocks[fresh >> 3]:
+            self._blocks[fresh >> 3] = len(self._numbers) >> 3
+            self._numbers.frombytes(bytes(4 * 8))
         self.ids.append(fresh)
-        self.numbers[fresh] = len(self.ids)
+        self._numbers[self._blocks[fresh >> 3] << 3 | fresh & 7] = len(self.ids)
         return len(self.ids)
 
 

@@ -214,7 +214,7 @@ class PageRank:
         elif (rose := self._rose(before, now)).any():
             risen.update(targets[rose].tolist())
             self.largest = max(self.largest, float(now[rose].max()))
-        pages = np.frombuffer(self._rows.of.numbers, np.uint32)[targets]
+        pages = self._rows.of.numbers(targets)
         fetched = pages > 0
         pages = pages[fetched].astype(np.intp)
         residual, limit = np.frombuffer(self._residual), np.frombuffer(self._limit)
