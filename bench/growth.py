@@ -40,7 +40,7 @@ from focus.config import (
 from focus.crawler import Crawl
 from focus.engine.unit_of_work import Totals
 from focus.frontier import Frontier
-from focus.process import collecting_rarely
+from focus.process import collecting_rarely, give_memory_back
 from focus.records import Batch, FetchResult, Link, Page, Result, Task
 from focus.scheduling.url_table import UrlTable
 from focus.session import Watcher, identity, run
@@ -239,6 +239,7 @@ async def grow(db: Path, marks: Sequence[int], pages: int, strategy: str) -> dic
     """A crawl from nothing to the last mark; what it cost on the way."""
     web, order, pauses = MadeWeb(marks, pages), config(strategy), Pauses()
     before_mib = present_mib()
+    give_memory_back()  # as `session.run` does
     began = time.monotonic()
     async with Store.open(db, now=time.time(), pid=0) as store:
         text = msgspec.json.encode(order).decode()

@@ -396,7 +396,7 @@ class CrawlConfig(msgspec.Struct, frozen=True):
     workers: Annotated[
         int | None, Setting(FAST, "Processes that read and score pages.", shown="cores - 1")
     ] = None
-    frontier_memory: int = 100_000  # waiting URLs held in memory; the rest in the store
+    frontier_memory: int = 50_000  # waiting URLs held in memory; the rest in the store
     commit_every_s: float = 1.0
     sitemaps_per_host: int = 50  # requests that may go to `FetchConfig.listings`
     agent: str = "focus"  # product token that robots.txt and X-Robots-Tag are read for
