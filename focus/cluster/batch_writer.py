@@ -7,10 +7,13 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 
 import msgspec
 
 from focus.cluster.forwarded_links import ForwardedLinks
+from focus.cluster.messages import ForwardedLink, chunks
 from focus.cluster.transport import ClusterTransport, Delivery
 from focus.engine.unit_of_work import UnitOfWork
 from focus.records import Batch
@@ -20,6 +23,7 @@ from focus.storage.writer import transaction
 from focus.store import Store
 
 ACK_S = 2.0
+LINKS = 250  # for another shard, in a message at most
 
 
 class ShardStore(SessionStore):
@@ -51,14 +55,23 @@ class ShardStore(SessionStore):
 
     def _pending(self) -> tuple[Pending, Sequence[Delivery]]:
         closed, homes, owed = self._transport.pending()
-        links = [(shard, msgspec.msgpack.encode(each)) for shard, each in self._forwarded.take()]
-        return Pending(closed, links, homes), owed
+        return Pending(closed, _packed(self._forwarded.take()), homes), owed
 
     async def _written(self, pending: Pending, owed: Sequence[Delivery]) -> None:
         if pending.links:
             self.has_outgoing.set()
         if owed:  # a task of its own: a connection that ends may cancel it, or never answer
             await asyncio.wait([asyncio.create_task(_acknowledge(owed))], timeout=ACK_S)
+
+
+def _packed(links: Sequence[tuple[int, ForwardedLink]]) -> list[tuple[int, int, bytes]]:
+    """Links by shard, as they will travel: a row for each message."""
+    by_shard = groupby(sorted(links, key=itemgetter(0)), itemgetter(0))
+    return [
+        (shard, len(some), msgspec.msgpack.encode(some))
+        for shard, found in by_shard
+        for some in chunks([link for _, link in found], LINKS)
+    ]
 
 
 async def _acknowledge(owed: Sequence[Delivery]) -> None:

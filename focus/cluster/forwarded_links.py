@@ -20,7 +20,6 @@ from focus.score.strategy import LinkEvidence, Parent
 from focus.urls.normal_form import fingerprint, host_of
 
 MEMORY = 200_000  # links that are remembered as sent, with their evidence
-_SLACK = 1e-6
 
 
 class ForwardedLinks(Partition):
@@ -49,11 +48,12 @@ class ForwardedLinks(Partition):
         self, parent: Parent, links: Sequence[Link], evidence: Sequence[LinkEvidence | None]
     ) -> tuple[Sequence[Link], Sequence[LinkEvidence | None]]:
         """The links that stay; the others are on their way, if they are new or better."""
-        if self.shard.of == 1:
+        own = {host: self.owns(host) for host in {link.host for link in links}}
+        if all(own.values()):
             return links, evidence
         stay, kept = [], []
         for link, link_evidence in zip(links, evidence, strict=True):
-            if self.owns(link.host):
+            if own[link.host]:
                 stay.append(link)
                 kept.append(link_evidence)
             elif link_evidence is not None:
@@ -65,9 +65,9 @@ class ForwardedLinks(Partition):
             return
         before = self._sent.get(link.key)
         if before is not None:
-            if all(new <= old + _SLACK for new, old in zip(link_evidence, before, strict=True)):
-                return
             link_evidence = tuple(map(max, link_evidence, before))
+            if link_evidence == before:
+                return
         self._sent[link.key] = link_evidence
         if len(self._sent) > MEMORY:
             self._sent.popitem(last=False)

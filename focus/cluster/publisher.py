@@ -10,8 +10,6 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import groupby
-from operator import itemgetter
 
 import msgspec
 
@@ -22,8 +20,7 @@ from focus.cluster.shard_context import HEARTBEAT_INTERVAL_S, ShardContext
 from focus.cluster.topology import packed
 from focus.storage import cluster_leases as rows
 
-MESSAGE = 16  # tasks in one message at most
-LINKS = 50  # links in one
+MESSAGE = 16  # tasks in one message at most; messages of links sent one after the other
 AT_ONCE = 256  # tasks written down at once
 LINGER_S = 0.05
 """Without it a crawl may settle at one task a message: one result frees one slot for one task.
@@ -110,22 +107,18 @@ class ShardPublisher:
             await self._context.connection.is_up.wait()
             self._context.opened.crawl_store.has_outgoing.clear()
             found = await self._context.opened.store.run(
-                partial(rows.outgoing_links, crawl=self._context.opened.id, most=10 * LINKS)
+                partial(rows.outgoing_links, crawl=self._context.opened.id, most=MESSAGE)
             )
             if not found:
                 await self._context.opened.crawl_store.has_outgoing.wait()
                 continue
+            sent = []
             try:
-                for shard, some in groupby(sorted(found, key=itemgetter(1)), itemgetter(1)):
-                    await self._send_links(shard, list(some))
+                for row, shard, links in found:
+                    message = packed(msgspec.Raw(links), "links")
+                    await self._context.connection.send(self._context.names.links(shard), **message)
+                    sent.append(row)
             except (PublishRefused, ConnectionError):
                 await asyncio.sleep(HEARTBEAT_INTERVAL_S)
-
-    async def _send_links(self, shard: int, found: list[tuple[int, int, bytes]]) -> None:
-        for some in chunks(found, LINKS):
-            message = packed([msgspec.Raw(each[2]) for each in some], "links")
-            await self._context.connection.send(self._context.names.links(shard), **message)
-            await self._context.opened.store.run(
-                partial(rows.delete_links, ids=[each[0] for each in some])
-            )
-            self._context.transport.activity += 1
+            await self._context.opened.store.run(partial(rows.delete_links, ids=sent))
+            self._context.transport.activity += len(sent)

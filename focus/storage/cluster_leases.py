@@ -22,10 +22,12 @@ class LeaseRow(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """The cluster's part of a batch: leases that ended, links that leave, homes that came."""
+    """The cluster's part of a batch: leases that ended, links that leave (shard, how many,
+    packed), homes that came.
+    """
 
     closed: Sequence[int] = ()
-    links: Sequence[tuple[int, bytes]] = ()
+    links: Sequence[tuple[int, int, bytes]] = ()
     homes: Sequence[str] = ()
 
 
@@ -75,28 +77,27 @@ def settle(db: sqlite3.Connection, crawl: int, pending: Pending) -> None:
     """Write what goes with a batch, in the transaction that is open."""
     db.executemany("DELETE FROM lease WHERE id = ?", [(each,) for each in pending.closed])
     db.executemany(
-        "INSERT INTO forwarded_link (crawl, shard, packed) VALUES (?, ?, ?)",
-        [(crawl, shard, packed) for shard, packed in pending.links],
+        "INSERT INTO forwarded_link (crawl, shard, links, packed) VALUES (?, ?, ?, ?)",
+        [(crawl, *each) for each in pending.links],
     )
     rows = [(crawl, url) for url in pending.homes]
     db.executemany("INSERT OR IGNORE INTO home VALUES (?, ?)", rows)
 
 
 def outgoing_links(db: sqlite3.Connection, crawl: int, most: int) -> list[tuple[int, int, bytes]]:
-    """(id, shard, packed) of the oldest that have not left."""
+    """(id, shard, packed) of the oldest rows that have not left."""
     sql = "SELECT id, shard, packed FROM forwarded_link WHERE crawl = ? ORDER BY id LIMIT ?"
     return db.execute(sql, (crawl, most)).fetchall()
 
 
 def delete_links(db: sqlite3.Connection, ids: Iterable[int]) -> None:
-    """Forget links that the broker has."""
+    """Forget rows of links that the broker has."""
     with transaction(db):
         db.executemany("DELETE FROM forwarded_link WHERE id = ?", [(each,) for each in ids])
 
 
 def waiting_links(db: sqlite3.Connection, crawl: int) -> int:
     """How many have not left."""
-    count: int = db.execute(
-        "SELECT count(*) FROM forwarded_link WHERE crawl = ?", (crawl,)
-    ).fetchone()[0]
+    sql = "SELECT ifnull(sum(links), 0) FROM forwarded_link WHERE crawl = ?"
+    count: int = db.execute(sql, (crawl,)).fetchone()[0]
     return count

@@ -287,7 +287,8 @@ CREATE TABLE forwarded_link (
     id     INTEGER PRIMARY KEY,      -- from 1, in the order of leaving
     crawl  INTEGER NOT NULL,         -- whose
     shard  INTEGER NOT NULL,         -- whose
-    packed BLOB NOT NULL             -- MessagePack of messages.ForwardedLink
+    links  INTEGER NOT NULL,         -- how many a row has: those of one batch, up to 250
+    packed BLOB NOT NULL             -- MessagePack of a list of messages.ForwardedLink
 );
 -- Seeds, and where they redirect to, that came from elsewhere: home to the scope.
 CREATE TABLE home (
@@ -343,7 +344,7 @@ MIGRATIONS: tuple[str, ...] = (f"{_CRAWLS}{URLS};{PAGES};{ALERTS}",)
 """The first makes an empty file ours, each later one a file of the version before. Append only,
 once there was a release."""
 
-UNRELEASED = 21
+UNRELEASED = 22
 """Versions up to this one were of tables that no release had. Until the first, whoever changes a
 table raises this number: then files of before are refused by it, not by the first column that
 they lack."""
