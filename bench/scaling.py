@@ -162,7 +162,7 @@ A page takes {page_kib:.1f} KiB on disk, compressed, with its links;
 a URL takes {url_bytes:.0f} bytes more. The main process took
 {rss_mib:,.0f} MiB at {rss_urls:,} known URLs, and each further one takes
 {url_rss_bytes:.0f} bytes: what is known about it stays in memory, URLs that wait beyond
-100,000 are on disk. Each worker adds 100 to 150 MiB (dictionary and what it remembers).
+50,000 are on disk. Each worker adds 100 to 150 MiB (dictionary and what it remembers).
 
 ## When one machine is not enough
 

@@ -191,7 +191,7 @@ scorers), a worker {cost.worker_ms:.2f} and its scorer {cost.scorer_ms:.2f}, the
 
 A shard that is fed by made-up results (no fetching; 97 links, 10 of them new) took
 {sustained}
-Below 100,000 waiting URLs, which are held in memory whole, one more took
+Below 50,000 waiting URLs, which are held in memory whole, one more took
 {waiting_bytes:,.0f} bytes; beyond, as in one process, {cost.url_bytes:.0f}: \
 {million_mib:,.0f} MiB a million.
 
