@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from operator import le
 
 from focus.cluster.messages import ForwardedLink
 from focus.cluster.sharding import Shard, owner
@@ -46,19 +47,21 @@ class ForwardedLinks(Partition):
 
     def part(
         self, parent: Parent, links: Sequence[Link], evidence: Sequence[LinkEvidence | None]
-    ) -> tuple[Sequence[Link], Sequence[LinkEvidence | None]]:
-        """The links that stay; the others are on their way, if they are new or better."""
-        own = {host: self.owns(host) for host in {link.host for link in links}}
-        if all(own.values()):
-            return links, evidence
-        stay, kept = [], []
-        for link, link_evidence in zip(links, evidence, strict=True):
-            if own[link.host]:
-                stay.append(link)
-                kept.append(link_evidence)
-            elif link_evidence is not None:
-                self._leave(link, link_evidence, parent.depth + 1)
-        return stay, kept
+    ) -> Sequence[LinkEvidence | None]:
+        """The evidence of the links that stay; the others are on their way, if new or better."""
+        number, of = self.shard.number, self.shard.of
+        if of == 1:
+            return evidence
+        kept = list(evidence)
+        for at, link in enumerate(links):
+            if owner(link.host, of) == number:
+                continue
+            link_evidence, kept[at] = kept[at], None
+            if link_evidence is not None:
+                before = self._sent.get(link.key)
+                if before is None or not all(map(le, link_evidence, before)):
+                    self._leave(link, link_evidence, parent.depth + 1)
+        return kept
 
     def _leave(self, link: Link, link_evidence: LinkEvidence, depth: int) -> None:
         if self.max_depth is not None and depth > self.max_depth:

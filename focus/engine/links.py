@@ -78,14 +78,14 @@ class LinkHandler:
 
         The graph comes before the priorities, so that a child's rank counts this page.
         """
+        found = self.url_table.find_all([link.key for link in links])
         evidence: Sequence[LinkEvidence | None]
-        if self.strategy.follows_all and self.partition.is_whole:
-            found = self.url_table.find_all([link.key for link in links])
+        if self.strategy.follows_all:
             evidence = self._evidence_wanted(parent, links, found)
         else:
             evidence = self.evidence(parent, links)
-            links, evidence = self.partition.part(parent, links, evidence)
-            found = self.url_table.find_all([link.key for link in links])
+        if not self.partition.is_whole:
+            evidence = self.partition.part(parent, links, evidence)
         targets, followed, entered = [], [], dict[bytes, int]()
         for target, link, link_evidence in zip(found, links, evidence, strict=True):
             if link_evidence is None:

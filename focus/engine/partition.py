@@ -44,9 +44,9 @@ class Partition:
 
     def part(
         self, parent: Parent, links: Sequence[Link], evidence: Sequence[LinkEvidence | None]
-    ) -> tuple[Sequence[Link], Sequence[LinkEvidence | None]]:
-        """A page's links to hosts of this crawl; the others are forwarded."""
-        return links, evidence
+    ) -> Sequence[LinkEvidence | None]:
+        """The evidence of a page's links; None for those to hosts of others: they are forwarded."""
+        return evidence
 
     def forward(self, crossing: Crossing) -> None:
         """Hand over a URL of a host that this crawl does not own."""
