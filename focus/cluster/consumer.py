@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from itertools import chain
 
 from aio_pika.abc import AbstractChannel, AbstractConnection
 from aiormq.exceptions import ChannelLockedResource, ChannelPreconditionFailed
@@ -147,7 +148,8 @@ class ShardConsumer:
 
     async def _links(self, message: IncomingMessage) -> None:
         try:
-            self._context.transport.links_came(unpack(message.body, list[ForwardedLink]), message)
+            batches = unpack(message.body, list[list[ForwardedLink]])
+            self._context.transport.links_came([*chain.from_iterable(batches)], message)
         except ValueError as error:
             await self._unreadable(message, error)
 
