@@ -152,8 +152,8 @@ def _homes(crawl: Crawl) -> None:
     What a seed led to in the end is kept for its name, which is not known yet (`Sower.sow`).
     """
     url_table, frontier = crawl.url_table, crawl.frontier
-    for url_id in np.flatnonzero(np.frombuffer(url_table.hops, np.uint8)).tolist():
-        chain, hops = [url_id], url_table.hops[url_id]
+    for url_id, hops in sorted(url_table.hops.items()):
+        chain = [url_id]
         while hops > 0 and (parent := url_table.parent[chain[-1]]) >= 0:
             chain.append(parent)
             hops -= 1

@@ -181,7 +181,8 @@ class LinkHandler:
         elif not listing and (trap := self._trap(row, queue)) is not None:
             state, why, detail = UrlState.DROPPED, str(trap.reason), trap.detail
         url_id = self.url_table.add(row.key, queue.id, row.depth, state)
-        self.url_table.hops[url_id] = row.hops
+        if row.hops:
+            self.url_table.hops[url_id] = row.hops
         self.url_table.parent[url_id] = -1 if row.parent is None else row.parent
         self.strategy.graph.grow(url_id + 1)
         if state is UrlState.WAITING:

@@ -8,6 +8,7 @@ where a Python dict of objects would need several hundred.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -126,6 +127,36 @@ def _filled(heads: npt.NDArray[np.uint64], numbers: npt.NDArray[np.uint32]) -> a
     return slots
 
 
+class Runs:
+    """A number for each id, where many that follow each other have the same: an entry a run."""
+
+    def __init__(self) -> None:
+        self._firsts = array("I")
+        self._values = array("H")
+
+    def __getitem__(self, url_id: int) -> int:
+        return self._values[bisect_right(self._firsts, url_id) - 1]
+
+    def append(self, url_id: int, value: int) -> None:
+        """The number of the id behind the last."""
+        if not self._values or self._values[-1] != value:
+            self._firsts.append(url_id)
+            self._values.append(value)
+
+    def extend(self, first: int, values: Column) -> None:
+        """The numbers of many from that id on."""
+        starts = np.append(0, 1 + np.flatnonzero(values[1:] != values[:-1]))
+        self._firsts.frombytes((first + starts).astype(np.uint32).tobytes())
+        self._values.frombytes(values[starts].tobytes())
+
+
+class Few(dict[int, int]):
+    """A number for each id, of which few are not 0."""
+
+    def __missing__(self, url_id: int) -> int:
+        return 0
+
+
 class UrlColumns(NamedTuple):
     """URLs in order of id, without gaps: what the frontier keeps of them in memory.
 
@@ -149,16 +180,17 @@ class UrlColumns(NamedTuple):
 class UrlTable:
     """Every URL of the crawl: state, priority, evidence, depth, queue.
 
-    `width` is how many floats of evidence (`link_evidence`) the strategy keeps per URL.
+    `width` is how many floats of evidence (`link_evidence`) the strategy keeps per URL; `depth`
+    is the same for a page's new links, and `hops` is 0 but behind redirects.
     """
 
     def __init__(self, width: int = 0) -> None:
         self.width = width
         self.state = array("B")
         self.priority = array("d")
-        self.depth = array("H")
+        self.depth = Runs()
         self.queue = array("I")
-        self.hops = array("B")
+        self.hops = Few()
         self.parent = array("i")
         self._link_evidence = array("f")
         self._blank = array("f", [0.0]) * width
@@ -182,9 +214,8 @@ class UrlTable:
         url_id = self._fingerprints.add(key)
         self.state.append(state)
         self.priority.append(0.0)
-        self.depth.append(min(depth, 65535))
+        self.depth.append(url_id, min(depth, 65535))
         self.queue.append(queue)
-        self.hops.append(0)
         self.parent.append(-1)
         self._link_evidence.extend(self._blank)
         self.counts[state] += 1
@@ -198,13 +229,15 @@ class UrlTable:
         evidence = np.zeros((len(urls.states), self.width), np.float32)
         width = min(self.width, urls.link_evidence.shape[1])
         evidence[:, :width] = urls.link_evidence[:, :width]
+        self.depth.extend(len(self), urls.depths)
+        redirected = np.flatnonzero(urls.hops)
+        ids = (len(self) + redirected).tolist()
+        self.hops.update(zip(ids, urls.hops[redirected].tolist(), strict=True))
         self._fingerprints.extend(urls.heads)
         self._link_evidence.frombytes(evidence.tobytes())
         self.state.frombytes(urls.states.tobytes())
         self.priority.frombytes(urls.priorities.tobytes())
-        self.depth.frombytes(urls.depths.tobytes())
         self.queue.frombytes(urls.queues.tobytes())
-        self.hops.frombytes(urls.hops.tobytes())
         self.parent.frombytes(urls.parents.tobytes())
         for state, count in enumerate(np.bincount(urls.states, minlength=len(UrlState)).tolist()):
             self.counts[state] += count

@@ -1,0 +1,40 @@
+"""The URL table's columns: what many URLs share takes no place for each, and all is restored."""
+
+import random
+
+import numpy as np
+
+from focus.records import UrlState
+from focus.scheduling.url_table import UrlColumns, UrlTable
+
+
+def columns(first: int, rows: list[tuple[int, int, int]]) -> UrlColumns:
+    """URLs with this depth, these hops and this queue, as the store has them."""
+    depths, hops, queues = (np.array(column) for column in zip(*rows, strict=True))
+    return UrlColumns(
+        first=first,
+        heads=np.arange(first, first + len(rows), dtype=np.uint64),
+        states=np.full(len(rows), UrlState.WAITING, np.uint8),
+        depths=depths.astype(np.uint16),
+        queues=queues.astype(np.uint32),
+        hops=hops.astype(np.uint8),
+        parents=np.zeros(len(rows), np.int32),
+        priorities=np.zeros(len(rows)),
+        link_evidence=np.zeros((len(rows), 1), np.float32),
+        retries=[],
+    )
+
+
+def test_depths_hops_and_queues_are_those_that_urls_were_entered_and_restored_with() -> None:
+    rng = random.Random(7)
+    rows = [(rng.choice((1, 1, 1, 2)), rng.choice((0, 0, 3)), rng.randrange(9)) for _ in range(500)]
+    table = UrlTable(1)
+    for first, end in ((0, 1), (1, 200), (200, 300)):
+        table.restore(columns(first, rows[first:end]))
+    for number, (depth, hops, queue) in enumerate(rows[300:], 300):
+        assert table.add(number.to_bytes(16, "little"), queue, depth) == number
+        if hops:
+            table.hops[number] = hops
+    ids = range(len(table))
+    found = [(table.depth[each], table.hops[each], table.queue[each]) for each in ids]
+    assert found == rows
