@@ -133,9 +133,7 @@ async def _urls(crawl: Crawl, store: Store, info: CrawlInfo, ahead: float) -> No
     async for evidence in store.evidence(info.id):
         url_table.reweigh(*evidence)
     url_table.restored()
-    for queue_id, count in enumerate(
-        np.bincount(np.frombuffer(url_table.queue, np.uint32)).tolist()
-    ):
+    for queue_id, count in enumerate(np.bincount(np.asarray(url_table.queue)).tolist()):
         crawl.link_handler.traps.count(frontier.queues[queue_id].host, count)
 
 

@@ -38,3 +38,13 @@ def test_depths_hops_and_queues_are_those_that_urls_were_entered_and_restored_wi
     ids = range(len(table))
     found = [(table.depth[each], table.hops[each], table.queue[each]) for each in ids]
     assert found == rows
+
+
+def test_queues_are_told_apart_beyond_the_65_536th() -> None:
+    added, restored = UrlTable(1), UrlTable(1)
+    added.add(bytes(16), 65_535, 0)
+    added.add(b"1" * 16, 65_536, 0)
+    added.add(b"2" * 16, 3, 0)
+    restored.restore(columns(0, [(0, 0, 65_535)]))
+    restored.restore(columns(1, [(0, 0, 65_536), (0, 0, 3)]))
+    assert list(added.queue) == list(restored.queue) == [65_535, 65_536, 3]

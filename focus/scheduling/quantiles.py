@@ -37,10 +37,10 @@ class WaitingUrls(Protocol):
 
 def waiting_sample(
     url_table: UrlTable, step: int
-) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.float64]]:
+) -> tuple[npt.NDArray[np.unsignedinteger], npt.NDArray[np.float64]]:
     """Queue and priority, without its queue's bonus, of every `step`-th known URL, if it waits."""
     waits = np.frombuffer(url_table.state, np.uint8)[::step] == UrlState.WAITING
-    queue_of = np.frombuffer(url_table.queue, np.uint32)[::step][waits]
+    queue_of = np.asarray(url_table.queue)[::step][waits]
     return queue_of, np.frombuffer(url_table.priority)[::step][waits]
 
 

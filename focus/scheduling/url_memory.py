@@ -168,7 +168,7 @@ class UrlMemory:
     def reopen(self) -> None:
         """After a restart: all that waits is in the store."""
         states = np.frombuffer(self._url_table.state, np.uint8)
-        owners = np.frombuffer(self._url_table.queue, np.uint32)
+        owners = np.asarray(self._url_table.queue)
         for start in range(0, len(states), AT_ONCE):
             ids = start + np.flatnonzero(states[start : start + AT_ONCE] == _WAITING)
             ids = ids[np.argsort(owners[ids], kind="stable")].astype(np.uint32)

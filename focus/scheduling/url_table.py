@@ -26,6 +26,7 @@ _SHARDS = 256
 _FIRST_SLOTS = 16
 _MAX_LOAD = 0.66
 _HEAD = Struct("=Q")
+_LAST_NARROW = 65_535  # number that 2 bytes have room for
 _SLACK = 1e-6
 """Evidence is better when it exceeds what is kept of it, as float32, by more than this."""
 
@@ -189,7 +190,7 @@ class UrlTable:
         self.state = array("B")
         self.priority = array("d")
         self.depth = Runs()
-        self.queue = array("I")
+        self.queue = array("H")  # "I" from the 65,537th on
         self.hops = Few()
         self.parent = array("i")
         self._link_evidence = array("f")
@@ -215,7 +216,10 @@ class UrlTable:
         self.state.append(state)
         self.priority.append(0.0)
         self.depth.append(url_id, min(depth, 65535))
-        self.queue.append(queue)
+        try:
+            self.queue.append(queue)
+        except OverflowError:
+            self._put_in(np.array([queue]))
         self.parent.append(-1)
         self._link_evidence.extend(self._blank)
         self.counts[state] += 1
@@ -237,10 +241,16 @@ class UrlTable:
         self._link_evidence.frombytes(evidence.tobytes())
         self.state.frombytes(urls.states.tobytes())
         self.priority.frombytes(urls.priorities.tobytes())
-        self.queue.frombytes(urls.queues.tobytes())
+        self._put_in(urls.queues)
         self.parent.frombytes(urls.parents.tobytes())
         for state, count in enumerate(np.bincount(urls.states, minlength=len(UrlState)).tolist()):
             self.counts[state] += count
+
+    def _put_in(self, queues: Column) -> None:
+        """The queues of the next URLs; as soon as a number is too large, 4 bytes for each."""
+        if self.queue.typecode == "H" and queues.max() > _LAST_NARROW:
+            self.queue = array("I", np.asarray(self.queue).astype(np.uint32).tobytes())
+        self.queue.frombytes(queues.astype(self.queue.typecode).tobytes())
 
     def reweigh(self, ids: Column, parents: Column, priorities: Column, values: Column) -> None:
         """Enter better evidence for URLs that were restored, in the order in which it came.
