@@ -72,8 +72,7 @@ class UrlMemory:
         )
 
     def is_live(self, entry: Key) -> bool:
-        """Whether it does, and its URL can be taken; of one whose address is missed, that is
-        noted."""
+        """Whether it does, and its URL can be taken; where its address is missed, it is noted."""
         if not self.is_true(entry):
             return False
         if entry[1] not in self.urls:
