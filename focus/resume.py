@@ -18,11 +18,10 @@ from focus.errors import StoreError
 from focus.late import np
 from focus.records import Recent, Tally, Task, UrlState
 from focus.scheduling.retries import LAST_CHANCE, MAX_WAIT_S
-from focus.score.matching import Matcher
+from focus.score.matching import segmenter_of
 from focus.score.subtopics import Titled
 from focus.storage.writer import Saved
 from focus.store import CrawlInfo, Store
-from focus.topic.topic import from_builtins
 
 
 async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
@@ -82,7 +81,7 @@ async def _titles(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     if strategy.recalls:
         titles = await store.titles(info.id, strategy.recalls)
         strategy.resume(crawl.unit_of_work.totals.pages - len(titles))
-        segmenter = Matcher(from_builtins(crawl.config.analysis.topic)).segmenter
+        segmenter = segmenter_of(crawl.config.analysis.topic)
         for row in titles:
             strategy.saw(Titled.cut(*row, segmenter))
 

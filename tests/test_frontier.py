@@ -218,20 +218,23 @@ def test_memory_is_bounded_and_the_order_stays() -> None:
     assert small.drain() == large.drain()
 
 
-def test_better_evidence_for_a_spilled_url_brings_it_back() -> None:
+def spilled() -> tuple[World, list[int]]:
+    """Eight URLs of one host, the best first, and a memory that has let all but one go."""
     world = World(capacity=2)
     world.frontier.memory.KEEP = 1  # type: ignore[misc]
     ids = [world.add(f"http://h/{n}", 10 - n) for n in range(8)]
     trim(world.frontier)
+    return world, ids
+
+
+def test_better_evidence_for_a_spilled_url_brings_it_back() -> None:
+    world, ids = spilled()
     world.frontier.improve(ids[7], 99.0)
     assert world.drain() == [f"http://h/{n}" for n in (7, 0, 1, 2, 3, 4, 5, 6)]
 
 
 def test_of_a_spilled_url_that_comes_first_the_address_alone_is_asked_for() -> None:
-    world = World(capacity=2)
-    world.frontier.memory.KEEP = 1  # type: ignore[misc]
-    ids = [world.add(f"http://h/{n}", 10 - n) for n in range(8)]
-    trim(world.frontier)
+    world, ids = spilled()
     world.frontier.improve(ids[5], 9.5)
     assert not world.frontier.memory.is_short, "the first is still there"
     world.frontier.improve(ids[7], 99.0)

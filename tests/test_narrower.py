@@ -14,9 +14,9 @@ from focus.learn.kb.importing import import_dump
 from focus.learn.narrower import with_narrower, with_nearest
 from focus.learn.word_vectors import nearest
 from focus.score.subtopics import RECALLED, Subtopics, Titled
-from focus.text.tokenisation import Segmenter
 from focus.topic.topic import Topic, expected, from_toml, from_words, to_builtins
 from focus.topic.topic_file import to_toml
+from tests.support.titles import titled
 
 FACTS = """\
 MySQL\t类别\t关系型数据库
@@ -146,10 +146,6 @@ def test_a_topic_file_keeps_them_and_a_crawl_without_any_is_the_same_as_ever() -
 
 
 # -- in a crawl ---------------------------------------------------------------------
-
-
-def titled(title: str, relevant: bool, hub: int) -> Titled:
-    return Titled.cut("http://h/x", title, relevant, hub, Segmenter())
 
 
 def pages(word: str, *, relevant: int, others: int, rest: int = 0) -> list[Titled]:

@@ -7,8 +7,9 @@ import math
 import pytest
 
 from focus.score.statistics.phrases import c_values, frequent_phrases, in_runs, is_bound, spelled
-from focus.score.subtopics import Subtopics, Titled
+from focus.score.subtopics import Subtopics
 from focus.text.tokenisation import Segmenter
+from tests.support.titles import titled
 
 
 def runs(*texts: str) -> list[tuple[tuple[str, ...], ...]]:
@@ -40,10 +41,6 @@ def test_phrases_do_not_cross_marks_scripts_or_numbers() -> None:
     assert in_runs("Spring Boot: learn", Segmenter()) == (("spring", "boot"), ("learn",))
     texts = runs(*["java 入门", "java 8"] * 6)
     assert frequent_phrases(texts, {"java", "入门", "8"}, 3) == set()
-
-
-def titled(title: str, relevant: bool, hub: int) -> Titled:
-    return Titled.cut("http://h/x", title, relevant, hub, Segmenter())
 
 
 def test_a_phrase_is_a_sub_topic_where_it_says_more_than_its_words() -> None:

@@ -21,11 +21,10 @@ from focus.score.strategy import STRATEGIES, Parent, Strategy, make_strategy
 from focus.score.strategy.best_link import inherited
 from focus.score.strategy.gene import hops_of, pack
 from focus.score.strategy.yielding import shrunk_rate
-from focus.score.subtopics import Titled
-from focus.text.tokenisation import Segmenter
 from focus.topic.topic import from_words, to_builtins
 from tests.support import drawn
 from tests.support.drawn import Drawn, order, page
+from tests.support.titles import titled
 
 PUBLISHED = pytest.mark.parametrize("published", [False, True])
 TREE = {"A": page("B C"), "B": page("D E"), "C": page("F G")}
@@ -228,7 +227,7 @@ def test_a_link_that_names_a_sub_topic_weighs_more_but_not_beside_the_topic() ->
     strategy = make("yield", home=1.0, subtopic=1.5, anchor=2.5)
     for n in range(30):
         title = "redis" if n < 6 else "weather"
-        strategy.saw(Titled.cut(f"http://h/{n}", f"{title} {n}", n < 6, n, Segmenter()))
+        strategy.saw(titled(f"{title} {n}", n < 6, n, f"http://h/{n}"))
     named, plain = link("a"), link("b")
     named = msgspec.structs.replace(named, anchor="Redis Cluster")
     both = msgspec.structs.replace(link("c", 1.0), anchor="数据库 Redis")

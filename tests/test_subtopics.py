@@ -7,11 +7,7 @@ import pytest
 from focus.score import subtopics
 from focus.score.statistics.phrases import surprise
 from focus.score.subtopics import Subtopics, Titled, next_draw
-from focus.text.tokenisation import Segmenter
-
-
-def page(title: str, relevant: bool, hub: int, url: str = "http://h/x") -> Titled:
-    return Titled.cut(url, title, relevant, hub, Segmenter())
+from tests.support.titles import titled as page
 
 
 def shelf(word: str = "redis", *, hubs: int = 6) -> list[Titled]:

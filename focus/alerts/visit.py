@@ -292,9 +292,7 @@ def _config(store: AlertStore, site: WatchedSite, web: PageSource, requests: int
         # Most visits meet no shell, and many are of seconds.
         render=msgspec.structs.replace(web.render, early=False),
         max_offline_s=0.0,  # the next run tries again
-        analysis=msgspec.structs.replace(
-            analysis, **strategy_class(CrawlConfig().strategy).wanted_fields()
-        ),
+        analysis=msgspec.structs.replace(analysis, **_WANTED),
     )
 
 

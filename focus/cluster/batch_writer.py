@@ -23,7 +23,7 @@ from focus.storage.writer import transaction
 from focus.store import Store
 
 ACK_S = 2.0
-LINKS = 250  # for another shard, in a message at most
+LINKS = 250  # for another shard, in a row at most
 
 
 class ShardStore(SessionStore):
@@ -65,7 +65,7 @@ class ShardStore(SessionStore):
 
 
 def _packed(links: Sequence[tuple[int, ForwardedLink]]) -> list[tuple[int, int, bytes]]:
-    """Links by shard, as they will travel: a row for each message."""
+    """Links by shard, packed as they will travel: (shard, how many, packed) of each row."""
     by_shard = groupby(sorted(links, key=itemgetter(0)), itemgetter(0))
     return [
         (shard, len(some), msgspec.msgpack.encode(some))

@@ -58,9 +58,7 @@ class ForwardedLinks(Partition):
                 continue
             link_evidence, kept[at] = kept[at], None
             if link_evidence is not None:
-                before = self._sent.get(link.key)
-                if before is None or not all(map(le, link_evidence, before)):
-                    self._leave(link, link_evidence, parent.depth + 1)
+                self._leave(link, link_evidence, parent.depth + 1)
         return kept
 
     def _leave(self, link: Link, link_evidence: LinkEvidence, depth: int) -> None:
@@ -68,9 +66,9 @@ class ForwardedLinks(Partition):
             return
         before = self._sent.get(link.key)
         if before is not None:
-            link_evidence = tuple(map(max, link_evidence, before))
-            if link_evidence == before:
+            if all(map(le, link_evidence, before)):
                 return
+            link_evidence = tuple(map(max, link_evidence, before))
         self._sent[link.key] = link_evidence
         if len(self._sent) > MEMORY:
             self._sent.popitem(last=False)

@@ -25,14 +25,13 @@ from focus.crawler import Crawl
 from focus.engine.transports import Transport
 from focus.records import SEED_PRIORITY, Batch, Change, Link, Page, Tally, UrlState
 from focus.resume import restore
-from focus.score.matching import Matcher
+from focus.score.matching import segmenter_of
 from focus.score.strategy import Parent
 from focus.score.subtopics import Titled
 from focus.storage import labels
 from focus.storage.labels import JudgedPage, Rejudged
 from focus.storage.writer import CrawlInfo
 from focus.store import Store
-from focus.topic.topic import from_builtins
 from focus.workers import WorkerPool
 
 AHEAD = 64  # pages given to the workers before the first comes back
@@ -146,7 +145,7 @@ class _Replay:
         self._brought: dict[int, str] = {}  # waiting URL with another parent -> anchor
         self._rewards_changed = False
         crawl.strategy.resume(0)
-        self._segmenter = Matcher(from_builtins(crawl.config.analysis.topic)).segmenter
+        self._segmenter = segmenter_of(crawl.config.analysis.topic)
         self._redirected: list[tuple[int, int]] = []  # (source, target that took its place)
 
     def take(self, stored: JudgedPage, page: Page | None) -> None:

@@ -1,8 +1,8 @@
 """The URL table: every URL that a crawl knows, with its state, in compact columns.
 
 One row per URL, addressed by its id (dense, in order of discovery), in compact
-columns: about 16 bytes a URL for the fingerprint table and 30 for the columns,
-where a Python dict of objects would need several hundred.
+columns: about 15 bytes a URL for the fingerprint table, 16 for the columns and 4 for each float
+of evidence, where a Python dict of objects would need several hundred.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _filled(heads: npt.NDArray[np.uint64], numbers: npt.NDArray[np.uint32]) -> a
     return slots
 
 
-class Runs:
+class RunLengths:
     """A number for each id, where many that follow each other have the same: an entry a run."""
 
     def __init__(self) -> None:
@@ -151,7 +151,7 @@ class Runs:
         self._values.frombytes(values[starts].tobytes())
 
 
-class Few(dict[int, int]):
+class Sparse(dict[int, int]):
     """A number for each id, of which few are not 0."""
 
     def __missing__(self, url_id: int) -> int:
@@ -189,9 +189,9 @@ class UrlTable:
         self.width = width
         self.state = array("B")
         self.priority = array("d")
-        self.depth = Runs()
+        self.depth = RunLengths()
         self.queue = array("H")  # "I" from the 65,537th on
-        self.hops = Few()
+        self.hops = Sparse()
         self.parent = array("i")
         self._link_evidence = array("f")
         self._blank = array("f", [0.0]) * width

@@ -19,14 +19,13 @@ from focus.score.index_pages import is_index
 from focus.score.matching import Matcher
 from focus.score.outlinks import OutlinkReader
 from focus.score.relevance import Document, make_model
-from focus.score.subtopics import runs_of
+from focus.score.subtopics import TITLE, runs_of
 from focus.text.charset import in_utf8
 from focus.topic.topic import from_builtins
 from focus.urls.normal_form import Joiner, normalise, words
 
 _NO_WORDS = ""
 _LEVEL = 1  # of zstd: 2 and 3 take longer for one byte in a hundred (docs/performance.md)
-_NAMING = 80  # characters of a title that name a page; the name of its site comes behind
 
 
 def _is_lost(page: Document) -> bool:
@@ -147,7 +146,7 @@ class PageAnalyst:
     def _named(self, page: Document) -> float:
         """How much of the topic the title and address of an index page name."""
         promise = self.matcher.promise
-        return max(promise[page.title[:_NAMING]], promise[page.url_words])
+        return max(promise[page.title[:TITLE]], promise[page.url_words])
 
     def _words(self, url: str) -> str:
         return _NO_WORDS if self.config.mask_urls else words(url)

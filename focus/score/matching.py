@@ -22,7 +22,7 @@ from focus.score.source_search import SourceSearch
 from focus.score.statistics.vector import background, euclid, term_counts, tf_idf
 from focus.text import inflection
 from focus.text.tokenisation import Segmenter, fold, has_han
-from focus.topic.topic import Topic
+from focus.topic.topic import Topic, from_builtins
 
 FEATURE_SHARE = 0.15
 """What a feature of weight 1 adds to a link as a keyword of this weight: a word that goes with
@@ -45,6 +45,11 @@ class _Word(NamedTuple):
     forms: tuple[str, ...]
     pattern: re.Pattern[str] | None  # None: plain substring
     head: str  # what no text with the word is without
+
+
+def segmenter_of(topic: dict[str, object]) -> Segmenter:
+    """What a topic as plain data has texts cut by: its own words stay whole."""
+    return Matcher(from_builtins(topic)).segmenter
 
 
 class Matcher:

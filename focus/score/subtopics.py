@@ -41,7 +41,7 @@ from focus.text.tokenisation import Segmenter
 FIRST, GROWTH = 5, 20  # words are drawn anew after 5 pages, later after a twentieth more
 WINDOW = 20_000  # pages whose titles count
 RECALLED = WINDOW + WINDOW // GROWTH  # that a restart reads, to have those of the last draw
-TITLE = 80  # characters; the name of the site comes behind
+TITLE = 80  # characters that name a page; the name of its site comes behind
 FEWEST = 3  # relevant pages with the word, brought by as many different pages
 MOST = 300  # words, the surest
 BELIEF = 4.0  # pages that what a topic file says of a word counts for
@@ -68,7 +68,7 @@ class Titled(NamedTuple):
 
 
 def runs_of(title: str, segmenter: Segmenter) -> tuple[Phrase, ...]:
-    """The words of a title, that of the site left out (`phrases.in_runs`)."""
+    """The words of what of a title names its page (`phrases.in_runs`)."""
     return in_runs(title[:TITLE], segmenter)
 
 

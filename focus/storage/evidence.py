@@ -11,7 +11,7 @@ import msgspec
 
 from focus.records import SEED_PRIORITY, UrlState
 from focus.score.graph.pagerank import PageRank
-from focus.score.matching import Matcher, fold_body
+from focus.score.matching import Matcher, fold_body, segmenter_of
 from focus.score.strategy import STRATEGIES, Strategy, make_strategy
 from focus.score.subtopics import RECALLED, Subtopics, Titled
 from focus.storage import url_log
@@ -56,7 +56,7 @@ def explained(reader: DatabaseReader, crawl: int, why: Why) -> Why:
     if "subtopic" not in found:
         return msgspec.structs.replace(why, evidence=found)
     told = expected(way.analysis.topic)
-    segmenter = Matcher(from_builtins(way.analysis.topic)).segmenter
+    segmenter = segmenter_of(way.analysis.topic)
     known = Subtopics(told.narrower, told.nearest)
     for row in reader.titles(crawl, RECALLED):
         known.saw(Titled.cut(*row, segmenter))

@@ -55,11 +55,12 @@ class Numbering:
     def enter(self, fresh: int) -> int:
         """Number an id that has none yet."""
         self.reach(fresh + 1)
-        if not self._blocks[fresh >> 3]:
-            self._blocks[fresh >> 3] = len(self._numbers) >> 3
+        at = fresh >> 3
+        if not self._blocks[at]:
+            self._blocks[at] = len(self._numbers) >> 3
             self._numbers.frombytes(bytes(4 * 8))
         self.ids.append(fresh)
-        self._numbers[self._blocks[fresh >> 3] << 3 | fresh & 7] = len(self.ids)
+        self._numbers[self._blocks[at] << 3 | fresh & 7] = len(self.ids)
         return len(self.ids)
 
 
