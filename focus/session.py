@@ -35,6 +35,7 @@ from focus.records import Batch, FetchResult, UrlState
 from focus.rendering import second_look
 from focus.resume import restore
 from focus.score.graph.hits import hubs_and_authorities
+from focus.score.strategy import strategy_class
 from focus.store import CrawlInfo, Store
 from focus.urls.normal_form import host_of, seed_candidates
 from focus.workers import ANALYST, WorkerPool
@@ -301,7 +302,7 @@ async def open_transport(
     out while these load their dictionaries.
     """
     pool = WorkerPool(
-        config.analysis,
+        strategy_class(config.strategy).informed_by(config.analysis),
         workers=_workers(config),
         limit_s=config.parse_limit_s,
         analyst=PROFILED if paths.profile else ANALYST,

@@ -126,11 +126,6 @@ def test_every_option_reaches_its_place(ordered: Ordered, home: Path) -> None:
     )
 
 
-def test_patterns_follow_the_strategy(ordered: Ordered) -> None:
-    assert ordered(*BASE, "--strategy", "yield").config.analysis.url_patterns
-    assert not ordered(*BASE, "--strategy", "bfs").config.analysis.url_patterns
-
-
 # -- precedence ---------------------------------------------------------------------
 
 

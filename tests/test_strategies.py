@@ -79,6 +79,18 @@ def test_more_evidence_never_lowers_a_priority(name: str) -> None:
     assert high >= low
 
 
+def test_workers_fill_what_a_strategy_wants_besides_what_was_ordered() -> None:
+    ordered = AnalysisConfig(contexts=True)
+    told = STRATEGIES["yield"].informed_by(ordered)
+    assert (told.url_patterns, told.titles, told.contexts, told.cosines) == (
+        True,
+        True,
+        True,
+        False,
+    )
+    assert STRATEGIES["bfs"].informed_by(ordered) == ordered
+
+
 def test_breadth_first_knows_no_difference() -> None:
     bfs = make("bfs")
     assert priorities(bfs, parent(bfs, 0.9), [link("a", 1.0), link("b")]) == [0.0, 0.0]

@@ -5,9 +5,12 @@ import csv
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from focus import session
+from focus.config import AnalysisConfig
 from focus.errors import ConfigError
 from focus.learn.corpus import of_html
 from focus.learn.kb.importing import import_dump
@@ -17,6 +20,7 @@ from focus.report import export
 from focus.score.statistics.profile import profile, published_profile, suggested_threshold
 from focus.score.statistics.vector import collection_idf, improved_tf_idf, tf_idf
 from focus.topic.topic import Topic, from_toml, from_words
+from focus.workers import WorkerPool
 from tests.support.command import Focus, record, runner, settle
 from tests.support.web import TinyWeb
 
@@ -204,6 +208,23 @@ def test_a_pilot_crawl_of_an_archive_is_the_same_each_time(focus: Focus, tmp_pat
     assert once == crawled()
     assert len(once) == 22  # and two requests for robots.txt
     assert {"http://a.test/", "http://b.test/"} <= set(once)
+
+
+def test_workers_fill_what_the_strategy_wants_whoever_orders_the_crawl(
+    focus: Focus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[AnalysisConfig] = []
+
+    class Pool(WorkerPool):
+        def __init__(self, config: AnalysisConfig, **rest: Any) -> None:
+            told.append(config)
+            super().__init__(config, **rest)
+
+    monkeypatch.setattr(session, "WorkerPool", Pool)
+    recorded = PageSource(archive=tmp_path / "web.warc.gz")
+    asyncio.run(pilot(from_words("足球"), ["http://a.test/"], recorded, requests=1, watch=str))
+    assert told[0].titles
+    assert told[0].url_patterns
 
 
 # -- the commands -------------------------------------------------------------------

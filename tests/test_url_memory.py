@@ -3,10 +3,9 @@
 import random
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from focus.config import AnalysisConfig, CrawlConfig, PolitenessConfig
+from focus.config import CrawlConfig, PolitenessConfig
 from focus.crawler import Crawl
 from focus.engine.transports import ReplayTransport
 from focus.scheduling.queues import Queue
@@ -35,9 +34,7 @@ def woven(seed: int) -> TinyWeb:
 
 
 async def order(folder: Path, strategy: str, web: TinyWeb, addresses: int) -> list[str]:
-    analysis: AnalysisConfig = msgspec.structs.replace(
-        TOPIC, **strategy_class(strategy).wanted_fields()
-    )
+    analysis = strategy_class(strategy).informed_by(TOPIC)
     config = CrawlConfig(
         seeds=("http://h0.test/0",),
         strategy=strategy,

@@ -29,7 +29,6 @@ from focus.errors import ClusterError, ConfigError, TopicError
 from focus.i18n import in_a_row, msg, within
 from focus.learn.memory_crawl import PageSource
 from focus.records import SEED_PRIORITY, UrlState
-from focus.score.strategy import strategy_class
 from focus.session import RunReport, Runtime, Watcher, run
 from focus.storage.alerts.records import LOCAL, DueHub, WatchedSite
 from focus.storage.alerts.store import AlertStore
@@ -44,7 +43,6 @@ QUICK = 20  # requests of a visit that comes sooner than every 15 minutes
 TURN_S = FLOOR_S  # that a later visit may take while others wait for theirs every minute
 REST_S = 3600.0  # until a visit goes on with what one without requests left had to leave
 SOON_S = 300.0  # until a visit that our own network put off is tried again
-_WANTED = strategy_class(CrawlConfig().strategy).wanted_fields()
 
 
 def visitor(
@@ -292,7 +290,7 @@ def _config(store: AlertStore, site: WatchedSite, web: PageSource, requests: int
         # Most visits meet no shell, and many are of seconds.
         render=msgspec.structs.replace(web.render, early=False),
         max_offline_s=0.0,  # the next run tries again
-        analysis=msgspec.structs.replace(analysis, **_WANTED),
+        analysis=analysis,
     )
 
 

@@ -36,6 +36,7 @@ from focus.engine.transports import Transport
 from focus.errors import ClusterError
 from focus.records import Task
 from focus.resume import readopt
+from focus.score.strategy import strategy_class
 from focus.session import Runtime
 from focus.storage import cluster_leases as rows
 from focus.store import CrawlInfo, Store
@@ -83,9 +84,8 @@ class ShardNode(Runtime):
     ) -> Transport:
         context = self.context
         row = await self._row(store, info)
-        context.setup = WorkerSetup(
-            context.shard.of, config.fetch, config.analysis, config.parse_limit_s
-        )
+        analysis = strategy_class(config.strategy).informed_by(config.analysis)
+        context.setup = WorkerSetup(context.shard.of, config.fetch, analysis, config.parse_limit_s)
         context.digest = digest(context.setup)
         work_s = config.fetch.total_timeout_s + PARSES * PATIENCE * config.parse_limit_s
         terms = self._terms or Terms(work_s=work_s)

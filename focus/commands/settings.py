@@ -162,7 +162,6 @@ def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) ->
             agent=agent,
             documents=config.scope.documents,
             digests=config.refresh_s is not None,
-            **wanted.wanted_fields(),
         ),
     )
 

@@ -27,7 +27,6 @@ from focus.crawler import Event
 from focus.demo.site import DemoWeb, generate
 from focus.errors import FocusError
 from focus.records import UrlState
-from focus.score.strategy import strategy_class
 from focus.session import RunReport, Watcher, run
 from focus.topic.topic import from_words, to_builtins
 
@@ -128,8 +127,6 @@ def demo(
 
 def _config(web: DemoWeb, strategy: str, address: str, pages: int) -> CrawlConfig:
     """What `focus crawl --seed … --topic 足球 --connect-to … --delay 0.02` would make."""
-    analysis = AnalysisConfig(topic=to_builtins(from_words(TOPIC)))
-    wanted = strategy_class(strategy).wanted_fields()
     return CrawlConfig(
         seeds=tuple(web.seeds),
         strategy=strategy,
@@ -137,7 +134,7 @@ def _config(web: DemoWeb, strategy: str, address: str, pages: int) -> CrawlConfi
         fetch=FetchConfig(connect_to=address, allow_net=("127.0.0.0/8",)),
         politeness=PolitenessConfig(delay_s=DELAY_S, max_crawl_delay_s=MOST_DELAY_S),
         limits=LimitConfig(max_pages=pages // SHARE),
-        analysis=msgspec.structs.replace(analysis, **wanted),
+        analysis=AnalysisConfig(topic=to_builtins(from_words(TOPIC))),
     )
 
 

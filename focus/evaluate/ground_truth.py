@@ -270,8 +270,8 @@ def analysis_of(
         trained=trained,
         as_published=differs and published,
         keep="none",
+        url_patterns=True,
         mask_meta=variant is not None and variant.mask in ("meta", "both"),
         mask_urls=variant is not None and variant.mask in ("urls", "both"),
     )
-    features = wanted.wanted_fields() if wanted is not None else {}
-    return msgspec.structs.replace(analysis, **features | {"url_patterns": True})
+    return analysis if wanted is None else wanted.informed_by(analysis)

@@ -25,7 +25,6 @@ from focus.config import (
 from focus.crawler import Crawl, Event
 from focus.http import zstd
 from focus.records import Batch
-from focus.score.strategy import strategy_class
 from focus.session import open_transport
 from focus.topic.topic import Topic, to_builtins
 
@@ -107,10 +106,7 @@ async def pilot(
         limits=LimitConfig(max_requests=requests),
         concurrency=1 if web.archive is not None else CrawlConfig().concurrency,
         scope=ScopeConfig(scope="domain"),
-        analysis=msgspec.structs.replace(
-            AnalysisConfig(topic=to_builtins(topic)),
-            **strategy_class(_PILOT_STRATEGY).wanted_fields(),
-        ),
+        analysis=AnalysisConfig(topic=to_builtins(topic)),
     )
     return await _gather(config, web, watch)
 

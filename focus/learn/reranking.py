@@ -26,7 +26,7 @@ from focus.engine.transports import Transport
 from focus.records import SEED_PRIORITY, Batch, Change, Link, Page, Tally, UrlState
 from focus.resume import restore
 from focus.score.matching import segmenter_of
-from focus.score.strategy import Parent
+from focus.score.strategy import Parent, strategy_class
 from focus.score.subtopics import Titled
 from focus.storage import labels
 from focus.storage.labels import JudgedPage, Rejudged
@@ -81,7 +81,8 @@ async def rerank(
     crawl = Crawl(config, cast(Transport, _Still()))
     await restore(crawl, store, info)
     replay = _Replay(crawl)
-    analysis = msgspec.structs.replace(config.analysis, keep="none")
+    analysis = strategy_class(config.strategy).informed_by(config.analysis)
+    analysis = msgspec.structs.replace(analysis, keep="none")
     batch: list[Rejudged] = []
     async with aclosing(_judged(store, info.id, analysis)) as judged:
         async for stored, page in judged:

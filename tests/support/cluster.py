@@ -34,6 +34,7 @@ from focus.engine.outages import Outage
 from focus.engine.transports import Transport, ready_within
 from focus.records import FetchResult, Result, Task
 from focus.resume import readopt
+from focus.score.strategy import strategy_class
 from focus.session import RunReport as Summary
 from focus.session import Runtime, Watcher, run
 from focus.storage import cluster_leases as rows
@@ -129,7 +130,7 @@ class SimulatedCluster(Runtime, Watcher):
         info: CrawlInfo,
         stack: AsyncExitStack,
     ) -> Transport:
-        self.scorer = InlineScorer(config.analysis)
+        self.scorer = InlineScorer(strategy_class(config.strategy).informed_by(config.analysis))
         self.flow_control = FlowControl(60.0)
         self.flow_control.hello(Hello("w", b"setup", self.slots), self.now)
         leases = Leases(self.rng.getrandbits(40), Terms())

@@ -34,6 +34,7 @@ from focus.http.semantics import classify_status, redirect_target
 from focus.http.sitemap import read_listing
 from focus.learn.memory_crawl import PageSource
 from focus.records import FailureKind, FetchResult, Task
+from focus.score.strategy import strategy_class
 from focus.storage.alerts.records import LOCAL, Alert
 from focus.storage.alerts.store import opened
 from focus.workers import InlineScorer
@@ -113,7 +114,8 @@ class Living(ReplayTransport):
     def __init__(
         self, web: PublishingWeb, log: list[Request], config: CrawlConfig, clock: Clock
     ) -> None:
-        super().__init__(self, _scorer(msgspec.json.encode(config.analysis)), start=clock())
+        analysis = strategy_class(config.strategy).informed_by(config.analysis)
+        super().__init__(self, _scorer(msgspec.json.encode(analysis)), start=clock())
         self._web, self._log, self._time = web, log, clock
         self._etags: dict[str, str] = {}
 

@@ -15,6 +15,7 @@ from typing import ClassVar
 
 import msgspec
 
+from focus.config import AnalysisConfig
 from focus.records import Link, Page, Recent, Tally
 from focus.score.graph.pagerank import PageRank
 from focus.score.subtopics import Titled
@@ -83,10 +84,12 @@ class Strategy:
     recalls: ClassVar[int] = 0
 
     @classmethod
-    def wanted_fields(cls) -> dict[str, bool]:
-        """The fields of `AnalysisConfig` that fill what it wants of a page and its links."""
-        fields = {name: getattr(cls, name) for name in ("url_patterns", *LINK_SCORES)}
-        return {**fields, "titles": cls.recalls > 0}
+    def informed_by(cls, analysis: AnalysisConfig) -> AnalysisConfig:
+        """That analysis, filling all that the strategy wants of a page and its links, too."""
+        wanted = {name: True for name in ("url_patterns", *LINK_SCORES) if getattr(cls, name)}
+        if cls.recalls:
+            wanted["titles"] = True
+        return msgspec.structs.replace(analysis, **wanted)
 
     def __init__(
         self, params: Mapping[str, float], graph: PageRank, *, as_published: bool = False
