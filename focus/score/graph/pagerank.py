@@ -13,6 +13,9 @@ State: p and a residual r ≥ 0 with p* = p + (I - d·Pᵀ)⁻¹·r, so p ≤ p*
 nothing else is pushed. A row is inserted whole and once, so residuals stay
 positive. (Push: Berkhin 2006, Andersen et al. 2006; D-Iteration is the same pair.)
 
+Ranks are float32, those of fetched pages summed in double: to the rank of a home page, some
+thousands, float32 could not add a share of 0.0001.
+
 Worked number: page 0 links to 1 and 2, nothing else known, d = 0.85. p(0) = 0.15,
 p(1) + r(1) = 0.15 + 0.85·0.15/2 = 0.21375.
 """
@@ -73,10 +76,11 @@ class PageRank:
         self._teleport = 1.0 - damping
         self._threshold = epsilon * self._teleport
         self._fewest, self._step = (1, 0.0) if prompt else (FEWEST, STEP)
-        self._rank = array("d")
+        self._rank = array("f")
         self._rows = Rows()
-        # By the number of a page (0 is none): its residual, and from which on that is pushed
-        # (infinite while it waits for that).
+        # By the number of a page (0 is none): its rank, its residual, and from which on that is
+        # pushed (infinite while it waits for that).
+        self._page_rank = array("d", [0.0])
         self._residual = array("d", [0.0])
         self._limit = array("d", [math.inf])
         self._pending: list[int] = []  # numbers, first come first served
@@ -92,7 +96,7 @@ class PageRank:
         """Make room for ids under `size`; a new URL starts with its teleport share."""
         new = size - len(self._rank)
         if new > 0:
-            shares = array("d", [self._teleport]) * min(new, BLOCK)
+            shares = array("f", [self._teleport]) * min(new, BLOCK)
             for start in range(0, new, BLOCK):
                 self._rank.extend(shares[: new - start])
             self._rows.of.reach(size)
@@ -106,8 +110,7 @@ class PageRank:
 
     def ranks(self, ids: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
         """The ranks of many URLs."""
-        found: npt.NDArray[np.float64] = np.frombuffer(self._rank)[ids]
-        return found
+        return np.frombuffer(self._rank, np.float32)[ids].astype(np.float64)
 
     def scaled(self, url_id: int) -> float:
         """The rank divided by the largest of the graph, in (0, 1]."""
@@ -169,6 +172,7 @@ class PageRank:
         distinct.pop(source, None)
         row = array("I", distinct)
         self._rows.add(source, row)
+        self._page_rank.append(self._rank[source])
         self._residual.append(0.0)
         self._limit.append(self._threshold * max(1.0, len(row) / WIDE) if row else math.inf)
         return row
@@ -205,27 +209,29 @@ class PageRank:
 
         The ids whose rank has risen are added to `risen`; None: nobody asks.
         """
-        ranks = np.frombuffer(self._rank)
+        pages = self._rows.of.numbers(targets).astype(np.intp)
+        fetched = pages > 0
+        pages, given = pages[fetched], shares[fetched]
+        ranks, page_ranks = np.frombuffer(self._rank, np.float32), np.frombuffer(self._page_rank)
         before = ranks[targets]
-        np.add.at(ranks, targets, shares)
+        np.add.at(ranks, targets, shares.astype(np.float32))
+        np.add.at(page_ranks, pages, given)
+        ranks[targets[fetched]] = page_ranks[pages]
         now = ranks[targets]
         if risen is None:
             self.largest = max(self.largest, float(now.max(initial=0.0)))
         elif (rose := self._rose(before, now)).any():
             risen.update(targets[rose].tolist())
             self.largest = max(self.largest, float(now[rose].max()))
-        pages = self._rows.of.numbers(targets)
-        fetched = pages > 0
-        pages = pages[fetched].astype(np.intp)
         residual, limit = np.frombuffer(self._residual), np.frombuffer(self._limit)
-        np.add.at(residual, pages, shares[fetched])
+        np.add.at(residual, pages, given)
         for page in pages[residual[pages] > limit[pages]].tolist():
             if limit[page] < math.inf:
                 limit[page] = math.inf
                 self._pending.append(page)
 
     def _rose(
-        self, before: npt.NDArray[np.float64], now: npt.NDArray[np.float64]
+        self, before: npt.NDArray[np.float32], now: npt.NDArray[np.float32]
     ) -> npt.NDArray[np.bool_]:
         """Which ranks have passed a step."""
         if not self._step:
