@@ -3,12 +3,15 @@
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from focus.config import CrawlConfig, PolitenessConfig
 from focus.crawler import Crawl
 from focus.engine.transports import ReplayTransport
-from focus.scheduling.queues import Queue
+from focus.scheduling.queues import IdGaps, Queue
 from focus.scheduling.url_memory import UrlMemory
 from focus.score.strategy import strategy_class
 from focus.session import SessionStore
@@ -18,6 +21,8 @@ from tests.support.web import TinyWeb
 from tests.test_crawl import TOPIC, World
 
 HOSTS, PAGES, LINKS = 4, 60, 14
+LAST_ID = 2**31 - 2**16
+IDS = st.lists(st.integers(0, 200_000) | st.integers(0, LAST_ID))
 
 
 def woven(seed: int) -> TinyWeb:
@@ -94,3 +99,23 @@ async def test_a_small_memory_asks_for_the_same_in_the_same_order(
     assert sorted(bounded) == sorted(whole)
     assert bounded == whole or strategy in ("yield", "topic-pagerank")
     assert len(whole) >= HOSTS * PAGES
+
+
+@given(IDS, IDS, st.booleans())
+def test_ids_kept_as_gaps_are_those_that_were_entered(
+    one_by_one: list[int], together: list[int], is_sorted: bool
+) -> None:
+    if is_sorted:
+        together.sort()
+    gaps = IdGaps()
+    for url_id in one_by_one:
+        gaps.append(url_id)
+    gaps.extend(np.array(together, np.int64))
+    assert gaps.ids().tolist() == one_by_one + together
+    assert bool(gaps) == bool(one_by_one + together)
+
+
+def test_an_id_not_far_behind_the_one_before_takes_two_bytes() -> None:
+    gaps = IdGaps()
+    gaps.extend(np.arange(0, 5_000_000, 2_000))
+    assert len(gaps) == 2_500

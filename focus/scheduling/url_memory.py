@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import heapq
 import math
-from array import array
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from focus.late import np
 from focus.records import UrlState
-from focus.scheduling.queues import Key, Queue
+from focus.scheduling.queues import IdGaps, Key, Queue
 from focus.scheduling.url_table import UrlTable
 
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ class UrlMemory:
             if len(queue.heap) > keep:
                 head, live = queue.heap[0], _in_order(self.live(queue))
                 queue.heap, rest = live[:keep], live[keep:]
-                for _, url_id in rest:
+                for url_id in sorted(url_id for _, url_id in rest):
                     if self.urls.pop(url_id, None) is not None:
                         queue.away.append(url_id)
                 if rest:
@@ -138,7 +137,7 @@ class UrlMemory:
         One pass over all that it has in the store.
         """
         limit = (self._share() + 1) // 2
-        away = np.unique(np.frombuffer(queue.away, np.uint32))  # let go twice, it is there twice
+        away = np.unique(queue.away.ids())  # let go twice, it is there twice
         away = away[np.frombuffer(self._url_table.state, np.uint8)[away] == _WAITING]
         worths = np.frombuffer(self._url_table.priority)[away]
         found = _largest(worths, limit + 1 + len(self.deferred))
@@ -146,7 +145,7 @@ class UrlMemory:
         best = sorted(key for key in keys if key[1] not in self.deferred)
         queue.floor = best[limit][:2] if len(best) > limit else None
         del best[limit:]
-        queue.away = array("I", np.delete(away, [place for *_, place in best]).tobytes())
+        queue.away = _packed(np.delete(away, [place for *_, place in best]))
         return [url_id for _, url_id, _ in best]
 
     def bring(self, url_id: int, url: str) -> Queue:
@@ -159,7 +158,7 @@ class UrlMemory:
     def take_up(self) -> bool:
         """When nothing else waits: let what was laid aside be recalled; whether there is any."""
         for queue in self._queues:
-            queue.away = array("I")
+            queue.away = IdGaps()
         self._aside = 0.0
         self.reopen()
         return any(queue.away for queue in self._queues)
@@ -170,17 +169,18 @@ class UrlMemory:
         owners = np.asarray(self._url_table.queue)
         for start in range(0, len(states), AT_ONCE):
             ids = start + np.flatnonzero(states[start : start + AT_ONCE] == _WAITING)
-            ids = ids[np.argsort(owners[ids], kind="stable")].astype(np.uint32)
+            ids = ids[np.argsort(owners[ids], kind="stable")]
             names, firsts = np.unique(owners[ids], return_index=True)
             for queue_id, part in zip(names.tolist(), np.split(ids, firsts)[1:], strict=True):
-                self._queues[queue_id].away.frombytes(part.tobytes())
+                self._queues[queue_id].away.extend(part)
         self._look_away()
 
     def lay_aside(self, before: float) -> None:
         """After `reopen`: let nothing that waits now be taken, of URLs under that id."""
         self._aside = before
         for queue in self._queues:
-            queue.away = array("I", [url_id for url_id in queue.away if url_id >= before])
+            ids = queue.away.ids()
+            queue.away = _packed(ids[ids >= before])
             self.hungry.discard(queue.id)
         self.deferred.intersection_update([each for each in self.deferred if each >= before])
         self._look_away()
@@ -192,6 +192,12 @@ class UrlMemory:
     def _share(self) -> int:
         """How many URLs a queue may keep in memory when there is not room for all."""
         return max(self.KEEP, self._capacity // (2 * max(1, len(self._queues))))
+
+
+def _packed(ids: npt.NDArray[np.int64]) -> IdGaps:
+    gaps = IdGaps()
+    gaps.extend(ids)
+    return gaps
 
 
 def _largest(values: npt.NDArray[np.float64], most: int) -> npt.NDArray[np.intp]:
