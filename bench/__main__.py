@@ -66,6 +66,7 @@ def parts(given: Any) -> dict[str, Callable[[], dict[str, object]]]:
             urls=250 * pages,
             marks=[10_000, 50 * pages],
             pages=max(200, pages // 5),  # so that each has its share of spills
+            rounds=rounds,
         ),
         "ranks": lambda: ranks.measure(5 * pages),
         "commands": lambda: commands.measure(50 * pages, 7),

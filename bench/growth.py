@@ -1,12 +1,13 @@
 """Measures millions of known URLs: memory, disk, time per page, pauses, a restart.
 
     python -m bench.growth [FOLDER] [--urls 5000000] [--marks 10000,1000000] [--pages 1000]
-        [--strategy topic-pagerank] [--json FILE]
+        [--rounds 1] [--strategy topic-pagerank] [--json FILE]
 
 The crawl's own loop, frontier, graph and database; only web and workers are replaced, by
 pages made on the spot, whose cost is taken off. At each mark, and at the end, `--pages` pages
 of 97 links, 10 of them new, are measured; between the marks the crawl grows by pages whose
-links are all new. Then it is opened again by a process of its own, up to its first request,
+links are all new; further rounds end at the last of the marks, as a machine's speed changes
+within minutes. Then it is opened again by a process of its own, up to its first request,
 where a SIGTERM ends it: how long that takes, too, all ranks written, as after a kill
 (`--urls 1 --pages 200000`: of 200,000 pages). The frontier alone, in memory, comes last.
 """
@@ -24,6 +25,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import msgspec
 import uvloop
@@ -358,20 +360,32 @@ def measure(
     urls: int,
     marks: Sequence[int],
     pages: int,
+    rounds: int = 1,
     strategy: str = "topic-pagerank",
 ) -> dict[str, object]:
     """All of it, each part in a process of its own."""
+
+    def part(name: str, urls: int, marks: Sequence[int]) -> Any:
+        command = [sys.executable, "-m", "bench.growth", str(folder), f"--{name}"]
+        command += ["--urls", str(urls), "--marks", ",".join(map(str, marks))]
+        command += ["--pages", str(pages), "--strategy", strategy]
+        return json.loads(subprocess.run(command, check=True, stdout=-1).stdout)
+
+    def clean() -> None:
+        for old in folder.glob("growth.db*"):
+            old.unlink()
+
     folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.glob("growth.db*"):
-        old.unlink()
-    here = [sys.executable, "-m", "bench.growth", str(folder), "--urls", str(urls)]
-    here += ["--pages", str(pages), "--marks", ",".join(map(str, marks)), "--strategy", strategy]
-    grown = json.loads(subprocess.run([*here, "--grow"], check=True, stdout=-1).stdout)
+    clean()
+    again = []
+    for _ in range(rounds - 1 if marks else 0):
+        again.append(part("grow", marks[-1], marks[:-1])["costs"])
+        clean()
+    grown = part("grow", urls, marks)
     opened = reopen(folder / "growth.db", strategy)
-    alone = json.loads(subprocess.run([*here, "--alone"], check=True, stdout=-1).stdout)
-    for old in folder.glob("growth.db*"):
-        old.unlink()
-    return {"crawl": grown, "reopened": opened, "frontier": alone}
+    alone = part("alone", urls, marks)
+    clean()
+    return {"crawl": grown, "again": again, "reopened": opened, "frontier": alone}
 
 
 def main() -> None:
@@ -389,7 +403,12 @@ def main() -> None:
         print(json.dumps(in_memory(given.urls)))
     else:
         told = measure(
-            folder, urls=given.urls, marks=marks, pages=given.pages, strategy=given.strategy
+            folder,
+            urls=given.urls,
+            marks=marks,
+            pages=given.pages,
+            rounds=given.rounds,
+            strategy=given.strategy,
         )
         tell(told, given.json)
 

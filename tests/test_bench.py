@@ -168,6 +168,17 @@ def test_targets_say_what_is_met() -> None:
     assert met["cost per page at 1,000,000 URLs, × that at 10,000"]  # not that at 5 million
 
 
+def test_growth_is_the_median_of_its_rounds() -> None:
+    def costs(ratio: float) -> list[dict[str, float]]:
+        told = ((10_000, 1.0), (1_000_000, ratio))
+        return [{"known": known, "cpu_ms": cpu, "loop_ms": 0.5} for known, cpu in told]
+
+    growth = {**TOLD["growth"], "again": [costs(1.2), costs(1.3)]}
+    told = {what: got for what, _, got, _ in figures.targets({**TOLD, "growth": growth})}
+    assert told["cost per page at 1,000,000 URLs, × that at 10,000"] == "1.2"
+    assert "| 1,000,000 | 1.20, 1.30, 1.10 |" in figures.growth_text(growth)
+
+
 def test_a_crawler_that_is_missing_stays_in_the_table() -> None:
     text = figures.markdown(TOLD)
     assert "| Crawlee, BeautifulSoup | not measured: not installed |" in text
