@@ -168,9 +168,10 @@ class PageRank:
 
     def _enter(self, source: int, targets: Sequence[int]) -> array[int]:
         """The row of a new page."""
-        distinct = dict.fromkeys(targets)
-        distinct.pop(source, None)
-        row = array("I", distinct)
+        distinct = set(targets)
+        if len(distinct) < len(targets) or source in distinct:
+            targets = [each for each in dict.fromkeys(targets) if each != source]
+        row = array("I", targets)  # most are so as they come: half the time of a dict
         self._rows.add(source, row)
         self._page_rank.append(self._rank[source])
         self._residual.append(0.0)
