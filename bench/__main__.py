@@ -1,6 +1,6 @@
 """Runs all speed measurements of `focus` in turn, and holds the figures against its targets.
 
-    make bench                                   everything, about 25 minutes
+    make bench                                   everything, about 50 minutes
     make bench BENCH_PAGES=2000 BENCH_ROUNDS=1   small, for trying out
     make bench-race                              a part: race profile latency growth ranks commands
 

@@ -42,7 +42,7 @@ FORMS: dict[str, tuple[str, ...]] = {
 }
 """How `focus` is run, by what is told of it."""
 SHORT_ONLY = frozenset(("Crawlee, BeautifulSoup",))
-ONCE = frozenset(("Scrapy, LinkExtractor", "Crawlee, BeautifulSoup"))
+ONCE = frozenset(("Crawlee, BeautifulSoup",))
 WHOLE = ", whole site"
 _ROOT = Path(__file__).parent
 
