@@ -68,7 +68,7 @@ BENCH_ROUNDS ?= 3
 BENCH := $(BIN)/python -m bench --pages $(BENCH_PAGES) --rounds $(BENCH_ROUNDS) \
 	--peers build/bench/peers/bin/python
 
-bench: build/bench/.installed  ## speed, beside other crawlers; about 25 minutes
+bench: build/bench/.installed  ## speed, beside other crawlers; about 50 minutes
 	$(BENCH)
 
 bench-docs: install  ## the pages of speed and scaling from the newest figures
