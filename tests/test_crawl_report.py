@@ -121,7 +121,12 @@ def path(tmp_path: Path) -> Path:
         "strategy": "yield",
         "fetch": {"proxy": "http://me:secret@proxy.example"},
         "limits": {"max_pages": 10},
-        "analysis": {"topic": {"keywords": [{"text": "足球"}, {"text": "英超", "weight": 0.5}]}},
+        "analysis": {
+            "topic": {
+                "name": "足球",
+                "keywords": [{"text": "足球"}, {"text": "英超", "weight": 0.5}],
+            }
+        },
     }
     make(made, batch(), config=msgspec.json.encode(config).decode())
     return made

@@ -1,7 +1,9 @@
 """Topic words, matching and relevance models: the worked numbers of their docstrings."""
 
 from collections.abc import Callable
+from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +14,7 @@ from focus.html.parser import Block, RawLink, parse
 from focus.records import Region
 from focus.score.analysis import PageAnalyst
 from focus.score.matching import Matcher
-from focus.score.relevance import RELEVANCE, Document, make_model
+from focus.score.relevance import RELEVANCE, Document, make_model, relevance_threshold
 from focus.text.tokenisation import Segmenter, jieba_cut, rjieba_cut
 from focus.topic.topic import Keyword, Topic, from_toml, from_words, to_builtins
 
@@ -313,6 +315,34 @@ def test_topics_from_words() -> None:
 def test_topics_that_make_no_sense_are_refused(words: str) -> None:
     with pytest.raises(TopicError):
         from_words(words)
+
+
+@pytest.mark.parametrize(
+    ("relevance", "topic", "option", "as_published", "expected"),
+    [
+        ("cosine", {}, None, False, 0.05),  # the model's default
+        ("cosine", {}, None, True, 0.15),  # its paper's
+        ("evidence", {}, None, True, 0.5),  # no paper has one
+        ("cosine", {"relevance": "cosine", "threshold": 0.3}, None, False, 0.3),
+        ("cosine", {"relevance": "cosine", "threshold": 0.3}, None, True, 0.3),
+        ("evidence", {"threshold": 0.3}, None, False, 0.3),  # tuned for the default model
+        ("cosine", {"threshold": 0.3}, None, False, 0.05),  # tuned for another model
+        ("cosine", {"relevance": "euclid", "threshold": 0.3}, None, True, 0.15),
+        ("cosine", {"relevance": "cosine", "threshold": 0.3}, 0.7, True, 0.7),
+        ("cosine", {"relevance": "cosine", "threshold": 0.3}, 0.0, False, 0.0),
+        ("cosine", {"relevance": "cosine", "threshold": 0.0}, None, False, 0.0),
+    ],
+)
+def test_relevance_threshold_applies_the_first_that_is_set(
+    relevance: str,
+    topic: dict[str, Any],
+    option: float | None,
+    as_published: bool,
+    expected: float,
+) -> None:
+    named = msgspec.structs.replace(from_words("足球"), **topic)
+    threshold = relevance_threshold(relevance, named, option=option, as_published=as_published)
+    assert threshold == expected
 
 
 def test_topic_files_are_read_and_checked() -> None:

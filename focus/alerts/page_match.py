@@ -30,7 +30,7 @@ from focus.html.parser import Parsed, parse
 from focus.html.publication_date import published_at
 from focus.learn.model_file import LearnedTopic, applied
 from focus.score.matching import Matcher, fold_body
-from focus.score.relevance import Document, Judgement, make_model
+from focus.score.relevance import Document, Judgement, make_model, relevance_threshold
 from focus.storage import labels
 from focus.storage.alerts.records import Alert, StoredPage
 from focus.text.tokenisation import Segmenter, has_han
@@ -192,8 +192,7 @@ class Subject:
         self._by_keywords = relevance in KEYWORD_MODELS
         self.matcher = Matcher(bare, segmenter if self._by_keywords else None)
         self._model = make_model(relevance, self.matcher, params, trained=trained)
-        own = (bare.threshold, self._model.threshold)
-        self.threshold: float = next(value for value in own if value is not None)
+        self.threshold = relevance_threshold(relevance, topic)
         self._keywords = [keyword.text for keyword in bare.keywords]
         self._filter = self.matcher
         if not set(self.words.all()) <= set(self._keywords):

@@ -16,7 +16,7 @@ from focus.config import AnalysisConfig
 from focus.errors import ConfigError
 from focus.learn.labelling import TEACHABLE, Labelled, moved
 from focus.learn.model_file import LearnedTopic, load_for
-from focus.score.relevance import model_class
+from focus.score.relevance import model_class, relevance_threshold
 from focus.score.statistics.logistic import sigmoid
 from focus.storage.alerts.records import StoredAlert, Vote
 from focus.storage.alerts.store import AlertStore
@@ -47,12 +47,15 @@ def effect(store: AlertStore, owned: StoredAlert, *, trusted: bool) -> VoteEffec
     if (topic.relevance or AnalysisConfig().relevance) != "evidence":
         return None
     known = learned(store, owned.id, topic)
-    model = model_class("evidence")
     given = topic.params.get("evidence", {})
-    numbers = {**model.defaults, **given, **(known.params.get("evidence", {}) if known else {})}
+    numbers = {
+        **model_class("evidence").defaults,
+        **given,
+        **(known.params.get("evidence", {}) if known else {}),
+    }
     least = owned.alert.min_relevance
     if least is None:
-        least = model.threshold if topic.threshold is None else topic.threshold
+        least = relevance_threshold("evidence", topic)
     refused = {
         vote.url
         for vote in store.matches.votes(owned.id, most=MOST, with_source=False)

@@ -11,7 +11,7 @@ import msgspec
 from focus.config import AnalysisConfig
 from focus.records import Page
 from focus.score.parameters import settle
-from focus.score.relevance import model_class
+from focus.score.relevance import model_class, relevance_threshold
 from focus.score.statistics.adaptation import Adaptation
 from focus.text.tokenisation import fold
 from focus.topic.topic import Topic, from_builtins
@@ -32,12 +32,12 @@ class RelevanceFeedback:
         features = self._topic.features
         if config.trained:
             features = msgspec.msgpack.decode(config.trained, type=dict[str, float])
-        own = kind.published_threshold if published else None
-        chosen = (config.threshold, self._topic.threshold, own, kind.threshold)
         self._adaptation = Adaptation(
             keywords={fold(each.text): each.weight for each in self._topic.keywords},
             features=features,
-            threshold=next(value for value in chosen if value is not None),
+            threshold=relevance_threshold(
+                kind.name, self._topic, option=config.threshold, as_published=published
+            ),
             start=start,
             params=settle(
                 kind.name, kind.defaults, kind.published, config.params, as_published=published

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import msgspec
 
-from focus.config import AnalysisConfig
 from focus.errors import ConfigError, TopicError
 from focus.score.relevance.bayes import Classifier, EntityExpansion
 from focus.score.statistics.feature_selection import Counts
@@ -220,15 +219,11 @@ def applied(
 
     chosen   numbers of the model that the user has set: these win
     learned  in place of what the topic's own file has
-    A threshold in the topic is one of the model that the topic was tuned with, and is left
-    out for another.
     Raises ConfigError for a file that cannot be used, or that is not there when the model
     needs it (`bayes`). Where a model lies is no part of what a crawl is about.
     """
     learned = learned or load_for(topic)
-    own = relevance == (topic.relevance or AnalysisConfig().relevance)
-    threshold = topic.threshold if own else None
-    bare = msgspec.structs.replace(topic, model=None, threshold=threshold, params={})
+    bare = msgspec.structs.replace(topic, model=None, params={})
     if relevance == "bayes":
         if learned is None or learned.bayes is None:
             raise TopicError(

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from focus.config import AnalysisConfig, CrawlConfig
+from focus.config import CrawlConfig
 from focus.errors import ConfigError
 from focus.learn.labelling import (
     Answers,
@@ -28,7 +28,7 @@ from focus.learn.labelling import (
 )
 from focus.learn.model_file import LearnedTopic, applied, load_for, save
 from focus.learn.reranking import Reranked, Watch, rerank
-from focus.score.relevance import model_class
+from focus.score.relevance import relevance_threshold
 from focus.storage import labels
 from focus.store import Store
 from focus.topic.topic import Topic, to_builtins
@@ -83,7 +83,12 @@ async def teach(
                 store,
                 crawl=lesson.crawl,
                 topic=topic.name,
-                threshold=_threshold(config.analysis, topic),
+                threshold=relevance_threshold(
+                    relevance,
+                    topic,
+                    option=config.analysis.threshold,
+                    as_published=config.analysis.as_published,
+                ),
                 limit=lesson.limit,
                 ask=ask,
                 now=time.time,
@@ -113,13 +118,6 @@ def _check(config: CrawlConfig, lesson: Lesson) -> None:
             topic=lesson.topic.name,
         )
     check_teachable(config.analysis.relevance)
-
-
-def _threshold(analysis: AnalysisConfig, topic: Topic) -> float:
-    for value in (analysis.threshold, topic.threshold):
-        if value is not None:
-            return value
-    return model_class(analysis.relevance).threshold
 
 
 def _taught(config: CrawlConfig, topic: Topic) -> CrawlConfig:

@@ -20,7 +20,7 @@ from focus.learn.kb.file import names_of
 from focus.learn.model_file import applied
 from focus.learn.training import Extractor
 from focus.score.matching import Matcher
-from focus.score.relevance import RELEVANCE, Document, Model, make_model
+from focus.score.relevance import RELEVANCE, Document, Model, make_model, relevance_threshold
 from focus.score.relevance.bayes import page_text
 from focus.score.relevance.evidence import Evidence
 from focus.score.relevance.vectors import MAX_CHARS, VectorModel
@@ -184,7 +184,7 @@ class Bench:
     def __init__(self, topic: Topic, names: Sequence[str] = ()) -> None:
         own = topic.relevance or Evidence.name
         self.absent: dict[str, str] = {}  # model -> why it cannot judge
-        self._models: list[Model] = []
+        self._models: list[tuple[Model, float]] = []
         matcher = Matcher(msgspec.structs.replace(topic, model=None))
         for name in names or (own,):
             try:
@@ -195,21 +195,19 @@ class Bench:
                     raise
                 self.absent[name] = str(error)
                 continue
-            if topic.threshold is not None and name == own:
-                model.threshold = topic.threshold
-            self._models.append(model)
+            self._models.append((model, relevance_threshold(name, topic)))
 
     def judge(self, page: Document) -> list[Opinion]:
         """What each of the models says."""
-        return [_opinion(model, page) for model in self._models]
+        return [_opinion(model, threshold, page) for model, threshold in self._models]
 
 
-def _opinion(model: Model, page: Document) -> Opinion:
+def _opinion(model: Model, threshold: float, page: Document) -> Opinion:
     said = model.judge(page)
     weights = {part: model.params[part] for part in said.parts if part in model.params}
-    relevant = said.relevance > model.threshold
+    relevant = said.relevance > threshold
     return Opinion(
-        model.name, said.relevance, model.threshold, relevant, said.parts, weights, said.matched
+        model.name, said.relevance, threshold, relevant, said.parts, weights, said.matched
     )
 
 

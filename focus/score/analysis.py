@@ -18,7 +18,7 @@ from focus.records import FailureKind, Link, Page
 from focus.score.index_pages import is_index
 from focus.score.matching import Matcher
 from focus.score.outlinks import OutlinkReader
-from focus.score.relevance import Document, make_model
+from focus.score.relevance import Document, make_model, relevance_threshold
 from focus.score.subtopics import TITLE, runs_of
 from focus.text.charset import in_utf8
 from focus.topic.topic import from_builtins
@@ -56,8 +56,9 @@ class PageAnalyst:
             as_published=config.as_published,
             trained=config.trained,
         )
-        chosen = (config.threshold, topic.threshold, self.model.threshold)
-        self.threshold = next(value for value in chosen if value is not None)
+        self.threshold = relevance_threshold(
+            config.relevance, topic, option=config.threshold, as_published=config.as_published
+        )
         self._outlinks = OutlinkReader(self.matcher, config)
         self._compressor = zstd.ZstdCompressor(level=_LEVEL)
 

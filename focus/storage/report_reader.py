@@ -20,7 +20,7 @@ from focus.errors import ConfigError
 from focus.http.robots import from_answer
 from focus.i18n import read_stored
 from focus.records import Tally, UrlState
-from focus.score.relevance import model_class
+from focus.score.relevance import relevance_threshold
 from focus.score.strategy.yielding import Yield as Learner
 from focus.score.strategy.yielding import shrunk_rate
 from focus.storage import distributions, link_map
@@ -36,6 +36,7 @@ from focus.storage.figures import (
 from focus.storage.reader import DatabaseReader
 from focus.storage.schema import LAST_ID, id_range, row_id
 from focus.storage.views import Reason
+from focus.topic.topic import from_builtins
 
 HOSTS = 100
 BUSY = 50  # hosts whose politeness is told
@@ -147,16 +148,19 @@ def _keyword(word: dict[str, Any]) -> str:
 
 
 def _threshold(config: CrawlConfig) -> float | None:
-    """What makes a page relevant: as told, as the topic says, or the model's own."""
+    """Return the crawl's threshold, or None if its topic or model is unknown here."""
     analysis = config.analysis
-    topic: Any = analysis.topic.get("threshold")
+    if not analysis.topic:
+        return None
     try:
-        kind = model_class(analysis.relevance)
+        return relevance_threshold(
+            analysis.relevance,
+            from_builtins(analysis.topic),
+            option=analysis.threshold,
+            as_published=analysis.as_published,
+        )
     except ConfigError:
         return None
-    own = kind.published_threshold if analysis.as_published else None
-    chosen = (analysis.threshold, topic, own, kind.threshold)
-    return next((float(each) for each in chosen if each is not None), None)
 
 
 def _count(db: sqlite3.Connection, table: str, crawl: int) -> int:

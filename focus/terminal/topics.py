@@ -9,7 +9,7 @@ import msgspec
 
 from focus.i18n import say, says
 from focus.learn.topics import Opinion, SourcedPage
-from focus.score.relevance import model_class
+from focus.score.relevance import relevance_threshold
 from focus.score.relevance.evidence import Evidence
 from focus.score.statistics.expansion import AtHost, Proposal, TopicExpansion
 from focus.text.formatting import count, cut, percent, printable, table
@@ -26,10 +26,11 @@ _WIDTH = 60
 def topic_lines(topic: Topic, where: str) -> list[str]:
     """A topic with its words, their weights and where these came from."""
     own = topic.relevance or Evidence.name
+    number = relevance_threshold(own, topic)
     threshold = (
-        say("{threshold:g} (the model's)", threshold=model_class(own).threshold)
+        say("{threshold:g} (the model's)", threshold=number)
         if topic.threshold is None
-        else f"{topic.threshold:g}"
+        else f"{number:g}"
     )
     rows = [(say("relevance"), own + ("" if topic.relevance else say(" (the default)")))]
     rows += [(say("threshold"), threshold)]

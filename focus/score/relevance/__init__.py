@@ -38,8 +38,17 @@ from focus.score.relevance.cosine import Cosine
 from focus.score.relevance.euclid import Euclid
 from focus.score.relevance.evidence import Evidence
 from focus.score.relevance.position import Position
+from focus.topic.topic import Topic
 
-__all__ = ["RELEVANCE", "Document", "Judgement", "Model", "make_model", "model_class"]
+__all__ = [
+    "RELEVANCE",
+    "Document",
+    "Judgement",
+    "Model",
+    "make_model",
+    "model_class",
+    "relevance_threshold",
+]
 
 RELEVANCE: Registry[type[Model]] = Registry(
     "focus.relevance",
@@ -70,7 +79,28 @@ def make_model(
     kind = model_class(name)
     settled = settle(name, kind.defaults, kind.published, params, as_published=as_published)
     model = kind(matcher, settled)
-    if as_published and kind.published_threshold is not None:
-        model.threshold = kind.published_threshold
     model.adopt(trained)
     return model
+
+
+def relevance_threshold(
+    relevance: str, topic: Topic, *, option: float | None = None, as_published: bool = False
+) -> float:
+    """Return the threshold above which a page is relevant.
+
+    The first of these that is set applies:
+
+    1. `option`: the crawl's `--threshold`. A stored crawl that is continued, labelled or
+       reported keeps the one that it was started with.
+    2. The topic's threshold, if the topic was tuned for this relevance model: relevance numbers
+       of another model are on another scale.
+    3. With `as_published`, the threshold of the model's paper.
+    4. The model's default.
+
+    Raises ConfigError for an unknown model.
+    """
+    kind = model_class(relevance)
+    own = topic.threshold if relevance == (topic.relevance or Evidence.name) else None
+    published = kind.published_threshold if as_published else None
+    chosen = (option, own, published)
+    return next((value for value in chosen if value is not None), kind.threshold)
