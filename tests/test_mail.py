@@ -1,6 +1,7 @@
 """Messages reach a real mail server as mails that people and servers can read."""
 
 import asyncio
+import base64
 import email
 import re
 import shutil
@@ -8,14 +9,18 @@ import ssl
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from email.header import decode_header
 from email.message import EmailMessage
-from email.policy import default
+from email.policy import compat32, default
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import structs
 
 from focus.alerts.delivery import Delivered, DeliveryOutcome, NotDelivered, mail
 from focus.alerts.delivery.mail import Mailer, compose
@@ -180,18 +185,18 @@ async def test_a_digest_arrives_as_text_and_html(server: Server, here: OutboxFix
 def test_the_link_to_unsubscribe_is_one_line_however_long() -> None:
     link = "https://focus.test/" + "a" * 300
     made = compose(message(unsubscribe=link), ME, SENDER, now=NOON)
-    assert f"\r\nList-Unsubscribe: <{link}>\r\n".encode() in made.as_bytes()
+    assert f"\r\nList-Unsubscribe: <{link}>\r\n".encode() in made.data
     assert link in message(unsubscribe=link).text
 
 
 def test_the_same_message_is_the_same_mail() -> None:
-    first, again = (compose(message(), ME, SENDER, now=NOON) for _ in range(2))
+    first, again = (parsed(compose(message(), ME, SENDER, now=NOON).data) for _ in range(2))
     assert first["Message-ID"] == again["Message-ID"] == "<f00d@a.test>"
     assert message() == message()
 
 
 def test_without_web_pages_nothing_links_to_them() -> None:
-    made = compose(message(), ME, SENDER, now=NOON)
+    made = parsed(compose(message(), ME, SENDER, now=NOON).data)
     assert made["List-Unsubscribe"] is None
     assert made["List-Unsubscribe-Post"] is None
     assert "focus.test" not in message().html + message().text
@@ -263,13 +268,102 @@ def test_a_link_that_no_browser_should_follow_is_none() -> None:
     assert "href" not in made.html
 
 
+def parsed(data: bytes) -> EmailMessage:
+    """A mail as the parser of the standard library reads it."""
+    mail = email.message_from_bytes(data, policy=default)
+    assert isinstance(mail, EmailMessage)
+    return mail
+
+
+def raw_header(data: bytes) -> dict[str, str]:
+    """The fields of a mail as they were written, unfolded and not decoded."""
+    mail = email.message_from_bytes(data, policy=compat32)
+    return {name: value.replace("\r\n", "") for name, value in mail.items()}
+
+
+def decoded(value: str) -> str:
+    """The text of an unfolded field (RFC 2047)."""
+    return "".join(
+        part if isinstance(part, str) else part.decode(charset or "ascii")
+        for part, charset in decode_header(value)
+    )
+
+
+FIELDS = [
+    "From", "To", "Date", "Message-ID", "Auto-Submitted", "Precedence", "X-Auto-Response-Suppress",
+    "Subject", "MIME-Version", "Content-Type",
+]  # fmt: skip
+
+
+def check_subject(title: str) -> None:
+    """Compose a mail with this subject; fail unless it arrives and nothing else is different."""
+    words = Message("f00d", "en", title, "text\n", "<p>text</p>")
+    data = compose(words, ME, SENDER, now=NOON).data
+    header = raw_header(data)
+    assert sorted(header) == sorted(FIELDS)
+    assert decoded(header["Subject"]) == title
+    assert parsed(data).get_content_type() == "multipart/alternative"
+    bodies = [part.get_content().strip() for part in parsed(data).iter_parts()]
+    assert bodies == ["text", "<p>text</p>"]
+    lines = data.partition(b"\r\n\r\n")[0].decode("ascii").split("\r\n")
+    assert max(map(len, lines)) <= 78
+    assert all(line.strip() for line in lines)
+    for word in re.findall(r"=\?utf-8\?b\?\S*?\?=", header["Subject"]):
+        assert len(word) <= 75
+        base64.b64decode(word[10:-2], validate=True).decode()  # whole characters
+
+
+HOSTILE_SUBJECTS = [
+    "football =?utf-8?q?x=0D=0AReply-To:_e@a.test=0D=0A=0D=0A<b>pay_here?=",
+    "=?utf-8?b?DQpCY2M6IHhAYS50ZXN0?=", "=?utf-8?q?half", "a =?= b ?= c",
+    "=?iso-8859-1?q?a?= =?iso-8859-1?q?b?=",
+    "欧冠: 2026 中 U23 2026 中 的 中 a 北京 GPT-5 北京 上市 first U23 U23 Nov in", "a 中 " * 30,
+    "two  spaces", " at both ends ", "", " ", "a" * 60, "a" * 61, "a" * 300, "中" * 300, "ü" * 299,
+    "🏆⚽️👨‍👩‍👧" * 20, "word " * 40 + "end", "x, y; \"z\" <b@c.test> (d) \\", "Bcc: x@a.test",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("title", HOSTILE_SUBJECTS)
+def test_subject_of_any_title_decodes_to_the_title(title: str) -> None:
+    check_subject(title)
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["=?utf-8?q?", "?=", "=0D=0A", "=?", " ", "  ", "a", "中", "🏆", "Bcc: x@a.test", ":"]
+        )
+        | st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"])),
+        max_size=40,
+    ).map("".join)
+)
+def test_subject_of_generated_title_decodes_to_the_title(title: str) -> None:
+    check_subject(title)
+
+
+@pytest.mark.parametrize("bad", ["\r", "\n", "\r\nBcc: x@a.test", "\0", "\x1b", "\x85", "\ud800"])
+@pytest.mark.parametrize("field", ["subject", "unsubscribe", "id"])
+def test_control_character_in_any_field_is_refused(field: str, bad: str) -> None:
+    fine = message(unsubscribe="https://focus.test/u")
+    broken = structs.replace(fine, **{field: f"a{bad}b 中"})
+    with pytest.raises(ValueError, match=r"."):
+        compose(broken, ME, SENDER, now=NOON)
+
+
+async def test_mail_that_cannot_be_written_leaves_the_others(server: Server) -> None:
+    bad = structs.replace(message(), subject="a\r\nb")
+    async with server.running():
+        outcomes = await server.take(message(), bad, message())
+    assert [type(outcome) for outcome in outcomes] == [Delivered, NotDelivered, Delivered]
+    assert outcomes[1] == NotDelivered("Subject: it contains a control character", retry=False)
+
+
 def test_lines_cannot_be_smuggled_into_headers() -> None:
     tricky = "足球\r\nBcc: x@evil.test\n\nbody \u202egnp"
     made = message(tricky, title=tricky, urls=1, language="en")
-    data = compose(made, ME, SENDER, now=NOON).as_bytes()
-    parsed = email.message_from_bytes(data, policy=default)
-    assert parsed["Bcc"] is None
-    assert "Bcc: x@evil.test" in parsed["Subject"], "as words of the subject only"
+    mail = parsed(compose(made, ME, SENDER, now=NOON).data)
+    assert mail["Bcc"] is None
+    assert "Bcc: x@evil.test" in mail["Subject"], "as words of the subject only"
     assert "\u202e" not in made.subject + made.text + made.html
     for address in (
         "a@b.test\r\nBcc: x@evil.test",
@@ -277,10 +371,22 @@ def test_lines_cannot_be_smuggled_into_headers() -> None:
         "nobody",
         "a@",
         "a b@c.test",
+        "a..b@c.test",
+        "a@b.test,x@evil.test",
+        "a(b)@c.test",
+        "=?utf-8?q?a=0D=0A?= <b@c.test>",
         "a@" + "界" * 70,
+        "a" * 1000 + "@b.test",
     ):
         with pytest.raises(ValueError, match=r"."):
             compose(made, address, SENDER, now=NOON)
+
+
+@pytest.mark.parametrize("address", ["o'hara+focus=x@b.test", '"a b"@b.test', "a@[127.0.0.1]"])
+def test_unusual_address_is_written_as_it_stands(address: str) -> None:
+    made = compose(message(), address, SENDER, now=NOON)
+    assert made.recipient == raw_header(made.data)["To"] == address
+    assert len(parsed(made.data)["To"].addresses) == 1
 
 
 @pytest.mark.parametrize(
@@ -299,8 +405,25 @@ def test_snippets_are_cut_at_their_marks(snippet: str, cut: tuple[str, ...]) -> 
 
 
 def test_addresses_outside_ascii_are_written_as_servers_take_them() -> None:
-    made = compose(message(), "me@例子.test", SENDER, now=NOON)
-    assert made["To"].addresses[0].domain == "xn--fsqu00a.test"
+    made = compose(message(), "me@例子.test", "focus@例子.test", now=NOON)
+    assert made.recipient == raw_header(made.data)["To"] == "me@xn--fsqu00a.test"
+    assert raw_header(made.data)["From"] == "focus <focus@xn--fsqu00a.test>"
+
+
+@pytest.mark.parametrize("knows", [True, False])
+async def test_local_part_outside_ascii_needs_a_server_with_smtputf8(
+    server: Server, knows: bool
+) -> None:
+    async with server.running(enable_SMTPUTF8=knows):
+        mailer = Mailer(server.settings())
+        outcome = await mailer.deliver(message(), "我@b.test", now=NOON)
+        await mailer.close()
+    if knows:
+        assert isinstance(outcome, Delivered)
+        assert "\r\nTo: 我@b.test\r\n".encode() in server.raw[0]
+    else:
+        assert isinstance(outcome, NotDelivered)
+        assert not outcome.retry
 
 
 # -- the mail server ----------------------------------------------------------------

@@ -44,7 +44,7 @@ def here(tmp_path: Path) -> Iterator[OutboxFixture]:
 class Post:
     """Stands for all channels: what was sent, and what each answer shall be."""
 
-    def __init__(self, *outcomes: DeliveryOutcome | Exception) -> None:
+    def __init__(self, *outcomes: DeliveryOutcome | BaseException) -> None:
         self.outcomes = list(outcomes)
         self.sent: list[tuple[str, Message]] = []
 
@@ -54,7 +54,7 @@ class Post:
         self.sent.append((channel, message))
         await asyncio.sleep(0)
         outcome = self.outcomes.pop(0) if self.outcomes else Delivered()
-        if isinstance(outcome, Exception):
+        if isinstance(outcome, BaseException):
             raise outcome
         return outcome
 
@@ -63,7 +63,7 @@ class Post:
         return [message.id for _, message in self.sent]
 
 
-def install(monkeypatch: pytest.MonkeyPatch, *outcomes: DeliveryOutcome | Exception) -> Post:
+def install(monkeypatch: pytest.MonkeyPatch, *outcomes: DeliveryOutcome | BaseException) -> Post:
     post = Post(*outcomes)
 
     async def send(
@@ -134,6 +134,18 @@ async def test_a_hit_is_noted_once_per_channel(here: OutboxFixture) -> None:
         )
     assert again == 1
     assert here.column("SELECT channel FROM outbox ORDER BY id") == [ME, YOU]
+
+
+async def test_message_that_cannot_be_written_leaves_the_others(
+    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post = install(monkeypatch)
+    here.finds(here.alert("bad", ME), "http://[no-address/")
+    here.finds(here.alert("good", YOU), "http://a.test/1")
+    summary = await here.deliver()
+    assert (summary.sent, summary.waiting) == (1, 1)
+    assert summary.failures == {"mail": "ValueError: Invalid IPv6 URL"}
+    assert [channel for channel, _ in post.sent] == [YOU]
 
 
 # -- when it goes -------------------------------------------------------------------
@@ -346,7 +358,7 @@ async def test_couriers_at_once_send_each_message_once(
     assert Counter(channel for channel, _ in post.sent).most_common(1)[0][1] == 1
 
 
-class Killed(Exception):
+class Killed(BaseException):
     """The process ends here."""
 
 

@@ -92,7 +92,11 @@ class ChannelSenders:
         except FocusError:
             raise
         except Exception as error:  # a border: it may be somebody else's code
-            return NotDelivered(one_line(within(type(error).__name__, line_of(error))))
+            return _unexpected(error)
+
+
+def _unexpected(error: Exception) -> NotDelivered:
+    return NotDelivered(one_line(within(type(error).__name__, line_of(error))))
 
 
 def _make(
@@ -172,8 +176,15 @@ class _Round:
             if (failed := self._blocked.get(kind)) is not None:
                 self._note(lease, kind, failed)  # counts as a try for all that are due now
             else:
-                most -= 1
-                yield lease, self._written(lease)
+                try:
+                    message = self._written(lease)
+                except FocusError:
+                    raise
+                except Exception as error:  # one message that cannot be written stops no other
+                    self._note(lease, kind, _unexpected(error))
+                else:
+                    most -= 1
+                    yield lease, message
             await asyncio.sleep(0)  # let others note their answers
 
     def _lease(self, kind: str) -> OutboxLease | None:

@@ -14,13 +14,11 @@ import socket
 import ssl
 from collections.abc import Callable
 from datetime import UTC, datetime
-from email.errors import MessageError
-from email.headerregistry import Address
 from email.message import EmailMessage
-from email.policy import SMTP, EmailPolicy
+from email.policy import SMTP
 from email.utils import format_datetime
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 from focus.alerts.addresses import is_mail
 from focus.alerts.delivery.channel import (
@@ -29,6 +27,12 @@ from focus.alerts.delivery.channel import (
     DeliveryOutcome,
     InstallationOption,
     NotDelivered,
+)
+from focus.alerts.delivery.mail_headers import (
+    ascii_domain,
+    mail_address,
+    structured_field,
+    text_field,
 )
 from focus.alerts.message import Message
 from focus.alerts.settings import MASK, MailSettings
@@ -45,66 +49,40 @@ _OK = 250
 _FOR_GOOD = 500
 
 
-_WHOLE = ("List-Unsubscribe", "Message-ID")
+class ComposedMail(NamedTuple):
+    """A mail ready to be sent: the addresses of its envelope (RFC 5321) and its bytes."""
+
+    sender: str
+    recipient: str
+    data: bytes
 
 
-class _Policy(EmailPolicy):
-    """SMTP's line ends, and headers that machines read in one line, however long they are."""
+def compose(message: Message, address: str, sender: str, *, now: float) -> ComposedMail:
+    """Return the mail (RFC 5322) of a message, with its plain text and its HTML.
 
-    def fold(self, name: str, value: str) -> str:
-        if name in _WHOLE:
-            return f"{name}: {value}{self.linesep}"
-        folded: str = super().fold(name, value)
-        return folded
-
-    def fold_binary(self, name: str, value: str) -> bytes:
-        if name in _WHOLE:
-            return self.fold(name, value).encode()
-        folded: bytes = super().fold_binary(name, value)
-        return folded
-
-
-_POLICY = _Policy() + SMTP
-
-
-def compose(message: Message, address: str, sender: str, *, now: float) -> EmailMessage:
-    """The e-mail (RFC 5322) with both forms of the text. ValueError for an impossible address.
-
-    Its Message-ID hangs on the batch alone. One-click unsubscribing is RFC 8058; the
-    Auto-Submitted header (RFC 3834) keeps holiday replies away.
+    The Message-ID depends on the batch alone. List-Unsubscribe-Post is RFC 8058; the
+    Auto-Submitted field (RFC 3834) prevents out-of-office replies. Raises ValueError for an
+    address or a text that no mail can contain.
     """
-    mail = EmailMessage(policy=_POLICY)
-    try:
-        mail["From"] = _address("focus", sender)
-        mail["To"] = _address("", address)
-        mail["Subject"] = one_line(message.subject)
-        mail["Date"] = format_datetime(datetime.fromtimestamp(now, UTC))
-        mail["Message-ID"] = f"<{message.id}@{_domain(sender)}>"
-        mail["Auto-Submitted"] = "auto-generated"
-        mail["Precedence"] = "bulk"
-        mail["X-Auto-Response-Suppress"] = "All"
-        if message.unsubscribe:
-            mail["List-Unsubscribe"] = f"<{message.unsubscribe}>"
-            mail["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
-    except (MessageError, IndexError, UnicodeError) as error:
-        raise ValueError(msg("no mail can be addressed to it: {error}", error=error)) from None
-    mail.set_content(message.text, cte=_encoding(message.text))
-    mail.add_alternative(message.html, subtype="html", cte=_encoding(message.html))
-    return mail
-
-
-def _address(name: str, spec: str) -> Address:
-    """An address whose domain is plain ASCII (RFC 5891), as every server takes it."""
-    user, _, host = spec.rpartition("@")
-    return Address(name, addr_spec=f"{user}@{_ascii(host)}")
-
-
-def _ascii(host: str) -> str:
-    return host if host.isascii() else host.encode("idna").decode()
-
-
-def _domain(sender: str) -> str:
-    return _ascii(sender.rpartition("@")[2])
+    sender, recipient = mail_address(sender), mail_address(address)
+    fields = {
+        "From": f"focus <{sender}>",
+        "To": recipient,
+        "Date": format_datetime(datetime.fromtimestamp(now, UTC)),
+        "Message-ID": f"<{message.id}@{sender.rpartition('@')[2]}>",
+        "Auto-Submitted": "auto-generated",
+        "Precedence": "bulk",
+        "X-Auto-Response-Suppress": "All",
+    }
+    if message.unsubscribe:
+        fields["List-Unsubscribe"] = f"<{message.unsubscribe}>"
+        fields["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
+    header = [structured_field(name, value) for name, value in fields.items()]
+    header.append(text_field("Subject", message.subject))
+    body = EmailMessage(policy=SMTP)
+    body.set_content(message.text, cte=_encoding(message.text))
+    body.add_alternative(message.html, subtype="html", cte=_encoding(message.html))
+    return ComposedMail(sender, recipient, b"".join(header) + body.as_bytes())
 
 
 def _encoding(text: str) -> str:
@@ -176,7 +154,7 @@ class Mailer:
                 self._cut()
         return await sending
 
-    def _send(self, mail: EmailMessage, settings: MailSettings) -> DeliveryOutcome:
+    def _send(self, mail: ComposedMail, settings: MailSettings) -> DeliveryOutcome:
         """In a thread."""
         where = msg("mail server {address}", address=f"{settings.host}:{settings.port}")
         with self._busy:
@@ -188,7 +166,7 @@ class Mailer:
                     everyone=True,
                 )
             try:
-                server.send_message(mail)
+                _transmit(server, mail)
             except _FAULTS as error:
                 return _refused(
                     error,
@@ -262,7 +240,9 @@ class _ToldSsl(_Told, smtplib.SMTP_SSL):
 def _connected(settings: MailSettings, begun: Callable[[smtplib.SMTP], None]) -> smtplib.SMTP:
     """A connection that may send: encrypted as it should be, and logged in."""
     context = ssl.create_default_context(cafile=settings.ca)
-    name = _domain(settings.sender)  # the own host name may take a look-up of minutes
+    name = ascii_domain(
+        settings.sender.rpartition("@")[2]
+    )  # the own host name may take a look-up of minutes
     place = (settings.host, settings.port, name)
     server: smtplib.SMTP
     if settings.tls == "always":
@@ -274,6 +254,13 @@ def _connected(settings: MailSettings, begun: Callable[[smtplib.SMTP], None]) ->
     if settings.user:
         server.login(settings.user, settings.password)
     return server
+
+
+def _transmit(server: smtplib.SMTP, mail: ComposedMail) -> None:
+    """Send a mail; an address outside ASCII needs a server that knows RFC 6531."""
+    is_ascii = f"{mail.sender}{mail.recipient}".isascii()
+    options = () if is_ascii else ("SMTPUTF8", "BODY=8BITMIME")
+    server.sendmail(mail.sender, [mail.recipient], mail.data, options)
 
 
 _FAULTS = (smtplib.SMTPException, OSError, ValueError)
