@@ -53,10 +53,11 @@ MINUTES ?= 60
 soak: install  ## a long crawl, watched: make soak MINUTES=60
 	$(BIN)/python -m bench.soak --minutes $(MINUTES)
 
-lint: install  ## format, lint, types
+lint: install  ## format, lint, types, layers of imports
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
 
 format: install
 	$(BIN)/ruff format .

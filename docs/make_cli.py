@@ -1,4 +1,6 @@
-"""Write docs/cli.md, docs/zh/cli.md and docs/focus.1 from the commands: python docs/make_cli.py
+"""Write docs/cli.md, docs/zh/cli.md and docs/focus.1 from the commands.
+
+Usage: python docs/make_cli.py
 
 The Chinese page has the words of the catalogue; only what frames the commands stands here twice.
 """

@@ -1,4 +1,6 @@
-"""Bring the catalogue of messages up to date, and compile it: python docs/make_messages.py
+"""Bring the catalogue of messages up to date, and compile it.
+
+Usage: python docs/make_messages.py
 
 It finds every id in the source, the templates and the help of the commands, takes those that are
 gone out of focus/locale/zh_CN/LC_MESSAGES/focus.po, puts new ones in (their Chinese is to be

@@ -1,4 +1,6 @@
-"""Build the documentation as a site, build/docs/site: python docs/make_site.py, or make docs
+"""Build the documentation as a site in build/docs/site.
+
+Usage: python docs/make_site.py, or make docs
 
 Each language is a project of its own (search and menus speak one), English at the top and Chinese
 in zh/. What lies outside docs/ becomes a page, too, so links between pages are written anew; one

@@ -1,4 +1,6 @@
-"""Take the pictures of docs/watch.md with a real browser: python docs/make_watch_pictures.py
+"""Take the pictures of docs/watch.md with a real browser.
+
+Usage: python docs/make_watch_pictures.py
 
 It needs Chromium, `pip install playwright` and a minute. The pages shown are those of the
 demo's generated web. tests/test_browser.py goes the same way and looks at the layout.

@@ -36,7 +36,7 @@ of them.
     demo/ profiling/ a generated web; where the time goes
 
 docs/design.md tells the life of a URL and the levels in which these packages import each other;
-`tests/test_house.py` holds the levels.
+import-linter checks them (pyproject.toml).
 """
 
 from typing import TYPE_CHECKING, Any

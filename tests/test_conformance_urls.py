@@ -180,7 +180,7 @@ DEVIATIONS = {
 
 
 def same_but_for_form(want: str | None, got: str | None) -> bool:
-    """Equal when the other table's own habits are set aside, each for a reason:
+    """Compare two URLs without the differences that are intended.
 
     other schemes are not crawled · fragments and credentials are never requested ·
     an empty path is `/` · ours sorts no query · `b=` and `b`, `+` and `%20`, and `&`

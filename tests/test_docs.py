@@ -132,3 +132,12 @@ def test_a_source_distribution_names_its_parts_from_the_top() -> None:
     built = tomllib.loads((DOCS.parent / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]
     included = built["build"]["targets"]["sdist"]["include"]
     assert all(name.startswith("/") for name in included)  # else `bench` would be any `bench`
+
+
+def test_design_shows_the_layers_that_import_linter_checks() -> None:
+    project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text("utf-8"))
+    layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    for page in (DOCS / "design.md", DOCS / "zh" / "design.md"):
+        cells = re.findall(r"^\| \d+ \| (.*?) \|", page.read_text(encoding="utf-8"), re.M)
+        rows = [[name.strip("/") for name in re.findall(r"`([^`]+)`", cell)] for cell in cells]
+        assert rows == [layer.split(" | ") for layer in reversed(layers)], page

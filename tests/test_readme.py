@@ -126,11 +126,76 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert heading in [each.lower().replace(" ", "-") for each in headings], target
 
 
-@pytest.mark.parametrize("page", PAGES, ids=IDS)
-def test_files_that_are_named_exist(page: Path) -> None:
-    for code in _CODE.findall(text_of(page)):
-        if re.fullmatch(r"(focus|tests|bench|docs)/[a-z_/]*(\.\w+)?", code):
-            assert (ROOT / code).exists(), f"{page.name}: {code}"
+SOURCES = {
+    path.relative_to(ROOT).as_posix(): text_of(path)
+    for folder in ("focus", "tests", "bench", "docs", ".ci", "examples")
+    for path in (ROOT / folder).rglob("*.py")
+}
+_NAME = re.compile(
+    r"(?P<file>(?:(?:focus|tests|bench|docs)/)[\w./-]*|(?:[\w-]+/)*[\w-]+\.py)"
+    r"|(?P<module>(?:focus|tests|bench)(?:\.\w+)+)"
+    r"|(?P<owner>[A-Z]\w+)\.(?P<member>[A-Za-z_]\w*)(?:[(\[ ].*)?"
+)
+_PLACEHOLDER = re.compile(r"(^|[./])[A-Z]+([./]|$)")  # NAME.py, focus.NAME.tasks
+
+
+def exists(name: str) -> bool:
+    """Return whether a name in back-ticks exists, where it looks like a name of this project.
+
+    Names are files (`focus/cli.py`, `cli.py`), modules and what is in them (`focus.cli`) and
+    members of classes (`Frontier.next`).
+    """
+    match = _NAME.fullmatch(name.removesuffix("()"))
+    if match is None or _PLACEHOLDER.search(name):
+        return True
+    if file := match["file"]:
+        return (ROOT / file).exists() or any(f"/{path}".endswith(f"/{file}") for path in SOURCES)
+    if module := match["module"]:
+        return module.startswith(("focus.db", "focus.toml")) or is_dotted_name(module)
+    classes = [text for text in SOURCES.values() if re.search(rf"class {match['owner']}\b", text)]
+    return not classes or any(is_defined(match["member"], text) for text in classes)
+
+
+def is_defined(name: str, text: str) -> bool:
+    """Return whether a module defines or imports a name, or has an attribute of that name."""
+    return (
+        re.search(rf"(def|class|import|as|self\.|^) *{name}\b|\"{name}\"", text, re.M) is not None
+    )
+
+
+def is_dotted_name(name: str) -> bool:
+    path, _, last = name.replace(".", "/").rpartition("/")
+    if (ROOT / path / last).is_dir() or f"{path}/{last}.py" in SOURCES:
+        return True
+    text = SOURCES.get(f"{path}.py") or SOURCES.get(f"{path}/__init__.py") or ""
+    package = (text for path, text in SOURCES.items() if path.startswith("focus/"))
+    is_entry_point_group = any(f'"{name}"' in text for text in package)
+    return is_entry_point_group or is_defined(last, text)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_there"),
+    [
+        ("focus/cli.py", True), ("focus/no_such.py", False), ("cli.py", True),
+        ("no_such.py", False),
+        ("focus.cli", True), ("focus.no_such", False), ("focus.cli.cli", True),
+        ("focus.cli.no_such", False), ("Frontier.next", True), ("Frontier.no_such", False),
+        ("str.join", True), ("focus/score/NAME.py", True),
+    ],
+)  # fmt: skip
+def test_names_of_this_project_are_recognised(name: str, is_there: bool) -> None:
+    assert exists(name) == is_there
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=str)
+def test_names_in_a_document_exist(page: Path) -> None:
+    names = set(_CODE.findall(_FENCE.sub("", text_of(page))))
+    assert not [name for name in sorted(names) if not exists(name)]
+
+
+def test_names_in_docstrings_exist() -> None:
+    names = {(path, name) for path, text in SOURCES.items() for name in _CODE.findall(text)}
+    assert not [f"{path}: {name}" for path, name in sorted(names) if not exists(name)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)

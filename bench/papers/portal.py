@@ -55,7 +55,7 @@ def made(portal: Portal, folder: Path) -> Path:
 
 
 def _add_aliases(web: DemoWeb, path: Path, urls: list[str]) -> None:
-    """Also the other addresses of a page that were met: with a session id, upper case …"""
+    """Append the other URLs of pages in the file, such as those with a session id."""
     known = web.aliases().keys() | set(web.urls())
     with path.open("a", encoding="utf-8", newline="\n") as file:
         for url in urls:

@@ -47,7 +47,7 @@ def mean(values: Sequence[float]) -> float:
 
 
 def wilcoxon(ours: Sequence[float], theirs: Sequence[float]) -> SignedRank:
-    """Paired signed-rank test: do the differences lie around zero? (Wilcoxon 1945)
+    """Return the paired signed-rank test of whether differences lie around zero (Wilcoxon 1945).
 
     Differences of zero fall out; |d| are ranked, ties get their mean rank; w is the
     rank sum of the positive ones. Up to 25 pairs p is exact: the share of the 2^n

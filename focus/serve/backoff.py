@@ -66,8 +66,9 @@ def spend(store: AlertStore, keys: list[str], *, now: float) -> float:
 
 
 def succeeded(store: AlertStore, user: str, address: str) -> None:
-    """A log-in that was good: the account is free again, the address has its try back. (Its
-    other failures stay, or an account of one's own would be the way to guess others'.)
+    """Reset the failures of the account and take back the attempt of the address.
+
+    Other failures of the address stay: otherwise, a guesser with an account could reset them.
     """
     store.attempts.clear(user)
     store.attempts.take_back(address)
