@@ -42,10 +42,10 @@ from focus.config import (
 from focus.crawler import Crawl
 from focus.engine.unit_of_work import Totals
 from focus.frontier import Frontier
-from focus.process import collecting_rarely, give_memory_back
 from focus.records import Batch, FetchResult, Link, Page, Result, Task
 from focus.scheduling.url_table import UrlTable
 from focus.session import Watcher, identity, run
+from focus.session.process_limits import collecting_rarely, give_memory_back
 from focus.store import Store
 from focus.topic.topic import from_words, to_builtins
 from tests.support.processes import peak_mib, present_mib

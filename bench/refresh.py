@@ -29,10 +29,10 @@ from focus.config import AnalysisConfig, CrawlConfig, PolitenessConfig
 from focus.crawler import Crawl
 from focus.engine.transports import ReplayTransport
 from focus.records import FailureKind, FetchResult, Task
-from focus.refresh import look_again
-from focus.resume import restore
 from focus.scheduling.revisits import Refreshing
 from focus.session import SessionStore
+from focus.session.resume import restore
+from focus.session.revisit import look_again
 from focus.store import Store
 from focus.topic.topic import from_words, to_builtins
 from focus.workers import InlineScorer

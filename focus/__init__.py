@@ -11,9 +11,8 @@ of them.
 
     api              what Python is offered; registry knows strategies of other packages
     cli, commands/   what is typed; terminal/ shows what is answered
-    session          one run, whole: open or continue, crawl, close, report
+    session/         one run: open, resume, revisit, close, report
     crawler          the loop: take, fetch, score, rank, record
-    process          open files and memory that it may have of the machine
     frontier         which URL next, and when; scheduling/ holds its parts
     admission/       whether a URL may be asked for at all
     fetch            a URL to an answer; http/ holds its parts
@@ -24,8 +23,7 @@ of them.
     rendering/       pages made by scripts, in a browser without a network
     score/           relevance of a page, priority of a link
     engine/          what follows from an answer
-    store, storage/  a crawl, written; every SQL statement; resume reads it back,
-                     refresh has its pages looked at again
+    store, storage/  a crawl, written; every SQL statement
     setting config records looks renderings errors    options, and the words everyone shares;
                      late imports what the start does not need
     i18n, locale/    messages, and their Chinese

@@ -317,7 +317,9 @@ async def test_no_more_than_so_many_requests_lie_open_at_an_address(
     server = await loop.create_server(lambda: Server(log), "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     names = Everywhere()
-    monkeypatch.setattr(session, "WebFetcher", lambda *a, **k: WebFetcher(*a, **k, resolver=names))
+    monkeypatch.setattr(
+        "focus.session.runner.WebFetcher", lambda *a, **k: WebFetcher(*a, **k, resolver=names)
+    )
     config = CrawlConfig(
         seeds=tuple(f"http://h{number}.wild{number}.test:{port}/" for number in range(30)),
         workers=1,

@@ -12,8 +12,8 @@ from focus.crawler import Crawl
 from focus.engine.outages import Outage
 from focus.records import FailureKind as K
 from focus.records import Task, UrlState
-from focus.resume import restore
 from focus.session import SessionStore
+from focus.session.resume import restore
 from focus.store import Store
 from focus.topic.topic import from_words, to_builtins
 from focus.workers import InlineScorer

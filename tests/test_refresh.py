@@ -13,9 +13,9 @@ from focus.config import CrawlConfig, LimitConfig, PolitenessConfig
 from focus.crawler import Crawl, Event
 from focus.engine.transports import ReplayTransport
 from focus.records import FailureKind, FetchResult, Task
-from focus.refresh import look_again
-from focus.resume import restore
 from focus.session import SessionStore
+from focus.session.resume import restore
+from focus.session.revisit import look_again
 from focus.storage import page_checks
 from focus.storage.reader import DatabaseReader
 from focus.storage.results import Selection

@@ -11,10 +11,10 @@ from focus.config import CrawlConfig, PolitenessConfig, ScopeConfig
 from focus.crawler import Crawl, Event
 from focus.engine.transports import ReplayTransport
 from focus.errors import ConfigError, StoreError
-from focus.process import allow_open_files
 from focus.records import FailureKind, FetchResult, UrlState
-from focus.resume import restore
 from focus.session import SessionStore
+from focus.session.process_limits import allow_open_files
+from focus.session.resume import restore
 from focus.store import Store
 from focus.workers import InlineScorer
 from tests.support.web import Answer, TinyWeb

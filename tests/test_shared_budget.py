@@ -15,9 +15,9 @@ from focus.demo.site import DemoWeb, generate
 from focus.engine.transports import ReplayTransport
 from focus.frontier import Frontier
 from focus.records import FailureKind, FetchResult, Page, Task, UrlState
-from focus.resume import readopt
 from focus.scheduling.quantiles import priority_quantiles
 from focus.scheduling.url_table import UrlTable
+from focus.session.resume import readopt
 from focus.topic.topic import from_words, to_builtins
 from focus.workers import InlineScorer
 from tests.support.virtual_cluster import Form, World, crawl

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from focus import session
 from focus.config import AnalysisConfig
 from focus.errors import ConfigError
 from focus.learn.corpus import of_html
@@ -220,7 +219,7 @@ def test_workers_fill_what_the_strategy_wants_whoever_orders_the_crawl(
             told.append(config)
             super().__init__(config, **rest)
 
-    monkeypatch.setattr(session, "WorkerPool", Pool)
+    monkeypatch.setattr("focus.session.runner.WorkerPool", Pool)
     recorded = PageSource(archive=tmp_path / "web.warc.gz")
     asyncio.run(pilot(from_words("足球"), ["http://a.test/"], recorded, requests=1, watch=str))
     assert told[0].titles

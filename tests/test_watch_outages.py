@@ -10,7 +10,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from focus import session
 from focus.alerts.alert import checked
 from focus.alerts.health import health
 from focus.alerts.outbox_relay import Summary
@@ -52,9 +51,9 @@ class WatchFixture:
             return sky
 
         now = SimpleNamespace(time=self.clock, monotonic=time.monotonic)
-        monkeypatch.setattr(session, "open_transport", open_transport)
-        monkeypatch.setattr(session, "time", now)
-        monkeypatch.setattr(session, "collecting_rarely", nullcontext)
+        monkeypatch.setattr("focus.session.runner.open_transport", open_transport)
+        monkeypatch.setattr("focus.session.runner.time", now)
+        monkeypatch.setattr("focus.session.runner.collecting_rarely", nullcontext)
 
     def publish(self, site: str) -> None:
         """A new article, linked from the front page before the older ones."""

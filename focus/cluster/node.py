@@ -35,9 +35,9 @@ from focus.engine.partition import Partition
 from focus.engine.transports import Transport
 from focus.errors import ClusterError
 from focus.records import Task
-from focus.resume import readopt
 from focus.score.strategy import strategy_class
 from focus.session import Runtime
+from focus.session.resume import readopt
 from focus.storage import cluster_leases as rows
 from focus.store import CrawlInfo, Store
 from focus.urls.normal_form import seed_candidates

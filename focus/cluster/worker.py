@@ -45,8 +45,8 @@ from focus.cluster.result_publisher import ResultPublisher
 from focus.cluster.topology import Names, declare_all, declare_own_queue, packed, version_of
 from focus.errors import ClusterError
 from focus.i18n import msg
-from focus.process import allow_open_files
 from focus.records import FetchResult
+from focus.session.process_limits import allow_open_files
 from focus.text.formatting import printable
 
 HEARTBEAT_INTERVAL_S = 1.0

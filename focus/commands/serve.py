@@ -67,8 +67,8 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
     from focus.alerts.delivery import check_installation
     from focus.alerts.settings import forget_sealed
     from focus.commands.settings import watched_web
-    from focus.process import raise_open_files
     from focus.serve.scheduler import SchedulerOptions
+    from focus.session.process_limits import raise_open_files
 
     if (most := raise_open_files(OPEN_FILES)) < OPEN_FILES:
         raise ConfigError(

@@ -24,10 +24,10 @@ from focus.config import AnalysisConfig, CrawlConfig
 from focus.crawler import Crawl
 from focus.engine.transports import Transport
 from focus.records import SEED_PRIORITY, Batch, Change, Link, Page, Tally, UrlState
-from focus.resume import restore
 from focus.score.matching import segmenter_of
 from focus.score.strategy import Parent, strategy_class
 from focus.score.subtopics import Titled
+from focus.session.resume import restore
 from focus.storage import labels
 from focus.storage.labels import JudgedPage, Rejudged
 from focus.storage.writer import CrawlInfo

@@ -33,10 +33,10 @@ from focus.crawler import Crawl, CrawlStore
 from focus.engine.outages import Outage
 from focus.engine.transports import Transport, ready_within
 from focus.records import FetchResult, Result, Task
-from focus.resume import readopt
 from focus.score.strategy import strategy_class
 from focus.session import RunReport as Summary
 from focus.session import Runtime, Watcher, run
+from focus.session.resume import readopt
 from focus.storage import cluster_leases as rows
 from focus.store import CrawlInfo, Store
 from focus.workers import InlineScorer

@@ -19,7 +19,6 @@ from unittest import mock
 
 import msgspec
 
-from focus import session
 from focus.alerts import outbox_relay, settings
 from focus.alerts import revisits as hubs
 from focus.alerts.alert import checked
@@ -188,9 +187,9 @@ def _virtual(clock: Clock, web: PublishingWeb, log: list[Request]) -> Iterator[N
 
     watch = SimpleNamespace(time=clock, monotonic=time.monotonic)
     with (
-        mock.patch.object(session, "open_transport", opened),
-        mock.patch.object(session, "time", watch),
-        mock.patch.object(session, "collecting_rarely", nullcontext),
+        mock.patch("focus.session.runner.open_transport", opened),
+        mock.patch("focus.session.runner.time", watch),
+        mock.patch("focus.session.runner.collecting_rarely", nullcontext),
     ):
         yield
 

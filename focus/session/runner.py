@@ -29,24 +29,24 @@ from focus.fetch import WebFetcher
 from focus.http.sessions import Sessions, cookie_for, read_cookies, read_credentials
 from focus.i18n import msg
 from focus.late import Late, begin, np
-from focus.process import allow_open_files, collecting_rarely, give_memory_back
 from focus.profiling.stages import PROFILED, CrawlProfile
 from focus.records import Batch, FetchResult, UrlState
 from focus.rendering import second_look
-from focus.resume import restore
 from focus.score.graph.hits import hubs_and_authorities
 from focus.score.strategy import strategy_class
+from focus.session.process_limits import allow_open_files, collecting_rarely, give_memory_back
+from focus.session.resume import restore
 from focus.store import CrawlInfo, Store
 from focus.urls.normal_form import host_of, seed_candidates
 from focus.workers import ANALYST, WorkerPool
 
 if TYPE_CHECKING:
-    from focus import refresh
     from focus.archive import recorder, replay
     from focus.profiling import crawl as profiling
+    from focus.session import revisit
 else:  # most runs need none of them
     recorder, replay = Late("focus.archive.recorder"), Late("focus.archive.replay")
-    profiling, refresh = Late("focus.profiling.crawl"), Late("focus.refresh")
+    profiling, revisit = Late("focus.profiling.crawl"), Late("focus.session.revisit")
 
 GRACE_S = 10.0  # what is in flight may take so long after a stop
 _SENT_S = 0.05  # until the first requests have gone out
@@ -204,7 +204,7 @@ async def run(
             if news_from:
                 crawl.frontier.lay_aside(news_from)
             if config.refresh_s is not None:
-                await refresh.look_again(crawl, store, info, config.refresh_s)
+                await revisit.look_again(crawl, store, info, config.refresh_s)
         await around.opened(crawl, store, info)
         crawl.sow(config.seeds)
         before = msgspec.structs.replace(crawl.unit_of_work.totals)
