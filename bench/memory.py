@@ -7,6 +7,7 @@ MB, which are asked for at once, a third of the time into the crawl. Resident me
 process and its worker is sampled. Linux only.
 """
 
+import os
 import sys
 import tempfile
 import time
@@ -104,13 +105,14 @@ def watch(site: Site, folder: Path, seconds: float) -> tuple[list[Sample], int]:
 def _options(site: Site, server: DemoServer, folder: Path, seconds: float) -> list[str]:
     seeds = [part for seed in site.seeds for part in ("--seed", seed)]
     where = ["--connect-to", f"127.0.0.1:{server.port}", "--allow-net", "127.0.0.0/8"]
-    how = ["--topic", "足球", "--delay", "0.5s", "--parse-timeout", "20s", "--workers", "1"]
+    how = ["--topic", "足球", "--delay", "0.5s", "--workers", "1"]
     ends = ["--max-time", f"{seconds:.0f}s", "--db", str(folder / "memory.db")]
     return ["crawl", *seeds, *where, *how, *ends]
 
 
 def main() -> int:
     """Print peaks and medians before and after the large pages."""
+    os.environ["FOCUS_PARSE_TIMEOUT"] = "20s"
     given = read_options(__doc__)
     large_at = time.monotonic() + given.seconds / 3
     site = Site(given.large, given.size, large_at)

@@ -184,6 +184,7 @@ def _focus(said: Path, *arguments: str) -> subprocess.Popen[bytes]:
             stderr=file,
             stdin=subprocess.DEVNULL,
             start_new_session=True,
+            env=os.environ | {"FOCUS_CONNECT_TIMEOUT": "3"},
         )
 
 
@@ -193,8 +194,8 @@ def begin(program: str, folder: Path, said: Path, max_offline: str) -> subproces
     if program == "serve":
         return _focus(said, "serve", "--port", "8431", "--db", str(folder / "focus.db"), *guard)
     seeds = [part for name in HOSTS for part in ("--seed", f"http://{name}/")]
-    how = ["--topic", "足球", "--strategy", "bfs", "--delay", "0.5", "--connect-timeout", "3"]
-    how += ["--log-format", "text", "--max-offline", max_offline, *guard]
+    how = ["--topic", "足球", "--strategy", "bfs", "--delay", "0.5"]
+    how += ["--max-offline", max_offline, *guard]
     if program == "crawl":
         return _focus(said, "crawl", *seeds, *how, "--db", str(folder / "focus.db"))
     return _focus(said, "cluster", "start", "--folder", str(folder), *seeds, *how)

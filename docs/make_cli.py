@@ -211,13 +211,14 @@ def _prose(text: str) -> Iterator[str]:
 
 def _row(option: click.Option, ctx: click.Context) -> str:
     record = option.get_help_record(ctx)
-    assert record is not None
+    key = option.opts[0].removeprefix("--")  # of a setting of focus.toml only
+    name = record[0] if record else key if option.is_flag else f"{key} {option.make_metavar(ctx)}"
     extra = option.get_help_extra(ctx)
     default = str(extra.get("default", "")).strip("()")
     if isinstance(option.show_default, str):
         default = say(default)
     variable = ", ".join(f"`{name}`" for name in extra.get("envvars", ()))
-    cells = (f"`{record[0]}`", say(option.help or ""), default, variable)
+    cells = (f"`{name}`", say(option.help or ""), default, variable)
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import msgspec
 
-from focus.setting import FAR, FAST, NETWORK, OUTPUT, SCRIPTS, SERVER, SESSION, WHAT, Setting
+from focus.setting import FAR, FAST, FILE, NETWORK, OUTPUT, SCRIPTS, SERVER, SESSION, WHAT, Setting
 
 NOFOLLOW = ("follow", "weigh", "skip")
 """What may become of links with rel=nofollow, ugc or sponsored."""
@@ -63,32 +63,25 @@ class FetchConfig(msgspec.Struct, frozen=True):
     total_timeout_s: Annotated[
         float, Setting(SERVER, "For one request, whole (timeout).", name="timeout")
     ] = 30.0
-    connect_timeout_s: Annotated[float, Setting(SERVER, "Until a connection stands (timeout).")] = (
+    connect_timeout_s: Annotated[float, Setting(FILE, "Until a connection stands (timeout).")] = (
         10.0
     )
-    read_timeout_s: Annotated[float, Setting(SERVER, "Without a byte (timeout).")] = 15.0
+    read_timeout_s: Annotated[float, Setting(FILE, "Without a byte (timeout).")] = 15.0
     min_rate_bytes_s: Annotated[
-        float, Setting(SERVER, "Least bytes a second, over 20s; 0: any will do (too-slow).", low=0)
+        float, Setting(FILE, "Least bytes a second, over 20s; 0: any will do (too-slow).", low=0)
     ] = 1000.0
     min_rate_window_s: float = 20.0
     max_body_bytes: Annotated[
         int, Setting(SERVER, "The largest page taken, unpacked (too-large).")
     ] = 10 * 1024 * 1024
-    max_raw_bytes: Annotated[  # off the socket, headers and framing included
-        int,
-        Setting(
-            SERVER,
-            "The most bytes taken off the network for one page (too-large).",
-            shown="as --max-body",
-        ),
-    ] = 10 * 1024 * 1024
+    max_raw_bytes: int = 10 * 1024 * 1024  # off the socket, framing included; as `max_body_bytes`
     max_header_bytes: Annotated[
         int,
-        Setting(SERVER, "The most bytes of headers taken (headers-too-large).", name="max-headers"),
+        Setting(FILE, "The most bytes of headers taken (headers-too-large).", name="max-headers"),
     ] = 64 * 1024
     content_types: Annotated[
         tuple[str, ...],
-        Setting(FAR, "Take only these. Repeatable.", name="content-type", kind="media type"),
+        Setting(FILE, "Take only these. Repeatable.", name="content-type", kind="media type"),
     ] = ("text/html", "application/xhtml+xml")
     proxy: Annotated[
         str | None,
@@ -153,7 +146,7 @@ class ScopeConfig(msgspec.Struct, frozen=True):
     max_url: Annotated[
         int,
         Setting(
-            SERVER,
+            FILE,
             "Characters of an address; longer ones are dropped (url-too-long).",
             low=32,
             high=MAX_URL,
@@ -176,18 +169,18 @@ class TrapConfig(msgspec.Struct, frozen=True):
         ),
     ] = 2000
     max_segments: Annotated[
-        int, Setting(FAR, "Parts that the path of a URL may have (trap-path).")
+        int, Setting(FILE, "Parts that the path of a URL may have (trap-path).")
     ] = 20
     max_combinations: Annotated[
         int,
         Setting(
-            FAR, "Different sets of parameters that one path may be asked for with (trap-query)."
+            FILE, "Different sets of parameters that one path may be asked for with (trap-query)."
         ),
     ] = 50
     is_on: Annotated[
         bool,
         Setting(
-            FAR,
+            FILE,
             "Follow what looks like a trap: repeating paths, calendars, endless parameters.",
             name="ignore-traps",
         ),
@@ -222,7 +215,7 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
     near_duplicates: Annotated[  # compute Page.simhash and Page.lost
         bool,
         Setting(
-            FAR,
+            FILE,
             'Let nearly the same text be relevant every time, and take pages that say "not '
             'found" for pages.',
             name="count-duplicates",
@@ -231,7 +224,7 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
     documents: bool = False  # as `ScopeConfig.documents`
     digests: bool = False  # compute Page.digest: pages will be looked at again
     max_links: Annotated[
-        int, Setting(SERVER, "Links taken from one page; those after them are only counted.", low=0)
+        int, Setting(FILE, "Links taken from one page; those after them are only counted.", low=0)
     ] = 2000
     url_patterns: bool = False  # compute Link.pattern
     contexts: bool = False  # compute Link.context_score
@@ -273,7 +266,7 @@ class PolitenessConfig(msgspec.Struct, frozen=True):
     max_slowdown_s: Annotated[
         float,
         Setting(
-            FAST,
+            FILE,
             "Rest a host up to so long when it answers slower than it did, or with 429 or 503; "
             "0s: never more than --delay.",
             name="slowdown",
@@ -312,9 +305,7 @@ class RenderConfig(msgspec.Struct, frozen=True):
         float,
         Setting(SCRIPTS, "For the scripts of one page (render-timeout).", name="render-timeout"),
     ] = 15.0
-    at_once: Annotated[
-        int, Setting(SCRIPTS, "Pages in the browser at once.", name="render-pages", high=64)
-    ] = 2
+    at_once: int = 2  # pages in the browser
     max_memory_bytes: int = 2 * 1024 * 1024 * 1024  # of the browser; then it is begun anew
     early: bool = True  # the browser is started with the crawl; False: with its first page
     sandbox: Annotated[
@@ -355,7 +346,7 @@ class CrawlConfig(msgspec.Struct, frozen=True):
         ),
     ] = None
     min_priority: Annotated[
-        float | None, Setting(FAR, "Drop links that the strategy gives less than this.")
+        float | None, Setting(FILE, "Drop links that the strategy gives less than this.")
     ] = None
     cookies: Annotated[
         bool,
@@ -364,9 +355,7 @@ class CrawlConfig(msgspec.Struct, frozen=True):
         ),
     ] = False
     fetch: FetchConfig = FetchConfig()
-    max_redirects: Annotated[int, Setting(SERVER, "Follow so many in a row (redirect).", low=0)] = (
-        10
-    )
+    max_redirects: Annotated[int, Setting(FILE, "Follow so many in a row (redirect).", low=0)] = 10
     scope: ScopeConfig = ScopeConfig()
     nofollow: Annotated[
         str,
@@ -380,7 +369,7 @@ class CrawlConfig(msgspec.Struct, frozen=True):
     traps: TrapConfig = TrapConfig()
     analysis: AnalysisConfig = AnalysisConfig()
     parse_limit_s: Annotated[
-        float, Setting(SERVER, "Computing for one page (parse-timeout).", name="parse-timeout")
+        float, Setting(FILE, "Computing for one page (parse-timeout).", name="parse-timeout")
     ] = 2.0
     politeness: PolitenessConfig = PolitenessConfig()
     render: RenderConfig = RenderConfig()
@@ -416,7 +405,7 @@ class RunPaths(msgspec.Struct, frozen=True):
         bool, Setting(OUTPUT, "Begin a new crawl though an earlier one could be continued.")
     ] = False
     wait_s: Annotated[
-        float, Setting(OUTPUT, "Wait so long for a database that another crawl is using.", low=0)
+        float, Setting(FILE, "Wait so long for a database that another crawl is using.", low=0)
     ] = 0.0
     warc: Annotated[
         Path | None, Setting(OUTPUT, "Record requests and responses here (WARC 1.1).")

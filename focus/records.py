@@ -62,9 +62,9 @@ class DropReason(StrEnum):
     ROBOTS = "robots"
     SCOPE = "scope"  # outside --scope
     DENIED = "denied"  # --allow / --deny
-    URL_TOO_LONG = "url-too-long"  # over --max-url
+    URL_TOO_LONG = "url-too-long"  # over max-url
     DEPTH = "depth"  # beyond --max-depth or the strategy's own allowance
-    PRIORITY = "priority"  # under --min-priority, or dropped by the strategy
+    PRIORITY = "priority"  # under min-priority, or dropped by the strategy
     FRONTIER_FULL = "frontier-full"
     NOT_HTML = "not-html"
     REDIRECTED = "redirected"  # the target stands in its place

@@ -17,12 +17,14 @@ import msgspec
 WHAT, FAR, FAST = "What to crawl", "How far", "How fast"
 SERVER, NETWORK, OUTPUT = "What a server may do", "How to ask", "Output"
 SESSION, SCRIPTS = "As whom to ask", "Pages made by scripts"
+FILE = "Only in focus.toml"
 
 
 class Setting(msgspec.Struct, frozen=True):
     """The part of an option that its field lacks, over name, type and default.
 
-    section    of the help
+    section    of the help; `FILE` for a setting that is no option of the command line, only of
+               focus.toml and its variable
     help       what it means; a word in brackets at its end is what `focus status` calls a failure
                or drop by this limit
     name       the long name, where it is not the field's

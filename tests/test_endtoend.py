@@ -186,10 +186,13 @@ def test_the_delay_holds_across_a_kill(server: DemoServer, tmp_path: Path) -> No
 # -- many slow hosts ----------------------------------------------------------------
 
 
-def test_every_slow_host_is_waited_for_at_once(tmp_path: Path) -> None:
+def test_every_slow_host_is_waited_for_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """600 at once need more than the 1,024 open files of a shell: focus asks for them."""
-    patient = ["--timeout", "10m", "--read-timeout", "10m", "--connect-timeout", "10m"]
-    held = hold(600, 0.0, 2, tmp_path, ["--concurrency", "600", *patient], together=550)
+    for name in ("TIMEOUT", "READ_TIMEOUT", "CONNECT_TIMEOUT"):
+        monkeypatch.setenv(f"FOCUS_{name}", "10m")
+    held = hold(600, 0.0, 2, tmp_path, ["--concurrency", "600"], together=550)
     assert held.code == 0
     assert held.most >= 550
     assert held.report["failures"] == {}

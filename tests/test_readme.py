@@ -66,7 +66,8 @@ def command_of(words: list[str]) -> click.Command:
 
 def options_of(command: click.Command) -> set[str]:
     """All options of a command and of those under it."""
-    own = {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
+    typed = [each for each in command.params if not getattr(each, "hidden", False)]
+    own = {name for each in typed for name in (*each.opts, *each.secondary_opts)}
     own |= {"--help", "-h"}
     under = command.commands.values() if isinstance(command, click.Group) else ()
     return own.union(*map(options_of, under))

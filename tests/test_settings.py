@@ -88,14 +88,14 @@ def test_every_option_reaches_its_place(ordered: Ordered, home: Path) -> None:
         *BASE,
         *words("--strategy bfs --relevance boolean --threshold 0.7 --as-published"),
         *words("--max-pages 1 --max-requests 2 --max-time 1m --max-bytes 3k --max-depth 4"),
-        *words("--target 5 --min-priority 0.1 --concurrency 6 --per-host 7 --delay 0"),
-        *words("--workers 8 --scope host --allow x --allow y --deny z --content-type text/html"),
+        *words("--target 5 --concurrency 6 --per-host 7 --delay 0"),
+        *words("--workers 8 --scope host --allow x --allow y --deny z"),
         *words("--user-agent bot/1.0 --contact a@b.test --proxy http://p.test:80"),
         *words("--allow-net 127.0.0.1/8 --insecure --ignore-robots --max-body 1M --timeout 9"),
-        *words(f"--archive {home / 'web.warc'} --keep none --fresh --wait 3 --db x.db"),
+        *words(f"--archive {home / 'web.warc'} --keep none --fresh --db x.db"),
     )
     config = made.config
-    assert (config.strategy, config.as_published, config.min_priority) == ("bfs", True, 0.1)
+    assert (config.strategy, config.as_published) == ("bfs", True)
     assert (config.concurrency, config.workers, config.agent) == (6, 8, "bot")
     analysis = config.analysis
     assert (analysis.relevance, analysis.threshold, analysis.keep) == ("boolean", 0.7, "none")
@@ -115,15 +115,12 @@ def test_every_option_reaches_its_place(ordered: Ordered, home: Path) -> None:
         total_timeout_s=9,
         max_body_bytes=1 << 20,
         max_raw_bytes=1 << 20,
-        content_types=("text/html",),
         allow_net=("127.0.0.0/8",),
         insecure=True,
         proxy="http://p.test:80",
         concurrency=6,
     )
-    assert made.paths == RunPaths(
-        db=Path("x.db"), archive=home / "web.warc", fresh=True, wait_s=3.0
-    )
+    assert made.paths == RunPaths(db=Path("x.db"), archive=home / "web.warc", fresh=True)
 
 
 # -- precedence ---------------------------------------------------------------------
@@ -285,7 +282,6 @@ def test_no_file_is_no_mistake(home: Path) -> None:
         ([*BASE, "--contact", "我"], "--contact: must be printable ASCII"),
         ([*BASE, "--contact", "a b"], "--contact: 'a b' is no address; give one like https://"),
         ([*BASE, "--seed", "javascript:alert(1)"], "javascript: cannot be crawled"),
-        ([*BASE, "--content-type", "html"], "--content-type: 'html' is no media type"),
         ([*BASE, "--archive", "no.warc"], "--archive no.warc: there is no such file"),
         ([*BASE, "--report", "no/r.json"], "no/r.json: there is no folder "),
         ([*BASE, "--proxy", "http://p:1", "--connect-to", "h:1"], "exclude each other"),
@@ -303,6 +299,10 @@ def test_wrong_variable_is_named(
 ) -> None:
     monkeypatch.setenv("FOCUS_DELAY", "soon")
     assert error_of(capsys, "crawl", *BASE).startswith("FOCUS_DELAY: 'soon' is no time")
+    monkeypatch.setenv("FOCUS_DELAY", "1s")
+    monkeypatch.setenv("FOCUS_CONTENT_TYPE", "html")
+    line = error_of(capsys, "crawl", *BASE)
+    assert line.startswith("FOCUS_CONTENT_TYPE: 'html' is no media type")
 
 
 def test_archive_leaves_nothing_to_record(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

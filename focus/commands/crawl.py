@@ -13,7 +13,7 @@ from focus.cluster.reach import Reach
 from focus.commands.options.declared import DECLARED, declared
 from focus.commands.options.option import DB, adding, option
 from focus.commands.options.value_types import ANY_KIND
-from focus.setting import FAR, FAST, NETWORK, OUTPUT, SCRIPTS, SERVER, SESSION, WHAT
+from focus.setting import FAR, FAST, FILE, NETWORK, OUTPUT, SCRIPTS, SERVER, SESSION, WHAT
 
 _GIVEN = [
     option(
@@ -122,20 +122,21 @@ _TELLING = [
         help="A line for every request.",
     ),
     option(
-        "--log-format",
-        section=OUTPUT,
-        variable=True,
-        type=click.Choice(["text", "json"]),
-        default="text",
-        help="How log lines are written; json is one object a line.",
-    ),
-    option(
         "--log-file",
         section=OUTPUT,
         variable=True,
         kind="file",
-        help="Append a line for every request here, in --log-format; a file that was renamed "
-        "is begun anew (logrotate).",
+        help="Append a line for every request here; a file that was renamed is begun anew "
+        "(logrotate).",
+    ),
+    *declared(FILE),
+    option(
+        "--log-format",
+        section=FILE,
+        variable=True,
+        type=click.Choice(["text", "json"]),
+        default="text",
+        help="How log lines are written; json is one object a line.",
     ),
 ]
 

@@ -148,7 +148,7 @@ def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) ->
         agent=agent,
         fetch=replace(
             _fetch(options),
-            max_raw_bytes=options["max_raw"] or options["max_body"],
+            max_raw_bytes=options["max_body"],
             concurrency=config.concurrency,
         ),
         politeness=replace(config.politeness, per_ip=0) if alone else config.politeness,

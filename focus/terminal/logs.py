@@ -1,6 +1,6 @@
 """Logs a crawl: lines for people, JSON events, or both.
 
-telling   the tellers that -q, -v, --log-format and --log-file ask for
+telling   the tellers that -q, -v, --log-file and log-format ask for
 TextLog   lines for people       JsonLog   one JSON object per line
 Several   more than one of them at once
 """

@@ -21,7 +21,7 @@ from click.core import ParameterSource
 
 from focus.commands.options.option import Decorator, option
 from focus.config import CrawlConfig, RunPaths
-from focus.setting import Setting
+from focus.setting import FILE, Setting
 from focus.text.formatting import size, span
 
 Record = TypeVar("Record", bound=msgspec.Struct)
@@ -131,7 +131,8 @@ def said(ctx: click.Context, *, but: Container[str]) -> list[str]:
             text = re.sub(r"//[^/@]*@", "//", ",".join(map(str, items)))
             text = "…" if each.kind == "secret" else text
             by = _SOURCES[source].format(each.variable)
-            found.append(f"--{each.name}{'' if each.type is bool else f' {text}'}{by}")
+            dashes = "" if each.setting.section == FILE else "--"
+            found.append(f"{dashes}{each.name}{'' if each.type is bool else f' {text}'}{by}")
     return found
 
 

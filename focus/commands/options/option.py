@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
+from click.core import ParameterSource
 
 from focus.commands.options.help import Told
 from focus.commands.options.value_types import KINDS
+from focus.errors import ConfigError
 from focus.i18n import say
-from focus.setting import OUTPUT
+from focus.setting import FILE, OUTPUT
 from focus.text.formatting import inert, inert_json
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -30,11 +32,26 @@ def tell_json(value: Any) -> None:
 
 
 class Option(click.Option):
-    """An option in a section of the help."""
+    """An option in a section of the help. One of the section `FILE` cannot be typed."""
 
     def __init__(self, *args: Any, section: str = "Options", **attributes: Any) -> None:
         super().__init__(*args, **attributes)
-        self.section = section
+        self.section, self.hidden = section, section == FILE
+
+    def consume_value(
+        self, ctx: click.Context, opts: Mapping[str, Any]
+    ) -> tuple[Any, ParameterSource]:
+        """Return the value and its source; raise ConfigError if it was typed and may not be."""
+        value, source = super().consume_value(ctx, opts)
+        if self.section == FILE and source is ParameterSource.COMMANDLINE:
+            raise ConfigError(
+                "{option} is no option: write {key} = … under [crawl] in focus.toml, or set "
+                "{variable}",
+                option=self.opts[0],
+                key=self.opts[0].removeprefix("--"),
+                variable=self.envvar,
+            )
+        return value, source
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Spelling and meaning, with the default and the variable at its end."""
