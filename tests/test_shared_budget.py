@@ -1,26 +1,19 @@
-"""Shards of a limited crawl hold back by what all of them have; late and double messages."""
+"""Shards of a limited crawl hold back by what all of them have."""
 
-import asyncio
 import math
-from collections import Counter
-from urllib.parse import urljoin
 
 import pytest
 
 from focus.cluster.messages import ShardStatus
 from focus.cluster.shared_budget import OtherShards, nth_best
-from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, PolitenessConfig, ScopeConfig
-from focus.crawler import Crawl, Event
-from focus.demo.site import DemoWeb, generate
+from focus.config import CrawlConfig, PolitenessConfig
+from focus.crawler import Crawl
 from focus.engine.transports import ReplayTransport
 from focus.frontier import Frontier
-from focus.records import FailureKind, FetchResult, Page, Task, UrlState
+from focus.records import Task, UrlState
 from focus.scheduling.quantiles import priority_quantiles
 from focus.scheduling.url_table import UrlTable
 from focus.session.resume import readopt
-from focus.topic.topic import from_words, to_builtins
-from focus.workers import InlineScorer
-from tests.support.virtual_cluster import Form, World, crawl
 
 LADDERS = ([(1, 9.0), (2, 5.0)], [(1, 7.0), (3, 6.0)])
 
@@ -61,103 +54,6 @@ def test_a_ladder_has_the_best_and_the_worst_of_what_waits() -> None:
     assert rungs[-1] == (100, 0.0)
     assert rungs == sorted(rungs)
     assert all(priority == 100 - rank for rank, priority in rungs)
-
-
-class Recorded:
-    """The generated web as a recorded one. `asked` counts its pages' requests."""
-
-    recorded_at = 1.6e9
-
-    def __init__(self, web: DemoWeb, analysis: AnalysisConfig) -> None:
-        self._web = web
-        self._scorer = InlineScorer(analysis)
-        self.asked: Counter[str] = Counter()
-
-    def begin(self) -> None:
-        self.asked.clear()
-
-    def lookup(self, url: str, *, robots: bool, fetched_at: float, elapsed_s: float) -> FetchResult:
-        self.asked[url] += 1
-        answer = self._web.respond(url)
-        if answer is None:
-            return FetchResult(url, fetched_at, failure=FailureKind.DNS)
-        headers = dict(answer.headers)
-        found = FetchResult(url, fetched_at, answer.status, answer.headers, answer.body)
-        if answer.status in (301, 302):
-            return found.__class__(
-                url, fetched_at, answer.status, redirect_to=urljoin(url, headers["location"])
-            )
-        if answer.status >= 400:
-            kind = FailureKind.HTTP_5XX if answer.status >= 500 else FailureKind.HTTP_4XX
-            return FetchResult(url, fetched_at, answer.status, answer.headers, failure=kind)
-        return found
-
-    async def score(
-        self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
-    ) -> Page:
-        return await self._scorer.score(url, body, content_type)
-
-    async def update(self, payload: bytes) -> None:
-        """Nothing adapts here."""
-
-    async def close(self) -> None:
-        """Nothing is open."""
-
-
-@pytest.fixture(scope="module")
-def web() -> DemoWeb:
-    return generate(seed=4, pages=100)
-
-
-def config(web: DemoWeb, **limits: int) -> CrawlConfig:
-    return CrawlConfig(
-        seeds=tuple(web.seeds),
-        strategy="bfs",
-        concurrency=8,
-        scope=ScopeConfig(deny=("/calendar/", "/online/")),
-        limits=LimitConfig(**limits),
-        analysis=AnalysisConfig(topic=to_builtins(from_words("足球")), keep="none"),
-    )
-
-
-def alone(order: CrawlConfig, recorded: Recorded) -> list[Event]:
-    events: list[Event] = []
-    recorded.begin()
-    engine = Crawl(order, ReplayTransport(recorded, recorded), observe=events.append)
-    engine.sow(order.seeds)
-    asyncio.run(engine.run())
-    return events
-
-
-def pages(events: list[Event]) -> set[str]:
-    return {event.url for event in events if event.state is UrlState.DONE}
-
-
-@pytest.mark.parametrize(
-    "form",
-    [
-        Form(1, 8),
-        Form(3, 8),
-        Form(3, 8, twice=0.4, late=0.4),
-        Form(2, 8, twice=0.4, late=0.4, seed=2),
-    ],
-    ids=["one shard", "three", "double and late", "other chance"],
-)
-def test_shards_find_the_same_pages_and_ask_for_none_twice(web: DemoWeb, form: Form) -> None:
-    order = config(web)
-    recorded = Recorded(web, order.analysis)
-    expected = alone(order, recorded)
-    asked = Counter(recorded.asked)
-    world: World = crawl(order, recorded, form)
-    assert pages(world.events) == pages(expected)
-    assert recorded.asked == asked
-
-
-def test_a_limit_is_of_all_shards_together(web: DemoWeb) -> None:
-    order = config(web, max_requests=50)
-    recorded = Recorded(web, order.analysis)
-    world = crawl(order, recorded, Form(3, 8))
-    assert 50 <= len(world.events) <= 60
 
 
 def test_a_task_of_an_earlier_run_whose_url_was_not_written_is_forgotten() -> None:
