@@ -5,6 +5,8 @@ A package adds one by an entry point of the group (`focus.strategies`, `focus.re
 
     [project.entry-points."focus.strategies"]
     newest-first = "my_package:NewestFirst"
+
+Names of removed commands, options and strategies are in `REMOVED`, each with its replacement.
 """
 
 from __future__ import annotations
@@ -14,11 +16,25 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from focus.errors import ConfigError
+from focus.i18n import mark
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
+
+REMOVED = {
+    "strategy learned": mark(
+        "the strategy learned was removed; use yield, which finds as many relevant pages"
+    ),
+}
+"""Removed feature -> message that names its replacement."""
+
+
+def check_removed(name: str) -> None:
+    """Raise ConfigError with the replacement if a removed feature has this name."""
+    if name in REMOVED:
+        raise ConfigError(REMOVED[name])
 
 
 class Registry(Mapping[str, T]):

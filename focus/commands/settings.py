@@ -32,6 +32,7 @@ from focus.documents.kinds import LIBRARIES, TYPES
 from focus.errors import ConfigError, TopicError
 from focus.learn.memory_crawl import PageSource
 from focus.learn.model_file import applied
+from focus.registry import check_removed
 from focus.rendering import usable
 from focus.score.parameters import Numbers, numbers_of
 from focus.score.relevance import RELEVANCE, Model, model_class
@@ -249,6 +250,7 @@ def topic_params(topic: Topic, kind: type[Strategy] | type[Model]) -> Params:
     """
     for owner in topic.params:
         if owner not in STRATEGIES and owner not in RELEVANCE:
+            check_removed(f"strategy {owner}")
             near = get_close_matches(owner, [*STRATEGIES, *RELEVANCE], 1, 0.5)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise ConfigError(

@@ -21,6 +21,7 @@ from click.shell_completion import CompletionItem
 from focus.errors import ConfigError
 from focus.i18n import told
 from focus.records import FailureKind
+from focus.registry import check_removed
 from focus.scheduling.retries import TEMPORARY
 from focus.text.formatting import printable, read_size, read_span
 
@@ -168,6 +169,7 @@ class RegisteredName(NamedTuple):
         """One of the names."""
         known = self.names()
         if text not in known:
+            check_removed(f"{self.noun} {text}")
             near = get_close_matches(text, known, 1)
             hint = f"did you mean {near[0]!r}? " if near else ""
             raise ConfigError(

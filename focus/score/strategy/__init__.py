@@ -9,7 +9,6 @@
     url_structure                               likeness of addresses (P3 5.3)
     topic_pagerank                              importance and relevance mixed (P1 eq. 4-2)
     yielding                                    `yield`, the default: best_link and hit rates
-    learned                                     yield and more signs, weighed by training
 
 For each link of a page `evidence` gives a tuple of floats, or None for a link that is not followed.
 A URL keeps the largest of each float that any link gave it; `priority` makes one number of them,
@@ -28,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from focus.errors import ConfigError
-from focus.registry import Registry
+from focus.registry import Registry, check_removed
 from focus.score.graph.pagerank import PageRank
 from focus.score.parameters import settle
 from focus.score.strategy.base import LinkEvidence, Parent, Strategy
@@ -42,7 +41,6 @@ from focus.score.strategy.fish_search import FishSearch
 from focus.score.strategy.gene import Gene
 from focus.score.strategy.gene_authority import GeneAuthority
 from focus.score.strategy.hits import HitsOrder
-from focus.score.strategy.learned import Learned
 from focus.score.strategy.pagerank import PageRankOrder
 from focus.score.strategy.random_order import RandomOrder
 from focus.score.strategy.shark_search import SharkSearch
@@ -58,7 +56,6 @@ STRATEGIES: Registry[type[Strategy]] = Registry(
         s.name: s
         for s in (
             Yield,
-            Learned,
             BestLink,
             SharkSearch,
             TopicPageRank,
@@ -84,6 +81,7 @@ def strategy_class(name: str) -> type[Strategy]:
     try:
         return STRATEGIES[name]
     except KeyError:
+        check_removed(f"strategy {name}")
         known = ", ".join(STRATEGIES)
         raise ConfigError(
             "--strategy {name}: no such strategy; known: {known}", name=name, known=known

@@ -1,0 +1,61 @@
+"""Removed features are refused with one line that names the replacement."""
+
+from pathlib import Path
+
+import pytest
+
+from focus.errors import ConfigError
+from focus.i18n import told
+from focus.registry import REMOVED
+from focus.score.strategy import strategy_class
+from tests.support.command import Focus, runner, settle
+
+LEARNED = str(REMOVED["strategy learned"])
+CRAWL = ("crawl", "--seed", "a.test", "--dry-run")
+
+
+@pytest.fixture
+def focus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Focus:
+    settle(tmp_path, monkeypatch)
+    return runner(capfd)
+
+
+def refuse(focus: Focus, *arguments: str) -> str:
+    """Run a command that must be refused and return its error message."""
+    ended = focus(*arguments)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.count("\n") == 1
+    return ended.err.removeprefix("focus: error: ").rstrip("\n")
+
+
+def test_learned_strategy_on_the_command_line_is_refused(focus: Focus) -> None:
+    message = refuse(focus, *CRAWL, "--topic", "足球", "--strategy", "learned")
+    assert message == f"--strategy: {LEARNED}"
+
+
+def test_learned_strategy_in_focus_toml_is_refused(focus: Focus, tmp_path: Path) -> None:
+    file = tmp_path / "focus.toml"
+    file.write_text('[crawl]\nstrategy = "learned"\n', encoding="utf-8")
+    message = refuse(focus, *CRAWL, "--topic", "足球")
+    assert message == f"{file}: strategy in [crawl]: {LEARNED}"
+
+
+def test_learned_strategy_in_a_topic_file_is_refused(focus: Focus, tmp_path: Path) -> None:
+    file = tmp_path / "football.toml"
+    text = 'name = "football"\nkeywords = ["足球"]\n[params.learned]\ncompany = 2.0\n'
+    file.write_text(text, encoding="utf-8")
+    assert refuse(focus, *CRAWL, "--topic", str(file)) == LEARNED
+
+
+def test_learned_strategy_in_a_stored_configuration_is_refused() -> None:
+    with pytest.raises(ConfigError) as caught:
+        strategy_class("learned")
+    assert str(caught.value) == LEARNED
+
+
+@pytest.mark.parametrize("name", REMOVED)
+def test_message_of_a_removed_feature_has_a_translation(name: str) -> None:
+    line = ConfigError(REMOVED[name]).line
+    assert told(line, "zh") != str(line)
