@@ -318,7 +318,7 @@ async def test_no_more_than_so_many_requests_lie_open_at_an_address(
     port = server.sockets[0].getsockname()[1]
     names = Everywhere()
     monkeypatch.setattr(
-        "focus.session.runner.WebFetcher", lambda *a, **k: WebFetcher(*a, **k, resolver=names)
+        "focus.session.runtime.WebFetcher", lambda *a, **k: WebFetcher(*a, **k, resolver=names)
     )
     config = CrawlConfig(
         seeds=tuple(f"http://h{number}.wild{number}.test:{port}/" for number in range(30)),

@@ -24,7 +24,7 @@ from focus.cli import cli, stray_variables
 from focus.engine.unit_of_work import Totals
 from focus.http.zstd import ZstdCompressor
 from focus.session import RunReport
-from focus.session.runner import _signals
+from focus.session.signals import stop_on_signals
 from tests.support.command import Ended, Focus, record, runner, settle
 
 ROOT = Path(__file__).parents[1]
@@ -759,7 +759,7 @@ async def test_the_second_ctrl_c_spares_a_crawl_that_is_ending() -> None:
     transport = SimpleNamespace(in_flight=0, cancel=lambda: None)
     before = signal.getsignal(signal.SIGINT)
     try:
-        with _signals(cast(Any, crawl), cast(Any, transport), cast(Any, watcher)):
+        with stop_on_signals(cast(Any, crawl), cast(Any, transport), cast(Any, watcher)):
             signal.raise_signal(signal.SIGINT)
             await said.wait()
         signal.raise_signal(signal.SIGINT)  # its summary is still to be told

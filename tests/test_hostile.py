@@ -107,7 +107,7 @@ class HostileCrawl:
 def hostile_crawl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostileCrawl]:
     prepare()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("focus.session.runner.WebFetcher", partial(WebFetcher, resolver=Names()))
+        patch.setattr("focus.session.runtime.WebFetcher", partial(WebFetcher, resolver=Names()))
         patch.setattr(fetch, "client_context", _trusting)
         patch.setattr(retries, "MAX_WAIT_S", 3.0)
         quick = {kind: row._replace(wait_s=0.05) for kind, row in retries.POLICIES.items()}

@@ -219,7 +219,7 @@ def test_workers_fill_what_the_strategy_wants_whoever_orders_the_crawl(
             told.append(config)
             super().__init__(config, **rest)
 
-    monkeypatch.setattr("focus.session.runner.WorkerPool", Pool)
+    monkeypatch.setattr("focus.session.runtime.WorkerPool", Pool)
     recorded = PageSource(archive=tmp_path / "web.warc.gz")
     asyncio.run(pilot(from_words("足球"), ["http://a.test/"], recorded, requests=1, watch=str))
     assert told[0].titles

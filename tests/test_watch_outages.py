@@ -51,7 +51,7 @@ class WatchFixture:
             return sky
 
         now = SimpleNamespace(time=self.clock, monotonic=time.monotonic)
-        monkeypatch.setattr("focus.session.runner.open_transport", open_transport)
+        monkeypatch.setattr("focus.session.runtime.open_transport", open_transport)
         monkeypatch.setattr("focus.session.runner.time", now)
         monkeypatch.setattr("focus.session.runner.collecting_rarely", nullcontext)
 

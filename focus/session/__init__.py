@@ -1,9 +1,14 @@
 """One run of a crawl: open the database, resume, revisit, crawl, close, report.
 
-    runner          opens or continues a crawl, runs it to its end, stores the report
+    runner          opens or continues a crawl, runs it to its end
     resume          restores the state of a crawl from its database
     revisit         schedules the pages of earlier runs that are due for another request
+    runtime         the transport, scorer processes and store of a crawl on this machine
     process_limits  open files, memory and garbage collection of this process
+    signals         stops a crawl in good order at Ctrl-C and SIGTERM
+    watcher         the interface that receives the events of a run
+    report          the report of a run
+    close           stores the report and the graph scores of all pages
 
 `run` is called with a `CrawlConfig`, the files of the run (`RunPaths`) and a `Watcher`; it returns
 a `RunReport`. A `Runtime` supplies the transport and the store: the default one uses the network
@@ -13,16 +18,11 @@ It must not import commands, reports or the programs that start runs (`alerts/`,
 `serve/`): they call `run`.
 """
 
-from focus.session.runner import (
-    GRACE_S,
-    RunReport,
-    Runtime,
-    SessionStore,
-    Watcher,
-    identity,
-    open_transport,
-    run,
-)
+from focus.session.report import RunReport
+from focus.session.runner import identity, run
+from focus.session.runtime import Runtime, SessionStore, open_transport
+from focus.session.signals import GRACE_S
+from focus.session.watcher import Watcher
 
 __all__ = [
     "GRACE_S",

@@ -34,8 +34,8 @@ LIFE_S = 600.0
 FOCUS = ("-m", "focus")
 PATIENT = (
     "-c",
-    "import sys; from focus import __main__ as program; from focus.session import runner; "
-    f"runner.GRACE_S = {LIFE_S}; sys.exit(program.main())",
+    "import sys; from focus import __main__ as program; from focus.session import signals; "
+    f"signals.GRACE_S = {LIFE_S}; sys.exit(program.main())",
 )
 """The same, but what is in flight at a stop may take as long as it does."""
 

@@ -187,7 +187,7 @@ def _virtual(clock: Clock, web: PublishingWeb, log: list[Request]) -> Iterator[N
 
     watch = SimpleNamespace(time=clock, monotonic=time.monotonic)
     with (
-        mock.patch("focus.session.runner.open_transport", opened),
+        mock.patch("focus.session.runtime.open_transport", opened),
         mock.patch("focus.session.runner.time", watch),
         mock.patch("focus.session.runner.collecting_rarely", nullcontext),
     ):

@@ -1,0 +1,127 @@
+"""The transport, scorer workers and store that a crawl of this machine runs with."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from focus import __version__
+from focus.config import CrawlConfig, RunPaths
+from focus.crawler import Crawl, CrawlStore
+from focus.engine.bodies import Bodies
+from focus.engine.partition import Partition
+from focus.engine.transports import Clock, LiveTransport, ReplayTransport, Transport
+from focus.fetch import WebFetcher
+from focus.http.sessions import Sessions, cookie_for, read_cookies, read_credentials
+from focus.late import Late
+from focus.profiling.stages import PROFILED
+from focus.records import Batch, FetchResult
+from focus.rendering import second_look
+from focus.score.strategy import strategy_class
+from focus.store import CrawlInfo, Store
+from focus.urls.normal_form import host_of, seed_candidates
+from focus.workers import ANALYST, WorkerPool
+
+if TYPE_CHECKING:
+    from focus.archive import recorder, replay
+else:
+    recorder, replay = Late("focus.archive.recorder"), Late("focus.archive.replay")
+
+
+class SessionStore:
+    """A store, as the crawl knows it."""
+
+    def __init__(self, store: Store, crawl: int) -> None:
+        self._store, self._crawl = store, crawl
+
+    async def write(self, batch: Batch) -> None:
+        await self._store.write(self._crawl, batch)
+
+    async def addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
+        return await self._store.addresses(self._crawl, ids)
+
+
+class Runtime:
+    """The surroundings of a crawl: here a web and scorer workers of its own."""
+
+    async def transport(
+        self,
+        config: CrawlConfig,
+        paths: RunPaths,
+        store: Store,
+        info: CrawlInfo,
+        stack: contextlib.AsyncExitStack,
+    ) -> Transport:
+        """What carries its tasks; closed with the stack."""
+        del store, info
+        return await open_transport(config, paths, stack)
+
+    def partition(self, config: CrawlConfig) -> Partition:
+        """Whose hosts are whose."""
+        del config
+        return Partition()
+
+    def crawl_store(self, store: Store, info: CrawlInfo) -> CrawlStore:
+        """Where its batches go."""
+        return SessionStore(store, info.id)
+
+    async def opened(self, crawl: Crawl, store: Store, info: CrawlInfo) -> None:
+        """It knows what an earlier run knew, its seeds come next."""
+
+
+async def open_transport(
+    config: CrawlConfig, paths: RunPaths, stack: contextlib.AsyncExitStack
+) -> Transport:
+    """The live web or a recorded one, its scorer workers on their way: the first requests go
+    out while these load their dictionaries.
+    """
+    pool = WorkerPool(
+        strategy_class(config.strategy).informed_by(config.analysis),
+        workers=worker_count(config),
+        limit_s=config.parse_limit_s,
+        analyst=PROFILED if paths.profile else ANALYST,
+    )
+    transport: Transport
+    if paths.archive is not None:
+        archive = stack.enter_context(replay.Archive.open(paths.archive, limits=config.fetch))
+        start = archive.recorded_at or time.time()
+        transport = ReplayTransport(archive, pool, start=start)
+    else:
+        observe: Callable[[FetchResult], object] | None = None
+        if paths.warc is not None:
+            software = f"focus/{__version__}"
+            observe = stack.enter_context(recorder.Recorder(paths.warc, software=software)).record
+        clock = Clock()
+        sessions = _sessions(config, paths)
+        web = WebFetcher(config.fetch, clock=clock, sessions=sessions)
+        transport = LiveTransport(
+            web,
+            pool,
+            clock=clock,
+            observe=observe,
+            locate=web.locate,
+            bodies=Bodies(),
+            render=await second_look(config, pool, sessions, stack, browser=paths.browser),
+            tells=True,
+        )
+    stack.push_async_callback(transport.close)
+    pool.begin()
+    return transport
+
+
+def worker_count(config: CrawlConfig) -> int:
+    """Return the number of scorer processes: as configured, or one less than the processors."""
+    return config.workers or max(1, (os.cpu_count() or 2) - 1)
+
+
+def _sessions(config: CrawlConfig, paths: RunPaths) -> Sessions:
+    """What requests carry besides; ConfigError for a file that cannot be used."""
+    credentials = read_credentials(paths.credentials) if paths.credentials is not None else []
+    if paths.cookie is not None:
+        hosts = [host_of(seed_candidates(seed)[0]) for seed in config.seeds]
+        credentials += cookie_for(hosts, paths.cookie)
+    cookies = read_cookies(paths.cookie_file) if paths.cookie_file is not None else []
+    return Sessions(credentials, cookies, jar=config.cookies)

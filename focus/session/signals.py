@@ -1,0 +1,66 @@
+"""Stops a crawl in good order when the process receives a signal."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Iterator
+
+from focus.crawler import Crawl
+from focus.engine.transports import Transport
+from focus.i18n import msg
+from focus.session.watcher import Watcher
+
+GRACE_S = 10.0  # what is in flight may take so long after a stop
+
+
+@contextlib.contextmanager
+def stop_on_signals(crawl: Crawl, transport: Transport, watcher: Watcher) -> Iterator[None]:
+    """Stop dequeuing URLs at the first Ctrl-C, drop requests in flight at the second.
+
+    A third Ctrl-C interrupts the process, as in any Python program.
+
+    A second Ctrl-C is ignored when the crawl has ended meanwhile, so that its summary is printed.
+    SIGTERM stops as Ctrl-C does, but counts as a normal end; so does SIGHUP, which a terminal
+    sends when it goes away, unless it is ignored (nohup).
+    """
+    loop = asyncio.get_running_loop()
+    graces: list[asyncio.TimerHandle] = []
+
+    def on_signal(number: int) -> None:
+        if crawl.stop_reason:
+            watcher.stopping(msg("dropping what is in flight"))
+            transport.cancel()
+            loop.remove_signal_handler(number)
+            return
+        crawl.stop("interrupted" if number == signal.SIGINT else "terminated")
+        graces.append(loop.call_later(GRACE_S, transport.cancel))
+        watcher.stopping(
+            msg(
+                "letting {n} requests finish, at most {grace_s:.0f} s",
+                n=transport.in_flight,
+                grace_s=GRACE_S,
+            )
+        )
+
+    ends = [signal.SIGTERM]
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        ends.append(signal.SIGHUP)
+    for number in (signal.SIGINT, *ends):
+        with contextlib.suppress(NotImplementedError):  # Windows loops have none
+            loop.add_signal_handler(number, on_signal, number)
+    try:
+        yield
+    finally:
+        for grace in graces:
+            grace.cancel()
+        with contextlib.suppress(NotImplementedError):
+            if loop.remove_signal_handler(signal.SIGINT) and graces:
+                signal.signal(signal.SIGINT, _spare_one)
+            for number in ends:
+                loop.add_signal_handler(number, lambda: None)  # it is ending already
+
+
+def _spare_one(number: int, _: object) -> None:
+    signal.signal(number, signal.default_int_handler)
