@@ -91,8 +91,13 @@ def test_csv_has_a_header_and_ends_lines_as_rfc_4180_says() -> None:
         ("@SUM(A1)", "'@SUM(A1)"),
         ("+86 10", "'+86 10"),
         ("-1", "'-1"),
-        ("\t=1", "'\t=1"),
-        ("\r=1", "'\r=1"),
+        ("\t=1", "\t'=1"),
+        ("\r=1", "\r'=1"),
+        ("a;=1", "a;'=1"),
+        ("a; b;-c", "a; b;'-c"),
+        ('a;"=1', "a;\"'=1"),
+        ("a\n+1", "a\n'+1"),
+        ("a=1; b", "a=1; b"),
         ("＝1", "'＝1"),
         ("\x00=1", "'=1"),
         ("a\x1b[31mb\x9b", "a[31mb"),
@@ -112,8 +117,17 @@ def test_no_cell_begins_a_formula_and_nothing_else_is_lost(values: list[str]) ->
     for value, cell in zip(values, cells(values), strict=True):
         kept = "".join(c for c in value if c in "\t\n\r" or unicodedata.category(c) != "Cc")
         kept = kept.translate(dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)]))
-        assert cell in (kept, "'" + kept)
-        assert not cell.startswith(tuple("=+-@\t\r"))
+        assert cell.replace("'", "") == kept.replace("'", "")
+
+
+@given(values=st.lists(st.text(st.sampled_from("=+-@;,\t\r\n\"'a")), min_size=1))
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_cell_read_with_any_separator_begins_no_formula(values: list[str], separator: str) -> None:
+    file = io.BytesIO()
+    write_csv([("a", value) for value in values], {"x": str, "y": str}, file)
+    text = file.getvalue().decode()
+    for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator):
+        assert not [cell for cell in row if cell.startswith(tuple("=+-@"))]
 
 
 # -- SQLite -----------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.options.option import Command, option
+from focus.commands.options.option import Command, option, tell
 from focus.commands.options.recorded_web import (
     ALIASES,
     ARCHIVE,
@@ -183,8 +183,7 @@ def compare_command(**options: Any) -> None:  # fmt: skip
     for name, drawing in pictures.items():
         write_whole(spec.out / f"{name}.png", png(drawing))
     width = shutil.get_terminal_size((WIDE, 24)).columns if sys.stdout.isatty() else WIDE
-    for line in board_lines(comparison, width=width):
-        click.echo(line)
+    tell(board_lines(comparison, width=width))
     line = say("results.json, results.csv and report.html are in {folder}", folder=spec.out)
     click.echo(line, err=True)
 

@@ -37,6 +37,7 @@ from focus.errors import ConfigError, ExportError
 from focus.evaluate.judgments import Remark
 from focus.evaluate.pools import JudgedScore
 from focus.evaluate.ranking import MEASURES, VariantScore
+from focus.text.formatting import spreadsheet_text
 
 SCHEMA = "focus-comparison/1"
 
@@ -179,5 +180,6 @@ def _csv(comparison: Comparison) -> str:
             names = [getattr(variant, name) for name in of_variant]
             for topic in score.topics:
                 for order, numbers in enumerate(topic.orders):
-                    writer.writerow((*names, topic.topic, order, *(numbers[m] for m in MEASURES)))
+                    name = spreadsheet_text(topic.topic)
+                    writer.writerow((*names, name, order, *(numbers[m] for m in MEASURES)))
     return out.getvalue()

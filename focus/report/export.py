@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import io
 import os
-import re
 import shutil
 import sqlite3
 import stat
@@ -26,7 +25,7 @@ import msgspec
 
 from focus.errors import ConfigError, ExportError
 from focus.storage.table_file import write_table
-from focus.text.formatting import inert_json
+from focus.text.formatting import inert_json, spreadsheet_text
 
 ExportRow = tuple[Any, ...]
 Columns = Mapping[str, Any]
@@ -101,24 +100,13 @@ def write_csv(rows: Iterable[ExportRow], columns: Columns, file: IO[bytes]) -> N
     file.write(buffer.getvalue().encode())
 
 
-_FORMULA = tuple("=+-@\t\r\n＝＋－＠")
-"""Beginnings of a formula; the wide forms count as such in East Asian spreadsheets."""
-
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Characters that act on a terminal or turn the direction of writing."""
-
-
 def _cell(value: Any) -> Any:
     """A value as a spreadsheet may safely open it: numbers as they are, text as text."""
     if type(value) is msgspec.Raw:
         value = bytes(value).decode()
     if type(value) is bool:
         return "true" if value else "false"
-    if type(value) is not str or not value:
-        return value
-    if _CONTROL.search(value):
-        value = _CONTROL.sub("", value)
-    return "'" + value if value.startswith(_FORMULA) else value
+    return spreadsheet_text(value) if type(value) is str else value
 
 
 def write_parquet(rows: Iterable[ExportRow], columns: Columns, file: IO[bytes]) -> None:

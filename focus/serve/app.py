@@ -31,6 +31,7 @@ from focus.serve.app_state import AppState
 from focus.serve.request import RequestContext, cookie_name
 from focus.serve.request_guard import RequestGuard, is_secure, language_asked
 from focus.serve.upload import FILE, MAX_FORM, OTHER
+from focus.text.formatting import printable
 
 Handler = Callable[[RequestContext], Response]
 Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
@@ -195,7 +196,7 @@ def _answered(app_state: AppState, handler: Handler, who: str, said: dict[str, A
             assert request is not None
             return _failed(request, wrong.line, 400)
         except FocusError as error:
-            _log.warning("%s: %s", page, error)
+            _log.warning("%s: %s", page, printable(str(error)))
             if request is None or request.user is None:
                 return PlainTextResponse(
                     told(msg("Something went wrong; the log says what."), said["language"]) + "\n",

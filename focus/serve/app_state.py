@@ -22,6 +22,7 @@ from focus.serve.accounts import Passwords
 from focus.storage.alerts.database import connected
 from focus.storage.alerts.store import AlertStore, opened
 from focus.storage.search_index import SearchIndex
+from focus.text.formatting import printable
 
 INDEX_CACHE_KIB = 8 * 1024  # of each file of an index that is kept; more finds nothing sooner
 
@@ -148,7 +149,7 @@ class AppState:
             try:
                 work()
             except FocusError as error:
-                _log.warning("%s: %s", name, error)
+                _log.warning("%s: %s", name, printable(str(error)))
 
         Thread(target=done, name=name).start()
 

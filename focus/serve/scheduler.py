@@ -25,6 +25,7 @@ from focus.errors import FocusError
 from focus.learn.memory_crawl import PageSource
 from focus.storage.alerts.store import opened
 from focus.storage.search_index import SearchIndex
+from focus.text.formatting import printable
 
 
 class SchedulerOptions(msgspec.Struct, frozen=True):
@@ -80,12 +81,12 @@ def main() -> int:
         order = msgspec.json.decode(sys.stdin.buffer.read(), type=SchedulerOptions)
         ran = run(order)
     except (FocusError, msgspec.DecodeError) as error:
-        print(f"focus: {error}", file=sys.stderr)
+        print(f"focus: {printable(str(error))}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
     for failure in ran.failures if ran else ():
-        print(f"focus: {failure}", file=sys.stderr)
+        print(f"focus: {printable(failure)}", file=sys.stderr)
     return 0
 
 

@@ -22,7 +22,8 @@ def bar(what: str) -> Iterator[Callable[[float, float], None]]:
         TimeRemainingColumn,
     )
 
-    columns = (TextColumn(what), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    name = TextColumn("{task.description}", markup=False)  # `what` is neither markup nor a format
+    columns = (name, BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     progress = Progress(*columns, console=Console(stderr=True), transient=True)
     task = progress.add_task(what, total=None)
 

@@ -54,6 +54,21 @@ def _escaped(match: re.Match[bytes]) -> bytes:
     return b"\\u%04x" % ord(match[0].decode())
 
 
+def spreadsheet_text(text: str) -> str:
+    """Return a text for a CSV cell in which no spreadsheet finds a formula.
+
+    An apostrophe goes before `=`, `+`, `-` and `@` where a cell may begin: at the start of the
+    text, and after `;`, a tab or a line break, also with quotation marks in between: a spreadsheet
+    whose separator is the semicolon reads neither commas nor our quotation marks. Control
+    characters and bidirectional marks are removed.
+    """
+    return _FORMULA_START.sub(r"\1'", _CELL_CONTROL.sub("", text))
+
+
+_CELL_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# The wide forms count as signs of a formula in East Asian spreadsheets.
+_FORMULA_START = re.compile('(\\A|[;\t\r\n]"*)(?=[=+\\-@＝＋－＠])')
+
 _ACTIVE = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2(?:\x80[\x8e\x8f\xa8-\xae]|\x81[\xa6-\xa9])")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import re
 
 from focus.alerts.delivery.channel import Channel, Delivered, DeliveryOutcome, NotDelivered
 from focus.alerts.message import Message
@@ -15,6 +16,9 @@ from focus.alerts.settings import MASK
 from focus.errors import ConfigError
 from focus.http.network_errors import one_line
 from focus.i18n import msg, within
+
+_MENTION = re.compile(r"@(?=(?:everyone|here|channel|all)\b)|<(?=[!@#])", re.IGNORECASE)
+_ZERO_WIDTH_SPACE = "\u200b"
 
 MISSING = msg("apprise is not installed; get it with: pip install 'focus-crawler[apprise]'")
 
@@ -72,6 +76,11 @@ def shown(url: str) -> str:
     return f"{url.partition('://')[0]}://{MASK}"
 
 
+def without_mentions(text: str) -> str:
+    """Return a text in which chat services find no mention, such as `@everyone`, to notify."""
+    return _MENTION.sub(lambda match: match[0] + _ZERO_WIDTH_SPACE, text)
+
+
 async def deliver(message: Message, address: str) -> DeliveryOutcome:
     """Hand one message over; apprise tells no more than whether it went well."""
     if not available():
@@ -92,7 +101,9 @@ def _notify(message: Message, address: str) -> DeliveryOutcome:
         )
     try:
         taken = service.notify(
-            body=message.text, title=message.subject, body_format=apprise.NotifyFormat.TEXT
+            body=without_mentions(message.text),
+            title=without_mentions(message.subject),
+            body_format=apprise.NotifyFormat.TEXT,
         )
     except Exception as error:  # a border: over a hundred plug-ins of other hands
         return NotDelivered(one_line(within(where, type(error).__name__)))

@@ -16,9 +16,9 @@ a few lines of TOML, or by a URL where that is all:
 number, `{digits}` the same without a plus, `{text}` the message, `{timestamp}` Unix seconds,
 `{milliseconds}` the same times 1,000, `{nonce}` 16 hex digits; in headers and URL `{signature}` is
 HMAC (RFC 2104) of `signed` under the secret, where `{body}` may stand as well. Values are
-percent-encoded in URL and form, escaped in JSON. A message is taken when the status is 2xx and,
-where `accepted` is given, the answer holds that text, spaces apart: many gateways answer 200 to
-whatever goes wrong.
+percent-encoded in URL and form, escaped in JSON, and on one line in headers. A message is taken
+when the status is 2xx and, where `accepted` is given, the answer holds that text, spaces apart:
+many gateways answer 200 to whatever goes wrong.
 """
 
 from __future__ import annotations
@@ -137,7 +137,8 @@ def request_of(
             else base64.b64encode(digest.digest()).decode()
         )
         headers[how.header] = _filled(how.value, values)
-    headers |= {name: _filled(value, values) for name, value in gateway.headers.items()}
+    in_line = {name: " ".join(value.split()) for name, value in values.items()}
+    headers |= {name: _filled(value, in_line) for name, value in gateway.headers.items()}
     url = _filled(gateway.url, {name: quote(value, safe="") for name, value in values.items()})
     method = "GET" if gateway.json is None and gateway.form is None else "POST"
     return GatewayRequest(method, url, headers, body)
