@@ -1,314 +1,376 @@
-"""Measures what `focus serve` costs 200 people with half a million stored pages.
+"""Measures `focus serve` and its scheduler with 200 users and half a million stored pages.
 
     python -m bench.serve_load FOLDER [--pages 500000] [--requests 400] [--clients 4] [--json FILE]
 
-FOLDER/load.db holds 50 sites of the demo's generated web, each with its crawl: one page in
-`COPIES` is generated, the others repeat its text under another address, with another simhash,
-date and rank (generating and cutting all of them would take an hour, and the sizes of tables,
-posting lists and files come out the same). 200 people have 20 alerts each, on one to three of
-the sites, with 100 pages found for each. A database that is there already is taken as it is.
+FOLDER/load.db holds 50 sites of the demo's generated web, with one crawl each. One page in
+`COPIES` is generated; the others repeat its text under another address, with another simhash, date
+and rank. Each of 200 users has 20 alerts on one to three of the sites, with up to 100 matches per
+alert. Indexing 500,000 pages takes about a quarter of an hour; an existing database is reused.
 
-Measured are, by CPU time where it says CPU: a look of the scheduler whether anything is due;
-runs with nothing due, with all 4,000 alerts due, and with ten new pages on each site; visits
-per run (alerts share them); a real visit to one of the sites, served on loopback; and, over
-HTTP from a server process of its own, the time of inbox, search and other pages, by one client
-and by several at once, with the server's CPU time per request and its memory.
+Scheduler: CPU time of a check for due alerts, and of runs with nothing due, with all 4,000 alerts
+due, and with ten new pages on each site. Visits and deliveries are replaced by functions that do
+nothing. HTTP: response times of four pages for one client and for several at once, CPU time per
+request and memory of the server process.
 """
 
 import asyncio
 import http.client
 import json
 import multiprocessing
-import os
 import random
-import resource
+import re
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from bench.resources import cpu_s
 from bench.script import read_options
-from bench.search import drawn, sampled
-from bench.serve_filling import COPIES, DAY_S, NOW, PEOPLE, SITES, fill
 from focus.alerts.outbox_relay import Summary
 from focus.alerts.run import run_due
-from focus.alerts.visit import visit
-from focus.config import FetchConfig, PolitenessConfig
-from focus.demo.server import serve as serve_demo
-from focus.demo.site import generate
-from focus.learn.memory_crawl import PageSource
+from focus.demo.site import DemoWeb, generate
+from focus.http import zstd
+from focus.records import Batch, HostRow, Outcome, Page, PageRow, QueueRow, UrlRow, UrlState
 from focus.serve import server, tokens
 from focus.serve.app_state import AppState, SendingOptions
 from focus.serve.request import COOKIE
 from focus.serve.scheduler import SchedulerOptions
-from focus.storage import search_file
-from focus.storage.alerts.records import WatchedSite
+from focus.storage.alerts.records import MARK, Alert, Match, WatchedSite
 from focus.storage.alerts.store import AlertStore, opened
+from focus.storage.search_file import index_path
 from focus.storage.search_index import SearchIndex
+from focus.store import Store
+from focus.urls.normal_form import fingerprint
+from tests.support.processes import peak_mib, present_mib
 
-# -- the scheduler --------------------------------------------------------------------
+SITES, USERS, ALERTS_PER_USER, MATCHES_PER_ALERT = 50, 200, 20, 100
+COPIES = 25
+BATCH = 500
+DAY_S = 86_400.0
+NOW = 1_795_251_600.0
+SUBJECTS = "足球 欧冠 英超 球队 篮球 股市 房价 手机 芯片 电影 票房 旅游 酒店 健康 医生 美食".split()
+SNIPPET = f"主教练赛后表示，{MARK}球队{MARK}在客场吃了亏。替补登场的前锋制造点球，并亲自主罚命中。"
+_TITLE = re.compile(r"<title>(.*?)</title>")
+_CHARSET = re.compile(r"charset=([\w-]+)")
 
-
-def scheduler(path: Path) -> dict[str, Any]:
-    """What looking and running costs, each in a process of its own."""
-    found: dict[str, Any] = {}
-    for name in ("look", "nothing due", "all due", "ten new pages a site", "a visit"):
-        context = multiprocessing.get_context("spawn")
-        ours, theirs = context.Pipe()
-        process = context.Process(target=_measured, args=(path, name, theirs))
-        process.start()
-        theirs.close()
-        found[name] = ours.recv()
-        process.join()
-    return found
-
-
-def _measured(path: Path, name: str, answer: Any) -> None:
-    """In its process: the CPU time and memory of one of these."""
-    try:
-        answer.send(_figures(path, name))
-    finally:
-        answer.close()
+# -- the database -----------------------------------------------------------------------
 
 
-def _figures(path: Path, name: str) -> dict[str, Any]:
-    if name == "look":
-        app_state = AppState(path, clock=lambda: NOW)
-        server.is_due(app_state)
-        begun = time.process_time()
-        for _ in range(50):
-            assert not server.is_due(app_state)
-        return {"cpu_ms": _ms(time.process_time() - begun, 50)}
+def fill(path: Path, pages: int) -> None:
+    """Create a database with about `pages` pages, its search index, users, alerts and matches."""
+    web = generate(pages=pages // COPIES, hosts=SITES)
+    asyncio.run(_store_crawls(path, web))
+    with SearchIndex(path) as index:
+        index.update()
     with opened(path, now=NOW, language="en", zone="UTC") as store:
-        if name == "a visit":
-            return asyncio.run(_visit(store))
-        _arrange(store, name)
-        visits: list[str] = []
+        _add_users(store, web)
 
-        async def note(site: WatchedSite) -> None:
-            visits.append(site.host)
 
-        async def nothing() -> Summary:  # messages are bench/delivery.py's
-            return Summary()
+async def _store_crawls(path: Path, web: DemoWeb) -> None:
+    """Store one finished crawl per site, like the visits of `focus watch`."""
+    rng, compressor = random.Random(1), zstd.ZstdCompressor(level=1)
+    urls_by_host: dict[str, list[str]] = {host: [] for host in web.hosts}
+    for url in web.urls():
+        urls_by_host[url.split("/")[2]].append(url)
+    async with Store.open(path, now=0.0, pid=1) as store:
+        for host, addresses in urls_by_host.items():
+            identity = {"topic": host, "strategy": "watch"}
+            crawl = (await store.begin_crawl(identity, "{}", fresh=True, now=1.0)).id
+            await store.write(crawl, Batch(hosts=[HostRow(0, host)], queues=[QueueRow(0, 0)]))
+            sources = [(url, *_page_of(web, url, compressor)) for url in addresses]
+            rows = [
+                _page_row(number, copy, *source, rng)
+                for number, (copy, source) in enumerate(
+                    (copy, source) for copy in range(COPIES) for source in sources
+                )
+            ]
+            for start in range(0, len(rows), BATCH):
+                part = rows[start : start + BATCH]
+                urls = [UrlRow(row.id, fingerprint(row.url), row.url, 0, 1, 0.0) for row in part]
+                done = [Outcome(row.id, UrlState.DONE) for row in part]
+                await store.write(crawl, Batch(urls=urls, pages=part, outcomes=done, now=1.0))
+            await store.finish(crawl, reason="empty", report_json="{}", now=2.0)
 
-        cpu = time.process_time()
-        ran = asyncio.run(run_due(store, note, nothing, clock=lambda: NOW))
-        cpu = time.process_time() - cpu
-        _arrange(store, "")
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+def _page_of(web: DemoWeb, url: str, compressor: zstd.ZstdCompressor) -> tuple[str, bytes]:
+    """Return the title of a generated page and its compressed source."""
+    response = web.respond(url)
+    assert response is not None
+    content_type = dict(response.headers).get("content-type", "")
+    charset = _CHARSET.search(content_type + response.body[:600].decode("latin-1"))
+    text = response.body.decode(charset[1] if charset else "utf-8", "replace")
+    title = _TITLE.search(text)
+    return title[1] if title else "", zstd.frame(compressor, text.encode())
+
+
+def _page_row(
+    number: int, copy: int, url: str, title: str, source: bytes, rng: random.Random
+) -> PageRow:
+    """Return a stored page with random relevance, rank, simhash and date."""
+    page = Page(
+        title=title,
+        relevance=rng.random(),
+        relevant=rng.random() < 0.3,
+        simhash=rng.getrandbits(64),
+        body_zstd=source,
+    )
+    return PageRow(
+        id=number,
+        url=f"{url}?copy={copy}" if copy else url,
+        nth=number + 1,
+        waiting=0,
+        status=200,
+        fetched_at=1.0 + rng.randrange(1000) * DAY_S,
+        elapsed_s=0.1,
+        raw_bytes=30_000,
+        priority=0.0,
+        pagerank=rng.random() ** 4,
+        page=page,
+    )
+
+
+def _add_users(store: AlertStore, web: DemoWeb) -> None:
+    """Add users, their alerts, and matches of these."""
+    rng = random.Random(2)
+    for number in range(USERS):
+        user = store.users.add(
+            f"u{number}", "x", language="en", zone="Asia/Shanghai", admin=False, now=NOW
+        )
+        assert user is not None
+        store.alerts.take_in(user, _alerts(web, rng), replace=False, now=NOW)
+    with store.database.transaction() as db:
+        db.execute(
+            "UPDATE site SET visited_at = ?, next_at = ?, crawl = (SELECT id FROM crawl "
+            "WHERE topic = host), matched = (SELECT max(nth) FROM page p JOIN crawl c "
+            "ON c.id = p.crawl WHERE c.topic = host)",
+            (NOW, NOW + DAY_S),
+        )
+        db.execute("UPDATE alert SET checked_at = ?, next_at = ?", (NOW - 3600, NOW + DAY_S))
+        db.execute("UPDATE alert_site SET begun_at = ?", (NOW - 30 * DAY_S,))
+    store.search.open(store.search.crawls(most=1000))  # every user may search all crawls
+    for alert, crawl in store.database.rows(
+        "SELECT alert, max(crawl) FROM alert_site JOIN site ON site.id = site GROUP BY 1"
+    ):
+        _add_matches(store, alert, crawl, rng)
+    store.database.change("ANALYZE")
+
+
+def _alerts(web: DemoWeb, rng: random.Random) -> list[Alert]:
+    return [
+        Alert(
+            f"alert {number}",
+            tuple(f"http://{host}/" for host in rng.sample(web.hosts, rng.choice((1, 1, 2, 3)))),
+            words=" ".join(rng.sample(SUBJECTS, 3)),
+            schedule=rng.choice(("auto", "hourly", "daily 07:30")),
+            channels=("inbox", f"mail:u{number}@a.test"),
+        )
+        for number in range(ALERTS_PER_USER)
+    ]
+
+
+def _add_matches(store: AlertStore, alert: int, crawl: int, rng: random.Random) -> None:
+    last = store.pages.latest_nth(crawl)
+    chosen = rng.sample(range(last), min(MATCHES_PER_ALERT, last))
+    pages = store.database.rows(
+        f"SELECT id, url, title FROM page_text WHERE id IN ({', '.join('?' * len(chosen))})",
+        [crawl << 32 | number for number in chosen],
+    )
+    why = {"parts": {"title": 1.0, "text": 0.8}, "words": {"title": ["球队"], "text": ["足球"]}}
+    with store.database.transaction():
+        for nth, (page, url, title) in enumerate(pages):
+            at = NOW - nth * DAY_S / 2
+            store.matches.add(
+                Match(
+                    *(alert, page, url, title, "zh", at, at, rng.random(), SNIPPET, why),
+                    simhash=rng.getrandbits(64),
+                    baseline=rng.random() < 0.3,
+                    read_at=NOW if rng.random() < 0.5 else None,
+                )
+            )
+
+
+# -- the scheduler ----------------------------------------------------------------------
+
+
+def scheduler(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the costs of a check and of each kind of run, each measured in a new process."""
+    figures = {}
+    for case in ("check", "nothing due", "all due", "ten new pages a site"):
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            figures[case] = pool.apply(_check if case == "check" else _run, (path, case))
+    return figures
+
+
+def _check(path: Path, _: str, times: int = 50) -> dict[str, Any]:
+    app_state = AppState(path, clock=lambda: NOW)
+    assert not server.is_due(app_state)
+    began = time.process_time()
+    for _nth in range(times):
+        server.is_due(app_state)
+    return {"cpu_ms": round(1000 * (time.process_time() - began) / times, 2)}
+
+
+def _run(path: Path, case: str) -> dict[str, Any]:
+    visits: list[str] = []
+
+    async def visit(site: WatchedSite) -> None:
+        visits.append(site.host)
+
+    async def deliver() -> Summary:
+        return Summary()
+
+    with opened(path, now=NOW, language="en", zone="UTC") as store:
+        _set_due(store, is_due=case != "nothing due", new_pages=10 if "new" in case else 0)
+        began = time.process_time()
+        run = asyncio.run(run_due(store, visit, deliver, clock=lambda: NOW))
+        cpu = time.process_time() - began
+        _set_due(store, is_due=False, new_pages=0)
     return {
         "cpu_s": round(cpu, 3),
-        "alerts": ran.alerts,
+        "alerts": run.alerts,
         "visits": len(visits),
-        "pages": sum(each.pages for each in ran.matched),
-        "news": ran.news,
-        "peak_mb": round(memory),
+        "pages": sum(site.pages for site in run.matched),
+        "news": run.news,
+        "peak_mib": round(peak_mib()),
     }
 
 
-def _arrange(store: AlertStore, name: str) -> None:
-    """Make due what shall be due; "": nothing, and no trace of what a run found."""
-    due = name in ("all due", "ten new pages a site")
+def _set_due(store: AlertStore, *, is_due: bool, new_pages: int) -> None:
+    """Make all alerts and sites due or not, and discard messages of an earlier run."""
+    next_at = 0.0 if is_due else NOW + DAY_S
     with store.database.transaction() as db:
-        db.execute("UPDATE alert SET next_at = ?", (0.0 if due else NOW + DAY_S,))
-        db.execute("UPDATE site SET visited_at = 0, next_at = ?", (0.0 if due else NOW + DAY_S,))
-        if name == "ten new pages a site":
-            db.execute("UPDATE site SET matched = matched - 10")
-        if not name:
-            db.execute("DELETE FROM outbox")
+        db.execute("UPDATE alert SET next_at = ?", (next_at,))
+        db.execute(
+            "UPDATE site SET visited_at = 0, next_at = ?, matched = matched - ?",
+            (next_at, new_pages),
+        )
+        db.execute("DELETE FROM outbox")
 
 
-async def _visit(store: AlertStore) -> dict[str, Any]:
-    """A look at a site whose crawl is there, over real HTTP."""
-    web = generate(pages=stored_pages(store) // COPIES, hosts=SITES)
-    demo = await serve_demo(web)
-    fetch = FetchConfig(connect_to=f"127.0.0.1:{demo.port}", allow_net=("127.0.0.0/8",))
-    polite = PolitenessConfig(delay_s=0.0, max_crawl_delay_s=0.0)
-    host = store.database.rows("SELECT host FROM site ORDER BY host DESC LIMIT 1")[0][0]
-    site = store.sites.named(host)
-    assert site is not None
-    before = os.times()
-    report = await visit(store, site, PageSource(None, fetch, polite, "focus"), clock=time.time)
-    after = os.times()
-    spent = sum(after[:4]) - sum(before[:4])  # the scorer's process as well
-    requests = len(demo.log)
-    await demo.close()
-    known = store.database.rows("SELECT count(*) FROM url WHERE id >> 32 = ?", (site.crawl,))[0][0]
-    return {
-        "cpu_s": round(spent, 2), "requests": requests, "pages": report.run_pages,
-        "urls_known": known,
-        "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
-    }  # fmt: skip
+# -- pages over HTTP --------------------------------------------------------------------
 
 
-def stored_pages(store: AlertStore) -> int:
-    """How many there are."""
-    return int(store.database.rows("SELECT count(*) FROM page")[0][0])
-
-
-def _ms(seconds: float, times: int) -> float:
-    return round(1000 * seconds / times, 2)
-
-
-# -- the pages over HTTP --------------------------------------------------------------
-
-
-@contextmanager
-def serving(path: Path) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
-    """The server in a process of its own, its scheduler included."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
-    command = [sys.executable, "-m", "bench.serve_load", str(path), "--port", str(port)]
-    with subprocess.Popen(command, start_new_session=True) as process:
-        try:
-            for _ in range(300):
-                with socket.socket() as one:
-                    if one.connect_ex(("127.0.0.1", port)) == 0:
-                        break
-                time.sleep(0.1)
-            yield port, process
-        finally:
-            process.terminate()
-            process.wait(30)
-
-
-def serve_here(path: Path, port: int) -> None:
-    """In that process."""
-    app_state = AppState(
-        path, clock=lambda: NOW, sending=SendingOptions(), home=f"http://127.0.0.1:{port}"
-    )
+def _serve(path: Path, port: int) -> None:
+    home = f"http://127.0.0.1:{port}"
+    app_state = AppState(path, clock=lambda: NOW, sending=SendingOptions(), home=home)
     server.serve(app_state, SchedulerOptions(str(path)), server.listening("127.0.0.1", port))
 
 
-def asked_for(path: Path, number: int) -> dict[str, list[str]]:
-    """Kind of page -> addresses that people ask for."""
+@contextmanager
+def serving(path: Path) -> Iterator[tuple[int, int]]:
+    """Run the server in a process of its own; yields its port and process id."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    process = multiprocessing.get_context("spawn").Process(target=_serve, args=(path, port))
+    process.start()
+    try:
+        for _ in range(300):
+            with closing(socket.socket()) as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.1)
+        assert process.pid is not None
+        yield port, process.pid
+    finally:
+        process.terminate()
+        process.join(30)
+
+
+def paths_by_kind(path: Path, number: int) -> dict[str, list[str]]:
+    """Return the paths to request by kind of page. Queries are words of random page titles."""
     rng = random.Random(3)
     with SearchIndex(path) as index:
-        texts = list(sampled(index, 3_000).values())
-        queries = [each.text for each in drawn(index, texts, number, rng)]
+        titles = index.reader.run(
+            lambda db: db.execute("SELECT DISTINCT title FROM page_text LIMIT 5000").fetchall()
+        )
+        words = [word for (title,) in titles for word in index.segmenter.tokens(title)]
+    queries = [word for word in words if len(word) > 1 and word.isalpha()]
     inbox = ["/inbox", "/inbox?unread=on", "/inbox?days=7", "/inbox?existing=on", "/inbox?page=3"]
     inbox += [f"/inbox?words={quote('球队')}", f"/inbox?words={quote('没有的词')}&existing=on"]
     return {
-        "inbox": [rng.choice(inbox) for _ in range(number)],
-        "search": [f"/search?q={quote(text)}" for text in queries],
+        "inbox": rng.choices(inbox, k=number),
+        "search": [f"/search?q={quote(word)}" for word in rng.choices(queries, k=number)],
         "alerts": ["/alerts"] * (number // 4),
         "deliveries": ["/deliveries"] * (number // 4),
     }
 
 
-def loaded(port: int, secrets: list[str], places: list[str], clients: int) -> list[float]:
-    """Seconds of each request, by so many clients at once, each somebody else each time."""
-    taken: list[float] = []
-    left = iter(zip(places, (secrets * len(places))[: len(places)], strict=True))
-    turn = threading.Lock()
+def request_all(port: int, secrets: list[str], paths: list[str], clients: int) -> list[float]:
+    """Request paths with `clients` threads, as another user each time; sorted times in seconds."""
+    times: list[float] = []
+    remaining = iter(zip(paths, (secrets * len(paths))[: len(paths)], strict=True))
+    lock = threading.Lock()
 
     def client() -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        while True:
-            with turn:
-                place, secret = next(left, ("", ""))
-            if not place:
-                break
-            begun = time.perf_counter()
-            connection.request("GET", place, headers={"Cookie": f"{COOKIE}={secret}"})
-            answer = connection.getresponse()
-            body = answer.read()
-            taken.append(time.perf_counter() - begun)
-            assert answer.status == 200 and b"</html>" in body, (place, answer.status)
-        connection.close()
+        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+            while True:
+                with lock:
+                    path, secret = next(remaining, ("", ""))
+                if not path:
+                    return
+                began = time.perf_counter()
+                connection.request("GET", path, headers={"Cookie": f"{COOKIE}={secret}"})
+                response = connection.getresponse()
+                body = response.read()
+                times.append(time.perf_counter() - began)
+                assert response.status == 200 and b"</html>" in body, (path, response.status)
 
     threads = [threading.Thread(target=client) for _ in range(clients)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return sorted(taken)
+    assert len(times) == len(paths), "a client failed"
+    return sorted(times)
 
 
-def pages_over_http(path: Path, number: int, clients: int) -> dict[str, Any]:
-    """Percentiles of each kind of page, the server's CPU time per request, its memory."""
+def pages_over_http(path: Path, number: int, clients: int) -> dict[str, dict[str, Any]]:
+    """Return response times and CPU time per request by kind of page, and the server's memory."""
     with opened(path, now=NOW, language="en", zone="UTC") as store:
-        people = list(range(2, 2 + PEOPLE))
-        secrets = [tokens.make(store, "session", user=person, now=NOW) for person in people]
-    wanted = asked_for(path, number)
-    found: dict[str, Any] = {}
-    with serving(path) as (port, process):
-        loaded(port, secrets, ["/inbox", f"/search?q={quote('足球')}"] * 20, 1)  # warm
-        for kind, places in wanted.items():
-            for at_once in (1, clients):
-                before = _cpu(process.pid)
-                taken = loaded(port, secrets, places, at_once)
-                cpu = _cpu(process.pid) - before
-                found[f"{kind}, {at_once} client{'s' * (at_once > 1)}"] = {
-                    **{name: _at(taken, share) for name, share in _SHARES.items()},
-                    "cpu_ms": _ms(cpu, len(places)),
+        users = [user for (user,) in store.database.rows("SELECT id FROM user WHERE id > 1")]
+        secrets = [tokens.make(store, "session", user=user, now=NOW) for user in users]
+    figures: dict[str, dict[str, Any]] = {}
+    with serving(path) as (port, pid):
+        request_all(port, secrets, ["/inbox", f"/search?q={quote('足球')}"] * 20, 1)  # warm up
+        for kind, paths in paths_by_kind(path, number).items():
+            for count in (1, clients):
+                before = cpu_s(pid)
+                times = request_all(port, secrets, paths, count)
+                figures[f"{kind}, clients: {count}"] = {
+                    "p50_ms": round(1000 * times[len(times) // 2], 1),
+                    "p95_ms": round(1000 * times[int(0.95 * len(times))], 1),
+                    "max_ms": round(1000 * times[-1], 1),
+                    "cpu_ms": round(1000 * (cpu_s(pid) - before) / len(paths), 2),
                 }
-        found["server"] = _memory(process.pid)
-    return found
-
-
-_SHARES = {"p50_ms": 0.5, "p95_ms": 0.95, "most_ms": 1.0}
-
-
-def _at(taken: list[float], share: float) -> float:
-    return round(1000 * taken[min(len(taken) - 1, int(share * len(taken)))], 1)
-
-
-def _cpu(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _memory(pid: int) -> dict[str, int]:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    sizes = {line.split(":")[0]: int(line.split()[1]) for line in lines if line.startswith("Vm")}
-    return {"rss_mb": sizes["VmRSS"] // 1024, "peak_mb": sizes["VmHWM"] // 1024}
-
-
-# -- the table ------------------------------------------------------------------------
-
-
-def measure(folder: Path, *, pages: int, requests: int, clients: int) -> dict[str, Any]:
-    """All of it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "load.db"
-    if not path.exists():
-        fill(path, pages)
-    with opened(path, now=NOW, language="en", zone="UTC") as store:
-        counts = {
-            table: store.database.rows(f"SELECT count(*) FROM {table}")[0][0]
-            for table in ("page", "hit", "alert", "site")
-        }
-    sizes = {
-        "database_mb": path.stat().st_size >> 20,
-        "index_mb": search_file.index_path(path).stat().st_size >> 20,
-    }
-    return {
-        "stored": {**counts, **sizes},
-        **scheduler(path),
-        **pages_over_http(path, requests, clients),
-    }
+        figures["server"] = {"rss_mib": round(present_mib(pid)), "peak_mib": round(peak_mib(pid))}
+    return figures
 
 
 def main() -> None:
-    """Print the table."""
-    given = read_options(__doc__, port=int)
-    if given.port:
-        serve_here(given.folder, given.port)
-        return
-    found = measure(given.folder, pages=given.pages, requests=given.requests, clients=given.clients)
-    print("| what | figures |\n|---|---|")
-    for name, figures in found.items():
-        print(f"| {name} | {', '.join(f'{key} {value}' for key, value in figures.items())} |")
+    """Print the figures as a table."""
+    given = read_options(__doc__)
+    given.folder.mkdir(parents=True, exist_ok=True)
+    path = given.folder / "load.db"
+    if not path.exists():
+        fill(path, given.pages)
+    with opened(path, now=NOW, language="en", zone="UTC") as store:
+        stored: dict[str, Any] = {
+            name: store.database.rows(f"SELECT count(*) FROM {name}")[0][0]
+            for name in ("page", "alert_match", "alert", "site")
+        }
+    stored |= {"mib": path.stat().st_size >> 20, "index_mib": index_path(path).stat().st_size >> 20}
+    figures = {"stored": stored, **scheduler(path)}
+    figures |= pages_over_http(path, given.requests, given.clients)
+    print("| case | figures |\n|---|---|")
+    for name, row in figures.items():
+        print(f"| {name} | {', '.join(f'{key} {value}' for key, value in row.items())} |")
     if given.json:
-        given.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
+        given.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
