@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install demo cluster-demo test test-under-load quick lowest lint format clean bench bench-docs
+.PHONY: install demo cluster-demo test test-under-load quick lowest lint format clean bench
 .PHONY: torture soak docs
 
 install: .venv/.installed
@@ -69,12 +69,8 @@ BENCH_ROUNDS ?= 3
 BENCH := $(BIN)/python -m bench --pages $(BENCH_PAGES) --rounds $(BENCH_ROUNDS) \
 	--peers build/bench/peers/bin/python
 
-bench: build/bench/.installed  ## speed, beside other crawlers; about 50 minutes
+bench: build/bench/.installed  ## speed, beside other crawlers; about 40 minutes
 	$(BENCH)
-
-bench-docs: install  ## the pages of speed and scaling from the newest figures
-	$(BIN)/python -m bench.figures
-	$(BIN)/python -m bench.scaling
 
 bench-%: build/bench/.installed
 	$(BENCH) $*

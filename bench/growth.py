@@ -9,7 +9,7 @@ of 97 links, 10 of them new, are measured; between the marks the crawl grows by 
 links are all new; further rounds end at the last of the marks, as a machine's speed changes
 within minutes. Then it is opened again by a process of its own, up to its first request,
 where a SIGTERM ends it: how long that takes, too, all ranks written, as after a kill
-(`--urls 1 --pages 200000`: of 200,000 pages). The frontier alone, in memory, comes last.
+(`--urls 1 --pages 200000`: of 200,000 pages).
 """
 
 import asyncio
@@ -24,7 +24,6 @@ import time
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import msgspec
@@ -41,9 +40,7 @@ from focus.config import (
 )
 from focus.crawler import Crawl
 from focus.engine.unit_of_work import Totals
-from focus.frontier import Frontier
 from focus.records import Batch, FetchResult, Link, Page, Result, Task
-from focus.scheduling.url_table import UrlTable
 from focus.session import Watcher, identity, run
 from focus.session.process_limits import collecting_rarely, give_memory_back
 from focus.store import Store
@@ -310,50 +307,6 @@ def go_on(db: Path, port: int, strategy: str) -> None:
     uvloop.run(run(order, RunPaths(db), Watcher()))
 
 
-# -- the frontier alone -------------------------------------------------------------
-
-
-def in_memory(urls: int, pops: int = 20_000) -> dict[str, object]:
-    """Microseconds of CPU: a URL looked up, entered and pushed; a URL taken."""
-    url_table = UrlTable(2)
-    order = CrawlConfig()
-    frontier = Frontier(url_table, PolitenessConfig(delay_s=0.0), capacity=order.frontier_memory)
-    rng = random.Random(2)
-    queues = [frontier.queue(frontier.host(f"h{n}.example")) for n in range(HOSTS)]
-    spent, slowest = [], 0.0
-    for first in range(0, urls, 1000):
-        made = [_link(n, rng) for n in range(first, min(urls, first + 1000))]
-        rows = [(link.key, link.url, queues[n % HOSTS].id) for n, link in enumerate(made)]
-        priorities = [rng.random() for _ in rows]
-        began = time.thread_time()
-        for (key, url, queue), priority in zip(rows, priorities, strict=True):
-            if url_table.find(key) < 0:
-                frontier.push(url_table.add(key, queue, 1), url, priority)
-        if frontier.memory.is_full:
-            frontier.relist(frontier.memory.spill())
-        took = time.thread_time() - began
-        spent.append(took / len(rows))
-        slowest = max(slowest, took)
-    took = []
-    for _ in range(min(pops, urls // 4)):
-        began = time.thread_time()
-        candidate = frontier.next(0.0)
-        if candidate is None:
-            break
-        frontier.occupy(candidate.host, 0.0)
-        frontier.release(candidate.host, 0.0)
-        took.append(time.thread_time() - began)
-    return {
-        "urls": urls,
-        "push_us": round(1e6 * sum(spent) / len(spent), 2),
-        "pop_us": round(1e6 * sum(took) / max(1, len(took)), 2),
-        "pop_median_us": round(1e6 * median(took), 2) if took else None,
-        "pops": len(took),
-        "slowest_thousand_ms": round(1000 * slowest, 1),
-        "peak_mib": round(peak_mib(), 1),
-    }
-
-
 def measure(
     folder: Path,
     *,
@@ -363,10 +316,10 @@ def measure(
     rounds: int = 1,
     strategy: str = "topic-pagerank",
 ) -> dict[str, object]:
-    """All of it, each part in a process of its own."""
+    """Return the figures of the rounds and of the restart, each from a process of its own."""
 
-    def part(name: str, urls: int, marks: Sequence[int]) -> Any:
-        command = [sys.executable, "-m", "bench.growth", str(folder), f"--{name}"]
+    def grown(urls: int, marks: Sequence[int]) -> Any:
+        command = [sys.executable, "-m", "bench.growth", str(folder), "--grow"]
         command += ["--urls", str(urls), "--marks", ",".join(map(str, marks))]
         command += ["--pages", str(pages), "--strategy", strategy]
         return json.loads(subprocess.run(command, check=True, stdout=-1).stdout)
@@ -379,18 +332,17 @@ def measure(
     clean()
     again = []
     for _ in range(rounds - 1 if marks else 0):
-        again.append(part("grow", marks[-1], marks[:-1])["costs"])
+        again.append(grown(marks[-1], marks[:-1])["costs"])
         clean()
-    grown = part("grow", urls, marks)
+    crawl = grown(urls, marks)
     opened = reopen(folder / "growth.db", strategy)
-    alone = part("alone", urls, marks)
     clean()
-    return {"crawl": grown, "again": again, "reopened": opened, "frontier": alone}
+    return {"crawl": crawl, "again": again, "reopened": opened}
 
 
 def main() -> None:
     """Measure, or do one part of it."""
-    given = read_options(__doc__, grow=False, alone=False, go_on=int)
+    given = read_options(__doc__, grow=False, go_on=int)
     folder = given.folder or Path(tempfile.mkdtemp(prefix="focus-bench-"))
     marks = [each for each in map(int, filter(None, given.marks.split(","))) if each < given.urls]
     if given.go_on:
@@ -399,8 +351,6 @@ def main() -> None:
         marks = [*marks, given.urls]
         grown = uvloop.run(grow(folder / "growth.db", marks, given.pages, given.strategy))
         print(json.dumps(grown))
-    elif given.alone:
-        print(json.dumps(in_memory(given.urls)))
     else:
         told = measure(
             folder,

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import msgspec
 
 from bench.resources import Usage, run
-from bench.script import read_options, tell
+from bench.script import read_options, table, tell
 from bench.serving import Web, serving
 from bench.site import TOPIC, Site, build
 from tests.support.processes import read_copy
@@ -190,15 +190,39 @@ def measure(
     }
 
 
+def comparison(rows: Sequence[Row]) -> str:
+    """Return the table of docs/performance.md: every crawler, and ratios to `focus`."""
+    ours = {name: row for row in rows for name in ("focus", f"focus{WHOLE}") if row.name == name}
+    head = ["", "pages", "pages/s", "CPU ms/page", "main", "workers", "peak MiB", "KiB/page"]
+    cells = []
+    for row in rows:
+        reference = ours.get(f"focus{WHOLE}" if row.name.endswith(WHOLE) else "focus")
+        ratios: list[str] = ["", ""]
+        if row.laps and reference and not row.name.startswith("focus"):
+            ratios = [
+                f"{row.cpu_ms / reference.cpu_ms:.1f}",
+                f"{reference.pages_s / row.pages_s:.1f}",
+            ]
+        measured = [
+            *(f"{row.pages:,}", f"{row.pages_s:.0f}"),
+            *(f"{value:.2f}" for value in (row.cpu_ms, row.main_ms, row.workers_ms)),
+            *(f"{row.peak_mib:.0f}", f"{row.disk_kib:.1f}"),
+        ]
+        missing = [f"not measured: {row.trouble}", *[""] * 6]
+        cells.append([row.name, *(measured if row.laps else missing), *ratios])
+    return table([*head, "CPU, × focus", "pages/s, focus ×"], cells)
+
+
 def main() -> None:
-    """Race and print the rows."""
+    """Race and print the table."""
     given = read_options(__doc__)
     if given.peers is not None and not shutil.which(str(given.peers)):
         raise SystemExit(f"--peers {given.peers}: is no program")
     told = measure(
         given.site, pages=given.pages, full=given.full, rounds=given.rounds, peers=given.peers
     )
-    tell(told, given.json)
+    tell(told, given.json, quiet=True)
+    print(comparison(msgspec.convert(told["rows"], list[Row])))
 
 
 if __name__ == "__main__":

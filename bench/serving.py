@@ -1,7 +1,6 @@
 """Serves the generated site: by nginx if there is one, else by a server of our own.
 
     with serving(site) as web:     web.port, web.name
-    with serving(site, latency_s=2.0, own=True) as web:   every answer comes that much later
 
 One loopback port stands for all hosts, by their Host header. Both run in a process of their
 own (one worker) and read the same files.
@@ -59,7 +58,7 @@ def _most_files() -> int:
 
 
 @contextmanager
-def serving(site: Site, *, latency_s: float = 0.0, own: bool = False) -> Iterator[Web]:
+def serving(site: Site, *, own: bool = False) -> Iterator[Web]:
     """The site on a port of loopback; `own`: by our own server, whatever there is."""
     nginx = None if own else shutil.which("nginx")
     with tempfile.TemporaryDirectory() as name:
@@ -74,7 +73,6 @@ def serving(site: Site, *, latency_s: float = 0.0, own: bool = False) -> Iterato
             command = [nginx, "-p", name, "-c", str(conf), "-g", "user root;"]
         else:
             command = [sys.executable, "-m", "bench.serving", str(site.folder), str(port)]
-            command.append(str(latency_s))
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as server:
             try:
                 _wait(port, server)
@@ -141,8 +139,8 @@ class Files:
 class _Line(asyncio.Protocol):
     """A connection; its client sends one request at a time."""
 
-    def __init__(self, files: Files, latency_s: float) -> None:
-        self._files, self._latency_s = files, latency_s
+    def __init__(self, files: Files) -> None:
+        self._files = files
         self._head = b""
         self._transport: asyncio.WriteTransport
 
@@ -153,22 +151,13 @@ class _Line(asyncio.Protocol):
         self._head += data
         if self._head.endswith(b"\r\n\r\n"):
             head, self._head = self._head, b""
-            if self._latency_s:
-                later = asyncio.get_running_loop().call_later
-                later(self._latency_s, self._send, head)
-            else:
-                self._send(head)
-
-    def _send(self, head: bytes) -> None:
-        if not self._transport.is_closing():
-            self._transport.write(self._files.answer(head))
+            if not self._transport.is_closing():
+                self._transport.write(self._files.answer(head))
 
 
-async def _serve(files: Files, port: int, latency_s: float) -> None:
+async def _serve(files: Files, port: int) -> None:
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(
-        lambda: _Line(files, latency_s), "127.0.0.1", port, backlog=4096
-    )
+    server = await loop.create_server(lambda: _Line(files), "127.0.0.1", port, backlog=4096)
     await server.serve_forever()
 
 
@@ -184,10 +173,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.serving")
     parser.add_argument("folder", type=Path)
     parser.add_argument("port", type=int)
-    parser.add_argument("latency", type=float, nargs="?", default=0.0)
     given = parser.parse_args()
     _allow_files()
-    uvloop.run(_serve(Files(given.folder), given.port, given.latency))
+    uvloop.run(_serve(Files(given.folder), given.port))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ import msgspec
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from bench.wildcard import Everywhere, Request, load
 from focus import session
 from focus.config import (
     AnalysisConfig,
@@ -229,11 +228,12 @@ async def test_a_host_whose_like_bring_nothing_is_put_off_and_then_left_alone() 
 
 
 class Counting(AbstractResolver):
-    """Knows `HOME` and counts, or fails."""
+    """Resolves every name to one address and counts the look-ups, or fails."""
 
-    def __init__(self, error: Exception | None = None) -> None:
+    def __init__(self, error: Exception | None = None, address: str = HOME) -> None:
         self.asked: list[str] = []
         self.error = error
+        self.address = address
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
@@ -241,8 +241,17 @@ class Counting(AbstractResolver):
         self.asked.append(host)
         if self.error is not None:
             raise self.error
-        found = await Everywhere().resolve(host, port)
-        return [ResolveResult(**{**each, "host": HOME}) for each in found]
+        flags = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
+        return [
+            ResolveResult(
+                hostname=host,
+                host=self.address,
+                port=port,
+                family=socket.AF_INET,
+                proto=0,
+                flags=flags,
+            )
+        ]
 
     async def close(self) -> None:
         pass
@@ -283,27 +292,35 @@ async def test_an_address_needs_no_look_up(url: str, address: str) -> None:
 # -- over sockets ---------------------------------------------------------------------
 
 
+class RequestLog:
+    """Paths and hosts of all requests, and the largest number that were open at once."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[str, str]] = []
+        self.open = self.most_open = 0
+
+    def begin(self, host: str, path: str) -> None:
+        self.requests.append((host, path))
+        self.open += 1
+        self.most_open = max(self.most_open, self.open)
+
+
 class Server(asyncio.Protocol):
-    """Answers each request when it is the turn of the next, so that requests lie open together."""
+    """Answers each request after 20 ms, so that several requests are open at once."""
 
-    log: list[Request]
-
-    def __init__(self, log: list[Request]) -> None:
+    def __init__(self, log: RequestLog) -> None:
         self.log = log
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport
 
     def data_received(self, data: bytes) -> None:
-        now = asyncio.get_running_loop().time()
         head = data.decode().split("\r\n")
-        self.log.append(Request(now, 0.0, head[1], head[0].split(" ")[1]))
-        asyncio.get_running_loop().call_later(0.02, self._answer, len(self.log) - 1)
+        self.log.begin(head[1], head[0].split(" ")[1])
+        asyncio.get_running_loop().call_later(0.02, self._answer)
 
-    def _answer(self, number: int) -> None:
-        began = self.log[number]
-        elapsed_s = asyncio.get_running_loop().time() - began.at
-        self.log[number] = began._replace(elapsed_s=elapsed_s)
+    def _answer(self) -> None:
+        self.log.open -= 1
         body = "<title>足球</title><p>足球比赛".encode()
         head = f"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {len(body)}\r\n\r\n"
         self.transport.write(head.encode() + body)  # type: ignore[attr-defined]
@@ -312,11 +329,11 @@ class Server(asyncio.Protocol):
 async def test_no_more_than_so_many_requests_lie_open_at_an_address(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log: list[Request] = []
+    log = RequestLog()
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: Server(log), "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    names = Everywhere()
+    names = Counting(address="127.0.0.1")
     monkeypatch.setattr(
         "focus.session.runtime.WebFetcher", lambda *a, **k: WebFetcher(*a, **k, resolver=names)
     )
@@ -330,15 +347,8 @@ async def test_no_more_than_so_many_requests_lie_open_at_an_address(
     )
     report = await session.run(config, RunPaths(tmp_path / "a.db"), Watcher())
     server.close()
-    found = load(log)
-    assert report.totals.requests == found.requests == 60
-    assert found.robots == found.hosts == 30
-    assert found.parallel <= 3
-
-
-def test_a_log_is_counted() -> None:
-    log = [Request(at, 0.4, "a.test", "/robots.txt" if at < 0.1 else "/") for at in (0.0, 0.3, 0.9)]
-    found = load([*log, Request(1.05, 0.1, "b.test", "/robots.txt")])
-    assert (found.requests, found.peak, found.parallel) == (4, 3, 2)
-    assert (found.robots, found.hosts) == (2, 2)
-    assert found.mean == pytest.approx(4 / 1.05)
+    hosts = {host for host, _ in log.requests}
+    robots = [path for _, path in log.requests if path == "/robots.txt"]
+    assert report.totals.requests == len(log.requests) == 60
+    assert len(robots) == len(hosts) == 30
+    assert log.most_open <= 3

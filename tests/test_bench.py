@@ -1,4 +1,4 @@
-"""The speed measurements measure what they say: the site, its server, and the tables."""
+"""The generated site of the speed measurements, its server, and the tables of the scripts."""
 
 import ast
 import gzip
@@ -11,7 +11,7 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 
-from bench import figures, judge_section, judges, quality, scaling, tag_topics
+from bench import quality, race
 from bench.resources import run
 from bench.script import read_options, table
 from bench.serving import Files, serving
@@ -101,104 +101,19 @@ def test_cpu_of_a_program_and_its_child_are_told_apart() -> None:
     assert usage.own_mib > 3
 
 
-ROW = {"laps": 1, "trouble": "", "peak_mib": 200.0, "disk_kib": 12.0, "pages": 2000}
-TOLD = {
-    "machine": {
-        "date": "2026-11-21 08:00 UTC",
-        "cores": 2,
-        "processor": "X",
-        "memory_gib": 8.0,
-        "system": "Linux",
-        "python": "3.11",
-        "load": [0.1],
-    },
-    "race": {
-        "site": {
-            "pages": 20_000,
-            "hosts": 200,
-            "bytes_mean": 32_000,
-            "links_mean": 97.0,
-            "served_by": "nginx",
-        },
-        "rounds": 3,
-        "concurrency": 64,
-        "rows": [
-            ROW
-            | {"name": "focus", "pages_s": 500.0, "cpu_ms": 3.0, "main_ms": 1.5, "workers_ms": 1.5},
-            ROW
-            | {"name": "Scrapy, lean spider", "pages_s": 40.0, "cpu_ms": 24.0}
-            | {"main_ms": 24.0, "workers_ms": 0.0},
-            ROW | {"name": "Crawlee, BeautifulSoup", "trouble": "not installed"},
-            ROW
-            | {"name": "focus, whole site", "pages_s": 520.0, "cpu_ms": 2.5}
-            | {"main_ms": 1.25, "workers_ms": 1.25},
-            ROW
-            | {"name": "Scrapy, lean spider, whole site", "pages_s": 52.0, "cpu_ms": 15.0}
-            | {"main_ms": 15.0, "workers_ms": 0.0},
-        ],
-    },
-    "growth": {
-        "crawl": {
-            "urls": 5_000_000,
-            "waiting": 4_900_000,
-            "rss_mib": 500.0,
-            "disk_bytes_per_url": 190.0,
-            "longest_pause_ms": 50.0,
-            "longest_pause_cpu_ms": 40.0,
-            "costs": [
-                {"known": 10_000, "cpu_ms": 1.0, "loop_ms": 0.5, "rss_mib": 80.0},
-                {"known": 1_000_000, "cpu_ms": 1.1, "loop_ms": 0.5, "rss_mib": 250.0},
-                {"known": 5_000_000, "cpu_ms": 2.0, "loop_ms": 0.6, "rss_mib": 500.0},
-            ],
-        },
-        "reopened": {"first_request_s": 7.0, "peak_mib": 450.0},
-        "frontier": {"push_us": 5.0, "pop_us": 12.0, "peak_mib": 350.0},
-    },
-}
-
-
-def test_targets_say_what_is_met() -> None:
-    met = {what: met for what, _, _, met in figures.targets(TOLD)}
-    assert met["CPU per page, ms"]
-    assert met["CPU per page of the main process, ms"]
-    assert not met["CPU of Scrapy, lean spider, whole site, × focus"]  # 6, and 7 is the target
-    assert met["pages/s, focus × Scrapy, lean spider, whole site"]
-    assert met["pages/s, focus × Scrapy, lean spider"]
-    assert not met["5.0 M URLs: RSS of the whole crawl, MiB"]
-    assert met["cost per page at 1,000,000 URLs, × that at 10,000"]  # not that at 5 million
-
-
-def test_growth_is_the_median_of_its_rounds() -> None:
-    def costs(ratio: float) -> list[dict[str, float]]:
-        told = ((10_000, 1.0), (1_000_000, ratio))
-        return [{"known": known, "cpu_ms": cpu, "loop_ms": 0.5} for known, cpu in told]
-
-    growth = {**TOLD["growth"], "again": [costs(1.2), costs(1.3)]}
-    told = {what: got for what, _, got, _ in figures.targets({**TOLD, "growth": growth})}
-    assert told["cost per page at 1,000,000 URLs, × that at 10,000"] == "1.2"
-    assert "| 1,000,000 | 1.20, 1.30, 1.10 |" in figures.growth_text(growth)
-
-
-def test_a_crawler_that_is_missing_stays_in_the_table() -> None:
-    text = figures.markdown(TOLD)
-    assert "| Crawlee, BeautifulSoup | not measured: not installed |" in text
-    assert (
-        "| Scrapy, lean spider, whole site | 2,000 | 52 | 15.00 | 15.00 | 0.00 | 200 | 12.0 | 6.0 |"
-        in text
-    )
-    assert "2026-11-21 08:00 UTC; 2 cores of X" in text
-
-
-def test_what_limits_a_machine_follows_from_the_costs() -> None:
-    cost = scaling.costs(TOLD)
-    assert scaling.ceilings(cost, 2) == {
-        "main process": 800.0,
-        "workers": 800.0,
-        "all cores": pytest.approx(800.0),
-    }
-    rows = {row[0]: row for row in scaling.machine_rows(cost)}
-    assert rows["32"][1:4] == ["800", "main process", "1"]
-    assert "| 32 | 800 | main process |" in scaling.text(TOLD)
+def test_ratios_compare_a_peer_with_focus_over_the_same_pages() -> None:
+    rows = [
+        race.Row("focus", 2000, 3, pages_s=300.0, cpu_ms=4.0),
+        race.Row("Scrapy, lean spider", 2000, 3, pages_s=50.0, cpu_ms=24.0),
+        race.Row("Crawlee, BeautifulSoup", trouble="not installed"),
+        race.Row("focus, whole site", 6000, 3, pages_s=400.0, cpu_ms=3.0),
+        race.Row("Scrapy, lean spider, whole site", 6000, 3, pages_s=40.0, cpu_ms=24.0),
+    ]
+    _, _, ours, lean, missing, _, whole = race.comparison(rows).splitlines()
+    assert ours.endswith("|  |  |")
+    assert lean.endswith("| 6.0 | 6.0 |")
+    assert whole.endswith("| 8.0 | 10.0 |")
+    assert missing.startswith("| Crawlee, BeautifulSoup | not measured: not installed |")
 
 
 # -- what the scripts share ---------------------------------------------------------
@@ -235,68 +150,24 @@ def test_a_table_is_markdown() -> None:
     )
 
 
-def test_the_calibration_error_of_a_worked_case() -> None:
-    said = [(True, 0.9), (True, 0.9), (False, 0.9), (False, 0.1), (True, 0.0)]
-    bins = judges.reliability([judges.Scored(label, p, 1.0) for label, p in said])
-    assert [(each.weight, round(each.true, 2)) for each in bins] == [(1.0, 0.0), (3.0, 0.67)]
-    assert judges.calibration_error(bins) == pytest.approx(0.2)
-    assert judges.calibration_error([]) == 0.0
-
-
-def test_a_page_partly_on_topic_counts_half_and_for_those_it_stands_for() -> None:
-    """Over .5: weights 1·1 and 3·½ of 4; on topic in all 1 + 1.5 + 2·1."""
-    said = [(1.0, 0.9, 1.0), (0.5, 0.8, 3.0), (1.0, 0.2, 2.0), (0.0, 0.1, 5.0)]
-    found = judges.rates([judges.Scored(*each) for each in said], 0.5)
-    assert found.precision == pytest.approx(2.5 / 4)
-    assert found.recall == pytest.approx(2.5 / 4.5)
-
-
-def test_pages_off_topic_that_are_drawn_stand_for_all_of_them() -> None:
-    drawn = judges.drawn({"a": True, "b": False, "c": False, "d": False, "e": False}, 2)
-    assert drawn.pop("a") == judges.Wanted(1.0, 1.0)
-    assert list(drawn.values()) == [judges.Wanted(0.0, 2.0)] * 2
-
-
-def test_the_curve_leaves_out_tenths_of_few_pages_and_knows_their_edges() -> None:
-    bins = [
-        judges.Bin(30.0, 0.8, 0.8, 30)._asdict(),
-        judges.Bin(90.0, 0.83, 0.5, 10)._asdict(),
-        judges.Bin(90.0, 0.95, 1.0, 9)._asdict(),
+def test_a_comparison_becomes_a_table_with_ratios_to_the_baseline() -> None:
+    names = ("recall_T", "recall_2T", "oracle_share", "harvest")
+    measures = {name: {"value": 0.5} for name in names}
+    measures["auc"] = {"value": 0.4, "low": 0.3, "high": 0.5}
+    versus = {"auc": {"ratio": 2.0, "p_holm": 0.01, "wins": 9, "losses": 1}}
+    scores = [
+        {"variant": "bfs/tuned", "measures": measures},
+        {"variant": "yield/tuned", "measures": measures, "versus": versus},
     ]
-    rates = {"topics": ["a"], "judged": 49, "precision": 1, "recall": 1, "f1": 1, "error": 0}
-    text = judge_section.judge_section(
-        {"w": {"evidence": {**rates, "bins": bins}}}, judge_section.ENGLISH
-    )
-    assert text.endswith("| w |  |  |  |  |  |  |  | 0.80 | 0.50 |  |\n")
-
-
-def test_words_are_told_one_by_one() -> None:
-    rates = {"topics": {"AI": [0.5, 1]}, "judged": 4, "precision": 0.5, "recall": 1, "f1": 1}
-    text = judge_section.judge_section(
-        {"web, words": {"evidence": {**rates, "error": 0, "bins": []}}}, judge_section.ENGLISH
-    )
-    assert text.endswith("\n- web, words: AI 0.50 / 1.00\n")
-
-
-def test_a_tag_is_a_topic_and_what_is_near_it_has_no_label() -> None:
-    tags = {"a": {"movies"}, "b": {"movie awards"}, "c": {"film"}, "d": {"cars", "go"}}
-    assert dict(tag_topics.labelled(tags, "movie", {"film"})) == {"a": 1, "d": 0}
-    assert dict(tag_topics.labelled({"a": {"电影"}, "b": {"电影节"}}, "電影", set())) == {"a": 1}
-
-
-def test_tags_are_read_off_the_labels(tmp_path: Path) -> None:
-    file = tmp_path / "labels.tsv"
-    file.write_text("url\ttopic\tlabel\tevidence\nu\tx\t0\ttags:AI|go\nv\tx\t1\tlisting\n", "utf-8")
-    assert tag_topics.tags_of(file) == {"u": {"ai", "go"}}
-
-
-def test_a_table_of_further_strategies_stays_and_newer_shares_count() -> None:
-    def measured(tree: str, **shares: float) -> dict[str, object]:
-        rows = [{"strategy": n, "oracle_share": {"value": v}} for n, v in shares.items()]
-        settings = {"concurrency": 1, "eager": False, "budget": "3x"}
-        return {"web": "dev", "settings": settings, "unrecorded": "ask", "tree": tree, "rows": rows}
-
-    old, new = measured("a", bfs=0.25, dfs=0.125), measured("b", bfs=0.5)
-    assert not quality._replaces(new, old)
-    assert quality._replaces(old, new)
-    assert "| bfs | 0.500 |\n| dfs | 0.125 |\n" in quality.over_webs([old, new], quality.ENGLISH)
+    group = {"unrecorded": "ask", "relevance": "evidence", "baseline": "bfs/tuned"}
+    results = {
+        "settings": {"concurrency": 1, "budget": "3x", "seed_orders": 3, "delay_s": 1.0},
+        "topics": [{"name": "足球"}],
+        "groups": [{**group, "scores": scores}],
+        "judged": [{"variant": "bfs/tuned", **dict.fromkeys(quality.JUDGED, (0.3, 0.2, 0.4))}],
+    }
+    text = "\n".join(quality.sections(results))
+    same = "0.500 | 0.500 | 0.400 | 0.300–0.500 | 0.500"
+    assert f"| bfs | {same} | baseline |  |  | 0.500 |" in text
+    assert f"| yield | {same} | 2.00 | 0.010 | 9/1 | 0.500 |" in text
+    assert "| bfs | 0.300 (0.200–0.400) |" in text

@@ -663,7 +663,6 @@ def test_what_status_reads_with_needs_no_numpy() -> None:
 
 
 def test_help_needs_nothing_that_is_slow_to_import() -> None:
-    """`python -m bench.worst "focus --help"` measures how long it takes."""
     code = (
         "import sys; from click.testing import CliRunner; from focus.cli import cli; "
         "assert 'Usage: ' in CliRunner().invoke(cli, ['--help']).output; "

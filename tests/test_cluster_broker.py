@@ -1,6 +1,6 @@
 """A cluster on a RabbitMQ of its own: the same pages, the same order, politeness, mishaps.
 
-The long forms of the measurements are in bench/cluster/.
+The long form with random kills is bench/cluster/kills.py.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 Real files, spliced and repeated at random: that reaches deeper than random bytes, which
 most readers refuse at their first line. The runs are the same each time (`derandomize`);
-FOCUS_FUZZ=N makes N examples of each, and other ones, for a long night. bench/fuzz.py looks
-for branches not reached before with the same readers.
+FOCUS_FUZZ=N makes N examples of each, and other ones, for a long night.
 """
 
 import os

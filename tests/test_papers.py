@@ -1,13 +1,13 @@
-"""The papers' experiments: their files, the web they run on, and the page about them."""
+"""The papers' experiments: their files, the web they run on, and the verdicts."""
 
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from bench.papers import experiment as files
-from bench.papers import portal, write
-from bench.wording import LANGUAGES, written_in
+from bench.papers import outcome, portal
 from focus.archive.replay import Archive
 from focus.score.parameters import numbers_of
 from focus.score.relevance import model_class
@@ -34,8 +34,7 @@ def test_every_experiment_can_be_read_and_names_what_is_there() -> None:
                     assert not side or f"{side}, {form}" in names, (name, claim.text)
         assert all(claim.paper for claim in experiment.claim)
         assert experiment.topic in ("keywords", "p4", "p5")
-        assert experiment.other.keys() <= write.WEBS.keys()
-        assert all(len(row) == len(experiment.paper.head) for row in experiment.paper.rows)
+        assert experiment.other.keys() <= {"generated", "recorded"}
 
 
 def test_ways_are_guided_by_the_model_of_their_form() -> None:
@@ -82,14 +81,18 @@ def found_of(topics: int, ours: float, theirs: float) -> Any:
             "own_average_precision": 0.5, "efficiency": 1.0,
         }  # fmt: skip
         each = [
-            write.OfTopic(f"t{n}", numbers, [1.0], [1.0], [0.1, 0.2, share], "max-pages reached")
+            outcome.TopicResult(
+                f"t{n}", numbers, [1.0], [1.0], [0.1, 0.2, share], "max-pages reached"
+            )
             for n in range(topics)
         ]
-        return write.OfWay(f"{strategy}, as published", strategy, "published", "cosine", {}, each)
+        return outcome.WayResult(
+            f"{strategy}, as published", strategy, "published", "cosine", {}, each
+        )
 
-    facts = [write.TopicFound(f"t{n}", 200, 150, 1) for n in range(topics)]
+    facts = [outcome.TopicFacts(f"t{n}", 200, 150, 1) for n in range(topics)]
     ways = [way("gene", ours), way("best-first", theirs)]
-    return write.Found("0", "generated", 1000, "x", facts, ways)
+    return outcome.ExperimentResult("0", "generated", 1000, "x", facts, ways)
 
 
 @pytest.mark.parametrize(
@@ -108,32 +111,28 @@ def test_verdicts_follow_from_the_numbers(
 ) -> None:
     claim = files.Claim("x", "precision", "gene", "best-first")
     found = found_of(topics, ours, theirs)
-    verdict = write.verdict(found, claim, "published", "precision")
+    verdict = outcome.verdict(found, claim, "published", "precision")
     assert verdict == f"{said}: {ours:.0%}".replace("%", ".0 %") + f" to {theirs * 100:.1f} %"
-    assert write.verdict(found, claim, "tuned", "precision") == ""
+    assert outcome.verdict(found, claim, "tuned", "precision") == ""
 
 
-def test_the_page_says_what_failed_and_what_is_missing(tmp_path: Path) -> None:
-    import msgspec
-
-    p2 = {"p2": files.experiments(PAPERS, ["p2"])["p2"]}
-    assert write.text(p2, tmp_path).count("Not run yet on") == 2
-    found = found_of(6, 0.2, 0.4)
-    (tmp_path / "p2.generated.json").write_bytes(msgspec.json.encode(found))
-    text = write.text(p2, tmp_path)
-    assert "| P2 | gene has the higher recall at the end | clearly higher (curve) |" in text
-    assert "**does not hold**: 20.0 % to 40.0 % | not run |" in text
-    assert text.count("Not run yet on") == 1
-    other = msgspec.structs.replace(p2["p2"], other={"generated": "it has no chemistry."})
-    text = write.text({"p2": other}, tmp_path)
-    assert "No verdict here: it has no chemistry." in text
-    assert "no verdict: 20.0 % to 40.0 %" in text
-    assert "does not hold**: 20.0" not in text
+def test_a_report_has_each_claim_with_its_verdict_or_why_there_is_none() -> None:
+    p2 = files.experiments(PAPERS, ["p2"])["p2"]
+    result = found_of(6, 0.2, 0.4)
+    text = outcome.report(p2, result)
+    assert (
+        "| gene has the higher recall at the end | clearly higher (curve) | as published |" in text
+    )
+    assert "**does not hold**: 20.0 % to 40.0 %" in text
+    other = msgspec.structs.replace(p2, other={"generated": "it has no chemistry."})
+    text = outcome.report(other, result)
+    assert "No verdict on the generated web: it has no chemistry." in text
+    assert "does not hold" not in text
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_page_that_is_committed_is_the_one_that_is_written(language: str) -> None:
-    committed = PAPERS.parents[1] / "docs" / LANGUAGES[language] / "results.md"
-    with written_in(language):
-        written = write.text(files.experiments(PAPERS, []), PAPERS.parent / "results")
-    assert written == committed.read_text("utf-8"), "run python -m bench.papers.write"
+@pytest.mark.parametrize("path", sorted((PAPERS.parent / "results").glob("p*.json")))
+def test_stored_results_can_be_reported(path: Path) -> None:
+    name = path.name.partition(".")[0]
+    result = msgspec.json.decode(path.read_bytes(), type=outcome.ExperimentResult)
+    text = outcome.report(files.experiments(PAPERS, [name])[name], result)
+    assert all(f"| {way.name} |" in text for way in result.ways)

@@ -208,7 +208,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files_are_read_and_asked(name: str) -> None:
-    """How fast is measured by `python -m bench.worst`: a slow way would take minutes here."""
+    """A parser of quadratic time would take minutes here."""
     body = HOSTILE[name].encode()
     url = "http://a.test/" + "a" * 2_000
     robots = Robots.parse(body)

@@ -11,8 +11,7 @@ recorded        where they begin in a recorded one
 other           webs on which the set-up is not the paper's, and why: no verdict there
 way             strategy, form, and relevance model if not that of the form; NAME, FORM is its name
 alphas          the first way of each form is repeated with these α, and β = 1 - α (P3)
-paper           the paper's own figures, as a table
-claim           what the paper says of two ways, by which measure; its figures; why ours are so
+claim           what the paper says of two ways, by which measure, and its figures
 """
 
 import tomllib
@@ -68,18 +67,10 @@ class Way(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{self.strategy}{more}, {FORMS[self.form]}"
 
 
-class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Figures of the paper."""
-
-    source: str
-    head: list[str]
-    rows: list[list[str]]
-
-
 class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`better` does better than `worse` by `measure`; or, with `peak`, α is best there.
 
-    paper   the paper's own figures; why: what explains ours
+    paper   the paper's own figures
     """
 
     text: str
@@ -88,19 +79,14 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     worse: str = ""
     peak: float | None = None
     paper: str = ""
-    why: str = ""
 
 
 class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One file."""
 
-    title: str
-    did: str
-    differs: str
     topics: list[str]
     generated: Generated
     way: list[Way]
-    paper: Table
     claim: list[Claim]
     topic: str = "keywords"
     recorded: Recorded = Recorded()

@@ -1,15 +1,15 @@
-"""Runs the papers' experiments again, then writes docs/results.md.
+"""Runs the papers' experiments again; docs/results.md has the figures.
 
     python -m bench.papers.run [NAMES …] [--web FOLDER] [--only generated|recorded]
         [--topics N] [--topic NAME]… [--pages N] [--seed 1] [--jobs 1] [--cache FOLDER]
 
 Each experiment (`*.toml` beside this file) runs on a generated web with the generator's own
 labels and, with --web, on a recorded one (web.warc.zst, topics.json, labels.tsv.gz …). Every
-crawl is the real engine over an archive; what was found goes into bench/results/ as JSON, and
-`write.py` makes docs/results.md of that, here after each and whenever it is called. An
-interrupted run goes on where it was. On two cores all of it takes about an hour, less with
---topics, which takes the first N topics only, --topic, these, and --pages, the size of the
-generated webs (--seed). NAMES are experiments, all by default; webs and runs are kept in --cache.
+crawl is the real engine over an archive. The result goes into bench/results/ as JSON and is
+printed as a table of crawlers and one of claims. An interrupted run continues where it stopped.
+On two cores all experiments take about an hour. `--topics` takes the first N topics only,
+`--topic` the named ones; `--pages` and `--seed` change the generated webs. NAMES are experiments,
+by default all; webs and crawls are kept in `--cache`.
 """
 
 import time
@@ -22,10 +22,15 @@ from typing import Any, NamedTuple
 import msgspec
 import platformdirs
 
-from bench.papers import write
 from bench.papers.experiment import FORMS, Experiment, Way, experiments
+from bench.papers.outcome import (
+    ExperimentResult,
+    TopicFacts,
+    TopicResult,
+    WayResult,
+    report,
+)
 from bench.papers.portal import made
-from bench.papers.write import Found, OfTopic, OfWay, TopicFound
 from bench.script import read_options
 from focus import __version__
 from focus.archive.replay import Archive
@@ -57,7 +62,7 @@ class World(NamedTuple):
 
 
 def main() -> None:
-    """Run the experiments that are asked for, and write the page."""
+    """Run the experiments that are asked for, and print the results."""
     asked = read_options(__doc__)
     asked.cache = asked.cache or Path(platformdirs.user_cache_dir("focus")) / "papers"
     for name, experiment in experiments(HERE, asked.names).items():
@@ -76,10 +81,10 @@ def main() -> None:
             print(
                 f"{name} on the {world.name} web: {time.perf_counter() - began:.0f} s", flush=True
             )
-            write.main()
+            print(report(experiment, found), flush=True)
 
 
-def _run(experiment: Experiment, world: World, asked: Any) -> Found:
+def _run(experiment: Experiment, world: World, asked: Any) -> ExperimentResult:
     asked.cache.mkdir(parents=True, exist_ok=True)
     spec = Spec(
         archive=world.folder / world.archive,
@@ -114,13 +119,13 @@ def _run(experiment: Experiment, world: World, asked: Any) -> Found:
     done = time.perf_counter()
     outcomes, _ = run_trials(spec, trials, asked.cache / RUNS, _silent)
     print(f"  {len(trials)} crawls: {time.perf_counter() - done:.0f} s", flush=True)
-    return Found(
+    return ExperimentResult(
         focus=__version__,
         web=world.name,
         pages=_pages(web, prepared[0].ground),
         archive=web.digest,
         topics=[
-            TopicFound(
+            TopicFacts(
                 each.facts.name, each.facts.relevant, each.facts.targets, len(each.task.seeds)
             )
             for each in prepared
@@ -220,16 +225,18 @@ def _variant(way: Way) -> Variant:
 
 def _way(
     experiment: Experiment, way: Way, prepared: Sequence[Prepared], outcomes: Sequence[TrialResult]
-) -> OfWay:
+) -> WayResult:
     variant = _variant(way)
     topics = []
     for each in prepared:
         ours = [o for o in outcomes if o.variant == way.name and o.topic == each.task.name]
         topics.append(_of_topic(experiment, each, ours))
-    return OfWay(way.name, way.strategy, way.form, way.model, variant.params, topics)
+    return WayResult(way.name, way.strategy, way.form, way.model, variant.params, topics)
 
 
-def _of_topic(experiment: Experiment, each: Prepared, outcomes: Sequence[TrialResult]) -> OfTopic:
+def _of_topic(
+    experiment: Experiment, each: Prepared, outcomes: Sequence[TrialResult]
+) -> TopicResult:
     """The means over seed orders of what one way found for a topic."""
     found = [_of_crawl(experiment, each.ground, outcome) for outcome in outcomes]
     numbers = {name: round(mean([f[0][name] for f in found]), 6) for name in found[0][0]}
@@ -238,7 +245,7 @@ def _of_topic(experiment: Experiment, each: Prepared, outcomes: Sequence[TrialRe
         for r in zip(*(f[1] for f in found), strict=True)
     ]
     thirds = [round(mean(values), 6) for values in zip(*(f[2] for f in found), strict=True)]
-    return OfTopic(each.task.name, numbers, rounds[0], rounds[1], thirds, outcomes[0].stop)
+    return TopicResult(each.task.name, numbers, rounds[0], rounds[1], thirds, outcomes[0].stop)
 
 
 def _of_crawl(

@@ -10,7 +10,7 @@ without a date, or repeats an earlier match nearly word by word. Matches, what h
 them, and the cursor are written in one transaction per `BATCH` pages, so that a process
 that is killed leaves nothing half done and nothing done twice.
 
-What a page costs (bench/matching.py): unpacking and sets, once; parsing and judging only
+What a page costs: unpacking and sets, once; parsing and judging only
 where the words may stand, the parts shared by all alerts.
 """
 

@@ -10,7 +10,7 @@ than `FEW_LINKS` links in their body and less than `LITTLE_TEXT` of text:
     no-text     scripts, and next to no text and links
 
 The last three need a page with hardly a link of its own: of 3,000 pages of two recorded webs, where
-scripts make next to nothing, 17 are taken for shells then (`python -m bench.shells`), else 123.
+scripts make next to nothing, 17 are taken for shells then, else 123.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 Two things are known: how often the queues and hosts of the best waiting URLs have paid lately,
 and how often the crawl as a whole has. Neither is a forecast by itself. A queue that has paid
 runs dry, and what is found next waits nowhere yet; so both are weighed by what crawls have
-shown (`bench/forecast.py` fits the numbers below and states how often the interval holds).
+shown. The numbers below were fitted to these crawls; docs/usage.md states how often the interval
+holds.
 """
 
 from __future__ import annotations

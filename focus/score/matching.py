@@ -27,7 +27,7 @@ from focus.topic.topic import Topic, from_builtins
 FEATURE_SHARE = 0.15
 """What a feature of weight 1 adds to a link as a keyword of this weight: a word that goes with
 the topic goes with its neighbours, too, and a crawl that takes these for the topic never leaves
-them (`focus topic expand` weighs its words alike; bench/features.py asks what else would do)."""
+them (`focus topic expand` gives its words the same weight)."""
 
 _FULLWIDTH = re.compile("[\uff10-\uff5a]")
 _LATIN = "a-z0-9\u00df-\u00f6\u00f8-\u024f"  # what a word runs on with

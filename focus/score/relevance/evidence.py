@@ -3,7 +3,7 @@
 A keyword in the title says much, one in the text little, the tenth in the text hardly
 more than the fifth: each part gives a saturated number in 0…1, a logistic function
 turns their weighted sum into a probability. The weights are hand-set beliefs, moved by
-the development web's labels only as far as these insist (MAP, bench/fit_evidence.py);
+the development web's labels only as far as these insist (MAP);
 no word of any topic had a part in it. The bias asked for a precision of 0.88 at 0.5, so
 that a topic that had no part in the fit still had 0.87. Sections, breadcrumbs and citations came
 later, with weights set by hand.

@@ -58,7 +58,7 @@ class Yield(BestLink):
     what a host is known by), since places run dry, and dry places may fill.
 
     home is between what suits a web whose links to other hosts are mostly dead (1.5) and one
-    where they work (0); bench/held_out.py has both.
+    where they work (0).
 
     Worked, p₀ = 0.5, k = 4: host 40 requests, 8 relevant: (8 + 2)/44 = 0.227; pattern 20, 15:
     (15 + 4·0.227)/24 = 0.663; Δ = 0.68; with weight 0.9: 0.61. A link with an empty anchor on
