@@ -27,7 +27,6 @@ from tests.support.processes import (
     crawl_options,
     endings,
     history,
-    orphans,
     pages,
     read_copy,
     served,
@@ -62,17 +61,6 @@ def asked_twice(server: DemoServer) -> set[tuple[str, str]]:
 # -- signals ------------------------------------------------------------------------
 
 
-def test_sigterm_ends_well_and_nothing_is_asked_for_again(
-    server: DemoServer, tmp_path: Path
-) -> None:
-    for _ in range(2):
-        run = Crawl(server, tmp_path, program=PATIENT).after(60).send(signal.SIGTERM)
-        assert run.end() == 0
-        assert "ended: terminated" in run.said
-    assert Crawl(server, tmp_path, "--max-pages", "200").end() == 0
-    assert asked_twice(server) == set()
-
-
 def test_ctrl_c_lets_requests_finish_and_sums_up(web: DemoWeb, tmp_path: Path) -> None:
     with served(web, latency_s=0.5) as server:
         run = Crawl(server, tmp_path, program=PATIENT).after(20).send(signal.SIGINT)
@@ -100,19 +88,7 @@ def test_a_second_ctrl_c_ends_at_once_with_all_that_came_before(
     assert pages(tmp_path / "focus.db")
 
 
-# -- one process per database -------------------------------------------------------
-
-
-def test_a_second_crawl_of_the_database_ends_with_5(web: DemoWeb, tmp_path: Path) -> None:
-    with served(web, latency_s=0.2) as slow:
-        first = Crawl(slow, tmp_path).after(5).send(signal.SIGSTOP)  # it shall not end before
-        command = [sys.executable, "-m", "focus", *crawl_options(slow, tmp_path / "focus.db")]
-        second = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert second.returncode == 5
-        assert f"pid {first.process.pid}" in second.stderr
-        first.kill()
-        third = Crawl(slow, tmp_path, "--max-pages", "10")
-        assert third.end() == 0, "a lock whose holder was killed is taken over"
+# -- without a terminal --------------------------------------------------------------
 
 
 def test_it_runs_as_cron_would_run_it(server: DemoServer, tmp_path: Path) -> None:
@@ -222,12 +198,3 @@ def test_a_recorded_web_is_crawled_in_the_same_order_as_the_live_one(
     assert len(server.log) == asked, "nothing is asked for while an archive is crawled"
     assert history(replayed / "focus.db") == history(live / "focus.db")
     assert endings(replayed / "focus.db") == endings(live / "focus.db")
-
-
-def test_workers_end_with_a_killed_crawl(server: DemoServer, tmp_path: Path) -> None:
-    run = Crawl(server, tmp_path, "--workers", "2").after(5)
-    children = Path(f"/proc/{run.process.pid}/task/{run.process.pid}/children").read_text()
-    workers = list(map(int, children.split()))
-    run.kill()
-    assert len(workers) == 2
-    assert orphans(workers) == []

@@ -1,4 +1,4 @@
-"""A crawl that is killed, cut off, stopped or started twice loses nothing.
+"""A crawl, of one process or a cluster, that is killed, cut off, stopped or started twice.
 
 bench/torture.py is the long form.
 """
@@ -8,13 +8,18 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from focus.cluster import private_broker
 from tests.support import torture
+from tests.support.cluster_kills import cluster
 from tests.support.torture import Rack, Verdict, clocks, cuts, full_disk, kills, overlaps, racked
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="signals and /proc as on Linux"),
 ]
+
+FAULTS = ("worker", "frontier", "broker", "worker cut")
+NO_BROKER = "THE CLUSTER IS NOT TESTED: rabbitmq-server is not installed"
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +39,11 @@ def rack() -> Iterator[Rack]:
         pytest.param(lambda rack: overlaps(rack, 1), id="cron starts a second one"),
         pytest.param(full_disk, id="its disk is full, until there is room"),
         pytest.param(clocks, id="the wall clock jumps by a day"),
+        pytest.param(
+            lambda rack: cluster(rack, FAULTS, workers=2, skew_s=4000.0),
+            id="roles and the broker of a cluster are killed",
+            marks=pytest.mark.skipif(private_broker.server() is None, reason=NO_BROKER),
+        ),
     ],
 )
 def test_nothing_is_lost_when(trial: Callable[[Rack], Verdict], rack: Rack) -> None:

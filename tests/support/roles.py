@@ -9,7 +9,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -18,7 +17,7 @@ from pathlib import Path
 from focus.cluster.private_broker import PrivateBroker
 from focus.demo.server import DemoServer
 from tests.support.cables import Cable, Cables
-from tests.support.processes import crawl_options, descendants
+from tests.support.processes import crawl_options, descendants, kill, start
 
 END_S = 20.0
 DONE = (0, 3)  # a shard without a page is none the worse
@@ -38,20 +37,12 @@ class Role:
     ) -> None:
         self.name, self.at, self.said = name, cable, said
         how = ["-c", _SKEWED.format(skew=skew)] if skew else ["-m", "focus"]
-        self._command = [sys.executable, *how, *arguments]
+        self._program, self._arguments = how, arguments
         self.starts_at: float | None = None
-        self.cpu_s = 0.0  # of its lives that have ended, with their children
         self.process = self._start()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        with self.said.open("ab") as file:
-            return subprocess.Popen(
-                self._command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=file,
-                start_new_session=True,
-            )
+        return start(self._arguments, self.said, program=self._program)
 
     @property
     def code(self) -> int | None:
@@ -65,10 +56,7 @@ class Role:
 
     def kill(self, after_s: float) -> None:
         """SIGKILL, to its children as well; it starts again `after_s` later."""
-        for pid in (self.process.pid, *descendants(self.process.pid)):
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        self.process.wait()
+        kill(self.process, descendants(self.process.pid))
         self.starts_at = time.monotonic() + after_s
 
     def freeze(self, *, is_frozen: bool) -> None:

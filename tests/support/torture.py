@@ -16,11 +16,10 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sized
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -29,10 +28,10 @@ from focus.demo.server import DemoServer
 from focus.demo.site import DemoWeb, generate
 from tests.support.processes import (
     CONCURRENCY,
+    FOCUS,
     LIFE_S,
     Crawl,
     asked_again,
-    crawl_options,
     descendants,
     done,
     ends,
@@ -42,19 +41,14 @@ from tests.support.processes import (
     read_copy,
     served,
     slow_hosts,
-    wait_until,
 )
 
 START_UP_SHARE, START_UP_S = 0.15, 1.5  # of the kills: before the first request
 
-_CLOCK = """
-import sys, time
-shift, real = float(sys.argv[1]), time.time
-time.time = lambda: real() + shift
-sys.argv = ["focus", *sys.argv[2:]]
-from focus.__main__ import main
-sys.exit(main())
-"""
+_SHIFTED = (
+    "import sys, time; real = time.time; time.time = lambda: real() + {seconds}; "
+    "from focus.__main__ import main; sys.exit(main())"
+)
 
 
 class Verdict(NamedTuple):
@@ -84,9 +78,9 @@ class Rack:
         folder.mkdir()
         return folder
 
-    def crawl(self, folder: Path, *more: str) -> Crawl:
+    def crawl(self, folder: Path, program: Sequence[str] = FOCUS) -> Crawl:
         """A crawl into that folder, begun or continued."""
-        return Crawl(self.server, folder, *self.more, *more)
+        return Crawl(self.server, folder, *self.more, program=program)
 
     def some(self, parts: int) -> int:
         """A number of requests, about the whole crawl divided by so many parts."""
@@ -243,43 +237,35 @@ def stops(rack: Rack, times: int) -> Verdict:
 
 def overlaps(rack: Rack, times: int) -> Verdict:
     """Cron starts a second crawl: it ends with 5 at once; after kill -9 it takes over."""
-    folder, codes, slowest = rack.folder("overlap"), set(), 0.0
+    folder, codes, slowest, unnamed = rack.folder("overlap"), set(), 0.0, 0
     for _ in range(times):
         crawl = rack.crawl(folder).after(8)
         crawl.send(signal.SIGSTOP)  # it shall not end before the second does
         began = time.monotonic()
-        codes.add(rack.crawl(folder).end())
+        second = rack.crawl(folder)
+        codes.add(second.end())
+        unnamed += f"pid {crawl.process.pid}" not in second.said
         slowest = max(slowest, time.monotonic() - began)
         crawl.kill()
     code, remark = rack.crawl(folder).end(), f"second start {codes}, {slowest:.1f} s"
-    return rack.judged(folder, code, remark, second_start=codes != {5})
+    return rack.judged(folder, code, remark, second_start=codes != {5}, unnamed=unnamed)
 
 
 def clocks(rack: Rack) -> Verdict:
-    """Lives whose wall clocks are a day apart."""
-    folder, slowest, lives = rack.folder("clock"), 0.0, (0, 1, -1, 0)
-    options = crawl_options(rack.server, folder / "focus.db", *rack.more)
-    log, begun = rack.server.log, 0
+    """Lives whose wall clocks are a day apart.
+
+    A clock that is taken at its word makes it a host's longest rest, an hour, until the first
+    request.
+    """
+    folder, slowest, lives, begun = rack.folder("clock"), 0.0, (0, 1, -1, 0), 0
     for days in lives:
-        with (folder / "said").open("ab") as said:
-            command = [sys.executable, "-c", _CLOCK, str(days * 86400), *options]
-            process = subprocess.Popen(command, stderr=said, start_new_session=True)
-        began, before = time.monotonic(), len(log)
-        begun += _reached(log, before + 1, process)
+        began = time.monotonic()
+        crawl = rack.crawl(folder, ("-c", _SHIFTED.format(seconds=days * 86400))).after(1)
         slowest = max(slowest, time.monotonic() - began)
-        _reached(log, before + rack.some(8), process)
-        kill(process)
+        begun += crawl.requests > 0
+        crawl.after(rack.some(8)).kill()
     code, remark = rack.crawl(folder).end(), f"first request after {slowest:.1f} s"
     return rack.judged(folder, code, remark, never_began=begun < len(lives))
-
-
-def _reached(log: Sized, size: int, process: subprocess.Popen[bytes]) -> bool:
-    """Whether there are so many requests, before the process ends.
-
-    A clock that is taken at its word makes it a host's longest rest, an hour, until the first.
-    """
-    wait_until(lambda: len(log) >= size or process.poll() is not None, LIFE_S)
-    return len(log) >= size
 
 
 @contextmanager
