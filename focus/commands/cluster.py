@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,50 +24,45 @@ if TYPE_CHECKING:
     from focus.cluster.broker import Address
     from focus.commands.settings import CrawlOrder
 
-CLUSTER = "The cluster"
+cluster_option = partial(option, section="The cluster")
 PASSWORD = "FOCUS_AMQP_PASSWORD"
 UNBOUNDED = 1 << 20  # requests at once: the workers' slots are the bound
 
 _BROKER_OPTIONS = [
-    option(
+    cluster_option(
         "--amqp",
-        section=CLUSTER,
         variable=True,
         metavar="URL",
         help="The broker: amqp[s]://USER@HOST:PORT/VHOST. Its password is better not here "
         f"but in a file or in {PASSWORD}.",
     ),
-    option(
+    cluster_option(
         "--amqp-password-file",
-        section=CLUSTER,
         variable=True,
         kind="file",
         help="The first line of this file is the broker's password.",
     ),
-    option(
+    cluster_option(
         "--amqp-ca",
-        section=CLUSTER,
         variable=True,
         kind="file",
         help="Trust the certificates in this file (PEM), with amqps://.",
     ),
-    option(
+    cluster_option(
         "--amqp-plain",
-        section=CLUSTER,
         variable=True,
         is_flag=True,
         help="Speak amqp:// to another machine, too: unencrypted, in a network of your own.",
     ),
-    option(
+    cluster_option(
         "--cluster",
-        section=CLUSTER,
         variable=True,
         metavar="NAME",
         default="main",
         help="One of several clusters on a broker.",
     ),
 ]
-_SLOTS = option("--slots", section=CLUSTER, kind="count", default=64, help="Requests at once.")
+_SLOTS = cluster_option("--slots", kind="count", default=64, help="Requests at once.")
 
 
 broker_options = adding(_BROKER_OPTIONS)
@@ -115,9 +111,8 @@ def cluster() -> None:
 
 
 @cluster.command(cls=Command)
-@option(
+@cluster_option(
     "--shard",
-    section=CLUSTER,
     variable=True,
     metavar="N/OF",
     default="1/1",
@@ -190,20 +185,18 @@ def _frontier(order: CrawlOrder, address: Address, shard: str, options: dict[str
 
 @cluster.command(cls=Command)
 @_SLOTS
-@option(
+@cluster_option(
     "--processes",
-    section=CLUSTER,
     kind="count",
     show_default="cores - 1",
     help="Processes that read and score pages.",
 )
-@option(
+@cluster_option(
     "--warc",
-    section=CLUSTER,
     kind="folder",
     help="Record requests and responses in a file of this folder (WARC 1.1).",
 )
-@option("--name", section=CLUSTER, metavar="NAME", help="What it is called in `cluster status`.")
+@cluster_option("--name", metavar="NAME", help="What it is called in `cluster status`.")
 @broker_options
 @reach_options
 @option("-q", "--quiet", is_flag=True, help="Say nothing unless it goes wrong.")
@@ -243,26 +236,11 @@ def worker(ctx: click.Context, /, **options: Any) -> None:
 
 
 @cluster.command(cls=Command, context_settings={"ignore_unknown_options": True})
-@option(
-    "--shards",
-    section=CLUSTER,
-    type=click.IntRange(1, 64),
-    default=1,
-    metavar="N",
-    help="Frontiers.",
-)
-@option(
-    "--workers",
-    section=CLUSTER,
-    type=click.IntRange(1, 256),
-    default=2,
-    metavar="N",
-    help="Workers.",
-)
+@cluster_option("--shards", type=click.IntRange(1, 64), default=1, metavar="N", help="Frontiers.")
+@cluster_option("--workers", type=click.IntRange(1, 256), default=2, metavar="N", help="Workers.")
 @_SLOTS
-@option(
+@cluster_option(
     "--folder",
-    section=CLUSTER,
     default=Path("focus-cluster"),
     kind="folder",
     help="Where the shards keep their databases: shard1.db and so on.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,12 +15,12 @@ from focus.commands.options.recorded_web import (
     ALIASES,
     ARCHIVE,
     BUDGET,
-    HOW,
     HUBS,
     JOBS,
     LABELS,
-    WEB,
     beside,
+    how_option,
+    web_option,
 )
 from focus.commands.options.value_types import checked
 from focus.errors import ConfigError
@@ -29,7 +30,7 @@ from focus.terminal.progress_bar import bar
 if TYPE_CHECKING:
     from focus.evaluate.ground_truth import Spec
 
-WAYS = "What is compared"
+_way_option = partial(option, section="What is compared")
 WIDE = 160  # columns of a table that goes into a file or a pipe
 _FORMS = click.Choice(["tuned", "published"])
 
@@ -43,118 +44,94 @@ def _forms(text: str) -> tuple[str, ...]:
 
 @click.command("compare", cls=Command)
 @ARCHIVE
-@option(
-    "--topics",
-    section=WEB,
-    kind="file",
-    required=True,
-    help="topics.json: a list of {name, keywords, seeds}.",
+@web_option(
+    "--topics", kind="file", required=True, help="topics.json: a list of {name, keywords, seeds}."
 )
 @LABELS
 @HUBS
 @ALIASES
-@option(
-    "--judge",
-    section=WEB,
-    kind="model",
-    metavar="MODEL",
-    help="No labels: let this relevance model judge.",
+@web_option(
+    "--judge", kind="model", metavar="MODEL", help="No labels: let this relevance model judge."
 )
-@option(
+@web_option(
     "--judgments",
-    section=WEB,
     kind="file",
     help="Score by these judgments of `focus judge`, too, with intervals.",
 )
-@option("--strategy", section=WAYS, multiple=True, kind="strategy", help="Repeatable.")
-@option("--all-strategies", section=WAYS, is_flag=True, help="All of them.")
-@option(
+@_way_option("--strategy", multiple=True, kind="strategy", help="Repeatable.")
+@_way_option("--all-strategies", is_flag=True, help="All of them.")
+@_way_option(
     "--relevance",
-    section=WAYS,
     multiple=True,
     kind="model",
     show_default="evidence; as published the paper's",
     help="The model that guides the crawls. Repeatable.",
 )
-@option(
+@_way_option(
     "--forms",
-    section=WAYS,
     type=checked(_forms),
     default="tuned",
     metavar="FORMS",
     help="tuned, published, or tuned,published.",
 )
-@option("--as-published", section=WAYS, is_flag=True, help="The same as --forms published.")
-@option(
+@_way_option("--as-published", is_flag=True, help="The same as --forms published.")
+@_way_option(
     "--param",
-    section=WAYS,
     multiple=True,
     kind="parameter",
     help="For all that have it, or for one: topic-pagerank.gamma=0.3. Repeatable.",
 )
-@option(
+@_way_option(
     "--mask",
-    section=WAYS,
     multiple=True,
     default=("none",),
     type=click.Choice(["none", "meta", "urls", "both"]),
     help="Hide meta keywords, or the words of URLs, from the crawls. Repeatable.",
 )
-@option(
+@_way_option(
     "--unrecorded",
-    section=WAYS,
     multiple=True,
     default=("ask",),
     type=click.Choice(["ask", "skip"]),
     help="Links that the recording cannot answer: ask, and get a 404, or skip them, which costs "
     "nothing; at hosts that are wholly recorded a 404 is true and stays. Repeatable.",
 )
-@option("--topic", section=WAYS, multiple=True, metavar="NAME", help="Only this. Repeatable.")
-@option(
+@_way_option("--topic", multiple=True, metavar="NAME", help="Only this. Repeatable.")
+@_way_option(
     "--baseline",
-    section=WAYS,
     metavar="NAME",
     show_default="best-first, else the first",
     help="The strategy that the others are tested against; NAME/published for that form.",
 )
 @BUDGET
-@option(
+@how_option(
     "--seed-orders",
-    section=HOW,
     kind="count",
     default=6,
     help="Crawls per topic, each with its seeds in another order.",
 )
-@option("--concurrency", section=HOW, kind="count", default=1, help="Requests at once.")
-@option(
+@how_option("--concurrency", kind="count", default=1, help="Requests at once.")
+@how_option(
     "--eager",
-    section=HOW,
     is_flag=True,
     help="Ask every host that is due, however poor its URLs (see focus crawl).",
 )
-@option(
+@how_option(
     "--delay",
-    section=HOW,
     kind="positive time",
     default="1s",
     help="Between requests to a host, by the virtual clock.",
 )
 @JOBS
-@option(
+@how_option(
     "-o",
     "--output",
-    section=HOW,
     required=True,
     metavar="FOLDER",
     kind="folder",
     help="results.json, results.csv, report.html and the crawls themselves.",
 )
-@option(
-    "--png",
-    section=HOW,
-    is_flag=True,
-    help="Also the curves as PNG files (extra focus-crawler[png]).",
-)
+@how_option("--png", is_flag=True, help="Also the curves as PNG files (extra focus-crawler[png]).")
 def compare_command(**options: Any) -> None:  # fmt: skip
     """Compare strategies on a recorded web, offline.
 

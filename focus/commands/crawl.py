@@ -7,6 +7,8 @@ told of the run. `settings` makes a `CrawlConfig` of all of them.
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from focus.cluster.reach import Reach
@@ -15,34 +17,28 @@ from focus.commands.options.option import DB, adding, option
 from focus.commands.options.value_types import ANY_KIND
 from focus.setting import FAR, FAST, FILE, NETWORK, OUTPUT, SCRIPTS, SERVER, SESSION, WHAT
 
+_what_option = partial(option, section=WHAT, variable=True)
+_network_option = partial(option, section=NETWORK, variable=True)
+_output_option = partial(option, section=OUTPUT, variable=True)
+
 _GIVEN = [
-    option(
+    _what_option(
         "--seed",
-        section=WHAT,
-        variable=True,
         multiple=True,
         metavar="URL",
         help="Start here; a bare host is tried as https, then http. Repeatable.",
     ),
-    option(
+    _what_option(
         "--seeds-file",
-        section=WHAT,
-        variable=True,
         kind="input",
         help="More seeds, one a line, # begins a comment; - is the standard input.",
     ),
-    option(
-        "--topic",
-        section=WHAT,
-        variable=True,
-        metavar="WORDS|FILE",
-        help="Words like 足球,英超:0.8 or a topic file (.toml).",
+    _what_option(
+        "--topic", metavar="WORDS|FILE", help="Words like 足球,英超:0.8 or a topic file (.toml)."
     ),
     *declared(WHAT),
-    option(
+    _what_option(
         "--param",
-        section=WHAT,
-        variable=True,
         multiple=True,
         kind="parameter",
         help="Set a number of the strategy or the model, e.g. gamma=0.3 or "
@@ -51,17 +47,13 @@ _GIVEN = [
 ]
 
 _ASKING = [
-    option(
+    _network_option(
         "--contact",
-        section=NETWORK,
-        variable=True,
         kind="contact",
         help="Where a site's owner can reach you; goes into the User-Agent.",
     ),
-    option(
+    _network_option(
         "--user-agent",
-        section=NETWORK,
-        variable=True,
         kind="header",
         show_default="focus/VERSION and the contact",
         help="How to introduce yourself; robots.txt is read for its product name.",
@@ -72,10 +64,8 @@ _ASKING = [
 _TELLING = [
     DB,
     *declared(OUTPUT),
-    option(
+    _output_option(
         "--retry-failed",
-        section=OUTPUT,
-        variable=True,
         multiple=True,
         is_flag=False,
         flag_value=ANY_KIND,
@@ -83,17 +73,9 @@ _TELLING = [
         help="Ask again for what failed in an earlier run: for these kinds of failure, e.g. "
         "timeout,http-5xx; without a KIND for all that may be over by now. Repeatable.",
     ),
-    option(
-        "--report",
-        section=OUTPUT,
-        variable=True,
-        kind="file",
-        help="Write the summary here, whole, as JSON.",
-    ),
-    option(
+    _output_option("--report", kind="file", help="Write the summary here, whole, as JSON."),
+    _output_option(
         "--fail-error-rate",
-        section=OUTPUT,
-        variable=True,
         type=click.FloatRange(0, 1),
         metavar="SHARE",
         help="Exit with 4 if more than this share of the run's URLs failed, e.g. 0.5.",
@@ -105,26 +87,10 @@ _TELLING = [
         is_flag=True,
         help="Say what would be done; request nothing.",
     ),
-    option(
-        "-q",
-        "--quiet",
-        section=OUTPUT,
-        variable=True,
-        is_flag=True,
-        help="Say nothing unless it goes wrong.",
-    ),
-    option(
-        "-v",
-        "--verbose",
-        section=OUTPUT,
-        variable=True,
-        is_flag=True,
-        help="A line for every request.",
-    ),
-    option(
+    _output_option("-q", "--quiet", is_flag=True, help="Say nothing unless it goes wrong."),
+    _output_option("-v", "--verbose", is_flag=True, help="A line for every request."),
+    _output_option(
         "--log-file",
-        section=OUTPUT,
-        variable=True,
         kind="file",
         help="Append a line for every request here; a file that was renamed is begun anew "
         "(logrotate).",

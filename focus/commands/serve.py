@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +18,17 @@ from focus.commands.watch_send import cluster_of, sending_options
 from focus.errors import ConfigError
 from focus.i18n import say
 
-_WHERE = "Where"
+_where_option = partial(option, section="Where")
 OPEN_FILES = 256  # a connection of each visitor, each of a visit, databases
 
 
 @click.command(cls=ChannelCommand, takes="installation")
-@option("--host", section=_WHERE, default="127.0.0.1", metavar="ADDRESS", help="Listen here.")
-@option(
-    "--port",
-    section=_WHERE,
-    type=click.IntRange(1, 65535),
-    default=8420,
-    metavar="N",
-    help="On this port.",
+@_where_option("--host", default="127.0.0.1", metavar="ADDRESS", help="Listen here.")
+@_where_option(
+    "--port", type=click.IntRange(1, 65535), default=8420, metavar="N", help="On this port."
 )
-@option(
+@_where_option(
     "--forget-passwords",
-    section=_WHERE,
     is_flag=True,
     help="Take the mail server and the SMS gateway out of the database: their key file is lost.",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +15,12 @@ from focus.commands.options.recorded_web import (
     ALIASES,
     ARCHIVE,
     BUDGET,
-    HOW,
     HUBS,
     JOBS,
     LABELS,
-    WEB,
     beside,
+    how_option,
+    web_option,
 )
 from focus.commands.options.value_types import checked, parameter_name
 from focus.errors import ConfigError, TopicError
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from focus.evaluate.tune import Search
     from focus.evaluate.tuning_result import Tuned
 
-TUNED = "What is tuned"
+_tuned_option = partial(option, section="What is tuned")
 
 
 def _range(text: str) -> Range:
@@ -44,12 +45,9 @@ def _range(text: str) -> Range:
 
 @click.command("tune", cls=Command)
 @ARCHIVE
-@option(
-    "--topics", section=WEB, kind="file", help="topics.json: a list of {name, keywords, seeds}."
-)
-@option(
+@web_option("--topics", kind="file", help="topics.json: a list of {name, keywords, seeds}.")
+@web_option(
     "--topic",
-    section=WEB,
     multiple=True,
     metavar="NAME|FILE",
     help="Only this of the topics; or a topic file (.toml) with seeds, which then gets the "
@@ -58,25 +56,22 @@ def _range(text: str) -> Range:
 @LABELS
 @HUBS
 @ALIASES
-@option(
+@web_option(
     "--judge",
-    section=WEB,
     kind="model",
     metavar="MODEL",
     show_default="without labels, the model that guides: self-judged",
     help="Let this relevance model judge.",
 )
-@option("--strategy", section=TUNED, required=True, kind="strategy", help="Whose numbers.")
-@option(
+@_tuned_option("--strategy", required=True, kind="strategy", help="Whose numbers.")
+@_tuned_option(
     "--relevance",
-    section=TUNED,
     kind="model",
     show_default="the topic file's, else evidence",
     help="The model that guides the crawls; its numbers may be tuned, too.",
 )
-@option(
+@_tuned_option(
     "--param",
-    section=TUNED,
     multiple=True,
     required=True,
     type=checked(_range),
@@ -84,37 +79,31 @@ def _range(text: str) -> Range:
     help="gamma=0.1..0.9, T=1..10 (whole numbers if its own are), f=1e-3..1:log, W=10|20|40; "
     "a=1.5 keeps it fixed. Repeatable.",
 )
-@option(
+@_tuned_option(
     "--mask",
-    section=TUNED,
     default="none",
     type=click.Choice(["none", "meta", "urls", "both"]),
     help="Hide meta keywords, or the words of URLs, from the crawls.",
 )
-@option(
+@how_option(
     "--trials",
-    section=HOW,
     type=click.IntRange(1, 10_000),
     default=40,
     metavar="N",
     help="Sets of values to try: one half at random, the other near the best.",
 )
-@option(
-    "--seed", section=HOW, type=int, default=0, metavar="N", help="Another one draws other values."
-)
+@how_option("--seed", type=int, default=0, metavar="N", help="Another one draws other values.")
 @BUDGET
-@option(
+@how_option(
     "--seed-orders",
-    section=HOW,
     kind="count",
     default=4,
     help="Crawls per topic, each with its seeds in another order.",
 )
 @JOBS
-@option(
+@how_option(
     "-o",
     "--output",
-    section=HOW,
     kind="file",
     show_default="the topic file",
     help="Write the numbers into this topic file (.toml), or all that was found (.json).",

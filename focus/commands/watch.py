@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from focus.commands.alert_access import AlertName, answer, chosen, here, opened
-from focus.commands.options.alert import WHAT, alert_options, changed, try_topic
+from focus.commands.options.alert import alert_options, changed, try_topic, what_option
 from focus.commands.options.channel import KEY, ChannelCommand
 from focus.commands.options.help import Group
 from focus.commands.options.option import DB, JSON, OUTPUT_FILE, Command, option
@@ -74,7 +74,7 @@ def add(db: Path, name: str, **options: Any) -> None:
 
 @watch.command(cls=ChannelCommand, takes="alert")
 @click.argument("name", type=AlertName())
-@option("--name", "new_name", section=WHAT, metavar="NAME", help="Call it so from now on.")
+@what_option("--name", "new_name", metavar="NAME", help="Call it so from now on.")
 @alert_options
 @KEY
 @DB

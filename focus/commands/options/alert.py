@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,75 +17,65 @@ from focus.text.formatting import printable, read_span
 if TYPE_CHECKING:
     from focus.storage.alerts.records import Alert
 
-WHAT, WHEN = "What about", "When"
+what_option = partial(option, section="What about")
+_when_option = partial(option, section="When")
+_how_option = partial(option, section=HOW)
 
 
 alert_options = adding(
     (
-        option(
+        what_option(
             "--site",
-            section=WHAT,
             multiple=True,
             metavar="URL",
             help="A site, or a section of one, to be looked at. Repeatable.",
         ),
-        option(
+        what_option(
             "--words",
-            section=WHAT,
             metavar="WORDS",
             help='What a page must have: +must -not "a phrase" a OR b; of bare words, any.',
         ),
-        option(
-            "--topic",
-            section=WHAT,
-            metavar="WORDS|FILE",
-            help="Judge by this topic; without it, by the words.",
+        what_option(
+            "--topic", metavar="WORDS|FILE", help="Judge by this topic; without it, by the words."
         ),
-        option(
+        what_option(
             "--min-relevance",
-            section=WHAT,
             type=click.FloatRange(0, 1),
             metavar="NUMBER",
             show_default="the judge's threshold",
             help="Tell of pages of at least this relevance.",
         ),
-        option(
+        what_option(
             "--language",
-            section=WHAT,
             multiple=True,
             metavar="CODE",
             help="Tell of pages in this language, as zh or en. Repeatable.",
         ),
-        option(
+        _when_option(
             "--every",
-            section=WHEN,
             metavar="WHEN",
             show_default="auto",
             help="1m, 15m, hourly, daily 07:30, weekly mon 07:30, a cron expression, or auto: when "
             "news is likely.",
         ),
-        option(
+        _when_option(
             "--quiet",
-            section=WHEN,
             metavar="HOURS",
             help="Deliver nothing in these hours, as 22:00-07:00; checks go on.",
         ),
-        option(
+        _when_option(
             "--expires",
-            section=WHEN,
             metavar="WHEN",
             help="Stop at this date (2026-12-31) or after this time (30d); never: do not.",
         ),
-        option(
+        _how_option(
             "--digest/--immediate",
-            section=HOW,
             default=None,
             show_default="digest",
             help="One message for all that is new, or one for each page.",
         ),
-        option(
+        _how_option(
             "--max-items",
-            section=HOW,
             kind="count",
             show_default="20",
             help="Pages in a digest at most; the rest stays in the inbox.",

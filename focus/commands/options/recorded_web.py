@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from focus.commands.options.option import option
 from focus.commands.options.value_types import checked
 
-WEB, HOW = "The web and its labels", "How"
+web_option = partial(option, section="The web and its labels")
+how_option = partial(option, section="How")
 
 
 def read_budget(text: str) -> str:
@@ -24,40 +26,35 @@ def beside(folder: Path | None, *names: str) -> Path | None:
     return next(found, None)
 
 
-ARCHIVE = option(
+ARCHIVE = web_option(
     "--archive",
-    section=WEB,
     kind="file",
     required=True,
     help="The recorded web (.warc or .arc, plain, .gz or .zst).",
 )
-LABELS = option(
+LABELS = web_option(
     "--labels",
-    section=WEB,
     kind="file",
     show_default="labels.tsv.gz or labels.tsv beside the topics",
     help="Which page is about which topic: url, topic, 0 or 1.",
 )
-HUBS = option(
+HUBS = web_option(
     "--hubs",
-    section=WEB,
     kind="file",
     show_default="hubs.tsv beside the topics",
     help="Listing pages: counted neither way.",
 )
-ALIASES = option(
+ALIASES = web_option(
     "--aliases",
-    section=WEB,
     kind="file",
     show_default="aliases.tsv beside the topics",
     help="URLs of one page: counted once.",
 )
-BUDGET = option(
+BUDGET = how_option(
     "--budget",
-    section=HOW,
     type=checked(read_budget),
     default="3x",
     metavar="N|Nx",
     help="Requests per crawl, or times the relevant pages that can be reached, plus 20.",
 )
-JOBS = option("--jobs", section=HOW, kind="count", show_default="cores", help="Processes.")
+JOBS = how_option("--jobs", kind="count", show_default="cores", help="Processes.")
