@@ -6,15 +6,15 @@ Records are frozen `msgspec.Struct`s, cheap to make; `array_like` ones cross the
 from __future__ import annotations
 
 import math
-from enum import IntEnum, StrEnum
+from enum import IntEnum, IntFlag, StrEnum
 
 import msgspec
 
-from focus.looks import PageChange, PageCheck
-from focus.renderings import Rendering as Rendering
-
 SEED_PRIORITY = 1e6
 """Priority of seeds: before any scored link, in the order the user gave them."""
+AGAIN_PRIORITY = -1e6
+"""Priorities from here down belong to pages that are revisited: behind all links, whose evidence
+does not change them. As far below zero as `SEED_PRIORITY` is above it."""
 
 
 class UrlState(IntEnum):
@@ -76,6 +76,46 @@ class DropReason(StrEnum):
     TRAP_CALENDAR = "trap-calendar"  # dates far from now
     TRAP_BUDGET = "trap-budget"  # URLs like it took many requests and brought nothing
     TRAP_HOSTS = "trap-hosts"  # its domain has ever more hosts; only counted
+
+
+class Rendering(StrEnum):
+    """Whether a page needs scripts, and what came of running them. Failed: kept as fetched."""
+
+    NONE = ""  # it is whole as it came
+    EMPTY_ROOT = "empty-root"  # a shell: a framework draws into an empty element
+    NOSCRIPT = "noscript"  # a shell: its noscript asks for JavaScript
+    TEMPLATE = "template"  # a shell: places for values that nobody has filled
+    EMPTY_LIST = "empty-list"  # a shell: an element that names itself a list is empty
+    NO_TEXT = "no-text"  # a shell: scripts, and next to no text and links
+    RENDERED = "rendered"
+    TIMEOUT = "render-timeout"  # it could not be read within its time
+    CRASH = "render-crash"  # the browser died, or the page in it
+    TOO_LARGE = "render-too-large"  # what the scripts made is over the cap of a page
+    EMPTY = "render-empty"  # the scripts left less of it than had come
+
+    @property
+    def is_shell(self) -> bool:
+        """Whether it seems to need scripts that nobody has run."""
+        return self in _SHELLS
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether scripts were to be run, and could not be."""
+        return self.startswith("render-")
+
+
+_SHELLS = frozenset(tuple(Rendering)[1:6])
+
+
+class ChangeKind(IntFlag):
+    """The differences that a revisit may find, as flags. Users see the names."""
+
+    TEXT = 1  # its main text
+    TITLE = 2
+    LINKS = 4  # to URLs that the crawl did not know
+    GONE = 8  # 404, 410, or a page that says so
+    MOVED = 16  # it redirects
+    BACK = 32  # it was gone
 
 
 class Region(IntEnum):
@@ -397,6 +437,67 @@ class PageRow(msgspec.Struct, frozen=True):
     targets: tuple[int, ...] = ()
     host_nth: int = 0
     bonus: float = 0.0
+
+
+class KeptPage(msgspec.Struct):
+    """A page, sitemap or feed of an earlier run, kept while it is revisited.
+
+    id, url     as it is known
+    digest      as `Page.digest`, of what is stored; 0: not known
+    priority    what it was taken at first
+    first_at    when it was had first
+    checked_at  when it answered last; `tried_at`: when it was asked last
+    changed_at  when it was last found changed, None: never
+    gone_at     since when it is gone, None: it is there
+    told_at     when it last changed by a sitemap or feed, 0.0: not told
+    watched_s, news  what is known of its news (`revisits.Watched`)
+    """
+
+    id: int
+    url: str
+    digest: int
+    title: str
+    priority: float
+    first_at: float
+    checked_at: float
+    tried_at: float
+    changed_at: float | None = None
+    gone_at: float | None = None
+    told_at: float = 0.0
+    watched_s: float = 0.0
+    news: float = 0.0
+    etag: str = ""
+    last_modified: str = ""
+    is_listing: bool = False
+    is_hub: bool = False
+
+
+class PageCheck(msgspec.Struct, frozen=True):
+    """The state of a page after a revisit, as `KeptPage`. `trouble`: why it did not answer."""
+
+    id: int
+    first_at: float
+    checked_at: float
+    tried_at: float
+    changed_at: float | None
+    gone_at: float | None
+    watched_s: float
+    news: float
+    trouble: str = ""
+
+
+class PageChange(msgspec.Struct, frozen=True):
+    """The entry that a revisit adds to the history of a page.
+
+    links   that the crawl did not know
+    detail  the title before, where it moved to, or how it is gone
+    """
+
+    id: int
+    at: float
+    kinds: int
+    links: int = 0
+    detail: str = ""
 
 
 class Batch(msgspec.Struct):

@@ -19,8 +19,16 @@ from focus.engine.sitemaps import SitemapHandler
 from focus.engine.transports import Transport
 from focus.engine.view import Request, View
 from focus.i18n import msg, within
-from focus.looks import ChangeKind, KeptPage
-from focus.records import DropReason, FailureKind, FetchResult, Outcome, Task, UrlState
+from focus.records import (
+    ChangeKind,
+    DropReason,
+    FailureKind,
+    FetchResult,
+    KeptPage,
+    Outcome,
+    Task,
+    UrlState,
+)
 from focus.scheduling.queues import Candidate, Host
 from focus.urls.normal_form import host_of
 

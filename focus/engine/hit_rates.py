@@ -23,8 +23,7 @@ from focus.config import TrapConfig
 from focus.engine.ranking import Ranker
 from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
-from focus.looks import AGAIN_PRIORITY
-from focus.records import Page, Recent, Tally, UrlState
+from focus.records import AGAIN_PRIORITY, Page, Recent, Tally, UrlState
 from focus.scheduling.queues import Host, Queue
 from focus.scheduling.url_table import UrlTable
 

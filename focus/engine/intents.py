@@ -14,8 +14,17 @@ from typing import TypeAlias
 import msgspec
 
 from focus.admission.robots_gate import Turn
-from focus.looks import ChangeKind
-from focus.records import DropReason, FailureKind, FetchResult, Link, Listing, Page, PageRow, UrlRow
+from focus.records import (
+    ChangeKind,
+    DropReason,
+    FailureKind,
+    FetchResult,
+    Link,
+    Listing,
+    Page,
+    PageRow,
+    UrlRow,
+)
 from focus.scheduling.queues import Host
 from focus.score.strategy import Parent
 from focus.score.subtopics import Titled

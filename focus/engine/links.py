@@ -23,8 +23,15 @@ from focus.engine.partition import Crossing, Partition
 from focus.engine.ranking import Ranker
 from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
-from focus.looks import AGAIN_PRIORITY
-from focus.records import SEED_PRIORITY, DropReason, FailureKind, Link, UrlRow, UrlState
+from focus.records import (
+    AGAIN_PRIORITY,
+    SEED_PRIORITY,
+    DropReason,
+    FailureKind,
+    Link,
+    UrlRow,
+    UrlState,
+)
 from focus.scheduling.queues import Queue
 from focus.scheduling.url_table import UrlTable
 from focus.score.strategy import LinkEvidence, Parent, Strategy

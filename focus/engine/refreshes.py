@@ -8,8 +8,15 @@ unanswered    the row for one that was not: what was had stays
 
 from __future__ import annotations
 
-from focus.looks import ChangeKind, KeptPage, PageChange, PageCheck
-from focus.records import FailureKind, FetchResult, Page
+from focus.records import (
+    ChangeKind,
+    FailureKind,
+    FetchResult,
+    KeptPage,
+    Page,
+    PageChange,
+    PageCheck,
+)
 from focus.scheduling.revisits import Watched, watched_on
 
 AWAY = ChangeKind.GONE | ChangeKind.MOVED

@@ -39,11 +39,12 @@ from focus.engine.refreshes import differences, is_gone
 from focus.engine.view import View
 from focus.http.robots_tag import of_headers
 from focus.i18n import msg, within
-from focus.looks import ChangeKind, KeptPage
 from focus.records import (
+    ChangeKind,
     DropReason,
     FailureKind,
     FetchResult,
+    KeptPage,
     Page,
     PageRow,
     Result,

@@ -12,12 +12,14 @@ from collections.abc import Sequence
 import msgspec
 
 from focus.frontier import Frontier
-from focus.looks import ChangeKind, PageChange, PageCheck
 from focus.records import (
     Batch,
     Change,
+    ChangeKind,
     HostRow,
     Outcome,
+    PageChange,
+    PageCheck,
     PageRow,
     QueueRow,
     Recent,

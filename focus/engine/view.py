@@ -14,8 +14,7 @@ from focus.admission.robots_gate import RobotsGate
 from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
 from focus.i18n import msg, within
-from focus.looks import KeptPage
-from focus.records import UrlState
+from focus.records import KeptPage, UrlState
 from focus.scheduling.queues import Host, Queue
 from focus.scheduling.url_table import UrlTable
 from focus.urls.normal_form import registrable_domain

@@ -26,7 +26,7 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from focus.looks import KeptPage
+from focus.records import KeptPage
 
 SOONEST, LATEST = 0.25, 4.0  # of the age given: no page waits less, none longer
 KEPT = 16.0  # ages after which news counts a third

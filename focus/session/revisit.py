@@ -20,8 +20,7 @@ from focus.crawler import Crawl
 from focus.engine.limits import of_round
 from focus.engine.view import Request, conditions
 from focus.html.main_content import own_text
-from focus.looks import AGAIN_PRIORITY, KeptPage
-from focus.records import UrlState
+from focus.records import AGAIN_PRIORITY, KeptPage, UrlState
 from focus.scheduling.revisits import refreshing
 from focus.storage import page_checks
 from focus.storage.labels import unpacked

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from focus.i18n import mark
-from focus.looks import ChangeKind, KeptPage
-from focus.records import DropReason, UrlState
+from focus.records import ChangeKind, DropReason, KeptPage, UrlState
 from focus.scheduling.revisits import HUB, Watched, refreshing
 from focus.storage.schema import ID_BITS, LAST_ID, id_range, row_id
 from focus.storage.views import SeenChange

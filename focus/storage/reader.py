@@ -24,8 +24,7 @@ import msgspec
 
 from focus.errors import ConfigError, StoreError
 from focus.i18n import read_stored
-from focus.records import UrlState
-from focus.renderings import Rendering
+from focus.records import Rendering, UrlState
 from focus.storage import file_check, page_checks, results, schema, url_log, writer
 from focus.storage.lock import held, holder
 from focus.storage.made_fields import Source, make_field

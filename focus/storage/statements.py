@@ -17,8 +17,18 @@ import msgspec
 from msgspec.structs import replace
 
 from focus.i18n import stored
-from focus.looks import PageChange, PageCheck
-from focus.records import Batch, Change, HostRow, Outcome, PageRow, QueueRow, UrlRow, UrlState
+from focus.records import (
+    Batch,
+    Change,
+    HostRow,
+    Outcome,
+    PageChange,
+    PageCheck,
+    PageRow,
+    QueueRow,
+    UrlRow,
+    UrlState,
+)
 from focus.storage import url_log
 from focus.storage.schema import row_id
 
