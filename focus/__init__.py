@@ -24,7 +24,7 @@ of them.
     score/           relevance of a page, priority of a link
     engine/          what follows from an answer
     store, storage/  a crawl, written; every SQL statement
-    setting config records errors    options, and the words everyone shares;
+    config records errors    settings, and the words everyone shares;
                      late imports what the start does not need
     i18n, locale/    messages, and their Chinese
     topic/ learn/    what a crawl is about; topics made and taught by examples

@@ -1,8 +1,17 @@
-"""Holds all settings of a crawl as frozen records with a default for each field.
+"""Settings of a crawl and of its runs, as frozen records with a default for each field.
 
-The command line merges flags > FOCUS_* variables > focus.toml > these defaults
-into one `CrawlConfig`; each package gets only its own part. Units are in the names. A field
-with a `Setting` is an option of `focus crawl`; `focus.setting` says how it is read.
+The command line merges flags, FOCUS_* variables, focus.toml and these defaults, in this order of
+precedence, into one `CrawlConfig`; each package gets only its own part. Units are in the names.
+
+A field annotated with a `Setting` is an option of `focus crawl`. For example
+
+    max_body_bytes: Annotated[int, Setting(SERVER, "The largest page taken.")] = 10485760
+
+declares `--max-body SIZE` with this help in the section `SERVER`, the variable `FOCUS_MAX_BODY`,
+`max-body` in focus.toml, a row in docs/cli.md and a line of the dry run. The long name is the
+field's name without its unit, the type follows from the field's type and unit, the default is the
+field's default. A flag inverts the default of a boolean field. The help lists options by section,
+and within a section in the order of the fields. `commands/options/declared.py` makes the options.
 """
 
 from __future__ import annotations
@@ -12,13 +21,40 @@ from typing import Annotated
 
 import msgspec
 
-from focus.setting import FAR, FAST, FILE, NETWORK, OUTPUT, SCRIPTS, SERVER, SESSION, WHAT, Setting
+WHAT, FAR, FAST = "What to crawl", "How far", "How fast"
+SERVER, NETWORK, OUTPUT = "What a server may do", "How to ask", "Output"
+SESSION, SCRIPTS = "As whom to ask", "Pages made by scripts"
+FILE = "Only in focus.toml"
 
 NOFOLLOW = ("follow", "weigh", "skip")
 """What may become of links with rel=nofollow, ugc or sponsored."""
 MAX_URL = 2083
 """Characters of the longest URL that is known at all."""
 USER_AGENT = "focus/0.1 (focused crawler; contact not set)"
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """The part of an option that its field lacks, over name, type and default.
+
+    section    of the help; `FILE` for a setting that is no option of the command line, only of
+               focus.toml and its variable
+    help       what it means; a word in brackets at its end is what `focus status` calls a failure
+               or drop by this limit
+    name       the long name, where it is not the field's
+    kind       how texts are read (a key of `KINDS`), where the field does not say it
+    low, high  bounds of a number, time or size; a time or size of low 1 must be over 0
+    choices    the only texts that will do
+    shown      in place of the default, where that depends on others
+    """
+
+    section: str
+    help: str
+    name: str = ""
+    kind: str = ""
+    low: int = 1
+    high: int | None = None
+    choices: tuple[str, ...] = ()
+    shown: str = ""
 
 
 class LimitConfig(msgspec.Struct, frozen=True):

@@ -15,8 +15,7 @@ from focus.cli import crawl
 from focus.commands.options import config_file
 from focus.commands.options.declared import DECLARED, Declared, said
 from focus.commands.settings import order
-from focus.config import CrawlConfig
-from focus.setting import FILE
+from focus.config import FILE, CrawlConfig
 
 NAMES = [each.name for each in DECLARED]
 TYPED = [each for each in DECLARED if each.setting.section != FILE]

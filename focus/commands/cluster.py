@@ -17,8 +17,8 @@ from focus.commands.options.declared import DECLARED, said
 from focus.commands.options.help import Group
 from focus.commands.options.option import JSON, Command, adding, option, tell, tell_json
 from focus.commands.running import crawled, run_loop
+from focus.config import SCRIPTS
 from focus.errors import ConfigError
-from focus.setting import SCRIPTS
 
 if TYPE_CHECKING:
     from focus.cluster.broker import Address

@@ -15,7 +15,7 @@ from focus.cluster.reach import Reach
 from focus.commands.options.declared import DECLARED, declared
 from focus.commands.options.option import DB, adding, option
 from focus.commands.options.value_types import ANY_KIND
-from focus.setting import FAR, FAST, FILE, NETWORK, OUTPUT, SCRIPTS, SERVER, SESSION, WHAT
+from focus.config import FAR, FAST, FILE, NETWORK, OUTPUT, SCRIPTS, SERVER, SESSION, WHAT
 
 _what_option = partial(option, section=WHAT, variable=True)
 _network_option = partial(option, section=NETWORK, variable=True)

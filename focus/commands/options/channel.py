@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from focus.commands.options.option import Command, option
-from focus.setting import OUTPUT
+from focus.config import OUTPUT
 
 HOW = "How to be told"
 _KEY_FILE = "focus.key_file"  # in the context's meta

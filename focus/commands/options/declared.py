@@ -20,8 +20,7 @@ import msgspec
 from click.core import ParameterSource
 
 from focus.commands.options.option import Decorator, option
-from focus.config import CrawlConfig, RunPaths
-from focus.setting import FILE, Setting
+from focus.config import FILE, CrawlConfig, RunPaths, Setting
 from focus.text.formatting import size, span
 
 Record = TypeVar("Record", bound=msgspec.Struct)

@@ -12,9 +12,9 @@ from click.core import ParameterSource
 
 from focus.commands.options.help import Told
 from focus.commands.options.value_types import KINDS
+from focus.config import FILE, OUTPUT
 from focus.errors import ConfigError
 from focus.i18n import say
-from focus.setting import FILE, OUTPUT
 from focus.text.formatting import inert, inert_json
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
