@@ -29,6 +29,7 @@ from focus.i18n import (
     told,
     use,
 )
+from focus.registry import REMOVED
 from focus.text.formatting import printable
 
 INTERRUPTED, TERMINATED = 130, 143
@@ -161,6 +162,8 @@ def _use_utf8(stream: TextIO) -> None:
 def _misuse(error: click.UsageError) -> str:
     """What was wrong, and where: the option as typed, or the variable."""
     ctx, option = error.ctx, getattr(error, "param", None)
+    if removed := _removed(error):
+        return removed
     if ctx is None or not isinstance(option, click.Option):
         command = ctx.command_path if ctx else "focus"
         return say(
@@ -176,6 +179,13 @@ def _misuse(error: click.UsageError) -> str:
     for theirs, ours in _PLAINER.items():
         message = message.replace(theirs, ours)
     return f"{where}: {message}"
+
+
+def _removed(error: click.UsageError) -> str:
+    """Return the message for a removed command or option, "" for any other error."""
+    name = getattr(error, "command_name", "") or getattr(error, "option_name", "")
+    path = error.ctx.command_path if error.ctx else ""
+    return say(REMOVED.get(f"{path} {name}", ""))
 
 
 def _fail(message: str, code: int) -> int:

@@ -46,7 +46,6 @@ from focus.commands.search import search
 from focus.commands.serve import serve
 from focus.commands.topic import topic
 from focus.commands.train import train
-from focus.commands.tune import tune_command
 from focus.commands.watch import watch
 from focus.errors import ConfigError
 from focus.i18n import say
@@ -379,7 +378,6 @@ for command in (
     judge,
     kb,
     compare_command,
-    tune_command,
     report_command,
     watch,
 ):

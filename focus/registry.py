@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 REMOVED = {
+    "focus tune": mark(
+        "`focus tune` was removed; run `focus compare` once for each value, with --param NAME=VALUE"
+    ),
     "strategy learned": mark(
         "the strategy learned was removed; use yield, which finds as many relevant pages"
     ),

@@ -1,17 +1,26 @@
 """Comparing strategies on a recorded web."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
 import pytest
 
+import focus
 from focus.archive.replay import Archive
 from focus.errors import ArchiveError, ConfigError
 from focus.evaluate.compare import RUNS, batches, compare, seed_order
 from focus.evaluate.comparison import Comparison, load
 from focus.evaluate.ground_truth import budget_of
-from focus.evaluate.link_graph import PageIndex, link_graph, whole_hosts
+from focus.evaluate.link_graph import (
+    BESIDE_A_CRAWL,
+    PageIndex,
+    code_digest,
+    link_graph,
+    whole_hosts,
+)
 from focus.evaluate.ranking import TrialResult
 from focus.evaluate.variants import variants
 from focus.terminal.comparison import board_lines
@@ -314,3 +323,26 @@ def test_few_batches_are_split_over_the_processes() -> None:
     trials = [Trial(str(n), "v", "t", n, CrawlConfig()) for n in range(5)]
     assert sorted(len(batch.trials) for batch in batches(trials, 2)) == [2, 3]
     assert len(batches(trials, 1)) == 1
+
+
+# -- which code a stored trial depends on -------------------------------------------
+
+
+def test_trial_imports_no_module_that_its_digest_leaves_out() -> None:
+    """A change of such a module would leave outdated trials in an interrupted comparison."""
+    code = "import sys, focus.evaluate.trial; print(*(m for m in sys.modules if 'focus.' in m))"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    judging = {"focus.evaluate.ranking", "focus.metrics"}
+    judging |= {"focus.metrics.measures", "focus.metrics.significance"}
+    for module in set(loaded.stdout.split()) - judging:
+        path = module.removeprefix("focus.").replace(".", "/")
+        parts = {path + ".py", path, path.partition("/")[0]}
+        assert parts.isdisjoint(BESIDE_A_CRAWL), module
+
+
+def test_every_part_that_a_digest_leaves_out_exists() -> None:
+    root = Path(focus.__file__).parent
+    assert [part for part in BESIDE_A_CRAWL if not (root / part).exists()] == []
+    assert code_digest(without=BESIDE_A_CRAWL) != code_digest()

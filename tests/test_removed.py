@@ -55,6 +55,11 @@ def test_learned_strategy_in_a_stored_configuration_is_refused() -> None:
     assert str(caught.value) == LEARNED
 
 
+@pytest.mark.parametrize("name", [name for name in REMOVED if name.startswith("focus ")])
+def test_removed_command_or_option_names_its_replacement(focus: Focus, name: str) -> None:
+    assert refuse(focus, *name.split()[1:], "--archive", "web.warc.gz") == REMOVED[name]
+
+
 @pytest.mark.parametrize("name", REMOVED)
 def test_message_of_a_removed_feature_has_a_translation(name: str) -> None:
     line = ConfigError(REMOVED[name]).line

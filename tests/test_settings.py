@@ -327,6 +327,40 @@ def test_seeds_come_from_standard_input(ordered: Ordered, monkeypatch: pytest.Mo
     assert ordered("--topic", "x", "--seeds-file", "-").config.seeds == ("s.test",)
 
 
+def test_topic_file_parameters_apply_to_their_strategy_below_param(
+    ordered: Ordered, home: Path
+) -> None:
+    file = home / "football.toml"
+    text = 'name = "football"\nkeywords = ["足球"]\n[params.topic-pagerank]\ngamma = 0.77\n'
+    file.write_text(text, encoding="utf-8")
+
+    def params(*more: str) -> dict[str, float]:
+        base = ["--seed", "a.test", "--topic", str(file), "--strategy", "topic-pagerank"]
+        return ordered(*base, *more).config.params
+
+    assert params()["gamma"] == 0.77
+    assert params("--param", "gamma=0.5")["gamma"] == 0.5
+    assert "gamma" not in params("--as-published")
+    assert "gamma" not in params("--strategy", "best-first")
+
+
+@pytest.mark.parametrize(
+    ("table", "complaint"),
+    [
+        ("[params.topic-pagerang]\ngamma = 1.0\n", "did you mean 'topic-pagerank'"),
+        ("[params.topic-pagerank]\ngama = 1.0\n", "has no 'gama'"),
+        ("[params.topic-pagerank]\ngamma = 'x'\n", "Expected `float`"),
+    ],
+)
+def test_topic_file_parameters_without_an_owner_are_refused(
+    home: Path, capsys: pytest.CaptureFixture[str], table: str, complaint: str
+) -> None:
+    file = home / "football.toml"
+    file.write_text(f'name = "football"\nkeywords = ["足球"]\n{table}', encoding="utf-8")
+    arguments = ["--seed", "a.test", "--topic", str(file), "--strategy", "topic-pagerank"]
+    assert complaint in error_of(capsys, "crawl", *arguments)
+
+
 def test_topic_file_gives_seeds_model_and_words(ordered: Ordered, home: Path) -> None:
     text = "name='t'\nkeywords=['a']\nseeds=['t.test']\nrelevance='boolean'\n"
     (home / "t.toml").write_text(text, encoding="utf-8")

@@ -1,7 +1,7 @@
 """The commands of `focus`, one module each: options in, one library call, lines out.
 
     crawl, running, settings, preview     `focus crawl`: options, the run, the order, the dry run
-    topic, train, label, tune, kb         topics made, trained, labelled, tuned; knowledge bases
+    topic, train, label, kb               topics made, trained, labelled; knowledge bases
     judge                                 a sample of what crawls fetched, judged by people
     compare, report, search, changes      comparisons, reports, stored pages, their history
     watch, watch_owner, watch_send,       `focus watch`: alerts, their owner, sending,

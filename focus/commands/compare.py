@@ -6,22 +6,12 @@ import os
 import shutil
 import sys
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from focus.commands.options.option import Command, option, tell
-from focus.commands.options.recorded_web import (
-    ALIASES,
-    ARCHIVE,
-    BUDGET,
-    HUBS,
-    JOBS,
-    LABELS,
-    beside,
-    how_option,
-    web_option,
-)
 from focus.commands.options.value_types import checked
 from focus.errors import ConfigError
 from focus.i18n import say
@@ -30,7 +20,9 @@ from focus.terminal.progress_bar import bar
 if TYPE_CHECKING:
     from focus.evaluate.ground_truth import Spec
 
+_web_option = partial(option, section="The web and its labels")
 _way_option = partial(option, section="What is compared")
+_how_option = partial(option, section="How")
 WIDE = 160  # columns of a table that goes into a file or a pipe
 _FORMS = click.Choice(["tuned", "published"])
 
@@ -42,18 +34,51 @@ def _forms(text: str) -> tuple[str, ...]:
     return forms
 
 
+def _budget(text: str) -> str:
+    """Check a number of requests (`500`) or of requests per target (`3x`)."""
+    from focus.evaluate.ground_truth import budget_of
+
+    budget_of(text, 1)
+    return text
+
+
+def _beside(folder: Path, *names: str) -> Path | None:
+    """Return the first of these files that is in the folder."""
+    return next((folder / name for name in names if (folder / name).exists()), None)
+
+
 @click.command("compare", cls=Command)
-@ARCHIVE
-@web_option(
+@_web_option(
+    "--archive",
+    kind="file",
+    required=True,
+    help="The recorded web (.warc or .arc, plain, .gz or .zst).",
+)
+@_web_option(
     "--topics", kind="file", required=True, help="topics.json: a list of {name, keywords, seeds}."
 )
-@LABELS
-@HUBS
-@ALIASES
-@web_option(
+@_web_option(
+    "--labels",
+    kind="file",
+    show_default="labels.tsv.gz or labels.tsv beside the topics",
+    help="Which page is about which topic: url, topic, 0 or 1.",
+)
+@_web_option(
+    "--hubs",
+    kind="file",
+    show_default="hubs.tsv beside the topics",
+    help="Listing pages: counted neither way.",
+)
+@_web_option(
+    "--aliases",
+    kind="file",
+    show_default="aliases.tsv beside the topics",
+    help="URLs of one page: counted once.",
+)
+@_web_option(
     "--judge", kind="model", metavar="MODEL", help="No labels: let this relevance model judge."
 )
-@web_option(
+@_web_option(
     "--judgments",
     kind="file",
     help="Score by these judgments of `focus judge`, too, with intervals.",
@@ -103,27 +128,33 @@ def _forms(text: str) -> tuple[str, ...]:
     show_default="best-first, else the first",
     help="The strategy that the others are tested against; NAME/published for that form.",
 )
-@BUDGET
-@how_option(
+@_how_option(
+    "--budget",
+    type=checked(_budget),
+    default="3x",
+    metavar="N|Nx",
+    help="Requests per crawl, or times the relevant pages that can be reached, plus 20.",
+)
+@_how_option(
     "--seed-orders",
     kind="count",
     default=6,
     help="Crawls per topic, each with its seeds in another order.",
 )
-@how_option("--concurrency", kind="count", default=1, help="Requests at once.")
-@how_option(
+@_how_option("--concurrency", kind="count", default=1, help="Requests at once.")
+@_how_option(
     "--eager",
     is_flag=True,
     help="Ask every host that is due, however poor its URLs (see focus crawl).",
 )
-@how_option(
+@_how_option(
     "--delay",
     kind="positive time",
     default="1s",
     help="Between requests to a host, by the virtual clock.",
 )
-@JOBS
-@how_option(
+@_how_option("--jobs", kind="count", show_default="cores", help="Processes.")
+@_how_option(
     "-o",
     "--output",
     required=True,
@@ -131,7 +162,7 @@ def _forms(text: str) -> tuple[str, ...]:
     kind="folder",
     help="results.json, results.csv, report.html and the crawls themselves.",
 )
-@how_option("--png", is_flag=True, help="Also the curves as PNG files (extra focus-crawler[png]).")
+@_how_option("--png", is_flag=True, help="Also the curves as PNG files (extra focus-crawler[png]).")
 def compare_command(**options: Any) -> None:  # fmt: skip
     """Compare strategies on a recorded web, offline.
 
@@ -191,9 +222,9 @@ def _spec(options: dict[str, Any]) -> Spec:
         archive=options["archive"],
         topics=options["topics"],
         labels=options["labels"]
-        or (None if judged else beside(folder, "labels.tsv.gz", "labels.tsv")),
-        hubs=options["hubs"] or (None if judged else beside(folder, "hubs.tsv")),
-        aliases=options["aliases"] or beside(folder, "aliases.tsv"),
+        or (None if judged else _beside(folder, "labels.tsv.gz", "labels.tsv")),
+        hubs=options["hubs"] or (None if judged else _beside(folder, "hubs.tsv")),
+        aliases=options["aliases"] or _beside(folder, "aliases.tsv"),
         judgments=options["judgments"],
         judge=judged,
         variants=tuple(

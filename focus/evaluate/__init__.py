@@ -1,4 +1,4 @@
-"""Compares ways of crawling on a recorded web, and searches for better parameters.
+"""Comparisons of strategies and parameters on a recorded web.
 
     judgments       topics and labels from files: the only judges (qrels)
     pools           samples of what crawls fetched, judged by people, and scores by these
@@ -9,17 +9,10 @@
     compare         `focus compare`: all trials over several processes, kept as they end
     ranking         measures per trial -> means, intervals, tests
     comparison      the result as a record and as files
-    search_space    ranges of parameters as points of the unit cube
-    holdout         topics to search on and topics to confirm on
-    tune            `focus tune`: a search, and its confirmation
-    tuning_result   its result, and whether the gain is significant
 
 A comparison prepares archive, link graph, topics and labels; plans a trial for each variant, topic
 and order of the seeds; runs them in worker processes; and only then lets labels meet what was
 fetched. A trial whose archive, code and configuration are the same as a kept one is not run again.
 
 Labels never reach a trial, nor the process that runs it. No part of a crawl imports this package.
-
-What surprised us: parameters tuned on a topic say little about the next one. So half of the topics
-confirm what the other half has found, and the report says so when there are too few.
 """

@@ -48,8 +48,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     """A comparison as ordered.
 
     archive      recorded web (.warc, .warc.gz, .warc.zst)
-    topics       topics.json, None: they are given as such; labels, hubs and aliases may be
-                 None for what is not there
+    topics       topics.json; labels, hubs and aliases may be None for what is not there
     judgments    a judgments.tsv of `focus judge` to score by as well, None: none
     judge        relevance model that judges where there are no labels
     names        only these topics, all for none
@@ -59,7 +58,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     archive: Path
-    topics: Path | None
+    topics: Path
     variants: tuple[Variant, ...]
     out: Path
     labels: Path | None = None
@@ -116,10 +115,8 @@ def judge_of(
 ) -> Judge:
     """Labels, or a relevance model in their place."""
     aliases = read_aliases(inputs.text("aliases", spec.aliases), remarks)
-    names = [task.name for task in tasks]
-    if spec.topics is not None:
-        text, folder = inputs.text("topics", spec.topics), spec.topics.parent
-        names = [task.name for task in read_topics(text, "topics", folder)]
+    text, folder = inputs.text("topics", spec.topics), spec.topics.parent
+    names = [task.name for task in read_topics(text, "topics", folder)]
     if spec.judge is not None:
         found = _self_judged(spec, tasks, web)
         judge = Judge("", {}, aliases)

@@ -67,9 +67,8 @@ BESIDE_A_CRAWL = (
     "http/connection.py", "http/dns.py", "http/network_errors.py", "http/requests.py",
     "http/tls.py",
     "http/ssrf_guard.py", "topic/topic_file.py", "evaluate/comparison.py",
-    "evaluate/ground_truth.py", "evaluate/holdout.py", "evaluate/search_space.py",
-    "evaluate/compare.py", "evaluate/ranking.py", "evaluate/judgments.py", "evaluate/tune.py",
-    "evaluate/tuning_result.py", "evaluate/variants.py", "alerts", "serve", "cluster",
+    "evaluate/ground_truth.py", "evaluate/compare.py", "evaluate/ranking.py",
+    "evaluate/judgments.py", "evaluate/variants.py", "alerts", "serve", "cluster",
 )  # fmt: skip
 """What the order of fetches of a configured crawl over an archive does not hang on: what
 comes before it ends up in its configuration, and what comes after it does not reach it."""

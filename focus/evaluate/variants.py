@@ -16,7 +16,6 @@ from focus.score.strategy import strategy_class
 
 FORMS = ("tuned", "published")
 MASKS = ("none", "meta", "urls", "both")
-UNRECORDED = ("ask", "skip")
 
 Given = Iterable[tuple[str, float]]
 """Parameters as typed: `gamma`, `topic-pagerank.gamma` or `position.alpha`, and a number."""

@@ -11,7 +11,6 @@
     judging           `focus judge`
     topics            `focus topic show`, `test`, `expand`
     comparison        `focus compare`
-    tuning            `focus tune`
     profile           `focus crawl --profile`
     alerts            `focus watch`
     cluster           `focus cluster status`

@@ -9,7 +9,4 @@ are words that `focus topic new --example` found on example pages, with their we
 the model file that training and labelling write (`focus.learn.model_file`).
 
 Text in, record out: nothing here opens a file or knows a relevance model's formulas.
-
-What surprised us: a topic file is written by programs and by people in turns. So `focus tune`
-changes single lines of it and leaves every comment where it was.
 """

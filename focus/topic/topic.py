@@ -38,7 +38,7 @@ class Topic(msgspec.Struct, frozen=True):
     sources    word -> where its weight came from, for `focus topic show`
     relevance  the relevance model that the topic was tuned with, None: the default
     threshold  over it a page is relevant, None: the model's own
-    params     strategy or relevance model -> numbers of it to crawl with (`focus tune`)
+    params     strategy or relevance model -> numbers of it to crawl with
     """
 
     name: str

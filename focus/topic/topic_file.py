@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
-import msgspec
-
-from focus.errors import TopicError
-from focus.topic.topic import Topic, from_toml
+from focus.topic.topic import Topic
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -57,52 +54,6 @@ def to_toml(topic: Topic) -> str:
         lines += ["", "# Where words came from; for people, and for `focus topic show`."]
         lines += ["[sources]", *(f"{_key(w)} = {_text(s)}" for w, s in topic.sources.items())]
     return "\n".join(lines) + "\n"
-
-
-def with_params(text: str, where: str, owner: str, numbers: Mapping[str, float]) -> str:
-    """The text of a topic file with these numbers in its [params.OWNER]; all else stays.
-
-    Numbers that are there already are overwritten in their line; of each, four digits are
-    kept. Raises TopicError when the file cannot be read, or is written so that they cannot
-    be put in.
-    """
-    before = from_toml(text, where)
-    written = {name: _number(value) for name, value in numbers.items()}
-    lines, table = text.splitlines(), f"params.{_key(owner)}"
-    heads = [n for n, line in enumerate(lines) if line.lstrip().startswith("[")]
-    start = next((n for n in heads if lines[n].strip("[] \t") == table), None)
-    if start is None:
-        lines += [*([""] if lines and lines[-1] else []), f"[{table}]"]
-        start = len(lines) - 1
-    end = next((n for n in heads if n > start), len(lines))
-    lines[start + 1 : end] = _entered(lines[start + 1 : end], written)
-    changed = "\n".join(lines) + "\n"
-    values = {name: float(value) for name, value in written.items()}
-    params = {**before.params, owner: {**before.params.get(owner, {}), **values}}
-    try:
-        if from_toml(changed, where) == msgspec.structs.replace(before, params=params):
-            return changed
-    except TopicError:
-        pass  # such as `params = {}` above
-    wanted = ", ".join(f"{name} = {value}" for name, value in written.items())
-    raise TopicError(
-        "{where}: cannot put a table [{table}] into it; do so by hand: {wanted}",
-        where=where,
-        table=table,
-        wanted=wanted,
-    )
-
-
-def _entered(lines: Sequence[str], written: Mapping[str, str]) -> list[str]:
-    """The lines of a table with these values in them; comments stay."""
-    found, missing = [], dict(written)
-    for line in lines:
-        match = re.fullmatch(r"\s*[\"']?([\w-]+)[\"']?\s*=[^#]*(#.*)?", line)
-        if match and match[1] in missing:
-            note = f"  {match[2]}" if match[2] else ""
-            line = f"{_key(match[1])} = {missing.pop(match[1])}{note}"
-        found.append(line)
-    return [*(f"{_key(name)} = {value}" for name, value in missing.items()), *found]
 
 
 def _judging(topic: Topic) -> Iterable[str]:

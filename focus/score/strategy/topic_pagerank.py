@@ -17,7 +17,7 @@ class TopicPageRank(Strategy):
     R(c)       the child's own local PageRank so far over the largest of the graph
     sim(u)     relevance of the best parent; the anchor's relevance may beat it
     γ          0.06: importance breaks ties rather than steers (P1: 0.8, see docs/results.md).
-               By `focus tune` on five topics of a recorded web: AUC on five others
+               Chosen on five topics of a recorded web: AUC on five others
                .285 (γ = 0.2) → .305; on a generated web .408 → .411, and .449 with 0
 
     `raw` = 1 mixes R as it is, not scaled by the largest.
