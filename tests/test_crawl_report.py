@@ -1,6 +1,5 @@
 """The report of one crawl: its figures, its page, its pictures, and what goes wrong."""
 
-import asyncio
 import re
 import sqlite3
 from pathlib import Path
@@ -32,7 +31,7 @@ from focus.storage import distributions, link_map
 from focus.storage.figures import Bucket, CrawlFigures, LinkMap, MapNode
 from focus.storage.reader import DatabaseReader
 from focus.storage.report_reader import figures
-from focus.store import Store
+from tests.support import stored
 from tests.test_report import Elements
 
 EVIL = "</td><script>alert(1)</script><img src=x onerror=a()>\u202e"
@@ -46,37 +45,30 @@ RULES = b"User-agent: *\nCrawl-delay: 3\nDisallow: /private\n"
 
 def url_row(number: int) -> UrlRow:
     parent = PARENTS[number] if number < len(PARENTS) else 0
-    state, reason = UrlState.WAITING, ""
-    if number == 12:
-        state, reason = UrlState.DROPPED, "robots"
-    return UrlRow(
-        id=number,
-        key=bytes([number]) * 16,
+    dropped = {"state": UrlState.DROPPED, "reason": "robots"} if number == 12 else {}
+    return stored.url_row(
+        number,
         url=f"https://{'ab'[number % 2]}.example/%E8%B6%B3/{number}?q=<b>",
         queue=number % 2,
         depth=0 if parent is None else min(number, 4),
-        priority=1.0,
         parent=parent,
-        state=state,
-        reason=reason,
+        **dropped,
     )
 
 
 def page_row(number: int, nth: int) -> PageRow:
     relevance = 0.9 if number in RELEVANT else 0.1
-    found = Page(title=f"足球 {number} {EVIL}", relevance=relevance, relevant=relevance > 0.5)
-    return PageRow(
-        id=number,
+    return stored.page_row(
+        number,
         url=f"https://{'ab'[number % 2]}.example/{number}",
         nth=nth,
         waiting=5,
-        status=200,
         fetched_at=1000.0 + 2.0 * nth,
         elapsed_s=0.5,
         raw_bytes=100,
         priority=SEED_PRIORITY if number == 0 else relevance,
         pagerank=1.0 / (number + 1),
-        page=found,
+        page=Page(title=f"足球 {number} {EVIL}", relevance=relevance, relevant=relevance > 0.5),
         targets=(*(child for child in range(12) if PARENTS[child] == number), 0, 19),
     )
 
@@ -102,15 +94,10 @@ def batch() -> Batch:
 
 
 def make(path: Path, *batches: Batch, topic: str = "足球 <b>", config: str = "{}") -> int:
-    async def fill() -> int:
-        async with Store.open(path, now=0.0, pid=1) as store:
-            identity = {"seeds": ["http://a.example/<i>"], "topic": topic, "strategy": "yield"}
-            begun = await store.begin_crawl(identity, config, fresh=True, now=1000.0)
-            for each in batches:
-                await store.write(begun.id, each)
-            return begun.id
-
-    return asyncio.run(fill())
+    seed = "http://a.example/<i>"
+    return stored.store_crawl(
+        path, *batches, topic=topic, seed=seed, strategy="yield", config=config, now=1000.0
+    )
 
 
 @pytest.fixture

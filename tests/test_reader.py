@@ -6,7 +6,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from focus.storage.lock import held
 from focus.storage.reader import DatabaseReader, last_crawl
 from focus.storage.results import FIELDS, QUALITY_T, Selection, columns, parse_since
 from focus.store import Store
+from tests.support import stored
 
 HOSTS = ("sport.example", "b.sport.example", "xsport.example")
 PAGES = 6  # of the 9 URLs of the small crawl: 0…5
@@ -33,8 +33,6 @@ PAGES = 6  # of the 9 URLs of the small crawl: 0…5
 
 def url_row(number: int, **more: Any) -> UrlRow:
     fields: dict[str, Any] = {
-        "id": number,
-        "key": bytes([number]) * 16,
         "url": f"https://{HOSTS[number % 3]}/news/{number}",
         "queue": number % 3,
         "depth": 0 if number == 0 else 1 + (number > 3),
@@ -42,7 +40,7 @@ def url_row(number: int, **more: Any) -> UrlRow:
         "parent": None if number == 0 else (number - 1) // 3,
         "anchor": "" if number == 0 else f"链接 {number}",
     }
-    return UrlRow(**(fields | more))
+    return stored.url_row(number, **(fields | more))
 
 
 def page_row(number: int, **more: Any) -> PageRow:
@@ -56,19 +54,15 @@ def page_row(number: int, **more: Any) -> PageRow:
         charset="utf-8",
     )
     fields: dict[str, Any] = {
-        "id": number,
         "url": f"https://{HOSTS[number % 3]}/news/{number}",
-        "nth": number + 1,
         "waiting": 7 - number,
-        "status": 200,
         "fetched_at": 86400.0 * (number + 1),
-        "elapsed_s": 0.1,
         "raw_bytes": 1000 + number,
         "priority": 10.0 - number,
         "pagerank": (0.02, 0.04, 0.01, 0.03, 0.005, 0.0)[number],
         "page": page,
     }
-    return PageRow(**(fields | more))
+    return stored.page_row(number, **(fields | more))
 
 
 def small_batch() -> Batch:
@@ -87,33 +81,11 @@ def small_batch() -> Batch:
     )
 
 
-def make(
-    path: Path,
-    *batches: Batch,
-    topic: str = "足球",
-    finish: bool = True,
-    ranks: Iterable[tuple[int, float, float, float]] = (),
-) -> int:
+def make(path: Path, *batches: Batch, finish: bool = True, **more: Any) -> int:
     """A crawl with these batches; its id."""
-
-    async def fill() -> int:
-        async with Store.open(path, now=0.0, pid=1) as store:
-            identity = {"seeds": ["x"], "topic": topic, "strategy": "bfs"}
-            config = '{"limits": {"max_pages": 6}}'
-            crawl = (await store.begin_crawl(identity, config, fresh=True, now=1.0)).id
-            for batch in batches:
-                await store.write(crawl, batch)
-            if finish:
-                await store.finish(
-                    crawl,
-                    reason="max-pages",
-                    report_json='{"pages":6}',
-                    ranks=ranks,
-                    now=200.0,
-                )
-            return crawl
-
-    return asyncio.run(fill())
+    report = '{"pages":6}' if finish else ""
+    config = '{"limits": {"max_pages": 6}}'
+    return stored.store_crawl(path, *batches, config=config, report=report, **more)
 
 
 @pytest.fixture
@@ -404,7 +376,7 @@ def test_a_crawl_is_running_while_its_process_holds_the_database(tmp_path: Path)
 def test_why_shows_the_way_from_a_seed_and_the_score(path: Path) -> None:
     with DatabaseReader(path) as reader:
         why = reader.why(1, "https://b.sport.example/news/4")
-        assert why == reader.why(1, "https://elsewhere.example/", key=bytes([4]) * 16)
+        assert why == reader.why(1, "https://elsewhere.example/", key=url_row(4).key)
     assert [(s.url[-1], s.anchor, s.depth, s.relevance) for s in why.path] == [
         ("0", "", 0, 0.75),
         ("1", "链接 1", 1, 0.0),

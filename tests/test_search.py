@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from focus.admission.near_duplicates import simhash
 from focus.errors import ConfigError, FocusError, StoreError
 from focus.http import zstd
-from focus.records import Batch, HostRow, Outcome, Page, PageRow, QueueRow, UrlRow, UrlState
+from focus.records import Batch, HostRow, Outcome, Page, PageRow, QueueRow, UrlState
 from focus.storage import search_file, search_index
 from focus.storage.passages import marked, passage
 from focus.storage.reader import DatabaseReader
@@ -31,7 +31,9 @@ from focus.storage.search_terms import matcher, pairs_that_are_words, plain, rea
 from focus.store import Store
 from focus.terminal.search_results import found_lines, marked_text
 from focus.text.tokenisation import Segmenter
+from tests.support import stored
 from tests.support.command import Ended, runner
+from tests.support.stored import store_crawl
 
 HOSTS = ("a.test", "b.a.test", "c.test")
 CUT = Segmenter()
@@ -41,29 +43,20 @@ def page_row(number: int, title: str, text: str, **more: Any) -> PageRow:
     """Page `number`, on the host that its number is of, fetched so many days after 1970."""
     source = f"<title>{title}</title><p>{text}</p>"
     own = {key: more.pop(key) for key in tuple(more) if key in Page.__struct_fields__}
-    fields: dict[str, Any] = {"relevance": 0.0, "body_zstd": zstd.compress(source.encode())}
+    page = {"relevance": 0.0, "body_zstd": zstd.compress(source.encode())} | own
     fields: dict[str, Any] = {
-        "id": number,
         "url": f"http://{HOSTS[number % 3]}/{number}",
-        "nth": number + 1,
-        "waiting": 0,
-        "status": 200,
         "fetched_at": 86400.0 * number,
-        "elapsed_s": 0.1,
-        "raw_bytes": len(source),
-        "priority": 1.0,
         "pagerank": 0.0,
-        "page": Page(title=title, **(fields | own)),
+        "page": Page(title=title, **page),
     }
-    return PageRow(**(fields | more))
+    return stored.page_row(number, **(fields | more))
 
 
 def batch(rows: Iterable[PageRow], **more: Any) -> Batch:
     """These pages, with URLs, hosts and queues of theirs."""
     rows = list(rows)
-    urls = [
-        UrlRow(r.id, r.id.to_bytes(16, "big"), r.url, r.id % 3, 1, 0.0, parent=None) for r in rows
-    ]
+    urls = [stored.url_row(row.id, url=row.url, queue=row.id % 3) for row in rows]
     fields: dict[str, Any] = {
         "hosts": [HostRow(n, host) for n, host in enumerate(HOSTS)],
         "queues": [QueueRow(n, n, "") for n in range(3)],
@@ -73,20 +66,6 @@ def batch(rows: Iterable[PageRow], **more: Any) -> Batch:
         "now": 50.0,
     }
     return Batch(**(fields | more))
-
-
-def make(path: Path, *batches: Batch, topic: str = "足球") -> int:
-    """A new crawl with these batches; its id."""
-
-    async def fill() -> int:
-        async with Store.open(path, now=0.0, pid=1) as store:
-            identity = {"seeds": ["x"], "topic": topic, "strategy": "bfs"}
-            crawl = (await store.begin_crawl(identity, "{}", fresh=True, now=1.0)).id
-            for each in batches:
-                await store.write(crawl, each)
-            return crawl
-
-    return asyncio.run(fill())
 
 
 def pages(*texts: tuple[str, str]) -> Batch:
@@ -225,7 +204,7 @@ def test_marks_lie_within_the_passage(text: str, length: int) -> None:
 
 
 def test_lines_are_marked_and_hold_nothing_that_acts_on_a_terminal(path: Path) -> None:
-    make(path, pages(("欧\x1b[31m冠", "欧冠 \u202e 决赛")))
+    store_crawl(path, pages(("欧\x1b[31m冠", "欧冠 \u202e 决赛")))
     results = find(path, "决赛")
     lines = found_lines(results, mark=lambda text: f"<{text}>")
     assert lines[3].strip() == "欧冠   <决赛>"
@@ -238,7 +217,7 @@ def test_lines_are_marked_and_hold_nothing_that_acts_on_a_terminal(path: Path) -
 
 
 def test_all_words_must_be_there_phrases_too_and_none_of_the_forbidden(path: Path) -> None:
-    make(
+    store_crawl(
         path,
         pages(
             ("欧冠", "皇马进入决赛"),
@@ -265,12 +244,12 @@ def test_title_outranks_text_words_outrank_chance_and_quality_decides_between_eq
         page_row(2, "和服", f"她穿着它走来走去。{filling}"),
         page_row(3, "新闻", f"她穿着和服走来走去。{filling}", relevance=0.9),
     ]
-    make(path, batch(rows))
+    store_crawl(path, batch(rows))
     assert numbers(find(path, "和服")) == [2, 3, 1, 0]
 
 
 def test_score_is_text_match_times_one_plus_half_the_quality(path: Path) -> None:
-    make(path, batch([page_row(0, "a", "足球"), page_row(1, "a", "足球", relevance=1.0)]))
+    store_crawl(path, batch([page_row(0, "a", "足球"), page_row(1, "a", "足球", relevance=1.0)]))
     half, none = find(path, "足球").hits
     assert (half.relevance, none.relevance) == (1.0, 0.0)
     assert half.score == pytest.approx(1.25 * none.score)  # quality ½·relevance, no PageRank
@@ -278,8 +257,8 @@ def test_score_is_text_match_times_one_plus_half_the_quality(path: Path) -> None
 
 def test_filters_hold(path: Path) -> None:
     rows = [page_row(n, "足球", f"第{n}页", relevant=n > 3) for n in range(6)]
-    make(path, batch(rows))
-    make(path, batch([page_row(9, "足球", "网球")]), topic="网球")
+    store_crawl(path, batch(rows))
+    store_crawl(path, batch([page_row(9, "足球", "网球")]), topic="网球")
     assert sorted(numbers(find(path, "足球", host="a.test"))) == [0, 1, 3, 4, 9]
     assert sorted(numbers(find(path, "足球", relevant=True))) == [4, 5]
     assert sorted(numbers(find(path, "足球", since=86400.0 * 4))) == [4, 5, 9]
@@ -292,18 +271,18 @@ def test_filters_hold(path: Path) -> None:
 def test_pages_that_ask_not_to_be_results_and_dropped_ones_are_none(path: Path) -> None:
     rows = [page_row(n, "足球", "页", noindex=n == 1) for n in range(3)]
     ends = [Outcome(n, UrlState.DROPPED if n == 2 else UrlState.DONE) for n in range(3)]
-    make(path, batch(rows, outcomes=ends))
+    store_crawl(path, batch(rows, outcomes=ends))
     assert numbers(find(path, "足球")) == [0]
 
 
 def test_page_without_source_is_found_by_title_and_description(path: Path) -> None:
-    make(path, batch([page_row(0, "欧冠", "x", body_zstd=b"", description="决赛在今晚")]))
+    store_crawl(path, batch([page_row(0, "欧冠", "x", body_zstd=b"", description="决赛在今晚")]))
     hit = find(path, "欧冠 决赛").hits[0]
     assert hit.snippet.text == "决赛在今晚"
 
 
 def test_limit_and_offset_page_through_the_same_order(path: Path) -> None:
-    make(path, pages(*(("足球", f"第{n}页") for n in range(7))))
+    store_crawl(path, pages(*(("足球", f"第{n}页") for n in range(7))))
     whole = numbers(find(path, "足球", limit=7))
     assert numbers(find(path, "足球", limit=3)) == whole[:3]
     assert numbers(find(path, "足球", limit=3, offset=3)) == whole[3:6]
@@ -316,7 +295,7 @@ def test_nearly_the_same_text_is_one_result(path: Path) -> None:
     near = simhash(words)
     rows = [page_row(n, "足球", words, simhash=near ^ (1 << 63) * (n == 1)) for n in range(5)]
     other = page_row(5, "足球", words, simhash=~near & (1 << 64) - 1)
-    make(path, batch([*rows, other]))
+    store_crawl(path, batch([*rows, other]))
     results = find(path, "足球")
     assert sorted(hit.similar for hit in results.hits) == [0, 4]
     assert "+4 similar" in "\n".join(found_lines(results, str))
@@ -324,7 +303,7 @@ def test_nearly_the_same_text_is_one_result(path: Path) -> None:
 
 def test_url_in_several_crawls_is_one_result(path: Path) -> None:
     for _ in range(3):
-        make(path, pages(("足球", "页")))
+        store_crawl(path, pages(("足球", "页")))
     results = find(path, "足球")
     assert [hit.similar for hit in results.hits] == [2]
     assert results.pages == 3
@@ -335,7 +314,7 @@ def test_beyond_the_cap_titles_and_the_newest_are_ranked(
 ) -> None:
     monkeypatch.setattr("focus.storage.search.MOST", 3)
     texts = [("足球" if n == 0 else "新闻", "足球") for n in range(8)]
-    make(path, pages(*texts))
+    store_crawl(path, pages(*texts))
     results = find(path, "足球")
     assert (results.pages, results.complete) == (3, False)
     assert numbers(results)[0] == 0
@@ -346,7 +325,7 @@ def test_beyond_the_cap_titles_and_the_newest_are_ranked(
 
 
 def test_index_takes_what_is_new_only(path: Path) -> None:
-    crawl = make(path, pages(("足球", "一")))
+    crawl = store_crawl(path, pages(("足球", "一")))
     with SearchIndex(path) as index:
         assert (index.update(), index.update()) == (1, 0)
         _write(path, crawl, batch([page_row(1, "足球", "二")]))
@@ -368,7 +347,7 @@ def _write(path: Path, crawl: int, *batches: Batch) -> None:
 
 
 def test_page_fetched_again_is_found_by_its_new_text_alone(path: Path) -> None:
-    crawl = make(path, pages(("旧闻", "欧冠"), ("别的", "欧冠")))
+    crawl = store_crawl(path, pages(("旧闻", "欧冠"), ("别的", "欧冠")))
     assert sorted(numbers(find(path, "欧冠"))) == [0, 1]
     _write(path, crawl, batch([page_row(0, "新闻", "英超", nth=9)], urls=[]))
     assert numbers(find(path, "欧冠")) == [1]
@@ -379,8 +358,8 @@ def test_page_fetched_again_is_found_by_its_new_text_alone(path: Path) -> None:
 
 
 def test_crawls_that_are_gone_or_others_by_now_are_forgotten(path: Path) -> None:
-    make(path, pages(("足球", "旧")))
-    second = make(path, pages(("网球", "二")), topic="网球")
+    store_crawl(path, pages(("足球", "旧")))
+    second = store_crawl(path, pages(("网球", "二")), topic="网球")
     find(path, "足球")
     with closing(sqlite3.connect(path)) as db:
         for table in ("page", "page_text", "body", "url_found"):
@@ -393,7 +372,7 @@ def test_crawls_that_are_gone_or_others_by_now_are_forgotten(path: Path) -> None
     for file in path.parent.glob("crawl.db*"):
         if file != index_path(path):
             file.unlink()
-    make(path, pages(("排球", "新")), topic="排球")  # crawl 1 of another database
+    store_crawl(path, pages(("排球", "新")), topic="排球")  # crawl 1 of another database
     assert numbers(find(path, "足球")) == []
     assert numbers(find(path, "排球")) == [0]
 
@@ -402,7 +381,7 @@ def test_index_mostly_of_old_texts_is_made_anew(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search_index, "FEWEST_DEAD", 3)
-    crawl = make(path, pages(*(("足球", "一") for _ in range(4))))
+    crawl = store_crawl(path, pages(*(("足球", "一") for _ in range(4))))
     find(path, "足球")
     rows = [page_row(n, "足球", "二", nth=9 + n) for n in range(4)]
     _write(path, crawl, batch(rows, urls=[]))
@@ -419,7 +398,7 @@ def test_interrupted_update_keeps_whole_batches_and_goes_on(
 ) -> None:
     monkeypatch.setattr(search_index, "BATCH", 4)
     monkeypatch.setattr(search_index, "READ", 2)
-    make(path, pages(*(("足球", f"第{n}页") for n in range(10))))
+    store_crawl(path, pages(*(("足球", f"第{n}页") for n in range(10))))
 
     def interrupt(done: float, total: float) -> None:
         if done >= 6:
@@ -453,7 +432,7 @@ def test_search_goes_on_beside_a_crawl_that_writes(path: Path) -> None:
 
 
 def test_two_that_update_at_once_index_each_page_once(path: Path) -> None:
-    make(path, pages(*(("足球", f"第{n}页") for n in range(60))))
+    store_crawl(path, pages(*(("足球", f"第{n}页") for n in range(60))))
     done: list[int] = []
 
     def update() -> None:
@@ -470,7 +449,7 @@ def test_two_that_update_at_once_index_each_page_once(path: Path) -> None:
 
 
 def test_killed_indexer_loses_its_batch_at_most(path: Path) -> None:
-    make(path, pages(*(("足球", f"第{n}页") for n in range(30))))
+    store_crawl(path, pages(*(("足球", f"第{n}页") for n in range(30))))
     code = (
         "import os, sys; from pathlib import Path; from focus.storage import search_index as s\n"
         "s.BATCH, s.READ = 8, 4\n"
@@ -488,7 +467,7 @@ def test_killed_indexer_loses_its_batch_at_most(path: Path) -> None:
 
 
 def test_index_that_is_damaged_or_not_ours_is_said_to_be_so(path: Path) -> None:
-    make(path, pages(("足球", "一")))
+    store_crawl(path, pages(("足球", "一")))
     find(path, "足球")
     good = index_path(path).read_bytes()
     index_path(path).write_bytes(good[:4096] + b"\xff" * (len(good) - 4096))
@@ -505,7 +484,7 @@ def test_index_that_is_damaged_or_not_ours_is_said_to_be_so(path: Path) -> None:
 
 
 def test_index_of_an_older_format_is_made_anew(path: Path) -> None:
-    make(path, pages(("足球", "一")))
+    store_crawl(path, pages(("足球", "一")))
     find(path, "足球")
     with closing(sqlite3.connect(index_path(path))) as db:
         db.execute("PRAGMA user_version = 0")
@@ -516,7 +495,7 @@ def test_index_that_another_program_holds_is_said_to_be_so(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search_file, "BUSY_S", 0.05)
-    crawl = make(path, pages(("足球", "一")))
+    crawl = store_crawl(path, pages(("足球", "一")))
     find(path, "足球")
     with closing(sqlite3.connect(index_path(path), isolation_level=None)) as db:
         db.execute("BEGIN IMMEDIATE")
@@ -528,7 +507,7 @@ def test_index_that_another_program_holds_is_said_to_be_so(
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write anywhere")
 def test_folder_that_cannot_be_written_is_searched_as_it_was_indexed(path: Path) -> None:
-    make(path, pages(("足球", "一")))
+    store_crawl(path, pages(("足球", "一")))
     find(path, "足球")
     for file in path.parent.iterdir():
         file.chmod(0o444)
@@ -542,7 +521,7 @@ def test_folder_that_cannot_be_written_is_searched_as_it_was_indexed(path: Path)
 def test_sqlite_without_fts5_is_told_in_one_line(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make(path, pages(("足球", "一")))
+    store_crawl(path, pages(("足球", "一")))
     monkeypatch.setattr(search_file, "_SCHEMA", "CREATE VIRTUAL TABLE t USING fts5x(a)")
     with pytest.raises(StoreError, match="SQLite has no FTS5") as error:
         find(path, "足球")
@@ -563,7 +542,7 @@ def run(capfd: pytest.CaptureFixture[str], *arguments: str) -> Ended:
 
 
 def test_command_finds_and_prints(path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    make(path, pages(("欧冠决赛", "皇马夺冠"), ("欧冠决赛", "彩票 推荐 号码")))
+    store_crawl(path, pages(("欧冠决赛", "皇马夺冠"), ("欧冠决赛", "彩票 推荐 号码")))
     code, out, err = run(capfd, "--db", str(path), "欧冠", "决赛", "-彩票")
     assert (code, err) == (0, "")
     assert out.splitlines()[:2] == ["1. 欧冠决赛", "   http://a.test/0"]
@@ -592,7 +571,7 @@ def numbers_of(out: str) -> list[int]:
 def test_wrong_use_ends_with_2_and_a_line(
     path: Path, capfd: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
 ) -> None:
-    make(path, pages(("足球", "一")))
+    store_crawl(path, pages(("足球", "一")))
     code, out, err = run(capfd, "--db", str(path), *arguments)
     assert (code, out) == (2, "")
     assert said in err
@@ -604,7 +583,7 @@ def test_database_that_is_missing_or_empty_is_told(
     code, _, err = run(capfd, "--db", str(path), "足球")
     assert code == 1
     assert "`focus crawl` makes one" in err
-    make(path)
+    store_crawl(path)
     code, _, err = run(capfd, "--db", str(path), "足球")
     assert "no page yet" in err
     with DatabaseReader(path) as reader:
@@ -612,7 +591,7 @@ def test_database_that_is_missing_or_empty_is_told(
 
 
 def test_an_index_that_was_replaced_is_noticed(path: Path) -> None:
-    make(path, pages(("足球", "一")))
+    store_crawl(path, pages(("足球", "一")))
     with SearchIndex(path) as index:
         index.update()
         assert index.is_current()

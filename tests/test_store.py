@@ -30,7 +30,6 @@ from focus.records import (
     HostRow,
     Outcome,
     Page,
-    PageRow,
     QueueRow,
     UrlRow,
     UrlState,
@@ -40,38 +39,10 @@ from focus.storage import file_check, schema, url_log
 from focus.storage.lock import held, holder, lock_path
 from focus.storage.reader import DatabaseReader
 from focus.store import Store
+from tests.support.stored import page_row, url_row
 
 ROOT = Path(__file__).parents[1]
 IDENTITY = {"seeds": ["https://a.example/"], "topic": "足球", "strategy": "bfs"}
-
-
-def url_row(number: int, **more: Any) -> UrlRow:
-    fields: dict[str, Any] = {
-        "id": number,
-        "key": number.to_bytes(16, "big"),
-        "url": f"https://a.example/{number}",
-        "queue": 0,
-        "depth": 1,
-        "priority": 1.0,
-    }
-    return UrlRow(**(fields | more))
-
-
-def page_row(number: int, **more: Any) -> PageRow:
-    fields: dict[str, Any] = {
-        "id": number,
-        "url": f"https://a.example/{number}",
-        "nth": number + 1,
-        "waiting": 3,
-        "status": 200,
-        "fetched_at": 1000.0 + number,
-        "elapsed_s": 0.1,
-        "raw_bytes": 10,
-        "priority": 1.0,
-        "pagerank": 0.25,
-        "page": Page(title="球", relevance=0.5, relevant=True, body_zstd=b"zzz"),
-    }
-    return PageRow(**(fields | more))
 
 
 BASE = Batch(
@@ -703,6 +674,7 @@ sys.path.insert(0, sys.argv[2])
 from tests.test_store import IDENTITY, page_row, url_row
 from focus.records import Batch, Outcome, UrlState
 from focus.store import Store
+from tests.support.stored import page_row, url_row
 
 async def main():
     async with Store.open(Path(sys.argv[1]), now=0.0, pid=os.getpid()) as store:
