@@ -35,7 +35,8 @@ ROOT = Path(__file__).parents[1]
 PO = FOLDER / "zh_CN" / "LC_MESSAGES" / f"{DOMAIN}.po"
 ENDS = (
     "frontier empty", "max-pages reached", "max-requests reached", "max-bytes reached",
-    "max-time reached", "target reached", "interrupted", "terminated", "offline",
+    "max-time reached", "target reached", "stop-harvest reached", "interrupted", "terminated",
+    "offline",
 )  # fmt: skip
 """Why a crawl ends, as the database keeps it."""
 CLICK = (

@@ -76,8 +76,8 @@ class LimitConfig(msgspec.Struct, frozen=True):
         float | None,
         Setting(
             FAR,
-            "End when fewer than this share of the next 500 requests are expected to bring a "
-            "relevant page, e.g. 0.02.",
+            "Stop when fewer than SHARE of the last 500 requests found a relevant page, such as "
+            "0.02.",
             kind="share",
         ),
     ] = None

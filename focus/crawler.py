@@ -30,9 +30,9 @@ from focus.engine.intents import Ask, Drop, Fail, PutBack, Requeue
 from focus.engine.limits import Limits
 from focus.engine.links import LinkHandler
 from focus.engine.outages import Outage, Outages
-from focus.engine.outlooks import Outlooks
 from focus.engine.partition import Partition
 from focus.engine.ranking import Ranker
+from focus.engine.recent_harvest import RecentHarvest
 from focus.engine.relevance_feedback import RelevanceFeedback, make_feedback
 from focus.engine.results import counted, decide
 from focus.engine.sitemaps import SitemapHandler
@@ -165,9 +165,10 @@ class Crawl:
         self.stop_reason = ""
         began_at = self._committed_at = transport.now()
         others = self.partition.others
-        self.limits = Limits(config, self.unit_of_work, others, began_at=began_at)
-        hit_rates, least = self.link_handler.hit_rates, config.limits.stop_harvest
-        self.outlooks = Outlooks(self.view, hit_rates, least=least)
+        self.recent_harvest = RecentHarvest()
+        self.limits = Limits(
+            config, self.unit_of_work, self.recent_harvest, others, began_at=began_at
+        )
         self.relevance_feedback: RelevanceFeedback | None = None
 
     def _view(self) -> View:
@@ -388,8 +389,8 @@ class Crawl:
         task, fetch, page = result.task, result.fetch, result.page
         state = None if task.id is None else UrlState(self.url_table.state[task.id])
         scored = page if state is UrlState.DONE else None
-        if not again and self.outlooks.ended(relevant=scored is not None and scored.relevant):
-            self.stop("stop-harvest reached")
+        if not again:
+            self.recent_harvest.add([scored is not None and scored.relevant])
         self._observe(
             Event(
                 nth=self.unit_of_work.totals.requests,

@@ -194,6 +194,12 @@ class Store:
         rows = await self._run(partial(writer.select, sql=writer.SIMHASHES, values=values))
         return [(number, high << 32 | low) for number, low, high in rows]
 
+    async def relevant_requests(self, crawl: int, after: int) -> list[int]:
+        """Return the numbers of the requests after this one that found a relevant page."""
+        values = (crawl, after)
+        rows = await self._run(partial(writer.select, sql=writer.RELEVANT_REQUESTS, values=values))
+        return [number for (number,) in rows]
+
     async def titles(self, crawl: int, last: int) -> list[writer.TitleRow]:
         """The last so many pages by their titles, in order of their requests."""
         return await self._run(partial(writer.titles, crawl=crawl, last=last))

@@ -28,7 +28,7 @@ from focus.report.crawl import crawl_html, crawl_pictures
 from focus.report.link_drawing import WORDS, drawing
 from focus.report.page import LONGEST, REPORTS, PageLink
 from focus.storage import distributions, link_map
-from focus.storage.figures import Bucket, CrawlFigures, LinkMap, MapNode
+from focus.storage.figures import CrawlFigures, LinkMap, MapNode
 from focus.storage.reader import DatabaseReader
 from focus.storage.report_reader import figures
 from tests.support import stored
@@ -347,18 +347,14 @@ def test_whatever_scrolls_can_be_reached_and_has_a_name(found: CrawlFigures) -> 
 def test_the_verdict_comes_first(found: CrawlFigures) -> None:
     text = crawl_html(found)
     assert "<main>" in text
-    assert "6 of 10 pages are relevant (60%); of the last ones " in text
+    assert "6 of 10 pages are relevant (60%).</p>" in text
     assert text.index('class="verdict"') < text.index('class="tiles"')
 
 
-@pytest.mark.parametrize(
-    ("late", "said"), [(3, "go on finding"), (1, "fewer and fewer"), (0, "hardly any more")]
-)
-def test_the_verdict_tells_whether_more_would_come(
-    found: CrawlFigures, late: int, said: str
-) -> None:
-    course = [Bucket(1, 20, 20), Bucket(2, 4, late)]
-    assert said in crawl_html(msgspec.structs.replace(found, course=course, window=1))
+def test_the_verdict_of_a_long_crawl_has_the_recent_harvest(found: CrawlFigures) -> None:
+    long = msgspec.structs.replace(found, requests=600, harvest_last_500=0.004)
+    verdict = "; 0% of the last 500 requests found a relevant page, 1% of all."
+    assert verdict in crawl_html(long)
 
 
 def test_ticks_are_round_numbers_within_the_axis() -> None:

@@ -212,9 +212,9 @@ def test_errors_are_chinese(
 
 def test_the_live_line_is_chinese(speaking: None) -> None:
     moment = Moment(
-        pages=1200, pages_per_second=9.5, relevant=300, harvest_rate=0.25, harvest_recent=0.5,
-        requests=1300, in_flight=4, waiting=5000, hosts=33, failed=7, left_s=90.0,
-        limit="max-pages", offline_since=None, next_try_s=0.0,
+        pages=1200, pages_per_second=9.5, relevant=300, harvest=0.25, harvest_last_500=0.3,
+        harvest_last_100=0.5, requests=1300, in_flight=4, waiting=5000, hosts=33, failed=7,
+        left_s=90.0, limit="max-pages", offline_since=None, next_try_s=0.0,
     )  # fmt: skip
     line = spelled(moment)
     assert line.startswith("1,200 页 (9.5/s，还需 1m30s 到 max-pages) · 相关 300 · 收获率 25.0%")

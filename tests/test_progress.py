@@ -15,6 +15,7 @@ from rich.console import Console
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig
 from focus.crawler import Crawl, Event
 from focus.engine.outages import Outage
+from focus.engine.recent_harvest import RecentHarvest
 from focus.engine.unit_of_work import Totals
 from focus.records import UrlState
 from focus.session import RunReport
@@ -55,6 +56,7 @@ class FakeCrawl(SimpleNamespace):
             frontier=SimpleNamespace(hosts=[1, 2, 3]),
             transport=SimpleNamespace(now=lambda: self.clock, in_flight=4),
             outages=SimpleNamespace(outage=None),
+            recent_harvest=RecentHarvest(),
         )
 
     @property
@@ -106,16 +108,17 @@ def test_moment_has_the_numbers_of_now() -> None:
     wall = 60.0
     moment = pulse.moment()
     assert (moment.pages, moment.pages_per_second, moment.relevant) == (20, 2.0, 5)
-    assert (moment.harvest_rate, moment.waiting, moment.hosts) == (0.25, 410, 3)
+    assert (moment.waiting, moment.hosts) == (410, 3)
     assert (moment.failed, moment.in_flight, moment.left_s, moment.limit) == (2, 4, None, "")
 
 
-def test_recent_harvest_is_of_the_last_100_pages() -> None:
-    pulse = Pulse(FakeCrawl().real)
-    for nth in range(200):
-        pulse.event(page(nth, relevant=nth >= 175))
-    pulse.event(page(201, state=UrlState.FAILED, relevant=False))
-    assert pulse.moment().harvest_recent == 0.25
+def test_moment_has_the_harvest_of_all_and_of_the_last_requests() -> None:
+    crawl = FakeCrawl()
+    crawl.unit_of_work.totals = Totals(requests=1000, pages=900, relevant=700)
+    crawl.recent_harvest.add([True] * 75 + [False] * 400 + [True] * 25)
+    moment = Pulse(crawl.real).moment()
+    assert (moment.harvest, moment.harvest_last_500) == (0.7, 0.2)
+    assert moment.harvest_last_100 == 0.25
 
 
 def test_pace_is_of_the_last_seconds_only() -> None:
@@ -149,10 +152,12 @@ def test_time_limit_on_a_virtual_clock_is_told_in_the_users_time() -> None:
 
 
 def test_moment_as_a_line() -> None:
-    moment = Moment(12_340, 8.25, 3100, 0.2512, 0.4, 13_000, 9, 410, 320, 34, 200.0, "max-pages")
+    moment = Moment(
+        12_340, 8.25, 3100, 0.2512, 0.3, 0.4, 13_000, 9, 410, 320, 34, 200.0, "max-pages"
+    )
     assert spelled(moment) == (
         "12,340 pages (8.2/s, 3m20s to max-pages) · 3,100 relevant · "
-        "harvest 25.1%, last 100 40.0% · 410 waiting · 320 hosts · 34 failed"
+        "harvest 25.1%, last 500 30.0%, last 100 40.0% · 410 waiting · 320 hosts · 34 failed"
     )
 
 

@@ -338,7 +338,8 @@ def test_status_counts_without_a_pass_over_the_urls(path: Path) -> None:
         status = reader.status(1)
     assert status.states == {"waiting": 1, "fetching": 0, "done": 6, "failed": 1, "dropped": 1}
     assert (status.crawl.pages, status.crawl.relevant, status.crawl.reason) == (6, 4, "max-pages")
-    assert status.harvest_rate == status.harvest_last_100 == pytest.approx(4 / 6)
+    assert status.harvest_rate == pytest.approx(4 / 6)
+    assert status.harvest_last_100 == status.harvest_last_500 == pytest.approx(4 / 8)
     assert [(h.name, h.yielded) for h in status.hosts] == [
         ("b.sport.example", 5.0),
         ("sport.example", 3.0),
@@ -350,12 +351,15 @@ def test_status_counts_without_a_pass_over_the_urls(path: Path) -> None:
     assert msgspec.json.decode(msgspec.json.encode(status))["states"]["done"] == 6
 
 
-def test_harvest_of_the_last_pages_looks_at_the_last_ones(tmp_path: Path) -> None:
+def test_harvest_is_the_share_of_the_last_requests_not_pages(tmp_path: Path) -> None:
     hit, miss = Page(relevant=True), Page()
     rows = [page_row(0, id=n, nth=n + 1, page=hit if n < 100 else miss) for n in range(150)]
-    make(tmp_path / "x.db", Batch(urls=[url_row(0, id=n) for n in range(150)], pages=rows))
+    urls = [url_row(0, id=n) for n in range(150)]
+    make(tmp_path / "x.db", Batch(urls=urls, pages=rows, counters={"requests": 180.0}))
     with DatabaseReader(tmp_path / "x.db") as reader:
-        assert reader.status(1).harvest_last_100 == 0.5
+        status = reader.status(1)
+    assert status.harvest_last_100 == 0.2
+    assert status.harvest_last_500 == pytest.approx(100 / 180)
 
 
 def test_a_crawl_is_running_while_its_process_holds_the_database(tmp_path: Path) -> None:

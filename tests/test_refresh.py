@@ -156,6 +156,17 @@ async def test_pages_are_due_after_the_age_and_not_before(rounds: Rounds) -> Non
     assert await rounds.run(11.5 * DAY) == []
 
 
+async def test_revisits_do_not_count_for_the_recent_harvest(web: TinyWeb, tmp_path: Path) -> None:
+    web.page("http://a.test/1", title="足球", text="足球比赛的新闻。" * 40)
+    rounds = Rounds(web, tmp_path)
+    await rounds.run(10 * DAY)
+    assert rounds.crawl.recent_harvest.rate() == 1 / 4, "with robots.txt"
+    assert len(await rounds.run(11 * DAY)) == 3
+    assert rounds.crawl.recent_harvest.rate() == pytest.approx(1 / 5), "with robots.txt again"
+    await rounds.run(11 * DAY)
+    assert rounds.crawl.recent_harvest.rate() == 0.0, "empty after a run with revisits"
+
+
 async def test_without_the_option_nothing_is_looked_at_again(rounds: Rounds) -> None:
     assert await rounds.run(40 * DAY, age=None) == []
 

@@ -16,7 +16,7 @@
     outages, uplink     whether the network at large is away, so that no host is blamed for it
     relevance_feedback  relevant pages fed back to a model that adapts
     limits              when a crawl ends, and what it may still ask for
-    outlooks            what the next requests will bring, and whether that is enough
+    recent_harvest      how many of the last requests found a relevant page
     unit_of_work        everything that is still to be written, taken as one batch
 
 A task goes out by a transport and comes back as a `Result`. `results.decide` looks at it and at

@@ -127,15 +127,6 @@ class HitRates:
         """What a host has brought."""
         return self._hosts.get(host.id, _NOTHING)
 
-    def lately(self, queue: Queue) -> tuple[float, float, float, float]:
-        """Requests and what they brought of a queue, then of its host: lately, where it learns."""
-        if not self._strategy.learns:
-            of_queue, of_host = self.tallies(queue)
-            return of_queue.fetched, of_queue.yielded, of_host.fetched, of_host.yielded
-        host = self._recent.get(queue.host.id, _NOTHING_YET)
-        recent = self._unit_of_work.recent.get(queue.id, _NOTHING_YET)
-        return recent.fetched, recent.yielded, host.fetched, host.yielded
-
     def requests(self, host: Host) -> int:
         """Requests to a host that came to their end."""
         return self.of_host(host).fetched

@@ -7,6 +7,7 @@ from typing import Protocol
 import msgspec
 
 from focus.config import CrawlConfig, LimitConfig
+from focus.engine.recent_harvest import RecentHarvest
 from focus.engine.unit_of_work import Totals, UnitOfWork
 from focus.scheduling.holding_back import Budget, OtherCrawls
 
@@ -64,6 +65,7 @@ class Limits:
         self,
         config: CrawlConfig,
         unit_of_work: UnitOfWork,
+        recent_harvest: RecentHarvest,
         others: OtherCrawls | None,
         *,
         began_at: float,
@@ -72,6 +74,7 @@ class Limits:
         self._by_round = config.refresh_s is not None
         self._is_eager = config.eager
         self._unit_of_work = unit_of_work
+        self._recent_harvest = recent_harvest
         self._others = others
         self._began_at = began_at
 
@@ -79,6 +82,9 @@ class Limits:
         """Which limit is reached, "" if none."""
         if reason := reached(self._limits, self._counted):
             return reason
+        share = self._limits.stop_harvest
+        if share is not None and self._recent_harvest.is_below(share):
+            return "stop-harvest reached"
         ends_at = self.ends_at()
         return "max-time reached" if ends_at is not None and now >= ends_at else ""
 

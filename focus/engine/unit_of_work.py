@@ -37,8 +37,6 @@ class Totals(msgspec.Struct):
 
     first_relevant   number of the request that brought the first relevant page, 0 = none
     active_s         seconds on the crawl's clock
-    outlook          relevant pages expected of the next 1,000 requests, with an 80 % interval, as
-                     of the last look; high is 0 before the first
     shells           pages that seem to need scripts, and were not rendered
     rendered, unrendered   pages whose scripts were run, and whose could not be
     newcomers        hosts that links led to and that were tried; what their first pages brought
@@ -53,9 +51,6 @@ class Totals(msgspec.Struct):
     active_s: float = 0.0
     newcomers: int = 0
     newcomers_yielded: float = 0.0
-    outlook: float = 0.0
-    outlook_low: float = 0.0
-    outlook_high: float = 0.0
     shells: int = 0
     rendered: int = 0
     unrendered: int = 0

@@ -1,7 +1,6 @@
 """Measures how good a crawl was: one function per measure, with its formula and source.
 
     measures       harvest rate, recall, precision, areas under curves, by request
-    forecast       how many relevant pages the next requests will bring
     sampling       estimates from a stratified sample of pages, and a judge's calibration
     oracle         the best recall curve that any crawl could have had, fenced in from both sides
     significance   tests and confidence intervals over topics

@@ -16,10 +16,6 @@ from focus.report.pictures import curves, document
 from focus.storage.figures import CrawlFigures
 from focus.text.formatting import count, percent, printable, size, span
 
-STEADY, RUNNING_OUT = 0.75, 0.25
-"""Of the harvest rate: from here on the last requests did as well as all, below they brought
-hardly anything."""
-
 _TOPS = (0.05, 0.1, 0.25, 0.5, 1.0)
 
 
@@ -46,37 +42,24 @@ def crawl_html(figures: CrawlFigures) -> str:
 
 
 def _verdict(figures: CrawlFigures) -> str:
-    """What came of the crawl, in a sentence: how much of it is relevant, and whether more comes."""
+    """Return a sentence with the relevant pages and, of a long crawl, the recent harvest."""
     crawl = figures.crawl
     if not crawl.pages:
         return say("This crawl has no page yet.")
-    lately, rate = _lately(figures), crawl.harvest_rate
-    if lately is None or not rate:
-        trend = ""
-    elif lately >= STEADY * rate:
-        trend = say("more requests would go on finding some")
-    elif lately >= RUNNING_OUT * rate:
-        trend = say("it finds fewer and fewer")
-    else:
-        trend = say("hardly any more are being found")
     found = say(
         "{relevant:,} of {pages} are relevant ({rate:.0%})",
         relevant=crawl.relevant,
         pages=count(crawl.pages, "page"),
-        rate=rate,
+        rate=crawl.harvest_rate,
     )
-    if not trend:
+    if figures.requests <= 500:
         return say("{found}.", found=found)
     return say(
-        "{found}; of the last ones {late:.0%}: {trend}.", found=found, late=lately, trend=trend
+        "{found}; {late:.0%} of the last 500 requests found a relevant page, {all:.0%} of all.",
+        found=found,
+        late=figures.harvest_last_500,
+        all=crawl.relevant / figures.requests,
     )
-
-
-def _lately(figures: CrawlFigures) -> float | None:
-    """The harvest rate of the last 5 % of the requests; None when they brought no page."""
-    last = figures.course[-figures.window :]
-    pages = sum(each.pages for each in last)
-    return sum(each.relevant for each in last) / pages if pages else None
 
 
 def _summary(figures: CrawlFigures) -> str:
@@ -96,13 +79,15 @@ def _summary(figures: CrawlFigures) -> str:
 
 def _tiles(figures: CrawlFigures) -> list[Tile]:
     crawl = figures.crawl
-    lately, minutes = _lately(figures), figures.seconds / 60
+    minutes = figures.seconds / 60
+    harvest = crawl.relevant / figures.requests if figures.requests else 0.0
     return [
         Tile(say("requests"), f"{figures.requests:,}"),
         Tile(say("pages"), f"{crawl.pages:,}"),
         Tile(say("relevant"), f"{crawl.relevant:,}"),
-        Tile(say("harvest rate"), percent(crawl.harvest_rate)),
-        Tile(say("of the last 5 %"), "–" if lately is None else percent(lately)),
+        Tile(say("harvest, all requests"), percent(harvest)),
+        Tile(say("harvest, last 500"), percent(figures.harvest_last_500)),
+        Tile(say("harvest, last 100"), percent(figures.harvest_last_100)),
         Tile(say("time"), span(figures.seconds)),
         Tile(say("per minute"), f"{crawl.relevant / minutes:.1f}" if minutes else "–"),
         Tile(say("received"), size(figures.bytes)),

@@ -12,6 +12,7 @@ import math
 import msgspec
 
 from focus.crawler import Crawl
+from focus.engine.recent_harvest import WINDOW
 from focus.engine.unit_of_work import Totals
 from focus.engine.view import Request
 from focus.errors import StoreError
@@ -50,7 +51,21 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     crawl.unit_of_work.resume(msgspec.convert(info.counters, Totals))
     if crawl.strategy.learns:
         hit_rates.set_newcomer_bonus()
+    await _recent_harvest(crawl, store, info)
     await _titles(crawl, store, info)
+
+
+async def _recent_harvest(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
+    """Restore which of the last requests found a relevant page.
+
+    Revisits do not count but have numbers as well, so a crawl with revisits begins with none.
+    """
+    totals = crawl.unit_of_work.totals
+    if totals.refreshed_from:
+        return
+    first = max(0, totals.requests - WINDOW)
+    relevant = set(await store.relevant_requests(info.id, first))
+    crawl.recent_harvest.add(nth in relevant for nth in range(first + 1, totals.requests + 1))
 
 
 def readopt(crawl: Crawl, task: Task) -> bool:

@@ -204,6 +204,7 @@ class CrawlFigures(msgspec.Struct, frozen=True):
     """All that a report of one crawl tells.
 
     seconds      on the crawl's clock, over all its runs
+    harvest_last_100, harvest_last_500   share of the last requests that found a relevant page
     window       width of the windows of the harvest curve, in buckets of `course`
     hosts, patterns, hubs, polite, best   the first so many; *_known tells of how many
     smallest_s   smallest rest that any host had, and `smallest_host`
@@ -219,6 +220,8 @@ class CrawlFigures(msgspec.Struct, frozen=True):
     states: dict[str, int]
     failures: list[Failing]
     drops: list[Reason]
+    harvest_last_100: float
+    harvest_last_500: float
     course: list[Bucket]
     window: int
     relevance: Histogram

@@ -135,12 +135,14 @@ class DatabaseReader:
             )
         row = self._one(_CONFIG, (crawl,))
         config, counters, report = (msgspec.json.decode(text or "null") for text in row)
+        requests = int((counters or {}).get("requests", 0))
         tally = self._all("SELECT state, reason, n FROM tally WHERE crawl = ? AND n > 0", (crawl,))
         return Status(
             crawl=summary,
             states=self._states(crawl, tally),
             harvest_rate=summary.harvest_rate,
-            harvest_last_100=self._harvest(crawl, 100),
+            harvest_last_100=self._harvest(crawl, requests, 100),
+            harvest_last_500=self._harvest(crawl, requests, 500),
             hosts=[HostYield(*each) for each in self._all(_HOSTS, (*id_range(crawl), TOP))],
             failures=_top(tally, UrlState.FAILED),
             drops=_top(tally, UrlState.DROPPED),
@@ -169,10 +171,10 @@ class DatabaseReader:
         counts[UrlState.WAITING] = known - sum(counts.values())
         return {state.name.lower(): n for state, n in counts.items()}
 
-    def _harvest(self, crawl: int, last: int) -> float:
-        """Share of relevant pages among the last so many."""
-        flags = self._all(_LAST_PAGES, (crawl, last))
-        return sum(flag for (flag,) in flags) / len(flags) if flags else 0.0
+    def _harvest(self, crawl: int, requests: int, last: int) -> float:
+        """Return the share of a crawl's last requests that found a relevant page."""
+        relevant: int = self._one(_RELEVANT_SINCE, (crawl, requests - last))[0]
+        return relevant / min(requests, last) if requests else 0.0
 
     def _running(self) -> int | None:
         """The crawl that a process is at this moment; None if nobody holds the database."""
@@ -418,7 +420,7 @@ _LAST = "SELECT max(id) FROM url_found WHERE id BETWEEN ? AND ?"
 _FETCHING = """
 SELECT count(*) FROM fetching LEFT JOIN url_state USING (id)
 WHERE id BETWEEN ? AND ? AND NOT ifnull(state, 0)"""
-_LAST_PAGES = "SELECT relevant FROM page WHERE crawl = ? ORDER BY nth DESC LIMIT ?"
+_RELEVANT_SINCE = "SELECT count(*) FROM page WHERE crawl = ? AND nth > ? AND relevant"
 _HOSTS = f"""
 SELECT name, sum(fetched), sum(yielded) FROM queue
 JOIN host ON host.id = (queue.id & ~{LAST_ID}) + queue.host

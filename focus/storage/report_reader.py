@@ -81,6 +81,8 @@ def _figures(reader: DatabaseReader, db: sqlite3.Connection, crawl: int) -> Craw
         states=status.states,
         failures=_failures(db, crawl),
         drops=[Reason(*row) for row in db.execute(_DROPS, (crawl,))],
+        harvest_last_100=status.harvest_last_100,
+        harvest_last_500=status.harvest_last_500,
         course=distributions.course(db, crawl, requests),
         window=distributions.WINDOW,
         relevance=distributions.relevances(db, crawl),

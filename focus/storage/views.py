@@ -54,7 +54,8 @@ class Status(msgspec.Struct, frozen=True):
     """The state of a crawl.
 
     states    URLs by state: waiting, fetching, done, failed, dropped
-    harvest_rate, harvest_last_100   share of relevant pages, overall and lately
+    harvest_rate   share of relevant pages among all pages
+    harvest_last_100, harvest_last_500   share of the last requests that found a relevant page
     hosts     best yield first
     failures, drops   most frequent first
     limits    as configured; counters and report as the crawl wrote them
@@ -68,6 +69,7 @@ class Status(msgspec.Struct, frozen=True):
     states: dict[str, int]
     harvest_rate: float
     harvest_last_100: float
+    harvest_last_500: float
     hosts: list[HostYield]
     failures: list[Reason]
     drops: list[Reason]

@@ -286,6 +286,7 @@ AND url_state.id BETWEEN ? AND ? AND state = {int(UrlState.FAILED)} AND (
 SIMHASHES = f"""
 SELECT id & {schema.LAST_ID}, simhash & 0xffffffff, (simhash >> 32) & 0xffffffff FROM page
 WHERE id BETWEEN ? AND ? AND relevant AND simhash <> 0 ORDER BY nth"""
+RELEVANT_REQUESTS = "SELECT nth FROM page WHERE crawl = ? AND nth > ? AND relevant"
 _TITLES = """
 SELECT page_text.url, title, relevant, ifnull(parent, -1)
 FROM (SELECT id, relevant, nth FROM page WHERE crawl = ? ORDER BY nth DESC LIMIT ?)

@@ -49,7 +49,7 @@ def status_lines(database: str, crawls: Sequence[CrawlSummary], status: Status |
     requests, received = int(counters.get("requests", 0)), int(counters.get("bytes", 0))
     rows = [
         (say("URLs"), ", ".join(f"{n:,} {say(state)}" for state, n in status.states.items())),
-        (say("harvest"), _harvest(status)),
+        (say("harvest"), _harvest(status, requests)),
         (
             say("received"),
             say(
@@ -71,9 +71,6 @@ def status_lines(database: str, crawls: Sequence[CrawlSummary], status: Status |
     ]
     if status.due is not None:
         rows.append((say("again"), _again(status)))
-    if counters.get("outlook_high"):
-        named = ("outlook", "outlook_low", "outlook_high")
-        rows.append(("outlook", outlook_text(*(counters[name] for name in named))))
     lines += table(rows)
     if status.hosts:
         hosts = [
@@ -87,16 +84,6 @@ def status_lines(database: str, crawls: Sequence[CrawlSummary], status: Status |
             ),
         ]
     return lines
-
-
-def outlook_text(expected: float, low: float, high: float) -> str:
-    """What the next requests of a crawl are expected to bring, with its 80 % interval."""
-    return say(
-        "next 1,000 requests: about {expected:,.0f} relevant ({low:,.0f} to {high:,.0f})",
-        expected=expected,
-        low=low,
-        high=high,
-    )
 
 
 def _crawl_row(crawl: CrawlSummary) -> tuple[str, ...]:
@@ -117,9 +104,13 @@ def _crawl_row(crawl: CrawlSummary) -> tuple[str, ...]:
     )
 
 
-def _harvest(status: Status) -> str:
-    rate, lately = percent(status.harvest_rate), percent(status.harvest_last_100)
-    return say("{rate} of all pages, {lately} of the last 100", rate=rate, lately=lately)
+def _harvest(status: Status, requests: int) -> str:
+    return say(
+        "{last_100} of the last 100 requests, {last_500} of the last 500, {rate} of all",
+        last_100=percent(status.harvest_last_100),
+        last_500=percent(status.harvest_last_500),
+        rate=percent(status.crawl.relevant / requests if requests else 0.0),
+    )
 
 
 def limits_text(limits: Mapping[str, Any]) -> str:

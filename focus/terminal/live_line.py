@@ -57,7 +57,6 @@ class LiveLine(Teller):
         self._quietly(self._live.start)
 
     def event(self, event: Event) -> None:
-        super().event(event)
         if self._pages:
             self.say(page_line(event))
 

@@ -100,7 +100,6 @@ class TextLog(Teller):
         self._write(started_line(crawl, info))
 
     def event(self, event: Event) -> None:
-        super().event(event)
         if self._pages:
             self._write(page_line(event))
 
@@ -150,7 +149,6 @@ class JsonLog(Teller):
         self._put("started", fields)
 
     def event(self, event: Event) -> None:
-        super().event(event)
         if self._pages:
             fields = msgspec.structs.asdict(event) | {"crawl_at": event.at}
             fields["state"] = None if event.state is None else event.state.name.lower()

@@ -24,7 +24,6 @@ from focus.store import CrawlInfo
 from focus.terminal.summary import clock
 from focus.text.formatting import cells, count, percent, printable, span
 
-RECENT_PAGES = 100
 WINDOW_S = 15.0  # rates are of so long, so that they follow the web's moods
 LOG_EVERY_S = 60.0
 
@@ -33,7 +32,8 @@ class Moment(msgspec.Struct, frozen=True):
     """A crawl at one instant.
 
     pages_per_second   of the last `WINDOW_S`
-    harvest_recent     of the last `RECENT_PAGES` pages
+    harvest            share of all requests that found a relevant page
+    harvest_last_500, harvest_last_100   the same of the last requests
     failed             URLs that failed in this run
     left_s, limit      seconds to the nearest limit at the present pace; None: none near
     offline_since      Unix seconds, while no host at all can be reached; `next_try_s`: until then
@@ -42,8 +42,9 @@ class Moment(msgspec.Struct, frozen=True):
     pages: int
     pages_per_second: float
     relevant: int
-    harvest_rate: float
-    harvest_recent: float
+    harvest: float
+    harvest_last_500: float
+    harvest_last_100: float
     requests: int
     in_flight: int
     waiting: int
@@ -62,14 +63,8 @@ class Pulse:
         self._crawl = crawl
         self._now = now
         self._began_at = crawl.transport.now()
-        self._recent: deque[bool] = deque(maxlen=RECENT_PAGES)
         self._samples: deque[tuple[float, dict[str, float]]] = deque()
         self.sample()
-
-    def event(self, event: Event) -> None:
-        """Count a page among the recent ones."""
-        if event.state is UrlState.DONE and not event.again:
-            self._recent.append(event.relevant)
 
     def now(self) -> float:
         """The crawl's clock."""
@@ -103,8 +98,9 @@ class Pulse:
             pages=totals.pages,
             pages_per_second=pace["max-pages"],
             relevant=totals.relevant,
-            harvest_rate=totals.relevant / totals.pages if totals.pages else 0.0,
-            harvest_recent=sum(self._recent) / len(self._recent) if self._recent else 0.0,
+            harvest=totals.relevant / totals.requests if totals.requests else 0.0,
+            harvest_last_500=crawl.recent_harvest.rate(500),
+            harvest_last_100=crawl.recent_harvest.rate(100),
             requests=totals.requests,
             in_flight=crawl.transport.in_flight,
             waiting=crawl.url_table.counts[UrlState.WAITING],
@@ -149,11 +145,11 @@ def spelled(moment: Moment) -> str:
     pace = f"{moment.pages_per_second:.1f}/s"
     if moment.left_s is not None:
         pace += say(", {left_s} to {limit}", left_s=span(moment.left_s), limit=moment.limit)
-    harvest = say("harvest {harvest_rate}", harvest_rate=percent(moment.harvest_rate))
-    recent = say(
-        "last {recent_pages} {harvest_recent}",
-        recent_pages=RECENT_PAGES,
-        harvest_recent=percent(moment.harvest_recent),
+    harvest = say(
+        "harvest {harvest}, last 500 {last_500}, last 100 {last_100}",
+        harvest=percent(moment.harvest),
+        last_500=percent(moment.harvest_last_500),
+        last_100=percent(moment.harvest_last_100),
     )
     offline: tuple[str, ...] = ()
     if moment.offline_since is not None:
@@ -174,7 +170,7 @@ def spelled(moment: Moment) -> str:
             *offline,
             f"{count(moment.pages, 'page')} ({pace})",
             say("{relevant:,} relevant", relevant=moment.relevant),
-            f"{harvest}, {recent}",
+            harvest,
             say("{waiting:,} waiting", waiting=moment.waiting),
             count(moment.hosts, "host"),
             say("{failed:,} failed", failed=moment.failed),
@@ -259,11 +255,6 @@ class Teller(Watcher):
             self._offline_since = outage.since
         now = 0.0 if self.pulse is None else self.pulse.now()
         self.say(outage_line(outage, self._offline_since, now))
-
-    def event(self, event: Event) -> None:
-        """Count it."""
-        if self.pulse is not None:
-            self.pulse.event(event)
 
     def update(self, moment: Moment) -> None:
         """Called at times of its own with the present figures."""

@@ -15,7 +15,6 @@ from focus.engine.unit_of_work import Totals
 from focus.i18n import mark, say, told
 from focus.records import FailureKind
 from focus.session import RunReport
-from focus.terminal.answers import outlook_text
 from focus.terminal.profile import profile_lines
 from focus.text.formatting import count, needing_scripts, percent, printable, size, span, table
 
@@ -37,6 +36,13 @@ _REACHED = {
     "target reached": (
         "relevant",
         mark("Crawl {crawl} already has its {n:,} relevant pages; raise --target or use --fresh."),
+    ),
+    "stop-harvest reached": (
+        "relevant",
+        mark(
+            "Crawl {crawl} has {n:,} relevant pages, and its last requests found too few; lower "
+            "--stop-harvest or use --fresh."
+        ),
     ),
 }
 """Stop reason -> the total behind it, and what to do."""
@@ -103,10 +109,6 @@ def summary(report: RunReport) -> list[str]:
             ),
         ),
     ]
-    if totals.outlook_high:
-        rows.append(
-            ("outlook", outlook_text(totals.outlook, totals.outlook_low, totals.outlook_high))
-        )
     if totals.rendered or totals.unrendered:
         rows.append((say("rendered"), _rendered(totals)))
     if report.failures:
