@@ -224,7 +224,7 @@ class Bottle(Channel):
 
     kind, metavar, help = "bottle", "FOLDER", "By a file in this folder. Repeatable."
     labels = {"en": "Folders, one per line", "zh": "文件夹，每行一个"}
-    is_secret = False
+    has_secret_address = False
 
     @classmethod
     def is_address(cls, text):

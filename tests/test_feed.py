@@ -14,10 +14,10 @@ from focus.alerts.delivery.feed import (
     MAX_ENTRIES,
     Entry,
     FeedHead,
-    atom,
-    of_alert,
-    of_user,
-    read_of,
+    alerts_in_feed,
+    atom_document,
+    build_alert_feed,
+    build_user_feed,
 )
 from tests.support.outbox import NOON, OutboxFixture, hit, outbox
 
@@ -41,13 +41,15 @@ def parsed(document: bytes) -> Any:
 
 def alert_feed(here: OutboxFixture, name: str, language: str = "zh") -> bytes:
     owned = here.store.alerts.named(1, name)
-    return of_alert(
+    return build_alert_feed(
         here.store, owned, here.settings(), language=language, url="https://focus.test/feed/s3cret"
     )
 
 
 def own_feed(here: OutboxFixture, language: str) -> bytes:
-    return of_user(here.store, read_of(here.store, 1), here.settings(), 1, language=language)
+    return build_user_feed(
+        here.store, alerts_in_feed(here.store, 1), here.settings(), 1, language=language
+    )
 
 
 def test_a_alerts_feed_has_its_pages_newest_first(here: OutboxFixture) -> None:
@@ -123,7 +125,7 @@ def test_any_text_and_time_gives_well_formed_valid_atom(
 ) -> None:
     found = hit(1, "http://a.test/?a=1&b=<2>", title=title, snippet=snippet, published_at=published)
     about = FeedHead("urn:uuid:1", title, "zh", NOON, "http://a.test/" + title)
-    root = ElementTree.fromstring(atom(about, [Entry("urn:uuid:2", title, found)]))
+    root = ElementTree.fromstring(atom_document(about, [Entry("urn:uuid:2", title, found)]))
     for element in (root, *root.findall(f"{ATOM}entry")):
         for name in ("id", "title", "updated"):
             assert len(element.findall(ATOM + name)) == 1

@@ -135,7 +135,7 @@ def check_html(title: str) -> None:
 
 def check_feed(title: str) -> None:
     entry = feed.Entry("urn:uuid:2", title, hit(1, "https://a.test/1", title=title, snippet=title))
-    document = feed.atom(feed.FeedHead("urn:uuid:1", title, "en", NOON), [entry])
+    document = feed.atom_document(feed.FeedHead("urn:uuid:1", title, "en", NOON), [entry])
     assert b"<!" not in document
     root = ElementTree.fromstring(document)
     atom = "{http://www.w3.org/2005/Atom}"
@@ -203,7 +203,7 @@ def check_webhook(title: str) -> None:
 def check_push(title: str) -> None:
     message = message_about(title)
     body = push.payload(message)
-    assert len(body) <= push.MOST_BYTES
+    assert len(body) <= push.MAX_BYTES
     assert set(json.loads(body)) == {"title", "body", "url", "tag", "lang"}
     assert json.loads(body)["title"] == message.subject[:200]
 
@@ -217,10 +217,10 @@ GATEWAYS = [
 
 
 def check_sms(title: str) -> None:
-    text = sms.short(message_about(title), "", 500)
+    text = sms.shorten_message(message_about(title), "", 500)
     for gateway in GATEWAYS:
-        request = sms_gateway.request_of(
-            sms_gateway.parsed(gateway), "+123", text, now=NOON, nonce="00"
+        request = sms_gateway.build_request(
+            sms_gateway.parse_gateway(gateway), "+123", text, now=NOON, nonce="00"
         )
         assert not [value for value in request.headers.values() if set(value) & set("\r\n\0")]
         if request.body.startswith(b"{"):

@@ -455,7 +455,7 @@ async def test_what_the_server_says_decides(
     async with server.running():
         refused, after = await server.take(message(), message())
     assert isinstance(refused, NotDelivered)
-    assert (refused.retry, refused.everyone) == (retry, everyone)
+    assert (refused.retry, refused.blocks_channel) == (retry, everyone)
     assert says in refused.reason
     assert isinstance(after, Delivered), "the next one is not harmed"
     assert len(server.mails) == 1
@@ -508,10 +508,10 @@ async def test_a_server_that_is_away_is_trouble_for_all(server: Server) -> None:
     server.port = 1  # nobody listens there
     (outcome,) = await server.take(message())
     assert isinstance(outcome, NotDelivered)
-    assert (outcome.retry, outcome.everyone) == (True, True)
+    assert (outcome.retry, outcome.blocks_channel) == (True, True)
     assert outcome.reason == "mail server 127.0.0.1:1: Connection refused"
     assert await Mailer(None).deliver(message(), ME, now=NOON) == NotDelivered(
-        mail.UNSET, everyone=True
+        mail.NO_MAIL_SERVER, blocks_channel=True
     )
 
 
@@ -569,7 +569,7 @@ async def test_login_goes_over_verified_tls(
         assert isinstance(outcome, Delivered)
         return
     assert isinstance(outcome, NotDelivered)
-    assert outcome.everyone
+    assert outcome.blocks_channel
     assert "535" in outcome.reason
     assert "wrong" not in outcome.reason
 

@@ -21,7 +21,7 @@ from focus.alerts.delivery import (
     NotDelivered,
     apprise,
     mail,
-    masked_channel,
+    mask_channel,
 )
 from focus.alerts.message import Message
 from focus.alerts.outbox_relay import ChannelSenders
@@ -229,7 +229,7 @@ def test_reasons_are_told_in_the_readers_language() -> None:
     detail = within(where, msg("Connection refused"))
     assert told(detail, "en") == "mail server 127.0.0.1:25: Connection refused"
     assert told(detail, "zh-CN") == "邮件服务器 127.0.0.1:25：连接被拒绝"
-    assert told(mail.UNSET, "zh").startswith("尚未设置邮件服务器")
+    assert told(mail.NO_MAIL_SERVER, "zh").startswith("尚未设置邮件服务器")
 
 
 def test_waiting_times_stay_within_their_bounds_whatever_chance_says() -> None:
@@ -265,7 +265,7 @@ async def test_what_is_new_after_a_failure_goes_out_in_a_message_of_its_own(
 async def test_a_mail_server_that_is_away_is_asked_once_per_round_and_all_are_told(
     here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    post = install(monkeypatch, NotDelivered("no connection", everyone=True))
+    post = install(monkeypatch, NotDelivered("no connection", blocks_channel=True))
     for name in "abc":
         here.finds(here.alert(name, f"mail:{name}@a.test"), f"http://a.test/{name}")
     assert (await here.deliver()).waiting == 3
@@ -437,7 +437,7 @@ asyncio.run(run(sys.argv[1]))
 @pytest.mark.slow
 async def test_sigkill_in_mid_delivery_loses_nothing(tmp_path: Path) -> None:
     """Each of 60 messages arrives; twice only what was under way when the axe fell."""
-    wanted, workers = 60, CHANNELS["webhook"].at_once
+    wanted, workers = 60, CHANNELS["webhook"].concurrency
     async with receiving(Receiver(delay_s=0.02)) as hook:
         with outbox(tmp_path) as here:
             for number in range(wanted):
@@ -488,20 +488,20 @@ async def test_a_test_message_is_sent_at_once_and_logged(
 
 def test_apprise_is_for_administrators(monkeypatch: pytest.MonkeyPatch) -> None:
     address = "tgram://12345:secret/1"
-    assert CHANNELS["apprise"].of_account(address, PERSON) is None
-    assert CHANNELS["apprise"].of_account(address, PERSON._replace(admin=True)) == address
-    monkeypatch.setattr(apprise, "available", lambda: False)
+    assert CHANNELS["apprise"].account_address(address, PERSON) is None
+    assert CHANNELS["apprise"].account_address(address, PERSON._replace(admin=True)) == address
+    monkeypatch.setattr(apprise, "is_installed", lambda: False)
     with pytest.raises(ConfigError, match=r"pip install") as told:
-        CHANNELS["apprise"].check_new(address)
+        CHANNELS["apprise"].check_new_address(address)
     assert "secret" not in str(told.value)
 
 
 async def test_without_apprise_there_is_one_clear_line(
     here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(apprise, "available", lambda: False)
+    monkeypatch.setattr(apprise, "is_installed", lambda: False)
     here.finds(here.alert("a", "apprise:json://a.test"), "http://a.test/1")
-    assert (await here.deliver()).failures == {"apprise": apprise.MISSING}
+    assert (await here.deliver()).failures == {"apprise": apprise.NOT_INSTALLED}
 
 
 @pytest.mark.filterwarnings("ignore")  # of a library of many hands
@@ -509,9 +509,9 @@ async def test_apprise_brings_it_to_other_services(here: OutboxFixture) -> None:
     pytest.importorskip("apprise")
     async with receiving() as hook:
         address = f"json://127.0.0.1:{hook.port}/x"
-        CHANNELS["apprise"].check_new(address)
+        CHANNELS["apprise"].check_new_address(address)
         with pytest.raises(ConfigError, match="no such service"):
-            CHANNELS["apprise"].check_new("nosuch://a")
+            CHANNELS["apprise"].check_new_address("nosuch://a")
         here.finds(here.alert("足球", f"apprise:{address}"), "http://a.test/1")
         assert (await here.deliver()).sent == 1
         hook.answers = [(500, {})]
@@ -581,4 +581,4 @@ def test_a_base_url_that_leads_nowhere(url: str) -> None:
     ],
 )
 def test_channels_are_shown_without_their_secrets(channel: str, shown: str) -> None:
-    assert masked_channel(channel) == shown
+    assert mask_channel(channel) == shown

@@ -61,16 +61,16 @@ def lets(here: OutboxFixture, browser: PushedBrowser, user: int = 1) -> None:
 def test_the_rfcs_own_example_is_encrypted_and_read() -> None:
     browser = PushedBrowser("https://push.example", number_of(RECEIVER), unbase64(AUTH))
     own = ec.derive_private_key(number_of(SENDER), ec.SECP256R1())
-    receiver = push_encryption.receiver_of(browser.leave.keys)
-    body = push_encryption.encrypted(TEXT, receiver, own=own, salt=unbase64(SALT))
+    receiver = push_encryption.parse_receiver(browser.leave.keys)
+    body = push_encryption.encrypt(TEXT, receiver, message_key=own, salt=unbase64(SALT))
     assert body == unbase64(BODY)
     assert browser.opened(unbase64(BODY)) == TEXT
 
 
 def test_another_browser_cannot_read_it() -> None:
-    receiver = push_encryption.receiver_of(PushedBrowser("https://push.example", 2).leave.keys)
-    own = push_encryption.one_time_key()
-    body = push_encryption.encrypted(TEXT, receiver, own=own, salt=bytes(16))
+    receiver = push_encryption.parse_receiver(PushedBrowser("https://push.example", 2).leave.keys)
+    own = push_encryption.generate_key()
+    body = push_encryption.encrypt(TEXT, receiver, message_key=own, salt=bytes(16))
     with pytest.raises(InvalidTag):
         PushedBrowser("https://push.example", 3).opened(body)
 
@@ -91,9 +91,9 @@ def test_another_browser_cannot_read_it() -> None:
 )
 def test_what_is_no_leave_is_told(endpoint: str, point: str, secret: str) -> None:
     good = PushedBrowser("https://push.example").form.values()
-    assert push.leave_of(*good) is not None
+    assert push.parse_subscription(*good) is not None
     typed = zip((endpoint, point, secret), good, strict=True)
-    assert push.leave_of(*(bad or given for bad, given in typed)) is None
+    assert push.parse_subscription(*(bad or given for bad, given in typed)) is None
 
 
 # -- what it says ---------------------------------------------------------------------
@@ -128,8 +128,8 @@ def test_one_page_is_told_with_its_passage_and_opened_by_a_press() -> None:
 
 @pytest.mark.parametrize("title", ["冠" * 5000, '"\\' * 3000, "\U0001f1e6\u0301" * 3000])
 def test_it_is_bounded_whatever_pages_call_themselves(title: str) -> None:
-    assert len(said(title, title, title)) <= push.MOST_BYTES
-    assert len(said(title)) <= push.MOST_BYTES
+    assert len(said(title, title, title)) <= push.MAX_BYTES
+    assert len(said(title)) <= push.MAX_BYTES
 
 
 def test_a_trial_says_that_the_channel_works() -> None:
@@ -203,7 +203,7 @@ async def test_a_browser_that_is_gone_is_forgotten(here: OutboxFixture, status: 
         here.finds(alert, "http://a.test/2")
         summary = await here.deliver()
     assert len(hook.requests) == 1
-    assert summary.failures == {"push": push.NOBODY}
+    assert summary.failures == {"push": push.NO_BROWSER}
 
 
 async def test_a_message_that_is_refused_is_not_sent_again(here: OutboxFixture) -> None:

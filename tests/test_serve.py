@@ -965,7 +965,7 @@ class Bottle(Channel):
 
     kind, metavar, help = "bottle", "FOLDER", "By a file in this folder."
     labels = {"en": "Folders, one per line"}
-    admin_only = True
+    is_admin_only = True
 
     @classmethod
     def is_address(cls, text: str) -> bool:
@@ -1010,7 +1010,7 @@ def test_short_messages_go_to_a_number_after_its_owner_typed_the_code(
         return Delivered()
 
     monkeypatch.setattr("focus.alerts.delivery.sms.apprise.deliver", taken)
-    monkeypatch.setattr("focus.alerts.delivery.sms.apprise.check", lambda url, where: None)
+    monkeypatch.setattr("focus.alerts.delivery.sms.apprise.check_url", lambda url, where: None)
     client = group.member("ana")
     typed = {"name": "ana", "zone": "UTC", "language": "en", "phone": "+86 138-0013-8000"}
     assert "no SMS gateway" in client.post("/settings", data=typed).text

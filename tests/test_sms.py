@@ -38,8 +38,8 @@ def here(tmp_path: Path) -> Iterator[OutboxFixture]:
 
 
 def asked(text: str, said: str = "a & b") -> sms_gateway.GatewayRequest:
-    gateway = sms_gateway.parsed(text)
-    return sms_gateway.request_of(gateway, PHONE, said, now=NOON, nonce="00ff")
+    gateway = sms_gateway.parse_gateway(text)
+    return sms_gateway.build_request(gateway, PHONE, said, now=NOON, nonce="00ff")
 
 
 # -- requests -----------------------------------------------------------------------
@@ -108,7 +108,7 @@ def test_no_value_is_taken_for_a_place() -> None:
 )
 def test_gateways_that_could_not_send(text: str, reason: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(reason)) as told:
-        sms_gateway.parsed(text)
+        sms_gateway.parse_gateway(text)
     assert "s3cret" not in str(told.value)
 
 
@@ -127,18 +127,18 @@ async def test_a_digest_is_one_message_with_a_link(here: OutboxFixture) -> None:
     head, first, *_, link = text.split("\n")
     assert (head, link) == ("欧冠：9 篇新页面", "https://focus.example.org/inbox")
     assert first.startswith("抽签今日举行")
-    assert sms.units(text) == 70
+    assert sms.utf16_length(text) == 70
 
 
 def test_a_long_address_stays_away() -> None:
     message = plain_message("1", "en", subject="s", body="x" * 90)
-    assert sms.short(message, "https://focus.test", 70) == "x" * 69 + "…"
+    assert sms.shorten_message(message, "https://focus.test", 70) == "x" * 69 + "…"
 
 
 @pytest.mark.parametrize("most", range(2, 12))
 def test_what_is_cut_fits_and_is_whole(most: int) -> None:
-    text = sms.cut("a😀b😀c😀d😀", most)
-    assert sms.units(text) <= most
+    text = sms.truncate("a😀b😀c😀d😀", most)
+    assert sms.utf16_length(text) <= most
     text.encode()  # no half of a pair
 
 
@@ -168,15 +168,15 @@ async def test_without_a_gateway_there_is_one_clear_line(
     here: OutboxFixture, tmp_path: Path
 ) -> None:
     here.finds(here.alert("欧冠", f"sms:{PHONE}"), "http://a.test/1")
-    assert (await here.deliver()).failures == {"sms": sms.UNSET}
+    assert (await here.deliver()).failures == {"sms": sms.NO_GATEWAY}
     there = DeliverySettings(options={"sms_gateway": str(tmp_path / "none.toml")})
     with pytest.raises(ConfigError, match=r"none\.toml: cannot be read .No such file"):
         CHANNELS["sms"].check_installation(there)
 
 
 def test_a_gateway_is_shown_by_its_host() -> None:
-    assert sms.masked(SIGNED) == "sms.example.cn/***"
-    assert sms.masked("twilio://s:t@1/{phone}") == "twilio://***"
-    assert sms.masked("") == ""
+    assert sms.mask_gateway(SIGNED) == "sms.example.cn/***"
+    assert sms.mask_gateway("twilio://s:t@1/{phone}") == "twilio://***"
+    assert sms.mask_gateway("") == ""
     plain = msgspec.structs.replace(DeliverySettings(), sms=SIGNED)
     assert "shared" not in repr(plain)

@@ -23,7 +23,7 @@ from focus.alerts.alert import checked
 from focus.alerts.delivery import (
     Delivered,
     NotDelivered,
-    masked_channel,
+    mask_channel,
     signing_secrets,
     webhook,
 )
@@ -88,11 +88,11 @@ def documented_for_node(got: Got, secret: str) -> bool:
 
 def signers(here: OutboxFixture, user: int, channel: str) -> list[str]:
     now = here.clock()
-    return signing_secrets.current(here.store, here.settings(), user, channel, now=now)
+    return signing_secrets.current_secrets(here.store, here.settings(), user, channel, now=now)
 
 
 def test_the_schemes_own_example() -> None:
-    signed = webhook.sign(
+    signed = webhook.sign_body(
         "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
         "msg_p5jXN8AQM9LWM0D4loKWxJek",
         1614265330,
@@ -100,7 +100,7 @@ def test_the_schemes_own_example() -> None:
     )
     assert signed == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
     with pytest.raises(ValueError, match="base64"):
-        webhook.sign("whsec_???", "msg_1", 1, b"")
+        webhook.sign_body("whsec_???", "msg_1", 1, b"")
 
 
 async def test_a_receiver_that_fails_and_recovers_gets_it_under_one_id(here: OutboxFixture) -> None:
@@ -193,8 +193,8 @@ async def test_what_an_answer_means(status: int, outcome: Delivered | NotDeliver
     if status == 302:
         headers = {"Location": "/elsewhere"}
     async with receiving(Receiver(answers=[(status, headers)])) as hook, WebPoster(LOOPBACK) as web:
-        got = await webhook.deliver(
-            web, trial("1", "en"), hook.url + "/x", signers=["whsec_AAAA"], now=NOON
+        got = await webhook.post_message(
+            web, trial("1", "en"), hook.url + "/x", secrets=["whsec_AAAA"], now=NOON
         )
     assert got == outcome
     assert [each.path for each in hook.requests] == ["/x"], "redirects are not followed"
@@ -206,9 +206,9 @@ async def test_what_an_answer_means(status: int, outcome: Delivered | NotDeliver
     ["http://127.0.0.1:{port}/", "http://localhost:{port}/", "http://[::ffff:127.0.0.1]:{port}/"],
 )
 async def test_addresses_of_the_own_network_are_closed(url: str) -> None:
-    async with receiving() as hook, WebPoster(webhook.limits(FetchConfig())) as web:
-        outcome = await webhook.deliver(
-            web, trial("1", "en"), url.format(port=hook.port), signers=["whsec_AAAA"], now=NOON
+    async with receiving() as hook, WebPoster(webhook.webhook_limits(FetchConfig())) as web:
+        outcome = await webhook.post_message(
+            web, trial("1", "en"), url.format(port=hook.port), secrets=["whsec_AAAA"], now=NOON
         )
     assert isinstance(outcome, NotDelivered)
     assert not outcome.retry
@@ -232,7 +232,7 @@ async def test_an_endless_answer_is_not_read() -> None:
             writer.close()
 
     listening = await asyncio.start_server(endless, "127.0.0.1", 0)
-    async with listening, WebPoster(webhook.limits(LOOPBACK)) as web:
+    async with listening, WebPoster(webhook.webhook_limits(LOOPBACK)) as web:
         port = listening.sockets[0].getsockname()[1]
         result = await web.post(f"http://127.0.0.1:{port}/", b"{}", headers={})
         await asyncio.sleep(0.05)
@@ -255,7 +255,7 @@ async def test_an_answer_that_is_none_is_a_failure(answer: bytes, kind: FailureK
         writer.close()
 
     listening = await asyncio.start_server(odd, "127.0.0.1", 0)
-    async with listening, WebPoster(webhook.limits(LOOPBACK)) as web:
+    async with listening, WebPoster(webhook.webhook_limits(LOOPBACK)) as web:
         port = listening.sockets[0].getsockname()[1]
         result = await web.post(f"http://127.0.0.1:{port}/", b"{}", headers={})
     assert result.failure is kind
@@ -280,7 +280,9 @@ async def test_for_a_day_the_secret_before_signs_as_well(here: OutboxFixture) ->
         channel = f"webhook:{hook.url}/in"
         alert = here.alert("足球", channel)
         (old,) = signers(here, 1, channel)
-        new = signing_secrets.rotate(here.store, here.settings(), 1, channel, now=here.clock())
+        new = signing_secrets.rotate_secret(
+            here.store, here.settings(), 1, channel, now=here.clock()
+        )
         assert signers(here, 1, channel) == [new, old]
         here.finds(alert, "http://a.test/1")
         await here.deliver()
@@ -298,7 +300,7 @@ async def test_for_a_day_the_secret_before_signs_as_well(here: OutboxFixture) ->
 @pytest.mark.skipif(shutil.which("node") is None, reason="no Node here")
 def test_the_lines_for_node_verify_what_the_library_verifies() -> None:
     secret, body = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", '{"a": "足"}'.encode()
-    signed = webhook.sign(secret, "msg_1", int(NOON), body)
+    signed = webhook.sign_body(secret, "msg_1", int(NOON), body)
     headers = {"webhook-id": "msg_1", "webhook-timestamp": str(int(NOON))}
     got = Got("/", {**headers, "webhook-signature": f"v1,AAAA {signed}"}, body)
     assert verified(got, secret) and documented_for_node(got, secret)
@@ -309,7 +311,7 @@ def test_the_lines_for_node_verify_what_the_library_verifies() -> None:
 def test_changing_one_secret_leaves_the_others(here: OutboxFixture) -> None:
     others = [(1, "webhook:b"), (2, "webhook:a")]
     before = [signers(here, *each) for each in others]
-    signing_secrets.rotate(here.store, here.settings(), 1, "webhook:a", now=NOON)
+    signing_secrets.rotate_secret(here.store, here.settings(), 1, "webhook:a", now=NOON)
     assert [signers(here, *each) for each in others] == before
 
 
@@ -337,7 +339,7 @@ async def test_what_another_key_sealed_is_masked_and_cannot_be_sent_to(here: Out
     here.store.path.with_name("watch.db.key").unlink()
     with outbox(here.store.path.parent) as other:
         (owned,) = other.store.alerts.all(1)
-        assert [masked_channel(each) for each in owned.alert.channels] == ["webhook:***"]
+        assert [mask_channel(each) for each in owned.alert.channels] == ["webhook:***"]
         assert (await other.deliver()).failures == {"webhook": outbox_relay.SHUT}
         made = replace(owned.alert, name="renamed")
         other.store.alerts.change(owned.id, checked(made), now=NOON)

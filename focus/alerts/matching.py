@@ -23,7 +23,7 @@ from functools import cache
 import msgspec
 
 from focus.alerts import votes
-from focus.alerts.delivery import sent_of
+from focus.alerts.delivery import sent_channels
 from focus.alerts.near_duplicates import AlertTexts
 from focus.alerts.page_match import PageView, Subject, subject_key, topic_of
 from focus.alerts.schedule import zone_of
@@ -214,7 +214,7 @@ _Draft = tuple[_Watcher, Match, bool]
 
 
 def _send(store: AlertStore, owned: StoredAlert, matches: Sequence[int], at: float) -> None:
-    channels = sent_of(owned.alert.channels)
+    channels = sent_channels(owned.alert.channels)
     store.outbox.enqueue(owned.user, owned.id, matches=matches, channels=channels, due_at=at)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import uuid
 
-from focus.alerts.delivery import CHANNELS, parted
+from focus.alerts.delivery import CHANNELS, split_channel
 from focus.alerts.schedule import parse_quiet, zone_of
 from focus.i18n import msg
 from focus.storage.alerts.records import DEAD, DeliveryRecord, OutboxLease, OutboxRow
@@ -75,8 +75,8 @@ def refusal(row: OutboxRow) -> str:
         return _DELETED
     if row.channel not in row.alert.channels:
         return msg("the channel was taken off the alert")
-    kind, _ = parted(row.channel)
-    if not row.admin and CHANNELS[kind].admin_only:
+    kind, _ = split_channel(row.channel)
+    if not row.admin and CHANNELS[kind].is_admin_only:
         return msg("{kind} channels are for administrators", kind=kind)
     return ""
 

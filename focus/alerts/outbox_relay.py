@@ -30,8 +30,8 @@ from focus.alerts.delivery import (
     DeliveryOutcome,
     NotDelivered,
     check_channel,
-    parted,
-    sent_of,
+    sent_channels,
+    split_channel,
 )
 from focus.alerts.message import Message, of_lease, trial
 from focus.alerts.settings import DeliverySettings
@@ -82,7 +82,7 @@ class ChannelSenders:
 
     async def send(self, message: Message, *, user: int, channel: str) -> DeliveryOutcome:
         """Bring one message to one address."""
-        kind, address = parted(channel)
+        kind, address = split_channel(channel)
         if address.startswith(SEALED):
             return NotDelivered(SHUT, retry=False)
         try:
@@ -159,7 +159,7 @@ class _Round:
         """Send all that is due of a kind."""
         going: set[asyncio.Task[None]] = set()
         try:
-            most = CHANNELS[kind].at_once
+            most = CHANNELS[kind].concurrency
         except ConfigError as error:  # a package that cannot be imported holds up no other
             self.summary.failures[kind] = str(error)
             return
@@ -203,7 +203,7 @@ class _Round:
     async def _send(self, kind: str, lease: OutboxLease, message: Message) -> None:
         """Bring one message, and note what came of it at once."""
         outcome = await self._senders.send(message, user=lease.user, channel=lease.channel)
-        if isinstance(outcome, NotDelivered) and outcome.everyone:
+        if isinstance(outcome, NotDelivered) and outcome.blocks_channel:
             self._blocked[kind] = outcome
         self._note(lease, kind, outcome)
 
@@ -244,7 +244,7 @@ async def send_test(
     Nothing to do for a channel that is not sent to; ConfigError for a channel that is none.
     """
     check_channel(channel)
-    if not sent_of([channel]):
+    if not sent_channels([channel]):
         return Delivered()
     owner = store.users.active(user)
     message = trial(uuid.uuid4().hex, owner.language if owner else "")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from focus.alerts import keyfile
-from focus.alerts.delivery import CHANNELS, SEALED, parted
+from focus.alerts.delivery import CHANNELS, SEALED, split_channel
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESSIV
@@ -36,7 +36,7 @@ class SealedChannels:
 
     def seal(self, channel: str) -> str:
         """A channel as it is kept: `webhook:sealed:2:…`; `mail:a@b.org` as it is."""
-        kind, address = parted(channel)
+        kind, address = split_channel(channel)
         if not address or address.startswith(SEALED) or not _is_secret(kind):
             return channel
         if (cipher := self._cipher) is None:
@@ -46,7 +46,7 @@ class SealedChannels:
 
     def open(self, kept: str) -> str:
         """The channel; what cannot be opened as it is kept."""
-        kind, address = parted(kept)
+        kind, address = split_channel(kept)
         if not address.startswith(SEALED) or (cipher := self._cipher) is None:
             return kept
         from cryptography.exceptions import InvalidTag
@@ -78,4 +78,4 @@ def can_seal() -> bool:
 
 
 def _is_secret(kind: str) -> bool:
-    return kind not in CHANNELS or CHANNELS[kind].is_secret
+    return kind not in CHANNELS or CHANNELS[kind].has_secret_address

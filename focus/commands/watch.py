@@ -316,14 +316,14 @@ def log(db: Path, limit: int, as_json: bool) -> None:
     Example:
         focus watch log
     """
-    from focus.alerts.delivery import masked_channel
+    from focus.alerts.delivery import mask_channel
     from focus.storage.alerts.records import LOCAL
     from focus.terminal.alerts import log_lines
 
     with opened(db, time.time()) as store:
         found = store.outbox.deliveries(LOCAL, limit=limit)
         zone = here(store)
-    masked = [each._replace(channel=masked_channel(each.channel)) for each in found]
+    masked = [each._replace(channel=mask_channel(each.channel)) for each in found]
     if as_json:
         answer([each._asdict() for each in masked], as_json)
         return

@@ -97,17 +97,17 @@ def secrets_of(
 ) -> Iterator[str]:
     """A line for each channel that is signed: the channel, masked, and its secret."""
     from focus.alerts import settings
-    from focus.alerts.delivery import masked_channel, signed_of, signing_secrets
+    from focus.alerts.delivery import mask_channel, signed_channels, signing_secrets
     from focus.storage.alerts.records import LOCAL
 
-    if not (signed := signed_of(alert.channels)):
+    if not (signed := signed_channels(alert.channels)):
         return
     how = settings.read(store, key_file=key_file())
     for channel in signed:
         if rotate:
-            signing_secrets.rotate(store, how, LOCAL, channel, now=now)
-        newest, *_ = signing_secrets.current(store, how, LOCAL, channel, now=now)
-        yield f"{printable(masked_channel(channel))}  {newest}"
+            signing_secrets.rotate_secret(store, how, LOCAL, channel, now=now)
+        newest, *_ = signing_secrets.current_secrets(store, how, LOCAL, channel, now=now)
+        yield f"{printable(mask_channel(channel))}  {newest}"
 
 
 @click.command(cls=Command)

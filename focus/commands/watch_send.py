@@ -162,7 +162,7 @@ def test(ctx: click.Context, /, db: Path, name: str, **options: Any) -> None:
     """
     import asyncio
 
-    from focus.alerts.delivery import NotDelivered, masked_channel, sent_of
+    from focus.alerts.delivery import NotDelivered, mask_channel, sent_channels
     from focus.alerts.outbox_relay import send_test
     from focus.commands.settings import web_of
     from focus.storage.alerts.records import LOCAL
@@ -171,14 +171,14 @@ def test(ctx: click.Context, /, db: Path, name: str, **options: Any) -> None:
     with opened(db, time.time()) as store:
         owned = chosen(store, (name,))[0]
         how = settings_of(store, options, web_of(options))
-        for channel in sent_of(owned.alert.channels):
+        for channel in sent_channels(owned.alert.channels):
             sending = send_test(store, how, user=LOCAL, channel=channel, clock=time.time)
             outcome = asyncio.run(sending)
             failed |= isinstance(outcome, NotDelivered)
             said = say("sent")
             if isinstance(outcome, NotDelivered):
                 said = say("failed: {why}", why=outcome.reason)
-            click.echo(f"{printable(masked_channel(channel))}: {printable(said)}")
+            click.echo(f"{printable(mask_channel(channel))}: {printable(said)}")
     ctx.exit(1 if failed else 0)
 
 

@@ -53,7 +53,7 @@ def settings(request: RequestContext, **said: str) -> Response:
         shortest=accounts.SHORTEST,
         waiting=waiting,
         calling=calling,
-        gateway=Sms.is_ready(how),
+        gateway=Sms.is_available(how),
         push_key=push.public_key(how),
         browsers=browsers.shown(request.store, request.me),
         fields=channel_fields.usual(request),

@@ -35,7 +35,7 @@ def page(request: RequestContext, invitation: str = "") -> Response:
         registration=accounts.registration(request.store),
         choices=accounts.REGISTRATION,
         smtp=shown.get("smtp", {}),
-        gateway=sms.masked(shown.get("sms", "")),
+        gateway=sms.mask_gateway(shown.get("sms", "")),
         people=request.store.users.accounts(),
         audit=request.store.audit.latest(_AUDITED),
         invitation=invitation,
@@ -67,7 +67,7 @@ def _change(request: RequestContext) -> None:
             _note(request, msg("mail server"), settings.masked_url(url))
         if gateway or "sms_off" in request.form:
             settings.put_sealed(store, "sms", gateway, key)
-            _note(request, msg("SMS gateway"), sms.masked(gateway) or msg("off"))
+            _note(request, msg("SMS gateway"), sms.mask_gateway(gateway) or msg("off"))
 
 
 def _note(request: RequestContext, act: str, detail: str) -> None:

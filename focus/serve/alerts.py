@@ -11,11 +11,11 @@ from starlette.responses import Response
 from focus.alerts.delivery import (
     CHANNELS,
     NotDelivered,
-    masked_channel,
-    parted,
-    sent_of,
-    signed_of,
+    mask_channel,
+    sent_channels,
+    signed_channels,
     signing_secrets,
+    split_channel,
 )
 from focus.alerts.health import SILENT_S, health
 from focus.alerts.outbox_relay import send_test
@@ -145,7 +145,7 @@ def show(
         found = _previewed(request, owned)
         done = done or (request.say("Saved.") if "saved" in request.query else "")
     if "saved" in request.query and not error:
-        secrets = [(each, _secret(request, each)) for each in signed_of(owned.alert.channels)]
+        secrets = [(each, _secret(request, each)) for each in signed_channels(owned.alert.channels)]
     return request.page(
         "alert.html",
         health=health(request.store, owned, now=request.now),
@@ -153,8 +153,8 @@ def show(
         shown=SHOWN,
         silent_s=SILENT_S,
         votes=request.store.matches.count_votes(owned.id),
-        pushed=sent_of(owned.alert.channels),
-        signed=signed_of(owned.alert.channels),
+        pushed=sent_channels(owned.alert.channels),
+        signed=signed_channels(owned.alert.channels),
         secrets=secrets,
         done=done,
         error=error,
@@ -194,9 +194,9 @@ def test(request: RequestContext) -> Response:
     """Send a test message by one of its channels."""
     owned = _mine(request)
     channel = request.form.get("channel", "")
-    if channel not in sent_of(owned.alert.channels):
+    if channel not in sent_channels(owned.alert.channels):
         raise Wrong("There is nothing here.")
-    if CHANNELS[parted(channel)[0]].admin_only and not request.me.admin:
+    if CHANNELS[split_channel(channel)[0]].is_admin_only and not request.me.admin:
         raise Wrong("This channel is for administrators.")
     spend(request.store, [backoff.key("test", request.me.name)], now=request.now)
     how, clock = request.app_state.settings(), request.app_state.clock
@@ -212,14 +212,14 @@ def secret(request: RequestContext) -> Response:
     """Show by what one of its channels is signed, or change it."""
     owned = _mine(request)
     channel = request.form.get("channel", "")
-    if channel not in signed_of(owned.alert.channels):
+    if channel not in signed_channels(owned.alert.channels):
         raise Wrong("There is nothing here.")
     done = ""
     if "rotate" in request.form:
         how, store, me = request.app_state.settings(), request.store, request.me
         with store.transaction():
-            signing_secrets.rotate(store, how, me.id, channel, now=request.now)
-            store.audit.note(me.name, msg("new secret"), masked_channel(channel), now=request.now)
+            signing_secrets.rotate_secret(store, how, me.id, channel, now=request.now)
+            store.audit.note(me.name, msg("new secret"), mask_channel(channel), now=request.now)
         done = request.say("The secret is changed. For a day the one before signs as well.")
     return show(request, done=done, secrets=[(channel, _secret(request, channel))])
 
@@ -227,7 +227,9 @@ def secret(request: RequestContext) -> Response:
 def _secret(request: RequestContext, channel: str) -> str:
     """What signs a channel of the asker's."""
     how = request.app_state.settings()
-    return signing_secrets.current(request.store, how, request.me.id, channel, now=request.now)[0]
+    return signing_secrets.current_secrets(
+        request.store, how, request.me.id, channel, now=request.now
+    )[0]
 
 
 def feed(request: RequestContext) -> Response:

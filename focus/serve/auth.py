@@ -9,7 +9,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from focus.alerts import unsubscribe as stopping
 from focus.alerts.delivery import feed as feeds
-from focus.alerts.delivery import masked_channel
+from focus.alerts.delivery import mask_channel
 from focus.alerts.delivery.sms import Sms
 from focus.serve import accounts, address_verification, backoff, names, tokens
 from focus.serve.accounts import Applicant, TooManyTries, Wrong, spend
@@ -115,7 +115,7 @@ def forgot(request: RequestContext) -> Response:
 
     All that depends on the account happens after it, in a thread.
     """
-    by_sms = Sms.is_ready(request.app_state.settings())
+    by_sms = Sms.is_available(request.app_state.settings())
     if "name" not in request.form:
         return request.page("forgot.html", by_sms=by_sms)
     name = names.tidy(request.form["name"])
@@ -238,7 +238,7 @@ def unsubscribe(request: RequestContext) -> Response:
     if request.is_post:
         stopping.stop(request.store, token, now=request.now)
     return request.page(
-        "stop.html", found=found, channel=masked_channel(found.channel), is_done=request.is_post
+        "stop.html", found=found, channel=mask_channel(found.channel), is_done=request.is_post
     )
 
 
@@ -251,9 +251,9 @@ def feed(request: RequestContext) -> Response:
     how, language = request.app_state.settings(), owner.language
     url = f"{request.origin}{request.path}"
     if token.alert is None:
-        mine = feeds.read_of(request.store, owner.id)
-        text = feeds.of_user(request.store, mine, how, owner.id, language=language, url=url)
+        mine = feeds.alerts_in_feed(request.store, owner.id)
+        text = feeds.build_user_feed(request.store, mine, how, owner.id, language=language, url=url)
     else:
         owned = next(each for each in request.store.alerts.all(owner.id) if each.id == token.alert)
-        text = feeds.of_alert(request.store, owned, how, language=language, url=url)
+        text = feeds.build_alert_feed(request.store, owned, how, language=language, url=url)
     return Response(text, headers={"Content-Type": feeds.CONTENT_TYPE})

@@ -79,7 +79,9 @@ def add(request: RequestContext) -> Response:
     """Take down the leave that the reader of this browser gave."""
     form, me = request.form, request.me
     spend(request.store, [backoff.key("browser", me.name)], now=request.now)
-    leave = push.leave_of(*(form.get(name, "") for name in ("endpoint", "p256dh", "auth")))
+    leave = push.parse_subscription(
+        *(form.get(name, "") for name in ("endpoint", "p256dh", "auth"))
+    )
     if leave is None:
         raise Wrong("This browser gave no address that can be notified.")
     name = name_of(request.agent)

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from focus.alerts.delivery import CHANNELS, INBOX, Channel, check_channel, parted
+from focus.alerts.delivery import CHANNELS, INBOX, Channel, check_channel, split_channel
 from focus.errors import ConfigError
 from focus.i18n import msg
 from focus.serve.accounts import Wrong
@@ -43,7 +43,7 @@ class ChannelField(NamedTuple):
 def of_channels(request: RequestContext, channels: Iterable[str]) -> list[ChannelField]:
     """The fields for these channels of an alert."""
     by_kind: dict[str, list[str]] = defaultdict(list)
-    for kind, address in map(parted, channels):
+    for kind, address in map(split_channel, channels):
         by_kind[kind].append(address)
     return _fields(
         request,
@@ -69,9 +69,9 @@ def _fields(request: RequestContext, values: dict[str, str]) -> list[ChannelFiel
     how, me = request.app_state.settings(), request.me
     found = []
     for kind, channel in CHANNELS.items():
-        if not channel.is_ready(how) or (channel.admin_only and not me.admin):
+        if not channel.is_available(how) or (channel.is_admin_only and not me.admin):
             continue
-        own: str = (getattr(me, channel.own) or "") if channel.own else ""
+        own: str = (getattr(me, channel.account_field) or "") if channel.account_field else ""
         label = channel.labels.get(request.language, channel.labels["en"])
         found.append(
             ChannelField(
@@ -79,14 +79,14 @@ def _fields(request: RequestContext, values: dict[str, str]) -> list[ChannelFiel
                 label.format(address=own),
                 _is_box(channel),
                 values.get(kind, ""),
-                FIRST[channel.own] if channel.own and not own else "",
+                FIRST[channel.account_field] if channel.account_field and not own else "",
             )
         )
     return found
 
 
 def _is_box(channel: type[Channel]) -> bool:
-    return bool(channel.own) or channel.may_be_bare
+    return bool(channel.account_field) or channel.can_be_bare
 
 
 # -- what was chosen ----------------------------------------------------------------
@@ -105,7 +105,7 @@ def chosen(request: RequestContext) -> tuple[tuple[str, ...], dict[str, str]]:
 
 def usual_of(request: RequestContext) -> list[str]:
     """What was chosen for new alerts, own addresses by their kind alone; as `chosen`."""
-    own = [kind for kind, channel in CHANNELS.items() if channel.own]
+    own = [kind for kind, channel in CHANNELS.items() if channel.account_field]
     others = _checked(_named(request, [kind for kind in CHANNELS if kind not in own]))
     return [*(kind for kind in own if request.form.get(kind)), *others]
 
@@ -113,21 +113,21 @@ def usual_of(request: RequestContext) -> list[str]:
 def _named(request: RequestContext, kinds: Iterable[str]) -> Iterator[str]:
     for kind in kinds:
         channel, text = CHANNELS[kind], request.form.get(kind, "").strip()
-        lines = [""] if _is_box(channel) else text.split()[: channel.most]
+        lines = [""] if _is_box(channel) else text.split()[: channel.max_addresses]
         for line in lines if text else ():
-            address = channel.of_account(line, request.me)
+            address = channel.account_address(line, request.me)
             if address is None:
-                raise Wrong(FIRST.get(channel.own, _FOR_ADMINS))
+                raise Wrong(FIRST.get(channel.account_field, _FOR_ADMINS))
             yield _joined(kind, address)
 
 
 def allowed(me: User, channels: Iterable[str]) -> tuple[str, ...]:
     """Those of an alert's channels that an account may have; to own addresses, so many at most."""
     kept: dict[str, dict[str, None]] = defaultdict(dict)
-    for kind, address in map(parted, channels):
+    for kind, address in map(split_channel, channels):
         if kind in CHANNELS:
-            may = CHANNELS[kind].of_account(address, me)
-            if may is not None and len(kept[kind]) < CHANNELS[kind].most:
+            may = CHANNELS[kind].account_address(address, me)
+            if may is not None and len(kept[kind]) < CHANNELS[kind].max_addresses:
                 kept[kind][_joined(kind, may)] = None
     return (INBOX, *(each for kind in CHANNELS for each in kept[kind]))
 
@@ -140,7 +140,7 @@ def _checked(named: Iterable[str]) -> tuple[str, ...]:
     found = tuple(dict.fromkeys(named))
     for each in found:
         check_channel(each)
-        kind, address = parted(each)
+        kind, address = split_channel(each)
         if kind in CHANNELS:
-            CHANNELS[kind].check_new(address)
+            CHANNELS[kind].check_new_address(address)
     return found

@@ -9,7 +9,7 @@ from urllib.parse import urlencode, urlsplit
 
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from focus.alerts.delivery import masked_channel
+from focus.alerts.delivery import mask_channel
 from focus.alerts.health import STATES
 from focus.alerts.message import clock_time, pieces
 from focus.alerts.schedule import zone_of
@@ -196,7 +196,7 @@ _PAGES.filters.update(
     host=_host,
     pieces=pieces,
     marked=_marked,
-    masked=masked_channel,
+    masked=mask_channel,
     part=_part,
     strength=_strength,
     state=_state,

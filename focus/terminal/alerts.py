@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from zoneinfo import ZoneInfo
 
-from focus.alerts.delivery import masked_channel
+from focus.alerts.delivery import mask_channel
 from focus.alerts.health import STATES, Health, SiteHealth
 from focus.alerts.message import UNTITLED, clock_time, dated, pieces
 from focus.alerts.preview import Preview
@@ -30,7 +30,7 @@ def said(alert: Alert) -> str:
         ", ".join(alert.sites),
         "; ".join(filter(None, about)),
         say("checked {schedule}", schedule=alert.schedule),
-        ", ".join(map(masked_channel, alert.channels)),
+        ", ".join(map(mask_channel, alert.channels)),
     ]
     return printable(" | ".join(parts))
 
@@ -85,7 +85,7 @@ def show_lines(found: Health, matches: Iterable[Match], zone: ZoneInfo) -> Itera
         ),
         (mark("languages"), ", ".join(alert.languages)),
         (mark("checked"), alert.schedule),
-        (mark("channels"), ", ".join(map(masked_channel, alert.channels))),
+        (mark("channels"), ", ".join(map(mask_channel, alert.channels))),
         (
             mark("delivery"),
             say("digest of at most {max_items}", max_items=alert.max_items)

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from focus.alerts import outbox_relay, settings
-from focus.alerts.delivery import sent_of
+from focus.alerts.delivery import sent_channels
 from focus.alerts.sealed_channels import SealedChannels
 from focus.alerts.settings import DeliverySettings, MailSettings
 from focus.config import FetchConfig
@@ -83,7 +83,7 @@ class OutboxFixture:
                 owned.user,
                 alert,
                 matches=numbers,
-                channels=sent_of(owned.alert.channels),
+                channels=sent_channels(owned.alert.channels),
                 due_at=self.clock(),
             )
         return numbers

@@ -1,20 +1,20 @@
-"""The channels by which messages reach people: one module and one line below for each.
+"""Channels that deliver messages: one module and one entry of `CHANNELS` for each.
 
-    channel                 `Channel`: what each says of itself, and `deliver`
-    mail                    e-mail by SMTP
-    sms, sms_gateway        short messages; how a gateway is asked over HTTP
-    webhook, http_post,     signed JSON, posted; the secrets that sign, and change
+    channel                 base class `Channel` and the outcomes of a delivery
+    mail, mail_headers      e-mail over SMTP; encoding of its header fields
+    sms, sms_gateway        short messages; HTTP request of a gateway
+    webhook, http_post,     signed JSON by POST; the secrets that sign it, and their rotation
     signing_secrets
-    apprise                 a library of other services
-    feed                    an Atom feed: a file, or what people fetch from `focus serve`
-    push, push_encryption   notifications of browsers (Web Push); how a message is encrypted
+    apprise                 other services through the library apprise
+    feed                    Atom feed, written to a file or served by `focus serve`
+    push, push_encryption   notifications in browsers (Web Push), and their encryption
 
-A channel of another package registers by the entry point group `focus.channels`. Options,
-their documentation, the fields of the browser and the queues of the outbox follow from
-`CHANNELS`. `alerts.outbox_relay` alone delivers by them; they know no lease and no other channel.
+Channels of other packages register through the entry point group `focus.channels`. Options, their
+documentation, the fields in the browser and the queues of the outbox are derived from `CHANNELS`.
+Only `alerts.outbox_relay` calls `deliver`. Channels import neither leases nor each other, except
+that SMS may be sent through apprise and push posts with the limits of webhooks.
 
-What surprised us: smtplib blocks, so that a mail server which falls silent has to be cut off
-from another thread; and an answer's head says all, so that a webhook's body is never read.
+smtplib blocks, so that another thread has to interrupt it when a mail server stops answering.
 """
 
 from __future__ import annotations
@@ -49,66 +49,76 @@ __all__ = [
 ]
 
 INBOX = "inbox"
-"""The channel of every alert: what was found stands there in any case."""
+"""Channel that every alert has: its matches are listed there in any case."""
 
 SEALED = "sealed:2:"
-"""Begins an address that another key file has sealed (`alerts.sealed_channels`)."""
+"""Prefix of an address that was encrypted with another key file (`alerts.sealed_channels`)."""
 
 CHANNELS: Registry[type[Channel]] = Registry(
-    "focus.channels", {each.kind: each for each in (Mail, Sms, Push, Webhook, Apprise, Feed)}
+    "focus.channels",
+    {channel.kind: channel for channel in (Mail, Sms, Push, Webhook, Apprise, Feed)},
 )
 
 
-def parted(channel: str) -> tuple[str, str]:
-    """(`mail`, `a@b.org`) of `mail:a@b.org`; (`feed`, "") of `feed`."""
+def split_channel(channel: str) -> tuple[str, str]:
+    """Return kind and address of a channel.
+
+    Example: `mail:a@b.org` gives (`mail`, `a@b.org`); `feed` gives (`feed`, "").
+    """
     kind, _, address = channel.partition(":")
     return kind, address
 
 
 def check_channel(text: str) -> None:
-    """ConfigError for what is no channel, or none that can be delivered to."""
-    kind, address = parted(text)
+    """Raise ConfigError for a text that is no channel, or whose address is invalid."""
+    kind, address = split_channel(text)
     if kind != INBOX and kind not in CHANNELS:
         known = ", ".join((INBOX, *CHANNELS))
         raise ConfigError(
             "channel {text!r}: {kind!r} is none of {known}", text=text, kind=kind, known=known
         )
     if not address:
-        good = kind == INBOX or CHANNELS[kind].may_be_bare
+        is_valid = kind == INBOX or CHANNELS[kind].can_be_bare
     else:
-        good = kind != INBOX and (address.startswith(SEALED) or CHANNELS[kind].is_address(address))
-    if not good:
+        is_valid = kind != INBOX and (
+            address.startswith(SEALED) or CHANNELS[kind].is_address(address)
+        )
+    if not is_valid:
         raise ConfigError(
             "channel {text!r}: no address that {kind} can deliver to", text=text, kind=kind
         )
 
 
 def check_installation(settings: DeliverySettings) -> None:
-    """ConfigError for what the installation says of a channel and makes no sense."""
+    """Raise ConfigError if a channel's options of the installation are invalid."""
     for channel in CHANNELS.values():
         channel.check_installation(settings)
 
 
-def sent_of(channels: Iterable[str]) -> list[str]:
-    """Those of an alert's channels by which messages are sent."""
-    found = ((each, *parted(each)) for each in channels)
+def sent_channels(channels: Iterable[str]) -> list[str]:
+    """Return the channels of an alert to which messages are sent."""
+    parts = ((channel, *split_channel(channel)) for channel in channels)
     return [
-        each
-        for each, kind, address in found
-        if kind != INBOX and kind in CHANNELS and CHANNELS[kind].is_sent(address)
+        channel
+        for channel, kind, address in parts
+        if kind != INBOX and kind in CHANNELS and CHANNELS[kind].is_delivered_to(address)
     ]
 
 
-def signed_of(channels: Iterable[str]) -> list[str]:
-    """Those by which messages are sent that a secret of ours signs (`signing_secrets`)."""
-    return [each for each in sent_of(channels) if CHANNELS[parted(each)[0]].signs]
+def signed_channels(channels: Iterable[str]) -> list[str]:
+    """Return the channels to which signed messages are sent (`signing_secrets`)."""
+    return [
+        channel
+        for channel in sent_channels(channels)
+        if CHANNELS[split_channel(channel)[0]].is_signed
+    ]
 
 
-def masked_channel(channel: str) -> str:
-    """A channel fit to be shown."""
-    kind, address = parted(channel)
+def mask_channel(channel: str) -> str:
+    """Return a channel without the secrets of its address, to be shown."""
+    kind, address = split_channel(channel)
     if not address:
         return channel
     if kind not in CHANNELS or address.startswith(SEALED):
         return f"{kind}:{MASK}"
-    return f"{kind}:{CHANNELS[kind].masked(address)}"
+    return f"{kind}:{CHANNELS[kind].mask(address)}"

@@ -1,7 +1,7 @@
-"""Delivers messages to other services: DingTalk, WeCom, Feishu, Telegram, Bark, ntfy, SMS.
+"""Delivery through the library apprise (extra `[apprise]`) to DingTalk, WeCom, Telegram and others.
 
-By the library apprise (extra `[apprise]`), which knows over a hundred of them by a URL each.
-It makes connections of its own, outside our guard: only administrators may name such a URL.
+Each of over a hundred services is addressed by a URL. apprise opens its own connections, outside
+the SSRF guard, so that only administrators may enter such a URL.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from focus.i18n import msg, within
 _MENTION = re.compile(r"@(?=(?:everyone|here|channel|all)\b)|<(?=[!@#])", re.IGNORECASE)
 _ZERO_WIDTH_SPACE = "\u200b"
 
-MISSING = msg("apprise is not installed; get it with: pip install 'focus-crawler[apprise]'")
+NOT_INSTALLED = msg("apprise is not installed; get it with: pip install 'focus-crawler[apprise]'")
 
 
-def available() -> bool:
-    """Whether the extra is installed."""
+def is_installed() -> bool:
+    """Return whether the extra is installed."""
     return importlib.util.find_spec("apprise") is not None
 
 
 class Apprise(Channel):
-    """Any of a hundred services that the library apprise knows, by a URL each."""
+    """Any service that the library apprise supports, addressed by a URL."""
 
     kind, metavar = "apprise", "URL"
     help = "By another service, through apprise. Repeatable."
@@ -37,42 +37,43 @@ class Apprise(Channel):
         "zh": "其他服务（apprise 网址，每行一个）",
         "en": "Other services (apprise URLs, one per line)",
     }
-    admin_only = True
-    most = 50
-    at_once = 2
+    is_admin_only = True
+    max_addresses = 50
+    concurrency = 2
 
     @classmethod
     def is_address(cls, text: str) -> bool:
-        """Whether it looks like a URL."""
         return "://" in text
 
     @classmethod
-    def check_new(cls, address: str) -> None:
-        """ConfigError unless the library is there and knows such a service."""
-        check(address, f"channel {shown(address)!r}")
+    def check_new_address(cls, address: str) -> None:
+        """Raise ConfigError unless apprise is installed and supports the URL."""
+        check_url(address, f"channel {mask_url(address)!r}")
 
     @classmethod
-    def masked(cls, address: str) -> str:
-        """Its scheme: all else may be a secret."""
-        return shown(address)
+    def mask(cls, address: str) -> str:
+        """Return the scheme alone: everything else may be secret."""
+        return mask_url(address)
 
     async def deliver(self, message: Message, address: str, *, user: int) -> DeliveryOutcome:
-        """Hand one message over."""
         return await deliver(message, address)
 
 
-def check(url: str, where: str) -> None:
-    """ConfigError that begins with `where` for a URL that could not send."""
-    if not available():
-        raise ConfigError("{where}: {what}", where=where, what=MISSING)
+def check_url(url: str, where: str) -> None:
+    """Raise ConfigError for a URL that apprise cannot send to.
+
+    where  Beginning of the error message.
+    """
+    if not is_installed():
+        raise ConfigError("{where}: {what}", where=where, what=NOT_INSTALLED)
     import apprise
 
     if not apprise.Apprise().add(url):
         raise ConfigError("{where}: apprise knows no such service, or misses a part", where=where)
 
 
-def shown(url: str) -> str:
-    """A URL of apprise without what may be secret: `tgram://***`."""
+def mask_url(url: str) -> str:
+    """Return an apprise URL without what may be secret, such as `tgram://***`."""
     return f"{url.partition('://')[0]}://{MASK}"
 
 
@@ -82,33 +83,33 @@ def without_mentions(text: str) -> str:
 
 
 async def deliver(message: Message, address: str) -> DeliveryOutcome:
-    """Hand one message over; apprise tells no more than whether it went well."""
-    if not available():
-        return NotDelivered(MISSING, everyone=True)
+    """Send one message. apprise reports only success or failure."""
+    if not is_installed():
+        return NotDelivered(NOT_INSTALLED, blocks_channel=True)
     return await asyncio.to_thread(_notify, message, address)
 
 
 def _notify(message: Message, address: str) -> DeliveryOutcome:
-    """In a thread: its requests block, each for seconds at most."""
+    """Send one message; blocks for some seconds, so that it runs in a thread."""
     import apprise
 
     service = apprise.Apprise()
-    where = f"apprise:{shown(address)}"
+    where = f"apprise:{mask_url(address)}"
     if not service.add(address):
         return NotDelivered(
             msg("{where}: apprise knows no such service, or misses a part", where=where),
             retry=False,
         )
     try:
-        taken = service.notify(
+        is_accepted = service.notify(
             body=without_mentions(message.text),
             title=without_mentions(message.subject),
             body_format=apprise.NotifyFormat.TEXT,
         )
-    except Exception as error:  # a border: over a hundred plug-ins of other hands
+    except Exception as error:  # third-party plug-ins may raise anything
         return NotDelivered(one_line(within(where, type(error).__name__)))
     return (
         Delivered()
-        if taken
+        if is_accepted
         else NotDelivered(msg("{where}: the service did not take it", where=where))
     )

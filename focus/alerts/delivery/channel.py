@@ -1,4 +1,4 @@
-"""Says what a channel is: how it is set up, and how it brings a message to somebody.
+"""Base class of the channels: their settings, and how they deliver a message to an address.
 
     class Bottle(Channel):
         kind, metavar, help = "bottle", "FOLDER", "By a file in this folder."
@@ -11,8 +11,8 @@
             Path(address, message.id).write_text(message.text)
             return Delivered()
 
-From such a class follow the option `--bottle FOLDER` of `focus watch add`, its line in
-docs/cli.md, its field in the browser, and a queue of its own in the outbox.
+Such a class adds the option `--bottle FOLDER` to `focus watch add`, a line to docs/cli.md, a field
+to the form in the browser, and a queue to the outbox.
 """
 
 from __future__ import annotations
@@ -31,32 +31,32 @@ if TYPE_CHECKING:
 
 
 class Delivered(msgspec.Struct, frozen=True):
-    """The receiver has acknowledged it. `detail` is for the log."""
+    """Outcome of an acknowledged message; `detail` goes to the delivery log."""
 
     detail: str = ""
 
 
 class NotDelivered(msgspec.Struct, frozen=True):
-    """It has not, as far as we know.
+    """Outcome of a message that the receiver has not acknowledged.
 
-    retry          trying again later may help
-    retry_after_s  the receiver asked for so many seconds; None: it did not
-    everyone       no other message of the channel can go out either, now
+    retry           Whether another attempt later may succeed.
+    retry_after_s   Seconds that the receiver asked to wait, or None.
+    blocks_channel  Whether no other message of the channel can be delivered now either.
     """
 
     reason: str
     retry: bool = True
     retry_after_s: float | None = None
-    everyone: bool = False
+    blocks_channel: bool = False
 
 
 DeliveryOutcome = Delivered | NotDelivered
 
 
 class InstallationOption(msgspec.Struct, frozen=True):
-    """An option of `watch run`, `test` and `serve`: a channel's need of the installation.
+    """Option of `watch run`, `watch test` and `serve` that a channel needs once per installation.
 
-    name  as in `--smtp-url` and FOCUS_SMTP_URL; its value is `settings.options["smtp_url"]`
+    name  As in `--smtp-url` and FOCUS_SMTP_URL; its value is `settings.options["smtp_url"]`.
     """
 
     name: str
@@ -66,39 +66,41 @@ class InstallationOption(msgspec.Struct, frozen=True):
 
 
 class Channel:
-    """A way to reach people; one is made for each round of delivery, and closed after it.
+    """Way to send messages to people; a round of delivery creates one object and closes it.
 
-    What the class says:
+    Class attributes:
 
-    kind         as in `mail:a@b.org`, and its option `--mail`
-    metavar      of the option's value
-    help         of the option, one sentence
-    labels       of the field in the browser, by language; `en` at least
-    may_be_bare  the option may stand alone, too: a channel `feed` without an address
-    own          `mail`, `phone`: accounts use their confirmed one; "": they type addresses
-    admin_only   whether only administrators may name an address
-    is_secret    whether addresses hold secrets, as tokens: sealed when kept, never shown
-    signs        whether its receivers check a signature by a secret of ours
-    for_accounts  whether only accounts of `focus serve` have it: no option of `focus watch`
-    most         addresses of one alert in the browser
-    at_once      messages under way at once
-    options      what it needs to know of the installation
+    kind                Name, as in `mail:a@b.org` and in the option `--mail`.
+    metavar             Placeholder of the option's value.
+    help                Help text of the option, one sentence.
+    labels              Label of the field in the browser by language; `en` at least.
+    can_be_bare         Whether the option needs no value: a channel `feed` without an address.
+    account_field       Column of the account that holds its confirmed address (`mail`, `phone`). An
+                        empty string means that accounts type addresses.
+    is_admin_only       Whether only administrators may enter an address.
+    has_secret_address  Whether addresses contain secrets such as tokens; they are stored encrypted
+                        and never shown.
+    is_signed           Whether receivers check a signature made with a secret of this installation.
+    is_for_accounts     Whether only accounts of `focus serve` can use it, and not `focus watch`.
+    max_addresses       Largest number of addresses per alert in the browser.
+    concurrency         Number of messages in delivery at the same time.
+    options             Options that it needs from the installation.
 
-    settings  how to send; `store` and `clock` (Unix seconds) for those that need them
+    Attributes: `settings` (how to send), `store`, and `clock` (Unix seconds).
     """
 
     kind: ClassVar[str]
     metavar: ClassVar[str]
     help: ClassVar[str]
     labels: ClassVar[Mapping[str, str]]
-    may_be_bare: ClassVar[bool] = False
-    own: ClassVar[str] = ""
-    admin_only: ClassVar[bool] = False
-    is_secret: ClassVar[bool] = True
-    signs: ClassVar[bool] = False
-    for_accounts: ClassVar[bool] = False
-    most: ClassVar[int] = 5
-    at_once: ClassVar[int] = 1
+    can_be_bare: ClassVar[bool] = False
+    account_field: ClassVar[str] = ""
+    is_admin_only: ClassVar[bool] = False
+    has_secret_address: ClassVar[bool] = True
+    is_signed: ClassVar[bool] = False
+    is_for_accounts: ClassVar[bool] = False
+    max_addresses: ClassVar[int] = 5
+    concurrency: ClassVar[int] = 1
     options: ClassVar[tuple[InstallationOption, ...]] = ()
 
     def __init__(
@@ -106,54 +108,57 @@ class Channel:
     ) -> None:
         self.settings, self.store, self.clock = settings, store, clock
 
-    # -- setting up -------------------------------------------------------------------
+    # -- configuration -----------------------------------------------------------------
 
     @classmethod
     def is_address(cls, text: str) -> bool:
-        """Whether messages can be brought there, as far as the text tells."""
+        """Return whether a text looks like an address of this channel."""
         raise NotImplementedError
 
     @classmethod
-    def typed(cls, address: str) -> str:
-        """The address as it is kept, of what was typed at the command line."""
+    def normalise_address(cls, address: str) -> str:
+        """Return the form in which an address from the command line is stored."""
         return address
 
     @classmethod
-    def check_new(cls, address: str) -> None:
-        """ConfigError for an address that cannot be used here and now; when it is typed."""
+    def check_new_address(cls, address: str) -> None:
+        """Raise ConfigError for a newly entered address that cannot be used on this machine."""
 
     @classmethod
     def check_installation(cls, settings: DeliverySettings) -> None:
-        """ConfigError for options of the installation that make no sense."""
+        """Raise ConfigError for invalid options of the installation."""
 
     @classmethod
-    def is_sent(cls, address: str) -> bool:
-        """Whether messages are sent; False: people look there by themselves."""
+    def is_delivered_to(cls, address: str) -> bool:
+        """Return whether messages are sent to an address; False means that people fetch them."""
         return True
 
     @classmethod
-    def is_ready(cls, settings: DeliverySettings) -> bool:
-        """Whether accounts can use it at this installation."""
+    def is_available(cls, settings: DeliverySettings) -> bool:
+        """Return whether accounts of this installation can use the channel."""
         return True
 
     @classmethod
-    def of_account(cls, address: str, user: User) -> str | None:
-        """The address that an account may use for a given one; None: none."""
-        if cls.own:
-            mine: str | None = getattr(user, cls.own)
-            return mine
-        return None if cls.admin_only and not user.admin else address
+    def account_address(cls, address: str, user: User) -> str | None:
+        """Return the address that an account may use for an entered one, or None."""
+        if cls.account_field:
+            confirmed: str | None = getattr(user, cls.account_field)
+            return confirmed
+        return None if cls.is_admin_only and not user.admin else address
 
     @classmethod
-    def masked(cls, address: str) -> str:
-        """An address fit to be shown."""
-        return MASK if cls.is_secret and address else address
+    def mask(cls, address: str) -> str:
+        """Return an address without its secrets, to be shown."""
+        return MASK if cls.has_secret_address and address else address
 
-    # -- sending ----------------------------------------------------------------------
+    # -- delivery ---------------------------------------------------------------------
 
     async def deliver(self, message: Message, address: str, *, user: int) -> DeliveryOutcome:
-        """Bring one message; what the receiver does is the outcome, nothing is raised for it."""
+        """Deliver one message.
+
+        Whatever the receiver does is reported in the outcome and not raised.
+        """
         raise NotImplementedError
 
     async def close(self) -> None:
-        """Let go of what is kept open."""
+        """Close connections."""

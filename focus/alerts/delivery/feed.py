@@ -1,10 +1,10 @@
-"""Writes the pages found for an alert, or for a person, as an Atom feed (RFC 4287).
+"""Atom feeds (RFC 4287) of the pages that were found for an alert or for a person.
 
-`feed` alone is read from `focus serve`; `feed:/a/file.xml` is a file that is written anew with
-each message, `feed:/a/folder` one for each alert there.
+`feed` alone is served by `focus serve`; `feed:/a/file.xml` is a file that each message rewrites,
+`feed:/a/folder` a folder with one file per alert.
 
-Ids hang on this installation's key, the alert and the page's URL: they stay the same when
-a title, our address or the reader's secret changes, and nobody else gives the same ones.
+Ids depend on the installation's key, the alert and the page's URL. They do not change with a title,
+the address of the installation or the reader's secret, and no other installation creates the same.
 """
 
 from __future__ import annotations
@@ -35,33 +35,33 @@ if TYPE_CHECKING:
 CONTENT_TYPE = "application/atom+xml; charset=utf-8"
 MAX_ENTRIES = 100
 
-_LAST = 253402300799  # the year 9999: pages may claim to be of any time
+_LAST_TIME = 253402300799  # in the year 9999; pages may claim any time
 _NAMESPACE = "http://www.w3.org/2005/Atom"
-_NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_INVALID = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Feed(Channel):
-    """An Atom feed: a file or folder that is written, or read by its address in `focus serve`."""
+    """Atom feed: a file, a folder, or an address of `focus serve`."""
 
     kind, metavar = "feed", "[FILE.xml|FOLDER]"
     help = "In an Atom feed: a file, or a folder with one for each alert; bare: of `focus serve`."
     labels = {"zh": "我的 Atom 订阅", "en": "In my Atom feed"}
-    may_be_bare = True
-    is_secret = False
+    can_be_bare = True
+    has_secret_address = False
 
     @classmethod
     def is_address(cls, text: str) -> bool:
-        """Whether it is the whole path of something."""
+        """Return whether a text is an absolute path."""
         return Path(text).is_absolute() and text.isprintable()
 
     @classmethod
-    def typed(cls, address: str) -> str:
-        """The whole path, wherever cron calls from."""
+    def normalise_address(cls, address: str) -> str:
+        """Return the absolute path, so that it does not depend on the working directory."""
         return str(Path(address).expanduser().absolute()) if address else ""
 
     @classmethod
-    def check_new(cls, address: str) -> None:
-        """ConfigError where no file can be written."""
+    def check_new_address(cls, address: str) -> None:
+        """Raise ConfigError for a folder that cannot be written."""
         folder = Path(address).parent if _is_file(address) else Path(address)
         if address and not (folder.is_dir() and os.access(folder, os.W_OK)):
             raise ConfigError(
@@ -71,29 +71,35 @@ class Feed(Channel):
             )
 
     @classmethod
-    def is_sent(cls, address: str) -> bool:
-        """Files are written; what `focus serve` shows is not."""
+    def is_delivered_to(cls, address: str) -> bool:
+        """Return whether the feed is a file; `focus serve` builds the others on request."""
         return bool(address)
 
     @classmethod
-    def of_account(cls, address: str, user: User) -> str | None:
-        """Accounts have no files."""
+    def account_address(cls, address: str, user: User) -> str | None:
+        """Return an empty address: accounts have no files."""
         return ""
 
     async def deliver(self, message: Message, address: str, *, user: int) -> DeliveryOutcome:
-        """Write the file, or those in the folder, anew: as all that is known now."""
+        """Rewrite the file, or the files in the folder, with all matches known now."""
         channel = f"{self.kind}:{address}"
-        mine = [each for each in self.store.alerts.all(user) if channel in each.alert.channels]
+        alerts = [
+            stored_alert
+            for stored_alert in self.store.alerts.all(user)
+            if channel in stored_alert.alert.channels
+        ]
         owner = self.store.users.active(user)
         language = owner.language if owner else ""
         try:
             if _is_file(address):
-                text = of_user(self.store, mine, self.settings, user, language=language)
-                _write(Path(address), text)
+                text = build_user_feed(self.store, alerts, self.settings, user, language=language)
+                _write_file(Path(address), text)
             else:
-                for each in mine:
-                    text = of_alert(self.store, each, self.settings, language=language)
-                    _write(Path(address) / _file_name(each), text)
+                for stored_alert in alerts:
+                    text = build_alert_feed(
+                        self.store, stored_alert, self.settings, language=language
+                    )
+                    _write_file(Path(address) / _file_name(stored_alert), text)
         except OSError as error:
             return NotDelivered(
                 msg(
@@ -109,14 +115,17 @@ def _is_file(address: str) -> bool:
     return Path(address).suffix in (".xml", ".atom", ".rss")
 
 
-def _file_name(owned: StoredAlert) -> str:
-    """`3-欧冠.xml`: a name within a folder, whatever the alert is called."""
-    name = re.sub(r"[^\w-]+", "_", owned.alert.name)[:60]
-    return f"{owned.id}-{name}.xml"
+def _file_name(stored_alert: StoredAlert) -> str:
+    """Return a file name that stays within the folder whatever the alert's name contains.
+
+    Example: `3-欧冠.xml`.
+    """
+    name = re.sub(r"[^\w-]+", "_", stored_alert.alert.name)[:60]
+    return f"{stored_alert.id}-{name}.xml"
 
 
-def _write(path: Path, text: bytes) -> None:
-    """A file that is there whole at any time."""
+def _write_file(path: Path, text: bytes) -> None:
+    """Replace a file atomically."""
     draft = path.with_name(f".{path.name[:60]}.{secrets.token_hex(4)}")
     try:
         draft.write_bytes(text)
@@ -126,7 +135,7 @@ def _write(path: Path, text: bytes) -> None:
 
 
 class Entry(NamedTuple):
-    """A page in a feed."""
+    """Page in a feed."""
 
     id: str
     alert: str
@@ -134,11 +143,11 @@ class Entry(NamedTuple):
 
 
 class FeedHead(NamedTuple):
-    """A feed's own title and addresses.
+    """Title and addresses of a feed.
 
-    updated  of a feed without entries
-    url      where it is read; "": nowhere in particular
-    page     the web page of the same; "": none
+    updated  Unix seconds; used for a feed without entries.
+    url      Address of the feed; an empty string for a file.
+    page     Address of the web page with the same content; an empty string if there is none.
     """
 
     id: str
@@ -149,124 +158,137 @@ class FeedHead(NamedTuple):
     page: str = ""
 
 
-def of_alert(
+def build_alert_feed(
     store: AlertStore,
-    owned: StoredAlert,
+    stored_alert: StoredAlert,
     settings: DeliverySettings,
     *,
     language: str,
     url: str = "",
 ) -> bytes:
-    """The feed of one alert."""
-    name = printable(owned.alert.name)
-    page = f"{settings.base_url}/inbox?alert={owned.id}" if settings.base_url else ""
-    about = FeedHead(
-        id=_identity(settings, f"alert:{owned.id}"),
+    """Return the feed of one alert."""
+    name = printable(stored_alert.alert.name)
+    page = f"{settings.base_url}/inbox?alert={stored_alert.id}" if settings.base_url else ""
+    head = FeedHead(
+        id=_uuid_urn(settings, f"alert:{stored_alert.id}"),
         title=told(msg("focus: {name}", name=name), language),
         language=language,
-        updated=owned.created_at,
+        updated=stored_alert.created_at,
         url=url,
         page=page,
     )
-    return atom(about, _entries(store, [owned], settings))
+    return atom_document(head, _entries(store, [stored_alert], settings))
 
 
-def of_user(
+def build_user_feed(
     store: AlertStore,
-    owned: list[StoredAlert],
+    alerts: list[StoredAlert],
     settings: DeliverySettings,
     user: int,
     *,
     language: str,
     url: str = "",
 ) -> bytes:
-    """The feed of several of a person's alerts."""
-    about = FeedHead(
-        id=_identity(settings, f"user:{user}"),
+    """Return the feed of several alerts of one person."""
+    head = FeedHead(
+        id=_uuid_urn(settings, f"user:{user}"),
         title=told(msg("focus: {name}", name=msg("all alerts")), language),
         language=language,
-        updated=max((each.created_at for each in owned), default=0.0),
+        updated=max((stored_alert.created_at for stored_alert in alerts), default=0.0),
         url=url,
         page=f"{settings.base_url}/inbox" if settings.base_url else "",
     )
-    return atom(about, _entries(store, owned, settings))
+    return atom_document(head, _entries(store, alerts, settings))
 
 
-def read_of(store: AlertStore, user: int) -> list[StoredAlert]:
-    """A person's alerts that are read in their feed at `focus serve`."""
-    return [each for each in store.alerts.all(user) if Feed.kind in each.alert.channels]
+def alerts_in_feed(store: AlertStore, user: int) -> list[StoredAlert]:
+    """Return the alerts whose pages are in a person's feed at `focus serve`."""
+    return [
+        stored_alert
+        for stored_alert in store.alerts.all(user)
+        if Feed.kind in stored_alert.alert.channels
+    ]
 
 
 def _entries(
-    store: AlertStore, owned: Iterable[StoredAlert], settings: DeliverySettings
+    store: AlertStore, alerts: Iterable[StoredAlert], settings: DeliverySettings
 ) -> list[Entry]:
-    """The newest of all, each alert's page once; what existed before an alert is no news."""
-    found = [
+    """Return the newest matches of all alerts.
+
+    Pages that existed before an alert was added are left out.
+    """
+    entries = [
         Entry(
-            _identity(settings, f"match:{each.id}:{match.url}"), printable(each.alert.name), match
+            _uuid_urn(settings, f"match:{stored_alert.id}:{match.url}"),
+            printable(stored_alert.alert.name),
+            match,
         )
-        for each in owned
-        for match in store.matches.of(each.id, limit=MAX_ENTRIES)
+        for stored_alert in alerts
+        for match in store.matches.of(stored_alert.id, limit=MAX_ENTRIES)
         if not match.baseline
     ]
-    found.sort(key=lambda entry: (-entry.match.found_at, -entry.match.relevance, entry.id))
-    return found[:MAX_ENTRIES]
+    entries.sort(key=lambda entry: (-entry.match.found_at, -entry.match.relevance, entry.id))
+    return entries[:MAX_ENTRIES]
 
 
-def _identity(settings: DeliverySettings, of: str) -> str:
-    return uuid.UUID(bytes=settings.derived(f"feed:{of}")[:16], version=4).urn
+def _uuid_urn(settings: DeliverySettings, key: str) -> str:
+    return uuid.UUID(bytes=settings.derived(f"feed:{key}")[:16], version=4).urn
 
 
 # -- the document -------------------------------------------------------------------
 
 
-def atom(about: FeedHead, entries: Iterable[Entry]) -> bytes:
-    """A feed document (RFC 4287), UTF-8; everything in it is escaped."""
-    listed = list(entries)
-    spoken = tag(about.language)
-    root = Element("feed", {"xmlns": _NAMESPACE, "xml:lang": spoken})
-    _add(root, "id", about.id)
-    _add(root, "title", about.title)
-    newest = max((entry.match.found_at for entry in listed), default=about.updated)
-    _add(root, "updated", _date(newest))
-    _add(SubElement(root, "author"), "name", "focus")
-    _add(root, "generator", "focus")
-    if about.url:
-        SubElement(root, "link", rel="self", type="application/atom+xml", href=_xml(about.url))
-    if about.page:
-        SubElement(root, "link", rel="alternate", type="text/html", href=_xml(about.page))
-    for entry in listed:
-        _append(root, entry, about.language)
+def atom_document(head: FeedHead, entries: Iterable[Entry]) -> bytes:
+    """Return a feed document (RFC 4287) in UTF-8; all texts are escaped."""
+    newest_first = list(entries)
+    language_tag = tag(head.language)
+    root = Element("feed", {"xmlns": _NAMESPACE, "xml:lang": language_tag})
+    _add_text(root, "id", head.id)
+    _add_text(root, "title", head.title)
+    newest = max((entry.match.found_at for entry in newest_first), default=head.updated)
+    _add_text(root, "updated", _timestamp(newest))
+    _add_text(SubElement(root, "author"), "name", "focus")
+    _add_text(root, "generator", "focus")
+    if head.url:
+        SubElement(
+            root, "link", rel="self", type="application/atom+xml", href=_without_invalid(head.url)
+        )
+    if head.page:
+        SubElement(
+            root, "link", rel="alternate", type="text/html", href=_without_invalid(head.page)
+        )
+    for entry in newest_first:
+        _add_entry(root, entry, head.language)
     text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return text + b"\n"
 
 
-def _append(root: Element, entry: Entry, language: str) -> None:
+def _add_entry(root: Element, entry: Entry, language: str) -> None:
     match = entry.match
     element = SubElement(root, "entry")
-    _add(element, "id", entry.id)
-    _add(element, "title", printable(match.title) or told(UNTITLED, language))
+    _add_text(element, "id", entry.id)
+    _add_text(element, "title", printable(match.title) or told(UNTITLED, language))
     if match.url.startswith(("http://", "https://")):
-        SubElement(element, "link", rel="alternate", href=_xml(match.url))
-    _add(element, "updated", _date(match.found_at))
-    if match.published_at is not None and 0 <= match.published_at <= _LAST:
-        _add(element, "published", _date(match.published_at))
-    SubElement(element, "category", term=_xml(entry.alert))
-    _add(element, "summary", marked(pieces(match.snippet))).set("type", "html")
+        SubElement(element, "link", rel="alternate", href=_without_invalid(match.url))
+    _add_text(element, "updated", _timestamp(match.found_at))
+    if match.published_at is not None and 0 <= match.published_at <= _LAST_TIME:
+        _add_text(element, "published", _timestamp(match.published_at))
+    SubElement(element, "category", term=_without_invalid(entry.alert))
+    _add_text(element, "summary", marked(pieces(match.snippet))).set("type", "html")
 
 
-def _add(parent: Element, name: str, text: str) -> Element:
+def _add_text(parent: Element, name: str, text: str) -> Element:
     element = SubElement(parent, name)
-    element.text = _xml(text)
+    element.text = _without_invalid(text)
     return element
 
 
-def _xml(text: str) -> str:
-    """A text without the characters that no XML document may hold (XML 1.0, 2.2)."""
-    return _NO_XML.sub("", text)
+def _without_invalid(text: str) -> str:
+    """Return a text without the characters that XML does not allow (XML 1.0, 2.2)."""
+    return _INVALID.sub("", text)
 
 
-def _date(moment: float) -> str:
-    """RFC 3339, whole seconds, UTC."""
+def _timestamp(moment: float) -> str:
+    """Return a time in RFC 3339: whole seconds, UTC."""
     text = datetime.fromtimestamp(int(moment), UTC).isoformat()
     return text.removesuffix("+00:00") + "Z"

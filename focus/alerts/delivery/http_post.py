@@ -1,8 +1,8 @@
-"""Posts bytes to a server, and says what it answers.
+"""POST requests to servers of users, with the outcome of each.
 
-A POST under the same guard and limits as every fetch, for addresses that users give us:
-nothing is followed and no connection is kept. Of a webhook's answer the head alone is read: it
-says all, and the sooner it is noted, the less a kill can make us repeat.
+The same SSRF guard and limits hold as for fetches, since users enter the addresses. Redirects are
+not followed and connections are not kept. Of the response to a webhook only the head is read: the
+status decides, and the sooner it is stored, the fewer messages a kill repeats.
 """
 
 from __future__ import annotations
@@ -18,66 +18,65 @@ from focus.records import FailureKind, FetchResult
 
 
 class WebPoster(WebFetcher):
-    """Posts over HTTP and HTTPS; made and closed like a `WebFetcher`."""
+    """HTTP and HTTPS client for POST requests; opened and closed like a `WebFetcher`."""
 
     async def post(self, url: str, body: bytes, *, headers: Mapping[str, str]) -> FetchResult:
-        """POST `body` once, and say what came of it; never raises for what a server does.
+        """POST `body` once and return the outcome, without the body of the response.
 
-        A status of any kind is an answer (`failure` None); so there is a failure only
-        where there was none. The body of the answer is not read.
+        Nothing is raised for what a server does. `failure` is None for a response with any status.
         """
-        return await self._ask("POST", url, body, headers, reads=False)
+        return await self._call("POST", url, body, headers, reads_body=False)
 
-    async def ask(
+    async def call(
         self, url: str, body: bytes, *, headers: Mapping[str, str], method: str
     ) -> FetchResult:
-        """The same by any method, and with the body of the answer, of any type."""
-        return await self._ask(method, url, body, headers, reads=True)
+        """Send a request with any method and return the outcome with the body of the response."""
+        return await self._call(method, url, body, headers, reads_body=True)
 
-    async def _ask(
-        self, method: str, url: str, body: bytes, headers: Mapping[str, str], *, reads: bool
+    async def _call(
+        self, method: str, url: str, body: bytes, headers: Mapping[str, str], *, reads_body: bool
     ) -> FetchResult:
-        answer = IncomingResponse(self._config, robots=reads)
-        started, begun = self._clock(), time.monotonic()
+        incoming = IncomingResponse(self._config, robots=reads_body)
+        started, start = self._clock(), time.monotonic()
         failure: FailureKind | None = None
         try:
-            detail = await self._requested(method, url, body, headers, answer, reads)
+            detail = await self._send(method, url, body, headers, incoming, reads_body)
         except FETCH_ERRORS as error:
             failure, detail = failure_of(error)
-        exchange = answer.exchange
+        exchange = incoming.exchange
         if exchange.verdict is not None:
             failure, detail = exchange.verdict
-        retry_after = next((v for k, v in answer.headers if k == "retry-after"), None)
+        retry_after = next((v for k, v in incoming.headers if k == "retry-after"), None)
         return FetchResult(
             url=url,
             fetched_at=started,
-            status=answer.status,
-            headers=answer.headers,
-            body=b"" if failure else answer.body,
+            status=incoming.status,
+            headers=incoming.headers,
+            body=b"" if failure else incoming.body,
             raw_bytes=exchange.received,
-            elapsed_s=time.monotonic() - begun,
+            elapsed_s=time.monotonic() - start,
             failure=failure,
             detail=one_line(detail),
             retry_after_s=None if retry_after is None else retry_after_s(retry_after, started),
             address=exchange.address,
         )
 
-    async def _requested(
+    async def _send(
         self,
         method: str,
         url: str,
         body: bytes,
         headers: Mapping[str, str],
-        answer: IncomingResponse,
-        reads: bool,
+        incoming: IncomingResponse,
+        reads_body: bool,
     ) -> str:
-        place = self._place(url)
-        ours = {**headers, "Accept": "*/*", "Connection": "close"}
+        target = self._place(url)
+        fields = {**headers, "Accept": "*/*", "Connection": "close"}
         if body or method == "POST":
-            ours["Content-Length"] = str(len(body))
-        with self._watch.over(answer.exchange):
-            async with self._open().ask(method, place, ours, body) as response:
-                answer.take_head(response)
-                if reads:
-                    await answer.read(response)
+            fields["Content-Length"] = str(len(body))
+        with self._watch.over(incoming.exchange):
+            async with self._open().ask(method, target, fields, body) as response:
+                incoming.take_head(response)
+                if reads_body:
+                    await incoming.read(response)
                 return f"{response.status} {response.reason}".strip()

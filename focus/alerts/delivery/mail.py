@@ -1,8 +1,8 @@
-"""Delivers messages as e-mails, by a mail server.
+"""Delivery of messages as e-mail through an SMTP server.
 
-SMTP by the standard library in a thread, one connection for all mails of a run. TLS is
-verified. What the server has accepted after DATA (RFC 5321 4.2.5) is delivered, whatever
-happens to the connection afterwards.
+The standard library sends in a thread, over one connection per round of delivery. TLS certificates
+are verified. A mail is delivered once the server has accepted it after DATA (RFC 5321 4.2.5),
+whatever happens to the connection afterwards.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from focus.alerts.settings import MASK, MailSettings
 from focus.http.network_errors import explain, one_line
 from focus.i18n import Msg, line_of, msg, within
 
-TIMEOUT_S = 30.0  # for each answer of the server
-_CUT = "timed out"
-DEADLINE_S = 120.0  # for one mail in all; less than a lease
-UNSET = msg("no mail server is set; set FOCUS_SMTP_URL, or smtp in the settings")
+TIMEOUT_S = 30.0  # for each reply of the server
+_TIMED_OUT = "timed out"
+DEADLINE_S = 120.0  # for a whole mail; shorter than a lease
+NO_MAIL_SERVER = msg("no mail server is set; set FOCUS_SMTP_URL, or smtp in the settings")
 
-_DENSE = 6  # one character in so many outside ASCII: base64 is the shorter form
+_BASE64_SHARE = 6  # base64 is shorter if more than 1 in 6 characters is outside ASCII
 _OK = 250
-_FOR_GOOD = 500
+_PERMANENT_FAILURE = 500
 
 
 class ComposedMail(NamedTuple):
@@ -80,24 +80,24 @@ def compose(message: Message, address: str, sender: str, *, now: float) -> Compo
     header = [structured_field(name, value) for name, value in fields.items()]
     header.append(text_field("Subject", message.subject))
     body = EmailMessage(policy=SMTP)
-    body.set_content(message.text, cte=_encoding(message.text))
-    body.add_alternative(message.html, subtype="html", cte=_encoding(message.html))
+    body.set_content(message.text, cte=_transfer_encoding(message.text))
+    body.add_alternative(message.html, subtype="html", cte=_transfer_encoding(message.html))
     return ComposedMail(sender, recipient, b"".join(header) + body.as_bytes())
 
 
-def _encoding(text: str) -> str:
-    """Never 8bit: not every server on the way takes it, nor lines over 998 bytes."""
-    foreign = sum(not char.isascii() for char in text)
-    return "base64" if foreign * _DENSE > len(text) else "quoted-printable"
+def _transfer_encoding(text: str) -> str:
+    """Return the encoding of a body: not every server accepts 8bit or lines over 998 bytes."""
+    non_ascii = sum(not char.isascii() for char in text)
+    return "base64" if non_ascii * _BASE64_SHARE > len(text) else "quoted-printable"
 
 
 class Mail(Channel):
-    """E-mail, by the mail server of the installation (`--smtp-url`)."""
+    """E-mail through the installation's mail server (`--smtp-url`)."""
 
     kind, metavar, help = "mail", "ADDRESS", "By mail. Repeatable."
     labels = {"zh": "邮件（{address}）", "en": "Mail to {address}"}
-    own = "mail"
-    is_secret = False
+    account_field = "mail"
+    has_secret_address = False
     options = (
         InstallationOption(
             "smtp-url", "URL", "The mail server: smtp://user:password@mail.example.org:587."
@@ -107,148 +107,154 @@ class Mail(Channel):
         ),
     )
 
-    def __init__(self, *given: Any, clock: Callable[[], float]) -> None:
-        super().__init__(*given, clock=clock)
+    def __init__(self, *arguments: Any, clock: Callable[[], float]) -> None:
+        super().__init__(*arguments, clock=clock)
         self._mailer = Mailer(self.settings.mail)
 
     @classmethod
     def is_address(cls, text: str) -> bool:
-        """Whether it is `a@b.org`."""
+        """Return whether a text is an address such as `a@b.org`."""
         return is_mail(text)
 
     async def deliver(self, message: Message, address: str, *, user: int) -> DeliveryOutcome:
-        """Send one message; what the server says is the outcome."""
         return await self._mailer.deliver(message, address, now=self.clock())
 
     async def close(self) -> None:
-        """Take leave of the server."""
         await self._mailer.close()
 
 
 class Mailer:
-    """A connection to the mail server, made when the first mail goes out.
+    """Connection to the mail server, opened with the first mail.
 
-    For one mail at a time; `close` ends it.
+    It sends one mail at a time; `close` ends the connection.
     """
 
     def __init__(self, settings: MailSettings | None) -> None:
         self._settings = settings
         self._server: smtplib.SMTP | None = None
-        self._is_cut = False
-        self._busy = Lock()
+        self._is_interrupted = False
+        self._lock = Lock()
 
     async def deliver(self, message: Message, address: str, *, now: float) -> DeliveryOutcome:
-        """Send one message; what the server says is the outcome."""
+        """Send one message; the server's reply determines the outcome."""
         if self._settings is None:
-            return NotDelivered(UNSET, everyone=True)
+            return NotDelivered(NO_MAIL_SERVER, blocks_channel=True)
         try:
             mail = compose(message, address, self._settings.sender, now=now)
         except ValueError as error:
             return NotDelivered(one_line(line_of(error)), retry=False)
-        self._is_cut = False
-        sending = asyncio.create_task(asyncio.to_thread(self._send, mail, self._settings))
+        self._is_interrupted = False
+        task = asyncio.create_task(asyncio.to_thread(self._send, mail, self._settings))
         try:
-            await asyncio.wait({sending}, timeout=DEADLINE_S)
+            await asyncio.wait({task}, timeout=DEADLINE_S)
         finally:
-            if not sending.done():  # too late, or cancelled: the thread has to end
-                self._cut()
-        return await sending
+            if not task.done():  # deadline passed, or cancelled: the thread must end
+                self._interrupt()
+        return await task
 
     def _send(self, mail: ComposedMail, settings: MailSettings) -> DeliveryOutcome:
-        """In a thread."""
+        """Send one mail; blocks, so that it runs in a thread."""
         where = msg("mail server {address}", address=f"{settings.host}:{settings.port}")
-        with self._busy:
+        with self._lock:
             try:
-                server = self._ready(settings)
-            except _FAULTS as error:
+                server = self._open_connection(settings)
+            except _SMTP_ERRORS as error:
                 return NotDelivered(
-                    within(where, _masked(_reason(error), settings)),
-                    everyone=True,
+                    within(where, _mask_password(_reason(error), settings)),
+                    blocks_channel=True,
                 )
             try:
                 _transmit(server, mail)
-            except _FAULTS as error:
-                return _refused(
+            except _SMTP_ERRORS as error:
+                return _refusal(
                     error,
-                    within(where, _masked(_reason(error), settings)),
+                    within(where, _mask_password(_reason(error), settings)),
                 )
         return Delivered(msg("{where} has taken it", where=where))
 
-    def _ready(self, settings: MailSettings) -> smtplib.SMTP:
-        """The connection of the mail before if it still answers, else a new one."""
+    def _open_connection(self, settings: MailSettings) -> smtplib.SMTP:
+        """Return the open connection if the server still answers, else a new one."""
         if self._server is not None:
-            with contextlib.suppress(*_FAULTS):
+            with contextlib.suppress(*_SMTP_ERRORS):
                 if self._server.noop()[0] == _OK:
                     return self._server
             self._server.close()
         self._server = None
         try:
-            return _connected(settings, self._begun)
+            return _connect(settings, self._before_step)
         except BaseException:
             if self._server is not None:
                 self._server.close()
             self._server = None
             raise
 
-    def _begun(self, server: smtplib.SMTP) -> None:
-        """A server is about to be asked: from here on it can be cut."""
+    def _before_step(self, server: smtplib.SMTP) -> None:
+        """Register the connection before it waits for the server, so that it can be interrupted."""
         self._server = server
-        if self._is_cut:
-            raise TimeoutError(_CUT)
+        if self._is_interrupted:
+            raise TimeoutError(_TIMED_OUT)
 
-    def _cut(self) -> None:
-        """Make a server's answer end, from outside the thread that waits for it."""
-        self._is_cut = True
-        waiting = None if self._server is None else self._server.sock
-        if waiting is not None:
+    def _interrupt(self) -> None:
+        """End the wait for the server from outside the thread that waits."""
+        self._is_interrupted = True
+        connection = None if self._server is None else self._server.sock
+        if connection is not None:
             with contextlib.suppress(OSError):
-                waiting.shutdown(socket.SHUT_RDWR)
+                connection.shutdown(socket.SHUT_RDWR)
 
     async def close(self) -> None:
-        """Take leave of the server, if there was any."""
-        await asyncio.to_thread(self._leave)
+        """Close the connection, if there is one."""
+        await asyncio.to_thread(self._quit)
 
-    def _leave(self) -> None:
-        with self._busy:
+    def _quit(self) -> None:
+        with self._lock:
             if self._server is not None:
-                with contextlib.suppress(*_FAULTS):
+                with contextlib.suppress(*_SMTP_ERRORS):
                     self._server.quit()
                 self._server.close()
                 self._server = None
 
 
-class _Told(smtplib.SMTP):
-    """Tells before each step of its connection, and after: the constructor does them all."""
+class _InterruptibleSmtp(smtplib.SMTP):
+    """SMTP client that calls `before_step` before each wait for the server.
 
-    def __init__(self, *place: Any, begun: Callable[[smtplib.SMTP], None], **more: Any) -> None:
-        self._begun = begun
-        super().__init__(*place, **more)
+    The constructor of `smtplib.SMTP` connects and reads the greeting, so that a caller could not
+    interrupt it otherwise.
+    """
 
-    def connect(self, *place: Any, **more: Any) -> tuple[int, bytes]:
-        self._begun(self)
-        return super().connect(*place, **more)
+    def __init__(
+        self, *address: Any, before_step: Callable[[smtplib.SMTP], None], **more: Any
+    ) -> None:
+        self._before_step = before_step
+        super().__init__(*address, **more)
+
+    def connect(self, *address: Any, **more: Any) -> tuple[int, bytes]:
+        self._before_step(self)
+        return super().connect(*address, **more)
 
     def getreply(self) -> tuple[int, bytes]:
-        self._begun(self)
+        self._before_step(self)
         return super().getreply()
 
 
-class _ToldSsl(_Told, smtplib.SMTP_SSL):
-    """The same, by TLS from the first byte."""
+class _InterruptibleSmtpSsl(_InterruptibleSmtp, smtplib.SMTP_SSL):
+    """The same client with TLS from the first byte."""
 
 
-def _connected(settings: MailSettings, begun: Callable[[smtplib.SMTP], None]) -> smtplib.SMTP:
-    """A connection that may send: encrypted as it should be, and logged in."""
+def _connect(settings: MailSettings, before_step: Callable[[smtplib.SMTP], None]) -> smtplib.SMTP:
+    """Return a connection that is encrypted as configured, and logged in."""
     context = ssl.create_default_context(cafile=settings.ca)
     name = ascii_domain(
         settings.sender.rpartition("@")[2]
-    )  # the own host name may take a look-up of minutes
-    place = (settings.host, settings.port, name)
+    )  # finding out the own host name may take minutes
+    address = (settings.host, settings.port, name)
     server: smtplib.SMTP
     if settings.tls == "always":
-        server = _ToldSsl(*place, begun=begun, timeout=TIMEOUT_S, context=context)
+        server = _InterruptibleSmtpSsl(
+            *address, before_step=before_step, timeout=TIMEOUT_S, context=context
+        )
     else:
-        server = _Told(*place, begun=begun, timeout=TIMEOUT_S)
+        server = _InterruptibleSmtp(*address, before_step=before_step, timeout=TIMEOUT_S)
     if settings.tls == "starttls":
         server.starttls(context=context)
     if settings.user:
@@ -263,44 +269,44 @@ def _transmit(server: smtplib.SMTP, mail: ComposedMail) -> None:
     server.sendmail(mail.sender, [mail.recipient], mail.data, options)
 
 
-_FAULTS = (smtplib.SMTPException, OSError, ValueError)
-"""What smtplib raises for what a server does; a broken answer is a ValueError."""
+_SMTP_ERRORS = (smtplib.SMTPException, OSError, ValueError)
+"""Exceptions of smtplib for whatever a server does; an invalid reply is a ValueError."""
 
 
-def _refused(error: Exception, reason: str) -> NotDelivered:
-    """What it means that this mail was not taken (RFC 5321 4.2.1: 5yz is for good)."""
+def _refusal(error: Exception, reason: str) -> NotDelivered:
+    """Return the outcome for an error of the server (RFC 5321 4.2.1: 5yz is permanent)."""
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         codes = [code for code, _ in error.recipients.values()]
-        return NotDelivered(reason, retry=not all(code >= _FOR_GOOD for code in codes))
+        return NotDelivered(reason, retry=not all(code >= _PERMANENT_FAILURE for code in codes))
     if isinstance(error, smtplib.SMTPSenderRefused):
-        return NotDelivered(reason, everyone=True)
+        return NotDelivered(reason, blocks_channel=True)
     if isinstance(error, smtplib.SMTPNotSupportedError):
         return NotDelivered(reason, retry=False)  # an address outside ASCII
     if isinstance(error, smtplib.SMTPResponseException):
-        return NotDelivered(reason, retry=error.smtp_code < _FOR_GOOD)
+        return NotDelivered(reason, retry=error.smtp_code < _PERMANENT_FAILURE)
     return NotDelivered(reason)
 
 
 def _reason(error: Exception) -> str:
-    """The server's own words where it has said any."""
+    """Return the server's reply where there is one, else the error's text."""
     if isinstance(error, smtplib.SMTPRecipientsRefused):
-        code, said = next(iter(error.recipients.values()))
-        return one_line(f"{code} {_words(said)}")
+        code, reply = next(iter(error.recipients.values()))
+        return one_line(f"{code} {_decode_reply(reply)}")
     if isinstance(error, smtplib.SMTPResponseException):
-        return one_line(f"{error.smtp_code} {_words(error.smtp_error)}")
+        return one_line(f"{error.smtp_code} {_decode_reply(error.smtp_error)}")
     if isinstance(error, OSError) and not isinstance(error, smtplib.SMTPException):
         _, detail = explain(error)
         return one_line(detail)
     return one_line(str(error)) or type(error).__name__
 
 
-def _words(said: bytes | str) -> str:
-    return said if isinstance(said, str) else said.decode("utf-8", "replace")
+def _decode_reply(reply: bytes | str) -> str:
+    return reply if isinstance(reply, str) else reply.decode("utf-8", "replace")
 
 
-def _masked(reason: str, settings: MailSettings) -> str:
+def _mask_password(reason: str, settings: MailSettings) -> str:
     if not settings.password:
         return reason
     if isinstance(reason, Msg):
-        return reason.each(lambda text: _masked(text, settings))
+        return reason.each(lambda text: _mask_password(text, settings))
     return reason.replace(settings.password, MASK)

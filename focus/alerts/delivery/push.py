@@ -1,14 +1,14 @@
-"""Has browsers show a notification of what was found (Web Push, RFC 8030).
+"""Notifications in browsers (Web Push, RFC 8030).
 
-People allow it in the settings of `focus serve`, browser by browser; the channel `push` goes to
-all of its owner's. What is sent is encrypted for the browser (`push_encryption`), so that its
-maker's push service reads nothing of it:
+People allow it for each browser in the settings of `focus serve`; the channel `push` sends to all
+browsers of the alert's owner. A message is encrypted for the browser (`push_encryption`), so that
+the push service cannot read it:
 
     {"title": "欧冠：3 篇新页面", "body": "抽签今日举行\\n…", "url": "/inbox?alert=3",
      "tag": "2f0c…", "lang": "zh-CN"}
 
-A service that says 404 or 410 has given a browser up: it is forgotten. The key by which services
-know us is derived from the installation's (`alerts.keyfile`), so that it is stored nowhere.
+A subscription is deleted when the push service responds with 404 or 410. The key that identifies
+the installation to push services is derived from the key file (`alerts.keyfile`) and not stored.
 """
 
 from __future__ import annotations
@@ -36,56 +36,59 @@ if TYPE_CHECKING:
 
     from focus.storage.alerts.records import User
 
-MOST_BYTES = 3000
-"""Of what a notification says; a record has room for 3,993."""
-SHOWN = 3  # titles in a notification
-KEPT_S = 3 * 86400  # by the push service, for a browser that is not there
-NOBODY = msg("no browser is to be notified; have one do so in the settings of focus serve")
+MAX_BYTES = 3000
+"""Size of the JSON of a notification; a record has room for 3,993 bytes."""
+MAX_TITLES = 3  # in a notification
+TTL_S = 3 * 86400  # how long a push service stores a message for a browser that is offline
+NO_BROWSER = msg("no browser is to be notified; have one do so in the settings of focus serve")
 _GONE = frozenset({404, 410})
-_HOPELESS = frozenset({400, 401, 403, 413})
+_PERMANENT = frozenset({400, 401, 403, 413})
 _TITLE_CHARACTERS, _ENDPOINT_CHARACTERS = 200, 2000
 
 
 class Push(Channel):
-    """Notifications of the browsers that one has allowed in the settings of `focus serve`."""
+    """Notifications in the browsers that a person allowed."""
 
     kind, metavar, help = "push", "", "By notifications of your browsers."
     labels = {
         "zh": "我的浏览器通知（在设置中允许）",
         "en": "Notifications of my browsers (allowed in the settings)",
     }
-    may_be_bare = True
-    for_accounts = True
-    at_once = 4
+    can_be_bare = True
+    is_for_accounts = True
+    concurrency = 4
 
-    def __init__(self, *given: Any, clock: Callable[[], float]) -> None:
-        super().__init__(*given, clock=clock)
-        self._poster = WebPoster(webhook.limits(self.settings.fetch), clock=clock)
+    def __init__(self, *arguments: Any, clock: Callable[[], float]) -> None:
+        super().__init__(*arguments, clock=clock)
+        self._poster = WebPoster(webhook.webhook_limits(self.settings.fetch), clock=clock)
 
     @classmethod
     def is_address(cls, text: str) -> bool:
-        """It has none: the browsers are those of the alert's owner."""
+        """Return False: the channel has no address but the browsers of the alert's owner."""
         return False
 
     @classmethod
-    def of_account(cls, address: str, user: User) -> str | None:
-        """Their own browsers."""
+    def account_address(cls, address: str, user: User) -> str | None:
         return ""
 
     async def deliver(self, message: Message, address: str, *, user: int) -> DeliveryOutcome:
-        """Bring one message to all browsers of a person that do not have it yet."""
+        """Send one message to all browsers of a person that do not have it yet."""
         browsers = self.store.browsers.of(user)
-        left = [each for each in browsers if each.taken != message.id]
-        told = payload(message)
-        outcomes = await asyncio.gather(*(self._bring(told, message.id, each) for each in left))
-        return _in_all(outcomes, had=len(browsers) - len(left))
+        pending = [browser for browser in browsers if browser.taken != message.id]
+        notification = payload(message)
+        outcomes = await asyncio.gather(
+            *(self._send_to(notification, message.id, browser) for browser in pending)
+        )
+        return _combine_outcomes(outcomes, already_delivered=len(browsers) - len(pending))
 
-    async def _bring(self, told: bytes, batch: str, browser: NotifiedBrowser) -> DeliveryOutcome:
+    async def _send_to(
+        self, notification: bytes, batch: str, browser: NotifiedBrowser
+    ) -> DeliveryOutcome:
         try:
-            body, headers = self._sealed(told, browser.leave)
+            body, headers = self._encrypt(notification, browser.leave)
         except ValueError:
             return NotDelivered(within(browser.name, msg("allow it anew")), retry=False)
-        headers["Topic"] = batch[:32]  # sent again, it takes the place of itself
+        headers["Topic"] = batch[:32]  # a repeated message replaces itself
         result = await self._poster.post(browser.leave.endpoint, body, headers=headers)
         status = result.status or 0
         if result.failure is None and 200 <= status < 300:
@@ -95,103 +98,114 @@ class Push(Channel):
             self.store.browsers.remove(browser.id)
         return NotDelivered(
             within(browser.name, result.detail),
-            retry=status not in _GONE | _HOPELESS and result.failure is not FailureKind.GUARD,
+            retry=status not in _GONE | _PERMANENT and result.failure is not FailureKind.GUARD,
             retry_after_s=result.retry_after_s,
         )
 
-    def _sealed(self, told: bytes, leave: PushSubscription) -> tuple[bytes, dict[str, str]]:
-        """A body and its headers; ValueError for keys that are none, or stay sealed."""
+    def _encrypt(
+        self, notification: bytes, subscription: PushSubscription
+    ) -> tuple[bytes, dict[str, str]]:
+        """Return body and headers. Raises ValueError for keys that are invalid or stay sealed."""
         from focus.alerts.delivery import push_encryption
 
-        body = push_encryption.encrypted(
-            told,
-            push_encryption.receiver_of(leave.keys),
-            own=push_encryption.one_time_key(),
+        body = push_encryption.encrypt(
+            notification,
+            push_encryption.parse_receiver(subscription.keys),
+            message_key=push_encryption.generate_key(),
             salt=secrets.token_bytes(push_encryption.SALT_BYTES),
         )
-        signed = push_encryption.authorization(
-            self._key, leave.endpoint, contact=_contact(self.settings), now=self.clock()
+        authorization = push_encryption.vapid_authorization(
+            self._installation_key,
+            subscription.endpoint,
+            contact=_contact(self.settings),
+            now=self.clock(),
         )
         headers = {
             "Content-Type": "application/octet-stream",
             "Content-Encoding": "aes128gcm",
-            "TTL": str(KEPT_S),
-            "Authorization": signed,
+            "TTL": str(TTL_S),
+            "Authorization": authorization,
         }
         return body, headers
 
     @cached_property
-    def _key(self) -> EllipticCurvePrivateKey:
-        return _key_of(self.settings)
+    def _installation_key(self) -> EllipticCurvePrivateKey:
+        return _sender_key(self.settings)
 
     async def close(self) -> None:
-        """End the connections."""
         await self._poster.close()
 
 
-def _in_all(outcomes: Sequence[DeliveryOutcome], *, had: int) -> DeliveryOutcome:
-    """What came of a message to several browsers: tried again while one may still take it."""
-    failed = [each for each in outcomes if isinstance(each, NotDelivered)]
-    if again := [each for each in failed if each.retry]:
-        return max(again, key=lambda each: each.retry_after_s or 0.0)
-    if good := had + len(outcomes) - len(failed):
-        return Delivered(plural("{n} browser", "{n} browsers", n=good))
-    return failed[0] if failed else NotDelivered(NOBODY, retry=False)
+def _combine_outcomes(
+    outcomes: Sequence[DeliveryOutcome], *, already_delivered: int
+) -> DeliveryOutcome:
+    """Return the outcome for several browsers: a retry while one of them may still accept."""
+    failed = [outcome for outcome in outcomes if isinstance(outcome, NotDelivered)]
+    if retries := [outcome for outcome in failed if outcome.retry]:
+        return max(retries, key=lambda outcome: outcome.retry_after_s or 0.0)
+    if delivered := already_delivered + len(outcomes) - len(failed):
+        return Delivered(plural("{n} browser", "{n} browsers", n=delivered))
+    return failed[0] if failed else NotDelivered(NO_BROWSER, retry=False)
 
 
 def payload(message: Message) -> bytes:
-    """What a browser shows, and where a press leads: JSON of at most `MOST_BYTES`.
+    """Return the notification as JSON of at most `MAX_BYTES`.
 
-    The title counts the pages; of a single one the passage follows, of several the best titles.
+    The title counts the pages. For a single page the body is its snippet and the URL leads to it;
+    for several pages the body is the best titles.
     """
     items = [item for group in message.groups for item in group.items]
     is_one = len(items) == 1 and not any(group.more for group in message.groups)
-    lines = [items[0].snippet.strip()] if is_one else [item.title for item in items[:SHOWN]]
+    lines = [items[0].snippet.strip()] if is_one else [item.title for item in items[:MAX_TITLES]]
     body = "\n".join(lines) if items else message.text.strip()
     url = "/inbox"
     if is_one:
         url = f"/inbox/{items[0].match.id}/open"
     elif len(message.groups) == 1:
         url = f"/inbox?alert={message.groups[0].number}"
-    said = {"url": url, "tag": message.id, "lang": tag(message.language)}
+    fields = {"url": url, "tag": message.id, "lang": tag(message.language)}
     title = message.subject[:_TITLE_CHARACTERS]
-    while len(made := msgspec.json.encode({"title": title, "body": body, **said})) > MOST_BYTES:
+    while len(encoded := msgspec.json.encode({"title": title, "body": body, **fields})) > MAX_BYTES:
         body = body[: len(body) * 9 // 10]
-    return made
+    return encoded
 
 
-def leave_of(endpoint: str, point: str, secret: str) -> PushSubscription | None:
-    """A browser's leave as it came in a form; None for what is none.
+def parse_subscription(endpoint: str, p256dh: str, auth: str) -> PushSubscription | None:
+    """Return a browser's subscription from the fields of a form, or None if it is invalid.
 
-    Push services are reached by https; by http one on this machine, as for trials.
+    Push services are reached over https; http is accepted for tests on this machine only.
     """
     from focus.alerts.delivery import push_encryption
 
-    leave = PushSubscription(endpoint, f"{point} {secret}")
+    subscription = PushSubscription(endpoint, f"{p256dh} {auth}")
     try:
         parts = urlsplit(endpoint)
-        safe = parts.scheme == "https" or (parts.scheme, parts.hostname) == ("http", "127.0.0.1")
-        push_encryption.receiver_of(leave.keys)
+        is_safe = parts.scheme == "https" or (parts.scheme, parts.hostname) == ("http", "127.0.0.1")
+        push_encryption.parse_receiver(subscription.keys)
     except ValueError:
         return None
-    return leave if safe and parts.hostname and len(endpoint) <= _ENDPOINT_CHARACTERS else None
+    return (
+        subscription
+        if is_safe and parts.hostname and len(endpoint) <= _ENDPOINT_CHARACTERS
+        else None
+    )
 
 
 def public_key(settings: DeliverySettings) -> str:
-    """By what browsers and their services know this installation, base64url."""
+    """Return the public key of this installation in base64url, as browsers expect it."""
     from focus.alerts.delivery import push_encryption
 
-    return push_encryption.base64url(push_encryption.public(_key_of(settings)))
+    return push_encryption.encode_base64url(push_encryption.public_point(_sender_key(settings)))
 
 
-def _key_of(settings: DeliverySettings) -> EllipticCurvePrivateKey:
+def _sender_key(settings: DeliverySettings) -> EllipticCurvePrivateKey:
     from focus.alerts.delivery import push_encryption
 
     return push_encryption.sender_key(settings.derived("vapid"))
 
 
 def _contact(settings: DeliverySettings) -> str:
-    """Who runs the installation; push services may want to tell them something."""
+    """Return an address of the operator that push services may write to, or an empty string."""
     if settings.base_url.startswith("https://"):
         return settings.base_url
     return f"mailto:{settings.mail.sender}" if settings.mail else ""

@@ -1,8 +1,8 @@
-"""Gives the secrets by which receivers know that a message is ours, and changes them.
+"""Secrets that sign messages, so that receivers can verify them, and their rotation.
 
-A secret is derived from the installation's key, its person, its channel and how often it was
-changed, so that nothing secret is stored. The one before goes on to sign for a day, beside the
-new one, so that a receiver can be changed meanwhile.
+A secret is derived from the installation's key, the person, the channel and the number of
+rotations, so that it is not stored. The previous secret signs for another day beside the new one:
+in that time the receiver can be reconfigured.
 """
 
 from __future__ import annotations
@@ -16,38 +16,38 @@ PREFIX = "whsec_"
 OVERLAP_S = 86400.0
 
 
-def current(
+def current_secrets(
     store: AlertStore, settings: DeliverySettings, user: int, channel: str, *, now: float
 ) -> list[str]:
-    """The secrets that sign now, as `whsec_…`; the newest, which is to be shown, first."""
+    """Return the secrets that sign now, as `whsec_…`, the newest first."""
     purpose = f"webhook:{user}:{channel}"
-    number, changed_at = _state(store, settings, purpose)
+    number, changed_at = _rotation(store, settings, purpose)
     numbers = [number]
     if number and now - changed_at < OVERLAP_S:
         numbers.append(number - 1)
-    return [_secret(settings, purpose, each) for each in numbers]
+    return [_secret(settings, purpose, number) for number in numbers]
 
 
-def rotate(
+def rotate_secret(
     store: AlertStore, settings: DeliverySettings, user: int, channel: str, *, now: float
 ) -> str:
-    """Change the secret; the new one."""
+    """Replace the secret and return the new one."""
     purpose = f"webhook:{user}:{channel}"
     with store.transaction():
-        number, _ = _state(store, settings, purpose)
-        store.settings.put(_name(settings, purpose), [number + 1, now])
+        number, _ = _rotation(store, settings, purpose)
+        store.settings.put(_setting_name(settings, purpose), [number + 1, now])
     return _secret(settings, purpose, number + 1)
 
 
-def _state(store: AlertStore, settings: DeliverySettings, purpose: str) -> tuple[int, float]:
-    """How often it was changed, and when last."""
-    name = _name(settings, purpose)
+def _rotation(store: AlertStore, settings: DeliverySettings, purpose: str) -> tuple[int, float]:
+    """Return the number of rotations and the time of the last one."""
+    name = _setting_name(settings, purpose)
     number, changed_at = store.settings.read(name).get(name, (0, 0.0))
     return int(number), float(changed_at)
 
 
-def _name(settings: DeliverySettings, purpose: str) -> str:
-    """Under which it is kept: it tells neither person nor address."""
+def _setting_name(settings: DeliverySettings, purpose: str) -> str:
+    """Return the key of the setting; it contains neither the person nor the address."""
     return "secret:" + settings.derived(f"name:{purpose}").hex()[:32]
 
 

@@ -1,8 +1,8 @@
-"""Delivers short messages to telephones, through the gateway of the installation.
+"""Delivery as short messages through the gateway of the installation.
 
-The gateway is one that speaks HTTP (`sms_gateway`), or an apprise URL with `{phone}` where the
-number goes, as `twilio://SID:TOKEN@FROM/{phone}`. People only give their number, and confirm it
-by a code that was sent there. A digest is one message of bounded length: how many pages, the
+The gateway is an HTTP service (`sms_gateway`), or an apprise URL with `{phone}` in place of the
+number, such as `twilio://SID:TOKEN@FROM/{phone}`. Accounts enter only their number and confirm it
+by a code that is sent to it. A digest is one message of limited length: the number of pages, the
 titles of the best, and a link.
 """
 
@@ -32,20 +32,20 @@ from focus.alerts.settings import MASK, DeliverySettings
 from focus.errors import ConfigError
 from focus.i18n import msg, within
 
-PLACE = "{phone}"
-UNSET = msg("no SMS gateway is set; set FOCUS_SMS_GATEWAY, or one in the settings")
-_ROOM = 20  # characters beside a link; where it leaves fewer, it stays away
+PHONE_PLACEHOLDER = "{phone}"
+NO_GATEWAY = msg("no SMS gateway is set; set FOCUS_SMS_GATEWAY, or one in the settings")
+_MIN_ROOM = 20  # characters beside a link; the link is left out where fewer would remain
 _APPRISE = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*://", re.I)
 
 
 class Sms(Channel):
-    """Short messages to a telephone, by the gateway of the installation (`--sms-gateway`)."""
+    """Short messages through the installation's gateway (`--sms-gateway`)."""
 
     kind, metavar = "sms", "NUMBER"
     help = "By a short message to this number, as +8613800138000. Repeatable."
     labels = {"zh": "短信（{address}）", "en": "SMS to {address}"}
-    own = "phone"
-    is_secret = False
+    account_field = "phone"
+    has_secret_address = False
     options = (
         InstallationOption(
             "sms-gateway",
@@ -54,68 +54,70 @@ class Sms(Channel):
         ),
     )
 
-    def __init__(self, *given: Any, clock: Callable[[], float]) -> None:
-        super().__init__(*given, clock=clock)
+    def __init__(self, *arguments: Any, clock: Callable[[], float]) -> None:
+        super().__init__(*arguments, clock=clock)
         self._sender = SmsSender(self.settings, clock=clock)
 
     @classmethod
     def is_address(cls, text: str) -> bool:
-        """Whether it is a number."""
+        """Return whether a text is a telephone number."""
         return is_phone(text)
 
     @classmethod
-    def is_ready(cls, settings: DeliverySettings) -> bool:
-        """Whether there is a gateway."""
-        return bool(gateway_of(settings))
+    def is_available(cls, settings: DeliverySettings) -> bool:
+        """Return whether a gateway is configured."""
+        return bool(read_gateway(settings))
 
     @classmethod
     def check_installation(cls, settings: DeliverySettings) -> None:
-        """ConfigError for a gateway that could not send."""
-        if gateway := gateway_of(settings):
+        """Raise ConfigError for a gateway that could not send."""
+        if gateway := read_gateway(settings):
             check_gateway(gateway)
 
     async def deliver(self, message: Message, address: str, *, user: int) -> DeliveryOutcome:
-        """Hand one message over."""
         return await self._sender.send(message, address)
 
     async def close(self) -> None:
-        """End the connections."""
         await self._sender.close()
 
 
 class SmsSender:
-    """Sends short messages through the gateway, as long as it is open."""
+    """Client of the gateway; `close` ends its connections."""
 
     def __init__(self, settings: DeliverySettings, *, clock: Callable[[], float]) -> None:
         self._settings, self._clock = settings, clock
-        self._poster = WebPoster(webhook.limits(settings.fetch), clock=clock)
+        self._poster = WebPoster(webhook.webhook_limits(settings.fetch), clock=clock)
 
     async def send(self, message: Message, phone: str) -> DeliveryOutcome:
-        """Hand one message over, as short as it can be said."""
+        """Send one message, shortened to the gateway's limit."""
         try:
-            gateway = gateway_of(self._settings)
+            gateway = read_gateway(self._settings)
             if not gateway:
-                return NotDelivered(UNSET, everyone=True)
+                return NotDelivered(NO_GATEWAY, blocks_channel=True)
             if _APPRISE.match(gateway):
-                text = short(message, self._settings.base_url, sms_gateway.CHARACTERS)
+                text = shorten_message(
+                    message, self._settings.base_url, sms_gateway.DEFAULT_CHARACTERS
+                )
                 bare = msgspec.structs.replace(message, subject="", text=text)
-                return await apprise.deliver(bare, gateway.replace(PLACE, phone))
-            how = sms_gateway.parsed(gateway)
+                return await apprise.deliver(bare, gateway.replace(PHONE_PLACEHOLDER, phone))
+            parsed = sms_gateway.parse_gateway(gateway)
         except ConfigError as error:
-            return NotDelivered(error.line, everyone=True)
-        text = short(message, self._settings.base_url, how.characters)
-        return await self._asked(how, phone, text)
+            return NotDelivered(error.line, blocks_channel=True)
+        text = shorten_message(message, self._settings.base_url, parsed.characters)
+        return await self._call_gateway(parsed, phone, text)
 
-    async def _asked(self, how: sms_gateway.SmsGateway, phone: str, text: str) -> DeliveryOutcome:
+    async def _call_gateway(
+        self, gateway: sms_gateway.SmsGateway, phone: str, text: str
+    ) -> DeliveryOutcome:
         nonce = secrets.token_hex(8)
-        wanted = sms_gateway.request_of(how, phone, text, now=self._clock(), nonce=nonce)
-        result = await self._poster.ask(
-            wanted.url, wanted.body, headers=wanted.headers, method=wanted.method
+        request = sms_gateway.build_request(gateway, phone, text, now=self._clock(), nonce=nonce)
+        result = await self._poster.call(
+            request.url, request.body, headers=request.headers, method=request.method
         )
-        where = f"SMS gateway {urlsplit(how.url).hostname}"
+        where = f"SMS gateway {urlsplit(gateway.url).hostname}"
         if result.failure is not None:
             return NotDelivered(within(where, result.detail))
-        if sms_gateway.is_taken(how, result.status or 0, result.body):
+        if sms_gateway.is_accepted(gateway, result.status or 0, result.body):
             return Delivered(msg("{where} has taken it", where=where))
         if 200 <= (result.status or 0) < 300:
             return NotDelivered(
@@ -131,39 +133,41 @@ class SmsSender:
         await self._poster.close()
 
 
-def gateway_of(settings: DeliverySettings) -> str:
-    """The gateway that the command line names, else the one that is stored; "" for none.
+def read_gateway(settings: DeliverySettings) -> str:
+    """Return the gateway of the command line, else the stored one, or an empty string.
 
-    ConfigError for a file that cannot be read.
+    Raises ConfigError for a file that cannot be read.
     """
-    given = settings.options.get("sms_gateway", "")
-    if not given.endswith(".toml"):
-        return given or settings.sms
+    option = settings.options.get("sms_gateway", "")
+    if not option.endswith(".toml"):
+        return option or settings.sms
     try:
-        return Path(given).expanduser().read_text("utf-8")
+        return Path(option).expanduser().read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "is no text"
         raise ConfigError(
-            "--sms-gateway {given}: cannot be read ({reason})", given=given, reason=reason
+            "--sms-gateway {given}: cannot be read ({reason})", given=option, reason=reason
         ) from None
 
 
 def check_gateway(text: str) -> None:
-    """ConfigError for a gateway that could not send."""
+    """Raise ConfigError for a gateway that could not send."""
     if not _APPRISE.match(text):
-        sms_gateway.parsed(text)
+        sms_gateway.parse_gateway(text)
         return
-    if PLACE not in text:
-        raise ConfigError("SMS gateway: put {place} into it where the number goes", place=PLACE)
-    apprise.check(text.replace(PLACE, "15555550100"), "SMS gateway")
+    if PHONE_PLACEHOLDER not in text:
+        raise ConfigError(
+            "SMS gateway: put {place} into it where the number goes", place=PHONE_PLACEHOLDER
+        )
+    apprise.check_url(text.replace(PHONE_PLACEHOLDER, "15555550100"), "SMS gateway")
 
 
-def masked(gateway: str) -> str:
-    """A gateway fit to be shown, its host at most; "" for none."""
+def mask_gateway(gateway: str) -> str:
+    """Return what may be shown of a gateway, its host at most; an empty string if there is none."""
     if not gateway or _APPRISE.match(gateway):
-        return apprise.shown(gateway) if gateway else ""
+        return apprise.mask_url(gateway) if gateway else ""
     try:
-        return f"{urlsplit(sms_gateway.parsed(gateway).url).hostname}/{MASK}"
+        return f"{urlsplit(sms_gateway.parse_gateway(gateway).url).hostname}/{MASK}"
     except ConfigError:
         return MASK
 
@@ -171,32 +175,32 @@ def masked(gateway: str) -> str:
 # -- the text -------------------------------------------------------------------------
 
 
-def short(message: Message, base_url: str, most: int) -> str:
-    """A message in `most` characters: what it is about, the best titles, a link.
+def shorten_message(message: Message, base_url: str, limit: int) -> str:
+    """Return a message in `limit` characters: its subject, the best titles, a link.
 
-    Worked, in 40: `欧冠：2 篇新页面\\n抽签今日举…\\nhttps://f.example/inbox`.
+    Example, limit 40: `欧冠：2 篇新页面\\n抽签今日举…\\nhttps://f.example/inbox`.
     """
     items = [item for group in message.groups for item in group.items]
     if not items:
-        return cut(message.text.strip(), most)
-    alone = len(items) == 1 and not any(group.more for group in message.groups)
-    said = [message.subject, *([] if alone else (item.title for item in items))]
+        return truncate(message.text.strip(), limit)
+    is_single = len(items) == 1 and not any(group.more for group in message.groups)
+    lines = [message.subject, *([] if is_single else (item.title for item in items))]
     link = f"{base_url}/inbox" if base_url else items[0].match.url
-    room = most - units(link) - 1
-    if room < _ROOM:
-        return cut("\n".join(said), most)
-    return cut("\n".join(said), room) + f"\n{link}"
+    room = limit - utf16_length(link) - 1
+    if room < _MIN_ROOM:
+        return truncate("\n".join(lines), limit)
+    return truncate("\n".join(lines), room) + f"\n{link}"
 
 
-def units(text: str) -> int:
-    """How many of a message's characters it takes: units of UTF-16, as telephones count."""
+def utf16_length(text: str) -> int:
+    """Return the length of a text in units of UTF-16, as telephones count it."""
     return len(text.encode("utf-16-le")) // 2
 
 
-def cut(text: str, most: int) -> str:
-    """A text of so many units at most, its end marked where it was cut."""
-    if units(text) <= most:
+def truncate(text: str, limit: int) -> str:
+    """Return a text of at most `limit` units; an ellipsis marks that it was cut."""
+    if utf16_length(text) <= limit:
         return text
-    while units(text) > most - 1:
+    while utf16_length(text) > limit - 1:
         text = text[:-1]
     return text.rstrip() + "…"

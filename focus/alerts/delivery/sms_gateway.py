@@ -1,24 +1,31 @@
-"""Writes the request by which an SMS gateway sends a message, and reads its answer.
+"""HTTP request by which an SMS gateway sends a message, and the check of its response.
 
-Gateways differ in where number and text go and in how a request is signed, so that is said by
-a few lines of TOML, or by a URL where that is all:
+Gateways differ in the place of number and text and in the signature of a request. Some lines of
+TOML describe a gateway, or a URL where that is enough:
 
     url = "https://sms.example.cn/v1/send?account=focus"
     json = {mobile = "{phone}", content = "【focus】{text}", time = "{timestamp}"}
     headers = {Authorization = "Bearer 123"}
     secret = "the shared secret"
-    signed = "{timestamp}\n{nonce}\n{body}"
+    signed = "{timestamp}\\n{nonce}\\n{body}"
     signature = {header = "X-Signature", hash = "sha256", as = "hex"}
     accepted = '"code":0'
     characters = 60
 
-`form` instead of `json` posts fields; without either it is a GET. In all of them `{phone}` is the
-number, `{digits}` the same without a plus, `{text}` the message, `{timestamp}` Unix seconds,
-`{milliseconds}` the same times 1,000, `{nonce}` 16 hex digits; in headers and URL `{signature}` is
-HMAC (RFC 2104) of `signed` under the secret, where `{body}` may stand as well. Values are
-percent-encoded in URL and form, escaped in JSON, and on one line in headers. A message is taken
-when the status is 2xx and, where `accepted` is given, the answer holds that text, spaces apart:
-many gateways answer 200 to whatever goes wrong.
+`form` instead of `json` posts form fields; without either the request is a GET. Placeholders:
+
+    {phone}         the number
+    {digits}        the number without a plus
+    {text}          the message
+    {timestamp}     Unix seconds
+    {milliseconds}  Unix milliseconds
+    {nonce}         16 hexadecimal digits
+    {signature}     HMAC (RFC 2104) of `signed` under the secret; in headers and the URL only
+    {body}          body of the request; in `signed` only
+
+Values are percent-encoded in URL and form, escaped in JSON, and on one line in headers. A message
+is accepted when the status is 2xx and the response contains the text `accepted`, if given; white
+space does not count. Many gateways respond with 200 to errors as well.
 """
 
 from __future__ import annotations
@@ -36,12 +43,12 @@ import msgspec
 
 from focus.errors import ConfigError
 
-CHARACTERS = 70  # of one message, where any is outside the GSM alphabet (3GPP 23.038)
-_NAME = re.compile(r"\{(phone|digits|text|timestamp|milliseconds|nonce|body|signature)\}")
+DEFAULT_CHARACTERS = 70  # per message with a character outside the GSM alphabet (3GPP 23.038)
+_PLACEHOLDER = re.compile(r"\{(phone|digits|text|timestamp|milliseconds|nonce|body|signature)\}")
 
 
 class GatewaySignature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The header that carries the HMAC, its hash, and how it is written (`as`)."""
+    """Header that contains the HMAC, its hash function, and its notation (`as`)."""
 
     header: str
     hash: Literal["sha256", "sha1", "sha512", "md5"] = "sha256"
@@ -50,7 +57,7 @@ class GatewaySignature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SmsGateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A gateway's way to be asked; see the module."""
+    """Description of a gateway; see the module."""
 
     url: str
     json: dict[str, Any] | None = None
@@ -60,11 +67,11 @@ class SmsGateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     signed: str = "{body}"
     signature: GatewaySignature | None = None
     accepted: str = ""
-    characters: int = CHARACTERS
+    characters: int = DEFAULT_CHARACTERS
 
 
 class GatewayRequest(NamedTuple):
-    """A request to a gateway."""
+    """HTTP request to a gateway."""
 
     method: str
     url: str
@@ -72,30 +79,33 @@ class GatewayRequest(NamedTuple):
     body: bytes
 
 
-def parsed(text: str) -> SmsGateway:
-    """The gateway of a URL or of lines of TOML. ConfigError says what is wrong, and no secret."""
+def parse_gateway(text: str) -> SmsGateway:
+    """Return the gateway that a URL or TOML describes.
+
+    Raises ConfigError, whose text contains no secret.
+    """
     try:
         if text.startswith(("http://", "https://")):
-            found = SmsGateway(text.strip())
+            gateway = SmsGateway(text.strip())
         else:
-            found = msgspec.convert(tomllib.loads(text), SmsGateway)
+            gateway = msgspec.convert(tomllib.loads(text), SmsGateway)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError("SMS gateway: neither a URL nor TOML ({error})", error=error) from None
     except msgspec.ValidationError as error:
         raise ConfigError("SMS gateway: {error}", error=error) from None
-    _check(found)
-    return found
+    _check(gateway)
+    return gateway
 
 
 def _check(gateway: SmsGateway) -> None:
-    parts = urlsplit(_NAME.sub("0", gateway.url))
+    parts = urlsplit(_PLACEHOLDER.sub("0", gateway.url))
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConfigError("SMS gateway: url is none of the web; write https://sms.example.cn/send")
     if gateway.json is not None and gateway.form is not None:
         raise ConfigError("SMS gateway: give json or form, not both")
-    whole = gateway.url + str(gateway.json) + str(gateway.form)
+    templates = gateway.url + str(gateway.json) + str(gateway.form)
     for name in ("text", "phone"):
-        if f"{{{name}}}" not in whole.replace("{digits}", "{phone}"):
+        if f"{{{name}}}" not in templates.replace("{digits}", "{phone}"):
             raise ConfigError(
                 "SMS gateway: put {place} where it goes, in url, json or form", place=f"{{{name}}}"
             )
@@ -105,12 +115,12 @@ def _check(gateway: SmsGateway) -> None:
         raise ConfigError("SMS gateway: characters is 20 to 500")
 
 
-def request_of(
+def build_request(
     gateway: SmsGateway, phone: str, text: str, *, now: float, nonce: str
 ) -> GatewayRequest:
-    """The request that sends a text to a number.
+    """Return the request that sends a text to a number.
 
-    Worked: `form = {to = "{digits}", msg = "{text}"}` for +4915 and `a b` → `to=4915&msg=a+b`.
+    Example: `form = {to = "{digits}", msg = "{text}"}` for +4915 and `a b` gives `to=4915&msg=a+b`.
     """
     values = {
         "phone": phone,
@@ -123,43 +133,49 @@ def request_of(
     headers = {}
     body = b""
     if gateway.json is not None:
-        body = msgspec.json.encode(_filled_in(gateway.json, values))
+        body = msgspec.json.encode(_fill_all(gateway.json, values))
         headers["Content-Type"] = "application/json; charset=utf-8"
     elif gateway.form is not None:
-        body = urlencode(_filled_in(gateway.form, values)).encode()
+        body = urlencode(_fill_all(gateway.form, values)).encode()
         headers["Content-Type"] = "application/x-www-form-urlencoded; charset=utf-8"
-    if (how := gateway.signature) is not None:
-        signed = _filled(gateway.signed, {**values, "body": body.decode()})
-        digest = hmac.new(gateway.secret.encode(), signed.encode(), getattr(hashlib, how.hash))
+    if (signature := gateway.signature) is not None:
+        text_to_sign = _fill(gateway.signed, {**values, "body": body.decode()})
+        digest = hmac.new(
+            gateway.secret.encode(), text_to_sign.encode(), getattr(hashlib, signature.hash)
+        )
         values["signature"] = (
             digest.hexdigest()
-            if how.written == "hex"
+            if signature.written == "hex"
             else base64.b64encode(digest.digest()).decode()
         )
-        headers[how.header] = _filled(how.value, values)
-    in_line = {name: " ".join(value.split()) for name, value in values.items()}
-    headers |= {name: _filled(value, in_line) for name, value in gateway.headers.items()}
-    url = _filled(gateway.url, {name: quote(value, safe="") for name, value in values.items()})
+        headers[signature.header] = _fill(signature.value, values)
+    one_line_values = {name: " ".join(value.split()) for name, value in values.items()}
+    headers |= {name: _fill(value, one_line_values) for name, value in gateway.headers.items()}
+    url = _fill(gateway.url, {name: quote(value, safe="") for name, value in values.items()})
     method = "GET" if gateway.json is None and gateway.form is None else "POST"
     return GatewayRequest(method, url, headers, body)
 
 
-def _filled(template: str, values: Mapping[str, str]) -> str:
-    return _NAME.sub(lambda found: values.get(found[1], found[0]), template)
+def _fill(template: str, values: Mapping[str, str]) -> str:
+    return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), template)
 
 
-def _filled_in(what: Any, values: Mapping[str, str]) -> Any:
-    """The same in every text of a structure."""
-    if isinstance(what, str):
-        return _filled(what, values)
-    if isinstance(what, dict):
-        return {name: _filled_in(value, values) for name, value in what.items()}
-    return [_filled_in(each, values) for each in what] if isinstance(what, list) else what
+def _fill_all(template: Any, values: Mapping[str, str]) -> Any:
+    """Return a structure with the placeholders in all of its texts filled in."""
+    if isinstance(template, str):
+        return _fill(template, values)
+    if isinstance(template, dict):
+        return {name: _fill_all(value, values) for name, value in template.items()}
+    return (
+        [_fill_all(element, values) for element in template]
+        if isinstance(template, list)
+        else template
+    )
 
 
-def is_taken(gateway: SmsGateway, status: int, answer: bytes) -> bool:
-    """Whether the gateway says that it has taken a message."""
+def is_accepted(gateway: SmsGateway, status: int, response: bytes) -> bool:
+    """Return whether the gateway reports that it accepted a message."""
     if not 200 <= status < 300:
         return False
-    said = "".join(answer.decode("utf-8", "replace").split())
-    return "".join(gateway.accepted.split()) in said
+    body = "".join(response.decode("utf-8", "replace").split())
+    return "".join(gateway.accepted.split()) in body

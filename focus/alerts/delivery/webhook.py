@@ -1,17 +1,18 @@
-"""Posts a message, signed, to somebody's server.
+"""Delivery as a signed POST of JSON to a server of the user.
 
-After the Standard Webhooks scheme: `webhook-id` is the batch, the same when it is sent
-again; `webhook-timestamp` the time of this try; `webhook-signature` is `v1,` and the base64
-of HMAC-SHA256 over `id.timestamp.body` under the secret; for a day after the secret was changed
-a second one under the secret before, a space between them. The body:
+Requests follow the Standard Webhooks specification. `webhook-id` is the batch, so that it is the
+same when a message is sent again; `webhook-timestamp` is the time of this attempt;
+`webhook-signature` is `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body` under the
+secret. For a day after the secret was rotated, a second signature under the previous secret
+follows after a space. The body:
 
     {"type": "pages.found", "timestamp": "2026-11-21T00:30:00Z", "data": {"alerts": [
         {"id": 3, "name": "足球", "more": 0, "items": [
             {"id": 71, "url": …, "title": …, "site": …, "published_at": …, "found_at": …,
              "relevance": 0.93, "snippet": …, "words": ["欧冠"], "similar": 4}]}]}}
 
-`similar` counts near-duplicates, `more` the pages that are in the inbox only; a test has
-the type `test` and no alerts.
+`similar` is the number of near-duplicates, `more` the number of pages that are only in the inbox.
+A test message has the type `test` and a text instead of alerts.
 """
 
 from __future__ import annotations
@@ -38,26 +39,26 @@ from focus.records import FailureKind, FetchResult
 
 PREFIX = signing_secrets.PREFIX
 GONE = 410
-_ANSWER_BYTES = 64 * 1024
-_TIME_S = 30.0  # the scheme asks for 15 to 30
-_HOPELESS = frozenset({FailureKind.GUARD})
+_MAX_RESPONSE_BYTES = 64 * 1024
+_TIMEOUT_S = 30.0  # the specification asks for 15 to 30
+_PERMANENT = frozenset({FailureKind.GUARD})
 
 
 class Webhook(Channel):
-    """A signed POST of JSON to a server of yours."""
+    """Signed POST of JSON to a server of the user."""
 
     kind, metavar, help = "webhook", "URL", "By a signed POST of JSON. Repeatable."
     labels = {"zh": "Webhook 地址，每行一个", "en": "Webhooks, one URL per line"}
-    signs = True
-    at_once = 8
+    is_signed = True
+    concurrency = 8
 
-    def __init__(self, *given: Any, clock: Callable[[], float]) -> None:
-        super().__init__(*given, clock=clock)
-        self._poster = WebPoster(limits(self.settings.fetch), clock=clock)
+    def __init__(self, *arguments: Any, clock: Callable[[], float]) -> None:
+        super().__init__(*arguments, clock=clock)
+        self._poster = WebPoster(webhook_limits(self.settings.fetch), clock=clock)
 
     @classmethod
     def is_address(cls, text: str) -> bool:
-        """Whether it is a URL of the web."""
+        """Return whether a text is an http or https URL."""
         try:
             parts = urlsplit(text)
             return parts.scheme in ("http", "https") and bool(parts.hostname)
@@ -65,56 +66,56 @@ class Webhook(Channel):
             return False
 
     @classmethod
-    def masked(cls, address: str) -> str:
-        """Scheme and host: paths and passwords may be secrets."""
+    def mask(cls, address: str) -> str:
+        """Return scheme and host alone: path and password may be secret."""
         parts = urlsplit(address)
         host = parts.netloc.rpartition("@")[2]
         return f"{parts.scheme}://{host}{'/' + MASK if parts.path.strip('/') else ''}"
 
     async def deliver(self, message: Message, address: str, *, user: int) -> DeliveryOutcome:
-        """Post one message; what the server answers is the outcome."""
         channel, now = f"{self.kind}:{address}", self.clock()
-        signers = signing_secrets.current(self.store, self.settings, user, channel, now=now)
-        return await deliver(self._poster, message, address, signers=signers, now=now)
+        secrets = signing_secrets.current_secrets(self.store, self.settings, user, channel, now=now)
+        return await post_message(self._poster, message, address, secrets=secrets, now=now)
 
     async def close(self) -> None:
-        """End the connections."""
         await self._poster.close()
 
 
-def limits(config: FetchConfig) -> FetchConfig:
-    """A crawl's way to the web, with what an answer to a webhook may take of it."""
+def webhook_limits(config: FetchConfig) -> FetchConfig:
+    """Return the settings of fetches with the limits for responses to webhooks."""
     return msgspec.structs.replace(
         config,
-        total_timeout_s=_TIME_S,
-        max_body_bytes=_ANSWER_BYTES,
-        max_raw_bytes=2 * _ANSWER_BYTES,
+        total_timeout_s=_TIMEOUT_S,
+        max_body_bytes=_MAX_RESPONSE_BYTES,
+        max_raw_bytes=2 * _MAX_RESPONSE_BYTES,
         concurrency=min(config.concurrency, 16),
-        connect_to=None,  # a replayed web takes no posts
+        connect_to=None,  # a recorded web accepts no POST
     )
 
 
-async def deliver(
-    poster: WebPoster, message: Message, url: str, *, signers: Sequence[str], now: float
+async def post_message(
+    poster: WebPoster, message: Message, url: str, *, secrets: Sequence[str], now: float
 ) -> DeliveryOutcome:
-    """Post one message, signed by each secret; what the server answers is the outcome.
+    """POST one message, signed with each secret; the response determines the outcome.
 
-    410: never again.
+    Status 410 ends deliveries to the URL: the message is not retried.
     """
     body = payload(message)
-    identity = f"msg_{message.id}"
+    message_id = f"msg_{message.id}"
     headers = {
         "Content-Type": "application/json; charset=utf-8",
-        "webhook-id": identity,
+        "webhook-id": message_id,
         "webhook-timestamp": str(int(now)),
-        "webhook-signature": " ".join(sign(each, identity, int(now), body) for each in signers),
+        "webhook-signature": " ".join(
+            sign_body(secret, message_id, int(now), body) for secret in secrets
+        ),
     }
     return _outcome(await poster.post(url, body, headers=headers))
 
 
 def _outcome(result: FetchResult) -> DeliveryOutcome:
     if result.failure is not None:
-        return NotDelivered(result.detail, retry=result.failure not in _HOPELESS)
+        return NotDelivered(result.detail, retry=result.failure not in _PERMANENT)
     status = result.status or 0
     if 200 <= status < 300:
         return Delivered(result.detail)
@@ -125,10 +126,10 @@ def _outcome(result: FetchResult) -> DeliveryOutcome:
     return NotDelivered(result.detail, retry_after_s=result.retry_after_s)
 
 
-def sign(secret: str, identity: str, timestamp: int, body: bytes) -> str:
-    """The signature of a body, as `v1,…`. ValueError for a secret that is none.
+def sign_body(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
+    """Return the signature of a body, as `v1,…`. Raises ValueError for an invalid secret.
 
-    Worked: secret `whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw`, id `msg_p5jXN8AQM9LWM0D4loKWxJek`,
+    Example: secret `whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw`, id `msg_p5jXN8AQM9LWM0D4loKWxJek`,
     timestamp 1614265330 and the body `{"test": 2432232314}` give
     `v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=`.
     """
@@ -136,37 +137,37 @@ def sign(secret: str, identity: str, timestamp: int, body: bytes) -> str:
         key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
     except binascii.Error:
         raise ValueError("a webhook's secret is whsec_ and base64") from None
-    signed = b".".join((identity.encode(), str(timestamp).encode(), body))
+    signed = b".".join((message_id.encode(), str(timestamp).encode(), body))
     return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
 
 
 def payload(message: Message) -> bytes:
-    """The body, byte for byte the same whenever the message is."""
+    """Return the body, which is the same bytes whenever the message is the same."""
     groups = message.groups
-    newest = max((item.match.found_at for each in groups for item in each.items), default=None)
+    newest = max((item.match.found_at for group in groups for item in group.items), default=None)
     alerts = [
         {
             "id": group.number,
             "name": group.name,
             "more": group.more,
-            "items": [_item(item) for item in group.items],
+            "items": [_item_fields(item) for item in group.items],
         }
         for group in groups
     ]
     kind = "pages.found" if groups else "test"
     data = {"alerts": alerts} if groups else {"text": message.text.strip()}
-    return msgspec.json.encode({"type": kind, "timestamp": _iso(newest), "data": data})
+    return msgspec.json.encode({"type": kind, "timestamp": _rfc3339(newest), "data": data})
 
 
-def _item(item: MessageItem) -> dict[str, Any]:
+def _item_fields(item: MessageItem) -> dict[str, Any]:
     match = item.match
     return {
         "id": match.id,
         "url": match.url,
         "title": item.title,
         "site": item.site,
-        "published_at": _iso(match.published_at),
-        "found_at": _iso(match.found_at),
+        "published_at": _rfc3339(match.published_at),
+        "found_at": _rfc3339(match.found_at),
         "relevance": round(match.relevance, 4),
         "snippet": item.snippet,
         "words": list(dict.fromkeys(item.pieces[1::2])),
@@ -174,8 +175,8 @@ def _item(item: MessageItem) -> dict[str, Any]:
     }
 
 
-def _iso(moment: float | None) -> str | None:
-    """RFC 3339, whole seconds, UTC; None for none, or for one outside the calendar."""
+def _rfc3339(moment: float | None) -> str | None:
+    """Return a time in whole seconds, UTC; None for no time or one that the calendar lacks."""
     if moment is None:
         return None
     try:

@@ -68,9 +68,9 @@ def alert_params() -> Iterator[click.Parameter]:
     from focus.alerts.delivery import CHANNELS
 
     for kind, channel in CHANNELS.items():
-        if channel.for_accounts:
+        if channel.is_for_accounts:
             continue
-        bare = {"is_flag": False, "flag_value": ""} if channel.may_be_bare else {}
+        bare = {"is_flag": False, "flag_value": ""} if channel.can_be_bare else {}
         yield _made(f"--{kind}", multiple=True, metavar=channel.metavar, help=channel.help, **bare)
 
 
@@ -103,10 +103,10 @@ def chosen(options: dict[str, Any]) -> tuple[str, ...]:
     named = []
     for kind, channel in CHANNELS.items():
         for text in options.get(kind, ()):
-            address = channel.typed(text)
+            address = channel.normalise_address(text)
             named.append(f"{kind}:{address}" if address else kind)
             check_channel(named[-1])
-            channel.check_new(address)
+            channel.check_new_address(address)
     return (INBOX, *dict.fromkeys(named)) if named else ()
 
 
