@@ -24,8 +24,7 @@ of them.
     score/           relevance of a page, priority of a link
     engine/          what follows from an answer
     store, storage/  a crawl, written; every SQL statement
-    config records errors    settings, and the words everyone shares;
-                     late imports what the start does not need
+    config records errors    settings, and the words everyone shares
     i18n, locale/    messages, and their Chinese
     topic/ learn/    what a crawl is about; topics made and taught by examples
     metrics/ evaluate/ report/    how good a crawl was; strategies compared; pages for people

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import calendar
 import re
+from email.utils import parsedate_tz
 from urllib.parse import urljoin
 
 import msgspec
 
 from focus.documents.kinds import TYPES, kind_of
-from focus.late import mail
 from focus.records import FailureKind, FetchResult, Link, Page
 from focus.urls.normal_form import fingerprint, host_of, normalise
 
@@ -150,7 +150,7 @@ def retry_after_s(value: str, now: float) -> float | None:
     if value.isascii() and value.isdigit():
         return float(value[:18])  # 18 digits are longer than any crawl
     try:
-        parts = mail.parsedate_tz(value)
+        parts = parsedate_tz(value)
         if parts is None:
             return None
         return max(0.0, calendar.timegm(parts[:9]) - (parts[9] or 0) - now)

@@ -11,6 +11,7 @@ import base64
 import os
 import tomllib
 from collections.abc import Iterable
+from email.message import Message
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,16 +20,10 @@ from urllib.parse import urlsplit
 import msgspec
 
 from focus.errors import ConfigError
-from focus.late import Late
 from focus.urls.normal_form import registrable_domain, without_port
 
 if TYPE_CHECKING:
-    from email import message
-    from email.message import Message
-    from http import cookiejar
     from http.cookiejar import Cookie, CookieJar
-else:
-    cookiejar, message = Late("http.cookiejar"), Late("email.message")  # most crawls have none
 
 MAX_COOKIES, MAX_COOKIE_CHARS = 50, 4096
 """Cookies that one domain may set, and characters of each (RFC 6265, 6.1)."""
@@ -70,8 +65,10 @@ class Sessions:
 
     @cached_property
     def _jar(self) -> CookieJar:
-        kind = cookiejar.DefaultCookiePolicy
-        return cookiejar.CookieJar(kind(strict_ns_domain=kind.DomainStrictNoDots))
+        from http.cookiejar import CookieJar, DefaultCookiePolicy
+
+        policy = DefaultCookiePolicy(strict_ns_domain=DefaultCookiePolicy.DomainStrictNoDots)
+        return CookieJar(policy)
 
     def __bool__(self) -> bool:
         return bool(self._credentials or self._learns or self._given)
@@ -103,7 +100,7 @@ class Sessions:
         values = [value for value in values if len(value) <= MAX_COOKIE_CHARS]
         if not self._learns or not values:
             return False
-        told = message.Message()
+        told = Message()
         for value in values[:MAX_COOKIES]:
             told["Set-Cookie"] = value
         host = _parts(url)[1]
@@ -129,11 +126,13 @@ class Sessions:
 
 def read_cookies(path: Path) -> list[Cookie]:
     """The cookies of a Netscape cookies.txt; ConfigError, without a word of it, if it is none."""
+    from http.cookiejar import LoadError, MozillaCookieJar
+
     _check_private(path)
-    jar = cookiejar.MozillaCookieJar()
+    jar = MozillaCookieJar()
     try:
         jar.load(str(path), ignore_discard=True)
-    except (cookiejar.LoadError, OSError, UnicodeDecodeError) as error:
+    except (LoadError, OSError, UnicodeDecodeError) as error:
         reason = (
             error.strerror if isinstance(error, OSError) and error.strerror else "no cookies.txt"
         )

@@ -15,9 +15,9 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from email.utils import parsedate_tz
 
 from focus.http.content_encoding import CodingError, Decoder
-from focus.late import mail
 from focus.records import Listed, Listing
 from focus.text.charset import prescan
 from focus.text.codecs import decode_as
@@ -349,7 +349,7 @@ def changed_at(text: str) -> float:
 
 def _rfc_822(text: str) -> float:
     try:
-        parts = mail.parsedate_tz(text)
+        parts = parsedate_tz(text)
         return float(calendar.timegm(parts[:9]) - (parts[9] or 0)) if parts else 0.0
     except (ValueError, TypeError, IndexError, OverflowError):
         return 0.0

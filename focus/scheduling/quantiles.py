@@ -11,12 +11,12 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from focus.late import np
 from focus.records import UrlState
 from focus.scheduling.queues import Queue
 from focus.scheduling.url_table import UrlTable
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
 RANKS = 30  # of the n best, about so many are in a sample
@@ -39,6 +39,8 @@ def waiting_sample(
     url_table: UrlTable, step: int
 ) -> tuple[npt.NDArray[np.unsignedinteger], npt.NDArray[np.float64]]:
     """Queue and priority, without its queue's bonus, of every `step`-th known URL, if it waits."""
+    import numpy as np
+
     waits = np.frombuffer(url_table.state, np.uint8)[::step] == UrlState.WAITING
     queue_of = np.asarray(url_table.queue)[::step][waits]
     return queue_of, np.frombuffer(url_table.priority)[::step][waits]
@@ -51,6 +53,8 @@ def nth_best(frontier: WaitingUrls, n: float, now: float, within_s: float = math
     and leaves out hosts that do not come up `within_s`. Worked: n = 960, every 32nd of 200,000
     is looked at: the 30th best of these.
     """
+    import numpy as np
+
     waiting = frontier.url_table.counts[UrlState.WAITING]
     if n >= waiting:
         return -math.inf
@@ -66,6 +70,8 @@ def priority_quantiles(
     """(rank, priority) of some of the waiting URLs: the best, the worst, others in between at
     ranks that grow by a quarter each. Hosts that do not come up `within_s` are left out.
     """
+    import numpy as np
+
     step = max(1, len(frontier.url_table) // SAMPLE)
     priorities = np.sort(_priorities(frontier, step, now, within_s))[::-1].tolist()
     steps, at = [], 1
@@ -79,6 +85,8 @@ def _priorities(
     frontier: WaitingUrls, step: int, now: float, within_s: float
 ) -> npt.NDArray[np.float64]:
     """Of every `step`-th known URL that waits, of hosts that come up within so many seconds."""
+    import numpy as np
+
     queues = frontier.queues
     places, priorities = waiting_sample(frontier.url_table, step)
     bonus, is_there = np.full(len(queues), -math.inf), np.zeros(len(queues), bool)

@@ -13,10 +13,10 @@ import math
 from array import array
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from focus.late import np
 from focus.scheduling.throttling import Throttle
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
 Key = tuple[float, int]
@@ -86,6 +86,8 @@ class IdGaps:
 
     def extend(self, ids: npt.NDArray[np.integer]) -> None:
         """Enter many."""
+        import numpy as np
+
         if not len(ids):
             return
         gaps = ids.astype(np.int64)
@@ -105,6 +107,8 @@ class IdGaps:
 
     def ids(self) -> npt.NDArray[np.int64]:
         """All of them."""
+        import numpy as np
+
         gaps = np.frombuffer(self._gaps, np.uint16).astype(np.int64)
         wide = np.flatnonzero(gaps == _WIDE)
         ids = (gaps[wide + 1] << 15) | gaps[wide + 2]

@@ -16,12 +16,12 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from focus.late import np
 from focus.records import UrlState
 from focus.scheduling.queues import IdGaps, Key, Queue
 from focus.scheduling.url_table import UrlTable
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
 _WAITING = int(UrlState.WAITING)  # asked of its class, it takes eight times as long
@@ -136,6 +136,8 @@ class UrlMemory:
 
         One pass over all that it has in the store.
         """
+        import numpy as np
+
         limit = (self._share() + 1) // 2
         away = np.unique(queue.away.ids())  # let go twice, it is there twice
         away = away[np.frombuffer(self._url_table.state, np.uint8)[away] == _WAITING]
@@ -165,6 +167,8 @@ class UrlMemory:
 
     def reopen(self) -> None:
         """After a restart: all that waits is in the store."""
+        import numpy as np
+
         states = np.frombuffer(self._url_table.state, np.uint8)
         owners = np.asarray(self._url_table.queue)
         for start in range(0, len(states), AT_ONCE):
@@ -202,6 +206,8 @@ def _packed(ids: npt.NDArray[np.int64]) -> IdGaps:
 
 def _largest(values: npt.NDArray[np.float64], most: int) -> npt.NDArray[np.intp]:
     """Where the `most` largest are, and all that equal the least of them."""
+    import numpy as np
+
     if len(values) <= most:
         return np.arange(len(values))
     return np.flatnonzero(values >= np.partition(values, -most)[-most])

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from focus.late import np
 from focus.records import UrlState
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
 Column: TypeAlias = "npt.NDArray[Any]"
@@ -83,6 +83,8 @@ class Fingerprints:
 
     def index(self) -> None:
         """Give all that were entered their places anew."""
+        import numpy as np
+
         heads = np.frombuffer(self._heads, np.uint64)
         shards = (heads & np.uint64(255)).astype(np.uint8)
         ends = np.cumsum(np.bincount(shards, minlength=_SHARDS))
@@ -108,6 +110,8 @@ class Fingerprints:
 
 def _last(ids: Column) -> Column:
     """Where each id stands for the last time."""
+    import numpy as np
+
     return len(ids) - 1 - np.unique(ids[::-1], return_index=True)[1]
 
 
@@ -117,6 +121,8 @@ def _empty(size: int) -> array[int]:
 
 def _filled(heads: npt.NDArray[np.uint64], numbers: npt.NDArray[np.uint32]) -> array[int]:
     """A shard's slots: all try theirs at once, who finds it taken tries the next."""
+    import numpy as np
+
     slots = _empty(max(_FIRST_SLOTS, 1 << int(len(numbers) / _MAX_LOAD).bit_length()))
     mask, taken = len(slots) - 1, np.frombuffer(slots, np.uint32)
     at = (heads >> np.uint64(8)).astype(np.intp) & mask
@@ -146,6 +152,8 @@ class RunLengths:
 
     def extend(self, first: int, values: Column) -> None:
         """The numbers of many from that id on."""
+        import numpy as np
+
         starts = np.append(0, 1 + np.flatnonzero(values[1:] != values[:-1]))
         self._firsts.frombytes((first + starts).astype(np.uint32).tobytes())
         self._values.frombytes(values[starts].tobytes())
@@ -219,6 +227,8 @@ class UrlTable:
         try:
             self.queue.append(queue)
         except OverflowError:
+            import numpy as np
+
             self._put_in(np.array([queue]))
         self.parent.append(-1)
         self._link_evidence.extend(self._blank)
@@ -230,6 +240,8 @@ class UrlTable:
 
         They are found by their keys once all are there (`restored`).
         """
+        import numpy as np
+
         evidence = np.zeros((len(urls.states), self.width), np.float32)
         width = min(self.width, urls.link_evidence.shape[1])
         evidence[:, :width] = urls.link_evidence[:, :width]
@@ -248,6 +260,8 @@ class UrlTable:
 
     def _put_in(self, queues: Column) -> None:
         """The queues of the next URLs; as soon as a number is too large, 4 bytes for each."""
+        import numpy as np
+
         if self.queue.typecode == "H" and queues.max() > _LAST_NARROW:
             self.queue = array("I", np.asarray(self.queue).astype(np.uint32).tobytes())
         self.queue.frombytes(queues.astype(self.queue.typecode).tobytes())
@@ -257,6 +271,8 @@ class UrlTable:
 
         One row of `values` for each of `ids`; a parent below 0 leaves the one before.
         """
+        import numpy as np
+
         last = _last(ids)
         np.frombuffer(self.priority)[ids[last]] = priorities[last]
         if width := min(self.width, values.shape[1]):

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import msgspec
 
 from focus.crawler import Crawl
-from focus.late import np
 from focus.records import UrlState
 from focus.score.graph.hits import hubs_and_authorities
 from focus.session.report import RunReport
@@ -31,6 +30,8 @@ async def finish(
 
 def _ranks(crawl: Crawl) -> Iterator[tuple[int, float, float, float]]:
     """(URL id, PageRank, hub, authority) of every page, in order of id."""
+    import numpy as np
+
     crawl.graph.settle()
     size = len(crawl.url_table.state)
     done = np.flatnonzero(np.frombuffer(crawl.url_table.state, np.uint8) == UrlState.DONE)

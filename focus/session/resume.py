@@ -16,7 +16,6 @@ from focus.engine.recent_harvest import WINDOW
 from focus.engine.unit_of_work import Totals
 from focus.engine.view import Request
 from focus.errors import StoreError
-from focus.late import np
 from focus.records import Recent, Tally, Task, UrlState
 from focus.scheduling.retries import LAST_CHANCE, MAX_WAIT_S
 from focus.score.matching import segmenter_of
@@ -129,6 +128,8 @@ def _queues(crawl: Crawl, saved: Saved) -> None:
 
 
 async def _urls(crawl: Crawl, store: Store, info: CrawlInfo, ahead: float) -> None:
+    import numpy as np
+
     url_table, frontier, now = crawl.url_table, crawl.frontier, crawl.transport.now()
     async for urls in store.urls(info.id):
         url_table.restore(urls)

@@ -10,8 +10,8 @@ import contextlib
 import os
 import time
 from collections.abc import AsyncIterator
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,7 +19,6 @@ from focus.config import CrawlConfig, RunPaths
 from focus.crawler import Crawl
 from focus.errors import StoreLocked
 from focus.i18n import msg
-from focus.late import Late, begin
 from focus.session.close import finish
 from focus.session.process_limits import allow_open_files, collecting_rarely, give_memory_back
 from focus.session.report import RunReport, make_report
@@ -29,15 +28,7 @@ from focus.session.signals import stop_on_signals
 from focus.session.watcher import Watcher
 from focus.store import Store
 
-if TYPE_CHECKING:
-    from focus.archive import replay
-    from focus.profiling import crawl as profiling
-    from focus.session import revisit
-else:  # most runs need none of them
-    replay = Late("focus.archive.replay")
-    profiling, revisit = Late("focus.profiling.crawl"), Late("focus.session.revisit")
-
-_SENT_S = 0.05  # until the first requests have gone out
+_NUMPY_AFTER_S = 0.05  # the first requests have been sent by then
 
 
 async def run(
@@ -74,7 +65,9 @@ async def run(
         )
         profiler = None
         if paths.profile:
-            profiler = stack.enter_context(profiling.Profiler(worker_count(config)))
+            from focus.profiling.crawl import Profiler
+
+            profiler = stack.enter_context(Profiler(worker_count(config)))
         transport = await around.transport(config, paths, store, info, stack)
         crawl_store = around.crawl_store(store, info)
         crawl = Crawl(
@@ -92,14 +85,16 @@ async def run(
             if news_from:
                 crawl.frontier.lay_aside(news_from)
             if config.refresh_s is not None:
-                await revisit.look_again(crawl, store, info, config.refresh_s)
+                from focus.session.revisit import look_again
+
+                await look_again(crawl, store, info, config.refresh_s)
         await around.opened(crawl, store, info)
         crawl.sow(config.seeds)
         before = msgspec.structs.replace(crawl.unit_of_work.totals)
         began = time.monotonic()
         with stop_on_signals(crawl, transport, watcher) if signals else contextlib.nullcontext():
             watcher.started(crawl, info)  # who reads it may press Ctrl-C
-            asyncio.get_running_loop().call_later(_SENT_S, begin, "numpy")
+            asyncio.get_running_loop().call_later(_NUMPY_AFTER_S, _import_numpy)
             reason = await crawl.run()
         report = make_report(crawl, info, before, reason, time.monotonic() - began, paths)
         report = msgspec.structs.replace(report, archive_damage=damage)
@@ -124,6 +119,11 @@ def identity(config: CrawlConfig) -> dict[str, object]:
     }
 
 
+def _import_numpy() -> None:
+    """Import numpy in a thread: its first use would block the event loop for 0.1 s."""
+    asyncio.get_running_loop().run_in_executor(None, import_module, "numpy")
+
+
 @contextlib.asynccontextmanager
 async def _opened(paths: RunPaths) -> AsyncIterator[Store]:
     """The database, waited for up to `wait_s` if another crawl holds it."""
@@ -143,7 +143,9 @@ def _damage(archive: Path | None, watcher: Watcher) -> str | None:
     """What of a recorded web cannot be read, which the user is told."""
     if archive is None:
         return None
-    with replay.Archive.open(archive) as opened:
+    from focus.archive.replay import Archive
+
+    with Archive.open(archive) as opened:
         damage = opened.damage
     if damage:
         watcher.say(

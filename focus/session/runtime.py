@@ -6,7 +6,6 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from focus import __version__
 from focus.config import CrawlConfig, RunPaths
@@ -16,7 +15,6 @@ from focus.engine.partition import Partition
 from focus.engine.transports import Clock, LiveTransport, ReplayTransport, Transport
 from focus.fetch import WebFetcher
 from focus.http.sessions import Sessions, cookie_for, read_cookies, read_credentials
-from focus.late import Late
 from focus.profiling.stages import PROFILED
 from focus.records import Batch, FetchResult
 from focus.rendering import second_look
@@ -24,11 +22,6 @@ from focus.score.strategy import strategy_class
 from focus.store import CrawlInfo, Store
 from focus.urls.normal_form import host_of, seed_candidates
 from focus.workers import ANALYST, WorkerPool
-
-if TYPE_CHECKING:
-    from focus.archive import recorder, replay
-else:
-    recorder, replay = Late("focus.archive.recorder"), Late("focus.archive.replay")
 
 
 class SessionStore:
@@ -86,14 +79,18 @@ async def open_transport(
     )
     transport: Transport
     if paths.archive is not None:
-        archive = stack.enter_context(replay.Archive.open(paths.archive, limits=config.fetch))
+        from focus.archive.replay import Archive
+
+        archive = stack.enter_context(Archive.open(paths.archive, limits=config.fetch))
         start = archive.recorded_at or time.time()
         transport = ReplayTransport(archive, pool, start=start)
     else:
         observe: Callable[[FetchResult], object] | None = None
         if paths.warc is not None:
+            from focus.archive.recorder import Recorder
+
             software = f"focus/{__version__}"
-            observe = stack.enter_context(recorder.Recorder(paths.warc, software=software)).record
+            observe = stack.enter_context(Recorder(paths.warc, software=software)).record
         clock = Clock()
         sessions = _sessions(config, paths)
         web = WebFetcher(config.fetch, clock=clock, sessions=sessions)

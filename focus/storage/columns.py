@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from focus.late import np
 from focus.records import UrlState
 from focus.scheduling.url_table import Column, UrlColumns
 from focus.storage import url_log, writer
 from focus.storage.schema import LAST_ID, id_range, row_id
+
+if TYPE_CHECKING:
+    import numpy as np
 
 URLS = 16_000
 """Read at once: what is made of so many stays in the processor's cache."""
@@ -38,6 +40,8 @@ _EVIDENCE = {"id": "<u4", "parent": "<i4", "priority": "<f8"}  # url_log.evidenc
 
 def urls(db: sqlite3.Connection, *, crawl: int, first: int, most: int) -> UrlColumns | None:
     """The URLs of whole batches from that id on, `most` or a few more; None: there are none."""
+    import numpy as np
+
     rows, left = [], most
     for row in db.execute(url_log.FOUND, (row_id(crawl, first), id_range(crawl)[1])):
         rows.append(row)
@@ -68,6 +72,8 @@ def _joined(
     rows: list[tuple[int, int, bytes]], fields: dict[str, str]
 ) -> np.ndarray[Any, np.dtype[np.void]]:
     """The records of rows of a log one behind the other; evidence that one lacks is zero."""
+    import numpy as np
+
     widths = {width for _, width, _ in rows}
     if len(widths) == 1:
         return np.frombuffer(b"".join(blob for *_, blob in rows), _record(fields, widths.pop()))
@@ -84,11 +90,15 @@ def _joined(
 
 
 def _record(fields: dict[str, str], width: int) -> np.dtype[np.void]:
+    import numpy as np
+
     return np.dtype([*fields.items(), ("values", "<f4", (width,))])
 
 
 def _tell(columns: UrlColumns, rows: list[tuple[int, int, int]]) -> None:
     """Enter what became of URLs since they were found."""
+    import numpy as np
+
     if not rows:
         return
     ids, bits, parents = (

@@ -14,10 +14,10 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from focus.late import np
 from focus.records import Tally
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
 
@@ -48,6 +48,8 @@ class Numbering:
 
     def numbers(self, of: npt.NDArray[np.intp]) -> npt.NDArray[np.uint32]:
         """The same of many ids, all under the `reach`."""
+        import numpy as np
+
         blocks, numbers = np.frombuffer(self._blocks, "u4"), np.frombuffer(self._numbers, "u4")
         found: npt.NDArray[np.uint32] = numbers[blocks[of >> 3].astype(np.intp) << 3 | of & 7]
         return found
@@ -92,6 +94,8 @@ class Rows(Mapping[int, Sequence[int]]):
 
         Views: nothing can be entered while they are held.
         """
+        import numpy as np
+
         ids, ends, rows = self.of.ids, self._ends, self._all
         return np.frombuffer(ids, "u4"), np.frombuffer(ends, "u8"), np.frombuffer(rows, "u4")
 

@@ -27,10 +27,10 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from focus.late import np
 from focus.score.graph.compact_arrays import Rows
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
 BUDGET = 1000
@@ -154,6 +154,8 @@ def hubs_and_authorities(rows: Rows, *, work: int = WORK) -> HubsAuthorities:
     `work` links allow. Worked: 0 links to 2 and 3, 1 to 3, both to each other; page 1 has 0.72
     of page 0's hub (see above).
     """
+    import numpy as np
+
     ids, ends, targets = rows.columns()
     hubs = np.ones(len(ids))
     if not len(ids):
@@ -184,10 +186,14 @@ class _Part(NamedTuple):
 
     def links(self) -> npt.NDArray[np.intp]:
         """The targets, as arrays are indexed by them."""
+        import numpy as np
+
         return self.targets.astype(np.intp)
 
     def sums(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """The sum over each page's targets."""
+        import numpy as np
+
         sums, some = np.zeros(len(self.counts)), self.counts > 0
         starts = np.cumsum(self.counts) - self.counts
         if some.any():
@@ -197,6 +203,8 @@ class _Part(NamedTuple):
 
 def _parts(ends: npt.NDArray[np.uint64], targets: npt.NDArray[np.uint32]) -> Iterator[_Part]:
     """Pages whose links are about `_TOGETHER`; `ends` begins with 0."""
+    import numpy as np
+
     borders = ends.astype(np.intp)
     first = 0
     while first < len(borders) - 1:

@@ -27,10 +27,10 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from focus.late import np
 from focus.score.graph.compact_arrays import Rows
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
 DAMPING = 0.85
@@ -110,6 +110,8 @@ class PageRank:
 
     def ranks(self, ids: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
         """The ranks of many URLs."""
+        import numpy as np
+
         return np.frombuffer(self._rank, np.float32)[ids].astype(np.float64)
 
     def scaled(self, url_id: int) -> float:
@@ -123,6 +125,8 @@ class PageRank:
         Repeated targets and links to itself count nothing. A page is added once;
         adding it again changes nothing.
         """
+        import numpy as np
+
         if self._rows.of.number(source):
             return set()
         self.grow(max(source, *targets, 0) + 1 if targets else source + 1)
@@ -161,6 +165,8 @@ class PageRank:
 
     def _spread_all(self, pages: Sequence[int], rows: Sequence[array[int]]) -> None:
         """Hand on the ranks of these pages, as they are now, along their rows."""
+        import numpy as np
+
         counts = np.fromiter(map(len, rows), np.intp, len(rows))
         amounts = np.array([self._rank[page] for page in pages])
         shares = self.damping * amounts / np.maximum(1, counts)
@@ -186,6 +192,8 @@ class PageRank:
 
     def _push(self, risen: set[int] | None, limit: float, fewest: int) -> None:
         """Push residuals over their threshold, in rounds, while `fewest` pages wait for it."""
+        import numpy as np
+
         work = 0
         while len(self._pending) >= fewest and work < limit:
             pages = self._pending[:ROUND]
@@ -210,6 +218,8 @@ class PageRank:
 
         The ids whose rank has risen are added to `risen`; None: nobody asks.
         """
+        import numpy as np
+
         pages = self._rows.of.numbers(targets).astype(np.intp)
         fetched = pages > 0
         pages, given = pages[fetched], shares[fetched]
@@ -235,6 +245,8 @@ class PageRank:
         self, before: npt.NDArray[np.float32], now: npt.NDArray[np.float32]
     ) -> npt.NDArray[np.bool_]:
         """Which ranks have passed a step."""
+        import numpy as np
+
         if not self._step:
             return now > before
         rose: npt.NDArray[np.bool_] = np.floor(np.log(now) / self._step) > np.floor(
@@ -266,6 +278,8 @@ class PageRank:
 
 def _ids(packed: array[int] | bytes) -> npt.NDArray[np.intp]:
     """URL ids, as arrays are indexed by them."""
+    import numpy as np
+
     return np.frombuffer(packed, np.uint32).astype(np.intp)
 
 

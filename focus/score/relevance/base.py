@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 
-from focus.late import Late
 from focus.records import Region
 from focus.score.index_pages import filed_under
 from focus.score.matching import Matcher, fold_body
 from focus.urls.normal_form import folder_words, host_of
 
 if TYPE_CHECKING:
-    from focus.html import main_content
     from focus.html.parser import Block, Crumb, RawLink
-else:
-    main_content = Late("focus.html.main_content")  # the crawl itself reads no page
 
 _BODY = Region.BODY  # asked of its class, a member takes eight times as long
 _OWN = (_BODY, Region.HEADER)
@@ -101,7 +97,9 @@ class Document:
     @cached_property
     def content(self) -> str:
         """The page's own text, without the site around it, as it stands there."""
-        return main_content.main_text(self.blocks)
+        from focus.html.main_content import main_text  # the crawl process parses no page
+
+        return main_text(self.blocks)
 
     @cached_property
     def main(self) -> str:

@@ -17,16 +17,12 @@ from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from focus.late import Late
 from focus.records import Region
 from focus.score.matching import Matcher, fold_body
 from focus.score.relevance.base import Document, Judgement, Model
 
 if TYPE_CHECKING:
-    from focus.html import blocks, parser
     from focus.html.parser import RawLink
-else:  # the crawl itself reads no page
-    blocks, parser = Late("focus.html.blocks"), Late("focus.html.parser")
 
 LEAD_CHARS = 300
 _NAMING_LINKS = 10  # whose anchors are looked at for the words that are named
@@ -116,10 +112,12 @@ class Evidence(Model):
         making a page's blocks where its site has a section on the topic. Exact where the
         markup is well formed; a keyword that it cuts in two must also stand there in one piece.
         """
+        from focus.html.blocks import runs_with  # the crawl process parses no page
+
         source = None if page.source is None else self.matcher.in_source.plain(page.source)
         if source is None:
             return True
-        return any(map(self._run_says, blocks.runs_with(source, self.matcher.in_source.heads)))
+        return any(map(self._run_says, runs_with(source, self.matcher.in_source.heads)))
 
     def _run_says(self, run: bytes) -> bool:
         """Whether a keyword stands in it outside of links, or among few."""
@@ -128,9 +126,11 @@ class Evidence(Model):
         if says is None:
             if len(self._says) >= _RUNS:
                 self._says.clear()
+            from focus.html.parser import blocks_of
+
             says = self._says[digest] = any(
                 not block.is_linked and self.matcher.counts(fold_body(block.text))
-                for block in parser.blocks_of(run.decode("utf-8", "replace"))
+                for block in blocks_of(run.decode("utf-8", "replace"))
             )
         return says
 
