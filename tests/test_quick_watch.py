@@ -10,9 +10,11 @@ import pytest
 
 from focus.alerts import revisits
 from focus.alerts.health import health
+from focus.alerts.outbox_relay import Summary
+from focus.alerts.run import run_due
 from focus.alerts.schedule import SLACK_S
 from focus.demo.days import publishing
-from focus.storage.alerts.records import DueHub
+from focus.storage.alerts.records import DueHub, WatchedSite
 from tests.support.outbox import NOON, outbox
 from tests.support.simulated import alerts, simulate
 
@@ -91,3 +93,17 @@ async def test_news_is_told_within_minutes_and_no_host_asked_twice_in_one(tmp_pa
     delays = [each.at - appeared[each.url] for each in course.told if each.url in appeared]
     assert len(delays) > 3
     assert statistics.median(delays) < 150.0
+
+
+async def test_next_check_of_several_interval_alerts_is_one_interval_ahead(tmp_path: Path) -> None:
+    async def visit(site: WatchedSite) -> None: ...
+
+    async def deliver() -> Summary:
+        return Summary()
+
+    with outbox(tmp_path) as here:
+        for name in ("a", "b", "c"):
+            here.alert(name, "inbox", schedule="6h")
+        await run_due(here.store, visit, deliver, clock=here.clock)
+        times = [stored.next_at for stored in here.store.alerts.all()]
+    assert times == [NOON + 6 * 3600 - SLACK_S] * 3

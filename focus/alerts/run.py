@@ -235,11 +235,11 @@ def _end(
         after = now if every.every_s is None else begun - SLACK_S
         next_at = every.next(after, zone_of(zones[owned.user]))
         # A site that was down has a crawl without pages.
-        begun = any(store.pages.latest_nth(site.crawl) for site in store.sites.of([owned.id]))
+        has_pages = any(store.pages.latest_nth(site.crawl) for site in store.sites.of([owned.id]))
         with store.transaction():
-            if begun and owned.checked_at is None:
+            if has_pages and owned.checked_at is None:
                 ran.welcomed += matching.welcome(store, owned, now=now)
-            checked_at = now if begun else owned.checked_at
+            checked_at = now if has_pages else owned.checked_at
             store.alerts.checked(owned.id, now=checked_at, next_at=next_at)
         failing = [site.failures for site in store.sites.of([owned.id]) if site.failing_since]
         if checked_at is None and failing:
