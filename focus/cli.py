@@ -174,9 +174,9 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
         focus demo --pages 1000
     """
     from focus.commands.report import report_page
+    from focus.commands.status_output import demo_lines
     from focus.demo.run import STRATEGIES, demo
     from focus.report.export import write_bytes
-    from focus.terminal.answers import demo_lines
     from focus.terminal.logs import telling
 
     names = ", ".join(STRATEGIES)
@@ -305,7 +305,7 @@ def status(db: tuple[Path, ...], crawl: str, as_json: bool) -> None:
     if as_json:
         tell_json({"database": name, "crawls": crawls, "status": one})
         return
-    from focus.terminal.answers import status_lines
+    from focus.commands.status_output import status_lines
 
     tell(status_lines(name, crawls, one))
 
@@ -358,7 +358,7 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
     if as_json:
         tell_json(answer)
         return
-    from focus.terminal.answers import why_lines
+    from focus.commands.status_output import why_lines
 
     tell(why_lines(answer), err=not answer.state)
 

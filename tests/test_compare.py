@@ -10,6 +10,7 @@ import pytest
 
 import focus
 from focus.archive.replay import Archive
+from focus.commands.compare_output import board_lines
 from focus.errors import ArchiveError, ConfigError
 from focus.evaluate.compare import RUNS, batches, compare, seed_order
 from focus.evaluate.comparison import Comparison, load
@@ -23,7 +24,6 @@ from focus.evaluate.link_graph import (
 )
 from focus.evaluate.ranking import TrialResult
 from focus.evaluate.variants import variants
-from focus.terminal.comparison import board_lines
 from tests.support.recorded import GOOD, HOST, page, record, spec, write_labels
 
 GOOD_PATHS = [f"/g/{n}" for n in range(GOOD)]

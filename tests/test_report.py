@@ -8,12 +8,12 @@ import pytest
 from click.testing import CliRunner
 
 from focus.commands.compare import compare_command
+from focus.commands.compare_output import board_lines
 from focus.errors import ConfigError, ExportError
 from focus.evaluate.comparison import Comparison, load
 from focus.i18n import use
 from focus.report.comparison import comparison_html, comparison_pictures
 from focus.report.pictures import check
-from focus.terminal.comparison import board_lines
 from tests.support.recorded import record
 
 

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.admission.near_duplicates import simhash
+from focus.commands.search_output import found_lines, marked_text
 from focus.errors import ConfigError, FocusError, StoreError
 from focus.http import zstd
 from focus.records import Batch, HostRow, Outcome, Page, PageRow, QueueRow, UrlState
@@ -29,7 +30,6 @@ from focus.storage.search_file import index_path
 from focus.storage.search_index import SearchIndex
 from focus.storage.search_terms import matcher, pairs_that_are_words, plain, read, spelt
 from focus.store import Store
-from focus.terminal.search_results import found_lines, marked_text
 from focus.text.tokenisation import Segmenter
 from tests.support import stored
 from tests.support.command import Ended, runner

@@ -11,6 +11,7 @@ import click
 import pytest
 
 from focus.commands.label import question_lines
+from focus.commands.prompts import PageAsker
 from focus.errors import ConfigError
 from focus.learn.labelling import (
     LabelQuestion,
@@ -25,7 +26,6 @@ from focus.score.relevance.evidence import Evidence
 from focus.storage import url_log
 from focus.storage.labels import JudgedPage
 from focus.storage.lock import held
-from focus.terminal.asking import PageAsker
 from focus.topic.topic import from_toml, from_words
 from tests.support.command import Focus, record, runner, settle
 

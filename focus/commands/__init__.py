@@ -9,13 +9,18 @@
     serve                                 the web application
     backup                                a database copied while it is used, and put back
     cluster                               the roles of a crawl on several machines
+    compare_output, topic_output,         terminal output of these commands
+    watch_output, cluster_output,
+    search_output
+    status_output                         output of `focus status`, `why`, `changes`, `demo`
+    prompts, progress_bar                 questions to a person; a bar for long work
     options/                              options that commands share, and how values are read
 
 click parses what was typed; flags win over FOCUS_* variables, these over focus.toml, these over
 the defaults of `focus.config`. `settings` makes a `CrawlConfig` of it, `running` runs it on an
 event loop and gives the exit code. A mistake becomes a `ConfigError` with one line.
 
-There is no logic here: what a command does is a function of a package below, and what it prints is
-made in `focus.terminal`. `focus.cli` imports a command when it is typed, since numpy alone costs
+There is no logic here: what a command does is a function of a package below. An output module takes
+records and returns lines. `focus.cli` imports a command when it is typed, since numpy alone costs
 0.09 s and 15 MiB.
 """

@@ -38,8 +38,8 @@ def backup(db: Path, file: Path, with_key: bool, force: bool) -> None:
         focus backup /backup/focus-monday.db
     """
     from focus.alerts import keyfile
+    from focus.commands.progress_bar import bar
     from focus.storage.backup import backup
-    from focus.terminal.progress_bar import bar
 
     path = db.expanduser()
     key = keyfile.place(path, key_file())
@@ -77,9 +77,9 @@ def restore(db: Path, file: Path, with_key: bool, force: bool) -> None:
     """
     from focus.alerts import keyfile
     from focus.alerts.run import alone
+    from focus.commands.progress_bar import bar
     from focus.storage.backup import restore
     from focus.storage.private import make_folder
-    from focus.terminal.progress_bar import bar
 
     path = db.expanduser()
     key = keyfile.place(path, key_file())

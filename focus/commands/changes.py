@@ -35,10 +35,10 @@ def changes(
         focus changes --since 7d
         focus changes https://sports.sina.com.cn/china/
     """
+    from focus.commands.status_output import change_lines
     from focus.storage import page_checks
     from focus.storage.reader import DatabaseReader
     from focus.storage.results import parse_since
-    from focus.terminal.answers import change_lines
     from focus.urls.normal_form import fingerprint, seed_candidates
 
     key = fingerprint(seed_candidates(url)[0]) if url is not None else None

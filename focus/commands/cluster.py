@@ -317,7 +317,7 @@ def status(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
     address = address_of(options)
     from focus.cluster.control import as_json as plain
     from focus.cluster.control import look
-    from focus.terminal.cluster import cluster_lines
+    from focus.commands.cluster_output import cluster_lines
 
     state = asyncio.run(look(address, options["cluster"]))
     _tell(plain(state) if as_json else cluster_lines(state))

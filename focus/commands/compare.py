@@ -13,9 +13,9 @@ import click
 
 from focus.commands.options.option import Command, option, tell
 from focus.commands.options.value_types import checked
+from focus.commands.progress_bar import bar
 from focus.errors import ConfigError
 from focus.i18n import say
-from focus.terminal.progress_bar import bar
 
 if TYPE_CHECKING:
     from focus.evaluate.ground_truth import Spec
@@ -175,11 +175,11 @@ def compare_command(**options: Any) -> None:  # fmt: skip
         focus compare --archive web.warc.zst --topics topics.json \\
             --strategy bfs --strategy best-first --strategy yield -o out/
     """
+    from focus.commands.compare_output import board_lines
     from focus.evaluate.compare import compare
     from focus.evaluate.comparison import write_whole
     from focus.report.comparison import comparison_html, comparison_pictures
     from focus.report.pictures import check, png
-    from focus.terminal.comparison import board_lines
 
     spec = _spec(options)
     if options["png"]:

@@ -175,8 +175,8 @@ def _asked(pages: Sequence[SampledPage], output: Path, look: Look) -> list[Sampl
     """Ask about what nobody has judged yet; every answer is kept at once."""
     import msgspec
 
+    from focus.commands.prompts import PageAsker
     from focus.learn.labelling import question
-    from focus.terminal.asking import PageAsker
     from focus.terminal.judging import question_lines
 
     found, asker = list(pages), PageAsker(_WORDS, kept=msg("the answers before it are kept"))

@@ -11,9 +11,9 @@ import click
 from focus.commands.options.help import Group
 from focus.commands.options.option import JSON, Command, option, tell, tell_json
 from focus.commands.options.value_types import KINDS
+from focus.commands.progress_bar import bar
 from focus.errors import ConfigError
 from focus.i18n import say
-from focus.terminal.progress_bar import bar
 from focus.text.formatting import count, printable, span, table
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from focus.commands.options.option import DB, Command, option, tell
+from focus.commands.progress_bar import bar
+from focus.commands.prompts import PageAsker
 from focus.errors import ConfigError
 from focus.i18n import msg
-from focus.terminal.asking import PageAsker
-from focus.terminal.progress_bar import bar
 from focus.text.formatting import count, printable
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from focus.commands.status_output import limits_text
 from focus.config import CrawlConfig, ScopeConfig
 from focus.score.parameters import numbers_of, settle
 from focus.score.relevance import RELEVANCE, Model, model_class
 from focus.score.strategy import STRATEGIES, Strategy, strategy_class
-from focus.terminal.answers import limits_text
 from focus.text.formatting import printable, span, table
 from focus.topic.topic import Topic
 from focus.urls.normal_form import seed_candidates

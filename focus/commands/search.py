@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from focus.commands.options.option import DB, JSON, Command, option, tell, tell_json
+from focus.commands.progress_bar import bar
 from focus.errors import ConfigError
-from focus.terminal.progress_bar import bar
 from focus.text.formatting import count
 
 
@@ -61,11 +61,11 @@ def search(query: tuple[str, ...], db: Path, as_json: bool, **options: Any) -> N
         focus search 欧冠 决赛 -彩票
         focus search '"champions league" final' --since 7d --json
     """
+    from focus.commands.search_output import found_lines
     from focus.storage.results import Selection, parse_since
     from focus.storage.search import search as find
     from focus.storage.search_index import SearchIndex
     from focus.storage.search_terms import read
-    from focus.terminal.search_results import found_lines
 
     since = options["since"]
     chosen = Selection(

@@ -23,9 +23,9 @@ from focus.commands.options.example_pages import (
 from focus.commands.options.help import Group
 from focus.commands.options.option import JSON, Command, option, tell, tell_json
 from focus.commands.options.value_types import MODEL, checked
+from focus.commands.progress_bar import bar
 from focus.errors import ConfigError, ExportError, TopicError
 from focus.i18n import say
-from focus.terminal.progress_bar import bar
 from focus.text.formatting import count, printable
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def show(file: str, as_json: bool) -> None:
 
         tell_json(to_builtins(subject))
         return
-    from focus.terminal.topics import topic_lines
+    from focus.commands.topic_output import topic_lines
 
     tell(topic_lines(subject, file if file.endswith(".toml") else "words"))
 
@@ -207,10 +207,10 @@ def test(ctx: click.Context, /, file: str, pages: tuple[str, ...], **options: An
     Example:
         focus topic test football.toml page.html https://sports.sina.com.cn/china/
     """
+    from focus.commands import topic_output
     from focus.commands.settings import read_topic
     from focus.learn.sources import collect
     from focus.learn.topics import Bench
-    from focus.terminal import topics as show_topics
 
     subject = read_topic(file)
     names = list(dict.fromkeys(options["relevance"]))
@@ -220,10 +220,10 @@ def test(ctx: click.Context, /, file: str, pages: tuple[str, ...], **options: An
         raise ConfigError("no page to judge")
     said = [(each, bench.judge(each.page), bench.absent) for each in found]
     if options["as_json"]:
-        tell_json([show_topics.tested(*each) for each in said])
+        tell_json([topic_output.tested(*each) for each in said])
         return
     for number, each in enumerate(said):
-        tell([""] * (number > 0) + show_topics.tested_lines(*each))
+        tell([""] * (number > 0) + topic_output.tested_lines(*each))
 
 
 # -- expand -------------------------------------------------------------------------
@@ -310,7 +310,7 @@ def _tell_expansion(found: TopicExpansion, options: dict[str, Any]) -> None:
 
         tell_json(msgspec.to_builtins(found, enc_hook=str))
         return
-    from focus.terminal.topics import expansion_lines
+    from focus.commands.topic_output import expansion_lines
 
     tell(expansion_lines(found, explain=options["explain"]))
 

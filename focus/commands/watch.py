@@ -56,8 +56,8 @@ def add(db: Path, name: str, **options: Any) -> None:
         focus watch add 欧冠 --site https://sports.sina.com.cn/ --words "+欧冠 决赛 抽签 -彩票" \\
             --every "daily 07:30" --mail me@example.org
     """
+    from focus.commands.watch_output import said
     from focus.storage.alerts.records import LOCAL, Alert
-    from focus.terminal.alerts import said
 
     now = time.time()
     made = changed(Alert(name, ()), options, now=now)
@@ -90,8 +90,8 @@ def edit(db: Path, name: str, new_name: str | None, **options: Any) -> None:
     """
     import msgspec
 
+    from focus.commands.watch_output import said
     from focus.storage.alerts.records import LOCAL
-    from focus.terminal.alerts import said
 
     now = time.time()
     with opened(db, now) as store:
@@ -241,7 +241,7 @@ def list_(db: Path, as_json: bool) -> None:
         focus watch list
     """
     from focus.alerts.health import health
-    from focus.terminal.alerts import list_lines
+    from focus.commands.watch_output import list_lines
 
     now = time.time()
     with opened(db, now) as store:
@@ -264,7 +264,7 @@ def show(db: Path, name: str, limit: int, as_json: bool) -> None:
         focus watch show 欧冠
     """
     from focus.alerts.health import health
-    from focus.terminal.alerts import show_lines
+    from focus.commands.watch_output import show_lines
 
     now = time.time()
     with opened(db, now) as store:
@@ -294,7 +294,7 @@ def preview(db: Path, name: str, days: float, as_json: bool) -> None:
         focus watch preview 欧冠 --days 7
     """
     from focus.alerts.preview import preview as preview_of
-    from focus.terminal.alerts import preview_lines
+    from focus.commands.watch_output import preview_lines
 
     now = time.time()
     with opened(db, now) as store:
@@ -317,8 +317,8 @@ def log(db: Path, limit: int, as_json: bool) -> None:
         focus watch log
     """
     from focus.alerts.delivery import mask_channel
+    from focus.commands.watch_output import log_lines
     from focus.storage.alerts.records import LOCAL
-    from focus.terminal.alerts import log_lines
 
     with opened(db, time.time()) as store:
         found = store.outbox.deliveries(LOCAL, limit=limit)

@@ -41,8 +41,8 @@ def inbox(
     Example:
         focus watch inbox 欧冠 --days 7 --unread
     """
+    from focus.commands.watch_output import inbox_lines
     from focus.storage.alerts.records import LOCAL, InboxFilter
-    from focus.terminal.alerts import inbox_lines
 
     now = time.time()
     with opened(db, now) as store:

@@ -63,7 +63,7 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
         focus watch run
     """
     from focus.alerts.run import AlreadyRunning, alone, due
-    from focus.terminal.alerts import due_lines
+    from focus.commands.watch_output import due_lines
 
     now = time.time()
     with opened(db, now, makes=not options["dry_run"]) as store:
@@ -200,7 +200,7 @@ def settings_of(store: AlertStore, options: dict[str, Any], web: PageSource) -> 
 
 def _tell(ran: Ran, *, verbose: bool) -> int:
     """Say what a run came to; the exit code."""
-    from focus.terminal.alerts import ran_lines
+    from focus.commands.watch_output import ran_lines
 
     for failure in [*ran.failures, *(ran.lasting if verbose else ())]:
         click.echo(f"focus: {printable(failure)}", err=True)

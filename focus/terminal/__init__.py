@@ -1,19 +1,11 @@
-"""Shows results to people on a terminal: lines out of records, progress, logs.
+"""Progress, logs and summary of a crawl on a terminal.
 
     progress          figures of a running crawl, and the `Teller` interface
     live_line         one line that is redrawn
     logs              lines for people, JSON events, log files
-    progress_bar      a bar for long work
     summary           a crawl's end, and its exit code
-    answers           `focus status`, `why`, `demo`
-    search_results    `focus search`
-    asking            a page and a question, a key as the answer
     judging           `focus judge`
-    topics            `focus topic show`, `test`, `expand`
-    comparison        `focus compare`
     profile           `focus crawl --profile`
-    alerts            `focus watch`
-    cluster           `focus cluster status`
 
 Nearly everything here takes a record and gives a list of lines; who prints them is the command's
 business. While a crawl runs, `progress` samples it and tells the tellers of `live_line` and `logs`;

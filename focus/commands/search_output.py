@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from focus.commands.status_output import when
 from focus.i18n import say
 from focus.storage.passages import Passage
 from focus.storage.search import Results, SearchHit
-from focus.terminal.answers import when
 from focus.text.formatting import count, inert, printable
 
 Mark = Callable[[str], str]
