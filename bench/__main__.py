@@ -2,45 +2,26 @@
 
     make bench                                   all parts, about 40 minutes
     make bench BENCH_PAGES=2000 BENCH_ROUNDS=1   a small run, for trying out
-    make bench-race                              one part: race, profile or growth
+    make bench-race                              one part: race or growth
 
     python -m bench [PARTS …] [--pages 20000] [--rounds 3] [--peers PYTHON]
         [--site build/bench/site] [--results bench/results]
 
-All sizes are proportional to `--pages`: 20,000 means a site of 6,000 pages for race and profile,
-and 5 million URLs for growth. Figures are printed and written to RESULTS/DATE.json after each
+All sizes are proportional to `--pages`: 20,000 means a site of 6,000 pages for race, and
+5 million URLs for growth. Figures are printed and written to RESULTS/DATE.json after each
 part, with machine, date and load.
 """
 
-import json
 import sys
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from bench import growth, race
-from bench.resources import machine, run
+from bench.resources import machine
 from bench.script import read_options, tell
-from bench.serving import serving
-from bench.site import build
-
-
-def profile(folder: Path, pages: int) -> dict[str, object]:
-    """Return the stages of `focus crawl --profile` over the whole site."""
-    site = build(folder, pages=pages)
-    with serving(site) as web, tempfile.TemporaryDirectory(prefix="focus-bench-") as name:
-        course = race.Course(site, web, pages, None)
-        report, log = Path(name) / "report.json", Path(name) / "log"
-        options = ["--profile", "--report", str(report)]
-        usage = run(race.focus_command(course, Path(name) / "x.db", pages, *options), log=log)
-        if usage.code:
-            raise SystemExit(log.read_text(encoding="utf-8"))
-        stages: dict[str, object] = json.loads(report.read_text(encoding="utf-8"))["profile"]
-        return stages
 
 
 def parts(given: Any) -> dict[str, Callable[[], dict[str, object]]]:
@@ -51,7 +32,6 @@ def parts(given: Any) -> dict[str, Callable[[], dict[str, object]]]:
         "race": lambda: race.measure(
             site, pages=max(200, pages // 10), full=whole, rounds=rounds, peers=given.peers
         ),
-        "profile": lambda: profile(site, whole),
         "growth": lambda: growth.measure(
             site.parent / "growth",
             urls=250 * pages,

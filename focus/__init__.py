@@ -30,7 +30,7 @@ of them.
     metrics/ evaluate/ report/    how good a crawl was; strategies compared; pages for people
     alerts/ serve/   new pages told to people; the web application
     cluster/         one crawl on several machines
-    demo/ profiling/ a generated web; where the time goes
+    demo/            a generated web
 
 docs/design.md tells the life of a URL and the levels in which these packages import each other;
 import-linter checks them (pyproject.toml).

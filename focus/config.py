@@ -469,7 +469,4 @@ class RunPaths(msgspec.Struct, frozen=True):
     browser: Annotated[
         Path | None, Setting(SCRIPTS, "The browser's program.", shown="chromium, as PATH has it")
     ] = None
-    profile: Annotated[bool, Setting(OUTPUT, "Tell at the end where the time went, by stage.")] = (
-        False
-    )
     retry_failed: tuple[str, ...] = ()  # kinds of failures of earlier runs that wait again

@@ -249,7 +249,6 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     named        how much of the topic the title and address of an index page name, 0…1
     digest       64 bits of its main text (`near_duplicates.text_digest`), 0: not asked for
     title_runs   words of its title (`subtopics.runs_of`), () where nobody learns of them
-    stages       CPU seconds by stage of the worker, {} unless a profile is taken
     rendering    whether it seems to need scripts, or what came of running them
     """
 
@@ -274,7 +273,6 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     failure: FailureKind | None = None
     detail: str = ""
     worker_s: float = 0.0
-    stages: dict[str, float] = {}
     terms: dict[str, float] = {}
     feeds: list[str] = []
     lost: bool = False

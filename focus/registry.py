@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 REMOVED = {
+    "focus crawl --profile": mark(
+        "--profile was removed; run the crawl under py-spy: `py-spy record --subprocesses "
+        "-o crawl.svg -- focus crawl …`"
+    ),
     "focus tune": mark(
         "`focus tune` was removed; run `focus compare` once for each value, with --param NAME=VALUE"
     ),

@@ -410,7 +410,7 @@ def played(monkeypatch: pytest.MonkeyPatch, **fields: Any) -> None:
     }
 
     async def run(*_: object) -> RunReport:
-        return RunReport(**(values | {"warc": None, "profile": None} | fields))
+        return RunReport(**(values | {"warc": None} | fields))
 
     monkeypatch.setattr(session, "run", run)
 

@@ -55,6 +55,11 @@ def test_learned_strategy_in_a_stored_configuration_is_refused() -> None:
     assert str(caught.value) == LEARNED
 
 
+def test_removed_option_in_focus_toml_names_its_replacement(focus: Focus, tmp_path: Path) -> None:
+    (tmp_path / "focus.toml").write_text("[crawl]\nprofile = true\n", encoding="utf-8")
+    assert refuse(focus, *CRAWL, "--topic", "足球") == REMOVED["focus crawl --profile"]
+
+
 @pytest.mark.parametrize("name", [name for name in REMOVED if name.startswith("focus ")])
 def test_removed_command_or_option_names_its_replacement(focus: Focus, name: str) -> None:
     assert refuse(focus, *name.split()[1:], "--archive", "web.warc.gz") == REMOVED[name]

@@ -18,7 +18,7 @@ from focus.http import zstd
 from focus.i18n import read_stored, stored
 from focus.records import FailureKind, FetchResult, Listing, Page, Result, Task
 
-VERSION = 4
+VERSION = 5
 MAX_BYTES = 256 * 1024 * 1024  # of a message, unpacked
 _LEVEL = 1
 

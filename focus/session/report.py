@@ -8,7 +8,6 @@ from focus.config import RunPaths
 from focus.crawler import Crawl
 from focus.engine.outages import Outage
 from focus.engine.unit_of_work import Totals
-from focus.profiling.stages import CrawlProfile
 from focus.records import UrlState
 from focus.store import CrawlInfo
 
@@ -44,7 +43,6 @@ class RunReport(msgspec.Struct, frozen=True):
     outage: Outage | None = None
     warc: str | None = None
     archive_damage: str | None = None
-    profile: CrawlProfile | None = None
     again: dict[str, int] = {}
     led_away: dict[str, str] = {}
 

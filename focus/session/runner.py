@@ -23,7 +23,7 @@ from focus.session.close import finish
 from focus.session.process_limits import allow_open_files, collecting_rarely, give_memory_back
 from focus.session.report import RunReport, make_report
 from focus.session.resume import restore
-from focus.session.runtime import Runtime, worker_count
+from focus.session.runtime import Runtime
 from focus.session.signals import stop_on_signals
 from focus.session.watcher import Watcher
 from focus.store import Store
@@ -63,11 +63,6 @@ async def run(
             now=time.time(),
             revive=paths.retry_failed,
         )
-        profiler = None
-        if paths.profile:
-            from focus.profiling.crawl import Profiler
-
-            profiler = stack.enter_context(Profiler(worker_count(config)))
         transport = await around.transport(config, paths, store, info, stack)
         crawl_store = around.crawl_store(store, info)
         crawl = Crawl(
@@ -98,9 +93,6 @@ async def run(
             reason = await crawl.run()
         report = make_report(crawl, info, before, reason, time.monotonic() - began, paths)
         report = msgspec.structs.replace(report, archive_damage=damage)
-        if profiler is not None:
-            profile = profiler.profile(report.run_pages)
-            report = msgspec.structs.replace(report, profile=profile)
         await finish(store, crawl, info, report, now=time.time())
         return report
 

@@ -15,13 +15,12 @@ from focus.engine.partition import Partition
 from focus.engine.transports import Clock, LiveTransport, ReplayTransport, Transport
 from focus.fetch import WebFetcher
 from focus.http.sessions import Sessions, cookie_for, read_cookies, read_credentials
-from focus.profiling.stages import PROFILED
 from focus.records import Batch, FetchResult
 from focus.rendering import second_look
 from focus.score.strategy import strategy_class
 from focus.store import CrawlInfo, Store
 from focus.urls.normal_form import host_of, seed_candidates
-from focus.workers import ANALYST, WorkerPool
+from focus.workers import WorkerPool
 
 
 class SessionStore:
@@ -75,7 +74,6 @@ async def open_transport(
         strategy_class(config.strategy).informed_by(config.analysis),
         workers=worker_count(config),
         limit_s=config.parse_limit_s,
-        analyst=PROFILED if paths.profile else ANALYST,
     )
     transport: Transport
     if paths.archive is not None:

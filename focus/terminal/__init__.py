@@ -5,7 +5,6 @@
     logs              lines for people, JSON events, log files
     summary           a crawl's end, and its exit code
     judging           `focus judge`
-    profile           `focus crawl --profile`
 
 Nearly everything here takes a record and gives a list of lines; who prints them is the command's
 business. While a crawl runs, `progress` samples it and tells the tellers of `live_line` and `logs`;

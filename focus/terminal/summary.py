@@ -15,7 +15,6 @@ from focus.engine.unit_of_work import Totals
 from focus.i18n import mark, say, told
 from focus.records import FailureKind
 from focus.session import RunReport
-from focus.terminal.profile import profile_lines
 from focus.text.formatting import count, needing_scripts, percent, printable, size, span, table
 
 NOTHING_FETCHED, TOO_MANY_FAILURES, OFFLINE, INTERRUPTED = 3, 4, 8, 130
@@ -133,8 +132,6 @@ def summary(report: RunReport) -> list[str]:
         lines += seed_lines(report)
     if report.led_away and not _found_elsewhere(report):  # else `complaint` says it
         lines.append(say("Note: {line}", line=_led_away(report.led_away)))
-    if report.profile is not None:
-        lines += profile_lines(report.profile)
     if report.stop_reason in _BROKEN_OFF:
         lines.append(say("The same command continues it."))
     return lines

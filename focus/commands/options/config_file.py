@@ -26,6 +26,7 @@ import msgspec
 import platformdirs
 
 from focus.errors import ConfigError
+from focus.registry import check_removed
 
 NAME = "focus.toml"
 DATABASE = "focus.db"
@@ -100,6 +101,8 @@ def _table(found: ConfigFile, name: str, command: click.Command) -> dict[str, An
     table = found.data[name]
     if not isinstance(table, dict):
         raise ConfigError("{path}: {name} must be a table: [{name}]", path=found.path, name=name)
+    for key in table:
+        check_removed(f"focus {name} --{key}")
     options = {_spelled(p): p for p in command.params if isinstance(p, click.Option)}
     _refuse_unknown(
         found, f" in [{name}]", table, [*options, *(key.replace("-", "_") for key in options)]
