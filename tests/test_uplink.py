@@ -37,10 +37,11 @@ def row(text: str, *, tries: str = "") -> Uplink:
         ("a:dns", "", True, Verdict.THEIRS),
         ("a:timeout a:timeout a:timeout", "", True, Verdict.THEIRS),
         ("a+ a:timeout", "", True, Verdict.SUSPECT),
-        ("a+ a:timeout a:timeout a:timeout", "", True, Verdict.OURS),
+        ("a+ a:timeout a:timeout a:timeout", "", True, Verdict.SUSPECT),
+        ("a+ a:timeout a:timeout", "a", True, Verdict.OURS),
         ("a:unreachable a:dns-temporary", "", True, Verdict.SUSPECT),
         ("a:unreachable a:dns-temporary", "a", True, Verdict.THEIRS),  # it only was silent
-        ("a:unreachable a:unreachable a:dns-temporary", "", True, Verdict.OURS),
+        ("a:unreachable a:unreachable a:dns-temporary", "", True, Verdict.SUSPECT),
         ("a:unreachable a:unreachable a:unreachable", "", False, Verdict.NONE),
         ("a:connect b:connect c:dns", "", False, Verdict.NONE),
         ("a:connect b:connect c:dns", "", True, Verdict.THEIRS),

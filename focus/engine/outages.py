@@ -5,6 +5,10 @@
     tries   while our network is suspected nothing is sent but one request at a time, later and
             later, for the robots.txt of a host that had answered
 
+Every state has an exit. A URL is returned to its queue `MAX_RETURNS` times in a run; its next
+failure is its host's. Outages end the crawl after `--max-offline`, counted from the beginning of
+the first outage since a result was last processed.
+
 Of a recorded web nothing is kept back: it is never offline.
 """
 
@@ -25,6 +29,9 @@ from focus.records import Result, Task
 from focus.scheduling.holding_back import HOLD_S
 from focus.scheduling.queues import Host
 
+MAX_RETURNS = 2
+"""Times that a URL is returned to its queue because of outages, before its failure is its host's.
+A URL survives two outages that hit its request, and two wrong verdicts cost two requests."""
 _KNOWN_HOSTS = 4  # of an earlier run, that are asked when none has answered in this one
 
 
@@ -39,7 +46,7 @@ class Outage(msgspec.Struct, frozen=True):
 class Outages:
     """The outages of one crawl.
 
-    most_s     an outage ends the crawl after so long
+    most_s     outages end the crawl after so many seconds in which nothing was processed
     on_change  is called when an outage begins, and with None when it is over
     """
 
@@ -63,6 +70,8 @@ class Outages:
         self._try: Task | None = None
         self._try_at = 0.0
         self._is_told = False
+        self._returns: Counter[str] = Counter()  # URL -> times that it was returned to its queue
+        self._stalled_at: float | None = None  # first outage since a result was processed
 
     @property
     def outage(self) -> Outage | None:
@@ -78,16 +87,20 @@ class Outages:
         return bool(self.is_closed or self.held or self._released)
 
     def is_over(self, now: float) -> bool:
-        """Whether an outage has lasted too long."""
+        """Whether an outage, and those just before it, have lasted too long."""
         outage = self.outage
-        return outage is not None and now - outage.since >= self._most_s
+        return outage is not None and now >= self._ends_at(outage)
+
+    def _ends_at(self, outage: Outage) -> float:
+        began_at = outage.since if self._stalled_at is None else self._stalled_at
+        return began_at + self._most_s
 
     def wake_at(self, now: float) -> float | None:
         """When `look` has something to do though nothing has come."""
         if self._released:
             return now
         outage = self.outage
-        times = [] if outage is None else [outage.since + self._most_s]
+        times = [] if outage is None else [self._ends_at(outage)]
         if self.is_closed and self._try is None:
             times.append(self._try_at)
         return min((each for each in times if each > now), default=None)
@@ -102,18 +115,24 @@ class Outages:
         for result in results:
             if result.task is self._try:
                 self._tried(result, ready)
-            elif self.uplink.doubts(result.fetch):
-                self._failed(result)
-                self.held.append(result)
-            else:
+            elif result.task.lookup:
+                ready.append(result)  # a name may come from a cache, or have no address
+            elif not self.uplink.doubts(result.fetch):
                 if is_answer(result.fetch):
                     self._answered(result, ready)
                 ready.append(result)
+            elif self._returns[result.task.url] < MAX_RETURNS:
+                self._failed(result)
+                self.held.append(result)
+            else:
+                ready.append(result)
+        if not all(result.task.lookup for result in ready):
+            self._stalled_at = None
         return ready
 
     def _answered(self, result: Result, ready: list[Result], *, is_try: bool = False) -> None:
         """Our network is there: failures that ended before this were their hosts' own."""
-        at = ended_at(result.fetch)
+        at = self._transport.now() if is_try else ended_at(result.fetch)
         if not self.uplink.answered(result.task.host, _origin(result.task.url), at, is_try=is_try):
             return
         held, self.held = self.held, []
@@ -160,9 +179,13 @@ class Outages:
         verdict = self.uplink.verdict(is_idle=self._is_idle(now, may_send=may_send))
         if verdict is Verdict.THEIRS:
             self._released, self.held = self.held, []
+            self.is_closed = False
+            self.uplink.settled()
         elif verdict is Verdict.OURS:
             for result in self.held:
                 self._put_back(result.task, now)
+            if self._stalled_at is None:
+                self._stalled_at = self.uplink.since
             self.held.clear()
         if verdict in (Verdict.SUSPECT, Verdict.OURS):
             if not self.is_closed:
@@ -182,9 +205,15 @@ class Outages:
     def _put_back(self, task: Task, now: float) -> None:
         """A request that did not leave our network was not made."""
         host = self._frontier.host(task.host)
-        self._frontier.release(host, now)
+        self._returns[task.url] += 1
+        if self._occupies(task):
+            self._frontier.release(host, now)
         waits = Rest(host) if task.id is None else PutBack(task.id, task.url, task.priority)
         self._effects.apply([waits], now)
+
+    def _occupies(self, task: Task) -> bool:
+        """Whether a held result's request still counts as one to its host."""
+        return task.id is None or not self._view.request(task.id).is_settled
 
     def _send(self, now: float) -> None:
         """Ask a host that has answered; another each time."""
@@ -210,9 +239,11 @@ class Outages:
         if not places:
             failed = self.uplink.hosts.items()
             places = [(self._frontier.host(name), at) for name, at in failed]
-        held = Counter(each.task.host for each in self.held)
+        outside = [each for each in places if each[0].name not in self.uplink.hosts]
+        places = outside or places  # a host of the row that is dead would be taken for an outage
+        held = Counter(each.task.host for each in self.held if self._occupies(each.task))
         places = [each for each in places if each[0].active <= held[each[0].name]]
-        return sorted(places, key=lambda each: (each[0].name in self.uplink.hosts, each[0].next_at))
+        return sorted(places, key=lambda each: each[0].next_at)
 
     def _tell(self) -> None:
         """Say when an outage begins and when it is over."""

@@ -9,8 +9,8 @@ in between,
             asked for its robots.txt then: when that fails as well, it is our network.
     narrow  fewer, with nothing under way or due: our network after 3 in a row that are mute (no
             way to the network, a resolver that cannot answer, silence of a host that has
-            answered in this run), tries in between counted. Else their hosts' own, at once: a
-            lone host that refuses, or whose name nobody knows, is down, and we are not.
+            answered in this run), a try among them. Else their hosts' own, at once: a lone host
+            that refuses, or whose name nobody knows, is down, and we are not.
 
 A false alarm doubles what makes the next one wide, up to 16 times, until something else answers:
 many dead hosts at the end of a crawl cost a few requests more, not one for every three.
@@ -102,16 +102,20 @@ class Uplink:
         self._begin_anew()
 
     def _begin_anew(self) -> None:
+        self.hosts.clear()
+        self._is_grave = False  # one of the row is more than a stranger's refusal
+        self.settled()
+
+    def settled(self) -> None:
+        """The failures so far are their hosts' own; only the list of these hosts grows on."""
         self.since: float | None = None
         self.reason = ""
         self.tries = 0
         self.is_offline = False
-        self.hosts.clear()
         self._failures = 0
         self._log_in: str | None = None  # the site that the row was sent away to
         self._sent_away = 0
         self._is_mute = True  # each of the row
-        self._is_grave = False  # one of the row is more than a stranger's refusal
 
     def answered(self, host: str, origin: str, at: float, *, is_try: bool = False) -> bool:
         """A host (`origin`: its scheme://host) answered; whether the row before it is over."""
@@ -175,7 +179,7 @@ class Uplink:
         elif not self._is_mute:
             return Verdict.THEIRS
         else:
-            self.is_offline = self._failures >= MUTE
+            self.is_offline = self._failures >= MUTE and self.tries > 0
         return Verdict.OURS if self.is_offline else Verdict.SUSPECT
 
     def pause_s(self) -> float:

@@ -1,0 +1,262 @@
+"""Every crawl ends, whatever hosts answer and however often the network goes away."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import product
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from focus.config import AnalysisConfig, CrawlConfig, PolitenessConfig
+from focus.crawler import Crawl
+from focus.engine.outages import MAX_RETURNS, Outage
+from focus.records import FailureKind as K
+from focus.records import Result, Task, UrlState
+from focus.scheduling.retries import POLICIES
+from focus.topic.topic import from_words, to_builtins
+from focus.urls.normal_form import fingerprint
+from focus.workers import InlineScorer
+from tests.support.outage import Cut, Sky
+from tests.support.web import TinyWeb
+
+TOPIC = AnalysisConfig(topic=to_builtins(from_words("足球")), relevance="position")
+SCORER = InlineScorer(TOPIC)
+START, MAX_OFFLINE_S = 1_000_000.0, 600.0
+MAX_TRIES = max(policy.tries for policy in POLICIES.values())
+MAX_STEPS = 2_000
+"""Results and timers of one crawl; the largest number in 3,000 examples was 256."""
+
+
+class CountingSky(Sky):
+    """Counts what is sent, and gives up on a crawl that does not end."""
+
+    crawl: Crawl
+    steps = 0
+
+    def __init__(self, *args: object, **more: object) -> None:
+        super().__init__(*args, **more)  # type: ignore[arg-type]
+        self.sent: Counter[str] = Counter()
+        self.probes: Counter[str] = Counter()
+
+    def send(self, task: Task) -> None:
+        if not task.lookup:
+            (self.probes if self.crawl.outages.is_closed else self.sent)[task.url] += 1
+        super().send(task)
+
+    async def receive(self, until: float | None) -> list[Result]:
+        self.steps += 1
+        assert self.steps < MAX_STEPS, "the crawl does not end"
+        assert self.in_flight or until is not None, "the crawl waits for nothing"
+        return await super().receive(until)
+
+
+class Ended(NamedTuple):
+    """A crawl that has ended, and what `on_outage` was called with."""
+
+    reason: str
+    crawl: Crawl
+    sky: CountingSky
+    changes: list[Outage | None]
+
+    def states(self, urls: set[str]) -> Counter[UrlState]:
+        """States of these URLs, as far as they are known."""
+        table = self.crawl.url_table
+        ids = [table.find(fingerprint(url)) for url in urls]
+        return Counter(UrlState(table.state[url_id]) for url_id in ids if url_id >= 0)
+
+
+async def run(
+    web: TinyWeb,
+    seeds: tuple[str, ...],
+    cuts: list[Cut],
+    outcomes: dict[str, list[K | None]],
+    *,
+    locates: bool = True,
+    per_host: int = 1,
+    ignore_robots: bool = False,
+    max_offline_s: float = MAX_OFFLINE_S,
+) -> Ended:
+    """Crawl until the end; instants of cuts count from the start."""
+    moved = [cut._replace(begin=START + cut.begin, end=START + cut.end) for cut in cuts]
+    sky = CountingSky(web, SCORER, moved, start=START, locates=locates, outcomes=outcomes)
+    politeness = PolitenessConfig(delay_s=1.0, per_host=per_host, ignore_robots=ignore_robots)
+    config = CrawlConfig(
+        seeds=seeds,
+        strategy="bfs",
+        concurrency=8,
+        analysis=TOPIC,
+        politeness=politeness,
+        max_offline_s=max_offline_s,
+    )
+    changes: list[Outage | None] = []
+    crawl = sky.crawl = Crawl(config, sky, on_outage=changes.append)
+    crawl.sow(seeds)
+    reason = await crawl.run()
+    return Ended(reason, crawl, sky, changes)
+
+
+def share_links(pages: int, *, status: int = 302) -> TinyWeb:
+    """A live site; each page has a link that redirects to a host name of its own."""
+    web = TinyWeb()
+    for page in range(pages):
+        links = [f"http://a.test/{n}" for n in range(page + 1, min(page + 4, pages))]
+        web.page(f"http://a.test/{page or ''}", links=[*links, f"http://a.test/go{page}"])
+        web.redirect(f"http://a.test/go{page}", f"http://www.dead{page}.test/x", status)
+    return web
+
+
+@pytest.mark.parametrize("kind", [K.DNS, K.DNS_TEMPORARY, K.CONNECT, K.TIMEOUT, K.TLS])
+@pytest.mark.parametrize("locates", [True, False], ids=["lookups", "no-lookups"])
+async def test_redirects_to_dead_names_are_requested_once_and_the_crawl_ends(
+    kind: K, locates: bool
+) -> None:
+    pages = 6
+    dead = frozenset(f"www.dead{page}.test" for page in range(pages))
+    cut = Cut(0.0, 1e9, dead, kind)
+    ended = await run(share_links(pages), ("http://a.test/",), [cut], {}, locates=locates)
+    assert ended.reason == "frontier empty"
+    assert ended.changes == [], "the live site answers all the time"
+    assert ended.crawl.unit_of_work.totals.pages == pages
+    requests = [ended.sky.sent[f"http://a.test/go{page}"] for page in range(pages)]
+    assert requests == [1] * pages
+    assert ended.sky.probes.total() <= pages
+
+
+async def test_a_lookup_without_an_address_proves_no_network() -> None:
+    web = share_links(1)
+    cut = Cut(0.0, 1e9, frozenset({"www.dead0.test"}), K.DNS)
+    ended = await run(web, ("http://a.test/",), [cut], {})
+    assert [host for host, _ in ended.crawl.outages.uplink.witnesses()] == ["a.test"]
+
+
+async def test_outages_in_turn_with_answers_to_probes_end_the_crawl() -> None:
+    """`--max-offline` counts from the first one, as nothing is processed in between."""
+    web = TinyWeb()
+    web.page("http://a.test/", links=[f"http://a.test/{n}" for n in range(9)])
+    url_probe_probe_probe = [K.UNREACHABLE, K.UNREACHABLE, K.UNREACHABLE, None]
+    outcomes = {"a.test": [None, None, *url_probe_probe_probe * 99]}
+    ended = await run(web, ("http://a.test/",), [], outcomes, max_offline_s=10.0)
+    assert ended.reason == "offline"
+    assert [change is not None for change in ended.changes] == [True, False, True]
+    assert ended.crawl.url_table.counts[UrlState.FAILED] == 0
+
+
+async def test_a_url_is_returned_to_its_queue_a_few_times_at_most() -> None:
+    """Probes fail and are answered in turn, and one page never is."""
+    web = TinyWeb()
+    web.page("http://a.test/", links=["http://a.test/1"])
+    url_probe_probe_probe = [K.UNREACHABLE, K.UNREACHABLE, K.UNREACHABLE, None]
+    outcomes = {"a.test": [None, None, *url_probe_probe_probe * 99]}
+    ended = await run(web, ("http://a.test/",), [], outcomes, max_offline_s=3600.0)
+    assert ended.reason == "frontier empty"
+    assert ended.sky.sent["http://a.test/1"] <= MAX_RETURNS + POLICIES[K.UNREACHABLE].tries
+
+
+async def test_the_verdict_that_hosts_are_down_opens_the_crawl_again() -> None:
+    """A lone host is silent while it is probed: nothing else is there to prove an outage."""
+    web = TinyWeb()
+    web.page("http://a.test/")
+    outcomes: dict[str, list[K | None]] = {"a.test": [K.UNREACHABLE, K.TIMEOUT, K.CONNECT]}
+    ended = await run(web, ("http://a.test/",), [], outcomes)
+    assert ended.reason == "frontier empty"
+    assert not ended.crawl.outages.is_closed
+
+
+async def test_a_redirect_returned_to_its_queue_frees_its_host_once() -> None:
+    web = TinyWeb()
+    for host in ("a.test", "b.test", "c.test"):
+        web.page(f"http://{host}/", links=[f"http://{host}/{n}" for n in range(5)])
+    seeds = ("http://a.test/", "http://b.test/", "http://c.test/")
+    ended = await run(web, seeds, [Cut(2.0, 60.0, log_in="http://login.hotel/")], {})
+    assert ended.changes, "there was an outage"
+    assert {host.name: host.active for host in ended.crawl.frontier.hosts if host.active} == {}
+
+
+# -- any sequence of outcomes -----------------------------------------------------
+
+LIVE, TROUBLED, DEAD = ("a.test", "b.test"), ("t.test", "u.test"), ("x.test", "y.test", "z.test")
+PAGES = 4
+TROUBLE = [
+    *(K.TIMEOUT, K.CONNECT, K.RESET, K.TLS, K.GUARD, K.UNREACHABLE, K.DNS, K.DNS_TEMPORARY),
+    *(K.RATE_LIMITED, K.CLOSED, K.PROTOCOL),
+]
+MUTE = [K.UNREACHABLE, K.DNS_TEMPORARY, K.TIMEOUT]
+OUTCOMES = st.lists(st.sampled_from([None, *TROUBLE]), min_size=1, max_size=6)
+TARGETS = st.sampled_from(
+    [f"http://{host}/x" for host in (*LIVE, *TROUBLED, *DEAD)] + ["https://x.test/", "/1"]
+)
+REDIRECTS = st.dictionaries(
+    st.tuples(st.sampled_from((*LIVE, *TROUBLED)), st.integers(0, 3)),
+    st.tuples(TARGETS, st.sampled_from([301, 302, 307])),
+    max_size=8,
+)
+
+
+def drawn_web(redirects: dict[tuple[str, int], tuple[str, int]], live: tuple[str, ...]) -> TinyWeb:
+    """Hosts of some pages that link to everything, with links that redirect."""
+    web = TinyWeb()
+    hosts = (*live, *TROUBLED, *DEAD)
+    for host in (*live, *TROUBLED):
+        pages = [f"http://{host}/{n}" for n in range(PAGES)]
+        links = [f"http://{host}/go{n}" for n in range(4)] + [f"http://{each}/" for each in hosts]
+        web.page(f"http://{host}/", links=[*pages, *links])
+        for page in pages:
+            web.page(page)
+    for (host, number), (target, status) in redirects.items():
+        web.redirect(f"http://{host}/go{number}", target, status)
+    return web
+
+
+@settings(max_examples=150)
+@given(
+    redirects=REDIRECTS,
+    outcomes=st.fixed_dictionaries(dict.fromkeys(TROUBLED, OUTCOMES)),
+    dead=st.fixed_dictionaries({host: st.sampled_from(TROUBLE) for host in DEAD}),
+    live=st.sampled_from([LIVE, LIVE[:1]]),
+    outage=st.none()
+    | st.tuples(st.floats(0.5, 30.0), st.floats(1.0, 2000.0), st.sampled_from(MUTE)),
+    locates=st.booleans(),
+    per_host=st.sampled_from([1, 2]),
+    ignore_robots=st.booleans(),
+)
+async def test_every_crawl_ends_after_few_requests_and_an_outage_loses_nothing(
+    redirects: dict[tuple[str, int], tuple[str, int]],
+    outcomes: dict[str, list[K | None]],
+    dead: dict[str, K],
+    live: tuple[str, ...],
+    outage: tuple[float, float, K] | None,
+    locates: bool,
+    per_host: int,
+    ignore_robots: bool,
+) -> None:
+    cuts = [Cut(0.0, 1e9, frozenset({host}), kind) for host, kind in dead.items()]
+    if outage is not None:
+        begin, length, kind = outage
+        cuts.insert(0, Cut(begin, begin + length, kind=kind))
+    web = drawn_web(redirects, live)
+    ended = await run(
+        web,
+        tuple(f"http://{host}/" for host in (*live, *TROUBLED)),
+        cuts,
+        dict(outcomes),
+        locates=locates,
+        per_host=per_host,
+        ignore_robots=ignore_robots,
+    )
+    sky = ended.sky
+    most_requested = max(sky.sent.values())
+    assert most_requested <= MAX_TRIES + MAX_RETURNS, sky.sent.most_common(3)
+    assert not any(host.active for host in ended.crawl.frontier.hosts)
+    pages = {f"http://{host}/{n}" for host, n in product(live, ["", *range(PAGES)])}
+    states = ended.states(pages)
+    if outage is None:
+        assert ended.reason == "frontier empty"
+        assert sky.probes.total() <= 30
+    if ended.reason == "frontier empty":
+        assert states == {UrlState.DONE: len(pages)}
+    else:
+        assert ended.reason == "offline" and outage is not None
+        assert states[UrlState.FAILED] == 0
