@@ -337,7 +337,7 @@ class Database:
 
     def status(self, crawl: int | str = "latest") -> Status:
         """How a crawl stands; ConfigError when there is none."""
-        return self._reader.status(self._one(crawl))
+        return self._reader.status(self._reader.crawl_id(str(crawl)))
 
     def pages(
         self, crawl: int | str = "latest", *, fields: Sequence[str] = FIELDS, **which: Any
@@ -362,7 +362,7 @@ class Database:
 
     def links(self, crawl: int | str = "latest") -> Iterator[tuple[str, str]]:
         """(URL, URL that it links to) of every link that was followed up, by page."""
-        number = self._one(crawl)
+        number = self._reader.crawl_id(str(crawl))
         yield from self._reader.run(lambda db: links_of(db, number))
 
     def search(self, query: str, *, limit: int = 10, offset: int = 0, **which: Any) -> Results:
@@ -373,7 +373,7 @@ class Database:
 
     def why(self, url: str, crawl: int | str = "latest") -> Why:
         """Why a URL is where it is: fetched, waiting, failed, dropped, or never seen."""
-        return self._reader.why(self._one(crawl), url)
+        return self._reader.why(self._reader.crawl_id(str(crawl)), url)
 
     def export(
         self,
@@ -388,12 +388,6 @@ class Database:
         whole or not."""
         rows = self._reader.rows(self._selection(crawl, which), fields)
         return write(rows, columns(fields), format=format, out=Path(out))
-
-    def _one(self, crawl: int | str) -> int:
-        found = self._reader.ids(str(crawl))
-        if not found:
-            raise ConfigError("there is no crawl in {path}", path=self._path)
-        return found[-1]
 
     def _selection(self, crawl: int | str, which: dict[str, Any]) -> Selection:
         known = set(Selection.__struct_fields__) - {"crawl"}

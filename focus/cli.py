@@ -47,7 +47,6 @@ from focus.commands.serve import serve
 from focus.commands.topic import topic
 from focus.commands.train import train
 from focus.commands.watch import watch
-from focus.errors import ConfigError
 from focus.i18n import say
 from focus.text.formatting import count
 
@@ -350,9 +349,7 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
 
     candidates = seed_candidates(url)
     with DatabaseReader(db.expanduser()) as reader:
-        number = next(iter(reader.ids(crawl)[-1:]), None)
-        if number is None:
-            raise ConfigError("{db} holds no crawl yet; `focus crawl` begins one", db=db)
+        number = reader.crawl_id(crawl)
         found = reader.why(number, candidates[0], key=fingerprint(candidates[0]))
         answer = explained(reader, number, found)
     if as_json:

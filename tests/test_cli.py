@@ -513,7 +513,7 @@ def test_report_that_cannot_be_written_is_named(
     (home / "r" / "x").touch()
     monkeypatch.setattr(Path, "replace", _refused)
     ended = focus(*CRAWL, "-q", "--report", "r.json")
-    assert (ended.code, ended.err) == (1, "focus: error: --report r.json: cannot be written: no\n")
+    assert (ended.code, ended.err) == (1, "focus: error: r.json: cannot be written: no\n")
     assert not list(home.glob(".r.json*"))
 
 

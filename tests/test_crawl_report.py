@@ -446,7 +446,7 @@ def test_json_has_the_same_figures(path: Path, found: CrawlFigures) -> None:
         (["--db", "other.db"], StoreError, "is the database of another program"),
         (["--db", "focus.db", "--crawl", "7"], ConfigError, "no crawl 7 in focus.db"),
         (["--db", "empty.db"], ConfigError, "holds no crawl yet"),
-        (["--db", "focus.db", "-o", "no/r.html"], ExportError, "there is no folder no"),
+        (["--db", "focus.db", "-o", "no/r.html"], ConfigError, "no/r.html: there is no folder"),
         (["--db", "focus.db", "-o", "focus.db"], ConfigError, "is the database itself"),
         (["--db", "focus.db", "-o", "-", "--png"], ConfigError, "give -o FILE"),
     ],

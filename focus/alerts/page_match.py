@@ -17,8 +17,6 @@ from functools import cached_property
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-import msgspec
-
 from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash
 from focus.alerts import query
 from focus.alerts.query import WordQuery
@@ -34,7 +32,8 @@ from focus.score.relevance import Document, Judgement, make_model, relevance_thr
 from focus.storage import labels
 from focus.storage.alerts.records import Alert, StoredPage
 from focus.text.tokenisation import Segmenter, has_han
-from focus.topic.topic import Keyword, Topic, from_toml, from_words
+from focus.topic.topic import Keyword, Topic, from_words
+from focus.topic.topic_file import read_topic_file
 from focus.urls.normal_form import words as url_words
 
 _LATIN = re.compile(r"[a-z0-9]+")
@@ -273,15 +272,7 @@ def topic_of(alert: Alert, *, trusted: bool) -> Topic:
         raise TopicError(
             "topic {said!r}: topic files are for the command line; write words", said=said
         )
-    try:
-        topic = from_toml(Path(said).read_text(encoding="utf-8-sig"), said)
-    except (OSError, UnicodeDecodeError) as error:
-        raise TopicError(
-            "topic file {said}: cannot be read: {error}", said=said, error=error
-        ) from None
-    if topic.model is None:
-        return topic
-    return msgspec.structs.replace(topic, model=str(Path(said).parent / topic.model))
+    return read_topic_file(Path(said))
 
 
 def subject_key(alert: Alert, *, trusted: bool) -> tuple[str, str, bool]:

@@ -177,9 +177,9 @@ def compare_command(**options: Any) -> None:  # fmt: skip
     """
     from focus.commands.compare_output import board_lines
     from focus.evaluate.compare import compare
-    from focus.evaluate.comparison import write_whole
     from focus.report.comparison import comparison_html, comparison_pictures
     from focus.report.pictures import check, png
+    from focus.storage.whole_file import write_whole
 
     spec = _spec(options)
     if options["png"]:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.options.option import DB, Command, option, tell
-from focus.errors import ConfigError, ExportError
+from focus.commands.options.option import DB, Command, option, tell, tell_json
+from focus.errors import ConfigError
 from focus.i18n import msg
-from focus.text.formatting import inert_json
 
 if TYPE_CHECKING:
     from focus.evaluate.pools import PooledPage, SampledPage
@@ -75,9 +74,7 @@ def judge(db: Path, crawl: str, pool: str | None, output: Path, **options: Any) 
             drawn = _asked(drawn, output, look)
     found = summed_up(drawn, len(pages), requests)
     if options["as_json"]:
-        import msgspec
-
-        click.echo(inert_json(msgspec.json.format(msgspec.json.encode(found))).decode())
+        tell_json(found)
         return
     tell(judging_lines(found, output))
 
@@ -106,9 +103,7 @@ def _crawls(
     where: dict[str, tuple[DatabaseReader, int]] = {}
     for path in paths:
         reader = stack.enter_context(DatabaseReader(path))
-        number = next(iter(reader.ids(crawl if len(paths) == 1 else "latest")[-1:]), None)
-        if number is None:
-            raise ConfigError("{path} holds no crawl yet; `focus crawl` begins one", path=path)
+        number = reader.crawl_id(crawl if len(paths) == 1 else "latest")
         status = reader.status(number)
         topics[status.crawl.topic] = path
         requests = int(status.counters.get("requests", 0)) if len(paths) == 1 else None
@@ -164,11 +159,9 @@ def _text(path: Path) -> str:
 
 def _keep(output: Path, pages: Sequence[SampledPage]) -> None:
     from focus.evaluate.pools import to_tsv
+    from focus.storage.whole_file import write_whole
 
-    try:
-        output.write_text(to_tsv(pages), encoding="utf-8")
-    except OSError as error:
-        raise ExportError("{path}: cannot be written: {error}", path=output, error=error) from None
+    write_whole(output, to_tsv(pages).encode())
 
 
 def _asked(pages: Sequence[SampledPage], output: Path, look: Look) -> list[SampledPage]:

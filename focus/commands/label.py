@@ -10,7 +10,6 @@ import click
 from focus.commands.options.option import DB, Command, option, tell
 from focus.commands.progress_bar import bar
 from focus.commands.prompts import PageAsker
-from focus.errors import ConfigError
 from focus.i18n import msg
 from focus.text.formatting import count, printable
 
@@ -51,9 +50,7 @@ def label(db: Path, crawl: str, topic: Path, limit: int, rank_only: bool) -> Non
 
     subject = read_topic(str(topic))
     with DatabaseReader(db.expanduser()) as reader:
-        number = next(iter(reader.ids(crawl)[-1:]), None)
-    if number is None:
-        raise ConfigError("{db} holds no crawl yet; `focus crawl` begins one", db=db)
+        number = reader.crawl_id(crawl)
     model = Path(subject.model) if subject.model else path_beside(topic)
     asker = PageAsker(_WORDS, kept=msg("the answers before it are stored"))
     lesson = Lesson(db.expanduser(), number, subject, model, limit, rank_only)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from focus.commands.options.option import DBS, Command, option
-from focus.errors import ConfigError, ExportError
+from focus.commands.options.option import DBS, Command, option, to_json
+from focus.errors import ConfigError
 from focus.i18n import say
 
 if TYPE_CHECKING:
@@ -62,14 +62,13 @@ def report_command(
 
 def _check(out: Path, db: Sequence[Path], *, png: bool) -> None:
     """Refuse what would end badly before anything is read."""
+    from focus.commands.settings import check_folder
+
     if out == _STDOUT:
         if png:
             raise ConfigError("--png writes files beside the page; give -o FILE")
         return
-    if not out.parent.is_dir():
-        raise ExportError(
-            "-o {out}: there is no folder {parent}; make it first", out=out, parent=out.parent
-        )
+    check_folder(out)
     if out.resolve() in [each.expanduser().resolve() for each in db]:
         raise ConfigError("-o {out}: is the database itself; choose another -o FILE", out=out)
     if png:
@@ -92,17 +91,12 @@ def _figures(db: Sequence[Path], crawl: str) -> CrawlFigures:
         as_one(db, crawl, bodies=False) as one,
         DatabaseReader(one.path, running=one.running) as reader,
     ):
-        number = next(iter(reader.ids(crawl)[-1:]), None)
-        if number is None:
-            raise ConfigError("{db} holds no crawl yet; `focus crawl` begins one", db=db[0])
-        return figures(reader, number)
+        return figures(reader, reader.crawl_id(crawl))
 
 
 def _content(figures: CrawlFigures, as_json: bool) -> bytes:
     if as_json:
-        import msgspec
-
-        return msgspec.json.format(msgspec.json.encode(figures, enc_hook=str)) + b"\n"
+        return to_json(figures)
     from focus.report.crawl import crawl_html
 
     return crawl_html(figures).encode()

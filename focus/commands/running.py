@@ -10,8 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from focus.commands.options.option import tell
-from focus.errors import ExportError
+from focus.commands.options.option import tell, to_json
 from focus.i18n import msg
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ def crawled(
     notes: Iterable[str] = (),
 ) -> int:
     """Crawl (`work`) and tell of it, and of `notes` first; the exit code."""
+    from focus.storage.whole_file import write_whole
     from focus.terminal.logs import telling
     from focus.terminal.summary import complaint, exit_code
 
@@ -42,7 +42,7 @@ def crawled(
         report = work(teller)
         teller.ended(report)
     if options["report"] is not None:
-        _write_report(options["report"], report)
+        write_whole(options["report"], to_json(report))
     code = exit_code(report, options["fail_error_rate"])
     tell(complaint(report, code), err=True)
     return code
@@ -90,20 +90,3 @@ async def _until_terminated(work: Coroutine[Any, Any, T]) -> T:
             if signal.getsignal(number) != signal.SIG_IGN:
                 asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     return await work
-
-
-def _write_report(path: Path, report: RunReport) -> None:
-    """The whole report as JSON; the file appears whole or not at all."""
-    import msgspec
-
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        try:
-            part.write_bytes(msgspec.json.format(msgspec.json.encode(report, enc_hook=str)) + b"\n")
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
-    except OSError as error:
-        raise ExportError(
-            "--report {path}: cannot be written: {error}", path=path, error=error
-        ) from None

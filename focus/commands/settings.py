@@ -37,7 +37,8 @@ from focus.rendering import usable
 from focus.score.parameters import Numbers, numbers_of
 from focus.score.relevance import RELEVANCE, Model, model_class
 from focus.score.strategy import STRATEGIES, Strategy, strategy_class
-from focus.topic.topic import Topic, from_toml, from_words, to_builtins
+from focus.topic.topic import Topic, from_words, to_builtins
+from focus.topic.topic_file import read_topic_file
 from focus.urls.normal_form import host_of, seed_candidates
 
 Params = dict[str, float]
@@ -75,7 +76,7 @@ def order(options: Mapping[str, Any]) -> CrawlOrder:
         seed_candidates(seed)
     paths = _places(options)
     for out in (options["warc"], options["report"], options["log_file"]):
-        _check_writable(out)
+        check_folder(out)
     config = _config(options, topic, seeds)
     anonymous = not (options["user_agent"] or options["contact"])
     return CrawlOrder(config, paths, topic, anonymous)
@@ -98,10 +99,7 @@ def read_topic(text: str) -> Topic:
     """A topic out of what --topic was given: a file if it names one, else words."""
     path = Path(text)
     if text.endswith(".toml") or (len(text) < 255 and path.is_file()):
-        topic = from_toml(read_text(path, "topic file"), str(path))
-        if topic.model is None:
-            return topic
-        return replace(topic, model=str(path.parent / topic.model))
+        return read_topic_file(path)
     return from_words(text)
 
 
@@ -292,8 +290,8 @@ def _places(options: Mapping[str, Any]) -> RunPaths:
     return filled(RunPaths, options, db=db, retry_failed=kinds)
 
 
-def _check_writable(path: Path | None) -> None:
-    """Complain of a folder that is missing before the crawl, not after it."""
+def check_folder(path: Path | None) -> None:
+    """Raise ConfigError before the work if the folder of an output file is missing."""
     if path is not None and not path.absolute().parent.is_dir():
         raise ConfigError(
             "{path}: there is no folder {parent}; make it first",

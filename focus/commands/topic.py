@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from focus.commands.options.help import Group
 from focus.commands.options.option import JSON, Command, option, tell, tell_json
 from focus.commands.options.value_types import MODEL, checked
 from focus.commands.progress_bar import bar
-from focus.errors import ConfigError, ExportError, TopicError
+from focus.errors import ConfigError, TopicError
 from focus.i18n import say
 from focus.text.formatting import count, printable
 
@@ -319,7 +319,6 @@ def _judged(
     subject: Topic, paths: Sources, options: dict[str, Any], stack: ExitStack
 ) -> Iterable[SourcedPage]:
     """The pages that words are looked for on, besides examples."""
-    from focus.learn.sources import of_crawl_or_raise
     from focus.learn.topics import stored
     from focus.storage.reader import DatabaseReader
 
@@ -327,10 +326,9 @@ def _judged(
         return _pilot(subject, paths.web, options)
     if paths.stored is None and options["example"]:
         return ()
-    db = Path(options["db"]).expanduser()
-    reader = stack.enter_context(DatabaseReader(db))
+    reader = stack.enter_context(DatabaseReader(Path(options["db"]).expanduser()))
     crawl = paths.stored.crawl if paths.stored is not None else "latest"
-    return stored(reader, of_crawl_or_raise(reader, crawl, db))
+    return stored(reader, reader.crawl_id(crawl))
 
 
 def _pilot(subject: Topic, web: PageSource, options: dict[str, Any]) -> Iterable[SourcedPage]:
@@ -363,18 +361,16 @@ def _pilot(subject: Topic, web: PageSource, options: dict[str, Any]) -> Iterable
 
 def _refuse(path: Path, *, force: bool) -> None:
     """Complain before the work is done of a file that is not to be written."""
+    from focus.commands.settings import check_folder
+
     if path.exists() and not force:
         raise ConfigError("{path}: is there already; give another -o FILE, or --force", path=path)
-    if not path.absolute().parent.is_dir():
-        raise ConfigError(
-            "{path}: there is no folder {parent}; make it first",
-            path=path,
-            parent=path.absolute().parent,
-        )
+    check_folder(path)
 
 
 def _write(path: Path, made: Topic) -> None:
     """The topic file; it appears whole or not at all."""
+    from focus.storage.whole_file import write_whole
     from focus.topic.topic import from_toml
     from focus.topic.topic_file import to_toml
 
@@ -385,15 +381,7 @@ def _write(path: Path, made: Topic) -> None:
         raise ConfigError(
             "{path}: cannot be written so that it reads back: {error}", path=path, error=error
         ) from None
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        raise ExportError("{path}: cannot be written: {error}", path=path, error=error) from None
-    finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
+    write_whole(path, text.encode())
 
 
 def _relative(made: Topic, path: Path) -> Topic:

@@ -132,10 +132,7 @@ def _examples(
     }
     if options["from_crawl"]:
         reader = stack.enter_context(DatabaseReader(Path(options["db"]).expanduser()))
-        number = next(iter(reader.ids(options["from_crawl"])[-1:]), None)
-        if number is None:
-            raise ConfigError("{db} holds no crawl yet; `focus crawl` begins one", db=options["db"])
-        chosen = of_crawl(reader, number, topic.name)
+        chosen = of_crawl(reader, reader.crawl_id(options["from_crawl"]), topic.name)
         sources[True].append(stored_pages(reader, chosen.on))
         sources[False].append(stored_pages(reader, chosen.off))
     return [

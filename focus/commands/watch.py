@@ -17,7 +17,6 @@ from focus.commands.options.option import DB, JSON, OUTPUT_FILE, Command, option
 from focus.commands.watch_inbox import delete, inbox, read
 from focus.commands.watch_owner import me, secret, secrets_of, vote
 from focus.commands.watch_send import check, run, test
-from focus.errors import ExportError
 from focus.i18n import say
 from focus.text.formatting import count, inert_json, printable
 
@@ -214,16 +213,14 @@ def export(db: Path, names: tuple[str, ...], output: Path) -> None:
         focus watch export > alerts.json
     """
     from focus.alerts.alert import to_json
+    from focus.storage.whole_file import write_whole
 
     with opened(db, time.time()) as store:
         text = to_json(each.alert for each in chosen(store, names))
     if str(output) == "-":
         click.echo(inert_json(text), nl=False)
-        return
-    try:
-        output.write_bytes(text)
-    except OSError as error:
-        raise ExportError("{path}: cannot be written: {error}", path=output, error=error) from None
+    else:
+        write_whole(output, text)
 
 
 # -- looking ------------------------------------------------------------------------

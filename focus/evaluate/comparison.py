@@ -27,16 +27,16 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from focus.errors import ConfigError, ExportError
+from focus.errors import ConfigError
 from focus.evaluate.judgments import Remark
 from focus.evaluate.pools import JudgedScore
 from focus.evaluate.ranking import MEASURES, VariantScore
+from focus.storage.whole_file import write_whole
 from focus.text.formatting import spreadsheet_text
 
 SCHEMA = "focus-comparison/1"
@@ -154,19 +154,6 @@ def load(path: Path) -> Comparison:
             known=SCHEMA,
         )
     return found
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file that appears whole or not at all; ExportError if that fails."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        try:
-            part.write_bytes(data)
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
-    except OSError as error:
-        raise ExportError("{path}: cannot be written: {error}", path=path, error=error) from None
 
 
 def _csv(comparison: Comparison) -> str:

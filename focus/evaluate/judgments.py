@@ -25,7 +25,8 @@ import msgspec
 
 from focus.errors import ConfigError, TopicError
 from focus.i18n import mark, msg
-from focus.topic.topic import Topic, from_toml, from_words
+from focus.topic.topic import Topic, from_words
+from focus.topic.topic_file import read_topic_file
 from focus.urls.normal_form import seed_candidates
 
 _URL = re.compile(r"https?://([^/?#]*)([^?#]*)(\?[^#]*)?", re.IGNORECASE)
@@ -133,16 +134,7 @@ def _topic(entry: _Entry, folder: Path) -> Topic:
         return from_words(",".join(entry.keywords))
     if entry.keywords:
         raise TopicError('has both "keywords" and "file"; give one of them')
-    path = folder / entry.file
-    try:
-        topic = from_toml(path.read_text(encoding="utf-8-sig"), str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise TopicError(
-            "topic file {path}: cannot be read: {error}", path=path, error=error
-        ) from None
-    if topic.model is None:
-        return topic
-    return msgspec.structs.replace(topic, model=str(path.parent / topic.model))
+    return read_topic_file(folder / entry.file)
 
 
 def select(tasks: Iterable[TopicTask], names: Iterable[str]) -> list[TopicTask]:

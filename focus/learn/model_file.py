@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -19,6 +18,7 @@ from focus.errors import ConfigError, TopicError
 from focus.score.relevance.bayes import Classifier, EntityExpansion
 from focus.score.statistics.feature_selection import Counts
 from focus.score.statistics.naive_bayes import Calibration, ClassifierTest, train
+from focus.storage.whole_file import write_whole
 from focus.text.formatting import printable
 from focus.topic.topic import Topic, from_toml
 
@@ -84,19 +84,9 @@ class _File(msgspec.Struct, frozen=True):
 
 
 def save(path: Path, learned: LearnedTopic) -> None:
-    """Write the file; it appears whole or not at all. ConfigError when it cannot be written."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    """Write the file; it appears whole or not at all. ExportError when it cannot be written."""
     data = msgspec.json.encode(_File(FORMAT, VERSION, learned))
-    try:
-        part.write_bytes(msgspec.json.format(data, indent=0) + b"\n")
-        part.replace(path)
-    except OSError as error:
-        raise ConfigError(
-            "model file {path}: cannot be written: {error}", path=path, error=error
-        ) from None
-    finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
+    write_whole(path, msgspec.json.format(data, indent=0) + b"\n")
 
 
 def load(path: Path) -> LearnedTopic:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 
-from focus.errors import ConfigError
 from focus.learn.corpus import HTML, TEXT, Complain, read_named
 from focus.learn.memory_crawl import PageSource, fetch_pages
 from focus.learn.topics import SourcedPage, sample
@@ -103,11 +102,3 @@ def _stored_page(
         if row is not None:
             return reader.run(partial(labels.page, row=row))
     return None
-
-
-def of_crawl_or_raise(reader: DatabaseReader, crawl: str, db: Path) -> int:
-    """The number of the crawl that "latest" or an id stands for; ConfigError for none."""
-    number = next(iter(reader.ids(crawl)[-1:]), None)
-    if number is None:
-        raise ConfigError("{db} holds no crawl yet; `focus crawl` begins one", db=db)
-    return number

@@ -120,6 +120,12 @@ class DatabaseReader:
             )
         return found
 
+    def crawl_id(self, crawl: str) -> int:
+        """Return the id of the last of `ids`; ConfigError for a database without a crawl."""
+        if not (found := self.ids(crawl)):
+            raise ConfigError("{db} holds no crawl yet; `focus crawl` begins one", db=self._path)
+        return found[-1]
+
     def status(self, crawl: int, among: Sequence[CrawlSummary] = ()) -> Status:
         """How a crawl stands; costs no pass over its URLs (one over its pages, where they are
         looked at again). ConfigError when there is none.

@@ -5,10 +5,34 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
-from focus.topic.topic import Topic
+import msgspec
+
+from focus.errors import TopicError
+from focus.topic.topic import Topic, from_toml
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def read_topic_file(path: Path) -> Topic:
+    """Read a topic file; its model file is named from the working directory.
+
+    Raises TopicError for a file that cannot be read or is no topic file.
+    """
+    try:
+        topic = from_toml(path.read_text(encoding="utf-8-sig"), str(path))
+    except OSError as error:
+        raise TopicError(
+            "topic file {path}: cannot be read: {error}", path=path, error=error
+        ) from None
+    except UnicodeDecodeError as error:
+        raise TopicError(
+            "topic file {path}: is not UTF-8 (byte {start})", path=path, start=error.start
+        ) from None
+    if topic.model is None:
+        return topic
+    return msgspec.structs.replace(topic, model=str(path.parent / topic.model))
 
 
 def to_toml(topic: Topic) -> str:

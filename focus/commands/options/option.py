@@ -26,9 +26,14 @@ def tell(lines: Iterable[str], *, err: bool = False) -> None:
         click.echo(inert(line), err=err)
 
 
+def to_json(value: Any) -> bytes:
+    """Return a value as indented JSON that ends with a line feed."""
+    return msgspec.json.format(msgspec.json.encode(value, enc_hook=str)) + b"\n"
+
+
 def tell_json(value: Any) -> None:
     """Print a value as JSON, indented, with nothing in it that acts on a terminal."""
-    click.echo(inert_json(msgspec.json.format(msgspec.json.encode(value, enc_hook=str))).decode())
+    click.echo(inert_json(to_json(value)), nl=False)
 
 
 class Option(click.Option):
