@@ -36,6 +36,7 @@ from focus.commands.options.option import (
     JSON,
     OUTPUT_FILE,
     Command,
+    note,
     option,
     tell,
     tell_json,
@@ -47,7 +48,6 @@ from focus.commands.serve import serve
 from focus.commands.topic import topic
 from focus.commands.train import train
 from focus.commands.watch import watch
-from focus.i18n import say
 from focus.text.formatting import count
 
 if TYPE_CHECKING:
@@ -179,12 +179,10 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
     from focus.terminal.logs import telling
 
     names = ", ".join(STRATEGIES)
-    line = say("A web of about {n:,} pages, for 足球, by {strategies}", n=pages, strategies=names)
-    click.echo(line, err=True)
+    note("A web of about {n:,} pages, for 足球, by {strategies}", n=pages, strategies=names)
 
     def done(outcome: DemoResult) -> None:
-        line = say("{strategy}: {n:,} relevant", strategy=outcome.strategy, n=outcome.relevant)
-        click.echo(line, err=True)
+        note("{strategy}: {n:,} relevant", strategy=outcome.strategy, n=outcome.relevant)
 
     watch = lambda strategy: telling()  # noqa: E731
     outcomes = demo(db, pages=pages, seed=seed, watch=watch, done=done, run_loop=run_loop)
@@ -280,7 +278,7 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
         rows = reader.rows(chosen, names or FIELDS)
         number = write(rows, types, format=options["format"], out=out, bom=options["bom"])
     if out is not None:
-        click.echo(say("{pages} in {file}", pages=count(number, "page"), file=out), err=True)
+        note("{pages} in {file}", pages=count(number, "page"), file=out)
 
 
 _CRAWL = option("--crawl", default="latest", metavar="ID", help="This crawl.")

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.options.option import Command, option, tell
+from focus.commands.options.option import Command, note, option, tell
 from focus.commands.options.value_types import checked
 from focus.commands.progress_bar import bar
 from focus.errors import ConfigError
-from focus.i18n import say
 
 if TYPE_CHECKING:
     from focus.evaluate.ground_truth import Spec
@@ -192,8 +191,7 @@ def compare_command(**options: Any) -> None:  # fmt: skip
         write_whole(spec.out / f"{name}.png", png(drawing))
     width = shutil.get_terminal_size((WIDE, 24)).columns if sys.stdout.isatty() else WIDE
     tell(board_lines(comparison, width=width))
-    line = say("results.json, results.csv and report.html are in {folder}", folder=spec.out)
-    click.echo(line, err=True)
+    note("results.json, results.csv and report.html are in {folder}", folder=spec.out)
 
 
 def _spec(options: dict[str, Any]) -> Spec:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from focus.commands.options.help import Group
-from focus.commands.options.option import JSON, Command, option, tell, tell_json
+from focus.commands.options.option import JSON, Command, note, option, tell, tell_json
 from focus.commands.options.value_types import KINDS
 from focus.commands.progress_bar import bar
 from focus.errors import ConfigError
-from focus.i18n import say
 from focus.text.formatting import count, printable, span, table
 
 if TYPE_CHECKING:
@@ -112,7 +111,7 @@ def show(entity: str, base: Path, as_json: bool) -> None:
     for each in found[:SHOWN]:
         tell(entity_lines(each))
     if len(found) > SHOWN:
-        click.echo(say("and {n:,} more of that name", n=len(found) - SHOWN), err=True)
+        note("and {n:,} more of that name", n=len(found) - SHOWN)
 
 
 def entity_lines(entity: Entity) -> list[str]:

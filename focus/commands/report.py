@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from focus.commands.options.option import DBS, Command, option, to_json
+from focus.commands.options.option import DBS, Command, note, option, to_json
 from focus.errors import ConfigError
-from focus.i18n import say
 
 if TYPE_CHECKING:
     from focus.storage.figures import CrawlFigures
@@ -56,8 +55,7 @@ def report_command(
         write_bytes(data, path)
     for path in (out, *pictures):
         if path != _STDOUT:
-            line = say("Crawl {crawl} is in {file}", crawl=figures.crawl.id, file=path)
-            click.echo(line, err=True)
+            note("Crawl {crawl} is in {file}", crawl=figures.crawl.id, file=path)
 
 
 def _check(out: Path, db: Sequence[Path], *, png: bool) -> None:

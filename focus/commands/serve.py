@@ -13,10 +13,9 @@ from focus.commands.alert_access import opened, own_zone
 from focus.commands.cluster import broker_options
 from focus.commands.crawl import network_options, script_options
 from focus.commands.options.channel import KEY, ChannelCommand, installation_values, key_file
-from focus.commands.options.option import DB, option
+from focus.commands.options.option import DB, note, option
 from focus.commands.watch_send import cluster_of, sending_options
 from focus.errors import ConfigError
-from focus.i18n import say
 
 _where_option = partial(option, section="Where")
 OPEN_FILES = 256  # a connection of each visitor, each of a visit, databases
@@ -85,10 +84,9 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
         app_state = AppState(path, clock=time.time, sending=how, home=home, zone=own_zone())
         origin = app_state.base_url or home or f"http://{host}:{port}"
         check_installation(app_state.settings())
-        click.echo(say("focus at {url}", url=origin), err=True)
+        note("focus at {url}", url=origin)
         if link := server.first_link(app_state, origin):
-            line = say("The first person, an administrator, registers at {url}", url=link)
-            click.echo(line, err=True)
+            note("The first person, an administrator, registers at {url}", url=link)
         order = SchedulerOptions(
             str(app_state.path.absolute()),
             web.fetch,

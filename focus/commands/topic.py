@@ -21,11 +21,10 @@ from focus.commands.options.example_pages import (
     sources,
 )
 from focus.commands.options.help import Group
-from focus.commands.options.option import JSON, Command, option, tell, tell_json
+from focus.commands.options.option import JSON, Command, note, option, tell, tell_json
 from focus.commands.options.value_types import MODEL, checked
 from focus.commands.progress_bar import bar
 from focus.errors import ConfigError, TopicError
-from focus.i18n import say
 from focus.text.formatting import count, printable
 
 if TYPE_CHECKING:
@@ -291,7 +290,7 @@ def expand(ctx: click.Context, /, file: str, **options: Any) -> None:
         if base is not None:
             before, subject = len(subject.keywords), with_aliases(subject, base, on)
             more = count(len(subject.keywords) - before, "other name")
-            click.echo(say("{things} from {file}", things=more, file=options["base"]), err=True)
+            note("{things} from {file}", things=more, file=options["base"])
         judged = _judged(subject, paths, options, stack)
         found = widen(subject, judged, plan, on=on, off=off)
         subject = expecting(subject, base, options["vectors"])
@@ -300,8 +299,7 @@ def expand(ctx: click.Context, /, file: str, **options: Any) -> None:
     if options["output"] is not None:
         _write(options["output"], wide)
         keywords = count(len(wide.keywords), "keyword")
-        line = say("Topic in {file}: {keywords}", file=options["output"], keywords=keywords)
-        click.echo(line, err=True)
+        note("Topic in {file}: {keywords}", file=options["output"], keywords=keywords)
 
 
 def _tell_expansion(found: TopicExpansion, options: dict[str, Any]) -> None:
@@ -352,7 +350,7 @@ def _pilot(subject: Topic, web: PageSource, options: dict[str, Any]) -> Iterable
         gathered = asyncio.run(pilot(subject, seeds, web, requests=requests, watch=watch))
     for seed, why in gathered.failures.items():
         complain(f"{seed}: {why}")
-    click.echo(say("Pilot crawl: {pages}", pages=count(len(gathered.pages), "page")), err=True)
+    note("Pilot crawl: {pages}", pages=count(len(gathered.pages), "page"))
     return (sample(page.url, page.html) for page in gathered.pages)
 
 

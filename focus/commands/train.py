@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.options.option import DB, Command, option, tell
+from focus.commands.options.option import DB, Command, note, option, tell
 from focus.errors import ConfigError
-from focus.i18n import say
 from focus.text.formatting import count, percent, printable, table
 
 if TYPE_CHECKING:
@@ -183,11 +182,11 @@ def _keep(topic: Topic, trained: Trained, topic_file: str, target: Path) -> None
         tell([f"focus: {error}"], err=True)
     learned = msgspec.structs.replace(before or LearnedTopic(topic.name), bayes=trained)
     save(target, learned)
-    click.echo(say("Model in {file}", file=target), err=True)
+    note("Model in {file}", file=target)
     if topic_file.endswith(".toml"):
         name_in_topic(Path(topic_file), target)
         command = f"focus crawl --topic {topic_file} --relevance bayes"
-        click.echo(say("Use it: {command}", command=command), err=True)
+        note("Use it: {command}", command=command)
         return
     line = f'model = "{target}"'
-    click.echo(say("To use it, write into the topic file: {line}", line=line), err=True)
+    note("To use it, write into the topic file: {line}", line=line)

@@ -13,11 +13,10 @@ from focus.commands.alert_access import AlertName, answer, chosen, here, opened
 from focus.commands.options.alert import alert_options, changed, try_topic, what_option
 from focus.commands.options.channel import KEY, ChannelCommand
 from focus.commands.options.help import Group
-from focus.commands.options.option import DB, JSON, OUTPUT_FILE, Command, option
+from focus.commands.options.option import DB, JSON, OUTPUT_FILE, Command, note, option
 from focus.commands.watch_inbox import delete, inbox, read
 from focus.commands.watch_owner import me, secret, secrets_of, vote
 from focus.commands.watch_send import check, run, test
-from focus.i18n import say
 from focus.text.formatting import count, inert_json, printable
 
 
@@ -63,12 +62,11 @@ def add(db: Path, name: str, **options: Any) -> None:
     with opened(db, now, makes=True) as store:
         store.alerts.add(LOCAL, made, now=now)
         secrets = list(secrets_of(store, made, now=now))
-    click.echo(say("Alert {name}: {what}", name=printable(name), what=said(made)), err=True)
+    note("Alert {name}: {what}", name=printable(name), what=said(made))
     _tell_secrets(name, secrets)
-    click.echo(say("The next `focus watch run` visits it; let cron call that"), err=True)
+    note("The next `focus watch run` visits it; let cron call that")
     if "feed" in made.channels:
-        line = say("The feed is read at `focus serve`; `--feed FILE.xml` writes a file")
-        click.echo(line, err=True)
+        note("The feed is read at `focus serve`; `--feed FILE.xml` writes a file")
 
 
 @watch.command(cls=ChannelCommand, takes="alert")
@@ -101,17 +99,17 @@ def edit(db: Path, name: str, new_name: str | None, **options: Any) -> None:
         store.alerts.change(owned.id, made, now=now)
         is_new = set(made.channels) - set(owned.alert.channels)
         secrets = list(secrets_of(store, made, now=now)) if is_new else []
-    click.echo(say("Alert {name}: {what}", name=printable(made.name), what=said(made)), err=True)
+    note("Alert {name}: {what}", name=printable(made.name), what=said(made))
     _tell_secrets(made.name, secrets)
 
 
 def _tell_secrets(name: str, secrets: Sequence[str]) -> None:
     """Show once what signs, and say how to see it again."""
     for line in secrets:
-        click.echo(say("Signed by: {line}", line=line), err=True)
+        note("Signed by: {line}", line=line)
     if secrets:
         again = f"focus watch secret {printable(name)}"
-        click.echo(say("`{command}` shows that again", command=again), err=True)
+        note("`{command}` shows that again", command=again)
 
 
 @watch.command(cls=Command)

@@ -9,9 +9,8 @@ import click
 
 from focus.commands.alert_access import AlertName, answer, chosen, here, opened
 from focus.commands.options.channel import KEY
-from focus.commands.options.option import DB, JSON, Command, option
+from focus.commands.options.option import DB, JSON, Command, note, option
 from focus.errors import ConfigError
-from focus.i18n import say
 from focus.text.formatting import count, printable
 
 
@@ -54,7 +53,7 @@ def inbox(
     shown = found[:limit]
     answer([each._asdict() for each in shown] if as_json else inbox_lines(shown, zone), as_json)
     if len(found) > limit:
-        click.echo(say("There are more; see --limit and --days"), err=True)
+        note("There are more; see --limit and --days")
 
 
 @click.command(cls=Command)
@@ -104,4 +103,4 @@ def delete(db: Path, name: str, urls: tuple[str, ...]) -> None:
                     url=printable(url, 200),
                 )
             store.inbox.act(LOCAL, [number], "delete", now=now)
-    click.echo(say("{pages} deleted", pages=count(len(set(urls)), "page")), err=True)
+    note("{pages} deleted", pages=count(len(set(urls)), "page"))

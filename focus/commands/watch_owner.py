@@ -11,9 +11,8 @@ import click
 
 from focus.commands.alert_access import AlertName, chosen, opened
 from focus.commands.options.channel import KEY, key_file
-from focus.commands.options.option import DB, Command, option
+from focus.commands.options.option import DB, Command, note, option
 from focus.errors import ConfigError
-from focus.i18n import say
 from focus.text.formatting import count, printable
 
 if TYPE_CHECKING:
@@ -52,18 +51,17 @@ def vote(db: Path, name: str, url: str, says: str) -> None:
         on, off = store.matches.count_votes(owned.id)
         found = effect(store, owned, trusted=True)
     votes = count(on + off, "vote")
-    click.echo(say("{votes}: {on:,} relevant, {off:,} not", votes=votes, on=on, off=off), err=True)
+    note("{votes}: {on:,} relevant, {off:,} not", votes=votes, on=on, off=off)
     if found is not None and found.pages:
         pages = count(found.pages, "other page")
-        line = say(
+        note(
             "By these, {lost:,} of {pages} found before would not be told of",
             lost=found.lost,
             pages=pages,
         )
-        click.echo(line, err=True)
     if says != "none":
         undo = f"focus watch vote {printable(name)} {printable(url, 200)} none"
-        click.echo(say("`{command}` takes it back", command=undo), err=True)
+        note("`{command}` takes it back", command=undo)
 
 
 @click.command(cls=Command)

@@ -26,6 +26,11 @@ def tell(lines: Iterable[str], *, err: bool = False) -> None:
         click.echo(inert(line), err=err)
 
 
+def note(id: str, /, **values: object) -> None:
+    """Print a message on standard error, which leaves standard output to the results."""
+    click.echo(say(id, **values), err=True)
+
+
 def to_json(value: Any) -> bytes:
     """Return a value as indented JSON that ends with a line feed."""
     return msgspec.json.format(msgspec.json.encode(value, enc_hook=str)) + b"\n"
