@@ -149,7 +149,7 @@ class Listing(msgspec.Struct, frozen=True):
     cut: bool = False
 
 
-class FetchResult(msgspec.Struct, frozen=True):
+class FetchResult(msgspec.Struct, frozen=True, array_like=True):
     """The result of one request. A failure is a result too, never an exception.
 
     url          what was requested (no fragment)

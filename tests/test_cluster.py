@@ -107,7 +107,8 @@ def test_a_result_survives_the_way_whatever_the_workers_clock_says() -> None:
 
 def test_the_body_of_a_robots_txt_goes_along() -> None:
     fetch = FetchResult("http://a.test/robots.txt", 0.0, status=200, body=b"Disallow: /")
-    assert answer_of(1, Result(Task(None, fetch.url, "a.test"), fetch), 1.0).body == fetch.body
+    answer = answer_of(1, Result(Task(None, fetch.url, "a.test"), fetch), 1.0)
+    assert answer.fetch.body == fetch.body
 
 
 def test_another_version_and_nonsense_are_told_apart() -> None:

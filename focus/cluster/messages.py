@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from focus.config import AnalysisConfig, FetchConfig
 from focus.http import zstd
 from focus.i18n import read_stored, stored
-from focus.records import FailureKind, FetchResult, Listing, Page, Result, Task
+from focus.records import FetchResult, Page, Result, Task
 
 VERSION = 5
 MAX_BYTES = 256 * 1024 * 1024  # of a message, unpacked
@@ -54,26 +55,14 @@ class TaskBundle(msgspec.Struct, frozen=True, array_like=True):
 
 
 class TaskResult(msgspec.Struct, frozen=True, array_like=True):
-    """The result of a task: `FetchResult` and `Page` without the fields that nobody reads.
+    """The result of a task; of `fetch`, what the frontier knows or does not read is left out.
 
     age_s  seconds from the start of the request to the sending of this
     """
 
     lease: int
-    age_s: float = 0.0
-    status: int | None = None
-    headers: tuple[tuple[str, str], ...] = ()
-    body: bytes = b""
-    raw_bytes: int = 0
-    elapsed_s: float = 0.0
-    failure: FailureKind | None = None
-    detail: str = ""
-    redirect_to: str | None = None
-    retry_after_s: float | None = None
-    address: str | None = None
-    truncated: bool = False
-    listing: Listing | None = None
-    unchanged: bool = False
+    age_s: float
+    fetch: FetchResult
     page: Page | None = None
 
 
@@ -231,51 +220,26 @@ HEADERS = ("content-type", "etag", "last-modified", "x-robots-tag")
 def answer_of(lease: int, result: Result, now: float) -> TaskResult:
     """A worker's result as it travels; `now` by the clock of `fetched_at`."""
     fetch, is_page = result.fetch, result.task.id is not None
-    return TaskResult(
-        lease=lease,
-        age_s=max(0.0, now - fetch.fetched_at),
-        status=fetch.status,
+    sent = replace(
+        fetch,
+        url="",
+        fetched_at=0.0,
         headers=tuple(pair for pair in fetch.headers if pair[0] in HEADERS),
         body=b"" if is_page else fetch.body,
-        raw_bytes=fetch.raw_bytes,
-        elapsed_s=fetch.elapsed_s,
-        failure=fetch.failure,
-        detail=fetch.detail,
-        redirect_to=fetch.redirect_to,
-        retry_after_s=fetch.retry_after_s,
-        address=fetch.address,
-        truncated=fetch.truncated,
-        listing=fetch.listing,
-        unchanged=fetch.unchanged,
-        page=result.page,
     )
+    return TaskResult(lease, max(0.0, now - fetch.fetched_at), sent, result.page)
 
 
 def result_of(answer: TaskResult, task: Task, now: float) -> Result:
     """The same as the crawl knows it, by the frontier's clock."""
-    fetch = FetchResult(
-        url=task.url,
-        fetched_at=now - answer.age_s,
-        status=answer.status,
-        headers=answer.headers,
-        body=answer.body,
-        raw_bytes=answer.raw_bytes,
-        elapsed_s=answer.elapsed_s,
-        failure=answer.failure,
-        detail=read_stored(answer.detail),
-        redirect_to=answer.redirect_to,
-        retry_after_s=answer.retry_after_s,
-        address=answer.address,
-        truncated=answer.truncated,
-        listing=answer.listing,
-        unchanged=answer.unchanged,
-    )
+    detail, fetched_at = read_stored(answer.fetch.detail), now - answer.age_s
+    fetch = replace(answer.fetch, url=task.url, fetched_at=fetched_at, detail=detail)
     return Result(task, fetch, answer.page)
 
 
 def digest(setup: WorkerSetup) -> bytes:
     """What tells settings apart, 8 bytes; what changes on the way is left out."""
-    sent = _encoder.encode(msgspec.structs.replace(setup, update=None))
+    sent = _encoder.encode(replace(setup, update=None))
     came = msgspec.msgpack.decode(sent, type=WorkerSetup)  # 10 is 10.0 after the way
     return hashlib.sha256(_encoder.encode(came)).digest()[:8]
 
